@@ -50,6 +50,8 @@ pub struct Call {
 /// assert_eq!(calls.callees(k), [leaf]);
 /// assert_eq!(calls.callers(leaf), [k]);
 /// assert_eq!(calls.reachable([k]), [leaf, k]);
+/// assert_eq!(calls.reaching([leaf]), [leaf, k]);
+/// assert!(calls.is_called(leaf) && !calls.is_called(k));
 /// assert!(!calls.is_recursive(k));
 /// ```
 #[derive(Clone, Debug)]
@@ -216,8 +218,37 @@ impl CallGraph {
         self.functions(direct, |any| self.graph.predecessors(any))
     }
 
+    /// Whether a function of this module may call a function: whether it has [`callers`](Self::callers).
+    #[must_use]
+    pub fn is_called(&self, function: FuncId) -> bool {
+        let any = self.graph.entry();
+        let is_function = |node: &u32| *node != any;
+        let mut direct = self.graph.predecessors(function.as_u32()).iter();
+        direct.any(|node| is_function(node) || !self.graph.predecessors(any).is_empty())
+    }
+
+    /// The functions that call a function by its name or through a list of names.
+    pub(crate) fn direct_callers(&self, function: FuncId) -> impl Iterator<Item = FuncId> + '_ {
+        let any = self.graph.entry();
+        let direct = self.graph.predecessors(function.as_u32()).iter();
+        direct.filter(move |n| **n != any).map(|n| FuncId::new(*n))
+    }
+
     /// The functions that run if these may be called: they and everything they may call, in order.
     pub fn reachable(&self, roots: impl IntoIterator<Item = FuncId>) -> Vec<FuncId> {
+        self.closure(roots, |node| self.graph.successors(node))
+    }
+
+    /// These functions and those that may call them, directly or through others, in order.
+    pub fn reaching(&self, targets: impl IntoIterator<Item = FuncId>) -> Vec<FuncId> {
+        self.closure(targets, |node| self.graph.predecessors(node))
+    }
+
+    fn closure<'a>(
+        &'a self,
+        roots: impl IntoIterator<Item = FuncId>,
+        next: impl Fn(u32) -> &'a [u32],
+    ) -> Vec<FuncId> {
         let mut seen = vec![false; self.graph.node_count() as usize];
         let mut work: Vec<u32> = roots.into_iter().map(FuncId::as_u32).collect();
         let mut found = Vec::new();
@@ -225,7 +256,7 @@ impl CallGraph {
             if let Some(seen @ false) = seen.get_mut(node as usize) {
                 *seen = true;
                 found.push(node);
-                work.extend(self.graph.successors(node));
+                work.extend(next(node));
             }
         }
         found.sort_unstable();

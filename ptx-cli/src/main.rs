@@ -20,12 +20,10 @@ mod tables;
 use std::process::ExitCode;
 
 use mimalloc::MiMalloc;
-use peakmem_alloc::PeakMemAlloc;
 
-/// mimalloc uses huge pages, which saves a tenth of the time on large files. The wrapper counts what is allocated, for
-/// `ptxkit parse --timing`.
+/// mimalloc uses huge pages, which saves a tenth of the time on large files.
 #[global_allocator]
-static ALLOCATOR: PeakMemAlloc<MiMalloc> = PeakMemAlloc::new(MiMalloc);
+static ALLOCATOR: MiMalloc = MiMalloc;
 
 fn main() -> ExitCode {
     output::exit_code(cli::run())

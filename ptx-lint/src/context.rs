@@ -25,7 +25,7 @@ use ptx_ir::{
 use ptx_isa::{Action, Directive, StateSpace, TargetOption};
 
 use crate::divergence::Divergence;
-use crate::module_uses::{ModuleUses, asks_for_uses, shared_mentions};
+use crate::module_uses::{ModuleUses, SharedVariables, asks_for_uses};
 use crate::optimized::{is_unoptimized, stack_addresses};
 use crate::{Finding, Lint, LintOptions, whole_warps};
 
@@ -66,8 +66,10 @@ impl<'m> ModuleContext<'m> {
             summaries: summaries.summaries().cloned().unwrap_or_default(),
             uses: Arc::new(match asks_for_uses(options) {
                 true => {
-                    let mentions = functions().map(|f| (f.id(), shared_mentions(f)));
-                    ModuleUses::new(facts.module(), mentions)
+                    let shared = SharedVariables::new(facts.module());
+                    let mentions = functions().map(|f| (f.id(), shared.mentions(f)));
+                    let mentions: Vec<_> = mentions.collect();
+                    ModuleUses::new(facts.module(), shared, mentions)
                 }
                 false => ModuleUses::default(),
             }),
@@ -130,15 +132,10 @@ pub(crate) fn waits(of: FunctionFacts<'_>) -> bool {
 
 /// Some functions, and those that call one of them.
 pub(crate) fn waiting(calls: &CallGraph, of: impl Iterator<Item = FuncId>) -> Vec<bool> {
-    let mut found = Vec::new();
-    let mut work: Vec<FuncId> = of.collect();
-    while let Some(id) = work.pop() {
-        if found.len() <= id.index() {
-            found.resize(id.index() + 1, false);
-        }
-        if !core::mem::replace(&mut found[id.index()], true) {
-            work.extend(calls.callers(id));
-        }
+    let all = calls.reaching(of);
+    let mut found = vec![false; all.last().map_or(0, |id| id.index() + 1)];
+    for id in all {
+        found[id.index()] = true;
     }
     found
 }
@@ -270,11 +267,9 @@ impl<'a> FunctionContext<'a> {
 
     /// The shared variables of the module that only launches of this function access: only for `dead-code`.
     pub(crate) fn own_shared(&self) -> Vec<SymbolId> {
-        let mentioned = shared_mentions(self.facts);
         let uses = &self.module.known.uses;
-        let own = mentioned
-            .into_iter()
-            .filter(|s| uses.is_own(self.module(), self.id(), *s));
+        let mentioned = uses.shared().mentions(self.facts).into_iter();
+        let own = mentioned.filter(|s| uses.is_own(self.module(), self.id(), *s));
         own.collect()
     }
 
@@ -334,7 +329,7 @@ impl<'a> FunctionContext<'a> {
     /// Whether the function calls others or is called.
     fn is_connected(&self) -> bool {
         let calls = self.calls();
-        !calls.targets(self.id()).is_empty() || !calls.callers(self.id()).is_empty()
+        !calls.targets(self.id()).is_empty() || calls.is_called(self.id())
     }
 
     /// Violations of the protocols of asynchronous operations.

@@ -22,9 +22,47 @@ struct Mentioned {
     others: usize,
 }
 
+/// The shared variables of a module that are not visible to other modules.
+#[derive(Clone, Default, Debug)]
+pub(crate) struct SharedVariables {
+    /// In order.
+    symbols: Vec<SymbolId>,
+}
+
+impl SharedVariables {
+    pub(crate) fn new(module: &Module) -> Self {
+        let is_shared = |kind: SymbolKind| {
+            let SymbolKind::Variable(space, decl) = kind else {
+                return false;
+            };
+            let decl = module.declarations().decls.get(decl);
+            space.base() == StateSpace::Shared && decl.is_some_and(|d| d.linkage.is_none())
+        };
+        let shared = module.symbols().iter().filter(|(_, s)| is_shared(s.kind));
+        Self {
+            symbols: shared.map(|(id, _)| id).collect(),
+        }
+    }
+
+    /// Those that a function references, in order.
+    pub(crate) fn mentions(&self, of: FunctionFacts<'_>) -> Vec<SymbolId> {
+        if self.symbols.is_empty() {
+            return Vec::new();
+        }
+        let mut mentioned: Vec<Operand> = Vec::new();
+        for (_, statement) in of.body().statements() {
+            of.body().mentions(statement, &mut mentioned);
+        }
+        let all: BTreeSet<SymbolId> = mentioned.iter().filter_map(|o| o.symbol()).collect();
+        let is_shared = |symbol: &SymbolId| self.symbols.binary_search(symbol).is_ok();
+        all.into_iter().filter(is_shared).collect()
+    }
+}
+
 /// The uses of the variables and functions of a module.
 #[derive(Clone, Default, Debug)]
 pub(crate) struct ModuleUses {
+    shared: SharedVariables,
     /// The shared variables that are not visible to other modules.
     variables: BTreeMap<SymbolId, Mentioned>,
     /// Whether there are kernels and no unrecognized statements.
@@ -32,10 +70,11 @@ pub(crate) struct ModuleUses {
 }
 
 impl ModuleUses {
-    /// Of the variables that each function mentions.
+    /// Of the shared variables that each function mentions.
     pub(crate) fn new(
         module: &Module,
-        mentions: impl Iterator<Item = (FuncId, Vec<SymbolId>)>,
+        shared: SharedVariables,
+        mentions: impl IntoIterator<Item = (FuncId, Vec<SymbolId>)>,
     ) -> Self {
         let mut variables: BTreeMap<SymbolId, Mentioned> = BTreeMap::new();
         for (id, symbols) in mentions {
@@ -62,9 +101,14 @@ impl ModuleUses {
         let mut definitions = module.definitions();
         let has_kernels = module.definitions().any(|(id, ..)| is_kernel(module, id));
         Self {
+            shared,
             variables,
             is_program: has_kernels && definitions.all(|(.., body)| body.opaques().is_empty()),
         }
+    }
+
+    pub(crate) fn shared(&self) -> &SharedVariables {
+        &self.shared
     }
 
     /// Whether only launches of one function access a variable: each launch of a kernel has its own shared memory.
@@ -91,30 +135,4 @@ impl ModuleUses {
 fn is_kernel(module: &Module, id: FuncId) -> bool {
     let function = module.functions().get(id);
     function.is_some_and(|f| f.kind == FunctionKind::Entry)
-}
-
-/// The shared variables of the module that a function references and that are not visible to other modules, in order.
-pub(crate) fn shared_mentions(of: FunctionFacts<'_>) -> Vec<SymbolId> {
-    let (module, body) = (of.module(), of.body());
-    let mut symbols = module.symbols().values();
-    let is_shared = |kind: SymbolKind| {
-        let SymbolKind::Variable(space, decl) = kind else {
-            return false;
-        };
-        let decl = module.declarations().decls.get(decl);
-        space.base() == StateSpace::Shared && decl.is_some_and(|d| d.linkage.is_none())
-    };
-    if !symbols.any(|s| is_shared(s.kind)) {
-        return Vec::new();
-    }
-    let mut mentioned: Vec<Operand> = Vec::new();
-    for (_, statement) in body.statements() {
-        body.mentions(statement, &mut mentioned);
-    }
-    let all: BTreeSet<SymbolId> = mentioned.iter().filter_map(|o| o.symbol()).collect();
-    let is_kept = |symbol: &SymbolId| {
-        let symbol = module.symbols().get(*symbol);
-        symbol.is_some_and(|s| is_shared(s.kind))
-    };
-    all.into_iter().filter(is_kept).collect()
 }

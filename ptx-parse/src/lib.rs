@@ -39,7 +39,7 @@ mod name_resolution;
 mod operand;
 mod other_notations;
 mod output;
-#[cfg(feature = "parallel")]
+#[cfg_attr(not(feature = "parallel"), path = "serial.rs")]
 mod parallel;
 mod parser;
 mod ranges;

@@ -3,7 +3,6 @@
 
 use alloc::string::String;
 use alloc::vec::Vec;
-use core::ops::Range;
 use ptx_ir::lex::scan::{self, Trivia};
 use ptx_ir::lex::{Lexer, TokenKind};
 use ptx_ir::{
@@ -16,6 +15,7 @@ use crate::header_state::HeaderState;
 use crate::missing_declaration;
 use crate::mnemonic_table::MnemonicTable;
 use crate::output::Output;
+use crate::parallel::FunctionParser;
 use crate::repeated;
 use crate::reporter::Reporter;
 use crate::scope::Scopes;
@@ -63,7 +63,8 @@ impl<'s> Parser<'s> {
         let readable = text.len() <= self.limits.source_bytes;
         if readable {
             let src = self.cursor.src;
-            self.parse_ahead(text, 0..src.len(), part);
+            let functions = FunctionParser::new(self, text, part).functions(0..src.len());
+            self.expect_functions(functions);
             match part {
                 Some(_) => ((), self.is_plain) = parallel::join(|| self.module(), || is_plain(src)),
                 None => self.module(),
@@ -86,22 +87,6 @@ impl<'s> Parser<'s> {
         ));
         let end = len.min(i32::MAX as usize);
         self.out.push_opaque_item(Default::default(), 0, end);
-    }
-
-    /// Parses the functions that begin in `range` in parallel, in parts of about this many bytes.
-    pub(crate) fn parse_ahead(
-        &mut self,
-        source: &SourceText,
-        range: Range<usize>,
-        part: Option<usize>,
-    ) {
-        #[cfg(feature = "parallel")]
-        if let Some(len) = part {
-            let batches = crate::parallel::parse_functions(self, source, range, len);
-            self.adoption.add(batches);
-        }
-        #[cfg(not(feature = "parallel"))]
-        let _ = (source, range, part);
     }
 
     /// Gives the bodies that were parsed so far their tables.

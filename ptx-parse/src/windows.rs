@@ -1,5 +1,6 @@
 //! A large source is parsed in windows: the bodies of a window are complete, and can be dropped, before the next window is parsed. Thus
-//! the memory of all bodies is not needed at once, and what looks at them finds them in the cache.
+//! the memory of all bodies is not needed at once, and what looks at them finds them in the cache. While a window is visited, the functions of the
+//! next one are parsed.
 
 use alloc::vec::Vec;
 use core::ops::Range;
@@ -7,6 +8,7 @@ use core::ops::Range;
 use ptx_ir::{EntityId, FuncId, Limits, Module, SourceText, parallel};
 
 use crate::Parsed;
+use crate::parallel::{FunctionParser, ParsedFunctions};
 use crate::parser::{Parser, is_plain};
 
 /// How a source is divided.
@@ -37,27 +39,38 @@ pub fn parse_in_windows(
     source: &SourceText,
     limits: &Limits,
     windows: Windows,
-    mut visit: impl FnMut(&mut Module, &[FuncId]) -> bool,
+    mut visit: impl FnMut(&mut Module, &[FuncId]) -> bool + Send,
 ) -> Option<Parsed> {
     if source.len() > limits.source_bytes {
         return None;
     }
     let mut parser = Parser::new(source, source.clone(), *limits);
     parser.byte_order_mark();
-    let mut end = 0;
-    while end < source.len() {
-        let first = parser.out.module.functions().len();
-        let start = end;
-        end = window_end(source, start.saturating_add(windows.window.max(1)));
-        if !parser.window(source, start..end, windows.part) {
+    let window_after = |start: usize| {
+        let end = start.saturating_add(windows.window.max(1));
+        start..window_end(source, end.min(source.len()))
+    };
+    let ahead = FunctionParser::new(&mut parser, source, windows.part);
+    let mut window = window_after(0);
+    let mut functions = ahead.functions(window.clone());
+    while !window.is_empty() {
+        let next = window_after(window.end);
+        let this = || {
+            let first = parser.out.module.functions().len();
+            if !parser.window(window, functions) {
+                return false;
+            }
+            let module = &mut parser.out.module;
+            let new = (first..module.functions().len()).map(FuncId::from_index);
+            let defined: Vec<FuncId> = new.filter(|f| module.body(*f).is_some()).collect();
+            visit(module, &defined)
+        };
+        let is_legal;
+        (is_legal, functions) = parallel::join(this, || ahead.functions(next.clone()));
+        if !is_legal {
             return None;
         }
-        let module = &mut parser.out.module;
-        let new = (first..module.functions().len()).map(FuncId::from_index);
-        let defined: Vec<FuncId> = new.filter(|f| module.body(*f).is_some()).collect();
-        if !visit(module, &defined) {
-            return None;
-        }
+        window = next;
     }
     parser.end_of_module();
     parser.is_plain = true;
@@ -70,15 +83,11 @@ pub fn parse_in_windows(
 
 impl Parser<'_> {
     /// Parses the items that begin in a window. Gives whether it has no errors.
-    fn window(&mut self, source: &SourceText, window: Range<usize>, part: Option<usize>) -> bool {
-        self.parse_ahead(source, window.clone(), part);
+    fn window(&mut self, window: Range<usize>, functions: ParsedFunctions) -> bool {
+        self.expect_functions(functions);
         let end = window.end;
         let text = self.cursor.src.get(window).unwrap_or_default();
-        let is_plain = || is_plain(text);
-        let ((), is_plain) = match part {
-            Some(_) => parallel::join(|| self.items(end), is_plain),
-            None => (self.items(end), is_plain()),
-        };
+        let ((), is_plain) = parallel::join(|| self.items(end), || is_plain(text));
         let is_legal = is_plain && self.reporter.is_empty();
         if is_legal {
             self.finish_bodies();
@@ -95,6 +104,6 @@ fn window_end(src: &[u8], at: usize) -> usize {
 
 /// Any item ends a window.
 #[cfg(not(feature = "parallel"))]
-fn window_end(src: &[u8], at: usize) -> usize {
-    at.min(src.len())
+fn window_end(_: &[u8], at: usize) -> usize {
+    at
 }

@@ -234,7 +234,7 @@ impl Fixpoint<'_> {
                 continue;
             }
             let known = all_calls && function.linkage.is_none() && !calls.is_address_taken(id);
-            if !is_entry && known && !calls.callers(id).is_empty() {
+            if !is_entry && known && calls.is_called(id) {
                 let params = function.interface.params.len as usize;
                 self.summaries.arguments[id.index()] = Some(vec![Known::Nothing; params]);
             }
@@ -270,7 +270,8 @@ impl Fixpoint<'_> {
             }
         }
         if raise(&mut self.summaries.results[at], &results) {
-            for caller in self.summaries.graph.callers(id) {
+            // Nothing is known of results of calls through addresses.
+            for caller in self.summaries.graph.direct_callers(id) {
                 self.waiting[caller.index()] = true;
             }
         }

@@ -92,7 +92,8 @@ impl Summaries {
         let mut work: Vec<FuncId> = (0..count).map(|id| FuncId::new(id as u32)).collect();
         while let Some(id) = work.pop() {
             let of = functions[id.index()];
-            for caller in calls.callers(id) {
+            // Those that call it through an address may call anything.
+            for caller in calls.direct_callers(id) {
                 let Some(known) = functions.get_mut(caller.index()) else {
                     continue;
                 };

@@ -64,7 +64,7 @@ impl<'a> Connected<'a> {
         self.settle(&mut all)?;
         let open = core::mem::take(&mut all.open);
         take(all.inputs, &|_| true);
-        let is_called = |id: &FuncId| !self.calls.callers(*id).is_empty();
+        let is_called = |id: &FuncId| self.calls.is_called(*id);
         if !self.kept.is_optimistic() && open.iter().any(is_called) {
             // What other modules call and what that calls keeps what was found. Calls of the others are known, and so are the results of what they call.
             let mut is_open = vec![false; self.facts.module().functions().len()];
@@ -85,7 +85,7 @@ impl<'a> Connected<'a> {
             let is_known = function.kind == FunctionKind::Entry
                 || function.linkage.is_none()
                     && !self.calls.is_address_taken(id)
-                    && !self.calls.callers(id).is_empty();
+                    && self.calls.is_called(id);
             self.add(&mut fixpoint, id, is_known);
         }
         self.sorted(fixpoint)
@@ -192,7 +192,8 @@ impl<'a> Connected<'a> {
         if let Some(old) = &mut fixpoint.results[at]
             && raise(old, &output.results)
         {
-            for caller in self.calls.callers(id) {
+            // Nothing is known of results of calls through addresses.
+            for caller in self.calls.direct_callers(id) {
                 fixpoint.waiting[caller.index()] = true;
             }
         }

@@ -97,6 +97,7 @@ impl<'a> Control<'a> {
         }
         let mut around = self.graphs.loops.innermost(made);
         while let Some(id) = around
+            && level < Uniformity::Varying
             && !self.graphs.loops.contains(id, used)
         {
             let exits = self.exits.get(id.as_u32() as usize).copied();
@@ -122,10 +123,10 @@ impl<'a> Control<'a> {
         self.visited.clear();
         self.work.clear();
         let mut around = graphs.loops.innermost(branch);
-        while let Some(id) = around {
-            if stop.is_none_or(|stop| !graphs.loops.contains(id, stop)) {
-                changes.loops |= self.leave(id, level, stop);
-            }
+        while let Some(id) = around
+            && stop.is_none_or(|stop| !graphs.loops.contains(id, stop))
+        {
+            changes.loops |= self.leave(id, level, stop);
             around = graphs.loops.get(id).and_then(|l| l.parent());
         }
         if let Some(id) = graphs.irreducible(branch) {
@@ -161,28 +162,47 @@ impl<'a> Control<'a> {
     /// whether that is new.
     fn pass_headers(&mut self, branch: BlockId, stop: Option<BlockId>, level: Uniformity) -> bool {
         let (graphs, mut changed) = (self.graphs, false);
-        let mut around = graphs.loops.innermost(branch);
-        while let Some(id) = around {
-            let info = graphs.loops.get(id);
-            let header = info.map(|l| l.header());
-            let meets_inside = stop.is_some_and(|stop| graphs.loops.contains(id, stop));
-            if let Some(header) = header.filter(|_| meets_inside && header != stop)
-                && self.visits[header.as_u32() as usize].query == self.query
+        let Some(meeting) = stop else {
+            return false;
+        };
+        // From inner to outer loops.
+        let mut headers: BinaryHeap<(u32, u32)> = BinaryHeap::new();
+        let (mut seen, mut depth) = (0, u32::MAX);
+        loop {
+            for &block in self.visited.get(seen..).unwrap_or_default() {
+                if block != meeting && graphs.is_header_around(block, branch) {
+                    headers.push((graphs.loops.depth(block), block.as_u32()));
+                }
+            }
+            seen = self.visited.len();
+            let Some((next, header)) = headers.pop() else {
+                return changed;
+            };
+            let header = BlockId::from_u32(header);
+            if let Some(id) = graphs.loops.innermost(header)
+                && next < depth
+                && graphs.loops.contains(id, meeting)
             {
+                depth = next;
                 changed |= self.leave(id, level, stop);
                 self.begin_at(header, true);
                 self.follow(branch, stop);
             }
-            around = info.and_then(|l| l.parent());
         }
-        changed
     }
 
     /// Threads leave a loop at different times, by different edges, and meet at `stop`; whether that is new.
     fn leave(&mut self, id: LoopId, level: Uniformity, stop: Option<BlockId>) -> bool {
         let at = id.as_u32() as usize;
         if self.after.is_empty() {
-            self.after = self.graphs.after();
+            match self.graphs.after(self.visits_left) {
+                Some(after) => self.after = after,
+                None => self.visits_left = 0,
+            }
+        }
+        self.visits_left = self.visits_left.saturating_sub(1);
+        if self.visits_left == 0 {
+            return false;
         }
         let after = core::mem::take(&mut self.after[at]);
         for &(to, several) in &after {

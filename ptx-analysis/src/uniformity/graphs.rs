@@ -59,12 +59,14 @@ impl Graphs {
         is_header && self.loops.contains(id, block)
     }
 
-    /// Of each loop, the blocks to which edges lead out of it, each once, with whether there are several such edges.
-    pub(super) fn after(&self) -> Vec<Vec<(BlockId, bool)>> {
+    /// Of each loop, the blocks to which edges lead out of it, each once, with whether there are several such edges. `None` if edges leave more loops
+    /// than `most`, all together.
+    pub(super) fn after(&self, mut most: u64) -> Option<Vec<Vec<(BlockId, bool)>>> {
         let mut after: Vec<Vec<(BlockId, bool)>> = vec![Vec::new(); self.loops.len()];
         for (from, _) in self.cfg.blocks() {
             for &to in self.cfg.successors(from) {
                 for id in self.loops.left(from, to) {
+                    most = most.checked_sub(1)?;
                     let known = &mut after[id.as_u32() as usize];
                     match known.last_mut() {
                         Some((last, several)) if *last == to => *several = true,
@@ -74,7 +76,7 @@ impl Graphs {
             }
         }
         after.iter_mut().for_each(merge);
-        after
+        Some(after)
     }
 }
 

@@ -57,6 +57,8 @@ pub(super) struct Pass<'a> {
     phis: Csr<ValueId>,
     /// What reads a value after a loop around its definition.
     crossing: Vec<Item>,
+    /// Whether threads leave a loop at different times, since these were looked at.
+    loops_changed: bool,
     pub(super) phases: Phases,
     pub(super) visible: Visible,
     barriers: Barriers,
@@ -102,6 +104,7 @@ impl<'a> Pass<'a> {
             readers: Csr::new(0, core::iter::empty()),
             phis: Csr::new(0, core::iter::empty()),
             crossing: Vec::new(),
+            loops_changed: false,
             phases: Phases::new(facts, graphs, context),
             visible: Visible::new(facts, graphs, context, callees),
             barriers: Barriers::new(facts, graphs, context, callees),
@@ -263,7 +266,7 @@ impl<'a> Pass<'a> {
 
     /// Looks at all that changed.
     fn sweep(&mut self) {
-        while let Some(item) = self.work.pop() {
+        while let Some(item) = self.next_item() {
             match item {
                 Item::Statement(stmt) => {
                     self.waiting[0][stmt.index()] = false;
@@ -280,6 +283,15 @@ impl<'a> Pass<'a> {
                 }
             }
         }
+    }
+
+    fn next_item(&mut self) -> Option<Item> {
+        if self.work.is_empty() && core::mem::take(&mut self.loops_changed) {
+            for at in 0..self.crossing.len() {
+                self.push(self.crossing[at]);
+            }
+        }
+        self.work.pop()
     }
 
     fn push(&mut self, item: Item) {
@@ -408,11 +420,7 @@ impl<'a> Pass<'a> {
                 }
             }
         }
-        if changes.loops {
-            for at in 0..self.crossing.len() {
-                self.push(self.crossing[at]);
-            }
-        }
+        self.loops_changed |= changes.loops;
     }
 
     /// In which threads what decides how a block goes on is the same.

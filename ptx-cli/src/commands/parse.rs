@@ -5,12 +5,10 @@ use std::io::Write;
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
-use peakmem_alloc::PeakMemAllocTrait;
 use ptx_ir::{Limits, Module};
 use ptx_parse::Parsed;
 use serde::Serialize;
 
-use crate::ALLOCATOR;
 use crate::input::{self, Files, Source};
 use crate::output::{Out, Status};
 use crate::render::tally;
@@ -26,12 +24,12 @@ Examples:
   ptxkit parse --json build/
   ptxkit parse --timing corpus/
 
---timing measures reading alone, neither fetching the file nor printing: the best of several runs,
-one file at a time. The peak is what reading allocates at its height, beside the source itself.")]
+--timing measures parsing alone, without reading the file and printing: the best of several runs,
+one file at a time.")]
 pub(crate) struct Args {
     #[command(flatten)]
     files: Files,
-    /// Also report the time and the memory that parsing takes
+    /// Also report the time that parsing takes
     #[arg(long)]
     timing: bool,
     /// Write one JSON object per file
@@ -49,16 +47,11 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
             let timing = Timing::of(&source);
             total.add(&timing);
             let summary = summary(source);
-            let ratio = timing.peak as f64 / timing.bytes.max(1) as f64;
-            writeln!(
-                out,
-                "{}, {timing} ({ratio:.2} per source byte)",
-                summary.text()
-            )?;
+            writeln!(out, "{}, {timing}", summary.text())?;
             Ok(Status::of(summary.errors > 0))
         })?;
         if inputs.len() > 1 {
-            writeln!(out, "total: {total} at most")?;
+            writeln!(out, "total: {total}")?;
         }
     } else {
         input::in_order(&inputs, &mut out, &mut status, summary, |out, summary| {
@@ -144,8 +137,6 @@ pub(super) fn statements(module: &Module) -> usize {
 struct Timing {
     bytes: usize,
     time: Duration,
-    /// The peak number of allocated bytes; for several files, the maximum.
-    peak: usize,
 }
 
 /// Runs are repeated until they took this long together…
@@ -157,13 +148,6 @@ impl Timing {
     fn of(source: &Source) -> Self {
         let limits = Limits::default();
         let bytes = source.bytes.len();
-
-        // Memory is measured in a separate run, which also warms up the caches.
-        let shared = source.bytes.clone();
-        ALLOCATOR.reset_peak_memory();
-        let parsed = ptx_parse::parse_shared(shared, &limits);
-        let peak = ALLOCATOR.get_peak_memory();
-        drop(black_box(parsed));
 
         let (mut time, mut all) = (Duration::MAX, Duration::ZERO);
         for _ in 0..RUNS {
@@ -178,13 +162,12 @@ impl Timing {
                 break;
             }
         }
-        Self { bytes, time, peak }
+        Self { bytes, time }
     }
 
     fn add(&mut self, other: &Self) {
         self.bytes += other.bytes;
         self.time += other.time;
-        self.peak = self.peak.max(other.peak);
     }
 }
 
@@ -192,10 +175,6 @@ impl std::fmt::Display for Timing {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let seconds = self.time.as_secs_f64();
         let rate = self.bytes as f64 / seconds.max(1e-9) / 1e6;
-        write!(
-            f,
-            "{} bytes, {seconds:.6} s, {rate:.1} MB/s, peak {} bytes",
-            self.bytes, self.peak
-        )
+        write!(f, "{} bytes, {seconds:.6} s, {rate:.1} MB/s", self.bytes)
     }
 }

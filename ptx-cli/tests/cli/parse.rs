@@ -24,7 +24,7 @@ fn parse_summarizes_a_file() {
 }
 
 #[test]
-fn parse_reports_time_and_memory() {
+fn parse_reports_time() {
     let folder = Folder::new("timing");
     let file = folder.file("a.ptx", GOOD);
     let run = ptx(&["parse", "--timing", &file, &file]);
@@ -34,7 +34,7 @@ fn parse_reports_time_and_memory() {
     for (line, bytes) in lines.iter().zip([1, 1, 2]) {
         let bytes = bytes * GOOD.len();
         assert!(line.contains(&format!(" {bytes} bytes, 0.0")), "{line}");
-        assert!(line.contains(" MB/s, peak "), "{line}");
+        assert!(line.ends_with(" MB/s"), "{line}");
     }
     assert!(lines[2].starts_with("total: "));
 }

@@ -83,7 +83,7 @@ impl<'m> Plans<'m> {
                 continue;
             };
             let mut plan = plans.examine(id, body);
-            if calls.callers(id).is_empty() || calls.is_recursive(id) {
+            if !calls.is_called(id) || calls.is_recursive(id) {
                 plan.interface = None;
             }
             plans.of.insert(id, plan);

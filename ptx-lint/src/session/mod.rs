@@ -15,7 +15,7 @@ use alloc::collections::BTreeSet;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
-use ptx_analysis::calls::CallGraph;
+use ptx_analysis::calls::{CallGraph, Target};
 use ptx_analysis::incremental::Budget;
 use ptx_analysis::provenance::IncrementalSummaries;
 use ptx_analysis::uniformity::IncrementalUniformity;
@@ -26,7 +26,7 @@ use crate::context::{
     FunctionContext, Known, ModuleContext, asks_whether_optimized, needs_divergence, waiting, waits,
 };
 use crate::linter::{examine, merged};
-use crate::module_uses::{ModuleUses, asks_for_uses, shared_mentions};
+use crate::module_uses::{ModuleUses, SharedVariables, asks_for_uses};
 use crate::optimized::{is_unoptimized, stack_addresses};
 use crate::{Finding, LintOptions};
 use digest::Digest;
@@ -240,6 +240,7 @@ impl LintSession {
         self.summaries.enter(&[]);
         Arc::make_mut(&mut self.calls).update(&facts, &read);
         let stack_addresses = stack_addresses(module);
+        let shared = SharedVariables::new(module);
         let mut changed = Vec::new();
         for id in read {
             let (Some(of), Some(function)) =
@@ -251,7 +252,7 @@ impl LintSession {
             function.is_unoptimized =
                 asks_whether_optimized(&self.options) && is_unoptimized(of, &stack_addresses);
             function.shared = match asks_for_uses(&self.options) {
-                true => shared_mentions(of),
+                true => shared.mentions(of),
                 false => Vec::new(),
             };
             if core::mem::take(&mut function.is_changed) {
@@ -325,7 +326,8 @@ impl LintSession {
             summaries: self.summaries.summaries().cloned().unwrap_or_default(),
             uses: Arc::new(match asks_for_uses(&self.options) {
                 true => {
-                    ModuleUses::new(module, definitions().map(|(id, f)| (id, f.shared.clone())))
+                    let mentions = definitions().map(|(id, f)| (id, f.shared.clone()));
+                    ModuleUses::new(module, SharedVariables::new(module), mentions)
                 }
                 false => ModuleUses::default(),
             }),
@@ -337,12 +339,15 @@ impl LintSession {
         let shared = self.functions.get(id.index()).map(|f| &f.shared);
         let is_own = |symbol: &SymbolId| known.uses.is_own(module, id, *symbol);
         let is_waiting = |id: &FuncId| known.waiting.get(id.index()) == Some(&true);
-        let callees = known.calls.callees(id);
+        let targets = known.calls.targets(id).into_iter();
+        let callees = targets.filter_map(|target| match target {
+            Target::Function(id) => Some(id),
+            _ => None,
+        });
         Inputs {
             revisions: [self.likely.revision(id), self.summaries.revision(id)],
-            waiting: callees.into_iter().filter(is_waiting).collect(),
-            is_connected: !known.calls.targets(id).is_empty()
-                || !known.calls.callers(id).is_empty(),
+            waiting: callees.filter(is_waiting).collect(),
+            is_connected: !known.calls.targets(id).is_empty() || known.calls.is_called(id),
             is_unoptimized: known.is_unoptimized,
             is_uncalled: known.uses.is_uncalled(module, &known.calls, id),
             own_shared: shared.into_iter().flatten().map(is_own).collect(),

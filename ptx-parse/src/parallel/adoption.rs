@@ -7,6 +7,7 @@ use ptx_ir::raw::RawModule;
 use ptx_ir::{Body, BodyId, EntityId, Module, NameId, SigId, SymbolId};
 use rayon::prelude::*;
 
+use super::ParsedFunctions;
 use super::batch::{Batch, Tables};
 use crate::parser::Parser;
 use crate::scope::{Binding, Meaning, Scopes};
@@ -24,12 +25,6 @@ pub(crate) struct Adoption {
 }
 
 impl Adoption {
-    /// Adds bodies. Those before them are finished.
-    pub(crate) fn add(&mut self, batches: Vec<Batch>) {
-        self.batches = batches;
-        self.next = (0, 0);
-    }
-
     /// Whether the names of the module could give a function another meaning than its batch could know.
     fn is_unpredictable(&mut self, module: &Module, scopes: &Scopes) -> bool {
         let names = scopes.module_bindings();
@@ -69,6 +64,14 @@ impl Adoption {
 }
 
 impl Parser<'_> {
+    /// Takes functions to adopt. Those before them are finished.
+    pub(crate) fn expect_functions(&mut self, batches: ParsedFunctions) {
+        let names = batches.iter().map(|b| b.tables.names.len()).sum();
+        self.out.module.names_mut().reserve(names);
+        self.adoption.batches = batches;
+        self.adoption.next = (0, 0);
+    }
+
     /// Adopts the body at the cursor, which belongs to the function at `start` and whose scope is open, if it was parsed and
     /// would be the same if it were parsed here.
     pub(crate) fn adopt_body(&mut self, start: usize) -> Option<BodyId> {
@@ -168,7 +171,7 @@ mod tests {
     use ptx_ir::raw::RawModule as _;
     use ptx_ir::{Function, Limits, SourceText};
 
-    use crate::parallel::Ahead;
+    use crate::parallel::{Ahead, FunctionParser};
     use crate::parser::Parser;
 
     /// Functions that use a variable, the function before them, labels and registers.
@@ -192,7 +195,8 @@ mod tests {
     fn adopted(text: &str, part: usize) -> usize {
         let source = SourceText::from(text.as_bytes());
         let mut parser = Parser::new(&source, source.clone(), Limits::default());
-        parser.parse_ahead(&source, 0..source.len(), Some(part));
+        let functions = FunctionParser::new(&mut parser, &source, Some(part));
+        parser.expect_functions(functions.functions(0..source.len()));
         parser.module();
         let functions = parser.adoption.batches.iter().flat_map(|b| &b.functions);
         functions.filter(|f| f.adopted.is_some()).count()

@@ -15,8 +15,8 @@ mod parts;
 use alloc::vec::Vec;
 use core::ops::Range;
 
-use ptx_ir::SourceText;
 use ptx_ir::raw::{Interner, RawModule};
+use ptx_ir::{Limits, SourceText};
 use rayon::prelude::*;
 
 use crate::parser::Parser;
@@ -43,21 +43,42 @@ pub(crate) fn part_len(source: usize) -> Option<usize> {
     (threads > 1 && len * 2 <= source).then_some(len)
 }
 
-/// Parses the functions that begin in a range of the source of a parser, for it to adopt.
-pub(crate) fn parse_functions(
-    parser: &mut Parser<'_>,
-    source: &SourceText,
-    range: Range<usize>,
-    part_len: usize,
-) -> Vec<Batch> {
-    let limits = parser.limits;
-    let names: &Interner = parser.out.module.names_mut();
-    let batches: Vec<Vec<Batch>> = parts::divide(source, range, part_len)
-        .into_par_iter()
-        .map(|part| batch::parse(source, part, limits, names))
-        .collect();
-    let batches: Vec<Batch> = batches.into_iter().flatten().collect();
-    let more = batches.iter().map(|b| b.tables.names.len()).sum();
-    parser.out.module.names_mut().reserve(more);
-    batches
+/// Functions for a parser to adopt.
+pub(crate) type ParsedFunctions = Vec<Batch>;
+
+/// Parses functions before the parser of the whole source comes to them.
+pub(crate) struct FunctionParser<'s> {
+    source: &'s SourceText,
+    limits: Limits,
+    /// Computes the same hashes as the names of the module.
+    names: Interner,
+    /// The length of the parts that are parsed in parallel; `None` to parse nothing.
+    part_len: Option<usize>,
+}
+
+impl<'s> FunctionParser<'s> {
+    pub(crate) fn new(
+        parser: &mut Parser<'_>,
+        source: &'s SourceText,
+        part_len: Option<usize>,
+    ) -> Self {
+        Self {
+            source,
+            limits: parser.limits,
+            names: parser.out.module.names_mut().sibling(0),
+            part_len,
+        }
+    }
+
+    /// Parses the functions that begin in a range of the source.
+    pub(crate) fn functions(&self, range: Range<usize>) -> ParsedFunctions {
+        let Some(len) = self.part_len else {
+            return Vec::new();
+        };
+        let batches: Vec<Vec<Batch>> = parts::divide(self.source, range, len)
+            .into_par_iter()
+            .map(|part| batch::parse(self.source, part, self.limits, &self.names))
+            .collect();
+        batches.into_iter().flatten().collect()
+    }
 }

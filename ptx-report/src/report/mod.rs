@@ -145,7 +145,10 @@ impl Report {
             linter: &linter,
             draws,
         };
-        let functions = map_functions(&facts, |id, of| chosen(id).then(|| maker.function(id, of)));
+        // In boxes, since they are large and moved twice.
+        let functions = map_functions(&facts, |id, of| {
+            chosen(id).then(|| Box::new(maker.function(id, of)))
+        });
         let header = module.header();
         Self {
             schema: SCHEMA,
@@ -153,7 +156,7 @@ impl Report {
             ptx: header.version.map(|v| v.to_string()),
             target: header.target.map(|t| t.text().to_owned()),
             assumed_trips: ASSUMED_TRIPS,
-            functions: functions.into_iter().flatten().collect(),
+            functions: functions.into_iter().flatten().map(|f| *f).collect(),
         }
     }
 }

@@ -199,7 +199,7 @@ fn small(most_bytes: u64) -> Vec<files::Entry> {
 fn large(own: u64, shared: u64) -> Vec<files::Entry> {
     let mut files = valid(&files::own(), own);
     files.extend(valid(&files::shared(), shared));
-    sample(1, 6).of(files).collect()
+    sample(1, 10).of(files).collect()
 }
 
 #[test]
@@ -226,7 +226,7 @@ fn definite_findings_happen_in_random_kernels() {
 #[ignore = "needs ../shared/corpus"]
 fn definite_findings_happen_in_kernels_of_the_shared_corpus() {
     let mut tally = check_files(large(1 << 18, 1 << 16), 1_000);
-    tally.add(check_random(1_500 / sample(1, 6).parts as u64));
+    tally.add(check_random(1_500 / sample(1, 10).parts as u64));
     tally.assert_agrees();
 }
 

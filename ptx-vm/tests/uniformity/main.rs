@@ -88,7 +88,7 @@ const UNVARIED: Runs = Runs { varied: 0, ..ALL };
 const REPEATED: u64 = 8;
 
 /// How many parts the files are divided into, of which CI checks one.
-const PARTS: usize = 12;
+const PARTS: usize = 20;
 
 /// All shapes with small numbers, and every second one with each kind of other data, each with a seed; and the launches with sizes.
 fn seeds(shapes: &[Shape]) -> impl Iterator<Item = (u64, &Shape)> {

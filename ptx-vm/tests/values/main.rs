@@ -21,7 +21,7 @@ mod threads;
 
 use checked::Checked;
 use kernels::Shape;
-use sample::sample;
+use sample::{Sample, sample};
 
 /// Files up to this size are tested.
 const MOST_BYTES: usize = 60_000;
@@ -59,14 +59,14 @@ fn assert_true(checked: &Checked, least: u64) {
     assert!(checked.observations() >= least, "{checked}");
 }
 
-/// Which part of the files and random kernels runs.
-fn part() -> usize {
-    sample(3, 2).parts
+/// How many random kernels of each kind run.
+fn random_kernels() -> u64 {
+    150 / sample(3, 2).parts as u64
 }
 
-fn corpus(folder: &std::path::Path, shapes: &[Shape], every: usize) -> Checked {
+fn corpus(folder: &std::path::Path, shapes: &[Shape], part: Sample) -> Checked {
     let mut checked = Checked::default();
-    for entry in files::entries(folder).iter().step_by(every) {
+    for entry in part.of(files::entries(folder)) {
         let source = entry.read();
         if entry.verdict == "ok" && source.len() <= MOST_BYTES {
             let module = ptx_parse::parse(&source).module;
@@ -78,22 +78,22 @@ fn corpus(folder: &std::path::Path, shapes: &[Shape], every: usize) -> Checked {
 
 #[test]
 fn values_of_the_corpus() {
-    assert_true(&corpus(&files::own(), &SHAPES[..2], 4 * part()), 30_000);
+    assert_true(&corpus(&files::own(), &SHAPES[..2], sample(12, 8)), 30_000);
 }
 
 /// All files of this repository and many of the corpus beside it, in all shapes.
 #[test]
 #[ignore = "it needs the corpus beside the repository, and takes a minute"]
 fn shared_corpus_values() {
-    let mut checked = corpus(&files::own(), &SHAPES, 1);
-    checked.add(corpus(&files::shared(), &SHAPES[1..], 3));
+    let mut checked = corpus(&files::own(), &SHAPES, sample(1, 2));
+    checked.add(corpus(&files::shared(), &SHAPES[1..], sample(3, 6)));
     assert_true(&checked, 10_000_000);
 }
 
 #[test]
 fn values_of_random_kernels() {
     let mut checked = Checked::default();
-    for seed in 0..150 / part() as u64 {
+    for seed in 0..random_kernels() {
         let text = random::kernel(seed);
         let parsed = ptx_parse::parse_str(&text);
         assert!(
@@ -115,7 +115,7 @@ fn values_of_random_kernels() {
 #[test]
 fn provenance_of_random_kernels() {
     let mut checked = Checked::default();
-    for seed in 0..150 / part() as u64 {
+    for seed in 0..random_kernels() {
         let text = pointers::kernel(seed);
         let parsed = ptx_parse::parse_str(&text);
         assert!(

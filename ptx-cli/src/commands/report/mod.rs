@@ -75,17 +75,10 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
     let work = |source: Source| report(source, &args.functions, format);
     let emit = |out: &mut Out, (report, chosen): (Report, Chosen)| {
         chosen.note(&mut used);
-        match format {
-            Format::Html => reports.push(report),
-            Format::Json => {
-                serde_json::to_writer(&mut written, &report)?;
-                written.push(b'\n');
-            }
-            Format::Text => text::write(&mut written, &report)?,
-        }
-        if args.output.is_none() {
-            out.write_all(&written)?;
-            written.clear();
+        match (format, &args.output) {
+            (Format::Html, _) => reports.push(report),
+            (_, Some(_)) => write(&mut written, &report, format)?,
+            (_, None) => write(out, &report, format)?,
         }
         Ok(Status::Ok)
     };
@@ -98,16 +91,28 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
                 _ => return Ok(status),
             }
         }
-        html::write(&mut written, &reports)?;
-    }
-    match &args.output {
-        Some(path) => {
-            std::fs::write(path, written).with_context(|| format!("{}", path.display()))?;
+        match args.output {
+            Some(_) => html::write(&mut written, &reports)?,
+            None => html::write(&mut out, &reports)?,
         }
-        None => out.write_all(&written)?,
+    }
+    if let Some(path) = &args.output {
+        std::fs::write(path, written).with_context(|| format!("{}", path.display()))?;
     }
     out.flush()?;
     Ok(status)
+}
+
+/// Writes a report as text or JSON.
+fn write(out: &mut impl Write, report: &Report, format: Format) -> Result<()> {
+    match format {
+        Format::Text => text::write(out, report)?,
+        Format::Json | Format::Html => {
+            serde_json::to_writer(&mut *out, report)?;
+            writeln!(out)?;
+        }
+    }
+    Ok(())
 }
 
 fn report(source: Source, wanted: &Functions, format: Format) -> (Report, Chosen) {

@@ -13,6 +13,9 @@ use crate::tables::{align_right, show, table};
 /// Longer forms are cut.
 const LONGEST_FORM: usize = 48;
 
+/// Loops inside of more loops than this are not indented any further.
+const DEEPEST_INDENT: usize = 24;
+
 /// Writes the report of a file, unless there are no functions.
 pub(super) fn write(out: &mut impl Write, report: &Report) -> io::Result<()> {
     if report.functions.is_empty() {
@@ -248,7 +251,8 @@ fn loops(out: &mut impl Write, of: &Function) -> io::Result<()> {
     table.set_header(header);
     for l in &of.loops {
         let mut cells = numbers(&l.iteration, tensor);
-        let indent = "  ".repeat(l.depth.saturating_sub(1) as usize);
+        let level = l.depth.saturating_sub(1) as usize;
+        let indent = "  ".repeat(level.min(DEEPEST_INDENT));
         let name = l.label.clone().unwrap_or_else(|| l.header.to_string());
         cells.push(format!("{indent}{name}"));
         cells.push(place(l.line, l.source.as_deref()).replace("line ", ""));

@@ -1,6 +1,6 @@
 //! The predicates that are known to be true or false in a block.
 
-use alloc::collections::BTreeMap;
+use alloc::rc::Rc;
 use alloc::vec::Vec;
 
 use ptx_analysis::cfg::{BlockId, Edge};
@@ -19,7 +19,7 @@ pub(super) type Condition = (ValueId, bool);
 pub(super) struct Conditions<'a> {
     cx: &'a FunctionContext<'a>,
     ssa: &'a Ssa,
-    of_blocks: BTreeMap<BlockId, Vec<Condition>>,
+    of_blocks: Vec<Option<Rc<[Condition]>>>,
 }
 
 impl<'a> Conditions<'a> {
@@ -27,7 +27,7 @@ impl<'a> Conditions<'a> {
         Self {
             cx,
             ssa,
-            of_blocks: BTreeMap::new(),
+            of_blocks: vec![None; cx.cfg().len()],
         }
     }
 
@@ -39,29 +39,35 @@ impl<'a> Conditions<'a> {
     }
 
     /// The conditions that hold when a statement is executed, including its guard.
-    pub(super) fn at(&mut self, stmt: StmtId) -> Vec<Condition> {
+    pub(super) fn at(&mut self, stmt: StmtId) -> Rc<[Condition]> {
         let block = self.cx.cfg().of_statement(stmt);
-        let mut all = block.map_or(Vec::new(), |block| self.of_block(block).to_vec());
-        if let Some(Statement::Inst(inst)) = self.cx.body().statement(stmt) {
-            all.extend(self.guard(stmt, inst));
-        }
-        all
+        let all = block.map_or_else(Rc::default, |block| self.of_block(block));
+        let guard = match self.cx.body().statement(stmt) {
+            Some(Statement::Inst(inst)) => self.guard(stmt, inst),
+            _ => None,
+        };
+        with(all, guard)
     }
 
-    /// The conditions that hold when an edge is taken.
-    pub(super) fn along(&mut self, edge: &Edge) -> Vec<Condition> {
-        let mut all = self.of_block(edge.from).to_vec();
-        all.extend(self.of_edge(edge));
-        all
+    /// Whether an edge cannot be taken where these conditions hold.
+    pub(super) fn exclude(&mut self, edge: &Edge, known: &[Condition]) -> bool {
+        let opposite = |(value, holds): &Condition| known.contains(&(*value, !holds));
+        !known.is_empty()
+            && (self.of_block(edge.from).iter().any(opposite)
+                || self.of_edge(edge).is_some_and(|condition| opposite(&condition)))
     }
 
     /// The conditions that hold in a block, from the branches to it and to its dominators.
-    fn of_block(&mut self, block: BlockId) -> &[Condition] {
-        if !self.of_blocks.contains_key(&block) {
-            let found = self.find(block);
-            self.of_blocks.insert(block, found);
+    fn of_block(&mut self, block: BlockId) -> Rc<[Condition]> {
+        let at = block.as_u32() as usize;
+        if let Some(Some(found)) = self.of_blocks.get(at) {
+            return found.clone();
         }
-        self.of_blocks.get(&block).map_or(&[], |found| found)
+        let found: Rc<[Condition]> = self.find(block).into();
+        if let Some(slot) = self.of_blocks.get_mut(at) {
+            *slot = Some(found.clone());
+        }
+        found
     }
 
     fn find(&self, block: BlockId) -> Vec<Condition> {
@@ -93,8 +99,10 @@ impl<'a> Conditions<'a> {
     }
 }
 
-/// Whether two lists of conditions cannot both hold.
-pub(super) fn exclude(some: &[Condition], others: &[Condition]) -> bool {
-    let opposite = |(value, holds): &Condition| others.contains(&(*value, !holds));
-    some.iter().any(opposite)
+/// Adds a condition, if there is one.
+pub(super) fn with(all: Rc<[Condition]>, condition: Option<Condition>) -> Rc<[Condition]> {
+    match condition {
+        Some(condition) => all.iter().copied().chain([condition]).collect(),
+        None => all,
+    }
 }

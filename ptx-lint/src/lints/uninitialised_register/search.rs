@@ -1,6 +1,6 @@
 //! Finds the reaching definitions of reads.
 
-use alloc::collections::BTreeSet;
+use alloc::rc::Rc;
 use alloc::vec::Vec;
 
 use ptx_analysis::asynchrony::Certainty;
@@ -8,14 +8,14 @@ use ptx_analysis::graph::Csr;
 use ptx_analysis::ssa::{Ssa, Use, Value, ValueId};
 use ptx_ir::{Binding, RegDeclId, Statement, StmtId};
 
-use super::conditions::{Condition, Conditions, exclude};
+use super::conditions::{Condition, Conditions, with};
 use crate::context::FunctionContext;
 
 /// The maximum number of values examined for a read; beyond that, the register is assumed to be written.
 const MOST_VALUES: usize = 512;
 
 /// The maximum number of values examined for all reads of a function, for each of its values: the cost stays linear.
-const MOST_FOR_EACH: usize = 32;
+const MOST_FOR_EACH: usize = 16;
 
 /// Determines whether values may be the initial values of registers.
 pub(super) struct Search<'a> {
@@ -26,6 +26,39 @@ pub(super) struct Search<'a> {
     suspects: Vec<bool>,
     /// How many values may still be examined.
     values_left: usize,
+    seen: Seen,
+}
+
+/// The values that were seen in a search.
+struct Seen {
+    /// For each value, the number of the last search in which it was seen.
+    last: Vec<u32>,
+    search: u32,
+    count: usize,
+}
+
+impl Seen {
+    fn new(values: usize) -> Self {
+        Self {
+            last: vec![0; values],
+            search: 0,
+            count: 0,
+        }
+    }
+
+    /// Begins a search with a value.
+    fn begin(&mut self, value: ValueId) {
+        (self.search, self.count) = (self.search.wrapping_add(1), 0);
+        self.insert(value);
+    }
+
+    /// Adds a value. Gives whether it was not seen in this search before.
+    fn insert(&mut self, value: ValueId) -> bool {
+        let last = self.last.get_mut(value.as_u32() as usize);
+        let is_new = last.is_some_and(|last| core::mem::replace(last, self.search) != self.search);
+        self.count += usize::from(is_new);
+        is_new
+    }
 }
 
 impl<'a> Search<'a> {
@@ -36,6 +69,7 @@ impl<'a> Search<'a> {
             conditions: Conditions::new(cx, ssa),
             suspects: suspects(cx, ssa),
             values_left: ssa.len().max(MOST_VALUES) * MOST_FOR_EACH,
+            seen: Seen::new(ssa.len()),
         }
     }
 
@@ -77,13 +111,14 @@ impl<'a> Search<'a> {
     fn may_be_undefined(
         &mut self,
         value: ValueId,
-        known: &[Condition],
+        known: &Rc<[Condition]>,
     ) -> Option<(bool, Option<StmtId>)> {
-        let (mut seen, mut work) = (BTreeSet::from([value]), vec![(value, known.to_vec())]);
+        self.seen.begin(value);
+        let mut work = vec![(value, known.clone())];
         let (mut undefined, mut written) = (false, None);
+        let mut next = Vec::new();
         while let Some((value, known)) = work.pop() {
             self.values_left = self.values_left.checked_sub(1)?;
-            let mut next = Vec::new();
             match self.ssa.value(value) {
                 Value::Entry { .. } => undefined |= self.is_suspect(value),
                 Value::Def { stmt, old, .. } => {
@@ -91,31 +126,30 @@ impl<'a> Search<'a> {
                     let guard = self.guard(stmt);
                     if guard.is_none_or(|guard| !known.contains(&guard)) {
                         // The old value is kept if the guard does not hold.
-                        let mut known = known;
-                        known.extend(guard.map(|(guard, is)| (guard, !is)));
-                        next.extend(old.map(|old| (old, known)));
+                        let opposite = guard.map(|(guard, is)| (guard, !is));
+                        next.extend(old.map(|old| (old, with(known, opposite))));
                     }
                 }
                 Value::Phi { block, .. } => {
                     let mut edges = self.cx.cfg().in_edges(block);
                     for &argument in self.ssa.args(value) {
                         // At the function entry, the last argument is the initial value.
-                        let excluded = edges.next().is_some_and(|(_, edge)| {
-                            exclude(&self.conditions.along(edge), &known)
-                        });
+                        let edge = edges.next();
+                        let excluded =
+                            edge.is_some_and(|(_, edge)| self.conditions.exclude(edge, &known));
                         next.extend((!excluded).then(|| (argument, known.clone())));
                     }
                 }
                 Value::Unknown => {}
             }
-            for (value, known) in next {
-                if self.is_suspect(value) && seen.insert(value) {
+            for (value, known) in next.drain(..) {
+                if self.is_suspect(value) && self.seen.insert(value) {
                     work.push((value, known));
                 } else if let Value::Def { stmt, .. } = self.ssa.value(value) {
                     written = written.max(Some(stmt));
                 }
             }
-            if seen.len() > MOST_VALUES {
+            if self.seen.count > MOST_VALUES {
                 return None;
             }
         }
@@ -123,9 +157,10 @@ impl<'a> Search<'a> {
     }
 
     /// Whether a value is undefined on every path on which these conditions hold.
-    fn is_undefined(&self, value: ValueId, known: &[Condition]) -> bool {
+    fn is_undefined(&mut self, value: ValueId, known: &[Condition]) -> bool {
         // Conditions refer to the last writes of the predicates, not to earlier iterations.
-        let (mut seen, mut work) = (BTreeSet::from([value]), vec![(value, true)]);
+        self.seen.begin(value);
+        let mut work = vec![(value, true)];
         while let Some((value, same_iteration)) = work.pop() {
             match self.ssa.value(value) {
                 Value::Entry { .. } if self.is_suspect(value) => {}
@@ -134,20 +169,20 @@ impl<'a> Search<'a> {
                     if !guard.is_some_and(|guard| known.contains(&guard)) {
                         return false;
                     }
-                    if seen.insert(old) {
+                    if self.seen.insert(old) {
                         work.push((old, true));
                     }
                 }
                 Value::Phi { .. } => {
                     for &argument in self.ssa.args(value) {
-                        if seen.insert(argument) {
+                        if self.seen.insert(argument) {
                             work.push((argument, false));
                         }
                     }
                 }
                 _ => return false,
             }
-            if seen.len() > MOST_VALUES {
+            if self.seen.count > MOST_VALUES {
                 return false;
             }
         }
