@@ -146,9 +146,11 @@ impl Report {
             draws,
         };
         // In boxes, since they are large and moved twice.
-        let functions = map_functions(&facts, |id, of| {
+        let found = map_functions(&facts, |id, of| {
             chosen(id).then(|| Box::new(maker.function(id, of)))
         });
+        let mut functions = Vec::with_capacity(found.iter().flatten().count());
+        functions.extend(found.into_iter().flatten().map(|f| *f));
         let header = module.header();
         Self {
             schema: SCHEMA,
@@ -156,7 +158,7 @@ impl Report {
             ptx: header.version.map(|v| v.to_string()),
             target: header.target.map(|t| t.text().to_owned()),
             assumed_trips: ASSUMED_TRIPS,
-            functions: functions.into_iter().flatten().map(|f| *f).collect(),
+            functions,
         }
     }
 }

@@ -1,9 +1,7 @@
 //! The register pressure in text order.
 
-use std::collections::HashMap;
-
 use ptx_analysis::pressure::Pressure;
-use ptx_ir::{Statement, StmtId};
+use ptx_ir::{EntityId as _, LineCursor, Statement};
 use serde::Serialize;
 
 use super::function::Of;
@@ -28,22 +26,28 @@ pub struct Curve {
 
 pub(super) fn of(of: &Of<'_>) -> Curve {
     let (cfg, body) = (of.analysis.cfg(), of.facts.body());
-    let mut units: HashMap<StmtId, u32> = HashMap::new();
+    let mut units = vec![0; body.statement_table().len()];
     let (variables, liveness) = (of.analysis.variables(), of.analysis.liveness());
     let pressure = Pressure::visit(of.facts, cfg, variables, liveness, &mut |point| {
-        units.insert(point.stmt, point.units);
+        if let Some(of) = units.get_mut(point.stmt.index()) {
+            *of = point.units;
+        }
     });
     let mut curve = Curve {
         peak_line: pressure.at.map(|stmt| of.line(stmt)),
         peak_source: pressure.at.and_then(|stmt| of.source(stmt)),
         ..Curve::default()
     };
+    let mut lines = LineCursor::new(&of.context.lines, of.module().source());
     for (_, block) in cfg.blocks().filter(|(_, b)| !b.is_dispatch) {
         curve.starts.push(curve.lines.len());
         for (stmt, statement) in body.range(block.first, block.end) {
             if matches!(statement, Statement::Inst(_) | Statement::Opaque(_)) {
-                curve.lines.push(of.line(stmt));
-                curve.units.push(units.get(&stmt).copied().unwrap_or(0));
+                let at = body.source_span(stmt).start;
+                curve.lines.push(lines.position(at).line);
+                curve
+                    .units
+                    .push(units.get(stmt.index()).copied().unwrap_or(0));
             }
         }
     }
