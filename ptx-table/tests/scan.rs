@@ -67,7 +67,7 @@ fn threads_and_sizes_of_batches_change_nothing() {
         assert!(*batches > 0 && !text.is_empty(), "{table}");
     }
     let others = [options.clone().rows(100).threads(2), options.threads(3)];
-    for options in sample(2, 1).of(others) {
+    for options in sample(2, 2).of(others) {
         for (one, other) in all.iter().zip(rows(sources(), &options)) {
             assert_eq!(one.0, other.0);
             assert!(one.2 == other.2, "{} differs", one.0);
@@ -285,7 +285,7 @@ fn the_parts_of_a_large_file_are_in_order() {
         .find(|(table, ..)| *table == TableName::Instructions)
         .unwrap();
     assert!(instructions.2.lines().count() > 2 * 7 * FUNCTIONS);
-    for threads in sample(2, 1).of([5, 2]) {
+    for threads in sample(2, 2).of([5, 2]) {
         assert!(
             rows(sources(), &options.clone().threads(threads)) == one,
             "{threads} threads"

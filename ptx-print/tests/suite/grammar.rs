@@ -17,7 +17,7 @@ fn run<S: Strategy>(
     let cases = std::env::var("PTX_TEST_CASES")
         .ok()
         .and_then(|n| n.parse().ok())
-        .unwrap_or(cases / sample(3, 1).parts as u32);
+        .unwrap_or(cases / sample(3, 2).parts as u32);
     let config = Config {
         cases,
         failure_persistence: None,

@@ -78,7 +78,7 @@ fn check_files(entries: Vec<Entry>, of: Sample, parts: &[usize]) {
 
 #[test]
 fn own_corpus_does_not_depend_on_the_parts() {
-    check_files(entries(&own()), sample(8, 2), &[1, 2000, 20_000]);
+    check_files(entries(&own()), sample(8, 4), &[1, 2000, 20_000]);
 }
 
 #[test]
@@ -102,7 +102,7 @@ fn seeds() -> Vec<Vec<u8>> {
 fn damaged_files_do_not_depend_on_the_parts() {
     let seeds = seeds();
     let mut random = Random::new(17);
-    let rounds = 1500 / sample(10, 2).parts;
+    let rounds = 1500 / sample(10, 5).parts;
     for round in 0..rounds {
         let mut text = random.pick(&seeds).clone();
         for _ in 0..1 + round % 3 {
@@ -156,7 +156,7 @@ fn names_mean_what_is_declared_before_them() {
         ".const .b64 S = T;",
     ];
     let mut random = Random::new(3);
-    let rounds = 6000 / sample(6, 2).parts;
+    let rounds = 6000 / sample(6, 3).parts;
     for round in 0..rounds {
         let mut text = HEADER.to_owned();
         for _ in 0..2 + round % 7 {

@@ -109,7 +109,7 @@ fn check(folder: &Path, sample: Sample, most_bytes: u64) -> Counts {
 #[test]
 fn corpus_kernels_do_the_same() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
-    let counts = check(&root.join("corpus"), sample(8, 2), 120_000);
+    let counts = check(&root.join("corpus"), sample(8, 4), 120_000);
     assert!(
         counts.runs > 100 && counts.done > 100 && counts.steps > 10_000 && counts.changes > 300,
         "{counts:?}"
@@ -120,6 +120,6 @@ fn corpus_kernels_do_the_same() {
 #[ignore = "needs ../shared/corpus"]
 fn shared_corpus_kernels_do_the_same() {
     let shared = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared/corpus");
-    let counts = check(&shared, sample(1, 4), 40_000);
+    let counts = check(&shared, sample(1, 6), 40_000);
     assert!(counts.done > 100, "{counts:?}");
 }

@@ -39,7 +39,7 @@ fn seed() -> u64 {
 fn random_functions_keep_their_effects() {
     let mut random = Random::new(seed());
     let (mut changes, mut effects, mut shorter) = (0, 0, 0);
-    let part = sample(5, 2).parts;
+    let part = sample(5, 4).parts;
     for nth in 0..1500 / part {
         let mut program = program(&mut random);
         if nth % 2 == 1 {

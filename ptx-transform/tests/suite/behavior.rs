@@ -164,7 +164,7 @@ const REORDERS: &str = "split and link";
 
 /// Which of the rewritings are tested on a file, whose index is added to theirs.
 fn rewritten() -> Sample {
-    sample(4, 2)
+    sample(4, 4)
 }
 
 /// The rewritings that are tested on a file.
@@ -241,7 +241,7 @@ fn reads_time(module: &Module, kernel: &str) -> bool {
 fn rewritten_kernels_leave_the_same_bytes() {
     let mut counts = Counts::new();
     // Other parts than of the rewritings: each is tested on some file.
-    let sample = sample(5, 3);
+    let sample = sample(5, 5);
     let entries = files::entries(&files::own());
     for (file, entry) in sample.of(entries.iter().enumerate()) {
         let source = entry.read();

@@ -29,7 +29,7 @@ mod tests {
         let only = std::env::var("PTX_ONLY").unwrap_or_default();
         let named = files.into_iter().map(|p| (p.display().to_string(), p));
         let named = named.filter(|(name, _)| name.contains(&only));
-        sample(3, 2)
+        sample(3, 3)
             .of(named)
             .map(|(name, path)| (name, std::fs::read(path).unwrap()))
             .collect()

@@ -113,7 +113,7 @@ fn folder(of: &Path) -> Vec<PathBuf> {
 
 fn check_folder(of: &Path) -> Tally {
     let mut tally = Tally::default();
-    for path in sample(2, 1).of(folder(of)) {
+    for path in sample(2, 2).of(folder(of)) {
         let text = std::fs::read(&path).unwrap();
         let module = ptx_parse::parse(&text).module;
         tally.add(check(&module, &path.display().to_string(), 4_000));
@@ -187,7 +187,7 @@ fn valid(folder: &Path, most_bytes: u64) -> Vec<files::Entry> {
 
 /// Which of the kernels run.
 fn some() -> Sample {
-    sample(8, 2)
+    sample(8, 4)
 }
 
 /// Some of the own files up to a size.

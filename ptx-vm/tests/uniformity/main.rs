@@ -278,7 +278,7 @@ fn valid(folder: &std::path::Path, most_bytes: u64) -> Vec<files::Entry> {
 
 /// Which of the small and random kernels run.
 fn some() -> Sample {
-    sample(10, 2)
+    sample(10, 5)
 }
 
 #[test]
