@@ -17,13 +17,11 @@ impl FunctionParser {
         Self
     }
 
-    #[allow(clippy::unused_self, reason = "as with the feature `parallel`")]
     pub(crate) const fn functions(&self, _: Range<usize>) -> ParsedFunctions {
         []
     }
 }
 
 impl Parser<'_> {
-    #[allow(clippy::unused_self, reason = "as with the feature `parallel`")]
     pub(crate) const fn expect_functions(&mut self, _: ParsedFunctions) {}
 }

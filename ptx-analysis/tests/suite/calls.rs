@@ -57,3 +57,33 @@ fn calls_share_the_functions_of_a_table() {
         calls.calls_of(k).next().unwrap().to
     );
 }
+
+/// By the definition: a function is called if it has callers, and those that reach it are its callers and theirs.
+#[test]
+fn functions_that_reach_others_are_found_through_addresses() {
+    let text = format!(
+        "{HEADER}.func leaf() {{ ret; }}\n.func taken() {{ call leaf; ret; }}\n.func unused() {{ ret; }}\n\
+         .func self() {{ call self; ret; }}\n.func direct() {{ call leaf; ret; }}\n\
+         .entry k() {{ .reg .u64 %d; mov.u64 %d, taken;\nP: .callprototype _();\ncall %d, P; ret; }}\n.entry l() {{ call direct; ret; }}\n"
+    );
+    let module = ptx_parse::parse_str(&text).module;
+    let calls = CallGraph::new(&ModuleFacts::new(&module));
+    let ids = || module.definitions().map(|(id, ..)| id);
+    assert_eq!(ids().filter(|id| calls.is_called(*id)).count(), 4);
+    for id in ids() {
+        assert_eq!(calls.is_called(id), !calls.callers(id).is_empty());
+        let mut reaching = vec![id];
+        let mut at = 0;
+        while let Some(next) = reaching.get(at).copied() {
+            let callers = calls.callers(next);
+            reaching.extend(callers);
+            let mut seen = std::collections::BTreeSet::new();
+            reaching.retain(|id| seen.insert(*id));
+            at += 1;
+        }
+        reaching.sort_unstable();
+        assert_eq!(calls.reaching([id]), reaching);
+    }
+    let [leaf, k] = ["leaf", "k"].map(|name| module.function(name).unwrap());
+    assert!(calls.reaching([leaf]).contains(&k));
+}

@@ -267,3 +267,30 @@ fn unknown_sizes_are_said() {
     let page = std::fs::read_to_string(page).unwrap();
     assert!(page.contains("\"unknown_bytes\":true") && page.contains("\"unknown_products\":true"));
 }
+
+#[test]
+fn deeply_nested_loops_are_indented_up_to_a_limit() {
+    const DEPTH: usize = 60;
+    let starts: String = (0..DEPTH)
+        .map(|i| format!("L{i}: add.s32 %r1, %r1, 1;\n"))
+        .collect();
+    let ends: String = (0..DEPTH)
+        .rev()
+        .map(|i| format!("setp.lt.s32 %p, %r1, {i}; @%p bra L{i};\n"))
+        .collect();
+    let text = format!(
+        ".version 8.0\n.target sm_80\n.address_size 64\n.entry k()\n{{\n.reg .pred %p; .reg .b32 %r<2>;\nmov.u32 %r1, %tid.x;\n{starts}{ends}ret;\n}}\n"
+    );
+    let folder = Folder::new("report-nested");
+    let run = ptx(&["report", &folder.file("a.ptx", &text)]);
+    assert_eq!(run.status, 0, "{}", run.err);
+    let width = |label: &str| {
+        let line = run
+            .out
+            .lines()
+            .find(|l| l.split_whitespace().any(|w| w == label));
+        line.and_then(|l| l.find(label)).unwrap()
+    };
+    let indents = [1, 10, 40, 59].map(|i| width(&format!("L{i}")) - width("L0"));
+    assert_eq!(indents, [2, 20, 48, 48]);
+}
