@@ -1,5 +1,5 @@
-//! `cargo bench -p bench --features measure --bench build`: instructions a second, until the last statement and until the module is finished. Nothing is
-//! asserted about time.
+//! `cargo bench -p bench --features measure --bench build`: instructions a second, until the last statement and until the module is finished, with the
+//! allocator of the program. Nothing is asserted about time.
 
 #![allow(missing_docs)]
 
@@ -7,6 +7,9 @@ use divan::Bencher;
 use divan::counter::ItemsCount;
 use ptx_build::{BuildError, ModuleBuilder, at};
 use ptx_isa::{PtxVersion, ScalarType as T, Target};
+
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 const COUNT: usize = 100_000;
 

@@ -28,15 +28,16 @@ pub fn body_with_capacity(bytes: usize) -> Body {
     body
 }
 
-/// Reserves capacity for four times as many statements, operands and registers as a body has.
-pub fn quadruple_capacity(body: &mut Body) {
-    body.statements.rows.reserve(3 * body.statements.len());
-    body.origins.reserve(3 * body.origins.len());
-    body.insts.rows.reserve(3 * body.insts.len());
-    body.pool.operands.reserve(3 * body.pool.operands.len());
+/// Reserves capacity for `times` as many statements, operands and registers as a body has.
+pub fn multiply_capacity(body: &mut Body, times: usize) {
+    let more = |len: usize| len.saturating_mul(times.saturating_sub(1));
+    body.statements.rows.reserve(more(body.statements.len()));
+    body.origins.reserve(more(body.origins.len()));
+    body.insts.rows.reserve(more(body.insts.len()));
+    body.pool.operands.reserve(more(body.pool.operands.len()));
     let addresses = &mut body.pool.addresses;
-    addresses.rows.reserve(3 * addresses.len());
-    body.registers.rows.reserve(3 * body.registers.len());
+    addresses.rows.reserve(more(addresses.len()));
+    body.registers.rows.reserve(more(body.registers.len()));
 }
 
 /// Takes the body that was just read out of `storage`, which keeps its capacity for the next one.

@@ -237,7 +237,7 @@ mod tests {
 
     #[test]
     fn every_accepted_case_is_made() {
-        let sample = sample(4, 4);
+        let sample = sample(8, 4);
         let mut wrong = Vec::new();
         let mut count = 0;
         for set in [&BASE, &NEWER] {

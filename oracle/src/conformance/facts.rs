@@ -54,7 +54,7 @@ mod tests {
 
     #[test]
     fn facts_of_immediates_are_known_where_they_are_legal() {
-        let sample = sample(4, 4);
+        let sample = sample(8, 4);
         let mut wrong = Vec::new();
         let mut checked = 0;
         for (set, target) in [(&BASE, Target::Sm100a), (&NEWER, Target::Sm107a)] {

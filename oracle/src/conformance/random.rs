@@ -451,7 +451,7 @@ mod tests {
     use crate::sample::sample;
 
     proptest! {
-        #![proptest_config(Config { cases: 24 / sample(8, 3).parts as u32, rng_seed: RngSeed::Fixed(6), failure_persistence: None, ..Config::default() })]
+        #![proptest_config(Config { cases: 24 / sample(12, 3).parts as u32, rng_seed: RngSeed::Fixed(6), failure_persistence: None, ..Config::default() })]
 
         /// Every module that can be made is legal, and its text reads back as the same module.
         #[test]

@@ -28,7 +28,7 @@ pub(crate) fn with(
 
 /// The distance between tested values. With `PTXKIT_SEED`, all values are tested.
 pub(crate) fn stride() -> usize {
-    sample(23, 1).parts
+    sample(47, 1).parts
 }
 
 /// The codes of 16 bits: all of them, or the ones at both ends of each exponent and a part of the others.

@@ -4,7 +4,7 @@ use alloc::collections::BTreeSet;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
-use ptx_ir::raw::{RawBody, push_statement, quadruple_capacity};
+use ptx_ir::raw::{RawBody, multiply_capacity, push_statement};
 use ptx_ir::{
     Binding, Declarator, DirectiveId, DirectiveStmt, FuncId, FunctionKind, GuardSense, Label,
     LabelId, Module, NameId, Operand, RegDecl, RegDeclId, RegId, Register, ScopeId, Span,
@@ -69,9 +69,12 @@ impl RangeInfo {
 /// The deepest indentation, which is that of the canonical style.
 pub(super) const MOST_TABS: usize = 32;
 
-/// From this many instructions on, the capacity of tables and text is quadrupled at once: each growth copies them, while
-/// memory that is not used costs nothing.
+/// From this many instructions on, the capacity of tables and text grows by the factor [`GROWTH`] at once: each growth copies
+/// them, while memory that is not used costs nothing.
 const MANY: usize = 1 << 12;
+
+/// A power of two.
+const GROWTH: usize = 8;
 
 /// A scope that is open.
 #[derive(Default, Debug)]
@@ -435,10 +438,12 @@ impl Body {
 
     #[cold]
     fn reserve_more(&mut self, instructions: usize) {
-        if instructions.trailing_zeros() & 1 == 0 {
-            quadruple_capacity(&mut self.records);
-            self.registers.reserve(3 * self.registers.len());
-            self.out.text.reserve(3 * self.out.text.len());
+        let doubled = (instructions / MANY).trailing_zeros();
+        if doubled.is_multiple_of(GROWTH.trailing_zeros()) {
+            multiply_capacity(&mut self.records, GROWTH);
+            let more = |len: usize| (GROWTH - 1) * len;
+            self.registers.reserve(more(self.registers.len()));
+            self.out.text.reserve(more(self.out.text.len()));
         }
     }
 

@@ -506,7 +506,7 @@ mod tests {
         let long = "guarded && ".repeat(10_000);
         assert!(error(&long).ends_with("expected a field, found the end"));
         for deep in ["(", "!", "memory(", "after("] {
-            let error = error(&deep.repeat(100_000));
+            let error = error(&deep.repeat(20_000));
             assert!(
                 error.ends_with("parentheses and `!` nest deeper than 64"),
                 "{error}"

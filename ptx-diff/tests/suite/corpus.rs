@@ -23,7 +23,7 @@ const MOST_BYTES: u64 = 150_000;
 
 /// Which of the files are compared.
 fn some() -> Sample {
-    sample(3, 3)
+    sample(6, 3)
 }
 
 fn corpus() -> Vec<(String, Vec<u8>)> {

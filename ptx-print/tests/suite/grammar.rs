@@ -1,5 +1,5 @@
 //! Random valid modules: they read without errors, print back, and mean the same however their
-//! tokens are set apart. A third of the cases without `PTXKIT_SEED`; `PTX_TEST_CASES` asks for another number.
+//! tokens are set apart. A sixth of the cases without `PTXKIT_SEED`; `PTX_TEST_CASES` asks for another number.
 #![allow(clippy::panic)]
 
 use crate::common::sample::sample;
@@ -17,7 +17,7 @@ fn run<S: Strategy>(
     let cases = std::env::var("PTX_TEST_CASES")
         .ok()
         .and_then(|n| n.parse().ok())
-        .unwrap_or(cases / sample(3, 2).parts as u32);
+        .unwrap_or(cases / sample(6, 2).parts as u32);
     let config = Config {
         cases,
         failure_persistence: None,

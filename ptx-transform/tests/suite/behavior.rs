@@ -241,7 +241,7 @@ fn reads_time(module: &Module, kernel: &str) -> bool {
 fn rewritten_kernels_leave_the_same_bytes() {
     let mut counts = Counts::new();
     // Other parts than of the rewritings: each is tested on some file.
-    let sample = sample(5, 5);
+    let sample = sample(9, 5);
     let entries = files::entries(&files::own());
     for (file, entry) in sample.of(entries.iter().enumerate()) {
         let source = entry.read();

@@ -125,9 +125,13 @@ fn check_folder(of: &Path) -> Tally {
 fn definite_findings_happen_in_the_files_of_lints() {
     let files = Path::new(env!("CARGO_MANIFEST_DIR")).join("../ptx-lint/tests/lints");
     let mut tally = Tally::default();
-    for lint in agreement::LINTS {
-        tally.add(check_folder(&files.join(lint.name())));
-    }
+    std::thread::scope(|scope| {
+        let folders = agreement::LINTS.map(|lint| files.join(lint.name()));
+        let checks = folders.map(|folder| scope.spawn(move || check_folder(&folder)));
+        for check in checks {
+            tally.add(check.join().unwrap());
+        }
+    });
     let least = [
         (Lint::BarrierDivergence, 8),
         (Lint::UninitialisedRegister, 8),
