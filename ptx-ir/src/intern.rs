@@ -78,8 +78,13 @@ impl Interner {
     /// The number here of the text that has the number `index` in a [sibling](Self::sibling), if it is in the set.
     #[must_use]
     pub fn find_of(&self, sibling: &Self, index: u32) -> Option<u32> {
-        let entry = sibling.entries.get(index as usize)?;
-        self.probe(sibling.text(entry), entry.hash)
+        let other = sibling.entries.get(index as usize)?;
+        // The same place in the source is the same text, which is not read.
+        self.probe(other.hash, |e| {
+            e.len == other.len
+                && (e.start == other.start && e.start & EXTRA == 0
+                    || self.text(e) == sibling.text(other))
+        })
     }
 
     /// Adds the text that has the number `index` in a [sibling](Self::sibling), and is not in the set; gives its number here.
@@ -158,7 +163,7 @@ impl Interner {
     /// The number of `text`, if it is in the set.
     #[must_use]
     pub fn find(&self, text: &[u8]) -> Option<u32> {
-        self.probe(text, self.hash(text))
+        self.probe(self.hash(text), |e| self.text(e) == text)
     }
 
     /// The number of `text`, which is in the source at `start`; adds it if it is new.
@@ -176,7 +181,7 @@ impl Interner {
     #[inline]
     fn insert(&mut self, text: &[u8], start: Option<u32>) -> (u32, bool) {
         let hash = self.hash(text);
-        match self.probe(text, hash) {
+        match self.probe(hash, |e| self.text(e) == text) {
             Some(index) => (index, false),
             None => (self.add(text, start, hash), true),
         }
@@ -202,12 +207,12 @@ impl Interner {
         self.hasher.hash_one(text) as u32
     }
 
-    /// The number of `text`.
+    /// The number of the text with a hash that `is_it` accepts.
     #[inline]
-    fn probe(&self, text: &[u8], hash: u32) -> Option<u32> {
+    fn probe(&self, hash: u32, is_it: impl Fn(&Entry) -> bool) -> Option<u32> {
         let is_it = |i: &u32| {
             let entry = self.entries.get(*i as usize);
-            entry.is_some_and(|e| e.hash == hash && self.text(e) == text)
+            entry.is_some_and(|e| e.hash == hash && is_it(e))
         };
         self.table.find(Entry::spread(hash), is_it).copied()
     }

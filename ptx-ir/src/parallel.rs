@@ -46,6 +46,15 @@ pub fn map_some<T: Send>(
     work(functions)
 }
 
+/// How many threads there are.
+#[must_use]
+pub fn threads() -> usize {
+    #[cfg(feature = "parallel")]
+    return rayon::current_num_threads();
+    #[cfg(not(feature = "parallel"))]
+    1
+}
+
 /// Calls both functions and gives both results.
 #[cfg(feature = "parallel")]
 pub fn join<A: Send, B: Send>(
@@ -71,7 +80,7 @@ fn runs<'f>(module: &Module, functions: &'f [FuncId]) -> Vec<&'f [FuncId]> {
         // Without starting any threads.
         return Vec::new();
     }
-    let most = match rayon::current_num_threads() as u32 {
+    let most = match threads() as u32 {
         1 => return Vec::new(),
         threads => (all / (threads * 2)).max(LEAST),
     };

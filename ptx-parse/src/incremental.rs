@@ -72,7 +72,7 @@ impl Incremental {
         let text = source.clone();
         let mut parser = Parser::new(&text, source, limits);
         parser.reporter.reports = Reports::OfFunctions;
-        let readable = parser.source(&text, crate::part_len(text.len()));
+        let readable = parser.source(&text, crate::part_len(text.len(), crate::PARTS_PER_THREAD));
         let alone = parser.leaves_nothing(text.len())
             && !parser.scopes.has_module_ranges()
             && parser.scopes.module_bindings().len() == parser.out.module.symbols().len();

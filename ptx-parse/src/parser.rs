@@ -5,9 +5,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use ptx_ir::lex::scan::{self, Trivia};
 use ptx_ir::lex::{Lexer, TokenKind};
-use ptx_ir::{
-    Code, Diagnostic, Limits, Module, NameId, SourceText, Span, Statement, StmtId, parallel,
-};
+use ptx_ir::{Code, Diagnostic, Limits, Module, NameId, SourceText, Span, Statement, StmtId};
 
 use crate::cascade;
 use crate::cursor::Cursor;
@@ -64,11 +62,9 @@ impl<'s> Parser<'s> {
         if readable {
             let src = self.cursor.src;
             let functions = FunctionParser::new(self, text, part).functions(0..src.len());
+            self.is_plain = functions.is_plain;
             self.expect_functions(functions);
-            match part {
-                Some(_) => ((), self.is_plain) = parallel::join(|| self.module(), || is_plain(src)),
-                None => self.module(),
-            }
+            self.module();
         } else {
             self.too_large();
         }

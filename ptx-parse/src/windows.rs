@@ -3,13 +3,12 @@
 //! next one are parsed.
 
 use alloc::vec::Vec;
-use core::ops::Range;
 
 use ptx_ir::{EntityId, FuncId, Limits, Module, SourceText, parallel};
 
 use crate::Parsed;
 use crate::parallel::{FunctionParser, ParsedFunctions};
-use crate::parser::{Parser, is_plain};
+use crate::parser::Parser;
 
 /// How a source is divided.
 #[derive(Copy, Clone, Debug)]
@@ -20,18 +19,22 @@ pub struct Windows {
     pub part: Option<usize>,
 }
 
+/// The parts of a window for each thread: few, because a thread without a part continues with the window before.
+const PARTS_PER_THREAD: usize = 2;
+
 impl Windows {
-    /// Windows of this length, whose parts depend on the number of threads.
+    /// Windows of this length for each thread.
     #[must_use]
-    pub fn new(window: usize) -> Self {
+    pub fn new(bytes_per_thread: usize) -> Self {
+        let window = bytes_per_thread.saturating_mul(parallel::threads());
         Self {
             window,
-            part: crate::part_len(window),
+            part: crate::part_len(window, PARTS_PER_THREAD),
         }
     }
 }
 
-/// Parses a source in windows. After each one, `visit` gets the module so far and the functions of the window that have bodies. It may change these
+/// Parses a source in windows. After each one with functions that have bodies, `visit` gets the module so far and these functions. It may change these
 /// bodies: nothing looks at them later. `None` if `visit` gives false, which ends the parsing, if the source has
 /// errors, or if it has characters outside of ASCII, even in comments.
 #[must_use]
@@ -57,13 +60,13 @@ pub fn parse_in_windows(
         let next = window_after(window.end);
         let this = || {
             let first = parser.out.module.functions().len();
-            if !parser.window(window, functions) {
+            if !parser.window(window.end, functions) {
                 return false;
             }
             let module = &mut parser.out.module;
             let new = (first..module.functions().len()).map(FuncId::from_index);
             let defined: Vec<FuncId> = new.filter(|f| module.body(*f).is_some()).collect();
-            visit(module, &defined)
+            defined.is_empty() || visit(module, &defined)
         };
         let is_legal;
         (is_legal, functions) = parallel::join(this, || ahead.functions(next.clone()));
@@ -82,12 +85,11 @@ pub fn parse_in_windows(
 }
 
 impl Parser<'_> {
-    /// Parses the items that begin in a window. Gives whether it has no errors.
-    fn window(&mut self, window: Range<usize>, functions: ParsedFunctions) -> bool {
+    /// Parses the items that begin in a window, which ends at `end`. Gives whether it has no errors.
+    fn window(&mut self, end: usize, functions: ParsedFunctions) -> bool {
+        let is_plain = functions.is_plain;
         self.expect_functions(functions);
-        let end = window.end;
-        let text = self.cursor.src.get(window).unwrap_or_default();
-        let ((), is_plain) = parallel::join(|| self.items(end), || is_plain(text));
+        self.items(end);
         let is_legal = is_plain && self.reporter.is_empty();
         if is_legal {
             self.finish_bodies();

@@ -3,7 +3,7 @@
 use alloc::vec::Vec;
 
 use ptx_ir::raw::{self, RawModule};
-use ptx_ir::{Body, Diagnostic, FuncId, Module};
+use ptx_ir::{Body, Diagnostic, FuncId, Module, parallel};
 use ptx_isa::Directive;
 
 use crate::Options;
@@ -65,8 +65,12 @@ impl WindowChecker {
         if targets.count() != 1 {
             return None;
         }
-        let mut found = of_module(module, self.options.environment(module));
-        found.extend(with_uses(module, &self.uses));
+        let environment = self.options.environment(module);
+        let (mut found, later) = parallel::join(
+            || of_module(module, environment),
+            || with_uses(module, &self.uses),
+        );
+        found.extend(later);
         Some(found)
     }
 }

@@ -65,7 +65,8 @@ impl Adoption {
 
 impl Parser<'_> {
     /// Takes functions to adopt. Those before them are finished.
-    pub(crate) fn expect_functions(&mut self, batches: ParsedFunctions) {
+    pub(crate) fn expect_functions(&mut self, functions: ParsedFunctions) {
+        let batches = functions.batches;
         let names = batches.iter().map(|b| b.tables.names.len()).sum();
         self.out.module.names_mut().reserve(names);
         self.adoption.batches = batches;

@@ -19,7 +19,7 @@ use ptx_ir::raw::{Interner, RawModule};
 use ptx_ir::{Limits, SourceText};
 use rayon::prelude::*;
 
-use crate::parser::Parser;
+use crate::parser::{Parser, is_plain};
 use batch::Batch;
 
 pub(crate) use adoption::Adoption;
@@ -29,22 +29,23 @@ pub(crate) use parts::next_function;
 /// The least that is worth another thread.
 const LEAST_PART: usize = 1 << 17;
 
-/// How many parts there are for each thread, so that all end at about the same time.
-const PARTS_PER_THREAD: usize = 4;
-
-/// The length of the parts that a source is divided into; `None` where it is not worth the effort.
-pub(crate) fn part_len(source: usize) -> Option<usize> {
+/// The length of the parts that a source is divided into, for this number of parts for each thread; `None` where it is not worth the effort.
+pub(crate) fn part_len(source: usize, parts_per_thread: usize) -> Option<usize> {
     if source < 2 * LEAST_PART {
         // Without starting any threads.
         return None;
     }
-    let threads = rayon::current_num_threads();
-    let len = (source / (threads * PARTS_PER_THREAD)).max(LEAST_PART);
+    let threads = ptx_ir::parallel::threads();
+    let len = (source / (threads * parts_per_thread)).max(LEAST_PART);
     (threads > 1 && len * 2 <= source).then_some(len)
 }
 
-/// Functions for a parser to adopt.
-pub(crate) type ParsedFunctions = Vec<Batch>;
+/// The functions of a range of the source, for a parser to adopt.
+pub(crate) struct ParsedFunctions {
+    batches: Vec<Batch>,
+    /// Whether all characters of the range are [plain](is_plain).
+    pub(crate) is_plain: bool,
+}
 
 /// Parses functions before the parser of the whole source comes to them.
 pub(crate) struct FunctionParser<'s> {
@@ -72,13 +73,28 @@ impl<'s> FunctionParser<'s> {
 
     /// Parses the functions that begin in a range of the source.
     pub(crate) fn functions(&self, range: Range<usize>) -> ParsedFunctions {
+        let plain = |range| is_plain(self.source.get(range).unwrap_or_default());
         let Some(len) = self.part_len else {
-            return Vec::new();
+            return ParsedFunctions {
+                batches: Vec::new(),
+                is_plain: plain(range),
+            };
         };
-        let batches: Vec<Vec<Batch>> = parts::divide(self.source, range, len)
-            .into_par_iter()
-            .map(|part| batch::parse(self.source, part, self.limits, &self.names))
-            .collect();
-        batches.into_iter().flatten().collect()
+        let parts = parts::divide(self.source, range.clone(), len);
+        let before = range.start..parts.first().map_or(range.end, |part| part.start);
+        // The parser finds the part in the cache.
+        let parse = |part: Range<usize>| {
+            let is_plain = plain(part.clone());
+            let batches = batch::parse(self.source, part, self.limits, &self.names);
+            (is_plain, batches)
+        };
+        let parsed: Vec<(bool, Vec<Batch>)> = parts.into_par_iter().map(parse).collect();
+        ParsedFunctions {
+            is_plain: plain(before) && parsed.iter().all(|(is_plain, _)| *is_plain),
+            batches: parsed
+                .into_iter()
+                .flat_map(|(_, batches)| batches)
+                .collect(),
+        }
     }
 }

@@ -117,6 +117,20 @@ const HEADER: &str = ".version 8.0\n.target sm_80\n.address_size 64\n";
 
 /// Functions whose meaning depends on what is declared before them.
 #[test]
+fn characters_are_checked_before_all_parts_and_in_each() {
+    let header = ".version 8.0\n.target sm_80\n.address_size 64\n";
+    let functions = (0..5).map(|i| format!(".func f{i}()\n{{\n\tret;\n}}\n"));
+    let lines = header.to_owned() + &functions.collect::<String>();
+    let ends = lines.match_indices('\n').map(|(at, _)| at + 1);
+    for at in [0].into_iter().chain(ends) {
+        let (before, after) = lines.split_at(at);
+        let text = format!("{before}// \0\n{after}");
+        assert_eq!(parse(text.as_bytes(), None).diagnostics.len(), 1, "{text}");
+        check(text.as_bytes(), &[1, 40, 10_000]);
+    }
+}
+
+#[test]
 fn names_mean_what_is_declared_before_them() {
     let bodies = [
         ".visible .entry k() { .reg .b64 %rd<4>; mov.u64 %rd1, S; ret; }",

@@ -105,6 +105,24 @@ fn damaged_files() {
     assert!((1..rounds).contains(&clean), "{clean}");
 }
 
+#[test]
+fn characters_outside_of_ascii_are_left_to_the_parser_of_the_whole_source() {
+    let function = |i: u32| format!(".func f{i}()\n{{\n\tret;\n}}\n");
+    let lines =
+        ".version 8.0\n.target sm_80\n".to_owned() + &(0..5).map(function).collect::<String>();
+    assert!(check("without such a character", lines.as_bytes()));
+    for (at, _) in lines.match_indices('\n') {
+        let (before, after) = lines.split_at(at);
+        let text = format!("{before} // \u{e9}{after}");
+        for (window, part) in [(1, None), (60, Some(1)), (60, Some(30)), (1000, Some(500))] {
+            assert!(
+                !is_clean_in_windows(text.as_bytes(), window, part),
+                "{text}"
+            );
+        }
+    }
+}
+
 /// What a body uses can be declared again after it, and differently.
 #[test]
 fn declarations_after_their_uses() {

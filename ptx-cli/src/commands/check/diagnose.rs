@@ -68,12 +68,15 @@ pub(super) fn check(source: Source, options: &Options, args: &Args) -> Checked {
     }
 }
 
-/// Windows of large sources. Those of two threads fit in most caches.
-const WINDOW: usize = 1 << 23;
+/// Windows of large sources, for each thread.
+const WINDOW: usize = 1 << 22;
+
+/// A shorter source is not worth the effort.
+const LARGE: usize = 1 << 25;
 
 /// Whether a large source has no diagnostics, found out with little memory.
 fn is_clean(source: &SourceText, options: &Options, args: &Args) -> bool {
-    if source.len() < 4 * WINDOW || !args.warn.is_empty() || !args.deny.is_empty() {
+    if source.len() < LARGE || !args.warn.is_empty() || !args.deny.is_empty() {
         return false;
     }
     let mut checker = ptx_verify::WindowChecker::new(*options);
