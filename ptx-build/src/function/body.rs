@@ -73,7 +73,7 @@ pub(super) const MOST_TABS: usize = 32;
 /// them, while memory that is not used costs nothing.
 const MANY: usize = 1 << 12;
 
-/// A power of two.
+/// The factor by which capacity grows; a power of two.
 const GROWTH: usize = 8;
 
 /// A scope that is open.
