@@ -116,7 +116,7 @@ keywords! {
         Variable = "var", SpecialRegister = "sreg", Function = "func", Discard = "discard", Negated = "neg",
         Inverted = "not", Pair = "pair", Unified = "unified", HasDiscard = "has-discard", Floating = "float",
         Bits = "bits", Constant = "const", NotF32Bits = "not-f32-bits", Integer = "int",
-        IntThenFloat = "int-then-float", Handle = "handle", Unsigned = "unsigned", Nonzero = "nonzero",
+        IntThenFloat = "int-then-float", Handle = "handle", Texture = "texture", Unsigned = "unsigned", Nonzero = "nonzero",
     }
     Proxy {
         Generic = "generic", Async = "async", Tensormap = "tensormap", Texture = "texture", Surface = "surface",

@@ -40,7 +40,7 @@ pub enum OperandTest {
     Bits,
     /// It is a constant, or a vector of constants.
     Constant,
-    /// It is a floating-point constant that is not written as `0f…`.
+    /// It is a floating-point constant that is not written as `0f…`, or a vector whose last element is.
     NotF32Bits,
     /// It is an integer, or a vector of integers.
     Integer,
@@ -48,6 +48,8 @@ pub enum OperandTest {
     IntThenFloat,
     /// It is a texture, sampler or surface.
     Handle,
+    /// It is a texture.
+    Texture,
     /// It is an unsigned integer register, or a vector of nothing else.
     Unsigned,
     /// It is an integer other than zero, or a vector with one among its elements.

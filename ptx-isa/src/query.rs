@@ -201,7 +201,10 @@ impl<'a> ActualOperand<'a> {
                 _ => false,
             },
             OperandTest::Floating => self.first().is_float(),
-            OperandTest::NotF32Bits => matches!(self.shape, OperandShape::F64(_)),
+            OperandTest::NotF32Bits => match self.shape {
+                OperandShape::Vector([.., last]) => last.is(test),
+                shape => matches!(shape, OperandShape::F64(_)),
+            },
             OperandTest::Bits => match self.shape {
                 OperandShape::Vector(elements) => elements.iter().any(|e| e.shape.is_bits()),
                 shape => shape.is_bits(),
@@ -224,6 +227,9 @@ impl<'a> ActualOperand<'a> {
             },
             OperandTest::Handle => {
                 matches!(self.shape, OperandShape::Variable(_, ty) if ty.kind() == TypeKind::Opaque)
+            }
+            OperandTest::Texture => {
+                matches!(self.shape, OperandShape::Variable(_, ScalarType::Texref))
             }
             OperandTest::Unsigned => self.every(|shape| {
                 matches!(shape, OperandShape::Register(ty) if ty.kind() == TypeKind::Unsigned)

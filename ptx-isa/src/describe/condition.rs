@@ -154,11 +154,14 @@ impl Clause<'_> {
             OperandTest::HasDiscard => "a vector with _ among its elements",
             OperandTest::Floating => "floating point",
             OperandTest::Bits => "a register of a bits type",
-            OperandTest::NotF32Bits => "a constant not written as `0f…`",
+            OperandTest::NotF32Bits => {
+                "a constant not written as `0f…`, or a vector that ends with one"
+            }
             OperandTest::Constant => "a constant or a vector of constants",
             OperandTest::Integer => "an integer or a vector of integers",
             OperandTest::IntThenFloat => "a vector of an integer followed by floating point",
             OperandTest::Handle => "a texture, sampler or surface",
+            OperandTest::Texture => "a texture",
             OperandTest::Unsigned => "an unsigned integer register",
             OperandTest::Nonzero => "other than zero",
             OperandTest::Below(n) => {

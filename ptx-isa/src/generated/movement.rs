@@ -527,8 +527,6 @@ const MULTIMEM_ST_STSEM_OPT: &Slot = &slot(".stsem", &[M::Relaxed, M::Release]).
 const MULTIMEM_ST_TYPE: &Slot = &slot(".type", &[M::B32, M::B64, M::U32, M::U64, M::S32, M::S64]);
 const MULTIMEM_ST_TYPE_2: &Slot = &slot(".type", &[M::F16, M::F16x2, M::Bf16, M::Bf16x2, M::F32, M::F64, M::E5m2, M::E5m2x2, M::E5m2x4, M::E4m3, M::E4m3x2, M::E4m3x4]);
 const MULTIMEM_ST_VEC_OPT: &Slot = &slot(".vec", &[M::V2, M::V4, M::V8]).optional();
-static MULTIMEM_ST_DIFFERENCES: [&str; 1] = [
-    "ptxas requires the notation `0f…` in a vector of single-precision constants; this table also accepts `1.0`"];
 static MULTIMEM_ST_EFFECTS: [Effect; 2] = [effect(E::Order(Source::Slot(0))), effect(E::Scope(Source::Slot(1)))];
 pub(crate) static MULTIMEM_ST: [Form; 4] = [ // multimem.st
     form("9.7.9.14", "{.stsem}{.scope}{.ss}.type [a], b", &[MULTIMEM_ST_STSEM_OPT, MULTIMEM_ST_SCOPE_OPT, MULTIMEM_ST_SS_OPT, MULTIMEM_ST_TYPE], &[ptx(8, 1, &t::SM_90)])
@@ -536,13 +534,13 @@ pub(crate) static MULTIMEM_ST: [Form; 4] = [ // multimem.st
         .with_operands(&[
             op("a", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::MULTIMEM, K::INDEXED, K::NO_HANDLE_OR_PRED]).with_access(A::Write).with_spaces(Spaces::Slot(2)).with_size(Size::Like(1)),
             op("b", 1, R::Use).with_ty(T::Slot(3))]).with_rules(&[require(C::Filled(0), C::Filled(1)), require(C::Filled(1), C::Filled(0))])
-        .with_effects(&MULTIMEM_ST_EFFECTS).computing("[a] = b", &[set(To::Memory(0), X::Operand(1))]).with_differences(&MULTIMEM_ST_DIFFERENCES),
+        .with_effects(&MULTIMEM_ST_EFFECTS).computing("[a] = b", &[set(To::Memory(0), X::Operand(1))]),
     form("9.7.9.14", ".weak{.ss}.type [a], b", &[l::WEAK, MULTIMEM_ST_SS_OPT, MULTIMEM_ST_TYPE], &[ptx(8, 1, &t::SM_90)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
             op("a", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::MULTIMEM, K::INDEXED, K::NO_HANDLE_OR_PRED]).with_access(A::Write).with_spaces(Spaces::Slot(1)).with_size(Size::Like(1)),
             op("b", 1, R::Use).with_ty(T::Slot(2))]).with_effects(&[effect(E::Order(Source::Slot(0)))])
-        .computing("[a] = b", &[set(To::Memory(0), X::Operand(1))]).with_differences(&MULTIMEM_ST_DIFFERENCES),
+        .computing("[a] = b", &[set(To::Memory(0), X::Operand(1))]),
     form("9.7.9.14", "{.stsem}{.scope}{.ss}{.vec}.type [a], b", &[MULTIMEM_ST_STSEM_OPT, MULTIMEM_ST_SCOPE_OPT, MULTIMEM_ST_SS_OPT, MULTIMEM_ST_VEC_OPT, MULTIMEM_ST_TYPE_2], &[ptx(8, 1, &t::SM_90)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
@@ -550,26 +548,28 @@ pub(crate) static MULTIMEM_ST: [Form; 4] = [ // multimem.st
             op("b", 1, R::Use).with_ty(T::Slot(4)).with_length(L::Slot(3)).with_marks(&[K::ELEMENTS])])
         .with_rules(&[
             require(C::Filled(0), C::Filled(1)), require(C::Filled(1), C::Filled(0)),
-            since(holds(4, &[M::E5m2, M::E5m2x2, M::E5m2x4, M::E4m3, M::E4m3x2, M::E4m3x4]), &[ptx(8, 6, &t::SM_100A_SM_110A_SM_120A_SM_121A), ptx(8, 8, &t::SM_100F_SM_110F)])])
+            since(holds(4, &[M::E5m2, M::E5m2x2, M::E5m2x4, M::E4m3, M::E4m3x2, M::E4m3x4]), &[ptx(8, 6, &t::SM_100A_SM_110A_SM_120A_SM_121A), ptx(8, 8, &t::SM_100F_SM_110F)]),
+            deny(C::All(&[C::Filled(3), holds(4, &[M::F32]), C::Operand(1, Q::Constant), C::Operand(1, Q::NotF32Bits)])).ptxas()])
         .with_tables(&[table(&[3, 4], &[], &[
                 row(&[Cell::Absent, one_of(&[M::F16x2, M::Bf16x2, M::F32, M::F64, M::E5m2x4, M::E4m3x4])], &[], &[]), 
                 row(&[one_of(&[M::V2]), one_of(&[M::F16, M::F16x2, M::Bf16, M::Bf16x2, M::F32, M::E5m2x2, M::E5m2x4, M::E4m3x2, M::E4m3x4])], &[], &[]), 
                 row(&[one_of(&[M::V4]), one_of(&[M::F16, M::F16x2, M::Bf16, M::Bf16x2, M::F32, M::E5m2, M::E5m2x2, M::E5m2x4, M::E4m3, M::E4m3x2, M::E4m3x4])], &[], &[]), 
                 row(&[one_of(&[M::V8]), one_of(&[M::F16, M::Bf16, M::E5m2, M::E5m2x2, M::E4m3, M::E4m3x2])], &[], &[])])])
-        .with_effects(&MULTIMEM_ST_EFFECTS).computing("[a] = b", &[set(To::Memory(0), X::Operand(1))]).with_differences(&MULTIMEM_ST_DIFFERENCES),
+        .with_effects(&MULTIMEM_ST_EFFECTS).computing("[a] = b", &[set(To::Memory(0), X::Operand(1))]),
     form("9.7.9.14", ".weak{.ss}{.vec}.type [a], b", &[l::WEAK, MULTIMEM_ST_SS_OPT, MULTIMEM_ST_VEC_OPT, MULTIMEM_ST_TYPE_2], &[ptx(8, 1, &t::SM_90)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
             op("a", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::MULTIMEM, K::INDEXED, K::NO_HANDLE_OR_PRED]).with_access(A::Write).with_spaces(Spaces::Slot(1)).with_size(Size::Like(1)),
             op("b", 1, R::Use).with_ty(T::Slot(3)).with_length(L::Slot(2)).with_marks(&[K::ELEMENTS])])
-        .with_rules(&[since(holds(3, &[M::E5m2, M::E5m2x2, M::E5m2x4, M::E4m3, M::E4m3x2, M::E4m3x4]), &[ptx(8, 6, &t::SM_100A_SM_110A_SM_120A_SM_121A), ptx(8, 8, &t::SM_100F_SM_110F)])])
+        .with_rules(&[
+            since(holds(3, &[M::E5m2, M::E5m2x2, M::E5m2x4, M::E4m3, M::E4m3x2, M::E4m3x4]), &[ptx(8, 6, &t::SM_100A_SM_110A_SM_120A_SM_121A), ptx(8, 8, &t::SM_100F_SM_110F)]),
+            deny(C::All(&[C::Filled(2), holds(3, &[M::F32]), C::Operand(1, Q::Constant), C::Operand(1, Q::NotF32Bits)])).ptxas()])
         .with_tables(&[table(&[2, 3], &[], &[
                 row(&[Cell::Absent, one_of(&[M::F16x2, M::Bf16x2, M::F32, M::F64, M::E5m2x4, M::E4m3x4])], &[], &[]), 
                 row(&[one_of(&[M::V2]), one_of(&[M::F16, M::F16x2, M::Bf16, M::Bf16x2, M::F32, M::E5m2x2, M::E5m2x4, M::E4m3x2, M::E4m3x4])], &[], &[]), 
                 row(&[one_of(&[M::V4]), one_of(&[M::F16, M::F16x2, M::Bf16, M::Bf16x2, M::F32, M::E5m2, M::E5m2x2, M::E5m2x4, M::E4m3, M::E4m3x2, M::E4m3x4])], &[], &[]), 
                 row(&[one_of(&[M::V8]), one_of(&[M::F16, M::Bf16, M::E5m2, M::E5m2x2, M::E4m3, M::E4m3x2])], &[], &[])])])
-        .with_effects(&[effect(E::Order(Source::Slot(0)))]).computing("[a] = b", &[set(To::Memory(0), X::Operand(1))])
-        .with_differences(&MULTIMEM_ST_DIFFERENCES),
+        .with_effects(&[effect(E::Order(Source::Slot(0)))]).computing("[a] = b", &[set(To::Memory(0), X::Operand(1))]),
 ];
 
 const MULTIMEM_RED_OP: &Slot = &slot(".op", &[M::Min, M::Max, M::Add, M::And, M::Or, M::Xor]);
@@ -657,9 +657,7 @@ pub(crate) static APPLYPRIORITY: [Form; 1] = [ // applypriority
 
 pub(crate) static APPLYPRIORITY_ASYNC_BULK: [Form; 1] = [ // applypriority.async.bulk
     form("9.7.9", "{.global}.bulk_group.L2::evict_normal [a], size", &[l::GLOBAL_OPT, l::BULK_GROUP, l::L2_EVICT_NORMAL], &[ptx(9, 4, &t::SM_107F)])
-        .with_operands(&[
-            op("a", 0, R::Addr).nested(N::Bracket(0)).with_spaces(Spaces::Slot(0)),
-            op("size", 1, R::Use).with_ty(T::Scalar(S::U32)).with_range(0, 4294967280, 16)])
+        .with_operands(&[op("a", 0, R::Addr).nested(N::Bracket(0)).with_spaces(Spaces::Slot(0)), op("size", 1, R::Use).with_ty(T::Scalar(S::U32)).with_range(0, 1048560, 16)])
         .with_effects(&[effect(E::Proxy(Proxy::Async)), effect(E::Async(Completion::Bulk, AsyncPhase::Start)), effect(E::SideEffect)])
         .does(Action::Hint),
 ];
@@ -790,9 +788,8 @@ const CVT_IRND_OPT: &Slot = &slot(".irnd", &[M::Rni, M::Rzi, M::Rmi, M::Rpi]).op
 const CVT_STYPE: &Slot = &slot(".stype", &[M::E4m3x2, M::E5m2x2, M::E2m3x2, M::E3m2x2, M::E2m1x2]);
 const CVT_TYPE: &Slot = &slot(".type", &[M::F16x2, M::Bf16x2]);
 static CVT_NOTES: [&str; 2] = ["operands of .bf16 and .tf32 have exactly their width", "the random bits must be in a register of a bits type"];
-static CVT_DIFFERENCES: [&str; 2] = [
-    "the layout of `.tf32`, which the PTX ISA manual does not specify, is that of `.f32` with the 13 low bits zero, as in constants computed by ptxas",
-    "from `.f64` with `.ftz`, and from `.f32` with `.ftz` and `.sat` to 64 bits, ptxas rejects wider registers; this table accepts them"];
+static CVT_DIFFERENCES: [&str; 1] = [
+    "the layout of `.tf32`, which the PTX ISA manual does not specify, is that of `.f32` with the 13 low bits zero, as in constants computed by ptxas"];
 static CVT_OPERANDS: [FormOperand; 2] = [
     op("d", 0, R::Def).with_ty(T::Slot(3)).with_marks(&[K::WIDEN]), op("a", 1, R::Use).with_ty(T::Slot(4)).with_marks(&[K::WIDEN])];
 static CVT_OPERANDS_2: [FormOperand; 2] = [op("d", 0, R::Def).with_ty(T::Slot(2)), op("a", 1, R::Use).with_ty(T::Slot(3)).with_marks(&[K::REG])];
@@ -821,7 +818,9 @@ static CVT_OPERANDS_9: [FormOperand; 3] = [
 pub(crate) static CVT: [Form; 39] = [ // cvt
     form("9.7.9.21", "{.irnd}{.ftz}{.sat}.dtype.atype d, a", &[CVT_IRND_OPT, l::FTZ_OPT, l::SAT_OPT, CVT_DTYPE, CVT_ATYPE], &[])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref]).with_operands(&CVT_OPERANDS)
-        .with_rules(&[since(C::Filled(1), &[ptx(1, 4, &t::ALL)]), deny(C::All(&[holds(4, &[M::F16]), C::Operand(1, Q::Immediate)])).ptxas()])
+        .with_rules(&[
+            since(C::Filled(1), &[ptx(1, 4, &t::ALL)]), deny(C::All(&[holds(4, &[M::F16]), C::Operand(1, Q::Immediate)])).ptxas(),
+            deny(C::All(&[C::Filled(1), holds(3, &[M::U64, M::S64, M::F64]), holds(4, &[M::F32]), C::Any(&[C::All(&[C::Operand(0, Q::Register), C::Not(&C::Operand(0, Q::Below(128)))]), C::All(&[C::Operand(1, Q::Register), C::Not(&C::Operand(1, Q::Below(128)))])])])).ptxas()])
         .with_tables(&[table(&[0, 1, 2, 3, 4], &[], &[
                 row(&[Cell::Absent, Cell::Absent, Cell::Absent, one_of(&[M::U8, M::U16, M::U32, M::U64, M::S8, M::S16, M::S32, M::S64]), one_of(&[M::U8, M::U16, M::U32, M::U64, M::S8, M::S16, M::S32, M::S64])], &[], &[ptx(1, 0, &t::ALL)]), 
                 row(&[Cell::Absent, Cell::Absent, one_of(&[M::Sat]), one_of(&[M::U8]), one_of(&[M::U16, M::U32, M::U64, M::S8, M::S16, M::S32, M::S64])], &[], &[ptx(1, 0, &t::ALL)]), 
@@ -859,7 +858,9 @@ pub(crate) static CVT: [Form; 39] = [ // cvt
         .computing("d = sreg", &[set(To::Operand(0), X::Operand(1))]).with_notes(&CVT_NOTES).with_differences(&CVT_DIFFERENCES),
     form("9.7.9.21", ".frnd{.ftz}{.sat}.dtype.atype d, a", &[CVT_FRND, l::FTZ_OPT, l::SAT_OPT, CVT_DTYPE, CVT_ATYPE], &[])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref]).with_operands(&CVT_OPERANDS)
-        .with_rules(&[since(C::Filled(1), &[ptx(1, 4, &t::ALL)])])
+        .with_rules(&[
+            since(C::Filled(1), &[ptx(1, 4, &t::ALL)]),
+            deny(C::All(&[C::Filled(1), holds(3, &[M::F32]), holds(4, &[M::F64]), C::Any(&[C::All(&[C::Operand(0, Q::Register), C::Not(&C::Operand(0, Q::Below(128)))]), C::All(&[C::Operand(1, Q::Register), C::Not(&C::Operand(1, Q::Below(128)))])])])).ptxas()])
         .with_tables(&[table(&[1, 2, 3, 4], &[], &[
                 row(&[Cell::Absent, Cell::Any, one_of(&[M::F16]), one_of(&[M::U8, M::U16, M::U32, M::U64, M::S8, M::S16, M::S32, M::S64])], &[], &[ptx(1, 0, &t::ALL)]), 
                 row(&[Cell::Any, Cell::Any, one_of(&[M::F32]), one_of(&[M::U8, M::U16, M::U32, M::U64, M::S8, M::S16, M::S32, M::S64])], &[], &[ptx(1, 0, &t::ALL)]), 
