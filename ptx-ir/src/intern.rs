@@ -75,6 +75,18 @@ impl Interner {
         table.reserve(more, of);
     }
 
+    /// Removes the texts numbered from `len` on.
+    pub fn truncate(&mut self, len: usize) {
+        let Self { table, entries, .. } = self;
+        for (index, entry) in entries.iter().enumerate().skip(len) {
+            let is_it = |i: &u32| *i as usize == index;
+            if let Ok(found) = table.find_entry(Entry::spread(entry.hash), is_it) {
+                found.remove();
+            }
+        }
+        entries.truncate(len);
+    }
+
     /// The number here of the text that has the number `index` in a [sibling](Self::sibling), if it is in the set.
     #[must_use]
     pub fn find_of(&self, sibling: &Self, index: u32) -> Option<u32> {
@@ -228,5 +240,19 @@ mod tests {
     fn hashes_are_not_predictable() {
         let hashes = (0..16).map(|_| Interner::new(SourceText::default(), 1).hash(b"name"));
         assert!(hashes.collect::<BTreeSet<_>>().len() > 14);
+    }
+
+    #[test]
+    fn removed_names_are_new_again() {
+        let mut names = Interner::new(SourceText::default(), 0);
+        for name in [&b"a"[..], b"b", b"c"] {
+            names.intern(name);
+        }
+        names.truncate(1);
+        assert_eq!(names.len(), 1);
+        assert_eq!(names.find(b"b"), None);
+        assert_eq!(names.intern(b"c"), (1, true));
+        assert_eq!(names.intern(b"a"), (0, false));
+        assert_eq!(names.get(1), b"c");
     }
 }

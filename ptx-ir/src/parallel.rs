@@ -55,6 +55,16 @@ pub fn threads() -> usize {
     1
 }
 
+/// Calls `work` with the numbers from 0 on, each on a thread of its own if there are as many, and gives all results.
+pub fn repeat<T: Send>(count: usize, work: impl Fn(usize) -> T + Sync) -> Vec<T> {
+    #[cfg(feature = "parallel")]
+    if count > 1 {
+        use rayon::prelude::*;
+        return (0..count).into_par_iter().map(&work).collect();
+    }
+    (0..count).map(work).collect()
+}
+
 /// Calls both functions and gives both results.
 #[cfg(feature = "parallel")]
 pub fn join<A: Send, B: Send>(

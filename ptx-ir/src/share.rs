@@ -43,24 +43,20 @@ pub fn multiply_capacity(body: &mut Body, times: usize) {
 /// Takes the body that was just read out of `storage`, which keeps its capacity for the next one.
 /// The result is empty until it gets its tables from [`share`] or [`finish`].
 pub fn split_off(storage: &mut Body) -> Body {
-    let mut body = Body {
-        base: storage.base,
-        end: storage.end,
-        closed: storage.closed,
-        ..Body::default()
-    };
+    let mut body = without_tables(storage);
     body.step(storage, ShareOp::Cut);
     body
 }
 
-/// Removes all tables and their storage. The place in the source stays.
-pub fn drop_tables(body: &mut Body) {
-    *body = Body {
+/// An empty body at the same place of the source.
+#[must_use]
+pub fn without_tables(body: &Body) -> Body {
+    Body {
         base: body.base,
         end: body.end,
         closed: body.closed,
         ..Body::default()
-    };
+    }
 }
 
 /// Removes everything and keeps the capacity.

@@ -163,6 +163,14 @@ impl<'a> ActualOperand<'a> {
         }
     }
 
+    /// Whether the operand, or an element of a vector, is of a kind.
+    fn any(&self, kind: impl Fn(OperandShape<'_>) -> bool) -> bool {
+        match self.shape {
+            OperandShape::Vector(elements) => elements.iter().any(|e| kind(e.shape)),
+            shape => kind(shape),
+        }
+    }
+
     /// Whether it passes the test. An absent operand has no `ActualOperand`.
     #[must_use]
     pub fn is(&self, test: OperandTest) -> bool {
@@ -205,10 +213,7 @@ impl<'a> ActualOperand<'a> {
                 OperandShape::Vector([.., last]) => last.is(test),
                 shape => matches!(shape, OperandShape::F64(_)),
             },
-            OperandTest::Bits => match self.shape {
-                OperandShape::Vector(elements) => elements.iter().any(|e| e.shape.is_bits()),
-                shape => shape.is_bits(),
-            },
+            OperandTest::Bits => self.any(|shape| shape.is_bits()),
             OperandTest::Constant => match self.shape {
                 OperandShape::Vector(elements) => {
                     elements.iter().all(|e| e.is(OperandTest::Immediate))
@@ -234,10 +239,9 @@ impl<'a> ActualOperand<'a> {
             OperandTest::Unsigned => self.every(|shape| {
                 matches!(shape, OperandShape::Register(ty) if ty.kind() == TypeKind::Unsigned)
             }),
-            OperandTest::Nonzero => match self.shape {
-                OperandShape::Vector(elements) => elements.iter().any(|e| e.is(test)),
-                shape => matches!(shape, OperandShape::Integer(value) if value != 0),
-            },
+            OperandTest::Nonzero => {
+                self.any(|shape| matches!(shape, OperandShape::Integer(value) if value != 0))
+            }
             OperandTest::Below(n) => self.every(|shape| match shape {
                 OperandShape::Register(ty) => ty.bits() < n,
                 OperandShape::Special(register) => register.scalar_type().bits() < n,

@@ -2,14 +2,12 @@
 
 use alloc::boxed::Box;
 
-#[cfg(not(feature = "parallel"))]
-use ptx_ir::BodyId;
 use ptx_ir::lex::scan::{self, Trivia};
 use ptx_ir::lex::{Lexer, TokenKind};
 use ptx_ir::raw::{self, RawModule};
 use ptx_ir::{
-    Code, Diagnostic, FuncId, Function, FunctionKind, Item, Linkage, NameId, Span, Statement,
-    Symbol, SymbolId, SymbolKind, TableRange,
+    BodyId, Code, Diagnostic, FuncId, Function, FunctionKind, Item, Linkage, NameId, Span,
+    Statement, Symbol, SymbolId, SymbolKind, TableRange,
 };
 use ptx_isa::{Directive, DirectivePosition, StateSpace};
 
@@ -121,13 +119,8 @@ impl Parser<'_> {
         let comments = self.cursor.trivia.comment;
         // A block after the `;` of a declaration does not belong to it.
         if !declared && self.cursor.skip_to(b'{') {
-            function.body = self.adopt_body(start);
-            if function.body.is_none() {
-                let body = self.body();
-                function.body = Some(self.out.keep_body(body, self.cursor.pos));
-            } else {
-                self.end_scope();
-            }
+            let body = self.visited_body(id);
+            function.body = Some(body.unwrap_or_else(|| self.kept_body(start)));
             self.scopes.bind_exported();
         } else {
             self.end_scope();
@@ -139,8 +132,18 @@ impl Parser<'_> {
         self.out.push_item(Item::Function(id), start, end, comments);
     }
 
+    /// Parses the body at the cursor, of the function at `start`, or adopts it.
+    fn kept_body(&mut self, start: usize) -> BodyId {
+        if let Some(adopted) = self.adopt_body(start) {
+            self.end_scope();
+            return adopted;
+        }
+        let body = self.body();
+        self.out.keep_body(body, self.cursor.pos)
+    }
+
     /// Closes the scope of a function whose body is not parsed: nothing more can use its parameters.
-    fn end_scope(&mut self) {
+    pub(crate) fn end_scope(&mut self) {
         self.scopes.close_scope();
         self.resolve_labels();
         raw::clear(&mut self.out.body);

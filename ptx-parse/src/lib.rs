@@ -55,14 +55,14 @@ mod swar;
 mod undeclared;
 mod unknown_modifier;
 mod unknown_opcode;
-mod windows;
+mod visit;
 
 use alloc::vec::Vec;
 
 pub use incremental::{Incremental, Reparsed};
 use ptx_ir::{Diagnostic, Limits, Module, SourceText};
 #[doc(hidden)]
-pub use windows::{Windows, parse_in_windows};
+pub use visit::{Division, Visited, visit_bodies};
 
 /// The result of parsing: always a module, and diagnostics.
 #[derive(Clone, Debug)]

@@ -19,23 +19,20 @@ impl Parser<'_> {
     /// Parses the whole source.
     pub(crate) fn module(&mut self) {
         self.byte_order_mark();
-        self.items(self.cursor.src.len());
+        while self.next_item() {
+            self.item();
+        }
         self.end_of_module();
     }
 
-    /// Parses items, up to the first one that does not begin before `end`.
-    pub(crate) fn items(&mut self, end: usize) {
-        loop {
-            self.cursor.skip_trivia();
-            if self.cursor.trivia.unterminated.is_some() {
-                self.unterminated_comment();
-            }
-            self.cursor.trivia.comment = false;
-            if self.cursor.pos >= end {
-                break;
-            }
-            self.item();
+    /// Goes to the next item; false at the end.
+    pub(crate) fn next_item(&mut self) -> bool {
+        self.cursor.skip_trivia();
+        if self.cursor.trivia.unterminated.is_some() {
+            self.unterminated_comment();
         }
+        self.cursor.trivia.comment = false;
+        !self.cursor.at_end()
     }
 
     /// Reports what is missing at the end.
@@ -55,7 +52,7 @@ impl Parser<'_> {
         }
     }
 
-    fn item(&mut self) {
+    pub(crate) fn item(&mut self) {
         let start = self.cursor.pos;
         let header = self.header.state;
         let result = match self.cursor.peek() {

@@ -65,8 +65,16 @@ impl Output {
         id
     }
 
+    /// Keeps the place of the body that ends at `pos`, without tables.
+    pub(crate) fn keep_place(&mut self, pos: usize) -> BodyId {
+        let place = raw::without_tables(&self.body);
+        let id = self.module.bodies_mut().push(place);
+        self.pending = (self.module.bodies().len(), pos);
+        id
+    }
+
     /// Gives the bodies before `pos` their tables.
-    pub(crate) fn share_tables(&mut self, pos: usize) {
+    fn share_tables(&mut self, pos: usize) {
         let bodies = self.module.bodies_mut().values_mut().skip(self.pending.0);
         raw::share(&mut self.body, bodies);
         self.pending = (self.module.bodies().len(), pos);

@@ -18,6 +18,7 @@ use crate::repeated;
 use crate::reporter::Reporter;
 use crate::scope::Scopes;
 use crate::suppressed_names::SuppressedNames;
+use crate::visit::Visits;
 
 pub(crate) struct Parser<'s> {
     pub(crate) cursor: Cursor<'s>,
@@ -28,6 +29,8 @@ pub(crate) struct Parser<'s> {
     pub(crate) suppressed: SuppressedNames<'s>,
     pub(crate) header: HeaderState,
     pub(crate) limits: Limits,
+    /// Set if bodies are visited and not kept.
+    pub(crate) visits: Option<Visits<'s>>,
     /// Whether all characters of the source were checked and none is wrong.
     pub(crate) is_plain: bool,
     #[cfg(feature = "parallel")]
@@ -48,6 +51,7 @@ impl<'s> Parser<'s> {
             suppressed: SuppressedNames::default(),
             header: HeaderState::default(),
             limits,
+            visits: None,
             is_plain: false,
             #[cfg(feature = "parallel")]
             adoption: Default::default(),
@@ -83,13 +87,6 @@ impl<'s> Parser<'s> {
         ));
         let end = len.min(i32::MAX as usize);
         self.out.push_opaque_item(Default::default(), 0, end);
-    }
-
-    /// Gives the bodies that were parsed so far their tables.
-    pub(crate) fn finish_bodies(&mut self) {
-        self.out.share_tables(self.cursor.pos);
-        #[cfg(feature = "parallel")]
-        self.adoption.finish(&mut self.out.module);
     }
 
     /// Characters that ptxas refuses even where no statement sees them: NUL anywhere, others outside

@@ -3,8 +3,7 @@
 use alloc::vec::Vec;
 use ptx_ir::query::Environment;
 use ptx_ir::{
-    Body, Diagnostic, EntityId, Function, FunctionKind, Inst, Item, Module, Param, SigId,
-    Statement, SymbolKind,
+    Body, Diagnostic, Function, FunctionKind, Item, Module, Param, SigId, Statement, SymbolKind,
 };
 use ptx_isa::{Directive, Modifier, Rule, RuleKind, ScalarType, Slot, Target};
 
@@ -28,7 +27,7 @@ pub fn codegen_limits(module: &Module) -> Vec<Diagnostic> {
     with_uses(module, &Uses::new(module))
 }
 
-/// The same with what bodies need. A body whose statements [are not read](reads_statements) may have no tables any more.
+/// The same with what bodies need. A body [without constants](memory::has_constants) in which modifiers [agree](mixed_in) may have no tables any more.
 pub(crate) fn with_uses(module: &Module, uses: &Uses) -> Vec<Diagnostic> {
     let mut context = Context::new(module, Environment::of(module));
     let names = ModuleNames::new(module);
@@ -102,48 +101,65 @@ fn parameters(context: &mut Context<'_>, uses: &Uses, names: &ModuleNames) {
     }
 }
 
-/// Whether rules of [`codegen_limits`] look at the statements of a body.
-pub(crate) fn reads_statements(body: &Body, agreeing: &[Option<Modifier>]) -> bool {
-    let must_agree = |inst: &Inst| agreeing.get(inst.sig.index()).is_some_and(Option::is_some);
-    memory::has_constants(body) || body.inst_table().values().any(must_agree)
+/// The modifier in which each mnemonic of a module must agree with all others of its function.
+#[derive(Default, Debug)]
+pub(crate) struct Agreeing {
+    modifiers: Vec<Option<Modifier>>,
+    is_any: bool,
 }
 
-/// The modifier in which each mnemonic must agree with all others of its function.
-pub(crate) fn agreeing(module: &Module) -> Vec<Option<Modifier>> {
-    let sigs = module.signatures().ids();
-    sigs.map(|s| must_agree(module, s)).collect()
+impl Agreeing {
+    /// Adds those of the mnemonics that the module got since the last time.
+    pub(crate) fn extend(&mut self, module: &Module) {
+        let known = self.modifiers.len();
+        let new = module.signatures().ids().skip(known);
+        self.modifiers.extend(new.map(|s| must_agree(module, s)));
+        let new = self.modifiers.get(known..).unwrap_or_default();
+        self.is_any |= new.iter().any(Option::is_some);
+    }
 }
 
 /// Instructions of one function that must have the same modifier.
 fn mixed(context: &mut Context<'_>) {
     let module = context.module;
-    let modifiers = agreeing(module);
-    if modifiers.iter().all(Option::is_none) {
+    let mut agreeing = Agreeing::default();
+    agreeing.extend(module);
+    for (_, function, body) in module.definitions() {
+        mixed_in(context, function, body, &agreeing);
+    }
+}
+
+/// The same for one body.
+pub(crate) fn mixed_in(
+    context: &mut Context<'_>,
+    function: &Function,
+    body: &Body,
+    agreeing: &Agreeing,
+) {
+    if !agreeing.is_any {
         return;
     }
-    for (_, function, body) in module.definitions() {
-        let mut first: Option<(Modifier, Location)> = None;
-        for (stmt, statement) in body.statements() {
-            let Statement::Inst(id) = statement else {
-                continue;
-            };
-            let modifier = body.inst(id).and_then(|inst| {
-                let modifier = modifiers.get(inst.sig.as_u32() as usize)?;
-                *modifier
-            });
-            let Some(found) = modifier else { continue };
-            let at = Location::keyword(body.source_span(stmt), found.text());
-            match first {
-                None => first = Some((found, at)),
-                Some((expected, before)) if expected != found => {
-                    let name = function.name;
-                    context
-                        .report(at, ResourceProblem::MixedModifiers(name, found, expected))
-                        .with_label(before, "first used here");
-                    break;
-                }
-                Some(_) => {}
+    let mut first: Option<(Modifier, Location)> = None;
+    for (stmt, statement) in body.statements() {
+        let Statement::Inst(id) = statement else {
+            continue;
+        };
+        let modifier = body.inst(id).and_then(|inst| {
+            let modifier = agreeing.modifiers.get(inst.sig.as_u32() as usize)?;
+            *modifier
+        });
+        let Some(found) = modifier else { continue };
+        let at = Location::keyword(body.source_span(stmt), found.text());
+        match first {
+            None => first = Some((found, at)),
+            Some((expected, before)) if expected != found => {
+                let name = function.name;
+                context
+                    .report(at, ResourceProblem::MixedModifiers(name, found, expected))
+                    .with_label(before, "first used here");
+                break;
             }
+            Some(_) => {}
         }
     }
 }

@@ -159,7 +159,7 @@ pub(crate) fn numbers(
 }
 
 /// File, line and column.
-type Place = (i64, i64, i64);
+pub(crate) type Place = (i64, i64, i64);
 
 fn place(pool: &OperandPool, args: &[Operand]) -> Option<Place> {
     let [file, line, column] = args else {
@@ -186,21 +186,26 @@ fn inlined_places(context: &mut Context<'_>) {
     }
     let mut seen: HashSet<Place> = HashSet::new();
     for (_, _, body) in module.definitions() {
-        for (stmt, statement) in body.statements() {
-            let Statement::Directive(id) = statement else {
-                continue;
-            };
-            let directive = body.directives().get(id);
-            let Some(loc) = directive.filter(|d| d.directive == Directive::Loc) else {
-                continue;
-            };
-            let args = body.pool().slice(loc.args);
-            let inlined = args.get(4..).and_then(|a| place(body.pool(), a));
-            if let Some((file, line, column)) = inlined.filter(|p| !seen.contains(p)) {
-                let at = Location::keyword(body.source_span(stmt), "inlined_at");
-                context.report(at, DebugProblem::InlinedAt(file, line, column));
-            }
-            seen.extend(args.get(..3).and_then(|a| place(body.pool(), a)));
+        inlined_places_in(context, body, &mut seen);
+    }
+}
+
+/// The same for one body; `seen` are the places of the `.loc` before it.
+pub(crate) fn inlined_places_in(context: &mut Context<'_>, body: &Body, seen: &mut HashSet<Place>) {
+    for (stmt, statement) in body.statements() {
+        let Statement::Directive(id) = statement else {
+            continue;
+        };
+        let directive = body.directives().get(id);
+        let Some(loc) = directive.filter(|d| d.directive == Directive::Loc) else {
+            continue;
+        };
+        let args = body.pool().slice(loc.args);
+        let inlined = args.get(4..).and_then(|a| place(body.pool(), a));
+        if let Some((file, line, column)) = inlined.filter(|p| !seen.contains(p)) {
+            let at = Location::keyword(body.source_span(stmt), "inlined_at");
+            context.report(at, DebugProblem::InlinedAt(file, line, column));
         }
+        seen.extend(args.get(..3).and_then(|a| place(body.pool(), a)));
     }
 }

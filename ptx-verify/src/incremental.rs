@@ -60,7 +60,7 @@ struct CheckedBody {
 }
 
 /// Whether rules of the module look at a body: a `.loc` with `inlined_at` and an `.alias` refer to those of other functions.
-pub(crate) fn concerns_module(body: &Body) -> bool {
+fn concerns_module(body: &Body) -> bool {
     debug::has_inlined_code(body) || alias::has_alias(body)
 }
 
@@ -300,7 +300,7 @@ fn check<T: Send>(
 }
 
 /// What `keep` makes of the diagnostics of the bodies of some functions.
-pub(crate) fn of_functions<T: Send>(
+fn of_functions<T: Send>(
     module: &Module,
     functions: &[FuncId],
     environment: Environment,
@@ -319,7 +319,7 @@ pub(crate) fn of_functions<T: Send>(
 }
 
 /// The diagnostics of the body of a function.
-fn of_body(
+pub(crate) fn of_body(
     module: &Module,
     environment: Environment,
     instructions: &mut Instructions,

@@ -27,6 +27,7 @@ mod alias;
 mod alignment;
 mod availability;
 mod body;
+mod body_checker;
 mod call;
 mod call_tables;
 mod codegen_limits;
@@ -72,10 +73,11 @@ mod unused;
 mod uses;
 mod variable;
 mod variable_tables;
-mod windows;
 mod wrong_declaration;
 
 pub use availability::Availability;
+#[doc(hidden)]
+pub use body_checker::BodyChecker;
 pub use codegen_limits::codegen_limits;
 pub use incremental::{Changes, Checked, Proof};
 pub use inst_requirements::InstRequirements;
@@ -87,8 +89,6 @@ pub use retarget::retarget;
 #[doc(hidden)]
 pub use statement_checker::{Direction, NewInst, StatementChecker};
 pub use unused::unused;
-#[doc(hidden)]
-pub use windows::WindowChecker;
 
 use alloc::vec::Vec;
 use ptx_ir::{Diagnostic, Module};

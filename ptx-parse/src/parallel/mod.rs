@@ -24,7 +24,6 @@ use batch::Batch;
 
 pub(crate) use adoption::Adoption;
 pub(crate) use ahead::Ahead;
-pub(crate) use parts::next_function;
 
 /// The least that is worth another thread.
 const LEAST_PART: usize = 1 << 17;

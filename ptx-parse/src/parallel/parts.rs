@@ -24,7 +24,7 @@ pub(super) fn divide(src: &[u8], range: Range<usize>, len: usize) -> Vec<Range<u
 }
 
 /// The first function that begins a line in `from..until`, not the first line of the source.
-pub(crate) fn next_function(src: &[u8], from: usize, until: usize) -> Option<usize> {
+pub(super) fn next_function(src: &[u8], from: usize, until: usize) -> Option<usize> {
     let text = src.get(..until.min(src.len()))?;
     let mut at = from.saturating_sub(1);
     while let Some(line) = memchr::memchr(b'\n', text.get(at..)?) {

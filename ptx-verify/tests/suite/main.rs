@@ -1,5 +1,6 @@
 //! All tests of the crate in one program, but for those that replace the allocator.
 
+mod body_by_body;
 mod codes;
 #[path = "../../../ptx-print/tests/common/corpus.rs"]
 #[allow(dead_code, reason = "other tests need more of it")]
@@ -17,4 +18,3 @@ mod likely_mistakes;
 mod mutate;
 #[path = "../../../ptx-print/tests/common/sample.rs"]
 mod sample;
-mod windows;

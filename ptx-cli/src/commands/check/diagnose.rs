@@ -2,7 +2,8 @@
 
 use ptx_analysis::source_lines::SourceLines;
 use ptx_ir::{Code, Diagnostic, Limits, Module, Severity, SourceText, Span};
-use ptx_verify::Options;
+use ptx_parse::Division;
+use ptx_verify::{BodyChecker, Options};
 
 use super::Args;
 use super::filter::{Filter, Kinds};
@@ -68,23 +69,22 @@ pub(super) fn check(source: Source, options: &Options, args: &Args) -> Checked {
     }
 }
 
-/// Windows of large sources, for each thread.
-const WINDOW: usize = 1 << 22;
-
 /// A shorter source is not worth the effort.
-const LARGE: usize = 1 << 25;
+const LARGE: usize = 1 << 18;
 
-/// Whether a large source has no diagnostics, found out with little memory.
+/// Whether a large source has no diagnostics, which is likely, found out fast and with little memory.
 fn is_clean(source: &SourceText, options: &Options, args: &Args) -> bool {
     if source.len() < LARGE || !args.warn.is_empty() || !args.deny.is_empty() {
         return false;
     }
-    let mut checker = ptx_verify::WindowChecker::new(*options);
-    let (limits, windows) = (Limits::default(), ptx_parse::Windows::new(WINDOW));
-    let parsed = ptx_parse::parse_in_windows(source, &limits, windows, |module, functions| {
-        checker.window(module, functions)
-    });
-    let found = parsed.and_then(|parsed| checker.finish(&parsed.module));
+    let visited = ptx_parse::visit_bodies(
+        source,
+        &Limits::default(),
+        Division::of(source),
+        || BodyChecker::new(*options),
+        BodyChecker::check,
+    );
+    let found = visited.and_then(|v| BodyChecker::finish(v.visitors, *options, &v.module));
     found.is_some_and(|found| found.iter().all(|d| d.code == LINK))
 }
 

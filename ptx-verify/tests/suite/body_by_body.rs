@@ -1,60 +1,77 @@
-//! A module that is checked in windows has no diagnostics exactly where it has none otherwise.
+//! A module whose bodies are checked while it is parsed has no diagnostics exactly where it has none otherwise.
 #![allow(clippy::unwrap_used)]
 
 use crate::corpus::{self, Entry};
 use crate::mutate::{self, Random};
 use crate::sample::{Sample, sample};
-use ptx_ir::{Limits, SourceText};
-use ptx_isa::Directive;
-use ptx_parse::{Windows, parse_in_windows};
-use ptx_verify::{Options, WindowChecker, codegen_limits, verify};
+use ptx_ir::{Body, Limits, SourceText, Statement};
+use ptx_isa::{Directive, StateSpace};
+use ptx_parse::{Division, visit_bodies};
+use ptx_verify::{BodyChecker, Options, codegen_limits, verify};
 
-/// Whether a text has no diagnostics, found out in windows.
-fn is_clean_in_windows(text: &[u8], window: usize, part: Option<usize>) -> bool {
-    let mut checker = WindowChecker::new(Options::default());
-    let (source, limits) = (SourceText::from(text), Limits::default());
-    let windows = Windows { window, part };
-    let parsed = parse_in_windows(&source, &limits, windows, |module, functions| {
-        checker.window(module, functions)
-    });
-    let found = parsed.and_then(|parsed| checker.finish(&parsed.module));
+/// Whether a text has no diagnostics, found out body by body.
+fn is_clean_body_by_body(text: &[u8], threads: usize, part: usize) -> bool {
+    let options = Options::default();
+    let visited = visit_bodies(
+        &SourceText::from(text),
+        &Limits::default(),
+        Division { threads, part },
+        || BodyChecker::new(options),
+        BodyChecker::check,
+    );
+    let found = visited.and_then(|v| BodyChecker::finish(v.visitors, options, &v.module));
     found.is_some_and(|found| found.is_empty())
 }
 
-/// Whether a text has no diagnostics; `None` if that is not found out in windows: with several `.target` directives, or characters outside of ASCII.
+/// Whether a text has no diagnostics; `None` if that is not found out body by body: with several `.target` directives, or bodies that
+/// concern other functions.
 fn is_clean(text: &[u8]) -> Option<bool> {
     let parsed = ptx_parse::parse(text);
     let module = &parsed.module;
     let is_clean = parsed.diagnostics.is_empty()
         && verify(module, &Options::default()).is_empty()
         && codegen_limits(module).is_empty();
-    let mut targets = module.directives().values();
-    let is_single = targets
-        .by_ref()
-        .filter(|d| d.directive == Directive::Target)
-        .count()
-        == 1;
-    let is_known = is_single && text.is_ascii();
+    let targets = module.directives().values();
+    let targets = targets.filter(|d| d.directive == Directive::Target);
+    let is_known = targets.count() == 1 && !module.bodies().values().any(concerns_others);
     (is_known || !is_clean).then_some(is_clean)
 }
 
-/// Compares the answers for windows and parts of several lengths. Gives the answer.
+/// Whether rules look at a body beside others: it has an alias or constants.
+fn concerns_others(body: &Body) -> bool {
+    let mut directives = body.directives().values();
+    let mut variables = body.declarations().decls.values();
+    directives.any(|d| d.directive == Directive::Alias)
+        || variables.any(|d| d.space.base() == StateSpace::Const)
+}
+
+/// Whether a text can be divided among threads: no body declares functions, and its braces match even if those in comments count.
+fn is_divisible(text: &[u8]) -> bool {
+    let module = ptx_parse::parse(text).module;
+    module.bodies().values().all(|body| {
+        let declares = |s| matches!(s, Statement::Function(_));
+        let place = body.base() as usize..(body.base() + body.end()) as usize;
+        let mut depth = 0;
+        let ends = text[place.clone()].iter().map(|c| {
+            depth += i32::from(*c == b'{') - i32::from(*c == b'}');
+            depth == 0 && *c == b'}'
+        });
+        !body.statements().any(|(_, s)| declares(s))
+            && ends.into_iter().position(|end| end) == Some(place.len() - 1)
+    })
+}
+
+/// Compares the answers for several divisions. Gives the answer.
 fn check(name: &str, text: &[u8]) -> bool {
     let Some(expected) = is_clean(text) else {
         return false;
     };
-    let settings = [
-        (1, None),
-        (1000, Some(500)),
-        (20_000, Some(1)),
-        (20_000, Some(3000)),
-        (usize::MAX, None),
-    ];
-    for (window, part) in settings {
-        let found = is_clean_in_windows(text, window, part);
+    for (threads, part) in [(1, 1), (2, 1), (2, 3000), (3, 500), (2, usize::MAX)] {
+        let expected = expected && (threads == 1 || is_divisible(text));
+        let found = is_clean_body_by_body(text, threads, part);
         assert_eq!(
             found, expected,
-            "{name}: windows of {window}, parts of {part:?}"
+            "{name}: {threads} threads, parts of {part}"
         );
     }
     expected
@@ -105,21 +122,23 @@ fn damaged_files() {
     assert!((1..rounds).contains(&clean), "{clean}");
 }
 
+/// They are allowed in comments only, wherever these are.
 #[test]
-fn characters_outside_of_ascii_are_left_to_the_parser_of_the_whole_source() {
+fn characters_outside_of_ascii() {
     let function = |i: u32| format!(".func f{i}()\n{{\n\tret;\n}}\n");
     let lines =
         ".version 8.0\n.target sm_80\n".to_owned() + &(0..5).map(function).collect::<String>();
-    assert!(check("without such a character", lines.as_bytes()));
     for (at, _) in lines.match_indices('\n') {
         let (before, after) = lines.split_at(at);
-        let text = format!("{before} // \u{e9}{after}");
-        for (window, part) in [(1, None), (60, Some(1)), (60, Some(30)), (1000, Some(500))] {
-            assert!(
-                !is_clean_in_windows(text.as_bytes(), window, part),
-                "{text}"
-            );
-        }
+        assert!(check(
+            "in a comment",
+            format!("{before} // \u{e9}{after}").as_bytes()
+        ));
+        assert!(!check("NUL", format!("{before} // \0{after}").as_bytes()));
+        assert!(!check(
+            "in a string",
+            format!("{before} .pragma \"\u{e9}\";{after}").as_bytes()
+        ));
     }
 }
 
