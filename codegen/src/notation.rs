@@ -116,10 +116,10 @@ keywords! {
         Variable = "var", SpecialRegister = "sreg", Function = "func", Discard = "discard", Negated = "neg",
         Inverted = "not", Pair = "pair", Unified = "unified", HasDiscard = "has-discard", Floating = "float",
         Bits = "bits", Constant = "const", NotF32Bits = "not-f32-bits", Integer = "int",
-        IntThenFloat = "int-then-float", Handle = "handle", Texture = "texture", Unsigned = "unsigned", Nonzero = "nonzero",
+        IntThenFloat = "int-then-float", Handle = "handle", Texture = "texture", B128 = "b128", Unsigned = "unsigned", Nonzero = "nonzero",
     }
     Proxy {
-        Generic = "generic", Async = "async", Tensormap = "tensormap", Texture = "texture", Surface = "surface",
+        Generic = "generic", Async = "async", Tensormap = "tensormap", Texture = "texture", B128 = "b128", Surface = "surface",
         ReadOnly = "read-only",
     }
     Control { Jump = "jump", Table = "table", Call = "call", Return = "return", Exit = "exit", Trap = "trap" }

@@ -55,7 +55,7 @@ pub fn threads() -> usize {
     1
 }
 
-/// Calls `work` with the numbers from 0 on, each on a thread of its own if there are as many, and gives all results.
+/// Calls `work` with the numbers from 0 on, each on another thread if there are as many, and gives all results.
 pub fn repeat<T: Send>(count: usize, work: impl Fn(usize) -> T + Sync) -> Vec<T> {
     #[cfg(feature = "parallel")]
     if count > 1 {

@@ -50,6 +50,8 @@ pub enum OperandTest {
     Handle,
     /// It is a texture.
     Texture,
+    /// It is a register of 128 bits.
+    B128,
     /// It is an unsigned integer register, or a vector of nothing else.
     Unsigned,
     /// It is an integer other than zero, or a vector with one among its elements.

@@ -236,6 +236,7 @@ impl<'a> ActualOperand<'a> {
             OperandTest::Texture => {
                 matches!(self.shape, OperandShape::Variable(_, ScalarType::Texref))
             }
+            OperandTest::B128 => self.shape == OperandShape::Register(ScalarType::B128),
             OperandTest::Unsigned => self.every(|shape| {
                 matches!(shape, OperandShape::Register(ty) if ty.kind() == TypeKind::Unsigned)
             }),

@@ -1,7 +1,7 @@
 //! A source is parsed without keeping its bodies: each body is visited right after it was parsed, by the same thread, and the next one takes the place
 //! of its tables, which stay in the cache.
 //!
-//! Several threads parse the same source from the beginning to the end, each into a module of its own. All of them read all declarations and headers,
+//! Several threads parse the same source from the beginning to the end, each into a separate module. All of them read all declarations and headers,
 //! so that names mean the same to each. A body is parsed by the thread that comes first to its part of the source. The others pass over it, up to its
 //! `}`, which they find without looking for comments. At the end, all modules must have the same places of all bodies.
 

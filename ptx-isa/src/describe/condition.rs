@@ -162,6 +162,7 @@ impl Clause<'_> {
             OperandTest::IntThenFloat => "a vector of an integer followed by floating point",
             OperandTest::Handle => "a texture, sampler or surface",
             OperandTest::Texture => "a texture",
+            OperandTest::B128 => "a register of 128 bits",
             OperandTest::Unsigned => "an unsigned integer register",
             OperandTest::Nonzero => "other than zero",
             OperandTest::Below(n) => {

@@ -820,7 +820,7 @@ pub(crate) static CVT: [Form; 39] = [ // cvt
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref]).with_operands(&CVT_OPERANDS)
         .with_rules(&[
             since(C::Filled(1), &[ptx(1, 4, &t::ALL)]), deny(C::All(&[holds(4, &[M::F16]), C::Operand(1, Q::Immediate)])).ptxas(),
-            deny(C::All(&[C::Filled(1), holds(3, &[M::U64, M::S64, M::F64]), holds(4, &[M::F32]), C::Any(&[C::All(&[C::Operand(0, Q::Register), C::Not(&C::Operand(0, Q::Below(128)))]), C::All(&[C::Operand(1, Q::Register), C::Not(&C::Operand(1, Q::Below(128)))])])])).ptxas()])
+            deny(C::All(&[C::Filled(1), holds(3, &[M::U64, M::S64, M::F64]), holds(4, &[M::F32]), C::Any(&[C::Operand(0, Q::B128), C::Operand(1, Q::B128)])])).ptxas()])
         .with_tables(&[table(&[0, 1, 2, 3, 4], &[], &[
                 row(&[Cell::Absent, Cell::Absent, Cell::Absent, one_of(&[M::U8, M::U16, M::U32, M::U64, M::S8, M::S16, M::S32, M::S64]), one_of(&[M::U8, M::U16, M::U32, M::U64, M::S8, M::S16, M::S32, M::S64])], &[], &[ptx(1, 0, &t::ALL)]), 
                 row(&[Cell::Absent, Cell::Absent, one_of(&[M::Sat]), one_of(&[M::U8]), one_of(&[M::U16, M::U32, M::U64, M::S8, M::S16, M::S32, M::S64])], &[], &[ptx(1, 0, &t::ALL)]), 
@@ -860,7 +860,7 @@ pub(crate) static CVT: [Form; 39] = [ // cvt
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref]).with_operands(&CVT_OPERANDS)
         .with_rules(&[
             since(C::Filled(1), &[ptx(1, 4, &t::ALL)]),
-            deny(C::All(&[C::Filled(1), holds(3, &[M::F32]), holds(4, &[M::F64]), C::Any(&[C::All(&[C::Operand(0, Q::Register), C::Not(&C::Operand(0, Q::Below(128)))]), C::All(&[C::Operand(1, Q::Register), C::Not(&C::Operand(1, Q::Below(128)))])])])).ptxas()])
+            deny(C::All(&[C::Filled(1), holds(3, &[M::F32]), holds(4, &[M::F64]), C::Any(&[C::Operand(0, Q::B128), C::Operand(1, Q::B128)])])).ptxas()])
         .with_tables(&[table(&[1, 2, 3, 4], &[], &[
                 row(&[Cell::Absent, Cell::Any, one_of(&[M::F16]), one_of(&[M::U8, M::U16, M::U32, M::U64, M::S8, M::S16, M::S32, M::S64])], &[], &[ptx(1, 0, &t::ALL)]), 
                 row(&[Cell::Any, Cell::Any, one_of(&[M::F32]), one_of(&[M::U8, M::U16, M::U32, M::U64, M::S8, M::S16, M::S32, M::S64])], &[], &[ptx(1, 0, &t::ALL)]), 
