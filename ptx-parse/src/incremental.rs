@@ -17,6 +17,7 @@ use ptx_isa::StateSpace;
 
 use crate::cursor::Cursor;
 use crate::output::Output;
+use crate::parallel::part_len;
 use crate::parser::Parser;
 use crate::reporter::Reports;
 use crate::scope::{Binding, Scopes};
@@ -72,7 +73,7 @@ impl Incremental {
         let text = source.clone();
         let mut parser = Parser::new(&text, source, limits);
         parser.reporter.reports = Reports::OfFunctions;
-        let readable = parser.source(&text, crate::part_len(text.len(), crate::PARTS_PER_THREAD));
+        let readable = parser.source(&text, part_len(text.len()));
         let alone = parser.leaves_nothing(text.len())
             && !parser.scopes.has_module_ranges()
             && parser.scopes.module_bindings().len() == parser.out.module.symbols().len();

@@ -165,22 +165,8 @@ pub fn parse_str(source: &str) -> Parsed {
 #[must_use]
 pub fn parse_shared(source: impl Into<SourceText>, limits: &Limits) -> Parsed {
     let source = source.into();
-    let part = part_len(source.len(), PARTS_PER_THREAD);
+    let part = parallel::part_len(source.len());
     parse_in_parts(source, limits, part)
-}
-
-/// The parts of a source for each thread, so that all end at about the same time.
-const PARTS_PER_THREAD: usize = 4;
-
-/// The length of the parts of a source that are parsed in parallel, for this number of parts for each thread.
-fn part_len(source: usize, parts_per_thread: usize) -> Option<usize> {
-    #[cfg(feature = "parallel")]
-    return parallel::part_len(source, parts_per_thread);
-    #[cfg(not(feature = "parallel"))]
-    {
-        let _ = (source, parts_per_thread);
-        None
-    }
 }
 
 /// [`parse_shared`] with parts of about this many bytes that are parsed in parallel, for tests.

@@ -13,7 +13,7 @@ use crate::header_state::HeaderState;
 use crate::missing_declaration;
 use crate::mnemonic_table::MnemonicTable;
 use crate::output::Output;
-use crate::parallel::FunctionParser;
+use crate::parallel::parse_functions;
 use crate::repeated;
 use crate::reporter::Reporter;
 use crate::scope::Scopes;
@@ -64,8 +64,7 @@ impl<'s> Parser<'s> {
     pub(crate) fn source(&mut self, text: &SourceText, part: Option<usize>) -> bool {
         let readable = text.len() <= self.limits.source_bytes;
         if readable {
-            let src = self.cursor.src;
-            let functions = FunctionParser::new(self, text, part).functions(0..src.len());
+            let functions = parse_functions(self, text, part);
             self.is_plain = functions.is_plain;
             self.expect_functions(functions);
             self.module();

@@ -172,7 +172,7 @@ mod tests {
     use ptx_ir::raw::RawModule as _;
     use ptx_ir::{Function, Limits, SourceText};
 
-    use crate::parallel::{Ahead, FunctionParser};
+    use crate::parallel::{Ahead, parse_functions};
     use crate::parser::Parser;
 
     /// Functions that use a variable, the function before them, labels and registers.
@@ -196,8 +196,8 @@ mod tests {
     fn adopted(text: &str, part: usize) -> usize {
         let source = SourceText::from(text.as_bytes());
         let mut parser = Parser::new(&source, source.clone(), Limits::default());
-        let functions = FunctionParser::new(&mut parser, &source, Some(part));
-        parser.expect_functions(functions.functions(0..source.len()));
+        let functions = parse_functions(&mut parser, &source, Some(part));
+        parser.expect_functions(functions);
         parser.module();
         let functions = parser.adoption.batches.iter().flat_map(|b| &b.functions);
         functions.filter(|f| f.adopted.is_some()).count()

@@ -7,19 +7,15 @@ use rayon::prelude::*;
 
 use crate::cursor::Cursor;
 
-/// Divides a range of a source into parts that begin with a function and are about `len` bytes long, except for what is before
-/// the first function.
-pub(super) fn divide(src: &[u8], range: Range<usize>, len: usize) -> Vec<Range<usize>> {
+/// Divides a source into parts that begin with a function and are about `len` bytes long, except for what is before the first function.
+pub(super) fn divide(src: &[u8], len: usize) -> Vec<Range<usize>> {
     let len = len.max(1);
-    let start = |i: usize| {
-        let from = range.start + i * len;
-        next_function(src, from, range.end.min(from + len))
-    };
-    let mut starts: Vec<usize> = (0..range.len().div_ceil(len))
+    let start = |i: usize| next_function(src, i * len, (i + 1) * len);
+    let mut starts: Vec<usize> = (0..src.len().div_ceil(len))
         .into_par_iter()
         .filter_map(start)
         .collect();
-    starts.push(range.end);
+    starts.push(src.len());
     starts.windows(2).map(|w| w[0]..w[1]).collect()
 }
 
