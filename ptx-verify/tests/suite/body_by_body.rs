@@ -172,3 +172,42 @@ fn declarations_after_their_uses() {
     }
     assert!(clean > 5, "{clean}");
 }
+
+/// Braces in comments mislead threads that pass over a body, and functions that are declared in a body get numbers: both is found out.
+#[test]
+fn bodies_that_cannot_be_passed_over() {
+    let header = ".version 8.0\n.target sm_80\n.address_size 64\n";
+    let bodies = [
+        "// {\nret;",
+        "// }\nret;",
+        "/* }{ */ ret;",
+        ".func f();\ncall f;\nret;",
+    ];
+    for body in bodies {
+        let kernel = |i| format!(".entry k{i}()\n{{\n{body}\n}}\n");
+        let kernels: String = (0..20).map(kernel).collect();
+        let text = format!("{header}{kernels}.func f()\n{{\nret;\n}}\n");
+        assert!(check(body, text.as_bytes()), "{text}");
+        assert!(!is_divisible(text.as_bytes()), "{text}");
+    }
+}
+
+/// An alias in a body is checked against the bodies of other functions.
+#[test]
+fn aliases_in_bodies() {
+    let header = ".version 8.0\n.target sm_80\n.address_size 64\n";
+    let text = format!(
+        "{header}.func f() {{ ret; }}\n.func g() {{ ret; }}\n.entry k() {{ .alias f, g; ret; }}\n"
+    );
+    assert!(
+        !verify(
+            &ptx_parse::parse(text.as_bytes()).module,
+            &Options::default()
+        )
+        .is_empty()
+    );
+    assert!(!check(
+        "an alias of a function with a body",
+        text.as_bytes()
+    ));
+}
