@@ -23,14 +23,17 @@ pub struct Division {
     pub part: usize,
 }
 
-/// Shorter parts cost more visits to the shared table, longer ones let the last thread work alone for longer.
-const PART: usize = 1 << 18;
+/// The shorter the parts, the less the last thread works alone.
+const PART: usize = 1 << 16;
+
+/// The least that is worth another thread, in bytes of source.
+const LEAST: usize = 1 << 18;
 
 impl Division {
     /// For all threads that there are, or one thread for a short source.
     #[must_use]
     pub fn of(source: &SourceText) -> Self {
-        let most = source.len() / PART;
+        let most = source.len() / LEAST;
         Self {
             threads: parallel::threads().min(most.max(1)),
             part: PART,

@@ -76,7 +76,7 @@ fn linked(module: &Module, name: &str) -> Result<Result<Vec<u8>, String>> {
 /// The file linked with another compatible file of the corpus.
 pub(super) fn pair(assemblers: &Assemblers, source: &[u8]) -> Result<Vec<(String, Outcome)>> {
     let module = ptx_parse::parse(source).module;
-    if has_handles(&module) {
+    if changes_others(&module) {
         return Ok(Vec::new());
     }
     let others = others()?;
@@ -88,7 +88,7 @@ pub(super) fn pair(assemblers: &Assemblers, source: &[u8]) -> Result<Vec<(String
             break;
         };
         let second = ptx_parse::parse(other).module;
-        if has_handles(&second) {
+        if changes_others(&second) {
             continue;
         }
         // Incompatible: kernels of the same name, other targets, other options.
@@ -123,11 +123,16 @@ pub(super) fn pair(assemblers: &Assemblers, source: &[u8]) -> Result<Vec<(String
     Ok(Vec::new())
 }
 
-/// Whether a module declares textures, samplers or surfaces: ptxas places their handles after the largest parameters of all kernels, so
-/// code that reads them changes when kernels are added.
-fn has_handles(module: &Module) -> bool {
+/// Names of variables that ptxas 13 confuses with its own base of all addresses of a state space: in relocatable code, other addresses become
+/// relative to the variable.
+const CONFUSED: [&str; 2] = ["GLOBAL", "GENERIC"];
+
+/// Whether variables of a module change the code of modules that it is linked with: those in [`CONFUSED`], and textures, samplers and
+/// surfaces, whose handles ptxas places after the largest parameters of all kernels.
+fn changes_others(module: &Module) -> bool {
     let opaque = |d: &ptx_ir::VarDecl| d.ty.known().is_some_and(|t| t.kind() == TypeKind::Opaque);
-    module.declarations().decls.values().any(opaque)
+    let confused = |name: &&str| module.find_name(name.as_bytes()).is_some();
+    module.declarations().decls.values().any(opaque) || CONFUSED.iter().any(confused)
 }
 
 /// The code of a module under another header.
