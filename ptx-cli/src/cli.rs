@@ -57,6 +57,7 @@ struct Cli {
 macro_rules! commands {
     ($($(#[$attribute:meta])* $name:ident($args:ty) => $run:expr,)*) => {
         #[derive(Debug, Subcommand)]
+        #[command(defer = true)]
         enum Command {
             $($(#[$attribute])* $name($args),)*
         }
@@ -129,7 +130,7 @@ Examples:
 /// Parses the command line and runs the command. A usage error ends the program here.
 pub(crate) fn run() -> Result<Status> {
     let start = Instant::now();
-    let matches = Cli::command().get_matches();
+    let matches = matches();
     let cli = Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
     output::set_json(matches.subcommand().is_some_and(|(_, m)| is_json(m)));
     output::set_verbosity(match (cli.quiet, cli.verbose) {
@@ -140,11 +141,11 @@ pub(crate) fn run() -> Result<Status> {
     output::set_color(cli.color);
     demangle::set_enabled(!cli.no_demangle);
     if let Some(what) = cli.generate {
-        what.write(Cli::command())?;
+        what.write(with_all_options())?;
         return Ok(Status::Ok);
     }
     let Some(command) = cli.command else {
-        let error = Cli::command().error(ErrorKind::MissingSubcommand, "a command is required");
+        let error = with_all_options().error(ErrorKind::MissingSubcommand, "a command is required");
         error.exit()
     };
     if let Some(jobs) = cli.jobs {
@@ -163,6 +164,19 @@ pub(crate) fn run() -> Result<Status> {
     Ok(status)
 }
 
+/// Parses the command line. The options of all commands are only declared where help or an error may need them.
+fn matches() -> ArgMatches {
+    let command = Cli::command().try_get_matches();
+    command.unwrap_or_else(|_| with_all_options().get_matches())
+}
+
+/// The command line with the options of all commands.
+fn with_all_options() -> clap::Command {
+    let mut command = Cli::command();
+    command.build();
+    command
+}
+
 /// Whether the options of a command select JSON: `--json`, `--format json` or `--format ndjson`.
 fn is_json(matches: &ArgMatches) -> bool {
     let is_set = matches!(matches.try_get_one("json"), Ok(Some(true)));
@@ -173,10 +187,8 @@ fn is_json(matches: &ArgMatches) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use clap::CommandFactory;
-
     #[test]
     fn the_command_line_is_consistent() {
-        super::Cli::command().debug_assert();
+        super::with_all_options().debug_assert();
     }
 }

@@ -4,6 +4,7 @@ mod batches;
 pub(crate) mod container;
 mod item;
 mod origin;
+mod read;
 
 use std::fmt::Display;
 use std::fs;
@@ -12,11 +13,13 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::{Result, bail};
+use ptx_ir::SourceText;
 use serde::Serialize;
 
 pub(crate) use batches::{in_order, one_by_one};
-pub(crate) use item::{Input, Source, read_file};
+pub(crate) use item::{Input, Source};
 pub(crate) use origin::Origin;
+pub(crate) use read::read_file;
 
 use crate::output::{self, Out, Status};
 use container::Opened;
@@ -59,7 +62,7 @@ impl Files {
             if is_stdin(file) {
                 let mut bytes = Vec::new();
                 io::stdin().lock().read_to_end(&mut bytes)?;
-                open(None, bytes, None, &mut inputs);
+                open(None, bytes.into(), None, &mut inputs);
             } else if file.is_dir() {
                 let found = walk(file, &mut inputs);
                 if found.is_empty() {
@@ -116,7 +119,7 @@ fn list_file(path: &Path, inputs: &mut Vec<Input>) {
 }
 
 /// Adds a text, or the modules that a container has.
-fn open(path: Option<&Path>, bytes: Vec<u8>, choice: Option<Choice>, inputs: &mut Vec<Input>) {
+fn open(path: Option<&Path>, bytes: SourceText, choice: Option<Choice>, inputs: &mut Vec<Input>) {
     let origin = Origin {
         is_file: false,
         ..Origin::new(path)
@@ -135,7 +138,7 @@ fn open(path: Option<&Path>, bytes: Vec<u8>, choice: Option<Choice>, inputs: &mu
                 ))
             }
             None if opened.is_text() => Input {
-                content: Content::Text(opened.bytes.into()),
+                content: Content::Text(opened.bytes),
                 origin,
             },
             None => unreadable(&opened.refusal(0)),

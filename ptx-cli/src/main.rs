@@ -21,7 +21,7 @@ use std::process::ExitCode;
 
 use mimalloc::MiMalloc;
 
-/// mimalloc uses huge pages, which saves a tenth of the time on large files.
+/// mimalloc uses huge pages, which saves a tenth of the time on large files. Its second version touches fewer of them than the third.
 #[global_allocator]
 static ALLOCATOR: MiMalloc = MiMalloc;
 

@@ -248,11 +248,19 @@ pub(crate) fn push<V>(rows: &mut Vec<V>, value: V) {
     rows.push(value);
 }
 
+/// Shorter tables, in bytes, double in size.
+const DOUBLING: usize = 1 << 17;
+
+/// Up to a certain size, tables take powers of two: a table that grows takes the memory that another one left.
 #[cold]
 fn grow<V>(rows: &mut Vec<V>) {
-    let least = (256 / size_of::<V>().max(1)).clamp(1, 16);
-    let len = rows.len();
-    rows.reserve_exact(if len < LONG { len.max(least) } else { len / 4 });
+    let size = size_of::<V>().max(1);
+    let (len, bytes) = (rows.len(), rows.len() * size);
+    let capacity = match bytes < DOUBLING {
+        true => (2 * bytes).next_power_of_two().max(256) / size,
+        false => len + len / 4,
+    };
+    rows.reserve_exact(capacity.saturating_sub(len).max(1));
 }
 
 impl<V> Deref for CowVec<V> {

@@ -118,7 +118,7 @@ pub fn module_with_source(source: SourceText) -> Module {
         origins: Vec::with_capacity(bytes / 400),
         names: Interner::new(source.clone(), bytes / 100),
         signatures: Signatures::new(source.clone(), bytes / 100),
-        params: Vec::with_capacity(bytes / 200),
+        params: Vec::with_capacity((bytes / 200).next_power_of_two()),
         source,
         ..Module::default()
     };

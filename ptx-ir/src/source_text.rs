@@ -22,10 +22,24 @@ enum Bytes {
     None,
     Shared(Arc<[u8]>),
     Owned(Arc<Vec<u8>>),
+    Foreign(Arc<dyn AsRef<[u8]> + Send + Sync>),
 }
 
 impl SourceText {
-    /// The bytes; a copy if they are shared.
+    /// The bytes of any owner, such as a memory map, without a copy. The owner must give the same bytes at each call, or spans
+    /// are about other text.
+    ///
+    /// ```
+    /// let owner: Box<[u8]> = (*b".version 8.0\n").into();
+    /// let text = ptx_ir::SourceText::from_owner(owner);
+    /// assert_eq!(&text[..8], b".version");
+    /// ```
+    #[must_use]
+    pub fn from_owner(owner: impl AsRef<[u8]> + Send + Sync + 'static) -> Self {
+        Self(Bytes::Foreign(Arc::new(owner)))
+    }
+
+    /// The bytes; a copy if they are shared or belong to another owner.
     ///
     /// ```
     /// let text = ptx_ir::SourceText::from(b"ret;".to_vec());
@@ -38,6 +52,7 @@ impl SourceText {
         match self.0 {
             Bytes::None => Vec::new(),
             Bytes::Shared(bytes) => bytes.to_vec(),
+            Bytes::Foreign(owner) => (*owner).as_ref().to_vec(),
             Bytes::Owned(bytes) => Arc::try_unwrap(bytes).unwrap_or_else(|b| b.to_vec()),
         }
     }
@@ -52,6 +67,7 @@ impl Deref for SourceText {
             Bytes::None => &[],
             Bytes::Shared(bytes) => bytes,
             Bytes::Owned(bytes) => bytes,
+            Bytes::Foreign(owner) => (**owner).as_ref(),
         }
     }
 }

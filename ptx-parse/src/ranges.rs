@@ -273,7 +273,7 @@ impl Ranges {
         let id = make(range.kind);
         if is_dense {
             if number as usize >= range.ids.len() {
-                let len = (number as usize + 1).max(range.ids.len() * 2);
+                let len = (number as usize + 1).next_power_of_two();
                 let len = len.max(range.count.min(64) as usize);
                 range.ids.resize(len, 0);
             }

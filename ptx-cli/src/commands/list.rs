@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result};
 use ptx_container::{ContainerEntry, ContainerError, DEFAULT_LIMIT, EntryKind};
+use ptx_ir::SourceText;
 use serde::Serialize;
 
 use crate::input::container::{Opened, file_name};
@@ -98,13 +99,13 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
     Ok(status)
 }
 
-fn read(path: &Path) -> io::Result<Vec<u8>> {
+fn read(path: &Path) -> io::Result<SourceText> {
     if path.as_os_str() != "-" {
         return read_file(path);
     }
     let mut bytes = Vec::new();
     io::stdin().lock().read_to_end(&mut bytes)?;
-    Ok(bytes)
+    Ok(bytes.into())
 }
 
 fn list(args: &Args, path: &Path, file: &Opened, out: &mut Out, status: &mut Status) -> Result<()> {

@@ -10,7 +10,7 @@ use crate::input::{self, Files, Input, Source};
 use crate::output::{Out, Status};
 use crate::render::Report;
 
-/// The options of a command that only needs files.
+// The options of a command that only needs files. A documentation comment here would replace the description of the command.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     #[command(flatten)]

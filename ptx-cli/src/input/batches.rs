@@ -1,6 +1,7 @@
 //! Reads inputs and works on them, several at a time.
 
 use std::io::{self, IsTerminal};
+use std::mem;
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
@@ -87,11 +88,13 @@ pub(crate) fn one_by_one(
 /// A shorter file is read, parsed and checked by one thread.
 const LARGE_FILE: u64 = 1 << 17;
 
-/// Starts threads for large files, of which this one is the first. For small files they are started where they are needed, if at all.
+/// Starts threads for large files, of which this one is the first, and does not wait for them. For small files they are started where they
+/// are needed, if at all.
 fn start_threads(inputs: &[Input]) {
     if inputs.iter().any(|input| input.size() > LARGE_FILE) {
-        // `--jobs` may have started them.
-        let _ = ThreadPoolBuilder::new().use_current_thread().build_global();
+        let pool = ThreadPoolBuilder::new().use_current_thread().build();
+        // They run to the end of the program. `--jobs` may have started others.
+        mem::forget(pool);
     }
 }
 

@@ -5,7 +5,7 @@ use std::io::{self, Read};
 use std::path::Path;
 
 use ptx_container::{ContainerEntry, ContainerError, DEFAULT_LIMIT, EntryKind, InputFormat};
-use ptx_ir::Code;
+use ptx_ir::{Code, SourceText};
 use ptx_report::container_choice::Choice;
 use ptx_report::counted;
 
@@ -14,13 +14,13 @@ pub(crate) const MOST_ERRORS: usize = 20;
 
 /// A file that was read, decompressed if it is a gzip file.
 pub(crate) struct Opened {
-    pub(crate) bytes: Vec<u8>,
+    pub(crate) bytes: SourceText,
     pub(crate) format: InputFormat,
     pub(crate) is_gzip: bool,
 }
 
 impl Opened {
-    pub(crate) fn new(bytes: Vec<u8>) -> Result<Self, ContainerError> {
+    pub(crate) fn new(bytes: SourceText) -> Result<Self, ContainerError> {
         let format = InputFormat::of(&bytes);
         let mut opened = Self {
             bytes,
@@ -28,7 +28,7 @@ impl Opened {
             is_gzip: format == InputFormat::Gzip,
         };
         if opened.is_gzip {
-            opened.bytes = ptx_container::gunzip(&opened.bytes, DEFAULT_LIMIT)?;
+            opened.bytes = ptx_container::gunzip(&opened.bytes, DEFAULT_LIMIT)?.into();
             opened.format = InputFormat::of(&opened.bytes);
         }
         Ok(opened)

@@ -9,10 +9,10 @@ use std::sync::Arc;
 
 use ptx_container::{ContainerEntry, DEFAULT_LIMIT, InputFormat};
 use ptx_ir::SourceText;
-use rayon::prelude::*;
 
 use super::container::{self, Opened};
 use super::origin::Origin;
+use super::read_file;
 
 /// An input.
 pub(crate) struct Input {
@@ -93,7 +93,7 @@ impl Input {
                     let opened = Opened::new(bytes).map_err(io::Error::other)?;
                     return Err(io::Error::other(opened.refusal(0)));
                 }
-                bytes.into()
+                bytes
             }
             Content::Text(text) => text.clone(),
             Content::Unreadable(error) => return Err(io::Error::other(error.clone())),
@@ -109,36 +109,4 @@ impl Input {
             is_only: false,
         })
     }
-}
-
-/// A larger file is read by several threads, which share the page faults.
-const LARGE_FILE: usize = 1 << 20;
-
-/// Reads a file to where its bytes stay.
-pub(crate) fn read_file(path: &Path) -> io::Result<Vec<u8>> {
-    let len = fs::metadata(path)?.len();
-    let large = usize::try_from(len).ok().filter(|len| *len > LARGE_FILE);
-    match large.map(|len| read_large_file(path, len)) {
-        Some(Ok(bytes)) => Ok(bytes),
-        // It may have changed.
-        _ => fs::read(path),
-    }
-}
-
-#[cfg(unix)]
-fn read_large_file(path: &Path, len: usize) -> io::Result<Vec<u8>> {
-    use std::os::unix::fs::FileExt as _;
-    let file = fs::File::open(path)?;
-    let mut bytes = vec![0; len];
-    let chunks = bytes.par_chunks_mut(LARGE_FILE / 2).enumerate();
-    chunks.try_for_each(|(i, chunk)| file.read_exact_at(chunk, (i * (LARGE_FILE / 2)) as u64))?;
-    match file.read_at(&mut [0], len as u64)? {
-        0 => Ok(bytes),
-        _ => Err(io::ErrorKind::InvalidData.into()),
-    }
-}
-
-#[cfg(not(unix))]
-fn read_large_file(path: &Path, _len: usize) -> io::Result<Vec<u8>> {
-    fs::read(path)
 }

@@ -54,6 +54,10 @@ impl Adoption {
     /// Gives the adopted bodies to the module.
     pub(crate) fn finish(&mut self, module: &mut Module) {
         let batches = core::mem::take(&mut self.batches);
+        if batches.is_empty() {
+            // Without starting any threads.
+            return;
+        }
         let bodies: Vec<Vec<(BodyId, Body)>> = batches.into_par_iter().map(Batch::finish).collect();
         for (id, body) in bodies.into_iter().flatten() {
             if let Some(place) = module.bodies_mut().get_mut(id) {
