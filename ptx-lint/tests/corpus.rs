@@ -11,6 +11,9 @@ use std::path::Path;
 
 use ptx_ir::facts::ModuleFacts;
 use ptx_lint::{Certainty, Finding, Lint, LintOptions, lint};
+use rayon::prelude::*;
+
+use files::Entry;
 
 /// Possible findings of all lints per 1,000 instructions, at most.
 const MOST: f64 = 2.0;
@@ -178,33 +181,62 @@ fn is_explained(finding: &Finding, file: &str, function: &str) -> bool {
     })
 }
 
-fn check_corpus(folder: &Path) {
-    let (mut instructions, mut definite) = (0, Vec::new());
-    let mut counts: BTreeMap<(Lint, Certainty), usize> = BTreeMap::new();
-    for entry in files::entries(folder) {
-        // Files by hand have mistakes on purpose.
-        if entry.name.starts_with("broken/") || entry.name.starts_with("hand/") {
-            continue;
-        }
+/// What was found in files.
+#[derive(Default)]
+struct Found {
+    instructions: usize,
+    counts: BTreeMap<(Lint, Certainty), usize>,
+    /// Definite findings without an explanation.
+    definite: Vec<String>,
+}
+
+impl Found {
+    fn in_file(entry: &Entry) -> Self {
         let file = entry.name.rsplit('/').next().unwrap_or_default();
         let text = entry.read();
         let module = ptx_parse::parse(&text).module;
         let bodies = module.definitions();
-        instructions += bodies
-            .map(|(_, _, body)| body.insts().count())
-            .sum::<usize>();
+        let mut found = Self {
+            instructions: bodies.map(|(_, _, body)| body.insts().count()).sum(),
+            ..Self::default()
+        };
         for finding in lint(&ModuleFacts::new(&module), &LintOptions::default()) {
-            *counts.entry((finding.lint, finding.certainty)).or_default() += 1;
+            let kind = (finding.lint, finding.certainty);
+            *found.counts.entry(kind).or_default() += 1;
             let function = module.functions().get(finding.function);
             let function = function.map_or("", |f| module.name(f.name));
             if finding.certainty == Certainty::Definite && !is_explained(&finding, file, function) {
                 let before = &text[..finding.diagnostic.span.start as usize];
                 let line = before.iter().filter(|&&b| b == b'\n').count() + 1;
-                let what = &finding.diagnostic.message;
-                definite.push(format!("{file}:{line}: {}: {what}", finding.lint.name()));
+                let (name, what) = (finding.lint.name(), &finding.diagnostic.message);
+                found
+                    .definite
+                    .push(format!("{file}:{line}: {name}: {what}"));
             }
         }
+        found
     }
+
+    fn and(mut self, other: Self) -> Self {
+        self.instructions += other.instructions;
+        for (kind, count) in other.counts {
+            *self.counts.entry(kind).or_default() += count;
+        }
+        self.definite.extend(other.definite);
+        self
+    }
+}
+
+fn check_corpus(folder: &Path) {
+    let files = files::entries(folder).into_par_iter();
+    // Files by hand have mistakes on purpose.
+    let files = files.filter(|e| !e.name.starts_with("broken/") && !e.name.starts_with("hand/"));
+    let found = files.map(|entry| Found::in_file(&entry));
+    let Found {
+        instructions,
+        counts,
+        definite,
+    } = found.reduce(Found::default, Found::and);
     let thousands = instructions as f64 / 1000.0;
     println!("{instructions} instructions");
     for ((lint, certainty), count) in &counts {

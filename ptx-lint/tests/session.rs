@@ -25,6 +25,7 @@ use ptx_ir::facts::ModuleFacts;
 use ptx_ir::{Changed, Limits, Span};
 use ptx_lint::{Finding, LintOptions, LintSession, lint};
 use ptx_parse::{Incremental, Reparsed};
+use rayon::prelude::*;
 use sample::sample;
 
 /// A text, its module and its session.
@@ -140,14 +141,14 @@ fn random_changes_of_calls_give_the_findings_of_the_new_text() {
 fn random_changes_of_the_corpus_give_the_findings_of_the_new_text() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../corpus");
     let sample = sample(8, 4);
-    let mut count = 0;
-    for entry in sample.of(files::entries(&folder)) {
-        let text = String::from_utf8_lossy(&entry.read()).into_owned();
-        let has_calls = text.contains("call") && text.contains(".func");
-        if has_calls && text.len() < 30_000 && !entry.name.starts_with("broken/") {
-            random_changes(&text, count, 12);
-            count += 1;
-        }
-    }
-    assert!(count >= 20 / sample.parts as u64, "{count} files");
+    let entries = sample.of(files::entries(&folder));
+    let texts: Vec<String> = entries
+        .filter(|entry| !entry.name.starts_with("broken/"))
+        .map(|entry| String::from_utf8_lossy(&entry.read()).into_owned())
+        .filter(|text| text.contains("call") && text.contains(".func") && text.len() < 30_000)
+        .collect();
+    let seeds = texts.par_iter().enumerate();
+    seeds.for_each(|(seed, text)| random_changes(text, seed as u64, 12));
+    let count = texts.len();
+    assert!(count >= 20 / sample.parts, "{count} files");
 }
