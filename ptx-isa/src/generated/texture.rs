@@ -126,7 +126,7 @@ pub(crate) static TEX_LEVEL: [Form; 2] = [ // tex.level
             since(holds(0, &[M::D2dms, M::A2dms]), &[ptx(3, 2, &t::SM_30)]), since(holds(2, &[M::F16]), &[ptx(4, 2, &t::SM_53)]),
             since(C::Any(&[C::Operand(6, Q::Present), C::Operand(7, Q::Present)]), &[ptx(4, 3, &t::SM_30)]),
             since(C::Operand(1, Q::Present), &[ptx(7, 1, &t::SM_60)]), deny(holds(0, &[M::D2dms, M::A2dms])).ptxas(),
-            deny(C::All(&[holds(0, &[M::D3d]), C::Operand(3, Q::Register)])).ptxas(),
+            deny(C::All(&[holds(0, &[M::D3d]), C::Any(&[C::Operand(3, Q::Register), C::Operand(3, Q::Texture)])])).ptxas(),
             deny(C::All(&[C::Operand(6, Q::Present), C::Not(&C::Operand(7, Q::Present)), C::Operand(3, Q::Register)])).ptxas(),
             deny(C::All(&[holds(3, &[M::S32]), C::Operand(3, Q::Register)])).ptxas()]).with_effects(&[effect(E::Proxy(Proxy::Texture))])
         .does(Action::TextureFetch),
@@ -149,7 +149,7 @@ pub(crate) static TEX_LEVEL: [Form; 2] = [ // tex.level
             deny(C::All(&[C::Operand(4, Q::IntThenFloat), C::Any(&[C::Operand(3, Q::Register), C::Operand(3, Q::Texture)])])).ptxas(),
             since(C::Any(&[C::Operand(6, Q::Present), C::Operand(7, Q::Present)]), &[ptx(4, 3, &t::SM_30)]),
             since(C::Operand(1, Q::Present), &[ptx(7, 1, &t::SM_60)]), deny(holds(0, &[M::D2dms, M::A2dms])).ptxas(),
-            deny(C::All(&[holds(0, &[M::D3d]), C::Operand(3, Q::Register)])).ptxas(),
+            deny(C::All(&[holds(0, &[M::D3d]), C::Any(&[C::Operand(3, Q::Register), C::Operand(3, Q::Texture)])])).ptxas(),
             deny(C::All(&[C::Operand(6, Q::Present), C::Not(&C::Operand(7, Q::Present)), C::Operand(3, Q::Register)])).ptxas(),
             deny(C::All(&[holds(3, &[M::S32]), C::Operand(3, Q::Register)])).ptxas()]).with_effects(&[effect(E::Proxy(Proxy::Texture))])
         .does(Action::TextureFetch),
@@ -180,7 +180,7 @@ pub(crate) static TEX_GRAD: [Form; 2] = [ // tex.grad
             since(holds(0, &[M::D2dms, M::A2dms]), &[ptx(3, 2, &t::SM_30)]), since(holds(2, &[M::F16]), &[ptx(4, 2, &t::SM_53)]),
             since(C::Any(&[C::Operand(7, Q::Present), C::Operand(8, Q::Present)]), &[ptx(4, 3, &t::SM_30)]),
             since(C::Operand(1, Q::Present), &[ptx(7, 1, &t::SM_60)]), deny(holds(0, &[M::D2dms, M::A2dms])).ptxas(),
-            deny(C::All(&[holds(0, &[M::D3d]), C::Operand(3, Q::Register)])).ptxas(),
+            deny(C::All(&[holds(0, &[M::D3d]), C::Any(&[C::Operand(3, Q::Register), C::Operand(3, Q::Texture)])])).ptxas(),
             deny(C::All(&[holds(0, &[M::A1d, M::A2d, M::Cube, M::Acube]), C::Any(&[C::Operand(3, Q::Register), C::Operand(3, Q::Texture)])])).ptxas(),
             deny(C::All(&[C::Operand(8, Q::Present), C::Any(&[C::Operand(3, Q::Register), C::Operand(4, Q::Integer)])])).ptxas(),
             deny(C::All(&[holds(0, &[M::D3d, M::Cube, M::Acube]), C::Operand(4, Q::Integer), holds(3, &[M::F32])])).ptxas(),
@@ -206,7 +206,7 @@ pub(crate) static TEX_GRAD: [Form; 2] = [ // tex.grad
             deny(C::All(&[C::Operand(4, Q::IntThenFloat), C::Any(&[C::Operand(3, Q::Register), C::Operand(3, Q::Texture)])])).ptxas(),
             since(C::Any(&[C::Operand(7, Q::Present), C::Operand(8, Q::Present)]), &[ptx(4, 3, &t::SM_30)]),
             since(C::Operand(1, Q::Present), &[ptx(7, 1, &t::SM_60)]), deny(holds(0, &[M::D2dms, M::A2dms])).ptxas(),
-            deny(C::All(&[holds(0, &[M::D3d]), C::Operand(3, Q::Register)])).ptxas(),
+            deny(C::All(&[holds(0, &[M::D3d]), C::Any(&[C::Operand(3, Q::Register), C::Operand(3, Q::Texture)])])).ptxas(),
             deny(C::All(&[holds(0, &[M::A1d, M::A2d, M::Cube, M::Acube]), C::Any(&[C::Operand(3, Q::Register), C::Operand(3, Q::Texture)])])).ptxas(),
             deny(C::All(&[C::Operand(8, Q::Present), C::Any(&[C::Operand(3, Q::Register), C::Operand(4, Q::Integer)])])).ptxas(),
             deny(C::All(&[holds(0, &[M::D3d, M::Cube, M::Acube]), C::Operand(4, Q::Integer), holds(3, &[M::F32])])).ptxas()])
@@ -230,7 +230,7 @@ pub(crate) static TLD4: [Form; 1] = [ // tld4
             since(holds(1, &[M::A2d, M::Cube, M::Acube]), &[ptx(4, 3, &t::SM_20)]),
             since(C::Any(&[C::Operand(5, Q::Present), C::Operand(6, Q::Present)]), &[ptx(4, 3, &t::SM_30)]),
             since(C::Operand(1, Q::Present), &[ptx(7, 1, &t::SM_60)]), since(C::Operand(2, Q::Register), &[ptx(3, 1, &t::SM_20)]),
-            deny(C::All(&[holds(1, &[M::A2d, M::Acube]), C::Operand(4, Q::Floating)])),
+            deny(C::All(&[holds(1, &[M::A2d, M::Acube]), C::Operand(4, Q::Floating), C::Not(&C::Any(&[C::Operand(3, Q::Register), C::Operand(3, Q::Texture)]))])),
             deny(C::All(&[C::Operand(4, Q::IntThenFloat), C::Not(&holds(1, &[M::A2d, M::Acube]))])),
             deny(C::All(&[C::Operand(4, Q::IntThenFloat), C::Any(&[C::Operand(3, Q::Register), C::Operand(3, Q::Texture)])])).ptxas(),
             deny(C::All(&[holds(1, &[M::Cube, M::Acube]), C::Any(&[C::Operand(3, Q::Register), C::Operand(3, Q::Texture)])])).ptxas()])

@@ -3,7 +3,8 @@
 /// Registers, variables and handles as the instructions name them.
 const BEFORE: &str = ".address_size 64\n.global .texref t;\n.global .surfref s;\n.global .b32 g;\n.shared .b64 m;\n.func f() { ret; }\n\
     .entry k(.param .b64 p)\n{\n.reg .pred q<4>;\n.reg .b16 h<4>;\n.reg .b32 r<16>;\n.reg .s32 i<16>;\n.reg .f32 f<16>;\n\
-    .reg .b64 d<16>;\n.reg .s64 j<4>;\n.reg .f64 e<4>;\n.reg .f16 x<4>;\n.reg .f16x2 y<8>;\n.param .b64 a;\n";
+    .reg .b64 d<16>;\n.reg .s64 j<4>;\n.reg .f64 e<4>;\n.reg .f16 x<4>;\n.reg .f16x2 y<8>;\n.reg .b128 w<4>;\n\
+    .param .b64 a;\n";
 
 fn is_taken(target: &str, instruction: &str) -> bool {
     let text = format!(".version 9.2\n.target {target}\n{BEFORE}{instruction};\nret;\n}}\n");
@@ -176,4 +177,68 @@ fn a_trailing_s8_operand_is_not_mistaken_for_a_missing_one() {
     let found = ptx_verify::verify(&parsed.module, &ptx_verify::Options::default());
     let codes: Vec<String> = found.iter().map(|d| d.code.to_string()).collect();
     assert_eq!(codes, ["PTX0506"], "{found:?}");
+}
+
+#[test]
+fn a_sampler_or_a_texture_in_its_place_is_judged_as_a_register() {
+    judge(
+        "sm_90",
+        &[
+            "tex.2d.v4.f32.f32 {f0, f1, f2, f3}, [t, t, {f4, f5}]",
+            "tex.a1d.v4.f32.f32 {f0, f1, f2, f3}, [t, t, {f4, f5}]",
+            "tex.a2d.v4.f32.f32 {f0, f1, f2, f3}, [t, t, {r0, f4, f5, f6}]",
+            "tex.cube.v4.f32.f32 {f0, f1, f2, f3}, [t, {f4, f5, f6, f7}]",
+            "tex.level.cube.v4.f32.f32 {f0, f1, f2, f3}, [t, t, {f4, f5, f6, f7}], f8",
+            "tld4.r.2d.v4.f32.f32 {f0, f1, f2, f3}, [t, t, {f4, f5}]",
+            "tld4.r.a2d.v4.f32.f32 {f0, f1, f2, f3}, [t, t, {f4, f5, f6, f7}]",
+            "tld4.r.a2d.v4.f32.f32 {f0, f1, f2, f3}, [d0, d1, {f4, f5, f6, f7}]",
+        ],
+        &[
+            "tex.a1d.v4.f32.f32 {f0, f1, f2, f3}, [t, t, {i0, f5}]",
+            "tex.cube.v4.f32.f32 {f0, f1, f2, f3}, [t, t, {f4, f5, f6, f7}]",
+            "tex.level.3d.v4.f32.f32 {f0, f1, f2, f3}, [d0, t, {f4, f5, f6, f7}], f8",
+            "tex.grad.3d.v4.f32.f32 {f0, f1, f2, f3}, [t, t, {f4, f5, f6, f7}], {f0, f1, f2, f3}, {f0, f1, f2, f3}",
+            "tld4.r.a2d.v4.f32.f32 {f0, f1, f2, f3}, [t, t, {i0, f5, f6, f7}]",
+            "tld4.r.a2d.v4.f32.f32 {f0, f1, f2, f3}, [t, {f4, f5, f6, f7}]",
+            "tld4.r.cube.v4.f32.f32 {f0, f1, f2, f3}, [t, t, {f4, f5, f6, f7}]",
+        ],
+    );
+}
+
+#[test]
+fn conversions_with_ftz_take_no_registers_of_128_bits() {
+    judge(
+        "sm_90",
+        &[
+            "cvt.f64.f32 w0, f0",
+            "cvt.f64.f32 d0, w0",
+            "cvt.ftz.f64.f32 d0, f0",
+            "cvt.rn.f32.f64 w0, d0",
+            "cvt.rn.ftz.f32.f64 f0, d0",
+            "cvt.rzi.s64.f32 w0, f0",
+        ],
+        &[
+            "cvt.ftz.f64.f32 w0, f0",
+            "cvt.ftz.f64.f32 d0, w0",
+            "cvt.rn.ftz.f32.f64 w0, d0",
+            "cvt.rn.ftz.f32.f64 f0, w0",
+            "cvt.rzi.ftz.s64.f32 w0, f0",
+        ],
+    );
+}
+
+#[test]
+fn vectors_of_multimem_stores_end_with_the_bits_of_a_constant() {
+    judge(
+        "sm_90",
+        &[
+            "multimem.st.relaxed.sys.global.v2.f32 [d0], {f0, 0f3F800000}",
+            "multimem.st.relaxed.sys.global.v2.f32 [d0], {1.0, 0f3F800000}",
+            "multimem.st.relaxed.sys.global.f32 [d0], 1.0",
+        ],
+        &[
+            "multimem.st.relaxed.sys.global.v2.f32 [d0], {1.0, 1.0}",
+            "multimem.st.relaxed.sys.global.v2.f32 [d0], {0f3F800000, 1.0}",
+        ],
+    );
 }
