@@ -3,13 +3,20 @@
 /// Whether `wrong` of `total` results are more than a share of `percent` explains: more than three standard deviations above it, so that a
 /// small sample does not fail by chance and a large one is judged strictly.
 pub(crate) fn exceeds(wrong: usize, total: usize, percent: f64) -> bool {
-    let expected = total as f64 * percent / 100.0;
-    wrong as f64 > expected + 3.0 * expected.sqrt()
+    exceeds_in_groups(wrong, total, total, percent)
+}
+
+/// [`exceeds`] for results in groups within which they resemble each other: the sample is as large as there are groups.
+pub(crate) fn exceeds_in_groups(wrong: usize, total: usize, groups: usize, percent: f64) -> bool {
+    let groups = groups as f64;
+    let wrong = wrong as f64 / total.max(1) as f64 * groups;
+    let expected = groups * percent / 100.0;
+    wrong > expected + 3.0 * expected.sqrt()
 }
 
 #[cfg(test)]
 mod tests {
-    use super::exceeds;
+    use super::{exceeds, exceeds_in_groups};
 
     #[test]
     fn small_samples_may_differ_by_chance() {
@@ -17,6 +24,13 @@ mod tests {
         assert!(exceeds(3, 7, 5.0));
         assert!(!exceeds(1, 12, 1.0));
         assert!(exceeds(2, 12, 1.0));
+    }
+
+    #[test]
+    fn results_of_one_group_count_as_one() {
+        assert!(exceeds(6, 25, 5.0));
+        assert!(!exceeds_in_groups(6, 25, 10, 5.0));
+        assert!(exceeds_in_groups(7, 25, 10, 5.0));
     }
 
     #[test]

@@ -21,7 +21,7 @@ use crate::assembler::Assemblers;
 use crate::corpus::cubin::{self, Outcome};
 use crate::corpus::{Amount, LARGEST_IN_SAMPLE};
 use crate::files::Entry;
-use crate::limit;
+use crate::limit::exceeds_in_groups;
 use crate::shared::Shared;
 use Check::{Code, Kernels, Special};
 
@@ -190,8 +190,17 @@ struct Report {
     failed: usize,
     /// By transformation and outcome.
     counts: BTreeMap<(&'static str, &'static str), usize>,
-    /// Kernels with the same code, and all kernels, by transformation and its variant.
-    kernels: BTreeMap<(&'static str, String), (usize, usize)>,
+    /// By transformation and its variant.
+    kernels: BTreeMap<(&'static str, String), KernelCounts>,
+}
+
+#[derive(Default)]
+struct KernelCounts {
+    /// How many have the same code.
+    same: usize,
+    all: usize,
+    /// How many files they are in: kernels of one file resemble each other.
+    files: usize,
 }
 
 impl Report {
@@ -225,14 +234,13 @@ impl Report {
         file: &str,
         kernels: Vec<(String, Option<String>)>,
     ) {
-        let (same, total) = self
-            .kernels
-            .entry((transform, what.to_owned()))
-            .or_default();
-        *total += kernels.len();
+        let counts = self.kernels.entry((transform, what.to_owned()));
+        let counts = counts.or_default();
+        counts.all += kernels.len();
+        counts.files += usize::from(!kernels.is_empty());
         for (kernel, difference) in kernels {
             match difference {
-                None => *same += 1,
+                None => counts.same += 1,
                 Some(how) if self.list => {
                     println!("different {transform} {what}: {file}: {kernel}: {how}")
                 }
@@ -245,13 +253,14 @@ impl Report {
         for ((transform, row), count) in &self.counts {
             println!("{count:>8}  {transform}: {row}");
         }
-        for ((transform, what), (same, total)) in &self.kernels {
-            let share = 100.0 * *same as f64 / (*total).max(1) as f64;
+        for ((transform, what), counts) in &self.kernels {
+            let &KernelCounts { same, all, files } = counts;
+            let share = 100.0 * same as f64 / all.max(1) as f64;
             println!(
-                "{share:>7.2}% {transform} {what}: {same} of {total} kernels have the same code"
+                "{share:>7.2}% {transform} {what}: {same} of {all} kernels in {files} files have the same code"
             );
             let is_checked = !clean::OTHER_CODE.contains(&what.as_str());
-            if is_checked && limit::exceeds(total - same, *total, DIFFERENT_KERNELS) {
+            if is_checked && exceeds_in_groups(all - same, all, files, DIFFERENT_KERNELS) {
                 println!("FAILED {transform} {what}: more than {DIFFERENT_KERNELS} % differ");
                 self.failed += 1;
             }
