@@ -1,5 +1,6 @@
 //! The command line.
 
+use std::env;
 use std::num::NonZeroUsize;
 use std::time::Instant;
 
@@ -166,8 +167,15 @@ pub(crate) fn run() -> Result<Status> {
 
 /// Parses the command line. The options of all commands are only declared where help or an error may need them.
 fn matches() -> ArgMatches {
-    let command = Cli::command().try_get_matches();
-    command.unwrap_or_else(|_| with_all_options().get_matches())
+    Cli::command().try_get_matches().unwrap_or_else(|error| {
+        let mut arguments = env::args_os().skip(1);
+        let is_help = arguments.next().is_some_and(|first| first == "help");
+        if is_help && arguments.next().is_some() {
+            // Help for one command.
+            error.exit()
+        }
+        with_all_options().get_matches()
+    })
 }
 
 /// The command line with the options of all commands.
@@ -187,8 +195,28 @@ fn is_json(matches: &ArgMatches) -> bool {
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use clap::CommandFactory as _;
+
     #[test]
     fn the_command_line_is_consistent() {
         super::with_all_options().debug_assert();
+    }
+
+    /// A documentation comment of options would replace it.
+    #[test]
+    fn descriptions_of_commands_stay() {
+        let (command, built) = (super::Cli::command(), super::with_all_options());
+        let described = command
+            .get_subcommands()
+            .filter(|c| c.get_about().is_some());
+        let mut count = 0;
+        for command in described {
+            let built = built.find_subcommand(command.get_name()).unwrap();
+            assert_eq!(command.get_about(), built.get_about());
+            count += 1;
+        }
+        assert!(count >= 3, "{count} commands");
     }
 }

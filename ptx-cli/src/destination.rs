@@ -19,7 +19,7 @@ use ptx_report::requirements::Cause;
 use ptx_report::source_frames::NOWHERE;
 use ptx_report::{SCHEMA, clean};
 
-/// Where the results of a command that rewrites files go.
+// Where the results of a command that rewrites files go.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Destination {
     #[command(flatten)]
@@ -55,7 +55,7 @@ impl Destination {
     }
 }
 
-/// Where the results go.
+// Where the results go.
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct Place {
     /// Write the result to this file; with several inputs, to files of the same names in this directory

@@ -28,7 +28,7 @@ use ptx_report::SCHEMA;
 use ptx_report::clean;
 use ptx_report::container_choice::Choice;
 
-/// The inputs of a command.
+// The inputs of a command.
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct Files {
     /// Files, directories (every .ptx file in them) or `-` for standard input. For a binary file, the PTX that it contains is read:

@@ -10,7 +10,8 @@ use crate::input::{self, Files, Input, Source};
 use crate::output::{Out, Status};
 use crate::render::Report;
 
-// The options of a command that only needs files. A documentation comment here would replace the description of the command.
+// The options of a command that only needs files. A documentation comment here or at one of the fields' types would replace the description
+// of the command.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     #[command(flatten)]
