@@ -334,7 +334,8 @@ pub(crate) fn several<K: Keyword>(at: Span<'_>) -> Parsed<'_, Vec<K>> {
 }
 
 /// Expands the ranges of a pattern: `%pm{0..3}`, `.m64n{8..256 step 8}k16`. `None` when a range cannot be read.
-pub(crate) fn expand(pattern: &str) -> Option<Vec<String>> {
+#[must_use]
+pub fn expand(pattern: &str) -> Option<Vec<String>> {
     let Some((head, rest)) = pattern.split_once('{') else {
         return Some(vec![pattern.to_string()]);
     };

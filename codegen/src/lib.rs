@@ -11,7 +11,7 @@ mod bind_uniformity;
 mod emit_forms;
 mod emit_vocabulary;
 mod input;
-mod naming;
+pub mod naming;
 mod notation;
 mod output;
 mod perfect_hash;
@@ -26,8 +26,6 @@ mod rust;
 #[allow(dead_code, reason = "fields that are printed by `{:?}` alone")]
 mod schema;
 mod shared_lists;
-#[cfg(test)]
-mod tests;
 mod vocabulary;
 
 use std::collections::BTreeSet;
@@ -36,6 +34,7 @@ use std::path::Path;
 
 use anyhow::{Context as _, Result};
 
+pub use input::expand;
 pub use output::{Mode, Output};
 use vocabulary::Vocabulary;
 
@@ -117,6 +116,19 @@ pub fn generate(isa: &Path) -> Result<Tables> {
         output: emit(&vocabulary, &families)?,
         readme,
     })
+}
+
+/// Generates from the text of the files of words, together, and that of one family. Messages name `words.isa` and `family.isa`.
+///
+/// # Errors
+///
+/// Where one of the texts has a mistake.
+pub fn generate_family(words: &str, family: &str) -> Result<Output> {
+    let mut vocabulary = Vocabulary::default();
+    vocabulary.read(&input::lines("words.isa", words))?;
+    vocabulary.finish()?;
+    let family = read_block::read("family", &input::lines("family.isa", family))?;
+    emit(&vocabulary, &[family])
 }
 
 fn emit(vocabulary: &Vocabulary, families: &[notation::Family]) -> Result<Output> {

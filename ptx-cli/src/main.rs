@@ -16,6 +16,7 @@ mod render;
 mod schemas;
 mod select;
 mod tables;
+mod threads;
 
 use std::process::ExitCode;
 

@@ -9,9 +9,6 @@
 
 #[macro_use]
 extern crate alloc;
-#[cfg(test)]
-extern crate std;
-
 mod body;
 mod bracket_place;
 mod brackets;
@@ -60,6 +57,9 @@ mod visit;
 use alloc::vec::Vec;
 
 pub use incremental::{Incremental, Reparsed};
+#[cfg(feature = "parallel")]
+#[doc(hidden)]
+pub use parallel::testing;
 use ptx_ir::{Diagnostic, Limits, Module, SourceText};
 #[doc(hidden)]
 pub use visit::{Division, Visited, visit_bodies};

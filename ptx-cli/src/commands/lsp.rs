@@ -34,5 +34,5 @@ pub(crate) fn run(_: &Args) -> Result<Status> {
 fn use_small_pages() {
     // Where the system does not allow it, the server takes more memory.
     #[cfg(target_os = "linux")]
-    let _ = rustix::thread::disable_transparent_huge_pages(true);
+    let _ = nix::sys::prctl::set_thp_disable(true);
 }

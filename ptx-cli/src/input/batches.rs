@@ -6,12 +6,12 @@ use std::time::{Duration, Instant};
 
 use anyhow::Result;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use rayon::ThreadPoolBuilder;
 use rayon::prelude::*;
 
 use super::item::{Input, Source};
 use super::report_unreadable;
 use crate::output::{self, Out, Status};
+use crate::threads;
 
 /// The number of bytes of sources that are held at a time, unless a single file is larger.
 const BATCH_BYTES: u64 = 256 << 20;
@@ -92,9 +92,8 @@ const LARGE_FILE: u64 = 1 << 17;
 /// are needed, if at all.
 fn start_threads(inputs: &[Input]) {
     if inputs.iter().any(|input| input.size() > LARGE_FILE) {
-        let pool = ThreadPoolBuilder::new().use_current_thread().build();
         // They run to the end of the program. `--jobs` may have started others.
-        mem::forget(pool);
+        mem::forget(threads::start());
     }
 }
 

@@ -16,7 +16,7 @@ use crate::scope::{Binding, Meaning, Scopes};
 #[derive(Default)]
 pub(crate) struct Adoption {
     /// In the order of the source.
-    batches: Vec<Batch>,
+    pub(super) batches: Vec<Batch>,
     /// The next function: its batch, and its index there.
     next: (usize, usize),
     /// How many names of the module were looked at, and whether one of them could hide a special register.
@@ -166,90 +166,4 @@ fn symbols(
         _ => None,
     };
     names.map(symbol).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use alloc::format;
-    use alloc::string::String;
-
-    use ptx_ir::raw::RawModule as _;
-    use ptx_ir::{Function, Limits, SourceText};
-
-    use crate::parallel::{Ahead, parse_functions};
-    use crate::parser::Parser;
-
-    /// Functions that use a variable, the function before them, labels and registers.
-    fn functions(count: usize) -> String {
-        let mut text =
-            String::from(".version 8.0\n.target sm_80\n.address_size 64\n.global .b32 v;\n");
-        for i in 0..count {
-            let call = match i {
-                0 => String::new(),
-                i => format!("call f{};", i - 1),
-            };
-            text += &format!(
-                ".func f{i}() {{ .reg .pred %p<2>; .reg .b32 %r<9>; ld.global.u32 %r{}, [v];\n @%p1 bra L{i}; {call} L{i}: ret; }}\n",
-                i % 9
-            );
-        }
-        text
-    }
-
-    /// The number of bodies of a source that are adopted.
-    fn adopted(text: &str, part: usize) -> usize {
-        let source = SourceText::from(text.as_bytes());
-        let mut parser = Parser::new(&source, source.clone(), Limits::default());
-        let functions = parse_functions(&mut parser, &source, Some(part));
-        parser.expect_functions(functions);
-        parser.module();
-        let functions = parser.adoption.batches.iter().flat_map(|b| &b.functions);
-        functions.filter(|f| f.adopted.is_some()).count()
-    }
-
-    #[test]
-    fn functions_without_errors_are_adopted() {
-        for part in [1, 1000, 100_000] {
-            assert_eq!(adopted(&functions(100), part), 100, "{part}");
-        }
-    }
-
-    #[test]
-    fn functions_after_one_with_errors_are_adopted() {
-        let text = functions(100);
-        let wrong = text.replace("%r7, [v]", "%r9, [v]");
-        assert_eq!(
-            adopted(&wrong, 100_000),
-            100 - text.matches("%r7, [v]").count()
-        );
-    }
-
-    #[test]
-    fn functions_after_one_with_a_prototype_are_adopted() {
-        let text = functions(100);
-        let prototype = "ret; p: .callprototype _ (.param .b32 _);";
-        let with = text.replacen("ret;", prototype, 3);
-        assert_eq!(adopted(&with, 100_000), 97);
-    }
-
-    #[test]
-    fn a_function_with_prototypes_is_passed_over() {
-        let prototypes = "p: .callprototype _ (.param .b32 _);".repeat(1000);
-        let text = functions(1).replacen("ret;", &(prototypes + "ret;"), 1);
-        let source = SourceText::from(text.as_bytes());
-        let mut parser = Parser::new(&source, source.clone(), Limits::default());
-        parser.ahead = Ahead::Yes;
-        parser.cursor.pos = text.find(".func").unwrap_or(0);
-        let function = parser.out.module.functions_mut().push(Function::EMPTY);
-        assert!(parser.header_ahead(parser.cursor.pos, function).is_some());
-        parser.body_statements();
-        assert!(parser.out.body.statement_table().len() < 10);
-    }
-
-    #[test]
-    fn short_functions_are_parsed_once() {
-        let text = functions(2000);
-        let count = adopted(&text, text.len() / 2);
-        assert!((1..500).contains(&count), "{count}");
-    }
 }

@@ -11,6 +11,7 @@ mod adoption;
 mod ahead;
 mod batch;
 mod parts;
+pub mod testing;
 
 use alloc::vec::Vec;
 use core::ops::Range;

@@ -4,3 +4,6 @@ mod fixes;
 mod incremental;
 mod limits;
 mod names;
+#[cfg(feature = "parallel")]
+mod parallel;
+mod swar;

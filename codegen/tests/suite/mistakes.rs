@@ -1,8 +1,6 @@
 //! Mistakes in `.isa` files are found, and named with their place.
 
-use crate::input::{expand, lines};
-use crate::read_block;
-use crate::vocabulary::Vocabulary;
+use ptx_codegen::{Mode, expand, generate_family};
 
 const WORDS: &str = "\
 type .u32 unsigned 32 reg 32
@@ -27,17 +25,9 @@ function shift-left \"a << n\" \"shift\"
 function negate \"-a\" \"negative\"
 ";
 
-fn vocabulary(text: &str) -> anyhow::Result<Vocabulary> {
-    let mut v = Vocabulary::default();
-    v.read(&lines("words.isa", text))?;
-    v.finish()?;
-    Ok(v)
-}
-
 /// The generated files for a block with the vocabulary above.
 fn emitted(block: &str) -> anyhow::Result<String> {
-    let family = read_block::read("family", &lines("family.isa", block))?;
-    let output = crate::emit(&vocabulary(&format!("{WORDS}{FUNCTIONS}"))?, &[family])?;
+    let output = generate_family(&format!("{WORDS}{FUNCTIONS}"), block)?;
     Ok(format!("{output:?}"))
 }
 
@@ -293,7 +283,7 @@ fn words_are_distinct() {
         } else {
             message.replace(":14:", ":15:")
         };
-        let found = vocabulary(&text)
+        let found = generate_family(&text, "")
             .err()
             .map_or_else(String::new, |e| e.to_string());
         assert!(found.starts_with(&message), "{found}");
@@ -320,7 +310,7 @@ fn ranges() {
 
 #[test]
 fn the_tables_are_up_to_date() {
-    crate::run(crate::Mode::Check).unwrap();
+    ptx_codegen::run(Mode::Check).unwrap();
 }
 
 #[test]
@@ -472,8 +462,7 @@ fn results_of_actions_state_in_which_threads_they_are_the_same() {
         let block = format!(
             "insn mul.lo \"1.2\"\n  form .rnd.f16  d, a\n  .rnd = .rn .rz\n  performs {action}\n  d def .f16 {result}\n  a use .f16 {source}\n"
         );
-        let family = read_block::read("family", &lines("family.isa", &block)).unwrap();
-        let found = crate::emit(&vocabulary(&words).unwrap(), &[family]);
+        let found = generate_family(&words, &block);
         let found = found.err().map_or_else(String::new, |e| e.to_string());
         assert!(
             found.contains(expected) && found.is_empty() == expected.is_empty(),

@@ -1,5 +1,4 @@
 //! The example instruction of CONTRIBUTING.md: its block in an `.isa` file is all that an instruction needs.
-#![allow(clippy::unwrap_used, reason = "a test")]
 
 use std::fs;
 use std::path::{Path, PathBuf};
