@@ -15,6 +15,8 @@ mod steps;
 
 pub(crate) use code::Code;
 
+use core::mem::discriminant;
+
 use ptx_isa::{
     Destination, Expr, Form, FormOperand, Length, Modifier, Role, ScalarType, SlotAssignment,
     TypeKind,
@@ -214,10 +216,11 @@ impl<'a> Lowering<'a> {
         }
     }
 
-    /// Copies the results to their registers. The last operation writes its register itself where it can.
+    /// Copies the results to their registers, which can be wider. The last operation writes its register itself where it can.
     fn write_results(&mut self) {
         let pending = core::mem::take(&mut self.pending);
         if let [(to, from)] = pending[..]
+            && discriminant(&to) == discriminant(&from)
             && self.code.is_temporary(from)
             && let Some(last) = self.code.ops.last_mut()
             && last.result() == from

@@ -69,6 +69,32 @@ fn lanes_exchange_values() {
 }
 
 #[test]
+fn registers_wider_than_a_result_get_zeros() {
+    // `a` to `d` must not change: words and pairs of words are numbered separately.
+    for (result, computed) in [
+        (0x3f80_0000, "cvt.rn.sat.f32.u64 wide, 7;"),
+        (0x4000, "cvt.rn.f16.f32 wide, 0f40000000;"),
+        (
+            0x4000_4000,
+            "cvt.rn.f16x2.f32 wide, 0f40000000, 0f40000000;",
+        ),
+        (0xffff_fff9, "cvt.u32.s32 wide, -7;"),
+    ] {
+        let body = format!(
+            ".reg .b32 a, b, c, d; .reg .b64 other, wide;\n\
+             mov.b32 a, 1;\nmov.b32 b, 2;\nmov.b32 c, 3;\nmov.b32 d, 4;\n\
+             mov.b64 other, -1;\nmov.b64 wide, -1;\n{computed}\n\
+             mov.b64 {{%r1, %r2}}, wide;\nmov.b64 {{%r3, %r4}}, other;\n\
+             add.u32 a, a, b;\nadd.u32 c, c, d;\n\
+             st.global.v4.b32 [%out], {{%r1, %r2, %r3, %r4}};\nst.global.v2.b32 [%out+16], {{a, c}};"
+        );
+        let found = run(&kernel("", &body), 1, 1, &[0; 6]).unwrap();
+        let all = u32::MAX;
+        assert_eq!(found, [result, 0, all, all, 3, 7], "{computed}");
+    }
+}
+
+#[test]
 fn lanes_at_different_places_vote_together() {
     let body = "and.b32 %r1, %r0, 1;\nsetp.eq.u32 %p1, %r1, 0;\n@%p1 bra EVEN;\n\
                 vote.sync.ballot.b32 %r2, %p1, -1;\nbra END;\n\

@@ -19,9 +19,6 @@ use crate::{STEPS, seed, templates};
 /// A change of the text of a module.
 type Defect = fn(&str) -> String;
 
-/// Programs of each target that are compared without a GPU.
-const PROGRAMS: usize = 4;
-
 pub(crate) fn trials() -> Vec<Trial> {
     let targets = [Target::Sm80, Target::Sm90a, Target::Sm120a];
     let both = targets.into_iter().map(|target| {
@@ -58,14 +55,14 @@ fn agrees_with_itself(target: Target) -> Result<(), String> {
     rng.shuffle(&mut order);
     let mut total = Tally::default();
     let mut forms = BTreeSet::new();
-    for templates in order.chunks(STEPS).take(PROGRAMS) {
+    for templates in order.chunks(STEPS) {
         let program = Program::random(templates, &mut rng);
         accepted(&program, place)?;
         forms.extend(templates.iter().map(|t| t.form.syntax()));
         total.add(compare(&program, place, &VirtualMachine, &mut rng)?);
     }
-    let least = 32 * STEPS * PROGRAMS;
-    if total.equal < least / 2 || total.close < least / 200 || forms.len() < 50 {
+    let results = 32 * all.len();
+    if total.equal < results / 2 || total.close < results / 200 || forms.len() < 50 {
         return Err(format!(
             "{total}, {} forms of {} instances",
             forms.len(),
