@@ -75,18 +75,21 @@ fn agrees_with_itself(target: Target) -> Result<(), String> {
     }
 }
 
+/// Defects are found in the same programs each time: in others, they may not change a result.
+const SEED: u64 = 1;
+
 fn instances() -> &'static [Template] {
     static ALL: OnceLock<Vec<Template>> = OnceLock::new();
     ALL.get_or_init(|| {
         let place = place(Target::Sm90);
-        let rng = &mut Rng::with_seed(seed());
+        let rng = &mut Rng::with_seed(SEED);
         templates(place.version, place.target, rng)
     })
 }
 
 /// Programs of the instances of some opcode, on a device with a defect.
 fn error(all: &[Template], opcode: &str, defect: fn(&str) -> String) -> Result<String, String> {
-    let mut rng = Rng::with_seed(seed());
+    let mut rng = Rng::with_seed(SEED);
     let place = place(Target::Sm90);
     let own = |t: &&Template| t.case.to_string().starts_with(opcode);
     // Among others, which come first and whose results it may read.
