@@ -4,8 +4,7 @@ use ptx_isa::TypeKind;
 
 use super::execution::{Control, Execution, Failed, Outcome};
 use super::location::{Addresses, Memory, any, check_alignment};
-use crate::lanes::lanes;
-use crate::lanes::{Double, LANES};
+use crate::lanes::{Double, LANES, Place, lanes};
 use crate::memory::{self, Fault};
 use crate::program::{Access, Address};
 
@@ -16,7 +15,7 @@ fn whole_bytes(access: &Access) -> u64 {
 
 /// Whether elements are extended by their sign to the width of registers.
 fn is_extended(access: &Access) -> bool {
-    access.ty.kind() == TypeKind::Signed && access.bytes < 8
+    access.ty.kind() == TypeKind::Signed && access.bytes <= 8
 }
 
 impl Execution<'_> {
@@ -36,6 +35,12 @@ impl Execution<'_> {
                 let kept = u64::MAX >> 64u16.saturating_sub(self.function.code.width(place));
                 for value in &mut values {
                     *value = ((*value << unused) as i64 >> unused) as u64 & kept;
+                }
+                if let Place::Quad(_) = place {
+                    for lane in lanes(active) {
+                        self.set(place, lane, i128::from(values[lane] as i64) as u128);
+                    }
+                    continue;
                 }
             }
             if let Some(registers) = self.registers() {

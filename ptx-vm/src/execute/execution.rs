@@ -164,7 +164,7 @@ impl Execution<'_> {
     ) {
         let signed = ty.is_some_and(|t| t.kind() == TypeKind::Signed);
         let bits = ty.map_or(32, ptx_isa::ScalarType::bits);
-        let extended = match signed && bits < 64 && value >> (bits - 1) & 1 == 1 {
+        let extended = match signed && bits < 128 && value >> (bits - 1) & 1 == 1 {
             true => value | u128::MAX << bits,
             false => value,
         };

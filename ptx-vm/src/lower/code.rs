@@ -240,6 +240,11 @@ impl Code {
                 self.push(double, to + 1, [from + 1; 3]);
             }
             (Place::Double(to), Place::Word(from)) => self.push(Kind::Widen, to, [from, 0, 0]),
+            (Place::Quad(to), Place::Double(_) | Place::Word(_)) => {
+                self.copy(Place::Double(to), from);
+                let zero = Place::Double(self.constant_double(0));
+                self.copy(Place::Double(to + 1), zero);
+            }
             (Place::Word(to), Place::Double(from)) => self.push(Kind::Narrow, to, [from, 0, 0]),
             _ => {}
         }

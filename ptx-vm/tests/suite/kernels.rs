@@ -95,6 +95,30 @@ fn registers_wider_than_a_result_get_zeros() {
 }
 
 #[test]
+fn registers_of_128_bits_are_filled_by_signs() {
+    for (low, high, computed) in [
+        (0x3f80_0000i64, 0i64, "cvt.rn.f32.u64 wide, 1;"),
+        (0x3f80_0000, 0, "cvt.rn.sat.f32.u64 wide, 7;"),
+        (-7, 0, "cvt.u64.s64 wide, -7;"),
+        (-7, -1, "cvt.s64.s32 wide, -7;"),
+        (-7, -1, "cvt.s32.s64 wide, -7;"),
+        (-9, 0, "ld.global.b64 wide, [value];"),
+        (-9, -1, "ld.global.s64 wide, [value];"),
+        (-9, -1, "ld.global.s8 wide, [value];"),
+        (0xf7, 0, "ld.global.u8 wide, [value];"),
+    ] {
+        let before = ".global .b64 value = -9;";
+        let body = format!(
+            ".reg .b128 wide; .reg .b64 low, high;\nmov.b64 low, -1;\nmov.b128 wide, {{low, low}};\n{computed}\n\
+             mov.b128 {{low, high}}, wide;\nst.global.v2.b64 [%out], {{low, high}};"
+        );
+        let found = run(&kernel(before, &body), 1, 1, &[0; 4]).unwrap();
+        let words = [low as u32, (low >> 32) as u32, high as u32, high as u32];
+        assert_eq!(found, words, "{computed}");
+    }
+}
+
+#[test]
 fn lanes_at_different_places_vote_together() {
     let body = "and.b32 %r1, %r0, 1;\nsetp.eq.u32 %p1, %r1, 0;\n@%p1 bra EVEN;\n\
                 vote.sync.ballot.b32 %r2, %p1, -1;\nbra END;\n\
