@@ -120,3 +120,11 @@ fn nested_blocks() {
         });
     }
 }
+
+#[test]
+fn an_error_has_all_diagnostics() {
+    let parsed = ptx_parse::parse_str(".func f() { add.s32 %r1, %r2, 3; }");
+    let all = parsed.diagnostics.clone();
+    let error = parsed.into_result().unwrap_err();
+    assert!(all.len() > 1 && error.diagnostics() == all && error.into_diagnostics() == all);
+}

@@ -36,6 +36,7 @@ fn an_edited_body_is_checked_again() {
     assert_eq!(sorted(checked.diagnostics()), sorted(found.iter()));
     assert_eq!(checked.of_function(a).len(), 1);
     assert!(checked.proof().is_none());
+    assert_eq!(checked.clone().into_diagnostics(), found);
     checked.update(&before, Changes::new(&[a], &[]));
     assert!(checked.proof().is_some());
 }
