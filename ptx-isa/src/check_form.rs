@@ -178,7 +178,8 @@ impl<'a> FormChecker<'a, '_> {
             }
             Length::Cases(cases) => {
                 let (_, n) = cases.iter().find(|(cond, _)| cond.holds(self))?;
-                Some(WantedLength::new(*n, *n == 1 && !braced))
+                let scalar_too = operand.marks.contains(Marks::OR_SCALAR);
+                Some(WantedLength::new(*n, scalar_too || *n == 1 && !braced))
             }
             Length::Fragment(slot) => {
                 let columns = self.assignment.word(slot.into())?.columns()?;

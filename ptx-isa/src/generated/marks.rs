@@ -53,50 +53,52 @@ bitflags::bitflags! {
         const SAME_REGISTER = 1 << 22;
         /// A vector with more elements than required is accepted.
         const ALLOW_LONGER_VEC = 1 << 23;
+        /// A scalar is accepted in the place of a vector.
+        const OR_SCALAR = 1 << 24;
         /// A vector whose elements together have the width of the type is accepted.
-        const ALLOW_SPLIT_VECTOR = 1 << 24;
+        const ALLOW_SPLIT_VECTOR = 1 << 25;
         /// The brackets around the address are optional.
-        const OPTIONAL_BRACKETS = 1 << 25;
+        const OPTIONAL_BRACKETS = 1 << 26;
         /// An array element without brackets around it is accepted: `a[4]`.
-        const INDEXED = 1 << 26;
+        const INDEXED = 1 << 27;
         /// ptxas accepts a register of any type, or with `addr-64` any of 64 bits, but no special register and no offset.
-        const ANY_REGISTER = 1 << 27;
+        const ANY_REGISTER = 1 << 28;
         /// ptxas accepts special registers among the elements, although it copies each of them.
-        const ALLOW_SPECIAL = 1 << 28;
+        const ALLOW_SPECIAL = 1 << 29;
         /// ptxas accepts a predicate; for a tensor-memory address, any 32-bit register that is not floating point.
-        const ALLOW_PRED = 1 << 29;
+        const ALLOW_PRED = 1 << 30;
         /// The elements of the vector must have exactly this type; the same width is not enough.
-        const EXACT_ELEMENT_TYPE = 1 << 30;
+        const EXACT_ELEMENT_TYPE = 1 << 31;
         /// The address must not be that of a texture, sampler or surface; the elements of a vector must not be predicates, special registers or parts of registers.
-        const NO_HANDLE_OR_PRED = 1 << 31;
+        const NO_HANDLE_OR_PRED = 1 << 32;
         /// A register that holds the address must have 32 or 64 bits.
-        const ADDR_32_64 = 1 << 32;
+        const ADDR_32_64 = 1 << 33;
         /// A register that holds the address must have 64 bits.
-        const ADDR_64 = 1 << 33;
+        const ADDR_64 = 1 << 34;
         /// Without a modifier that names the state space: a register that holds the address must have 32 or 64 bits, and the address must not be that of a texture, sampler or surface.
-        const GENERIC_ADDR_32_64 = 1 << 34;
+        const GENERIC_ADDR_32_64 = 1 << 35;
         /// A constant must be greater than 0 and at most 1.
-        const UNIT_INTERVAL = 1 << 35;
+        const UNIT_INTERVAL = 1 << 36;
         /// The vector of coordinates may begin with an integer, the index of the layer of a texture array.
-        const LEADING_INT = 1 << 36;
+        const LEADING_INT = 1 << 37;
         /// A vector of 8-bit registers is accepted as well.
-        const OR_8_BIT = 1 << 37;
+        const OR_8_BIT = 1 << 38;
         /// Equal operands may give different results in the threads of a warp.
-        const VARYING = 1 << 38;
+        const VARYING = 1 << 39;
         /// All threads of a warp that execute the instruction together, as members of one mask, get the same result.
-        const WARP_UNIFORM = 1 << 39;
+        const WARP_UNIFORM = 1 << 40;
         /// All threads of the CTA that execute the instruction together get the same result.
-        const CTA_UNIFORM = 1 << 40;
+        const CTA_UNIFORM = 1 << 41;
         /// The result is the value of the first source in another lane: with `.idx` the one that the operand `lane-index` says, within the segment that the operand `lane-segment` says.
-        const LANE_VALUE = 1 << 41;
+        const LANE_VALUE = 1 << 42;
         /// With `.idx`, the index of a lane.
-        const LANE_INDEX = 1 << 42;
+        const LANE_INDEX = 1 << 43;
         /// Bits 8 to 12 of the value select the bits of the lane index that determine the segment.
-        const LANE_SEGMENT = 1 << 43;
+        const LANE_SEGMENT = 1 << 44;
         /// The value determines the threads that execute the instruction together.
-        const PARTICIPANTS = 1 << 44;
+        const PARTICIPANTS = 1 << 45;
         /// The value is the number of threads that execute the instruction together; other threads may execute it at another time.
-        const THREAD_COUNT = 1 << 45;
+        const THREAD_COUNT = 1 << 46;
     }
 }
 
@@ -125,6 +127,7 @@ pub(crate) const PHRASES: &[(Marks, &str)] = &[
     (Marks::WHOLE_REGISTERS, "the elements must be whole registers"),
     (Marks::SAME_REGISTER, "read and written in one register"),
     (Marks::ALLOW_LONGER_VEC, "a longer vector is accepted"),
+    (Marks::OR_SCALAR, "or a scalar"),
     (Marks::ALLOW_SPLIT_VECTOR, "or a vector of the same total width"),
     (Marks::OPTIONAL_BRACKETS, "the brackets are optional"),
     (Marks::INDEXED, "or an array element such as `a[4]`"),

@@ -15,7 +15,7 @@ pub(crate) static TEX: [Form; 2] = [ // tex
             op("a", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TEXTURE]).with_access(A::Read),
             op("b", 1, R::Addr).nested(N::Bracket(1)).optional().with_marks(&[K::SAMPLER]),
             op("c", 1, R::Use).nested(N::Bracket(2)).with_ty(T::Slot(3)).with_length(L::Cases(&[(holds(0, &[M::D1d]), 1), (holds(0, &[M::D2d]), 2), (holds(0, &[M::D3d]), 4), (holds(0, &[M::A1d]), 2), (holds(0, &[M::A2d]), 4), (holds(0, &[M::Cube]), 4), (holds(0, &[M::Acube]), 4), (holds(0, &[M::D2dms]), 4), (holds(0, &[M::A2dms]), 4)])).with_marks(&[K::ALLOW_LONGER_VEC, K::LEADING_INT]),
-            op("e", 2, R::Use).optional().with_ty(T::Scalar(S::S32)).with_length(L::Cases(&[(holds(0, &[M::D1d]), 1), (holds(0, &[M::A1d]), 1), (holds(0, &[M::D2d]), 2), (holds(0, &[M::A2d]), 2), (holds(0, &[M::D2dms]), 1), (holds(0, &[M::A2dms]), 1), (holds(0, &[M::D3d]), 4)])).with_marks(&[K::ALLOW_LONGER_VEC]),
+            op("e", 2, R::Use).optional().with_ty(T::Scalar(S::S32)).with_length(L::Cases(&[(holds(0, &[M::D1d]), 1), (holds(0, &[M::A1d]), 1), (holds(0, &[M::D2d]), 2), (holds(0, &[M::A2d]), 2), (holds(0, &[M::D2dms]), 2), (holds(0, &[M::A2dms]), 2), (holds(0, &[M::D3d]), 4)])).with_marks(&[K::OR_SCALAR, K::ALLOW_LONGER_VEC]),
             op("f", 3, R::Use).optional().with_ty(T::Scalar(S::F32)).with_marks(&[K::EXACT_ELEMENT_TYPE])])
         .with_rules(&[
             require(holds(0, &[M::Cube, M::Acube]), holds(3, &[M::F32])), require(holds(0, &[M::D2dms, M::A2dms]), holds(3, &[M::S32])),
@@ -39,7 +39,7 @@ pub(crate) static TEX: [Form; 2] = [ // tex
             op("a", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TEXTURE]).with_access(A::Read),
             op("b", 1, R::Addr).nested(N::Bracket(1)).optional().with_marks(&[K::SAMPLER]),
             op("c", 1, R::Use).nested(N::Bracket(2)).with_ty(T::Slot(3)).with_length(L::Cases(&[(holds(0, &[M::D1d]), 1), (holds(0, &[M::D2d]), 2), (holds(0, &[M::D3d]), 4), (holds(0, &[M::A1d]), 2), (holds(0, &[M::A2d]), 4), (holds(0, &[M::Cube]), 4), (holds(0, &[M::Acube]), 4), (holds(0, &[M::D2dms]), 4), (holds(0, &[M::A2dms]), 4)])).with_marks(&[K::ALLOW_LONGER_VEC, K::LEADING_INT]),
-            op("e", 2, R::Use).optional().with_ty(T::Scalar(S::S32)).with_length(L::Cases(&[(holds(0, &[M::D1d]), 1), (holds(0, &[M::A1d]), 1), (holds(0, &[M::D2d]), 2), (holds(0, &[M::A2d]), 2), (holds(0, &[M::D2dms]), 1), (holds(0, &[M::A2dms]), 1), (holds(0, &[M::D3d]), 4)])).with_marks(&[K::ALLOW_LONGER_VEC]),
+            op("e", 2, R::Use).optional().with_ty(T::Scalar(S::S32)).with_length(L::Cases(&[(holds(0, &[M::D1d]), 1), (holds(0, &[M::A1d]), 1), (holds(0, &[M::D2d]), 2), (holds(0, &[M::A2d]), 2), (holds(0, &[M::D2dms]), 2), (holds(0, &[M::A2dms]), 2), (holds(0, &[M::D3d]), 4)])).with_marks(&[K::OR_SCALAR, K::ALLOW_LONGER_VEC]),
             op("f", 3, R::Use).optional().with_ty(T::Scalar(S::F32)).with_marks(&[K::EXACT_ELEMENT_TYPE])])
         .with_rules(&[
             require(holds(0, &[M::Cube, M::Acube]), holds(3, &[M::F32])), require(holds(0, &[M::D2dms, M::A2dms]), holds(3, &[M::S32])),
@@ -66,7 +66,7 @@ pub(crate) static TEX_BASE: [Form; 2] = [ // tex.base
             op("a", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TEXTURE]).with_access(A::Read),
             op("b", 1, R::Addr).nested(N::Bracket(1)).optional().with_marks(&[K::SAMPLER]),
             op("c", 1, R::Use).nested(N::Bracket(2)).with_ty(T::Slot(3)).with_length(L::Cases(&[(holds(0, &[M::D1d]), 1), (holds(0, &[M::D2d]), 2), (holds(0, &[M::D3d]), 4), (holds(0, &[M::A1d]), 2), (holds(0, &[M::A2d]), 4), (holds(0, &[M::Cube]), 4), (holds(0, &[M::Acube]), 4), (holds(0, &[M::D2dms]), 4), (holds(0, &[M::A2dms]), 4)])).with_marks(&[K::ALLOW_LONGER_VEC, K::LEADING_INT]),
-            op("e", 2, R::Use).optional().with_ty(T::Scalar(S::S32)).with_length(L::Cases(&[(holds(0, &[M::D1d]), 1), (holds(0, &[M::A1d]), 1), (holds(0, &[M::D2d]), 2), (holds(0, &[M::A2d]), 2), (holds(0, &[M::D2dms]), 1), (holds(0, &[M::A2dms]), 1), (holds(0, &[M::D3d]), 4)])).with_marks(&[K::ALLOW_LONGER_VEC]),
+            op("e", 2, R::Use).optional().with_ty(T::Scalar(S::S32)).with_length(L::Cases(&[(holds(0, &[M::D1d]), 1), (holds(0, &[M::A1d]), 1), (holds(0, &[M::D2d]), 2), (holds(0, &[M::A2d]), 2), (holds(0, &[M::D2dms]), 2), (holds(0, &[M::A2dms]), 2), (holds(0, &[M::D3d]), 4)])).with_marks(&[K::OR_SCALAR, K::ALLOW_LONGER_VEC]),
             op("f", 3, R::Use).optional().with_ty(T::Scalar(S::F32)).with_marks(&[K::EXACT_ELEMENT_TYPE])])
         .with_rules(&[
             require(holds(0, &[M::Cube, M::Acube]), holds(3, &[M::F32])), require(holds(0, &[M::D2dms, M::A2dms]), holds(3, &[M::S32])),
@@ -87,7 +87,7 @@ pub(crate) static TEX_BASE: [Form; 2] = [ // tex.base
             op("a", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TEXTURE]).with_access(A::Read),
             op("b", 1, R::Addr).nested(N::Bracket(1)).optional().with_marks(&[K::SAMPLER]),
             op("c", 1, R::Use).nested(N::Bracket(2)).with_ty(T::Slot(3)).with_length(L::Cases(&[(holds(0, &[M::D1d]), 1), (holds(0, &[M::D2d]), 2), (holds(0, &[M::D3d]), 4), (holds(0, &[M::A1d]), 2), (holds(0, &[M::A2d]), 4), (holds(0, &[M::Cube]), 4), (holds(0, &[M::Acube]), 4), (holds(0, &[M::D2dms]), 4), (holds(0, &[M::A2dms]), 4)])).with_marks(&[K::ALLOW_LONGER_VEC, K::LEADING_INT]),
-            op("e", 2, R::Use).optional().with_ty(T::Scalar(S::S32)).with_length(L::Cases(&[(holds(0, &[M::D1d]), 1), (holds(0, &[M::A1d]), 1), (holds(0, &[M::D2d]), 2), (holds(0, &[M::A2d]), 2), (holds(0, &[M::D2dms]), 1), (holds(0, &[M::A2dms]), 1), (holds(0, &[M::D3d]), 4)])).with_marks(&[K::ALLOW_LONGER_VEC]),
+            op("e", 2, R::Use).optional().with_ty(T::Scalar(S::S32)).with_length(L::Cases(&[(holds(0, &[M::D1d]), 1), (holds(0, &[M::A1d]), 1), (holds(0, &[M::D2d]), 2), (holds(0, &[M::A2d]), 2), (holds(0, &[M::D2dms]), 2), (holds(0, &[M::A2dms]), 2), (holds(0, &[M::D3d]), 4)])).with_marks(&[K::OR_SCALAR, K::ALLOW_LONGER_VEC]),
             op("f", 3, R::Use).optional().with_ty(T::Scalar(S::F32)).with_marks(&[K::EXACT_ELEMENT_TYPE])])
         .with_rules(&[
             require(holds(0, &[M::Cube, M::Acube]), holds(3, &[M::F32])), require(holds(0, &[M::D2dms, M::A2dms]), holds(3, &[M::S32])),
@@ -114,7 +114,7 @@ pub(crate) static TEX_LEVEL: [Form; 2] = [ // tex.level
             op("b", 1, R::Addr).nested(N::Bracket(1)).optional().with_marks(&[K::SAMPLER]),
             op("c", 1, R::Use).nested(N::Bracket(2)).with_ty(T::Slot(3)).with_length(L::Cases(&[(holds(0, &[M::D1d]), 1), (holds(0, &[M::D2d]), 2), (holds(0, &[M::D3d]), 4), (holds(0, &[M::A1d]), 2), (holds(0, &[M::A2d]), 4), (holds(0, &[M::Cube]), 4), (holds(0, &[M::Acube]), 4), (holds(0, &[M::D2dms]), 4), (holds(0, &[M::A2dms]), 4)])).with_marks(&[K::ALLOW_LONGER_VEC, K::LEADING_INT]),
             op("lod", 2, R::Use).with_ty(T::Slot(3)).with_length(L::Fixed(1)).with_marks(&[K::ALLOW_LONGER_VEC]),
-            op("e", 3, R::Use).optional().with_ty(T::Scalar(S::S32)).with_length(L::Cases(&[(holds(0, &[M::D1d]), 1), (holds(0, &[M::A1d]), 1), (holds(0, &[M::D2d]), 2), (holds(0, &[M::A2d]), 2), (holds(0, &[M::D2dms]), 1), (holds(0, &[M::A2dms]), 1), (holds(0, &[M::D3d]), 4)])).with_marks(&[K::ALLOW_LONGER_VEC]),
+            op("e", 3, R::Use).optional().with_ty(T::Scalar(S::S32)).with_length(L::Cases(&[(holds(0, &[M::D1d]), 1), (holds(0, &[M::A1d]), 1), (holds(0, &[M::D2d]), 2), (holds(0, &[M::A2d]), 2), (holds(0, &[M::D2dms]), 2), (holds(0, &[M::A2dms]), 2), (holds(0, &[M::D3d]), 4)])).with_marks(&[K::OR_SCALAR, K::ALLOW_LONGER_VEC]),
             op("f", 4, R::Use).optional().with_ty(T::Scalar(S::F32)).with_marks(&[K::EXACT_ELEMENT_TYPE])])
         .with_rules(&[
             require(holds(0, &[M::Cube, M::Acube]), holds(3, &[M::F32])), require(holds(0, &[M::D2dms, M::A2dms]), holds(3, &[M::S32])),
@@ -138,7 +138,7 @@ pub(crate) static TEX_LEVEL: [Form; 2] = [ // tex.level
             op("b", 1, R::Addr).nested(N::Bracket(1)).optional().with_marks(&[K::SAMPLER]),
             op("c", 1, R::Use).nested(N::Bracket(2)).with_ty(T::Slot(3)).with_length(L::Cases(&[(holds(0, &[M::D1d]), 1), (holds(0, &[M::D2d]), 2), (holds(0, &[M::D3d]), 4), (holds(0, &[M::A1d]), 2), (holds(0, &[M::A2d]), 4), (holds(0, &[M::Cube]), 4), (holds(0, &[M::Acube]), 4), (holds(0, &[M::D2dms]), 4), (holds(0, &[M::A2dms]), 4)])).with_marks(&[K::ALLOW_LONGER_VEC, K::LEADING_INT]),
             op("lod", 2, R::Use).with_ty(T::Slot(3)).with_length(L::Fixed(1)).with_marks(&[K::ALLOW_LONGER_VEC]),
-            op("e", 3, R::Use).optional().with_ty(T::Scalar(S::S32)).with_length(L::Cases(&[(holds(0, &[M::D1d]), 1), (holds(0, &[M::A1d]), 1), (holds(0, &[M::D2d]), 2), (holds(0, &[M::A2d]), 2), (holds(0, &[M::D2dms]), 1), (holds(0, &[M::A2dms]), 1), (holds(0, &[M::D3d]), 4)])).with_marks(&[K::ALLOW_LONGER_VEC]),
+            op("e", 3, R::Use).optional().with_ty(T::Scalar(S::S32)).with_length(L::Cases(&[(holds(0, &[M::D1d]), 1), (holds(0, &[M::A1d]), 1), (holds(0, &[M::D2d]), 2), (holds(0, &[M::A2d]), 2), (holds(0, &[M::D2dms]), 2), (holds(0, &[M::A2dms]), 2), (holds(0, &[M::D3d]), 4)])).with_marks(&[K::OR_SCALAR, K::ALLOW_LONGER_VEC]),
             op("f", 4, R::Use).optional().with_ty(T::Scalar(S::F32)).with_marks(&[K::EXACT_ELEMENT_TYPE])])
         .with_rules(&[
             require(holds(0, &[M::Cube, M::Acube]), holds(3, &[M::F32])), require(holds(0, &[M::D2dms, M::A2dms]), holds(3, &[M::S32])),
@@ -168,7 +168,7 @@ pub(crate) static TEX_GRAD: [Form; 2] = [ // tex.grad
             op("c", 1, R::Use).nested(N::Bracket(2)).with_ty(T::Slot(3)).with_length(L::Cases(&[(holds(0, &[M::D1d]), 1), (holds(0, &[M::D2d]), 2), (holds(0, &[M::D3d]), 4), (holds(0, &[M::A1d]), 2), (holds(0, &[M::A2d]), 4), (holds(0, &[M::Cube]), 4), (holds(0, &[M::Acube]), 4), (holds(0, &[M::D2dms]), 4), (holds(0, &[M::A2dms]), 4)])).with_marks(&[K::ALLOW_LONGER_VEC, K::LEADING_INT]),
             op("dPdx", 2, R::Use).with_ty(T::Scalar(S::F32)).with_length(L::Cases(&[(holds(0, &[M::D1d]), 1), (holds(0, &[M::A1d]), 1), (holds(0, &[M::D2d]), 2), (holds(0, &[M::A2d]), 2), (holds(0, &[M::D3d]), 4), (holds(0, &[M::Cube]), 4), (holds(0, &[M::Acube]), 4)])).with_marks(&[K::EXACT_ELEMENT_TYPE, K::BRACED]),
             op("dPdy", 3, R::Use).with_ty(T::Scalar(S::F32)).with_length(L::Cases(&[(holds(0, &[M::D1d]), 1), (holds(0, &[M::A1d]), 1), (holds(0, &[M::D2d]), 2), (holds(0, &[M::A2d]), 2), (holds(0, &[M::D3d]), 4), (holds(0, &[M::Cube]), 4), (holds(0, &[M::Acube]), 4)])).with_marks(&[K::EXACT_ELEMENT_TYPE, K::BRACED]),
-            op("e", 4, R::Use).optional().with_ty(T::Scalar(S::S32)).with_length(L::Cases(&[(holds(0, &[M::D1d]), 1), (holds(0, &[M::A1d]), 1), (holds(0, &[M::D2d]), 2), (holds(0, &[M::A2d]), 2), (holds(0, &[M::D2dms]), 1), (holds(0, &[M::A2dms]), 1), (holds(0, &[M::D3d]), 4)])).with_marks(&[K::ALLOW_LONGER_VEC]),
+            op("e", 4, R::Use).optional().with_ty(T::Scalar(S::S32)).with_length(L::Cases(&[(holds(0, &[M::D1d]), 1), (holds(0, &[M::A1d]), 1), (holds(0, &[M::D2d]), 2), (holds(0, &[M::A2d]), 2), (holds(0, &[M::D2dms]), 2), (holds(0, &[M::A2dms]), 2), (holds(0, &[M::D3d]), 4)])).with_marks(&[K::OR_SCALAR, K::ALLOW_LONGER_VEC]),
             op("f", 5, R::Use).optional().with_ty(T::Scalar(S::F32)).with_marks(&[K::EXACT_ELEMENT_TYPE])])
         .with_rules(&[
             require(holds(0, &[M::Cube, M::Acube]), holds(3, &[M::F32])), require(holds(0, &[M::D2dms, M::A2dms]), holds(3, &[M::S32])),
@@ -184,7 +184,7 @@ pub(crate) static TEX_GRAD: [Form; 2] = [ // tex.grad
             deny(C::All(&[holds(0, &[M::A1d, M::A2d, M::Cube, M::Acube]), C::Any(&[C::Operand(3, Q::Register), C::Operand(3, Q::Texture)])])).ptxas(),
             deny(C::All(&[C::Operand(8, Q::Present), C::Any(&[C::Operand(3, Q::Register), C::Operand(4, Q::Integer)])])).ptxas(),
             deny(C::All(&[holds(0, &[M::D3d, M::Cube, M::Acube]), C::Operand(4, Q::Integer), holds(3, &[M::F32])])).ptxas(),
-            deny(C::All(&[C::Operand(7, Q::Present), C::Operand(8, Q::Present), holds(0, &[M::D1d, M::A1d, M::Cube, M::Acube])])).ptxas()])
+            deny(C::All(&[C::Operand(7, Q::Present), C::Operand(8, Q::Present), holds(0, &[M::D1d, M::A1d])])).ptxas()])
         .with_effects(&[effect(E::Proxy(Proxy::Texture))]).does(Action::TextureFetch),
     form("9.7.10.3", ".geom.v2.f16x2.ctype d{|p}, [a{, b}, c], dPdx, dPdy{, e}{, f}", &[TEX_GRAD_GEOM, l::V2, l::F16X2, TEX_GRAD_CTYPE], &[ptx(4, 2, &t::SM_53)])
         .with_operands(&[
@@ -195,7 +195,7 @@ pub(crate) static TEX_GRAD: [Form; 2] = [ // tex.grad
             op("c", 1, R::Use).nested(N::Bracket(2)).with_ty(T::Slot(3)).with_length(L::Cases(&[(holds(0, &[M::D1d]), 1), (holds(0, &[M::D2d]), 2), (holds(0, &[M::D3d]), 4), (holds(0, &[M::A1d]), 2), (holds(0, &[M::A2d]), 4), (holds(0, &[M::Cube]), 4), (holds(0, &[M::Acube]), 4), (holds(0, &[M::D2dms]), 4), (holds(0, &[M::A2dms]), 4)])).with_marks(&[K::ALLOW_LONGER_VEC, K::LEADING_INT]),
             op("dPdx", 2, R::Use).with_ty(T::Scalar(S::F32)).with_length(L::Cases(&[(holds(0, &[M::D1d]), 1), (holds(0, &[M::A1d]), 1), (holds(0, &[M::D2d]), 2), (holds(0, &[M::A2d]), 2), (holds(0, &[M::D3d]), 4), (holds(0, &[M::Cube]), 4), (holds(0, &[M::Acube]), 4)])).with_marks(&[K::EXACT_ELEMENT_TYPE, K::BRACED]),
             op("dPdy", 3, R::Use).with_ty(T::Scalar(S::F32)).with_length(L::Cases(&[(holds(0, &[M::D1d]), 1), (holds(0, &[M::A1d]), 1), (holds(0, &[M::D2d]), 2), (holds(0, &[M::A2d]), 2), (holds(0, &[M::D3d]), 4), (holds(0, &[M::Cube]), 4), (holds(0, &[M::Acube]), 4)])).with_marks(&[K::EXACT_ELEMENT_TYPE, K::BRACED]),
-            op("e", 4, R::Use).optional().with_ty(T::Scalar(S::S32)).with_length(L::Cases(&[(holds(0, &[M::D1d]), 1), (holds(0, &[M::A1d]), 1), (holds(0, &[M::D2d]), 2), (holds(0, &[M::A2d]), 2), (holds(0, &[M::D2dms]), 1), (holds(0, &[M::A2dms]), 1), (holds(0, &[M::D3d]), 4)])).with_marks(&[K::ALLOW_LONGER_VEC]),
+            op("e", 4, R::Use).optional().with_ty(T::Scalar(S::S32)).with_length(L::Cases(&[(holds(0, &[M::D1d]), 1), (holds(0, &[M::A1d]), 1), (holds(0, &[M::D2d]), 2), (holds(0, &[M::A2d]), 2), (holds(0, &[M::D2dms]), 2), (holds(0, &[M::A2dms]), 2), (holds(0, &[M::D3d]), 4)])).with_marks(&[K::OR_SCALAR, K::ALLOW_LONGER_VEC]),
             op("f", 5, R::Use).optional().with_ty(T::Scalar(S::F32)).with_marks(&[K::EXACT_ELEMENT_TYPE])])
         .with_rules(&[
             require(holds(0, &[M::Cube, M::Acube]), holds(3, &[M::F32])), require(holds(0, &[M::D2dms, M::A2dms]), holds(3, &[M::S32])),
@@ -224,7 +224,7 @@ pub(crate) static TLD4: [Form; 1] = [ // tld4
             op("a", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TEXTURE]).with_access(A::Read),
             op("b", 1, R::Addr).nested(N::Bracket(1)).optional().with_marks(&[K::SAMPLER]),
             op("c", 1, R::Use).nested(N::Bracket(2)).with_ty(T::Slot(4)).with_length(L::Cases(&[(holds(1, &[M::D2d]), 2), (holds(1, &[M::A2d]), 4), (holds(1, &[M::Cube]), 4), (holds(1, &[M::Acube]), 4)])).with_marks(&[K::ALLOW_LONGER_VEC, K::LEADING_INT]),
-            op("e", 2, R::Use).optional().with_ty(T::Scalar(S::S32)).with_length(L::Cases(&[(holds(1, &[M::D2d]), 1), (holds(1, &[M::A2d]), 1)])).with_marks(&[K::ALLOW_LONGER_VEC]),
+            op("e", 2, R::Use).optional().with_ty(T::Scalar(S::S32)).with_length(L::Cases(&[(holds(1, &[M::D2d]), 2), (holds(1, &[M::A2d]), 2)])).with_marks(&[K::OR_SCALAR, K::ALLOW_LONGER_VEC]),
             op("f", 3, R::Use).optional().with_ty(T::Slot(4)).with_marks(&[K::EXACT_ELEMENT_TYPE])])
         .with_rules(&[
             since(holds(1, &[M::A2d, M::Cube, M::Acube]), &[ptx(4, 3, &t::SM_20)]),

@@ -54,6 +54,27 @@ fn the_layer_of_a_texture_is_an_integer_among_coordinates() {
 }
 
 #[test]
+fn offsets_of_texels_are_a_scalar_or_as_many_as_dimensions() {
+    judge(
+        "sm_80",
+        &[
+            "tex.2d.v4.f32.f32 {f0, f1, f2, f3}, [t, {f4, f5}], i0",
+            "tex.2d.v4.f32.f32 {f0, f1, f2, f3}, [t, {f4, f5}], {i0, i1}",
+            "tex.3d.v4.f32.f32 {f0, f1, f2, f3}, [t, {f4, f5, f6, f7}], 3",
+            "tex.2dms.v4.f32.s32 {f0, f1, f2, f3}, [t, {i0, i1, i2, i3}], {i0, i1}",
+            "tld4.r.2d.v4.f32.f32 {f0, f1, f2, f3}, [t, {f4, f5}], i0",
+            "tex.grad.cube.v4.f32.f32 {f0, f1, f2, f3}, [t, {f4, f5, f6, f7}], {f4, f5, f6, f7}, {f4, f5, f6, f7}, i0, f8",
+        ],
+        &[
+            "tex.2d.v4.f32.f32 {f0, f1, f2, f3}, [t, {f4, f5}], {i0}",
+            "tex.3d.v4.f32.f32 {f0, f1, f2, f3}, [t, {f4, f5, f6, f7}], {i0, i1}",
+            "tex.2dms.v4.f32.s32 {f0, f1, f2, f3}, [t, {i0, i1, i2, i3}], {i0}",
+            "tld4.r.2d.v4.f32.f32 {f0, f1, f2, f3}, [t, {f4, f5}], {i0}",
+        ],
+    );
+}
+
+#[test]
 fn elements_of_a_vector_are_of_one_kind() {
     judge(
         "sm_90",
