@@ -1,6 +1,7 @@
 //! Layers, bends, and the arcs between neighbouring layers.
 
 use std::collections::HashMap;
+use std::ops::Range;
 
 use smallvec::SmallVec;
 
@@ -134,18 +135,58 @@ impl Layered {
         // The shortest bundles get their bends first.
         lengths.sort_unstable();
         let mut bends_left = BENDS_PER_EDGE * wires.len() + MORE_BENDS;
-        for (length, number) in lengths {
-            if length - 1 > bends_left {
-                for &index in &bundles[number] {
-                    let (from, to) = self.ends(&wires[index], false);
-                    let wire = index;
-                    self.cut.push(Sideways { wire, from, to });
-                }
-                continue;
-            }
-            bends_left -= length - 1;
-            self.add_bundle(wires, &bundles[number]);
+        let mut whole = 0;
+        while let Some((length, _)) = lengths.get(whole)
+            && let Some(rest) = bends_left.checked_sub(length - 1)
+        {
+            bends_left = rest;
+            whole += 1;
         }
+        let (whole, cut) = lengths.split_at(whole);
+        let longest = |(length, number): &(usize, usize)| {
+            let target = wires[bundles[*number][0]].to.item;
+            let at = self.vertices[target].layer;
+            at + 1 - length..at
+        };
+        let longest: Vec<Range<usize>> = whole.iter().map(longest).collect();
+        let mut bends = self.add_bends(longest);
+        for (_, number) in whole {
+            self.add_bundle(wires, &bundles[*number], &mut bends);
+        }
+        for &index in cut.iter().flat_map(|(_, number)| &bundles[*number]) {
+            let (from, to) = self.ends(&wires[index], false);
+            let wire = index;
+            self.cut.push(Sideways { wire, from, to });
+        }
+    }
+
+    /// Adds the bends of lines through these layers, layer by layer, so that those that are used together are together in memory. Gives the
+    /// first bend of each layer.
+    fn add_bends(&mut self, lines: Vec<Range<usize>>) -> Vec<usize> {
+        // How many more lines run through a layer than through the one above it.
+        let mut changes = vec![0isize; self.layers.len() + 1];
+        for line in lines {
+            changes[line.start] += 1;
+            changes[line.end] -= 1;
+        }
+        let start = self.vertices.len();
+        let mut first = Vec::with_capacity(self.layers.len());
+        let mut lines = 0;
+        for (layer, change) in changes.into_iter().enumerate().take(self.layers.len()) {
+            lines += change;
+            first.push(self.vertices.len());
+            let bend = Vertex {
+                layer,
+                size: Size::default(),
+                role: None,
+            };
+            let count = self.vertices.len() + lines.unsigned_abs();
+            self.vertices.resize(count, bend);
+        }
+        self.down.resize(self.vertices.len(), SmallVec::new());
+        self.up.resize(self.vertices.len(), SmallVec::new());
+        self.ports.add_bends(start..self.vertices.len());
+        first
     }
 
     fn ends(&mut self, wire: &Wire, is_back: bool) -> (usize, usize) {
@@ -154,8 +195,8 @@ impl Layered {
         (from, to)
     }
 
-    /// Adds wires to one target that share their bends.
-    fn add_bundle(&mut self, wires: &[Wire], bundle: &[usize]) {
+    /// Adds wires to one target that share their bends; `bends` has the next one of each layer.
+    fn add_bundle(&mut self, wires: &[Wire], bundle: &[usize], bends: &mut [usize]) {
         let target = wires[bundle[0]].to.item;
         let at = self.vertices[target].layer;
         // The vertices of the first chain by their distance from the target, with their ports.
@@ -167,8 +208,9 @@ impl Layered {
             let is_first = trunk.is_empty();
             if is_first {
                 trunk.push((target, to));
-                for distance in 1..span {
-                    trunk.push(self.add_bend(at - distance));
+                for next in bends[at + 1 - span..at].iter_mut().rev() {
+                    trunk.push((*next, self.ports.of_bend(*next)));
+                    *next += 1;
                 }
                 self.add_trunk(&trunk, (wire.from.item, from));
             }
@@ -214,19 +256,6 @@ impl Layered {
                 upper_end,
             });
         }
-    }
-
-    /// A bend and its port.
-    fn add_bend(&mut self, layer: usize) -> (usize, usize) {
-        self.vertices.push(Vertex {
-            layer,
-            size: Size::default(),
-            role: None,
-        });
-        self.down.push(SmallVec::new());
-        self.up.push(SmallVec::new());
-        let vertex = self.vertices.len() - 1;
-        (vertex, self.ports.of_bend(vertex))
     }
 
     /// A first order of each layer: that of a depth-first search.

@@ -1,6 +1,7 @@
 //! Where lines touch items.
 
 use std::collections::HashMap;
+use std::ops::Range;
 
 use super::layers::{Layered, Vertex};
 use super::nest::{Role, Wire};
@@ -10,6 +11,8 @@ use super::nest::{Role, Wire};
 pub(super) struct Ports {
     ports: Vec<Port>,
     known: HashMap<Key, usize>,
+    /// The vertex of the first bend, and its port. Those of the others follow in the same order.
+    first_bend: (usize, usize),
 }
 
 #[derive(Copy, Clone)]
@@ -58,14 +61,20 @@ impl Ports {
         self.add(key, port(item, false, x, is_item, vertices))
     }
 
-    pub(super) fn of_bend(&mut self, vertex: usize) -> usize {
-        self.ports.push(Port {
+    /// Adds a port for each bend.
+    pub(super) fn add_bends(&mut self, vertices: Range<usize>) {
+        self.first_bend = (vertices.start, self.ports.len());
+        self.ports.extend(vertices.map(|vertex| Port {
             vertex,
             is_below: false,
             offset: 0.0,
             is_fixed: true,
-        });
-        self.ports.len() - 1
+        }));
+    }
+
+    pub(super) fn of_bend(&self, vertex: usize) -> usize {
+        let (first, port) = self.first_bend;
+        vertex - first + port
     }
 
     /// The distance of a port from the middle of its vertex.
