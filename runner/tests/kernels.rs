@@ -10,11 +10,10 @@ use half::f16;
 use libtest_mimic::{Arguments, Failed, Trial};
 use ptx_examples::{Element, Kernel, Parameter};
 use ptx_ir::Module;
-use ptx_isa::Target;
 use ptx_transform::instrument::{Bounds, Outside, Records, Trace};
 use ptx_transform::{Minify, clean};
 use ptx_vm::Launch;
-use runner::{Abilities, Device, VirtualMachine};
+use runner::{Device, VirtualMachine};
 
 /// What a kernel is given for one of its parameters.
 enum Argument {
@@ -260,9 +259,7 @@ fn compare(device: &dyn Device, example: &Example, how: Rewriting) -> Result<(),
 
 fn main() {
     let options = Arguments::from_args();
-    let gpu: Option<Arc<dyn Device>> = common::gpu().map(Into::into);
-    let abilities = gpu.as_deref().map(|gpu| Abilities::of(gpu, Target::Sm90));
-    let abilities = abilities.transpose().unwrap();
+    let (gpu, abilities) = common::gpu().unzip();
     let mut trials = Vec::new();
     for example in examples() {
         let module = ptx_parse::parse_str(&example.kernel.text).module;

@@ -19,7 +19,6 @@ use std::sync::Arc;
 use common::Defective;
 use libtest_mimic::{Arguments, Trial};
 use list::Program;
-use ptx_isa::Target;
 use ptx_vm::Launch;
 use run::{Found, Host};
 use runner::{Abilities, Device, Loaded, VirtualMachine};
@@ -99,12 +98,7 @@ const SMALL: u64 = 5000;
 
 fn main() {
     let arguments = Arguments::from_args();
-    let gpu: Option<Arc<dyn Device>> = common::gpu().map(Into::into);
-    let abilities = gpu.as_deref().map(|gpu| {
-        let abilities = Abilities::of(gpu, Target::Sm90).expect("a target");
-        println!("{}, driver {}, {abilities:?}", gpu.name(), gpu.driver());
-        abilities
-    });
+    let (gpu, abilities) = common::gpu().unzip();
     let mut trials = vec![
         Trial::test("a_wrong_byte_is_found", || Ok(a_wrong_byte_is_found()?)),
         Trial::test("a_wrong_instruction_is_found", || {

@@ -1,16 +1,23 @@
 //! Devices of the tests.
 #![allow(dead_code, reason = "not every test needs all of it")]
 
-use anyhow::Result;
-use ptx_vm::Launch;
-use runner::{Device, Loaded, VirtualMachine};
+use std::sync::Arc;
 
-/// The GPU, if there is one: else a loud line was printed.
-pub(crate) fn gpu() -> Option<Box<dyn Device>> {
-    runner::gpu().unwrap_or_else(|error| {
+use anyhow::Result;
+use ptx_isa::Target;
+use ptx_vm::Launch;
+use runner::{Abilities, Device, Loaded, VirtualMachine};
+
+/// The GPU and what it can be asked to run, if there is one; else a loud line was printed.
+pub(crate) fn gpu() -> Option<(Arc<dyn Device>, Abilities)> {
+    let found = runner::gpu().unwrap_or_else(|error| {
         eprintln!("!!! NO GPU: {error}, NOTHING WAS RUN ON A GPU !!!");
         None
-    })
+    });
+    let gpu: Arc<dyn Device> = found?.into();
+    let abilities = Abilities::of(&*gpu, Target::Sm90).unwrap();
+    println!("{}, driver {}, {abilities:?}", gpu.name(), gpu.driver());
+    Some((gpu, abilities))
 }
 
 /// A device with a defect: the virtual machine with modules that are changed before it runs them, or with memory that is.

@@ -64,13 +64,8 @@ fn templates(version: PtxVersion, target: Target, rng: &mut Rng) -> Vec<Template
 
 fn main() {
     let arguments = Arguments::from_args();
-    let gpu: Option<Arc<dyn Device>> = common::gpu().map(Into::into);
+    let (gpu, abilities) = common::gpu().unzip();
     let mut trials = tests::trials();
-    let abilities = gpu.as_deref().map(|gpu| {
-        let abilities = Abilities::of(gpu, Target::Sm90).expect("a target");
-        println!("{}, driver {}, {abilities:?}", gpu.name(), gpu.driver());
-        abilities
-    });
     let rng = &mut Rng::with_seed(seed());
     let all = abilities.map(|a| templates(a.version, a.target, rng));
     let all = Arc::new(all.unwrap_or_default());
