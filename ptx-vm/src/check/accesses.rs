@@ -43,7 +43,7 @@ pub(super) struct Accesses {
 
 impl New<'_> {
     /// Whether an access of lanes happens before it.
-    #[inline]
+    #[inline(always)]
     fn follows(&self, earlier: &Access, by: u32, own: u32) -> bool {
         let own_block = earlier.block == self.access.block && !self.access.is_asynchronous();
         if own_block && earlier.interval < self.access.interval {
@@ -79,6 +79,7 @@ impl New<'_> {
     }
 
     /// Whether an earlier access, of which at least one writes, is not ordered with it.
+    #[inline(always)]
     fn conflicts(&self, earlier: &Access, by: u32, own: u32) -> bool {
         earlier.bytes & self.access.bytes != 0
             && !self.access.is_strong_with(earlier, self.clusters)
@@ -87,18 +88,19 @@ impl New<'_> {
     }
 
     /// Whether what races with an earlier access also races with this one. A write does not replace a read: it need not race with writes of the same value.
+    #[inline(always)]
     fn replaces(&self, earlier: &Access, by: u32, own: u32) -> bool {
-        // Each lane follows its own access.
-        let own_lanes = by & !own == 0 && self.access.is_of_same_warp(earlier);
         let (old, new) = (earlier.kind, self.access.kind);
-        (own_lanes || self.follows(earlier, by, own))
-            && earlier.bytes & !self.access.bytes == 0
+        // Each lane follows its own access.
+        let own_lanes = || by & !own == 0 && self.access.is_of_same_warp(earlier);
+        earlier.bytes & !self.access.bytes == 0
             && new.writes() == old.writes()
             && match (old.strength(), new.strength()) {
                 (_, None) => true,
                 (None, Some(_)) => false,
                 (Some(old), Some(new)) => new <= old,
             }
+            && (own_lanes() || self.follows(earlier, by, own))
     }
 }
 
@@ -170,12 +172,11 @@ impl Accesses {
                         && new.conflicts(access, earlier.lanes, own.lanes)
                 })
         };
-        let all = || {
-            let last = [self.write, self.read].into_iter();
-            last.chain(self.more.iter().copied())
-        };
-        let first = all().find(conflicts)?;
-        let mut reads = all().filter(|earlier| first.number.writes() && !earlier.number.writes());
+        let last = [self.write, self.read];
+        let first = last.iter().chain(&self.more).find(|e| conflicts(e));
+        let first = *first?;
+        let all = last.into_iter().chain(self.more.iter().copied());
+        let mut reads = all.filter(|earlier| first.number.writes() && !earlier.number.writes());
         let read = reads.find(|earlier| writes && conflicts(earlier));
         Some((first, read))
     }

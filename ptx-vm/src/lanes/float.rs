@@ -2,7 +2,7 @@
 //! the quiet NaN that a source is, else 0xfff8000000000000.
 
 use super::registers::Registers;
-use super::{Conversion, FLUSH, Float, FloatComparison, Kind, LaneOp, Rounding};
+use super::{Conversion, FLUSH, Float, FloatComparison, Kind, LaneOp, Rounding, each};
 
 /// The NaN that operations on 32 bits give.
 const NAN: u32 = 0x7fff_ffff;
@@ -245,7 +245,7 @@ impl Registers {
             Kind::Single(operation) => self.singles(operation, op, mask),
             Kind::Long(operation) => {
                 let (a, b, c) = (self.double(op.a), self.double(op.b), self.double(op.c));
-                let values = core::array::from_fn(|i| long(operation, [a[i], b[i], c[i]]));
+                let values = each(|i| long(operation, [a[i], b[i], c[i]]));
                 self.set_doubles(op.to, mask, &values);
             }
             Kind::CompareSingle(test) => {
@@ -277,26 +277,24 @@ impl Registers {
         let of = |bits: u32| f32::from_bits(bits);
         let values = match operation {
             Float::Mul | Float::MulAdd | Float::Div if op.imm == FLUSH => {
-                core::array::from_fn(|i| flushed_result(operation, [a[i], b[i], c[i]]))
+                each(|i| flushed_result(operation, [a[i], b[i], c[i]]))
             }
-            Float::Add => core::array::from_fn(|i| canonical(of(a[i]) + of(b[i]))),
-            Float::Sub => core::array::from_fn(|i| canonical(of(a[i]) - of(b[i]))),
-            Float::Mul => core::array::from_fn(|i| canonical(of(a[i]) * of(b[i]))),
-            Float::MulAdd => {
-                core::array::from_fn(|i| canonical(mul_add(of(a[i]), of(b[i]), of(c[i]))))
-            }
-            Float::Flush => core::array::from_fn(|i| single(Float::Flush, [a[i]; 3])),
-            other => core::array::from_fn(|i| single(other, [a[i], b[i], c[i]])),
+            Float::Add => each(|i| canonical(of(a[i]) + of(b[i]))),
+            Float::Sub => each(|i| canonical(of(a[i]) - of(b[i]))),
+            Float::Mul => each(|i| canonical(of(a[i]) * of(b[i]))),
+            Float::MulAdd => each(|i| canonical(mul_add(of(a[i]), of(b[i]), of(c[i])))),
+            Float::Flush => each(|i| single(Float::Flush, [a[i]; 3])),
+            other => each(|i| single(other, [a[i], b[i], c[i]])),
         };
         self.set_words(op.to, mask, &values);
     }
 
     fn convert(&mut self, conversion: Conversion, op: &LaneOp, mask: u32) {
         let to_word = |registers: &mut Self, f: &dyn Fn(usize) -> u32| {
-            registers.set_words(op.to, mask, &core::array::from_fn(f));
+            registers.set_words(op.to, mask, &each(f));
         };
         let to_double = |registers: &mut Self, f: &dyn Fn(usize) -> u64| {
-            registers.set_doubles(op.to, mask, &core::array::from_fn(f));
+            registers.set_doubles(op.to, mask, &each(f));
         };
         match conversion {
             Conversion::SingleToLong => {

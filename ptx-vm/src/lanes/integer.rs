@@ -1,7 +1,7 @@
 //! Operations on the integers in all lanes.
 
 use super::registers::{Double, Registers, Word};
-use super::{Comparison, Integer, Kind, LANES, LaneOp, Logic};
+use super::{Comparison, Integer, Kind, LANES, LaneOp, Logic, each};
 
 /// Extends the lowest bits with copies of the sign, or with zeros.
 pub(crate) const fn sign_extend(value: u32, bits: u32, signed: bool) -> u32 {
@@ -17,14 +17,14 @@ macro_rules! integers {
         /// The results of an operation on integers.
         #[inline(always)]
         fn $name<const N: usize>(operation: Integer, [a, b, c]: [&[$u; N]; 3], imm: u8) -> [$u; N] {
-            let two = |f: fn($u, $u) -> $u| -> [$u; N] { core::array::from_fn(|i| f(a[i], b[i])) };
-            let one = |f: fn($u) -> $u| -> [$u; N] { core::array::from_fn(|i| f(a[i])) };
+            let two = |f: fn($u, $u) -> $u| -> [$u; N] { each(|i| f(a[i], b[i])) };
+            let one = |f: fn($u) -> $u| -> [$u; N] { each(|i| f(a[i])) };
             const BITS: $u = <$u>::BITS as $u;
             match operation {
                 Integer::Copy => *a,
-                Integer::Add => core::array::from_fn(|i| a[i].wrapping_add(b[i])),
-                Integer::Sub => core::array::from_fn(|i| a[i].wrapping_sub(b[i])),
-                Integer::Mul => core::array::from_fn(|i| a[i].wrapping_mul(b[i])),
+                Integer::Add => each(|i| a[i].wrapping_add(b[i])),
+                Integer::Sub => each(|i| a[i].wrapping_sub(b[i])),
+                Integer::Mul => each(|i| a[i].wrapping_mul(b[i])),
                 Integer::MulHigh { signed: false } => {
                     two(|a, b| ((a as $wide * b as $wide) >> <$u>::BITS) as $u)
                 }
@@ -41,11 +41,11 @@ macro_rules! integers {
                     0 => a,
                     b => (a as $s).wrapping_rem(b as $s) as $u,
                 }),
-                Integer::And => core::array::from_fn(|i| a[i] & b[i]),
-                Integer::Or => core::array::from_fn(|i| a[i] | b[i]),
-                Integer::Xor => core::array::from_fn(|i| a[i] ^ b[i]),
-                Integer::Not => core::array::from_fn(|i| !a[i]),
-                Integer::Negate => core::array::from_fn(|i| a[i].wrapping_neg()),
+                Integer::And => each(|i| a[i] & b[i]),
+                Integer::Or => each(|i| a[i] | b[i]),
+                Integer::Xor => each(|i| a[i] ^ b[i]),
+                Integer::Not => each(|i| !a[i]),
+                Integer::Negate => each(|i| a[i].wrapping_neg()),
                 Integer::Abs => one(|a| (a as $s).wrapping_abs() as $u),
                 Integer::Min { signed: false } => two(|a, b| a.min(b)),
                 Integer::Min { signed: true } => two(|a, b| (a as $s).min(b as $s) as $u),
@@ -63,8 +63,8 @@ macro_rules! integers {
                 Integer::Reverse => one(<$u>::reverse_bits),
                 Integer::Lookup => {
                     let row = |n: u32| if imm >> n & 1 == 1 { <$u>::MAX } else { 0 };
-                    let rows: [$u; 8] = core::array::from_fn(|n| row(n as u32));
-                    core::array::from_fn(|i| {
+                    let rows: [$u; 8] = each(|n| row(n as u32));
+                    each(|i| {
                         let (a, b, c) = (a[i], b[i], c[i]);
                         let pick = |low: $u, high: $u, by: $u| low & !by | high & by;
                         let upper = pick(pick(rows[4], rows[5], c), pick(rows[6], rows[7], c), b);
@@ -133,39 +133,35 @@ impl Registers {
                 let when = self.predicates[op.a as usize];
                 let (b, c) = (self.word(op.b), self.word(op.c));
                 let pick = |i: usize| if when >> i & 1 == 1 { b[i] } else { c[i] };
-                self.set_words(op.to, mask, &core::array::from_fn(pick));
+                self.set_words(op.to, mask, &each(pick));
             }
             Kind::SelectDouble => {
                 let when = self.predicates[op.a as usize];
                 let (b, c) = (self.double(op.b), self.double(op.c));
                 let pick = |i: usize| if when >> i & 1 == 1 { b[i] } else { c[i] };
-                self.set_doubles(op.to, mask, &core::array::from_fn(pick));
+                self.set_doubles(op.to, mask, &each(pick));
             }
             Kind::WordOfPredicate => {
                 let bits = self.predicates[op.a as usize];
-                self.set_words(op.to, mask, &core::array::from_fn(|i| bits >> i & 1));
+                self.set_words(op.to, mask, &each(|i| bits >> i & 1));
             }
             Kind::Extend => {
                 let (a, width, signed) = (self.word(op.a), op.b, op.c != 0);
-                let values = core::array::from_fn(|i| sign_extend(a[i], width, signed));
+                let values = each(|i| sign_extend(a[i], width, signed));
                 self.set_words(op.to, mask, &values);
             }
             Kind::Widen => {
                 let a = self.word(op.a);
                 let values: Double = match op.c {
-                    0 => core::array::from_fn(|i| a[i].into()),
-                    _ => core::array::from_fn(|i| a[i] as i32 as i64 as u64),
+                    0 => each(|i| a[i].into()),
+                    _ => each(|i| a[i] as i32 as i64 as u64),
                 };
                 self.set_doubles(op.to, mask, &values);
             }
             Kind::Narrow => {
                 let a = self.double(op.a);
                 let shift = if op.c == 0 { 0 } else { 32 };
-                self.set_words(
-                    op.to,
-                    mask,
-                    &core::array::from_fn(|i| (a[i] >> shift) as u32),
-                );
+                self.set_words(op.to, mask, &each(|i| (a[i] >> shift) as u32));
             }
             Kind::Single(_)
             | Kind::Long(_)

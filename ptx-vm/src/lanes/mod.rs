@@ -11,6 +11,17 @@ pub(crate) use registers::{Double, Registers};
 /// The number of lanes of a warp.
 pub(crate) const LANES: usize = 32;
 
+/// An array of the values for all indices. The closure of `core::array::from_fn` is not always inlined without link-time optimization, so that its loop
+/// is not vectorized.
+#[inline(always)]
+fn each<T: Copy + Default, const N: usize>(value: impl Fn(usize) -> T) -> [T; N] {
+    let mut all = [T::default(); N];
+    for (index, one) in all.iter_mut().enumerate() {
+        *one = value(index);
+    }
+    all
+}
+
 /// The lanes of a mask.
 pub(crate) fn lanes(mask: u32) -> impl Iterator<Item = usize> {
     (0..LANES).filter(move |lane| mask >> lane & 1 == 1)
