@@ -291,9 +291,14 @@ fn read(path: &Path) -> String {
     String::from_utf8_lossy(&fs::read(path).unwrap_or_default()).into_owned()
 }
 
-/// The first target of `.target`.
-pub(crate) fn target(text: &[u8]) -> Option<&str> {
-    word_after(text, b".target")
+/// The last target of the header, which counts.
+fn target(text: &[u8]) -> Option<&str> {
+    let tokens = Lexer::new(text).filter(|t| !t.kind.is_trivia()).take(200);
+    let words = tokens.map(|t| t.span.of(text));
+    let header = words.skip_while(|word| *word != b".target");
+    let header = header.take_while(|word| !word.starts_with(b".") || *word == b".target");
+    let targets = header.filter(|word| Target::from_name(word).is_some());
+    std::str::from_utf8(targets.last()?).ok()
 }
 
 /// What follows a directive of the header.

@@ -2,9 +2,8 @@
 
 use alloc::string::{String, ToString};
 
-use ptx_ir::lex::{Lexer, TokenKind};
 use ptx_ir::raw::{NewText, Patch, RawEdits, RawModule};
-use ptx_ir::{DirectiveStmt, Item, ItemId, Operand};
+use ptx_ir::{DirectiveStmt, Item, Operand};
 use ptx_isa::{Directive, PtxVersion, Target};
 
 use crate::{EditError, ModuleEditor};
@@ -16,9 +15,7 @@ impl ModuleEditor<'_> {
     ///
     /// [`EditError::Missing`] if the module has no `.version`.
     pub fn set_version(&mut self, version: PtxVersion) -> Result<(), EditError> {
-        let (item, stmt) = self.header_directive(Directive::Version)?;
-        let number = |kind, _: &[u8]| matches!(kind, TokenKind::Decimal | TokenKind::Integer);
-        self.patch_token(item, number, &version.to_string())?;
+        let stmt = self.patch_value(Directive::Version, &version.to_string())?;
         let numbers = [version.major, version.minor];
         for (i, n) in (0..).zip(numbers) {
             let number = Operand::Small(i32::from(n));
@@ -28,23 +25,20 @@ impl ModuleEditor<'_> {
         Ok(())
     }
 
-    /// Replaces the first target in the header; options of `.target` stay.
+    /// Replaces the target in the header, the last one if there are several; options of `.target` stay.
     ///
     /// # Errors
     ///
     /// [`EditError::Missing`] if the module has no `.target`, or no known name there.
     pub fn set_target(&mut self, target: Target) -> Result<(), EditError> {
-        let (item, stmt) = self.header_directive(Directive::Target)?;
+        let stmt = self.patch_value(Directive::Target, target.text())?;
         let named = |o: &Operand| match o {
             Operand::Name(n) => Target::from_name(self.module.name_bytes(*n)).is_some(),
             _ => false,
         };
         let args = self.module.pool().slice(stmt.args);
-        let at = args.iter().position(named);
+        let at = args.iter().rposition(named);
         let at = stmt.args.at(at.ok_or(EditError::Missing("target"))? as u32);
-        let name =
-            |kind, text: &[u8]| kind == TokenKind::Ident && Target::from_name(text).is_some();
-        self.patch_token(item, name, target.text())?;
         let name = self.intern(target.text());
         self.module.pool_mut().set(at, Operand::Name(name));
         self.module.header_mut().target = Some(target);
@@ -60,45 +54,29 @@ impl ModuleEditor<'_> {
         if !matches!(bits, 32 | 64) {
             return Err(EditError::spelling("address size", bits.to_string()));
         }
-        let (item, stmt) = self.header_directive(Directive::AddressSize)?;
-        let number = |kind, _: &[u8]| kind == TokenKind::Integer;
-        self.patch_token(item, number, &bits.to_string())?;
+        let stmt = self.patch_value(Directive::AddressSize, &bits.to_string())?;
         let number = Operand::Small(i32::from(bits));
         self.module.pool_mut().set(stmt.args.at(0), number);
         self.module.header_mut().address_size = Some(bits);
         Ok(())
     }
 
-    fn header_directive(&self, directive: Directive) -> Result<(ItemId, DirectiveStmt), EditError> {
-        let mut items = self.module.items().filter_map(|(id, item)| match item {
-            Item::Directive(d) => Some((id, *self.module.directives().get(d)?)),
-            _ => None,
-        });
-        let found = items.find(|(_, d)| d.directive == directive);
-        found.ok_or(EditError::Missing(directive.text()))
-    }
-
-    /// Replaces the first token of an item that is `wanted`.
-    fn patch_token(
-        &mut self,
-        item: ItemId,
-        wanted: impl Fn(TokenKind, &[u8]) -> bool,
-        new: &str,
-    ) -> Result<(), EditError> {
-        let span = self.module.span(item);
-        let text = span.of(self.module.source());
-        let token = Lexer::fragment(text).find(|t| wanted(t.kind, t.span.of(text)));
+    /// Writes a value into the text of a header directive, if it was parsed.
+    fn patch_value(&mut self, directive: Directive, new: &str) -> Result<DirectiveStmt, EditError> {
+        let missing = EditError::Missing(directive.text());
+        let (item, place) = self.module.header_value(directive).ok_or(missing)?;
         let was_parsed = self.module.edits().is_none_or(|e| e.was_read(item));
-        let patched = match token {
-            Some(token) => Some(token.span.shifted(span.start)),
-            None if was_parsed => return Err(EditError::NoPart(String::from(new))),
-            None => None,
-        };
-        let text = NewText::Text(self.intern(new));
-        let edits = self.edits();
-        if let Some(span) = patched {
-            edits.patch(item, Patch { span, text });
+        if place.is_none() && was_parsed {
+            return Err(EditError::NoPart(String::from(new)));
         }
-        Ok(())
+        let text = NewText::Text(self.intern(new));
+        if let Some(span) = place {
+            self.edits().patch(item, Patch { span, text });
+        }
+        let stmt = match self.module.item(item) {
+            Some(Item::Directive(id)) => self.module.directives().get(id).copied(),
+            _ => None,
+        };
+        stmt.ok_or(EditError::Missing(directive.text()))
     }
 }

@@ -3,13 +3,14 @@
 use alloc::boxed::Box;
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
-use ptx_isa::{Directive, PtxVersion, ScalarType, Target};
+use ptx_isa::{Directive, ScalarType};
 
 use crate::body::{Body, Opaque, StmtSpan};
 use crate::decl::{Declarations, Param, Symbol};
 use crate::edit_log::Edits;
 use crate::entity::{EntityId, PrimaryMap};
 use crate::function::{BodyId, DirectiveStmt, Function};
+use crate::header::Header;
 use crate::intern::Interner;
 use crate::operand::OperandPool;
 use crate::signature::{Signature, Signatures};
@@ -36,18 +37,6 @@ pub enum Item {
     Opaque(OpaqueId),
     /// Nothing: an edit removed the item. [`Module::items`] skips it.
     Removed,
-}
-
-/// What the header says; the first of each directive counts.
-#[derive(Copy, Clone, PartialEq, Eq, Hash, Debug, Default)]
-#[non_exhaustive]
-pub struct Header {
-    /// `.version`
-    pub version: Option<PtxVersion>,
-    /// The first `sm_…` or `compute_…` name of `.target`, if it is known.
-    pub target: Option<Target>,
-    /// `.address_size`: 32 or 64; `None` where it is missing, which means 32.
-    pub address_size: Option<u8>,
 }
 
 /// A `.section` of debug data.
@@ -185,15 +174,6 @@ impl Module {
             Item::Directive(id) => Some(self.directives.get(id)?.directive),
             _ => None,
         }
-    }
-
-    /// Whether an item is a directive that modules begin with: `.version`, `.target` or `.address_size`.
-    #[must_use]
-    pub fn is_header(&self, item: Item) -> bool {
-        matches!(
-            self.directive(item),
-            Some(Directive::Version | Directive::Target | Directive::AddressSize)
-        )
     }
 
     /// The symbols that an item declares or defines; those that a function declares inside are not included.

@@ -1,6 +1,7 @@
 //! Checks the operands, the rules and the tables of one form.
 
 use crate::check_operand::{Element, SpaceRule, takes_constants};
+use crate::check_vector::mixes_constant_and_component;
 use crate::operand_binding::{BoundOperand, OperandBinding};
 use crate::type_compat::Expected;
 use crate::{
@@ -260,6 +261,9 @@ impl<'a> FormChecker<'a, '_> {
             || written.offset && (several || operand.marks.contains(Marks::LANES))
         {
             return Err(OperandViolation::Lanes);
+        }
+        if mixes_constant_and_component(written.shape) {
+            return Err(OperandViolation::Component);
         }
         let Some(wanted) = self.wanted_length(index, operand) else {
             if operand.marks.contains(Marks::ALLOW_SPLIT_VECTOR) && element.is_split(written) {

@@ -54,6 +54,15 @@ pub(crate) fn same_element_kind(elements: &[ActualOperand<'_>]) -> Result<(), Op
     )
 }
 
+/// Whether a constant is beside one component of a vector register, which ptxas does not copy there.
+pub(crate) fn mixes_constant_and_component(shape: OperandShape<'_>) -> bool {
+    let OperandShape::Vector(elements) = shape else {
+        return false;
+    };
+    elements.iter().any(ActualOperand::is_component)
+        && elements.iter().any(|e| e.shape.constant_kind().is_some())
+}
+
 impl Element<'_> {
     /// Checks the elements of a vector of legal length.
     pub(crate) fn check_elements(
@@ -63,20 +72,14 @@ impl Element<'_> {
         if !elements.is_empty() && elements.iter().all(|e| e.shape == OperandShape::Discard) {
             return Err(OperandViolation::Discard);
         }
-        // The index of the layer of a texture array has a separate type.
-        match elements {
-            [first, rest @ ..]
-                if self.has(Marks::LEADING_INT) && first.is(OperandTest::Integer) =>
-            {
-                same_element_kind(elements).or_else(|_| same_element_kind(rest))?;
-            }
-            _ => same_element_kind(elements)?,
-        }
+        let has_layer = self.has_layer(elements);
+        same_element_kind(elements.get(usize::from(has_layer)..).unwrap_or_default())?;
         elements
             .iter()
             .enumerate()
             .try_for_each(|(index, e)| match e.shape {
                 _ if e.offset => Err(OperandViolation::Shape),
+                OperandShape::Integer(_) if has_layer && index == 0 => Ok(()),
                 OperandShape::Register(ty) => self.check_register(elements, ty, e),
                 OperandShape::Special(register) => self.check_special(elements, register, e),
                 OperandShape::Function | OperandShape::Kernel => Err(OperandViolation::Kind),
@@ -85,6 +88,14 @@ impl Element<'_> {
                     None => self.check(e),
                 },
             })
+    }
+
+    /// Whether the first element is the index of the layer of a texture array, whose type is not that of the coordinates.
+    fn has_layer(&self, elements: &[ActualOperand<'_>]) -> bool {
+        let is_integer = |e: &ActualOperand<'_>| e.is(OperandTest::Integer);
+        self.has(Marks::LEADING_INT)
+            && elements.first().is_some_and(is_integer)
+            && same_element_kind(elements).is_err()
     }
 
     fn check_register(

@@ -171,6 +171,11 @@ impl<'a> ActualOperand<'a> {
         }
     }
 
+    /// Whether it is one component: of a vector register, or of a special register such as `%tid`.
+    pub(crate) fn is_component(&self) -> bool {
+        self.component || matches!(self.shape, OperandShape::Special(r) if r.is_vector())
+    }
+
     /// Whether it passes the test. An absent operand has no `ActualOperand`.
     #[must_use]
     pub fn is(&self, test: OperandTest) -> bool {

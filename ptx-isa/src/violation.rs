@@ -32,6 +32,8 @@ pub enum OperandViolation {
     Inverted,
     /// It must not have a selector.
     Lanes,
+    /// A vector must not contain both a constant and one component of a vector register, such as `v.x`.
+    Component,
     /// It must not be followed by `.unified`.
     Unified,
     /// The kernel does not have the directive that the special register needs.

@@ -173,7 +173,10 @@ impl Parser<'_> {
             let text = self.out.module.name(name);
             if let Some(target) = Target::from_name(text.as_bytes()) {
                 let header = self.out.module.header_mut();
-                header.target.get_or_insert(target);
+                // The last one counts, also of several directives.
+                if self.header.state == HeaderPart::Target || header.target.is_none() {
+                    header.target = Some(target);
+                }
             } else if TargetOption::from_text(text.as_bytes()).is_none() {
                 let at = self.cursor.src[start..self.cursor.last]
                     .windows(text.len())

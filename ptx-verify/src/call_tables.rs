@@ -11,10 +11,16 @@ use ptx_isa::{Directive, StateSpace};
 
 use crate::param_layout::is_unsized;
 
-/// The interface of a function that can be called.
+/// The interface of a function that can be called by name.
 pub(crate) fn function(module: &Module, id: FuncId) -> Option<Interface> {
     let function = module.functions().get(id)?;
-    (function.kind == FunctionKind::Func && !function.raw_header).then_some(function.interface)
+    listed(module, id).filter(|_| function.kind == FunctionKind::Func)
+}
+
+/// The interface of a function or kernel in a list of call targets.
+fn listed(module: &Module, id: FuncId) -> Option<Interface> {
+    let function = module.functions().get(id)?;
+    (!function.raw_header).then_some(function.interface)
 }
 
 /// The interfaces of the tables of a body, found once for all calls through a table.
@@ -58,7 +64,7 @@ fn interfaces(module: &Module, body: &Body, label: LabelId) -> Vec<Interface> {
             };
             let of = |o: &Operand| match o {
                 Operand::Symbol(id) => match module.symbols().get(*id)?.kind {
-                    SymbolKind::Function(f) => function(module, f),
+                    SymbolKind::Function(f) => listed(module, f),
                     _ => None,
                 },
                 _ => None,

@@ -2,11 +2,11 @@
 
 use hashbrown::{HashMap, HashSet};
 use ptx_ir::constant::ConstKind;
-use ptx_ir::{Body, Item, Operand, OperandPool, Section, SectionEntry, Span, Statement};
+use ptx_ir::{Body, Item, NameId, Operand, OperandPool, Section, SectionEntry, Span, Statement};
 use ptx_isa::{Directive, ScalarType};
 
 use crate::context::{Context, constant_kind};
-use crate::location::{Location, Part, Word};
+use crate::location::{Location, Part};
 use crate::problem::debug::DebugProblem;
 use crate::problem::feature::Feature;
 
@@ -14,6 +14,7 @@ use crate::problem::feature::Feature;
 pub(crate) fn check(context: &mut Context<'_>) {
     let module = context.module;
     let mut files: HashMap<i64, Span> = HashMap::new();
+    let mut labels = HashMap::new();
     let mut items = module.items().peekable();
     while let Some((id, item)) = items.next() {
         let span = module.span(id);
@@ -60,7 +61,7 @@ pub(crate) fn check(context: &mut Context<'_>) {
             }
             Item::Section(at) => {
                 if let Some(s) = module.sections().get(at) {
-                    section(context, s, span);
+                    section(context, s, span, &mut labels);
                 }
             }
             _ => {}
@@ -69,18 +70,30 @@ pub(crate) fn check(context: &mut Context<'_>) {
     inlined_places(context);
 }
 
-fn section(context: &mut Context<'_>, section: &Section, span: Span) {
+/// Checks a section; the labels of all sections are distinct.
+fn section(
+    context: &mut Context<'_>,
+    section: &Section,
+    span: Span,
+    labels: &mut HashMap<NameId, Location>,
+) {
     let pool = context.module.pool();
-    let mut labels = HashSet::new();
+    let mut of_section: HashMap<NameId, u32> = HashMap::new();
     for entry in &section.entries {
         let (ty, value) = match *entry {
             SectionEntry::Label(name) => {
-                if labels.is_empty() {
+                if of_section.is_empty() {
                     context.require(Location::exact(span), Feature::SectionLabel);
                 }
-                if !labels.insert(name) {
-                    let at = Location::part(span, Part::Token(Word::Name(name), 1));
-                    context.report(at, DebugProblem::DuplicateLabel(name));
+                let nth = of_section.entry(name).or_default();
+                let at = Location::part(span, Part::Label(name, *nth));
+                *nth += 1;
+                if let Some(first) = labels.get(&name) {
+                    context
+                        .report(at, DebugProblem::DuplicateLabel(name))
+                        .with_label(*first, "first defined here");
+                } else {
+                    labels.insert(name, at);
                 }
                 continue;
             }

@@ -85,6 +85,7 @@ impl<'m> Locator<'m> {
             Part::Before(keyword, name) => self.before(keyword.as_bytes(), name),
             Part::Initializer(name) => self.after(self.module.name_bytes(name), b"="),
             Part::Dimension(name) => self.after(self.module.name_bytes(name), b"["),
+            Part::Label(name, nth) => self.label(self.module.name_bytes(name), nth),
             Part::Number(value) => Some(self.number(value).unwrap_or(self.statement)),
             part => return self.instruction_part(part),
         };
@@ -113,6 +114,16 @@ impl<'m> Locator<'m> {
     fn nth(&self, text: &[u8], nth: u32) -> Option<Span> {
         let index = *self.with_text(text).get(nth as usize)?;
         Some(self.tokens.get(index as usize)?.span)
+    }
+
+    fn label(&self, name: &[u8], nth: u32) -> Option<Span> {
+        let named = self.with_text(name).iter().map(|i| *i as usize);
+        let mut labels = named.filter(|i| {
+            let next = self.tokens.get(i + 1);
+            next.is_some_and(|t| self.bytes(t.span) == b":")
+        });
+        let index = labels.nth(nth as usize)?;
+        self.tokens.get(index).map(|t| t.span)
     }
 
     fn dot_word(&self, prefix: &str) -> Option<Span> {

@@ -29,6 +29,8 @@ pub(crate) enum Part {
     Initializer(NameId),
     /// The first dimension of a name: the token after its `[`.
     Dimension(NameId),
+    /// The definition of a label: of the tokens before a `:` with its name, the one with this number.
+    Label(NameId, u32),
     /// The integer with a value.
     Number(i64),
     /// Of an instruction: the opcode.

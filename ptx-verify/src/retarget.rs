@@ -2,8 +2,7 @@
 
 use alloc::string::ToString;
 use alloc::vec::Vec;
-use ptx_ir::lex::{Lexer, TokenKind};
-use ptx_ir::{Item, Module, Span, TextPatches};
+use ptx_ir::{Module, Span, TextPatches};
 use ptx_isa::{Directive, PtxVersion, Target};
 
 /// The source of a module with another target and version in its header, all other bytes unchanged. Nothing is checked:
@@ -27,32 +26,7 @@ pub fn retarget(module: &Module, target: Target, version: PtxVersion) -> Option<
 
 /// The version and the target in the header.
 pub(crate) fn header_tokens(module: &Module) -> Option<(Span, Span)> {
-    let number = token(module, Directive::Version, |kind, _| {
-        matches!(kind, TokenKind::Decimal | TokenKind::Integer)
-    })?;
-    let name = token(module, Directive::Target, |kind, text| {
-        kind == TokenKind::Ident && Target::from_name(text).is_some()
-    })?;
-    Some((number, name))
-}
-
-/// The first token of a directive that is `wanted`.
-fn token(
-    module: &Module,
-    directive: Directive,
-    wanted: impl Fn(TokenKind, &[u8]) -> bool,
-) -> Option<Span> {
-    let of_directive = |item: Item| match item {
-        Item::Directive(id) => module
-            .directives()
-            .get(id)
-            .is_some_and(|d| d.directive == directive),
-        _ => false,
-    };
-    let (id, _) = module.items().find(|(_, i)| of_directive(*i))?;
-    let span = module.span(id);
-    let text = span.of(module.source());
-    let mut tokens = Lexer::fragment(text);
-    let found = tokens.find(|t| wanted(t.kind, t.span.of(text)))?;
-    Some(found.span.shifted(span.start))
+    let (_, number) = module.header_value(Directive::Version)?;
+    let (_, name) = module.header_value(Directive::Target)?;
+    number.zip(name)
 }

@@ -75,7 +75,7 @@ pub struct Launch {
     pub shared: u32,
     /// The bytes of each argument.
     pub arguments: Vec<Vec<u8>>,
-    /// The architecture whose tensor cores are modeled for the rounding of matrix products; by default the first target of the module.
+    /// The architecture whose tensor cores are modeled for the rounding of matrix products; by default the target of the module.
     pub model: Option<Target>,
     /// The resource limits.
     pub limits: LaunchLimits,

@@ -32,6 +32,7 @@ fn tables_behind_labels_that_are_there() -> Result<(), BuildError> {
     let mut m = ModuleBuilder::new(PtxVersion::new(8, 0), Target::Sm80);
     m.write_virtual_target();
     m.another_target(&["sm_75"])?;
+    assert_eq!(m.target(), Target::Sm75);
     m.declare_all(Declaration::nothing(StateSpace::Global, T::B32))?;
     m.pragmas(&["nounroll", "nounroll"])?;
     m.file_with(1, "a.cu", &[1_700_000_000, 42])?;

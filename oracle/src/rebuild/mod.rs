@@ -9,7 +9,7 @@ use ptx_ir::{
     Attribute, DeclId, Declarations, DirectiveStmt, FuncId, Function, Item, Module, NameId,
     Operand, OperandPool, Param, Section, SectionEntry, SymbolId, TypeName, VarDecl,
 };
-use ptx_isa::{Directive, ScalarType};
+use ptx_isa::{Directive, ScalarType, Target};
 
 pub(crate) use value::operand_expr;
 
@@ -46,7 +46,7 @@ impl std::fmt::Display for RebuildError {
 /// numbers in `.file` and of an inlined `.loc` are not kept.
 pub(crate) fn rebuild(module: &Module) -> Result<Module, RebuildError> {
     let header = module.header();
-    let (Some(version), Some(target)) = (header.version, header.target) else {
+    let (Some(version), Some(target)) = (header.version, first_target(module)) else {
         return Err(unknown("the version or the target"));
     };
     let mut builder = ModuleBuilder::new(version, target);
@@ -64,6 +64,17 @@ pub(crate) fn rebuild(module: &Module) -> Result<Module, RebuildError> {
         replay.item(&mut builder, item)?;
     }
     Ok(builder.finish()?)
+}
+
+/// The first target of the header, which the builder begins with.
+fn first_target(module: &Module) -> Option<Target> {
+    let directives = module.directives().values();
+    let targets = directives.filter(|d| d.directive == Directive::Target);
+    let mut names = targets.flat_map(|d| module.pool().slice(d.args));
+    names.find_map(|o| match o {
+        Operand::Name(name) => Target::from_name(module.name_bytes(*name)),
+        _ => None,
+    })
 }
 
 /// A part of the module that the parser did not recognize.

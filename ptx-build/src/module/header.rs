@@ -12,7 +12,7 @@ use crate::lexical;
 impl ModuleBuilder {
     pub(super) fn write_header(&mut self) {
         self.legal_headers.clear();
-        let mut target = self.target.text().to_string();
+        let mut target = self.first_target.text().to_string();
         if self.is_virtual {
             target = target.replacen("sm_", "compute_", 1);
         }
@@ -69,12 +69,13 @@ impl ModuleBuilder {
     pub fn target_option(&mut self, option: &str) -> Result<(), BuildError> {
         lexical::name(option)?;
         self.options.push(option.to_string());
+        self.note_target(option);
         self.write_header();
         Ok(())
     }
 
-    /// Adds another `.target` line after the first, with a target or options such as `texmode_independent`. Its target is ignored:
-    /// that of the first line counts.
+    /// Adds another `.target` line after the first, with a target or options such as `texmode_independent`. The last
+    /// target counts.
     ///
     /// # Errors
     ///
@@ -82,7 +83,14 @@ impl ModuleBuilder {
     pub fn another_target(&mut self, names: &[&str]) -> Result<(), BuildError> {
         names.iter().try_for_each(|n| lexical::name(n))?;
         self.more_targets.push(names.join(", "));
+        names.iter().for_each(|name| self.note_target(name));
         self.write_header();
         Ok(())
+    }
+
+    fn note_target(&mut self, name: &str) {
+        if let Some(target) = Target::from_name(name.as_bytes()) {
+            self.target = target;
+        }
     }
 }

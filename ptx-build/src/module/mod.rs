@@ -35,7 +35,9 @@ pub struct ModuleBuilder {
     pub(crate) tables: Tables,
     pub(crate) draft: Draft,
     version: PtxVersion,
+    /// The target that counts: the last one.
     target: Target,
+    first_target: Target,
     options: Vec<String>,
     /// Further lines of `.target`.
     more_targets: Vec<String>,
@@ -68,6 +70,7 @@ impl ModuleBuilder {
             draft: Draft::new(),
             version,
             target,
+            first_target: target,
             options: Vec::new(),
             more_targets: Vec::new(),
             address_size: Some(64),

@@ -3,7 +3,6 @@
 use alloc::string::ToString;
 use alloc::vec::Vec;
 
-use ptx_ir::lex::{Lexer, TokenKind};
 use ptx_ir::{Code, Diagnostic, Module, Operand, Severity, Span, TextPatches};
 use ptx_isa::{Directive, PtxVersion, Target, TargetOption};
 use ptx_verify::Options;
@@ -159,21 +158,15 @@ impl Header {
 
     /// Writes version and target to the first module.
     pub(super) fn write(&self, module: &Module, patches: &mut TextPatches) {
-        let mut token = |directive, wanted: &dyn Fn(TokenKind, &[u8]) -> bool, new: &str| {
-            let span = place(module, directive);
-            let text = span.of(module.source());
-            let mut tokens = Lexer::fragment(text);
-            let found = tokens.find(|t| wanted(t.kind, t.span.of(text)));
-            if let Some(t) = found.filter(|t| t.span.of(text) != new.as_bytes()) {
-                patches.replace(t.span.shifted(span.start), new);
+        let mut value = |directive, new: &str| {
+            let place = module.header_value(directive).and_then(|(_, place)| place);
+            if let Some(span) = place.filter(|s| s.of(module.source()) != new.as_bytes()) {
+                patches.replace(span, new);
             }
         };
-        let number = |kind, _: &[u8]| matches!(kind, TokenKind::Decimal | TokenKind::Integer);
-        token(Directive::Version, &number, &self.version.to_string());
+        value(Directive::Version, &self.version.to_string());
         if let Some(target) = self.target.filter(|t| module.header().target != Some(*t)) {
-            let name =
-                |kind, text: &[u8]| kind == TokenKind::Ident && Target::from_name(text).is_some();
-            token(Directive::Target, &name, target.text());
+            value(Directive::Target, target.text());
         }
     }
 

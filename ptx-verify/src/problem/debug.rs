@@ -13,7 +13,7 @@ problems! { DebugProblem {
         "expected the index of a `.file` before this directive, found {index}",
         "declare the file before the section";
     DuplicateLabel(name: NameId): error DuplicateName
-        "duplicate label `{name}` in the section",
+        "duplicate label `{name}` in a section",
         "rename one of the two";
     Number(value: i64, ty: ScalarType): error DebugInfo
         "expected a value that fits `{ty}`, found {value}",

@@ -118,6 +118,7 @@ impl OperandMismatch {
                     let directive = needs(register);
                     format!("write `{directive}` and a number of bytes before the body")
                 }
+                OperandViolation::Component => "copy the component to a register first".into(),
                 _ => self.form.syntax(),
             },
         };
@@ -182,6 +183,7 @@ impl OperandMismatch {
             OperandViolation::Negated => without("`-`"),
             OperandViolation::Inverted => without("`!`"),
             OperandViolation::Lanes => without("a part selector"),
+            OperandViolation::Component => without("a constant beside a component"),
             OperandViolation::Unified => without("`.unified`"),
             OperandViolation::Directive(register) => {
                 let what = "with a number other than 0 in the header of the kernel";

@@ -3,7 +3,7 @@
 /// Registers, variables and handles as the instructions name them.
 const BEFORE: &str = ".address_size 64\n.global .texref t;\n.global .surfref s;\n.global .b32 g;\n.shared .b64 m;\n.func f() { ret; }\n\
     .entry k(.param .b64 p)\n{\n.reg .pred q<4>;\n.reg .b16 h<4>;\n.reg .b32 r<16>;\n.reg .s32 i<16>;\n.reg .f32 f<16>;\n\
-    .reg .b64 d<16>;\n.reg .s64 j<4>;\n.reg .f64 e<4>;\n.reg .f16 x<4>;\n.reg .f16x2 y<8>;\n.reg .b128 w<4>;\n\
+    .reg .b64 d<16>;\n.reg .s64 j<4>;\n.reg .f64 e<4>;\n.reg .f16 x<4>;\n.reg .f16x2 y<8>;\n.reg .b128 w<4>;\n.reg .v4 .b32 v;\n.reg .v2 .b16 z;\n\
     .param .b64 a;\n";
 
 fn is_taken(target: &str, instruction: &str) -> bool {
@@ -41,10 +41,19 @@ fn the_layer_of_a_texture_is_an_integer_among_coordinates() {
             "tex.a2d.v4.f32.f32 {f0, f1, f2, f3}, [d0, {r0, f4, f5, f6}]",
             "tex.acube.v4.f32.f32 {f0, f1, f2, f3}, [t, {i0, f4, f5, f6}]",
             "tex.a1d.v4.f32.f32 {f0, f1, f2, f3}, [t, {i0, i1}]",
+            "tex.a1d.v4.f32.f32 {f0, f1, f2, f3}, [t, {1, f4}]",
+            "tex.a1d.v4.f32.f32 {f0, f1, f2, f3}, [d0, {1, 1.0}]",
+            "tex.a2d.v4.f32.f32 {f0, f1, f2, f3}, [t, {1, f4, 1.0, f5}]",
+            "tex.a1d.v4.f32.f32 {f0, f1, f2, f3}, [t, {WARP_SZ, f4}]",
+            "tld4.r.a2d.v4.f32.f32 {f0, f1, f2, f3}, [t, {1, 1.0, 1.0, 1.0}]",
             "tld4.r.a2d.v4.f32.f32 {f0, f1, f2, f3}, [t, {i0, f4, f5, f6}]",
         ],
         &[
             "tex.2d.v4.f32.f32 {f0, f1, f2, f3}, [t, {i0, f4}]",
+            "tex.2d.v4.f32.f32 {f0, f1, f2, f3}, [t, {1, f4}]",
+            "tex.a1d.v4.f32.f32 {f0, f1, f2, f3}, [t, {1.0, f4}]",
+            "tex.a1d.v4.f32.f32 {f0, f1, f2, f3}, [t, {1, 1}]",
+            "tex.a1d.v4.f32.f32 {f0, f1, f2, f3}, [d0, d1, {1, f4}]",
             "tex.a1d.v4.f32.f32 {f0, f1, f2, f3}, [t, {f4, f5}]",
             "tex.a1d.v4.f32.f32 {f0, f1, f2, f3}, [d0, d1, {i0, f4}]",
             "tex.1d.v4.s32.f32 {f0, f1, f2, f3}, [t, {f4}]",
@@ -90,6 +99,35 @@ fn elements_of_a_vector_are_of_one_kind() {
             "st.global.v2.b32 [d0], {y0, 1}",
             "red.global.add.noftz.v2.f16 [d0], {0f3F800000, x0}",
             "mov.v2.u64 {d0, d1}, {d2, _}",
+        ],
+    );
+}
+
+#[test]
+fn a_constant_is_not_beside_a_component() {
+    judge(
+        "sm_90",
+        &[
+            "mov.v2.b32 {r0, r1}, {v.x, v.y}",
+            "mov.v2.b32 {r0, r1}, {1, %clock}",
+            "mov.v2.b32 {r0, r1}, {%tid.x, v.y}",
+            "st.global.v2.b32 [d0], {v.z, r0}",
+            "tex.2d.v4.f32.s32 {f0, f1, f2, f3}, [t, {i1, v.x}]",
+            "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {f0, f1, f2, f3}, {r4, r5, r6, 1}, {r8, v.x}, {f4, f5, f6, f7}",
+        ],
+        &[
+            "mov.v2.b32 {r0, r1}, {1, v.x}",
+            "mov.v2.b32 {r0, r1}, {%tid.y, 1}",
+            "mov.v4.b32 {r0, r1, r2, r3}, {WARP_SZ, r4, r5, v.y}",
+            "mov.b64 d0, {1, v.x}",
+            "mov.b32 r0, {z.x, 1}",
+            "st.global.v2.b32 [d0], {v.z, 1}",
+            "st.global.v4.b32 [d0], {%tid.x, 1, v.x, r1}",
+            "stmatrix.sync.aligned.m8n8.x2.trans.shared.b16 [m], {v.y, 1}",
+            "tex.2d.v4.f32.s32 {f0, f1, f2, f3}, [t, {1, v.x}]",
+            "sust.b.2d.v2.b32.trap [s, {1, v.x}], {r1, r1}",
+            "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes [m], [d1, {1, v.x}], [m]",
+            "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {f0, f1, f2, f3}, {r4, r5, r6, r7}, {1, v.x}, {f4, f5, f6, f7}",
         ],
     );
 }

@@ -72,7 +72,7 @@ pub(crate) struct Args {
     /// Size of the dynamic shared memory of a CTA in bytes
     #[arg(long, value_name = "BYTES", default_value = "0", value_parser = shared)]
     shared: u32,
-    /// Model the rounding of this architecture's tensor cores in matrix products [default: the first target of the module]
+    /// Model the rounding of this architecture's tensor cores in matrix products [default: the target of the module]
     #[arg(long, value_name = "sm_XX", value_parser = target)]
     model: Option<Target>,
     /// Run the launches of a script, which can share buffers

@@ -1,0 +1,72 @@
+//! The header of a module: version, target, address size. Manual 11.1.
+
+use ptx_isa::{Directive, PtxVersion, Target};
+
+use crate::lex::{Lexer, Token, TokenKind};
+use crate::{Item, ItemId, Module, Operand, Span};
+
+/// What the header says.
+#[derive(Copy, Clone, PartialEq, Eq, Hash, Debug, Default)]
+#[non_exhaustive]
+pub struct Header {
+    /// `.version`
+    pub version: Option<PtxVersion>,
+    /// The last `sm_…` or `compute_…` name of `.target` that is known. A `.target` may be repeated right after the first.
+    pub target: Option<Target>,
+    /// `.address_size`: 32 or 64; `None` where it is missing, which means 32.
+    pub address_size: Option<u8>,
+}
+
+impl Module {
+    /// Whether an item is a directive that modules begin with: `.version`, `.target` or `.address_size`.
+    #[must_use]
+    pub fn is_header(&self, item: Item) -> bool {
+        matches!(
+            self.directive(item),
+            Some(Directive::Version | Directive::Target | Directive::AddressSize)
+        )
+    }
+
+    /// The directive of the header that counts, and where its value is written in the [source](Module::source): the number of
+    /// `.version` and `.address_size`, the name of the last architecture of `.target`. There is no place where an edit added the directive.
+    ///
+    /// ```
+    /// use ptx_isa::Directive;
+    /// let module = ptx_parse::parse(b".version 8.0\n.target sm_80, sm_90, debug").module;
+    /// let (_, place) = module.header_value(Directive::Target).expect("there is a target");
+    /// assert_eq!(place.expect("it was parsed").of(module.source()), b"sm_90");
+    /// ```
+    #[must_use]
+    pub fn header_value(&self, directive: Directive) -> Option<(ItemId, Option<Span>)> {
+        let is = |item: Item| self.directive(item) == Some(directive);
+        let mut run = self
+            .items()
+            .skip_while(|(_, item)| !is(*item))
+            .take_while(|(_, item)| is(*item));
+        let (id, _) = match directive {
+            Directive::Target => run.filter(|(_, item)| self.names_target(*item)).last(),
+            _ => run.next(),
+        }?;
+        let span = self.span(id);
+        let text = span.of(self.source());
+        let is_value = |t: &Token| match t.kind {
+            TokenKind::Decimal | TokenKind::Integer => directive != Directive::Target,
+            TokenKind::Ident => Target::from_name(t.span.of(text)).is_some(),
+            _ => false,
+        };
+        let value = Lexer::fragment(text).filter(is_value).last();
+        Some((id, value.map(|t| t.span.shifted(span.start))))
+    }
+
+    fn names_target(&self, item: Item) -> bool {
+        let Item::Directive(id) = item else {
+            return false;
+        };
+        let args = self.directives().get(id).map(|d| d.args);
+        let mut args = args.into_iter().flat_map(|a| self.pool().slice(a));
+        args.any(|arg| match arg {
+            Operand::Name(name) => Target::from_name(self.name_bytes(*name)).is_some(),
+            _ => false,
+        })
+    }
+}
