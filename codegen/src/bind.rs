@@ -416,6 +416,7 @@ impl<'a> Binder<'a> {
             ast::Cond::Below(name, n) => self.operand_cond(name, owner, |o| Cond::Below(o, *n))?,
             ast::Cond::InEntry => Cond::InEntry,
             ast::Cond::InFunc => Cond::InFunc,
+            ast::Cond::UnifiedTextures => Cond::UnifiedTextures,
         })
     }
 

@@ -213,6 +213,7 @@ pub(crate) enum Cond {
     Below(Word, u16),
     InEntry,
     InFunc,
+    UnifiedTextures,
 }
 
 /// `ptx 8.6 sm_90 sm_100f+`

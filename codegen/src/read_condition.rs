@@ -44,7 +44,8 @@ fn joined(mut list: Vec<Cond>, join: fn(Vec<Cond>) -> Cond) -> Cond {
 
 fn unary(at: Span<'_>) -> Parsed<'_, Cond> {
     let negated = map(preceded(keyword("not"), unary), |c| Cond::Not(Box::new(c)));
-    alt((negated, enclosed("(", condition, ")"), function_kind, atom)).parse(at)
+    let grouped = enclosed("(", condition, ")");
+    alt((negated, grouped, function_kind, unified_textures, atom)).parse(at)
 }
 
 fn function_kind(at: Span<'_>) -> Parsed<'_, Cond> {
@@ -53,6 +54,11 @@ fn function_kind(at: Span<'_>) -> Parsed<'_, Cond> {
         value(Cond::InFunc, keyword("func")),
     ));
     preceded(keyword("in"), expect("`entry` or `func`", kinds)).parse(at)
+}
+
+fn unified_textures(at: Span<'_>) -> Parsed<'_, Cond> {
+    let mode = expect("`unified`", keyword("unified"));
+    value(Cond::UnifiedTextures, preceded(keyword("textures"), mode)).parse(at)
 }
 
 /// A slot, a modifier, or a question to an operand.

@@ -170,6 +170,7 @@ pub(crate) enum Cond {
     Below(OperandId, u16),
     InEntry,
     InFunc,
+    UnifiedTextures,
 }
 
 impl Cond {

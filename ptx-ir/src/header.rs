@@ -1,9 +1,9 @@
 //! The header of a module: version, target, address size. Manual 11.1.
 
-use ptx_isa::{Directive, PtxVersion, Target};
+use ptx_isa::{Directive, PtxVersion, Target, TargetOption};
 
 use crate::lex::{Lexer, Token, TokenKind};
-use crate::{Item, ItemId, Module, Operand, Span};
+use crate::{DirectiveStmt, Item, ItemId, Module, Operand, Span};
 
 /// What the header says.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug, Default)]
@@ -58,15 +58,37 @@ impl Module {
         Some((id, value.map(|t| t.span.shifted(span.start))))
     }
 
+    /// Whether `.target` has an option. Linear in the number of directives.
+    ///
+    /// ```
+    /// use ptx_isa::TargetOption;
+    /// let module = ptx_parse::parse(b".version 8.0\n.target sm_90\n.target texmode_independent").module;
+    /// assert!(module.has_target_option(TargetOption::TexmodeIndependent));
+    /// assert!(!module.has_target_option(TargetOption::Debug));
+    /// ```
+    #[must_use]
+    pub fn has_target_option(&self, option: TargetOption) -> bool {
+        let directives = self.directives().values();
+        let mut words = directives.flat_map(|d| self.target_words(d));
+        words.any(|word| TargetOption::from_text(word) == Some(option))
+    }
+
     fn names_target(&self, item: Item) -> bool {
         let Item::Directive(id) = item else {
             return false;
         };
-        let args = self.directives().get(id).map(|d| d.args);
-        let mut args = args.into_iter().flat_map(|a| self.pool().slice(a));
-        args.any(|arg| match arg {
-            Operand::Name(name) => Target::from_name(self.name_bytes(*name)).is_some(),
-            _ => false,
+        let stmt = self.directives().get(id).into_iter();
+        let mut words = stmt.flat_map(|d| self.target_words(d));
+        words.any(|word| Target::from_name(word).is_some())
+    }
+
+    /// The targets and options of a directive, if it is a `.target`.
+    fn target_words(&self, stmt: &DirectiveStmt) -> impl Iterator<Item = &[u8]> {
+        let args = (stmt.directive == Directive::Target).then_some(stmt.args);
+        let args = args.into_iter().flat_map(|args| self.pool().slice(args));
+        args.filter_map(|arg| match arg {
+            Operand::Name(name) => Some(self.name_bytes(*name)),
+            _ => None,
         })
     }
 }

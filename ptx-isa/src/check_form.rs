@@ -30,6 +30,7 @@ pub(crate) struct FormChecker<'a, 'b> {
     pub(crate) assignment: &'b SlotAssignment,
     pub(crate) binding: &'b OperandBinding<'a>,
     pub(crate) in_entry: bool,
+    pub(crate) unified_textures: bool,
     pub(crate) without: Option<Directive>,
 }
 
@@ -54,6 +55,10 @@ impl Context for FormChecker<'_, '_> {
 
     fn in_entry(&self) -> bool {
         self.in_entry
+    }
+
+    fn unified_textures(&self) -> bool {
+        self.unified_textures
     }
 }
 

@@ -86,6 +86,8 @@ pub enum Cond {
     InEntry,
     /// The instruction is in a function that is not a kernel.
     InFunc,
+    /// Textures are read without separate samplers: the module does not have the target option `texmode_independent`.
+    UnifiedTextures,
 }
 
 /// An instruction on which conditions are evaluated.
@@ -98,6 +100,10 @@ pub trait Context {
     fn operand(&self, operand: usize, test: OperandTest) -> bool;
     /// Whether the instruction is in a kernel.
     fn in_entry(&self) -> bool;
+    /// Whether textures are read without separate samplers, as they are by default.
+    fn unified_textures(&self) -> bool {
+        true
+    }
 }
 
 impl Cond {
@@ -114,6 +120,7 @@ impl Cond {
             Self::Operand(operand, test) => context.operand(operand.into(), test),
             Self::InEntry => context.in_entry(),
             Self::InFunc => !context.in_entry(),
+            Self::UnifiedTextures => context.unified_textures(),
         }
     }
 
@@ -127,7 +134,7 @@ impl Cond {
         }
     }
 
-    /// The value of the condition as far as the modifiers determine it; `None` if it depends on operands or on the function.
+    /// The value of the condition as far as the modifiers determine it; `None` if it depends on operands, on the function or on the module.
     #[must_use]
     pub fn decide(&self, modifiers: &SlotAssignment) -> Option<bool> {
         // The value `sure` decides the whole list; otherwise an undecided condition leaves it undecided.
@@ -150,7 +157,7 @@ impl Cond {
             Self::Not(c) => c.decide(modifiers).map(|found| !found),
             Self::Filled(slot) => Some(modifiers.is_filled(slot.into())),
             Self::Holds(slot, words) => Some(modifiers.holds(slot.into(), words)),
-            Self::Operand(..) | Self::InEntry | Self::InFunc => None,
+            Self::Operand(..) | Self::InEntry | Self::InFunc | Self::UnifiedTextures => None,
         }
     }
 }

@@ -57,6 +57,7 @@ pub struct FormMatch<'a> {
     operands: OperandBinding<'a>,
     violations: Violations,
     in_entry: bool,
+    unified_textures: bool,
 }
 
 impl<'a> FormMatch<'a> {
@@ -153,6 +154,7 @@ impl<'a> FormMatch<'a> {
             assignment: &self.assignment,
             binding: &self.operands,
             in_entry: self.in_entry,
+            unified_textures: self.unified_textures,
             without: None,
         }
     }
@@ -268,7 +270,8 @@ impl<'a> InstQuery<'a> {
     /// Every form that takes the modifiers, with the assignment of the operands that has the fewest violations.
     pub fn candidates(&self) -> impl Iterator<Item = FormMatch<'a>> {
         let named = self.named();
-        let (operands, in_entry, without) = (self.operands, self.in_entry, self.without);
+        let (operands, without) = (self.operands, self.without);
+        let (in_entry, unified_textures) = (self.in_entry, self.unified_textures);
         let forms = named.map_or(&[][..], |(instruction, _)| instruction.forms());
         forms.iter().filter_map(move |&form| {
             let (instruction, rest) = named?;
@@ -280,6 +283,7 @@ impl<'a> InstQuery<'a> {
                     assignment: &assignment,
                     binding: &binding,
                     in_entry,
+                    unified_textures,
                     without,
                 };
                 let violations = checker.violations();
@@ -295,6 +299,7 @@ impl<'a> InstQuery<'a> {
                         operands: binding,
                         violations,
                         in_entry,
+                        unified_textures,
                     });
                     if done {
                         break;
@@ -312,6 +317,7 @@ impl<'a> InstQuery<'a> {
                     operands: OperandBinding::EMPTY,
                     violations,
                     in_entry,
+                    unified_textures,
                 })
             })
         })

@@ -269,6 +269,7 @@ pub struct InstQuery<'a> {
     pub(crate) modifiers: &'a [Modifier],
     pub(crate) operands: &'a [ActualOperand<'a>],
     pub(crate) in_entry: bool,
+    pub(crate) unified_textures: bool,
     pub(crate) without: Option<Directive>,
 }
 
@@ -285,6 +286,7 @@ impl<'a> InstQuery<'a> {
             modifiers,
             operands,
             in_entry: true,
+            unified_textures: true,
             without: None,
         }
     }
@@ -313,6 +315,32 @@ impl<'a> InstQuery<'a> {
     pub const fn without(self, directive: Directive) -> Self {
         Self {
             without: Some(directive),
+            ..self
+        }
+    }
+
+    /// The same instruction in a module with the target option `texmode_independent`, where a register holds the address of a
+    /// sampler. Manual 11.1.2.
+    ///
+    /// ```
+    /// use ptx_isa::{ActualOperand, InstQuery, Modifier, Opcode, OperandShape, PtxVersion, ScalarType, Target};
+    /// let float = [ActualOperand::new(OperandShape::Register(ScalarType::F32)); 4];
+    /// let handle = ActualOperand::new(OperandShape::Register(ScalarType::B64));
+    /// let vector = ActualOperand::new(OperandShape::Vector(&float));
+    /// let place = [handle, handle, vector];
+    /// let operands = [vector, ActualOperand::new(OperandShape::Bracket(&place))];
+    /// let modifiers = [Modifier::Cube, Modifier::V4, Modifier::F32, Modifier::F32];
+    /// let query = InstQuery::new(Opcode::Tex, &modifiers, &operands);
+    /// let is_legal = |query: InstQuery<'_>| {
+    ///     query.select(PtxVersion::CURRENT, Target::Sm90).is_ok_and(|form| form.violations().is_empty())
+    /// };
+    /// assert!(!is_legal(query));
+    /// assert!(is_legal(query.with_independent_textures()));
+    /// ```
+    #[must_use]
+    pub const fn with_independent_textures(self) -> Self {
+        Self {
+            unified_textures: false,
             ..self
         }
     }

@@ -22,7 +22,7 @@ use ptx_ir::{
     Binding, Body, Diagnostic, EntityId as _, FuncId, InstId, MemoryLayout, Module, Operand, Span,
     Statement, StmtId, SymbolId, SymbolKind,
 };
-use ptx_isa::{Action, Directive, StateSpace, TargetOption};
+use ptx_isa::{Action, StateSpace, TargetOption};
 
 use crate::divergence::Divergence;
 use crate::module_uses::{ModuleUses, SharedVariables, asks_for_uses};
@@ -87,7 +87,7 @@ impl<'m> ModuleContext<'m> {
         Self {
             facts,
             lines: SourceLines::new(facts.module()),
-            is_for_debugger: is_for_debugger(facts.module()),
+            is_for_debugger: facts.module().has_target_option(TargetOption::Debug),
             known,
         }
     }
@@ -138,19 +138,6 @@ pub(crate) fn waiting(calls: &CallGraph, of: impl Iterator<Item = FuncId>) -> Ve
         found[id.index()] = true;
     }
     found
-}
-
-/// Whether `.target` has the option for debuggers.
-fn is_for_debugger(module: &Module) -> bool {
-    let targets = module.directives().values();
-    let targets = targets.filter(|d| d.directive == Directive::Target);
-    let mut words = targets.flat_map(|d| module.pool().slice(d.args));
-    words.any(|word| match word {
-        Operand::Name(id) => {
-            TargetOption::from_text(module.name_bytes(*id)) == Some(TargetOption::Debug)
-        }
-        _ => false,
-    })
 }
 
 /// Analyses of a function that were computed before it is linted.

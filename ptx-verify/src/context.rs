@@ -8,12 +8,11 @@ use indexmap::IndexMap;
 use ptx_ir::constant::ConstKind;
 use ptx_ir::query::Environment;
 use ptx_ir::{Diagnostic, Module, Operand, OperandPool};
-use ptx_isa::PtxVersion;
+use ptx_isa::{PtxVersion, TargetOption};
 use smallvec::SmallVec;
 
 use crate::finding::Finding;
 use crate::location::Location;
-use crate::module_directives::independent_textures;
 use crate::problem::Problem;
 use crate::problem::feature::Feature;
 use crate::render::Renderer;
@@ -51,7 +50,7 @@ impl<'m> Context<'m> {
 
     /// Whether `.target` has `texmode_independent`.
     pub(crate) fn independent_textures(&self) -> bool {
-        let determine = || independent_textures(self.module);
+        let determine = || (self.module).has_target_option(TargetOption::TexmodeIndependent);
         *self.independent_textures.get_or_init(determine)
     }
 

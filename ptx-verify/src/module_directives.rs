@@ -1,7 +1,7 @@
 //! Directives at module level.
 
-use ptx_ir::{DirectiveStmt, Item, ItemId, Module, Operand, Span};
-use ptx_isa::{Directive, TargetOption};
+use ptx_ir::{DirectiveStmt, Item, ItemId, Module, Span};
+use ptx_isa::Directive;
 
 /// Every directive of a kind at module level.
 pub(crate) fn each(
@@ -16,17 +16,4 @@ pub(crate) fn each(
         _ => None,
     };
     module.items().filter_map(find)
-}
-
-/// Whether each texture is read with a separate sampler.
-pub(crate) fn independent_textures(module: &Module) -> bool {
-    let independent = |operand: &Operand| match operand {
-        Operand::Name(id) => {
-            let option = TargetOption::from_text(module.name_bytes(*id));
-            option == Some(TargetOption::TexmodeIndependent)
-        }
-        _ => false,
-    };
-    let mut targets = each(module, Directive::Target);
-    targets.any(|(_, stmt)| module.pool().slice(stmt.args).iter().any(independent))
 }

@@ -261,7 +261,7 @@ impl Body<'_, '_> {
             return;
         };
         let start = rng.usize(..cases.len().max(1));
-        // With independent samplers, handles in registers follow other rules, which the verifier does not check.
+        // With independent samplers other operands are legal; only the verdicts of that setting say which.
         let strict =
             self.aim.setting == Setting::Independent && self.pool.opaque.get(form) == Some(&true);
         for case in cases.iter().cycle().skip(start).take(cases.len().min(24)) {

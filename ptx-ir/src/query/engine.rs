@@ -198,7 +198,11 @@ impl<A: Copy> Queries<A> {
 fn ask_table<R>(mnemonic: &Mnemonic, key: &ShapeKey, ask: impl FnOnce(&InstQuery<'_>) -> R) -> R {
     key.decode(|operands, place| {
         let query = InstQuery::new(mnemonic.opcode(), mnemonic.modifiers(), operands);
-        ask(&match place {
+        let query = match place & tag::INDEPENDENT_TEXTURES {
+            0 => query,
+            _ => query.with_independent_textures(),
+        };
+        ask(&match place & !tag::INDEPENDENT_TEXTURES {
             tag::IN_FUNC => query.in_func(),
             tag::IN_ENTRY => query,
             _ => query.without(Directive::Minperctamemory),

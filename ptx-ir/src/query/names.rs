@@ -1,7 +1,7 @@
 //! What the names of a module and of one body denote: types, state spaces, kinds.
 
 use alloc::vec::Vec;
-use ptx_isa::{Directive, ScalarType, StateSpace};
+use ptx_isa::{Directive, ScalarType, StateSpace, TargetOption};
 
 use super::tag;
 use crate::{
@@ -45,6 +45,8 @@ pub struct NameTypes {
     symbols: Vec<NameKind>,
     /// Where the body is: `tag::IN_FUNC`, …
     place: u8,
+    /// `tag::INDEPENDENT_TEXTURES` or 0.
+    textures: u8,
     /// The tag of each register in a key, or [`VECTOR`], or [`UNKNOWN`].
     registers: Vec<u8>,
     vars: Vec<NameKind>,
@@ -65,6 +67,10 @@ impl NameTypes {
 
     /// Reads the declarations of the module again.
     pub fn update_symbols(&mut self, module: &Module) {
+        self.textures = match module.has_target_option(TargetOption::TexmodeIndependent) {
+            true => tag::INDEPENDENT_TEXTURES,
+            false => 0,
+        };
         self.symbols.clear();
         self.declarations[0] = 0;
         self.extend_symbols(module);
@@ -195,7 +201,7 @@ impl NameTypes {
 
     #[inline]
     pub(super) fn place(&self) -> u8 {
-        self.place
+        self.place | self.textures
     }
 
     /// What a name of the module denotes.

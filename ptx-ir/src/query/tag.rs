@@ -5,6 +5,8 @@ pub(super) const IN_FUNC: u8 = 0;
 pub(super) const IN_ENTRY: u8 = 1;
 /// In a kernel without the directive that some special registers need.
 pub(super) const IN_ENTRY_WITHOUT: u8 = 2;
+/// Added to one of these where textures are read with separate samplers.
+pub(super) const INDEPENDENT_TEXTURES: u8 = 4;
 /// Scalar registers: this and the index of their type.
 pub(super) const REGISTER: u8 = 1;
 pub(super) const REGISTER_END: u8 = 80;

@@ -65,6 +65,13 @@ impl Clause<'_> {
             }
             Cond::InEntry => self.place(f, !negated),
             Cond::InFunc => self.place(f, negated),
+            Cond::UnifiedTextures => {
+                write!(
+                    f,
+                    "the target option {} texmode_independent",
+                    self.be(!negated)
+                )
+            }
         }
     }
 

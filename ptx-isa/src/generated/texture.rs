@@ -21,15 +21,15 @@ pub(crate) static TEX: [Form; 2] = [ // tex
             require(holds(0, &[M::Cube, M::Acube]), holds(3, &[M::F32])), require(holds(0, &[M::D2dms, M::A2dms]), holds(3, &[M::S32])),
             deny(C::All(&[holds(0, &[M::D3d, M::D2dms, M::A2dms]), C::Operand(6, Q::Present)])),
             deny(C::All(&[holds(3, &[M::S32]), C::Operand(6, Q::Present)])),
-            deny(C::All(&[holds(0, &[M::A1d, M::A2d, M::Acube]), C::Operand(4, Q::Floating), C::Not(&C::Any(&[C::Operand(3, Q::Register), C::Operand(3, Q::Texture)]))])),
+            deny(C::All(&[holds(0, &[M::A1d, M::A2d, M::Acube]), C::Operand(4, Q::Floating), C::Not(&C::All(&[C::UnifiedTextures, C::Any(&[C::Operand(3, Q::Register), C::Operand(3, Q::Texture)])]))])),
             deny(C::All(&[C::Operand(4, Q::IntThenFloat), C::Not(&holds(0, &[M::A1d, M::A2d, M::Acube]))])),
-            deny(C::All(&[C::Operand(4, Q::IntThenFloat), C::Any(&[C::Operand(3, Q::Register), C::Operand(3, Q::Texture)])])).ptxas(),
+            deny(C::All(&[C::Operand(4, Q::IntThenFloat), C::UnifiedTextures, C::Any(&[C::Operand(3, Q::Register), C::Operand(3, Q::Texture)])])).ptxas(),
             since(C::Operand(3, Q::Present), &[ptx(1, 5, &t::ALL)]), since(holds(0, &[M::A1d, M::A2d]), &[ptx(2, 3, &t::ALL)]),
             since(holds(0, &[M::Cube, M::Acube]), &[ptx(3, 0, &t::ALL)]), since(holds(0, &[M::Acube]), &[ptx(3, 0, &t::SM_20)]),
             since(holds(0, &[M::D2dms, M::A2dms]), &[ptx(3, 2, &t::SM_30)]), since(holds(2, &[M::F16]), &[ptx(4, 2, &t::SM_53)]),
             since(C::Any(&[C::Operand(5, Q::Present), C::Operand(6, Q::Present)]), &[ptx(4, 3, &t::SM_30)]),
             since(C::Operand(1, Q::Present), &[ptx(7, 1, &t::SM_60)]), since(C::Operand(2, Q::Register), &[ptx(3, 1, &t::SM_20)]),
-            deny(C::All(&[holds(0, &[M::Cube, M::Acube]), C::Any(&[C::Operand(3, Q::Register), C::Operand(3, Q::Texture)])])).ptxas()])
+            deny(C::All(&[holds(0, &[M::Cube, M::Acube]), C::UnifiedTextures, C::Any(&[C::Operand(3, Q::Register), C::Operand(3, Q::Texture)])])).ptxas()])
         .with_effects(&[effect(E::Proxy(Proxy::Texture))]).does(Action::TextureFetch)
         .with_notes(&["a separate sampler requires .texmode_independent"]).with_differences(&TEX_DIFFERENCES),
     form("9.7.10.3", ".geom.v2.f16x2.ctype d{|p}, [a{, b}, c]{, e}{, f}", &[TEX_GEOM, l::V2, l::F16X2, TEX_CTYPE], &[ptx(4, 2, &t::SM_53)])
@@ -45,12 +45,12 @@ pub(crate) static TEX: [Form; 2] = [ // tex
             require(holds(0, &[M::Cube, M::Acube]), holds(3, &[M::F32])), require(holds(0, &[M::D2dms, M::A2dms]), holds(3, &[M::S32])),
             deny(C::All(&[holds(0, &[M::D3d, M::D2dms, M::A2dms]), C::Operand(6, Q::Present)])),
             deny(C::All(&[holds(3, &[M::S32]), C::Operand(6, Q::Present)])),
-            deny(C::All(&[holds(0, &[M::A1d, M::A2d, M::Acube]), C::Operand(4, Q::Floating), C::Not(&C::Any(&[C::Operand(3, Q::Register), C::Operand(3, Q::Texture)]))])),
+            deny(C::All(&[holds(0, &[M::A1d, M::A2d, M::Acube]), C::Operand(4, Q::Floating), C::Not(&C::All(&[C::UnifiedTextures, C::Any(&[C::Operand(3, Q::Register), C::Operand(3, Q::Texture)])]))])),
             deny(C::All(&[C::Operand(4, Q::IntThenFloat), C::Not(&holds(0, &[M::A1d, M::A2d, M::Acube]))])),
-            deny(C::All(&[C::Operand(4, Q::IntThenFloat), C::Any(&[C::Operand(3, Q::Register), C::Operand(3, Q::Texture)])])).ptxas(),
+            deny(C::All(&[C::Operand(4, Q::IntThenFloat), C::UnifiedTextures, C::Any(&[C::Operand(3, Q::Register), C::Operand(3, Q::Texture)])])).ptxas(),
             since(C::Any(&[C::Operand(5, Q::Present), C::Operand(6, Q::Present)]), &[ptx(4, 3, &t::SM_30)]),
             since(C::Operand(1, Q::Present), &[ptx(7, 1, &t::SM_60)]),
-            deny(C::All(&[holds(0, &[M::Cube, M::Acube]), C::Any(&[C::Operand(3, Q::Register), C::Operand(3, Q::Texture)])])).ptxas()])
+            deny(C::All(&[holds(0, &[M::Cube, M::Acube]), C::UnifiedTextures, C::Any(&[C::Operand(3, Q::Register), C::Operand(3, Q::Texture)])])).ptxas()])
         .with_effects(&[effect(E::Proxy(Proxy::Texture))]).does(Action::TextureFetch)
         .with_notes(&["a separate sampler requires .texmode_independent"]).with_differences(&TEX_DIFFERENCES),
 ];
@@ -72,13 +72,13 @@ pub(crate) static TEX_BASE: [Form; 2] = [ // tex.base
             require(holds(0, &[M::Cube, M::Acube]), holds(3, &[M::F32])), require(holds(0, &[M::D2dms, M::A2dms]), holds(3, &[M::S32])),
             deny(C::All(&[holds(0, &[M::D3d, M::D2dms, M::A2dms]), C::Operand(6, Q::Present)])),
             deny(C::All(&[holds(3, &[M::S32]), C::Operand(6, Q::Present)])),
-            deny(C::All(&[holds(0, &[M::A1d, M::A2d, M::Acube]), C::Operand(4, Q::Floating), C::Not(&C::Any(&[C::Operand(3, Q::Register), C::Operand(3, Q::Texture)]))])),
+            deny(C::All(&[holds(0, &[M::A1d, M::A2d, M::Acube]), C::Operand(4, Q::Floating), C::Not(&C::All(&[C::UnifiedTextures, C::Any(&[C::Operand(3, Q::Register), C::Operand(3, Q::Texture)])]))])),
             deny(C::All(&[C::Operand(4, Q::IntThenFloat), C::Not(&holds(0, &[M::A1d, M::A2d, M::Acube]))])),
-            deny(C::All(&[C::Operand(4, Q::IntThenFloat), C::Any(&[C::Operand(3, Q::Register), C::Operand(3, Q::Texture)])])).ptxas(),
+            deny(C::All(&[C::Operand(4, Q::IntThenFloat), C::UnifiedTextures, C::Any(&[C::Operand(3, Q::Register), C::Operand(3, Q::Texture)])])).ptxas(),
             since(holds(0, &[M::D2dms, M::A2dms]), &[ptx(3, 2, &t::SM_30)]), since(holds(2, &[M::F16]), &[ptx(4, 2, &t::SM_53)]),
             since(C::Any(&[C::Operand(5, Q::Present), C::Operand(6, Q::Present)]), &[ptx(4, 3, &t::SM_30)]),
             since(C::Operand(1, Q::Present), &[ptx(7, 1, &t::SM_60)]),
-            deny(C::All(&[holds(0, &[M::Cube, M::Acube]), C::Any(&[C::Operand(3, Q::Register), C::Operand(3, Q::Texture)])])).ptxas()])
+            deny(C::All(&[holds(0, &[M::Cube, M::Acube]), C::UnifiedTextures, C::Any(&[C::Operand(3, Q::Register), C::Operand(3, Q::Texture)])])).ptxas()])
         .with_effects(&[effect(E::Proxy(Proxy::Texture))]).does(Action::TextureFetch),
     form("9.7.10.3", ".geom.v2.f16x2.ctype d{|p}, [a{, b}, c]{, e}{, f}", &[TEX_BASE_GEOM, l::V2, l::F16X2, TEX_BASE_CTYPE], &[ptx(4, 2, &t::SM_53)])
         .with_operands(&[
@@ -93,12 +93,12 @@ pub(crate) static TEX_BASE: [Form; 2] = [ // tex.base
             require(holds(0, &[M::Cube, M::Acube]), holds(3, &[M::F32])), require(holds(0, &[M::D2dms, M::A2dms]), holds(3, &[M::S32])),
             deny(C::All(&[holds(0, &[M::D3d, M::D2dms, M::A2dms]), C::Operand(6, Q::Present)])),
             deny(C::All(&[holds(3, &[M::S32]), C::Operand(6, Q::Present)])),
-            deny(C::All(&[holds(0, &[M::A1d, M::A2d, M::Acube]), C::Operand(4, Q::Floating), C::Not(&C::Any(&[C::Operand(3, Q::Register), C::Operand(3, Q::Texture)]))])),
+            deny(C::All(&[holds(0, &[M::A1d, M::A2d, M::Acube]), C::Operand(4, Q::Floating), C::Not(&C::All(&[C::UnifiedTextures, C::Any(&[C::Operand(3, Q::Register), C::Operand(3, Q::Texture)])]))])),
             deny(C::All(&[C::Operand(4, Q::IntThenFloat), C::Not(&holds(0, &[M::A1d, M::A2d, M::Acube]))])),
-            deny(C::All(&[C::Operand(4, Q::IntThenFloat), C::Any(&[C::Operand(3, Q::Register), C::Operand(3, Q::Texture)])])).ptxas(),
+            deny(C::All(&[C::Operand(4, Q::IntThenFloat), C::UnifiedTextures, C::Any(&[C::Operand(3, Q::Register), C::Operand(3, Q::Texture)])])).ptxas(),
             since(C::Any(&[C::Operand(5, Q::Present), C::Operand(6, Q::Present)]), &[ptx(4, 3, &t::SM_30)]),
             since(C::Operand(1, Q::Present), &[ptx(7, 1, &t::SM_60)]),
-            deny(C::All(&[holds(0, &[M::Cube, M::Acube]), C::Any(&[C::Operand(3, Q::Register), C::Operand(3, Q::Texture)])])).ptxas()])
+            deny(C::All(&[holds(0, &[M::Cube, M::Acube]), C::UnifiedTextures, C::Any(&[C::Operand(3, Q::Register), C::Operand(3, Q::Texture)])])).ptxas()])
         .with_effects(&[effect(E::Proxy(Proxy::Texture))]).does(Action::TextureFetch),
 ];
 
@@ -120,16 +120,16 @@ pub(crate) static TEX_LEVEL: [Form; 2] = [ // tex.level
             require(holds(0, &[M::Cube, M::Acube]), holds(3, &[M::F32])), require(holds(0, &[M::D2dms, M::A2dms]), holds(3, &[M::S32])),
             deny(C::All(&[holds(0, &[M::D3d, M::D2dms, M::A2dms]), C::Operand(7, Q::Present)])),
             deny(C::All(&[holds(3, &[M::S32]), C::Operand(7, Q::Present)])),
-            deny(C::All(&[holds(0, &[M::A1d, M::A2d, M::Acube]), C::Operand(4, Q::Floating), C::Not(&C::Any(&[C::Operand(3, Q::Register), C::Operand(3, Q::Texture)]))])),
+            deny(C::All(&[holds(0, &[M::A1d, M::A2d, M::Acube]), C::Operand(4, Q::Floating), C::Not(&C::All(&[C::UnifiedTextures, C::Any(&[C::Operand(3, Q::Register), C::Operand(3, Q::Texture)])]))])),
             deny(C::All(&[C::Operand(4, Q::IntThenFloat), C::Not(&holds(0, &[M::A1d, M::A2d, M::Acube]))])),
-            deny(C::All(&[C::Operand(4, Q::IntThenFloat), C::Any(&[C::Operand(3, Q::Register), C::Operand(3, Q::Texture)])])).ptxas(),
+            deny(C::All(&[C::Operand(4, Q::IntThenFloat), C::UnifiedTextures, C::Any(&[C::Operand(3, Q::Register), C::Operand(3, Q::Texture)])])).ptxas(),
             since(holds(0, &[M::D2dms, M::A2dms]), &[ptx(3, 2, &t::SM_30)]), since(holds(2, &[M::F16]), &[ptx(4, 2, &t::SM_53)]),
             since(C::Any(&[C::Operand(6, Q::Present), C::Operand(7, Q::Present)]), &[ptx(4, 3, &t::SM_30)]),
             since(C::Operand(1, Q::Present), &[ptx(7, 1, &t::SM_60)]), deny(holds(0, &[M::D2dms, M::A2dms])).ptxas(),
-            deny(C::All(&[holds(0, &[M::D3d]), C::Any(&[C::Operand(3, Q::Register), C::Operand(3, Q::Texture)])])).ptxas(),
-            deny(C::All(&[C::Operand(6, Q::Present), C::Not(&C::Operand(7, Q::Present)), C::Operand(3, Q::Register)])).ptxas(),
-            deny(C::All(&[holds(3, &[M::S32]), C::Operand(3, Q::Register)])).ptxas()]).with_effects(&[effect(E::Proxy(Proxy::Texture))])
-        .does(Action::TextureFetch),
+            deny(C::All(&[holds(0, &[M::D3d]), C::UnifiedTextures, C::Any(&[C::Operand(3, Q::Register), C::Operand(3, Q::Texture)])])).ptxas(),
+            deny(C::All(&[C::Operand(6, Q::Present), C::Not(&C::Operand(7, Q::Present)), C::UnifiedTextures, C::Operand(3, Q::Register)])).ptxas(),
+            deny(C::All(&[holds(3, &[M::S32]), C::UnifiedTextures, C::Operand(3, Q::Register)])).ptxas()])
+        .with_effects(&[effect(E::Proxy(Proxy::Texture))]).does(Action::TextureFetch),
     form("9.7.10.3", ".geom.v2.f16x2.ctype d{|p}, [a{, b}, c], lod{, e}{, f}", &[TEX_LEVEL_GEOM, l::V2, l::F16X2, TEX_LEVEL_CTYPE], &[ptx(4, 2, &t::SM_53)])
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Slot(2)).with_length(L::Fixed(2)).with_marks(&[K::NO_HANDLE_OR_PRED]),
@@ -144,15 +144,15 @@ pub(crate) static TEX_LEVEL: [Form; 2] = [ // tex.level
             require(holds(0, &[M::Cube, M::Acube]), holds(3, &[M::F32])), require(holds(0, &[M::D2dms, M::A2dms]), holds(3, &[M::S32])),
             deny(C::All(&[holds(0, &[M::D3d, M::D2dms, M::A2dms]), C::Operand(7, Q::Present)])),
             deny(C::All(&[holds(3, &[M::S32]), C::Operand(7, Q::Present)])),
-            deny(C::All(&[holds(0, &[M::A1d, M::A2d, M::Acube]), C::Operand(4, Q::Floating), C::Not(&C::Any(&[C::Operand(3, Q::Register), C::Operand(3, Q::Texture)]))])),
+            deny(C::All(&[holds(0, &[M::A1d, M::A2d, M::Acube]), C::Operand(4, Q::Floating), C::Not(&C::All(&[C::UnifiedTextures, C::Any(&[C::Operand(3, Q::Register), C::Operand(3, Q::Texture)])]))])),
             deny(C::All(&[C::Operand(4, Q::IntThenFloat), C::Not(&holds(0, &[M::A1d, M::A2d, M::Acube]))])),
-            deny(C::All(&[C::Operand(4, Q::IntThenFloat), C::Any(&[C::Operand(3, Q::Register), C::Operand(3, Q::Texture)])])).ptxas(),
+            deny(C::All(&[C::Operand(4, Q::IntThenFloat), C::UnifiedTextures, C::Any(&[C::Operand(3, Q::Register), C::Operand(3, Q::Texture)])])).ptxas(),
             since(C::Any(&[C::Operand(6, Q::Present), C::Operand(7, Q::Present)]), &[ptx(4, 3, &t::SM_30)]),
             since(C::Operand(1, Q::Present), &[ptx(7, 1, &t::SM_60)]), deny(holds(0, &[M::D2dms, M::A2dms])).ptxas(),
-            deny(C::All(&[holds(0, &[M::D3d]), C::Any(&[C::Operand(3, Q::Register), C::Operand(3, Q::Texture)])])).ptxas(),
-            deny(C::All(&[C::Operand(6, Q::Present), C::Not(&C::Operand(7, Q::Present)), C::Operand(3, Q::Register)])).ptxas(),
-            deny(C::All(&[holds(3, &[M::S32]), C::Operand(3, Q::Register)])).ptxas()]).with_effects(&[effect(E::Proxy(Proxy::Texture))])
-        .does(Action::TextureFetch),
+            deny(C::All(&[holds(0, &[M::D3d]), C::UnifiedTextures, C::Any(&[C::Operand(3, Q::Register), C::Operand(3, Q::Texture)])])).ptxas(),
+            deny(C::All(&[C::Operand(6, Q::Present), C::Not(&C::Operand(7, Q::Present)), C::UnifiedTextures, C::Operand(3, Q::Register)])).ptxas(),
+            deny(C::All(&[holds(3, &[M::S32]), C::UnifiedTextures, C::Operand(3, Q::Register)])).ptxas()])
+        .with_effects(&[effect(E::Proxy(Proxy::Texture))]).does(Action::TextureFetch),
 ];
 
 const TEX_GRAD_CTYPE: &Slot = &slot(".ctype", &[M::S32, M::F32]);
@@ -174,17 +174,17 @@ pub(crate) static TEX_GRAD: [Form; 2] = [ // tex.grad
             require(holds(0, &[M::Cube, M::Acube]), holds(3, &[M::F32])), require(holds(0, &[M::D2dms, M::A2dms]), holds(3, &[M::S32])),
             deny(C::All(&[holds(0, &[M::D3d, M::D2dms, M::A2dms]), C::Operand(8, Q::Present)])),
             deny(C::All(&[holds(3, &[M::S32]), C::Operand(8, Q::Present)])),
-            deny(C::All(&[holds(0, &[M::A1d, M::A2d, M::Acube]), C::Operand(4, Q::Floating), C::Not(&C::Any(&[C::Operand(3, Q::Register), C::Operand(3, Q::Texture)]))])),
+            deny(C::All(&[holds(0, &[M::A1d, M::A2d, M::Acube]), C::Operand(4, Q::Floating), C::Not(&C::All(&[C::UnifiedTextures, C::Any(&[C::Operand(3, Q::Register), C::Operand(3, Q::Texture)])]))])),
             deny(C::All(&[C::Operand(4, Q::IntThenFloat), C::Not(&holds(0, &[M::A1d, M::A2d, M::Acube]))])),
-            deny(C::All(&[C::Operand(4, Q::IntThenFloat), C::Any(&[C::Operand(3, Q::Register), C::Operand(3, Q::Texture)])])).ptxas(),
+            deny(C::All(&[C::Operand(4, Q::IntThenFloat), C::UnifiedTextures, C::Any(&[C::Operand(3, Q::Register), C::Operand(3, Q::Texture)])])).ptxas(),
             since(holds(0, &[M::D2dms, M::A2dms]), &[ptx(3, 2, &t::SM_30)]), since(holds(2, &[M::F16]), &[ptx(4, 2, &t::SM_53)]),
             since(C::Any(&[C::Operand(7, Q::Present), C::Operand(8, Q::Present)]), &[ptx(4, 3, &t::SM_30)]),
             since(C::Operand(1, Q::Present), &[ptx(7, 1, &t::SM_60)]), deny(holds(0, &[M::D2dms, M::A2dms])).ptxas(),
-            deny(C::All(&[holds(0, &[M::D3d]), C::Any(&[C::Operand(3, Q::Register), C::Operand(3, Q::Texture)])])).ptxas(),
-            deny(C::All(&[holds(0, &[M::A1d, M::A2d, M::Cube, M::Acube]), C::Any(&[C::Operand(3, Q::Register), C::Operand(3, Q::Texture)])])).ptxas(),
-            deny(C::All(&[C::Operand(8, Q::Present), C::Any(&[C::Operand(3, Q::Register), C::Operand(4, Q::Integer)])])).ptxas(),
+            deny(C::All(&[holds(0, &[M::D3d]), C::UnifiedTextures, C::Any(&[C::Operand(3, Q::Register), C::Operand(3, Q::Texture)])])).ptxas(),
+            deny(C::All(&[holds(0, &[M::A1d, M::A2d, M::Cube, M::Acube]), C::UnifiedTextures, C::Any(&[C::Operand(3, Q::Register), C::Operand(3, Q::Texture)])])).ptxas(),
+            deny(C::All(&[C::Operand(8, Q::Present), C::Any(&[C::All(&[C::UnifiedTextures, C::Operand(3, Q::Register)]), C::Operand(4, Q::Integer)])])).ptxas(),
             deny(C::All(&[holds(0, &[M::D3d, M::Cube, M::Acube]), C::Operand(4, Q::Integer), holds(3, &[M::F32])])).ptxas(),
-            deny(C::All(&[C::Operand(7, Q::Present), C::Operand(8, Q::Present), holds(0, &[M::D1d, M::A1d])])).ptxas()])
+            deny(C::All(&[C::Operand(7, Q::Present), C::Operand(8, Q::Present), holds(0, &[M::D1d, M::A1d]), C::UnifiedTextures])).ptxas()])
         .with_effects(&[effect(E::Proxy(Proxy::Texture))]).does(Action::TextureFetch),
     form("9.7.10.3", ".geom.v2.f16x2.ctype d{|p}, [a{, b}, c], dPdx, dPdy{, e}{, f}", &[TEX_GRAD_GEOM, l::V2, l::F16X2, TEX_GRAD_CTYPE], &[ptx(4, 2, &t::SM_53)])
         .with_operands(&[
@@ -201,14 +201,14 @@ pub(crate) static TEX_GRAD: [Form; 2] = [ // tex.grad
             require(holds(0, &[M::Cube, M::Acube]), holds(3, &[M::F32])), require(holds(0, &[M::D2dms, M::A2dms]), holds(3, &[M::S32])),
             deny(C::All(&[holds(0, &[M::D3d, M::D2dms, M::A2dms]), C::Operand(8, Q::Present)])),
             deny(C::All(&[holds(3, &[M::S32]), C::Operand(8, Q::Present)])),
-            deny(C::All(&[holds(0, &[M::A1d, M::A2d, M::Acube]), C::Operand(4, Q::Floating), C::Not(&C::Any(&[C::Operand(3, Q::Register), C::Operand(3, Q::Texture)]))])),
+            deny(C::All(&[holds(0, &[M::A1d, M::A2d, M::Acube]), C::Operand(4, Q::Floating), C::Not(&C::All(&[C::UnifiedTextures, C::Any(&[C::Operand(3, Q::Register), C::Operand(3, Q::Texture)])]))])),
             deny(C::All(&[C::Operand(4, Q::IntThenFloat), C::Not(&holds(0, &[M::A1d, M::A2d, M::Acube]))])),
-            deny(C::All(&[C::Operand(4, Q::IntThenFloat), C::Any(&[C::Operand(3, Q::Register), C::Operand(3, Q::Texture)])])).ptxas(),
+            deny(C::All(&[C::Operand(4, Q::IntThenFloat), C::UnifiedTextures, C::Any(&[C::Operand(3, Q::Register), C::Operand(3, Q::Texture)])])).ptxas(),
             since(C::Any(&[C::Operand(7, Q::Present), C::Operand(8, Q::Present)]), &[ptx(4, 3, &t::SM_30)]),
             since(C::Operand(1, Q::Present), &[ptx(7, 1, &t::SM_60)]), deny(holds(0, &[M::D2dms, M::A2dms])).ptxas(),
-            deny(C::All(&[holds(0, &[M::D3d]), C::Any(&[C::Operand(3, Q::Register), C::Operand(3, Q::Texture)])])).ptxas(),
-            deny(C::All(&[holds(0, &[M::A1d, M::A2d, M::Cube, M::Acube]), C::Any(&[C::Operand(3, Q::Register), C::Operand(3, Q::Texture)])])).ptxas(),
-            deny(C::All(&[C::Operand(8, Q::Present), C::Any(&[C::Operand(3, Q::Register), C::Operand(4, Q::Integer)])])).ptxas(),
+            deny(C::All(&[holds(0, &[M::D3d]), C::UnifiedTextures, C::Any(&[C::Operand(3, Q::Register), C::Operand(3, Q::Texture)])])).ptxas(),
+            deny(C::All(&[holds(0, &[M::A1d, M::A2d, M::Cube, M::Acube]), C::UnifiedTextures, C::Any(&[C::Operand(3, Q::Register), C::Operand(3, Q::Texture)])])).ptxas(),
+            deny(C::All(&[C::Operand(8, Q::Present), C::Any(&[C::All(&[C::UnifiedTextures, C::Operand(3, Q::Register)]), C::Operand(4, Q::Integer)])])).ptxas(),
             deny(C::All(&[holds(0, &[M::D3d, M::Cube, M::Acube]), C::Operand(4, Q::Integer), holds(3, &[M::F32])])).ptxas()])
         .with_effects(&[effect(E::Proxy(Proxy::Texture))]).does(Action::TextureFetch),
 ];
@@ -230,10 +230,10 @@ pub(crate) static TLD4: [Form; 1] = [ // tld4
             since(holds(1, &[M::A2d, M::Cube, M::Acube]), &[ptx(4, 3, &t::SM_20)]),
             since(C::Any(&[C::Operand(5, Q::Present), C::Operand(6, Q::Present)]), &[ptx(4, 3, &t::SM_30)]),
             since(C::Operand(1, Q::Present), &[ptx(7, 1, &t::SM_60)]), since(C::Operand(2, Q::Register), &[ptx(3, 1, &t::SM_20)]),
-            deny(C::All(&[holds(1, &[M::A2d, M::Acube]), C::Operand(4, Q::Floating), C::Not(&C::Any(&[C::Operand(3, Q::Register), C::Operand(3, Q::Texture)]))])),
+            deny(C::All(&[holds(1, &[M::A2d, M::Acube]), C::Operand(4, Q::Floating), C::Not(&C::All(&[C::UnifiedTextures, C::Any(&[C::Operand(3, Q::Register), C::Operand(3, Q::Texture)])]))])),
             deny(C::All(&[C::Operand(4, Q::IntThenFloat), C::Not(&holds(1, &[M::A2d, M::Acube]))])),
-            deny(C::All(&[C::Operand(4, Q::IntThenFloat), C::Any(&[C::Operand(3, Q::Register), C::Operand(3, Q::Texture)])])).ptxas(),
-            deny(C::All(&[holds(1, &[M::Cube, M::Acube]), C::Any(&[C::Operand(3, Q::Register), C::Operand(3, Q::Texture)])])).ptxas()])
+            deny(C::All(&[C::Operand(4, Q::IntThenFloat), C::UnifiedTextures, C::Any(&[C::Operand(3, Q::Register), C::Operand(3, Q::Texture)])])).ptxas(),
+            deny(C::All(&[holds(1, &[M::Cube, M::Acube]), C::UnifiedTextures, C::Any(&[C::Operand(3, Q::Register), C::Operand(3, Q::Texture)])])).ptxas()])
         .with_effects(&[effect(E::Proxy(Proxy::Texture))]).does(Action::TextureFetch)
         .with_differences(&["geometries other than .2d without a sampler: accepted by ptxas, not documented in the PTX ISA manual"]),
 ];

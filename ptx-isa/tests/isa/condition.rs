@@ -19,6 +19,7 @@ fn what_modifiers_decide() {
         (Cond::Any(&[EMPTY, OPEN]), None),
         (Cond::Any(&[EMPTY]), Some(false)),
         (Cond::InEntry, None),
+        (Cond::UnifiedTextures, None),
         (Cond::Holds(0, types), Some(true)),
     ] {
         assert_eq!(cond.decide(&assignment), decided, "{cond:?}");
@@ -46,6 +47,10 @@ impl Context for Bare {
     fn in_entry(&self) -> bool {
         self.in_kernel
     }
+
+    fn unified_textures(&self) -> bool {
+        !self.in_kernel
+    }
 }
 
 #[test]
@@ -54,6 +59,7 @@ fn conditions_on_the_function() {
         let context = Bare { in_kernel };
         assert_eq!(Cond::InEntry.holds(&context), context.in_entry());
         assert_eq!(Cond::InFunc.holds(&context), !context.in_entry());
+        assert_eq!(Cond::UnifiedTextures.holds(&context), !in_kernel);
         assert!(!Cond::Filled(0).holds(&context));
     }
 }

@@ -3,7 +3,7 @@
 use alloc::string::ToString;
 use alloc::vec::Vec;
 
-use ptx_ir::{Code, Diagnostic, Module, Operand, Severity, Span, TextPatches};
+use ptx_ir::{Code, Diagnostic, Module, Severity, Span, TextPatches};
 use ptx_isa::{Directive, PtxVersion, Target, TargetOption};
 use ptx_verify::Options;
 
@@ -30,16 +30,6 @@ fn place(module: &Module, directive: Directive) -> Span {
     places(module, directive).next().unwrap_or_default()
 }
 
-fn options(module: &Module) -> impl Iterator<Item = TargetOption> + '_ {
-    let targets = module.directives().values();
-    let targets = targets.filter(|d| d.directive == Directive::Target);
-    let args = targets.flat_map(|d| module.pool().slice(d.args));
-    args.filter_map(|a| match a {
-        Operand::Name(id) => TargetOption::from_text(module.name_bytes(*id)),
-        _ => None,
-    })
-}
-
 /// The merged header, or why the headers are incompatible.
 pub(super) fn unite(modules: &[&Module], found: &mut Vec<LinkDiagnostic>) -> Option<Header> {
     let versions = modules.iter().filter_map(|m| m.header().version);
@@ -48,9 +38,9 @@ pub(super) fn unite(modules: &[&Module], found: &mut Vec<LinkDiagnostic>) -> Opt
     address_sizes(modules, found);
     let debug = modules
         .iter()
-        .any(|m| options(m).any(|o| o == TargetOption::Debug));
+        .any(|m| m.has_target_option(TargetOption::Debug));
     for option in [TargetOption::TexmodeIndependent, TargetOption::MapF64ToF32] {
-        let has = |m: &&Module| options(m).any(|o| o == option);
+        let has = |m: &&Module| m.has_target_option(option);
         let (with, without) = (
             modules.iter().position(has),
             modules.iter().position(|m| !has(m)),

@@ -265,6 +265,31 @@ fn a_sampler_or_a_texture_in_its_place_is_judged_as_a_register() {
 }
 
 #[test]
+fn a_register_holds_a_sampler_where_samplers_are_independent() {
+    let independent = [
+        "tex.a1d.v4.f32.f32 {f0, f1, f2, f3}, [d0, d1, {i0, f4}]",
+        "tex.a2d.v4.f32.f32 {f0, f1, f2, f3}, [t, d1, {1, f4, f5, f6}]",
+        "tex.cube.v4.f32.f32 {f0, f1, f2, f3}, [d0, d1, {f4, f5, f6, f7}]",
+        "tex.base.acube.v4.f32.f32 {f0, f1, f2, f3}, [d0, d1, {i0, f5, f6, f7}]",
+        "tex.level.3d.v4.f32.f32 {f0, f1, f2, f3}, [d0, d1, {f4, f5, f6, f7}], f8",
+        "tex.level.2d.v4.f32.s32 {f0, f1, f2, f3}, [d0, d1, {i4, i5}], i6",
+        "tex.level.2d.v4.f32.f32 {f0, f1, f2, f3}, [d0, d1, {f4, f5}], f6, {i0, i1}",
+        "tex.grad.1d.v4.f32.f32 {f0, f1, f2, f3}, [d0, d1, {f4}], {f5}, {f6}, i0, f7",
+        "tex.grad.a1d.v4.f32.f32 {f0, f1, f2, f3}, [d0, d1, {i0, f4}], {f5}, {f6}, f7",
+        "tld4.r.a2d.v4.f32.f32 {f0, f1, f2, f3}, [d0, d1, {i0, f4, f5, f6}]",
+    ];
+    judge("sm_90", &[], &independent);
+    let illegal = [
+        "tex.a1d.v4.f32.f32 {f0, f1, f2, f3}, [d0, d1, {f4, f5}]",
+        "tex.a2d.v4.f32.f32 {f0, f1, f2, f3}, [d0, d1, {f4, f5, f6, f7}]",
+        "tex.2d.v4.f32.f32 {f0, f1, f2, f3}, [d0, d1, {i0, f4}]",
+        "tex.2d.v4.f32.f32 {f0, f1, f2, f3}, [d0, {f4, f5}]",
+        "tex.2d.v4.f32.f32 {f0, f1, f2, f3}, [t, t, {f4, f5}]",
+    ];
+    judge("sm_90, texmode_independent", &independent, &illegal);
+}
+
+#[test]
 fn conversions_with_ftz_take_no_registers_of_128_bits() {
     judge(
         "sm_90",
