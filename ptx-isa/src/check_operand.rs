@@ -236,7 +236,8 @@ impl Element<'_> {
         };
         // An operand that is read and restored as a whole is not a sum.
         let whole = self.has(Marks::REG) && self.has(Marks::EXACT_ELEMENT_TYPE);
-        !whole && self.expected.takes_register(ty, width)
+        let packed = self.is_count() && ty.kind() == TypeKind::Packed;
+        !whole && !packed && self.expected.takes_register(ty, width)
     }
 
     fn is_float(&self) -> bool {
@@ -256,7 +257,7 @@ impl Element<'_> {
     }
 
     /// Whether the operand has a fixed integer or predicate type.
-    fn is_count(&self) -> bool {
+    pub(crate) fn is_count(&self) -> bool {
         match self.operand.ty {
             TypeExpr::Scalar(ty) => ty.is_integer() || ty == ScalarType::Pred,
             _ => false,

@@ -115,6 +115,10 @@ impl Element<'_> {
                 Err(OperandViolation::Lanes)
             }
             ScalarType::Pred if plain => Err(OperandViolation::Type),
+            _ if !bits && self.is_count() && ty.kind() == TypeKind::Packed => {
+                Err(OperandViolation::Type)
+            }
+            _ if self.is_too_wide_beside_constant(elements, ty) => Err(OperandViolation::Type),
             // A packed type of four elements is not legal in a vector.
             _ if ty.lanes() == 4 => Err(OperandViolation::Type),
             // A predicate is legal among `.b32` registers; elements beside bits types count as bits.
@@ -122,6 +126,14 @@ impl Element<'_> {
             _ if bits && self.takes_element(as_bits(ty)) || self.takes_element(ty) => Ok(()),
             _ => self.check(element),
         }
+    }
+
+    /// The first element determines the kind of a vector: after a floating-point constant, a register holds a floating-point number, which
+    /// must not be wider than a bits type.
+    fn is_too_wide_beside_constant(&self, elements: &[ActualOperand<'_>], ty: ScalarType) -> bool {
+        let first = elements.first().and_then(|e| e.shape.constant_kind());
+        first.is_some_and(ConstantKind::is_float)
+            && matches!(self.expected, Expected::Type(bits) if bits.kind() == TypeKind::Bits && bits.bits() < ty.bits())
     }
 
     fn check_constant(
