@@ -43,7 +43,9 @@ impl StopReason {
             Self::BadTarget => {
                 "the register with the target may be uninitialized, or an index may be beyond the end of its table"
             }
-            Self::Unsupported(_) => "this instruction can only be executed on a GPU",
+            Self::Unsupported(_) => {
+                "this is a gap of the virtual machine, not an error of the program: a GPU executes the instruction; `docs/vm.md` lists what is not supported"
+            }
             Self::Undefined(_) => {
                 "link the module that defines the function, for example with `ptxkit link`"
             }

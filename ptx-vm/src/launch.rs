@@ -3,7 +3,6 @@
 use core::borrow::Borrow;
 use core::cell::RefCell;
 use core::fmt;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 
 use ptx_ir::{FunctionKind, Module};
@@ -16,7 +15,7 @@ use crate::error::{RunError, StopReason};
 use crate::execute::{self, Both, Grid, Observed, Observer, Observing};
 use crate::executor::{OneThread, Progress, RunOptions};
 use crate::matrix::model::Model;
-use crate::memory::Device;
+use crate::memory::{Device, Heap};
 use crate::profile::{Profile, Profiler};
 use crate::program::Program;
 use crate::shape;
@@ -37,7 +36,7 @@ pub struct LaunchLimits {
     pub stack_bytes: u64,
     /// The shared memory of a CTA in bytes; by default 227 KiB.
     pub shared_bytes: u64,
-    /// The size of the `malloc` heap in bytes; by default 8 MiB, as in the driver.
+    /// The size of the `malloc` heap in bytes; by default 8 MiB, as in the driver. A machine has one heap, whose contents stay between launches.
     pub heap_bytes: u64,
     /// The number of clusters that run concurrently if they wait for each other; by default 1024.
     pub resident_clusters: usize,
@@ -162,6 +161,7 @@ pub struct Machine<'m> {
     module: Loaded<'m>,
     program: Program,
     device: Device,
+    heap: Heap,
     output: Vec<u8>,
     allocations: Allocations,
     /// The bytes of global memory that were written.
@@ -199,6 +199,7 @@ impl<'m> Machine<'m> {
             module,
             program,
             device,
+            heap: Heap::default(),
             output: Vec::new(),
             allocations,
             written,
@@ -302,15 +303,14 @@ impl<'m> Machine<'m> {
             return Err(impossible("not enough shared memory"));
         }
         let workspace = self.grid_workspace()?;
-        let heap = self.device.allocate(launch.limits.heap_bytes);
-        let heap = heap.ok_or_else(|| impossible("not enough memory for the heap"))?;
+        self.reserve_heap(launch.limits.heap_bytes)?;
         let target = || ptx_ir::query::Environment::of(self.module.get()).target();
         let model = launch.model.or_else(target).unwrap_or(Target::Sm70);
         let own = Progress::default();
         let progress = options.progress.unwrap_or(&own);
         progress.start();
         let grid = Grid {
-            heap: (AtomicU64::new(heap), heap + launch.limits.heap_bytes),
+            heap: &self.heap,
             workspace,
             program: &self.program,
             module: self.module.get(),
@@ -332,7 +332,6 @@ impl<'m> Machine<'m> {
         let mut observer = self.observer(launch, options.observer.is_some());
         let executor = options.executor.unwrap_or(&OneThread);
         let ended = execute::run(&grid, executor, &mut observer);
-        let used = grid.heap.0.load(Ordering::Relaxed) - heap;
         let output = grid.printed(ended.as_ref().err());
         let observed = observer.map(|o| o.into_inner().finish());
         let Observed {
@@ -344,8 +343,13 @@ impl<'m> Machine<'m> {
         self.profile = counts.map(profile);
         self.output.clone_from(&output);
         self.reports = reports;
+        self.heap.end_launch();
         self.keep_written(written);
-        self.allocations.insert(heap, used, Owner::EarlierHeap);
+        let (start, next) = self.heap.used();
+        if self.heap.bytes() > 0 {
+            self.allocations
+                .insert(start, next - start, Owner::EarlierHeap);
+        }
         ended?;
         let steps = progress.steps();
         Ok(Outcome { steps, output })
@@ -399,12 +403,30 @@ impl<'m> Machine<'m> {
         all.map(RefCell::new)
     }
 
-    /// Records the written bytes for the next launch; all bytes after a launch that did not track them.
+    /// Records the written bytes for the next launch; after a launch that did not track them, all bytes but those of the heap that are free.
     fn keep_written(&mut self, written: Option<WrittenBytes>) {
-        match written {
-            Some(written) => self.written = written,
-            None => self.written = WrittenBytes::new(self.device.end(), Device::PAGE),
+        self.written = match written {
+            Some(written) => written,
+            None if self.heap.bytes() == 0 => WrittenBytes::new(self.device.end(), Device::PAGE),
+            None => {
+                let (_, free) = self.heap.used();
+                let mut written = WrittenBytes::new(free, Device::PAGE);
+                written.insert(self.heap.end(), self.device.end() - self.heap.end());
+                written
+            }
+        };
+    }
+
+    /// Allocates the heap, if the module uses it and it is smaller than the limit.
+    fn reserve_heap(&mut self, bytes: u64) -> Result<(), RunError> {
+        if bytes <= self.heap.bytes() || !self.program.calls_system(execute::MALLOC) {
+            return Ok(());
         }
+        let start = self.device.allocate(bytes).ok_or_else(|| {
+            RunError::new(StopReason::Launch("not enough memory for the heap".into()))
+        })?;
+        self.heap = Heap::new(start, bytes);
+        Ok(())
     }
 
     /// The address of the zeroed workspace that the driver provides for grid barriers, if the module uses it; else 0.

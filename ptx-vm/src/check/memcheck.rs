@@ -178,6 +178,7 @@ impl Checkers {
     pub(super) fn heap_allocated(&mut self, start: u64, bytes: u64) {
         if start != 0 {
             self.allocations.insert(start, bytes, Owner::Heap);
+            self.global.remove(start, bytes);
         }
     }
 

@@ -2,7 +2,6 @@
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use ptx_ir::{FuncId, InstId, Module, Span, Statement};
 
@@ -14,7 +13,7 @@ use crate::error::{RunError, StopReason};
 use crate::executor::{Executor, Progress};
 use crate::launch::LaunchLimits;
 use crate::matrix::model::Model;
-use crate::memory::Device;
+use crate::memory::{Device, Heap};
 use crate::program::Program;
 use crate::trace::StepObserver;
 
@@ -45,8 +44,7 @@ pub(crate) struct Grid<'a> {
     pub(crate) schedule: Option<u64>,
     /// The seed of what shared memory holds at first.
     pub(crate) shared_seed: Option<u64>,
-    /// The next free byte of the heap, and its end.
-    pub(crate) heap: (AtomicU64, u64),
+    pub(crate) heap: &'a Heap,
     /// The address of what barriers of all CTAs are kept in; `%envreg1` and `%envreg2` are its halves.
     pub(crate) workspace: u64,
     /// What `printf` wrote in each cluster.
@@ -104,18 +102,6 @@ impl Grid<'_> {
         let is_inst = |s: &Statement| *s == Statement::Inst(inst);
         let (statement, _) = body.statements().find(|(_, s)| is_inst(s))?;
         Some(body.source_span(statement))
-    }
-
-    /// Memory of the heap; 0 if there is not enough.
-    pub(crate) fn allocate(&self, bytes: u64) -> u64 {
-        let (next, end) = &self.heap;
-        // Allocations are apart, so that a checker finds accesses past their ends.
-        let size = bytes.max(1).div_ceil(16).saturating_add(1);
-        let size = size.saturating_mul(16);
-        let taken = next.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |at| {
-            at.checked_add(size).filter(|after| after <= end)
-        });
-        taken.unwrap_or(0)
     }
 
     /// Adds to what the cluster of a CTA printed.

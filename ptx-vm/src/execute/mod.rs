@@ -40,6 +40,7 @@ pub(crate) use grid::{Grid, run};
 pub(crate) use groups::{CallFrame, Group, State};
 pub(crate) use location::Memory;
 pub(crate) use observer::{After, Observed, Observer, OnMbarrier, Stepped};
+pub(crate) use system_calls::MALLOC;
 pub use touch::AccessUse;
 pub(crate) use touch::{Touch, Use};
 pub(crate) use warp::Warp;

@@ -8,6 +8,8 @@ use crate::lanes::lanes;
 use crate::memory;
 use crate::program::{Argument, Call};
 
+/// The function that allocates memory of the heap.
+pub(crate) const MALLOC: &str = "malloc";
 /// The most bytes of a text.
 const LONGEST: u64 = 1 << 16;
 
@@ -33,15 +35,15 @@ impl Execution<'_> {
                     self.grid.print(self.block.index, written);
                     (count, 4)
                 }
-                "malloc" => {
+                MALLOC => {
                     let bytes = pointer(self, 0);
-                    let start = self.grid.allocate(bytes);
+                    let start = self.grid.heap.allocate(bytes);
                     self.observe(|observer, _| observer.allocated(start, bytes));
                     (start, 8)
                 }
-                // Memory of the heap is not used again.
                 "free" => {
                     let start = pointer(self, 0);
+                    self.grid.heap.free(start);
                     self.observe(|observer, of| observer.freed(of, lane, start));
                     (0, 0)
                 }

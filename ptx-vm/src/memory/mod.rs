@@ -2,8 +2,10 @@
 
 mod copies;
 mod device;
+mod heap;
 
 pub(crate) use device::Device;
+pub(crate) use heap::Heap;
 
 use crate::lanes::{Double, LANES, lanes};
 

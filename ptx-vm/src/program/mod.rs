@@ -92,6 +92,15 @@ impl Program {
         special.into_iter().any(|(read, ..)| *read == register)
     }
 
+    /// Whether a function calls one of the system.
+    pub(crate) fn calls_system(&self, name: &str) -> bool {
+        let mut steps = self.functions.iter().flatten().flat_map(|f| &f.steps);
+        steps.any(|target| match &target.step {
+            Step::Call(call) => matches!(&call.callee, Callee::System(of) if **of == *name),
+            _ => false,
+        })
+    }
+
     /// A function that has a body.
     #[inline]
     pub(crate) fn function(&self, id: FuncId) -> Option<&Function> {

@@ -1,7 +1,7 @@
 //! Copies of the host from and to the memory of the device.
 #![allow(clippy::unwrap_used)] // test helpers outside #[test] functions
 
-use ptx_vm::Machine;
+use ptx_vm::{Launch, Machine};
 
 const EMPTY: &str = ".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry k() { ret; }\n";
 /// Bytes of a page.
@@ -48,4 +48,54 @@ fn copies_beyond_the_memory() {
     assert!(machine.write(1, &[1]).is_err());
     assert!(machine.read(u64::MAX, 2).is_err());
     machine.write(u64::MAX, &[]).unwrap();
+}
+
+/// Allocates as many bytes as `bytes` says, writes and frees them if `frees` says so; the address is left in `out`.
+const MALLOC: &str = "
+.extern .func (.param .b64 pointer) malloc(.param .b64 bytes);
+.extern .func free(.param .b64 pointer);
+.visible .entry k(.param .u64 out, .param .u64 bytes, .param .u32 frees)
+{
+.reg .pred %p; .reg .b32 %r; .reg .b64 %out, %n, %at;
+.param .b64 pointer; .param .b64 size;
+ld.param.u64 %out, [out]; ld.param.u64 %n, [bytes]; ld.param.u32 %r, [frees];
+st.param.b64 [size], %n;
+call.uni (pointer), malloc, (size);
+ld.param.b64 %at, [pointer];
+st.global.u64 [%out], %at;
+setp.ne.u32 %p, %r, 0;
+@%p call.uni free, (pointer);
+ret;
+}
+";
+
+#[test]
+fn a_machine_has_one_heap_and_only_if_it_is_used() {
+    let empty = ptx_parse::parse_str(EMPTY).into_result().unwrap();
+    let mut machine = Machine::new(&empty);
+    let mut launch = Launch::new("k");
+    // A launch takes no memory, however large the heap may be.
+    launch.limits.heap_bytes = 1 << 40;
+    machine.launch(&launch).unwrap();
+    machine.launch(&launch).unwrap();
+    assert!(machine.allocate(1 << 39).is_some());
+
+    let text = EMPTY.split_once(".visible").unwrap().0.to_owned() + MALLOC;
+    let module = ptx_parse::parse_str(&text).into_result().unwrap();
+    let mut machine = Machine::new(&module);
+    let out = machine.allocate(8).unwrap();
+    let mut malloc = |bytes: u64, frees: u32| {
+        let mut launch = Launch::new("k").argument(out.to_le_bytes());
+        launch = launch.argument(bytes.to_le_bytes());
+        launch = launch.argument(frees.to_le_bytes());
+        launch.limits.heap_bytes = 1 << 39;
+        machine.launch(&launch).unwrap();
+        u64::from_le_bytes(machine.read(out, 8).unwrap().try_into().unwrap())
+    };
+    let first = malloc(1 << 38, 1);
+    // All memory was freed.
+    assert_eq!(malloc(1 << 38, 0), first);
+    // What an earlier launch allocated stays.
+    assert_eq!(malloc(1 << 38, 0), 0);
+    assert!(malloc(1 << 37, 0) > first + (1 << 37));
 }

@@ -1,0 +1,70 @@
+//! The heap of `malloc`: a range of global memory that keeps its contents between launches.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// A heap. Memory that was freed is used again only when nothing is allocated at the end of a launch.
+#[derive(Debug, Default)]
+pub(crate) struct Heap {
+    start: u64,
+    /// One past the last address.
+    end: u64,
+    /// The next free byte.
+    next: AtomicU64,
+    /// Allocations that were not freed.
+    live: AtomicU64,
+}
+
+impl Heap {
+    pub(crate) const fn new(start: u64, bytes: u64) -> Self {
+        Self {
+            start,
+            end: start.saturating_add(bytes),
+            next: AtomicU64::new(start),
+            live: AtomicU64::new(0),
+        }
+    }
+
+    pub(crate) const fn bytes(&self) -> u64 {
+        self.end - self.start
+    }
+
+    /// The addresses from the first one to the last one of an allocation.
+    pub(crate) fn used(&self) -> (u64, u64) {
+        (self.start, self.next.load(Ordering::Relaxed))
+    }
+
+    /// One past the last address.
+    pub(crate) const fn end(&self) -> u64 {
+        self.end
+    }
+
+    /// The address of new memory; 0 if there is not enough.
+    pub(crate) fn allocate(&self, bytes: u64) -> u64 {
+        // Allocations are apart, so that a checker finds accesses past their ends.
+        let size = bytes.max(1).div_ceil(16).saturating_add(1);
+        let size = size.saturating_mul(16);
+        let taken = (self.next).fetch_update(Ordering::Relaxed, Ordering::Relaxed, |at| {
+            at.checked_add(size).filter(|after| *after <= self.end)
+        });
+        if taken.is_ok() {
+            self.live.fetch_add(1, Ordering::Relaxed);
+        }
+        taken.unwrap_or(0)
+    }
+
+    /// Frees an allocation.
+    pub(crate) fn free(&self, address: u64) {
+        let (start, end) = self.used();
+        if (start..end).contains(&address) {
+            let less = |live: u64| live.checked_sub(1);
+            let _ = (self.live).fetch_update(Ordering::Relaxed, Ordering::Relaxed, less);
+        }
+    }
+
+    /// Ends a launch.
+    pub(crate) fn end_launch(&mut self) {
+        if *self.live.get_mut() == 0 {
+            *self.next.get_mut() = self.start;
+        }
+    }
+}
