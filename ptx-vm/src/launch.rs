@@ -5,7 +5,7 @@ use core::cell::RefCell;
 use core::fmt;
 use std::sync::{Arc, Mutex, OnceLock};
 
-use ptx_ir::{FunctionKind, Module};
+use ptx_ir::{FuncId, FunctionKind, InstId, Module};
 use ptx_isa::{SpecialReg, Target};
 
 use crate::check::{
@@ -138,6 +138,18 @@ pub struct Outcome {
     pub steps: u64,
     /// The output of the kernel.
     pub output: Vec<u8>,
+}
+
+/// An instruction that the machine does not support.
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub struct UnsupportedInstruction {
+    /// The function.
+    pub function: FuncId,
+    /// The instruction.
+    pub instruction: InstId,
+    /// Why, as in [`StopReason::Unsupported`].
+    pub reason: String,
 }
 
 /// The module of a machine, borrowed or not.
@@ -466,10 +478,27 @@ impl<'m> Machine<'m> {
         }
         let mut bytes = Vec::new();
         for (parameter, argument) in wanted.iter().zip(&launch.arguments) {
-            bytes.resize(parameter.offset as usize, 0);
+            bytes.resize(parameter.offset() as usize, 0);
             bytes.extend_from_slice(argument);
         }
         Ok(bytes)
+    }
+
+    /// The instructions of the module that the machine does not support, in the order of the text. A run that reaches one of them ends with
+    /// [`StopReason::Unsupported`].
+    pub fn unsupported(&self) -> impl Iterator<Item = UnsupportedInstruction> {
+        let functions = self.module.get().functions().iter();
+        functions.flat_map(|(function, _)| {
+            let steps = self.program.function(function).map(|of| &*of.steps);
+            let steps = steps.unwrap_or_default().iter();
+            steps.filter_map(move |target| {
+                Some(UnsupportedInstruction {
+                    function,
+                    instruction: target.inst,
+                    reason: execute::unsupported(&target.step)?,
+                })
+            })
+        })
     }
 
     /// The names of the kernels.

@@ -49,7 +49,7 @@ pub use check::{Checker, Checks, Occurrence, Report, UnknownChecker};
 pub use error::{RunError, StopReason};
 pub use execute::performs;
 pub use executor::{Executor, OneThread, Progress, RunOptions};
-pub use launch::{Launch, LaunchLimits, Machine, Outcome};
+pub use launch::{Launch, LaunchLimits, Machine, Outcome, UnsupportedInstruction};
 pub use profile::{InstructionProfile, MatrixProfile, MemoryProfile, Profile};
 pub use trace::{
     AccessUse, ExecutedStep, RegisterValues, StepAccess, StepObserver, StepPlace, StepRegister,

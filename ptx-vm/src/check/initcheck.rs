@@ -202,7 +202,9 @@ impl Checkers {
             let written = &mut warp.stacks[lane];
             written.remove(start, function.frame.bytes);
             for parameter in &function.frame.parameters {
-                written.insert(start + parameter.offset, parameter.bytes);
+                if let Argument::Memory(offset) = parameter.place {
+                    written.insert(start + offset, parameter.bytes);
+                }
             }
             for &(at, bytes) in others {
                 written.insert(at, bytes);

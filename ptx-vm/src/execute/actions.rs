@@ -7,7 +7,7 @@ use super::groups::State;
 use super::location::{Location, generic};
 use crate::error::StopReason;
 use crate::lanes::lanes;
-use crate::program::{Act, ActOperand, PARAMETERS, SHARED, SHARED_STRIDE, window};
+use crate::program::{Act, ActOperand, PARAMETERS, SHARED, SHARED_STRIDE, Step, window};
 
 /// How the machine performs an action.
 type Perform<'e> = fn(&mut Execution<'e>, &Act) -> Outcome;
@@ -73,6 +73,19 @@ fn performer<'e>(action: Action) -> Option<Perform<'e>> {
 #[must_use]
 pub fn performs(action: Action) -> bool {
     performer(action).is_some()
+}
+
+/// Why the machine does not support a step.
+pub(crate) fn unsupported(step: &Step) -> Option<String> {
+    let reason = match step {
+        Step::Unsupported(why) => StopReason::Unsupported(why.to_string()),
+        Step::Act(act) if !performs(act.action) => StopReason::unsupported_action(act.action),
+        _ => return None,
+    };
+    match reason {
+        StopReason::Unsupported(why) => Some(why),
+        _ => None,
+    }
 }
 
 impl Execution<'_> {

@@ -10,7 +10,7 @@ use crate::lanes::Place;
 use crate::lanes::lanes;
 use crate::lower::Code;
 use crate::memory;
-use crate::program::{Argument, Call, Callee, Function, function_at};
+use crate::program::{Argument, Call, Callee, Function, Passed, function_at};
 use ptx_ir::FuncId;
 
 impl Warp {
@@ -71,8 +71,24 @@ impl Warp {
     /// Copies an argument or a result.
     fn pass(
         &mut self,
-        (from_call, from): (usize, Argument),
-        (to_call, to): (usize, Argument),
+        (from_call, from): (usize, &Argument),
+        (to_call, to): (usize, &Argument),
+        bytes: u64,
+        mask: u32,
+    ) {
+        let elements = from.elements().max(to.elements());
+        let each = bytes / elements.max(1) as u64;
+        for n in 0..elements {
+            let (from, to) = (from.element(n, each), to.element(n, each));
+            self.pass_element((from_call, from), (to_call, to), each, mask);
+        }
+    }
+
+    /// Copies an element of an argument or of a result.
+    fn pass_element(
+        &mut self,
+        (from_call, from): (usize, Passed),
+        (to_call, to): (usize, Passed),
         bytes: u64,
         mask: u32,
     ) {
@@ -82,7 +98,7 @@ impl Warp {
         };
         for lane in lanes(mask) {
             match (from, to) {
-                (Argument::Memory(a), Argument::Memory(b)) => {
+                (Passed::Memory(a), Passed::Memory(b)) => {
                     let (a, b) = (base(self, from_call) + a, base(self, to_call) + b);
                     if let Some(stack) = self.stacks.get_mut(lane) {
                         let (a, b, n) = (a as usize, b as usize, bytes as usize);
@@ -91,20 +107,20 @@ impl Warp {
                         }
                     }
                 }
-                (Argument::Register(a), Argument::Register(b)) => {
+                (Passed::Register(a), Passed::Register(b)) => {
                     let bits = self.get(from_call, a, lane);
                     self.set(to_call, b, lane, bits);
                 }
-                (Argument::Register(a), Argument::Memory(b)) => {
+                (Passed::Register(a), Passed::Memory(b)) => {
                     let (bits, at) = (self.get(from_call, a, lane), base(self, to_call) + b);
                     let bytes = bytes.min(16) as u8;
                     if let Some(stack) = self.stacks.get_mut(lane) {
                         let _ = memory::write(stack, at, bytes, bits);
                     }
                 }
-                (Argument::Memory(a), Argument::Register(b)) => {
+                (Passed::Memory(a), Passed::Register(b)) => {
                     let at = base(self, from_call) + a;
-                    let bytes = width(b);
+                    let bytes = bytes.min(width(b).into()) as u8;
                     let bits = self
                         .stacks
                         .get(lane)
@@ -159,11 +175,8 @@ impl Warp {
             return;
         };
         for (result, parameter) in call.results.iter().zip(&function.frame.results) {
-            let of = match parameter.register {
-                Some(place) => Argument::Register(place),
-                None => Argument::Memory(parameter.offset),
-            };
-            self.pass((from, of), (caller, *result), parameter.bytes, mask);
+            let from = (from, &parameter.place);
+            self.pass(from, (caller, result), parameter.bytes, mask);
         }
     }
 
@@ -268,16 +281,15 @@ impl Execution<'_> {
             of.top = top;
         }
         for (argument, parameter) in call.arguments.iter().zip(&function.frame.parameters) {
-            let to = match parameter.register {
-                Some(place) => Argument::Register(place),
-                None => Argument::Memory(parameter.offset),
-            };
-            let bytes = match function.frame.variable {
-                Some(offset) if offset == parameter.offset => call.last_bytes,
+            let bytes = match (function.frame.variable, &parameter.place) {
+                (Some(variable), Argument::Memory(offset)) if variable == *offset => {
+                    call.last_bytes
+                }
                 _ => parameter.bytes,
             };
+            let from = (self.call, argument);
             self.warp
-                .pass((self.call, *argument), (callee, to), bytes, taken);
+                .pass(from, (callee, &parameter.place), bytes, taken);
         }
         let group = &mut self.warp.groups.all[self.group];
         if taken == self.mask {

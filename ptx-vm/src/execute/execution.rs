@@ -82,10 +82,14 @@ impl Execution<'_> {
             Step::Load(access) => self.load(access),
             Step::Store(access) => self.store(access),
             Step::Atomic(atomic) => self.atomic(atomic),
-            Step::Special(register, place) => {
+            Step::Special(register, place, ops) => {
                 for lane in lanes(self.active) {
                     let bits = self.block.special(*register, 0, self.warp, lane, self.grid);
                     self.set(*place, lane, bits);
+                }
+                let (function, active) = (self.function, self.active);
+                if let Some(registers) = self.registers() {
+                    super::warp::execute(function, registers, *ops, active);
                 }
                 Ok(Control::Next)
             }

@@ -31,6 +31,7 @@ mod turns;
 mod warp;
 
 pub use actions::performs;
+pub(crate) use actions::unsupported;
 pub(crate) use block::{Block, Observing};
 pub(crate) use both::Both;
 pub(crate) use clusters::Clusters;

@@ -6,7 +6,7 @@ use super::location::generic;
 use crate::error::StopReason;
 use crate::lanes::lanes;
 use crate::memory;
-use crate::program::{Argument, Call};
+use crate::program::{Call, Passed};
 
 /// The function that allocates memory of the heap.
 pub(crate) const MALLOC: &str = "malloc";
@@ -64,9 +64,9 @@ impl Execution<'_> {
 
     /// The value of an argument.
     fn argument(&self, call: &Call, n: usize, bytes: u8, lane: usize) -> u64 {
-        match call.arguments.get(n) {
-            Some(Argument::Register(place)) => self.get(*place, lane) as u64,
-            Some(Argument::Memory(offset)) => {
+        match call.arguments.get(n).map(|a| a.element(0, 0)) {
+            Some(Passed::Register(place)) => self.get(place, lane) as u64,
+            Some(Passed::Memory(offset)) => {
                 let at = self.frame() + offset;
                 let stack = self.warp.stacks.get(lane);
                 stack.and_then(|s| memory::read(s, at, bytes)).unwrap_or(0) as u64
@@ -76,9 +76,9 @@ impl Execution<'_> {
     }
 
     fn return_value(&mut self, call: &Call, lane: usize, (value, bytes): (u64, u8)) {
-        match call.results.first() {
-            Some(Argument::Register(place)) => self.set(*place, lane, value.into()),
-            Some(Argument::Memory(offset)) => {
+        match call.results.first().map(|a| a.element(0, 0)) {
+            Some(Passed::Register(place)) => self.set(place, lane, value.into()),
+            Some(Passed::Memory(offset)) => {
                 let at = self.frame() + offset;
                 if let Some(stack) = self.warp.stacks.get_mut(lane) {
                     let _ = memory::write(stack, at, bytes, value.into());

@@ -1,5 +1,6 @@
 //! The operations of a function and the places of its values.
 
+use core::mem::discriminant;
 use std::collections::HashMap;
 
 use crate::lanes::{Integer, Kind, LANES, LaneOp, Logic, Place, Registers, sign_extend};
@@ -117,6 +118,16 @@ impl Code {
         at
     }
 
+    /// A place for an intermediate result of a width in bits.
+    pub(crate) fn temporary(&mut self, bits: u16) -> Place {
+        match bits {
+            1 => Place::Predicate(self.temporary_predicate()),
+            ..=32 => Place::Word(self.temporary_word()),
+            33..=64 => Place::Double(self.temporary_double()),
+            _ => self.new_register(bits),
+        }
+    }
+
     /// Whether the value is an intermediate result of the instruction.
     pub(crate) fn is_temporary(&self, place: Place) -> bool {
         match place {
@@ -223,6 +234,35 @@ impl Code {
     pub(crate) fn extend(&mut self, word: Place, bits: u16, signed: bool) -> Place {
         let Place::Word(at) = word else { return word };
         Place::Word(self.word(Kind::Extend, [at, bits.into(), signed.into()]))
+    }
+
+    /// Copies results to their registers, which can be wider: all values are read before the first register is written, though some may be in these
+    /// registers. Of a single result, the last operation writes the register itself where it can.
+    pub(crate) fn write_results(&mut self, results: &mut [(Place, Place)]) {
+        if let [(to, from)] = *results
+            && discriminant(&to) == discriminant(&from)
+            && self.is_temporary(from)
+            && let Some(last) = self.ops.last_mut()
+            && last.result() == from
+        {
+            last.to = to.index();
+            last.masked = true;
+            return;
+        }
+        for at in 1..results.len() {
+            let (before, rest) = results.split_at_mut(at);
+            let Some((_, from)) = rest.first_mut() else {
+                continue;
+            };
+            if before.iter().any(|(to, _)| to == from) {
+                let kept = self.temporary(self.width(*from));
+                self.copy(kept, *from);
+                *from = kept;
+            }
+        }
+        for (to, from) in results {
+            self.copy(*to, *from);
+        }
     }
 
     /// Copies a value to a register, for the lanes that execute the instruction.

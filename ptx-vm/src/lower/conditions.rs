@@ -109,6 +109,11 @@ impl Lowering<'_> {
 
     fn ordered(&mut self, test: Test, arguments: &'static [Expr]) -> Option<u32> {
         let [a, b] = *arguments else { return None };
+        if test == Test::Equal
+            && let Some(holds) = self.wide_equal(a, b)
+        {
+            return Some(holds);
+        }
         self.integers(test, a, b)
             .or_else(|| self.numbers(test, false, a, b))
     }

@@ -12,10 +12,9 @@ mod numbers;
 mod packed;
 mod range;
 mod steps;
+mod wide;
 
 pub(crate) use code::Code;
-
-use core::mem::discriminant;
 
 use ptx_isa::{
     Destination, Expr, Form, FormOperand, Length, Modifier, Role, ScalarType, SlotAssignment,
@@ -48,6 +47,15 @@ pub(crate) struct InMemory {
     pub(crate) place: Place,
 }
 
+/// What operations compute.
+#[derive(Debug)]
+pub(crate) struct Lowered {
+    /// The results, which [`Code::write_results`] copies to registers when all operands were read: destination and value.
+    pub(crate) results: Vec<(Place, Place)>,
+    /// The value that is written to memory. It may be in a register that is a result, too.
+    pub(crate) stored: Option<Place>,
+}
+
 /// An instruction whose computation is lowered.
 pub(crate) struct Lowering<'a> {
     pub(crate) code: &'a mut Code,
@@ -64,9 +72,7 @@ pub(crate) struct Lowering<'a> {
     /// The element of packed operands, and how many there are.
     lane: Option<u16>,
     assigned: Vec<Assigned>,
-    /// The results that are copied to their registers at the end: destination and value.
-    pending: Vec<(Place, Place)>,
-    stored: Option<Place>,
+    lowered: Lowered,
 }
 
 impl<'a> Lowering<'a> {
@@ -87,19 +93,21 @@ impl<'a> Lowering<'a> {
             element: 0,
             lane: None,
             assigned: Vec::new(),
-            pending: Vec::new(),
-            stored: None,
+            lowered: Lowered {
+                results: Vec::new(),
+                stored: None,
+            },
         }
     }
 
-    /// Adds the operations; `None` where they cannot express the computation. Gives the value that is written to memory.
-    pub(crate) fn lower(mut self) -> Option<Option<Place>> {
+    /// Adds the operations, which change no register; `None` where they cannot express the computation.
+    pub(crate) fn lower(mut self) -> Option<Lowered> {
         let start = self.code.ops.len();
         if self.assignments().is_none() {
             self.code.ops.truncate(start);
             return None;
         }
-        Some(self.stored)
+        Some(self.lowered)
     }
 
     fn assignments(&mut self) -> Option<()> {
@@ -111,7 +119,6 @@ impl<'a> Lowering<'a> {
                 self.assign(assignment.target(), assignment.value())?;
             }
         }
-        self.write_results();
         Some(())
     }
 
@@ -131,7 +138,7 @@ impl<'a> Lowering<'a> {
                 if self.writes_carry() {
                     let bit = self.bit(expr)?;
                     let to = Place::Predicate(Code::CARRY);
-                    self.pending.push((to, Place::Predicate(bit)));
+                    self.lowered.results.push((to, Place::Predicate(bit)));
                 }
                 Assigned::Expr(expr)
             }
@@ -140,13 +147,13 @@ impl<'a> Lowering<'a> {
                 let value = self.result(expr, ty)?;
                 if let Some(to) = self.operand_place(at.into()) {
                     let from = self.fit_register(value, to)?;
-                    self.pending.push((to, from));
+                    self.lowered.results.push((to, from));
                 }
                 value
             }
             Destination::Memory(_) => {
                 let value = self.result(expr, self.memory_type()?)?;
-                self.stored = Some(value.place()?);
+                self.lowered.stored = Some(value.place()?);
                 value
             }
             _ => return None,
@@ -160,22 +167,9 @@ impl<'a> Lowering<'a> {
         Some(match ty.kind() {
             TypeKind::Predicate => Assigned::Predicate(self.condition(expr)?),
             _ if ty.is_float() => Assigned::Bits(ty, self.rounded(expr, ty)?),
-            _ if ty.bits() > 64 => Assigned::Bits(ty, self.copied(expr)?),
+            _ if ty.bits() > 64 => Assigned::Bits(ty, self.wide(expr)?),
             _ => Assigned::Integer(self.fitted(expr, ty)?),
         })
-    }
-
-    /// A value that is copied bit by bit.
-    fn copied(&mut self, expr: Expr) -> Option<Place> {
-        match expr {
-            Expr::Operand(at) => self.operand_place(at.into()),
-            Expr::Memory(at) => self.loaded(at).map(|l| l.place),
-            Expr::Assigned(at) => match *self.assigned.get(usize::from(at))? {
-                Assigned::Expr(expr) => self.copied(expr),
-                other => other.place(),
-            },
-            _ => None,
-        }
     }
 
     /// An integer as a result of a type: truncated, or saturated.
@@ -213,24 +207,6 @@ impl<'a> Lowering<'a> {
             }
             Place::Double(_) => self.as_double(int),
             _ => None,
-        }
-    }
-
-    /// Copies the results to their registers, which can be wider. The last operation writes its register itself where it can.
-    fn write_results(&mut self) {
-        let pending = core::mem::take(&mut self.pending);
-        if let [(to, from)] = pending[..]
-            && discriminant(&to) == discriminant(&from)
-            && self.code.is_temporary(from)
-            && let Some(last) = self.code.ops.last_mut()
-            && last.result() == from
-        {
-            last.to = to.index();
-            last.masked = true;
-            return;
-        }
-        for (to, from) in pending {
-            self.code.copy(to, from);
         }
     }
 

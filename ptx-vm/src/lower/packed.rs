@@ -51,8 +51,8 @@ impl Lowering<'_> {
         self.lane = None;
         let whole = whole?;
         match to {
-            Some(to) => self.pending.push((to, whole)),
-            None if in_memory => self.stored = Some(whole),
+            Some(to) => self.lowered.results.push((to, whole)),
+            None if in_memory => self.lowered.stored = Some(whole),
             None => {}
         }
         self.assigned.push(Assigned::Bits(ty, whole));

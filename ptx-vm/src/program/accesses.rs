@@ -2,12 +2,14 @@
 
 use ptx_ir::facts::Space;
 use ptx_ir::{InstId, Operand};
-use ptx_isa::{Destination, Expr, Marks, Role, StateSpace};
+use ptx_isa::{Destination, Expr, Marks, Role, ScalarType, StateSpace};
 
 use super::chosen::Chosen;
-use super::instruction::places;
+use super::instruction::OPERANDS;
 use super::operands::Context;
+use super::parts::Places;
 use super::step::{Access, Address, Atomic, ChangedElement, Step, Window};
+use crate::lanes::Place;
 use crate::lower::{InMemory, Lowering, Source};
 
 /// The window of the access of an instruction.
@@ -54,7 +56,7 @@ pub(super) fn memory_step(
     let operand = chosen.operands.get(at).copied().flatten();
     let operand = operand.ok_or("missing address operand")?;
     let address = address_of(context, operand, window).ok_or("unsupported address")?;
-    memory_access(context, chosen, address, at).ok_or("unsupported operands")
+    memory_access(context, chosen, address, at).ok_or(OPERANDS)
 }
 
 fn memory_access(
@@ -67,37 +69,23 @@ fn memory_access(
     let data = of(Role::Def).or_else(|| of(Role::Use))?;
     let ty = chosen.types[data]?;
     let bytes = (ty.bits() / 8) as u8;
-    let assignments = chosen.form.computation()?.assignments();
-    if let [only] = assignments {
-        let written = chosen.operands[data]?;
-        let mut places = Vec::new();
-        match written {
-            Operand::Sink => places.push(None),
-            Operand::Vector(list) => {
-                for part in context.facts.body().pool().list(list).to_vec() {
-                    match part {
-                        Operand::Sink => places.push(None),
-                        other => {
-                            places.extend(context.source(other, Some(ty))?.into_iter().map(Some))
-                        }
-                    }
-                }
-            }
-            other => places.extend(context.source(other, Some(ty))?.into_iter().map(Some)),
-        }
-        let access = Box::new(Access {
+    let step: Option<fn(Box<Access>) -> Step> = match chosen.form.computation()?.assignments() {
+        [only] => match (only.target(), only.value()) {
+            (Destination::Operand(_), Expr::Memory(_)) => Some(Step::Load),
+            (Destination::Memory(_), Expr::Operand(_)) => Some(Step::Store),
+            _ => None,
+        },
+        _ => None,
+    };
+    if let Some(step) = step {
+        return Some(step(Box::new(Access {
             address,
             bytes,
-            places,
+            places: accessed(context, chosen.operands[data]?, ty)?,
             ty,
-        });
-        return match (only.target(), only.value()) {
-            (Destination::Operand(_), Expr::Memory(_)) => Some(Step::Load(access)),
-            (Destination::Memory(_), Expr::Operand(_)) => Some(Step::Store(access)),
-            _ => None,
-        };
+        })));
     }
-    let (operands, _) = places(context, chosen)?;
+    let operands = unaliased(context, chosen)?;
     let count = chosen.lengths[data].unwrap_or(1);
     let first = context.code.ops.len() as u32;
     let mut elements = Vec::new();
@@ -111,6 +99,45 @@ fn memory_access(
         elements,
         start: first,
     })))
+}
+
+/// The places that a load writes or a store reads; `None` where an element is dropped.
+fn accessed(
+    context: &mut Context<'_>,
+    written: Operand,
+    ty: ScalarType,
+) -> Option<Vec<Option<Place>>> {
+    let parts = match written {
+        Operand::Vector(list) => context.facts.body().pool().list(list).to_vec(),
+        other => vec![other],
+    };
+    let mut places = Vec::new();
+    for part in parts {
+        match part {
+            Operand::Sink => places.push(None),
+            part => places.extend(context.source(part, Some(ty))?.into_iter().map(Some)),
+        }
+    }
+    Some(places)
+}
+
+/// The places of the operands of an atomic operation. It changes one element and one lane after the other, so sources that are results, too, are
+/// copied first.
+fn unaliased(context: &mut Context<'_>, chosen: &Chosen) -> Option<Vec<Option<Source>>> {
+    let mut operands = Places::new(context, chosen)?.operands;
+    let of = |role: Role| chosen.form.operands().iter().position(|o| o.role() == role);
+    let results = of(Role::Def).and_then(|at| operands.get(at)?.clone());
+    let results = results.unwrap_or_default();
+    let declared = chosen.form.operands().iter().zip(&mut operands);
+    let sources = declared.filter(|(of, _)| !matches!(of.role(), Role::Def | Role::ReadWrite));
+    for place in sources.flat_map(|(_, places)| places).flatten() {
+        if results.contains(place) {
+            let kept = context.code.new_register(context.code.width(*place));
+            context.code.copy(kept, *place);
+            *place = kept;
+        }
+    }
+    Some(operands)
 }
 
 /// How an element of a vector in memory is changed.
@@ -131,7 +158,9 @@ fn changed(
     );
     lowering.element = element;
     lowering.loaded = loaded;
-    let new = lowering.lower()??;
+    let mut lowered = lowering.lower()?;
+    let new = lowered.stored?;
+    context.code.write_results(&mut lowered.results);
     Some(ChangedElement {
         bytes: (loaded.first()?.1.ty.bits() / 8) as u8,
         loaded: loaded.iter().map(|(_, value)| value.place).collect(),
@@ -144,7 +173,7 @@ fn changed(
 pub(super) fn combination(context: &mut Context<'_>, chosen: &Chosen) -> Option<ChangedElement> {
     let mut types = chosen.mnemonic.modifiers().iter().rev();
     let ty = types.find_map(|m| m.scalar_type())?;
-    let (operands, _) = places(context, chosen)?;
+    let operands = unaliased(context, chosen)?;
     let mut loaded = Vec::new();
     for (index, operand) in (0u8..).zip(chosen.form.operands()) {
         if operand.role() == Role::Addr && !operand.marks().contains(Marks::MBARRIER) {

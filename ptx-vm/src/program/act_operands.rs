@@ -15,7 +15,7 @@ pub(super) fn act_operands(
     context: &mut Context<'_>,
     inst: InstId,
     chosen: &Chosen,
-) -> Vec<Option<ActOperand>> {
+) -> Option<Vec<Option<ActOperand>>> {
     let default = window(context, inst);
     let facts = context.facts.inst(inst);
     let window = |operand: Operand| {
@@ -31,12 +31,16 @@ pub(super) fn act_operands(
         let written = chosen.operands[index].filter(|o| *o != Operand::Sink);
         let ty = chosen.types[index];
         let is_address = operand.role() == Role::Addr || operand.marks().contains(Marks::MBARRIER);
-        all.push(written.and_then(|written| match is_address {
-            true => address_of(context, written, window(written)).map(ActOperand::Address),
-            false => act_places(context, written, ty).map(ActOperand::Places),
+        let Some(written) = written else {
+            all.push(None);
+            continue;
+        };
+        all.push(Some(match is_address {
+            true => ActOperand::Address(address_of(context, written, window(written))?),
+            false => ActOperand::Places(act_places(context, written, ty, operand.role())?),
         }));
     }
-    all
+    Some(all)
 }
 
 /// The places of an operand of an action. What is written to elements that are dropped goes to separate places.
@@ -44,18 +48,13 @@ fn act_places(
     context: &mut Context<'_>,
     written: Operand,
     ty: Option<ScalarType>,
+    role: Role,
 ) -> Option<Vec<Place>> {
-    let Operand::Vector(list) = written else {
+    if !matches!(role, Role::Def | Role::ReadWrite) {
         return context.source(written, ty);
-    };
-    let mut places = Vec::new();
-    for part in context.facts.body().pool().list(list).to_vec() {
-        match part {
-            Operand::Sink => {
-                places.push(context.code.new_register(ty.map_or(32, ScalarType::bits)))
-            }
-            part => places.extend(context.source(part, ty)?),
-        }
     }
-    Some(places)
+    let bits = ty.map_or(32, ScalarType::bits);
+    let places = context.destinations(written)?.into_iter();
+    let places = places.map(|place| place.unwrap_or_else(|| context.code.new_register(bits)));
+    Some(places.collect())
 }

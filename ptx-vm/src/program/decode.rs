@@ -38,11 +38,13 @@ pub(super) fn function(
     let of_param = |param: &Param| match param.binding {
         Binding::Register(decl) => {
             let mut all = body.registers().iter();
-            let (register, _) = all.find(|(_, r)| r.decl == decl)?;
-            let at = numbers.of(register.into()).start;
-            registers.get(at as usize).copied()
+            let register = all.find(|(_, r)| r.decl == decl);
+            let range = register.map(|(register, _)| numbers.of(register.into()));
+            let range = range.unwrap_or_default();
+            let places = registers.get(range.start as usize..range.end as usize);
+            places.unwrap_or_default().to_vec()
         }
-        _ => None,
+        _ => Vec::new(),
     };
     let frame = Frame::new(module, declared, body, of_param);
     let mut context = Context {
@@ -55,6 +57,7 @@ pub(super) fn function(
         registers,
         numbers,
         special: Vec::new(),
+        changing: None,
     };
     let (steps_of_labels, ranks) = positions(facts);
     let mut labels = Labels::new(steps_of_labels);
@@ -66,7 +69,7 @@ pub(super) fn function(
         let (guard, step) = instruction::decode(&mut context, queries, inst, &mut labels);
         let all = context.code.ops.len() as u32;
         let end = match &step {
-            Step::Lanes(..) => start,
+            Step::Lanes(..) | Step::Special(..) => start,
             Step::Atomic(atomic) => atomic.start,
             Step::Act(act) => act.element.as_ref().map_or(all, |e| e.ops.0),
             _ => all,

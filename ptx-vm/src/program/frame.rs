@@ -6,6 +6,7 @@ use ptx_ir::{Binding, Body, Function, Module, Param, VarId};
 use ptx_isa::StateSpace;
 
 use super::members::Members;
+use super::step::Argument;
 use crate::lanes::Place;
 
 /// The layout of what a function has on the stack of a thread; of a kernel, its parameters are elsewhere.
@@ -31,13 +32,21 @@ pub(super) enum Position {
 }
 
 /// A parameter or a result.
-#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Parameter {
     /// Its bytes; 0 where its size is not known.
     pub(crate) bytes: u64,
-    pub(crate) offset: u64,
-    /// The register that it is.
-    pub(crate) register: Option<Place>,
+    pub(crate) place: Argument,
+}
+
+impl Parameter {
+    /// Its offset in memory; 0 if it is a register.
+    pub(crate) const fn offset(&self) -> u64 {
+        match self.place {
+            Argument::Memory(offset) => offset,
+            _ => 0,
+        }
+    }
 }
 
 /// Puts things after each other.
@@ -68,7 +77,7 @@ impl Frame {
         module: &Module,
         function: &Function,
         body: &Body,
-        register: impl Fn(&Param) -> Option<Place>,
+        register: impl Fn(&Param) -> Vec<Place>,
     ) -> Self {
         let mut frame = Self::default();
         let mut layout = Layout::default();
@@ -133,7 +142,7 @@ impl Frame {
         self.variable = Some(offset);
         self.places.insert(var, Position::Frame(offset));
         if let Some(parameter) = self.parameters.last_mut() {
-            parameter.offset = offset;
+            parameter.place = Argument::Memory(offset);
         }
     }
 
@@ -143,7 +152,7 @@ impl Frame {
         param: &Param,
         layout: &mut Layout,
         is_kernel: bool,
-        register: impl Fn(&Param) -> Option<Place>,
+        register: impl Fn(&Param) -> Vec<Place>,
     ) -> Parameter {
         let of = param.layout(module.pool());
         let (size, align) = of.map_or((0, 1), |l| (l.size.unwrap_or(0), l.align));
@@ -155,10 +164,10 @@ impl Frame {
             };
             self.places.insert(var, position);
         }
-        Parameter {
-            bytes: size,
-            offset,
-            register: register(param),
-        }
+        let place = match register(param) {
+            registers if registers.is_empty() => Argument::Memory(offset),
+            registers => Argument::Registers(registers),
+        };
+        Parameter { bytes: size, place }
     }
 }

@@ -2,12 +2,14 @@
 
 mod accesses;
 mod act_operands;
+mod calls;
 mod chosen;
 mod decode;
 mod frame;
 mod instruction;
 mod members;
 mod operands;
+mod parts;
 mod shared;
 mod sharing;
 mod step;
@@ -20,7 +22,7 @@ pub(crate) use chosen::{TypedOperand, typed_operands};
 pub(crate) use frame::{Frame, Parameter};
 pub(crate) use step::{
     Access, Act, ActOperand, Address, Argument, Atomic, Base, Call, Callee, ChangedElement, Fold,
-    Step, Target, Window,
+    Passed, Step, Target, Window,
 };
 pub(crate) use variables::{
     CODE, GLOBAL, LOCAL, Object, PARAMETERS, SHARED, SHARED_STRIDE, Variables, function_at, window,

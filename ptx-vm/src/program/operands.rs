@@ -8,7 +8,7 @@ use ptx_isa::{ScalarType, SpecialReg, StateSpace, TypeKind};
 use super::frame::{Frame, Position};
 use super::step::{Address, Base, Window};
 use super::variables::Variables;
-use crate::lanes::{Kind, Logic, Place};
+use crate::lanes::{Integer, Kind, Logic, Place};
 use crate::lower::Code;
 
 /// What is known while the instructions of a function are decoded.
@@ -23,6 +23,8 @@ pub(super) struct Context<'a> {
     pub(super) registers: Vec<Place>,
     pub(super) numbers: ptx_analysis::reg_lanes::Variables,
     pub(super) special: Vec<(SpecialReg, u8, Place)>,
+    /// The special register with a changing value that the instruction reads, and where its value is put.
+    pub(super) changing: Option<(SpecialReg, Place)>,
 }
 
 impl Context<'_> {
@@ -77,18 +79,76 @@ impl Context<'_> {
                 }
                 places
             }
-            Operand::Symbol(_) | Operand::Var(_) | Operand::Address(_) => {
-                vec![self.address_value(operand, ty)?]
+            Operand::Address(id) => {
+                let address = *pool.address(id)?;
+                match address.base {
+                    Operand::Reg(register) => vec![self.sum(register, address.offset)?],
+                    _ => vec![self.address_value(operand, ty)?],
+                }
             }
+            Operand::Symbol(_) | Operand::Var(_) => vec![self.address_value(operand, ty)?],
             _ => return None,
         })
     }
 
-    /// Where a special register is that keeps its value.
+    /// The places of the elements of an operand that is written; `None` where one is dropped.
+    pub(super) fn destinations(&mut self, operand: Operand) -> Option<Vec<Option<Place>>> {
+        let Operand::Vector(list) = operand else {
+            let places = self.source(operand, None)?;
+            return Some(places.into_iter().map(Some).collect());
+        };
+        let mut places = Vec::new();
+        for part in self.facts.body().pool().list(list).to_vec() {
+            match part {
+                Operand::Sink => places.push(None),
+                part => places.extend(self.source(part, None)?.into_iter().map(Some)),
+            }
+        }
+        Some(places)
+    }
+
+    /// An integer register plus a constant, modulo the power of two of its width. ptxas generates no code for other registers.
+    fn sum(&mut self, register: RegId, offset: Operand) -> Option<Place> {
+        let body = self.facts.body();
+        let ty = body.reg_decl_of(register)?.ty.known()?;
+        if ty.is_float() {
+            return None;
+        }
+        let offset = match offset {
+            Operand::Absent => 0,
+            other => body.pool().integer(other)?,
+        };
+        let [place] = self.register(register, None)[..] else {
+            return None;
+        };
+        let code = &mut self.code;
+        Some(match place {
+            Place::Word(at) => {
+                let by = code.constant_word(offset as u32);
+                let sum = code.word(Kind::Word(Integer::Add), [at, by, by]);
+                match code.width(place) {
+                    32 => Place::Word(sum),
+                    width => code.extend(Place::Word(sum), width, false),
+                }
+            }
+            Place::Double(at) => {
+                let by = code.constant_double(offset as u64);
+                Place::Double(code.double(Kind::Double(Integer::Add), [at, by, by]))
+            }
+            Place::Predicate(_) | Place::Quad(_) => return None,
+        })
+    }
+
+    /// Where a special register is.
     fn special(&mut self, register: SpecialReg, lane: u8) -> Place {
         let known = |(r, l, _): &&(SpecialReg, u8, Place)| (*r, *l) == (register, lane);
         if let Some((.., place)) = self.special.iter().find(known) {
             return *place;
+        }
+        if register.is_volatile() {
+            let place = self.code.new_register(register.scalar_type().bits());
+            self.changing = Some((register, place));
+            return place;
         }
         let place = self.code.new_register(register.scalar_type().bits());
         self.special.push((register, lane, place));
@@ -139,12 +199,9 @@ impl Context<'_> {
                     ..=32 => {
                         let a = self.code.word(Kind::Narrow, [Code::FRAME, 0, 0]);
                         let a = Place::Word(a);
-                        (a, Kind::Word(crate::lanes::Integer::Add))
+                        (a, Kind::Word(Integer::Add))
                     }
-                    _ => (
-                        Place::Double(Code::FRAME),
-                        Kind::Double(crate::lanes::Integer::Add),
-                    ),
+                    _ => (Place::Double(Code::FRAME), Kind::Double(Integer::Add)),
                 };
                 let offset = self
                     .code
@@ -191,6 +248,10 @@ impl Context<'_> {
                 },
                 _ => None,
             },
+            // Its value is an address where ptxas accepts it.
+            Operand::Special(register) if !register.is_vector() && !register.is_volatile() => {
+                Some(plain(Base::Register(self.special(register, 0)), 0))
+            }
             Operand::Small(value) => Some(plain(Base::Zero, i64::from(value) as u64)),
             Operand::Imm(id) => Some(plain(Base::Zero, pool.immediate(id)?.value.bits())),
             Operand::Symbol(symbol) => {

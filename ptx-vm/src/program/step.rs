@@ -30,8 +30,8 @@ pub(crate) enum Step {
     Load(Box<Access>),
     Store(Box<Access>),
     Atomic(Box<Atomic>),
-    /// Reads a special register whose value changes.
-    Special(SpecialReg, Place),
+    /// Reads a special register whose value changes, and does operations, by their first and one past their last.
+    Special(SpecialReg, Place, (u32, u32)),
     Jump(u32),
     /// Goes to one of several steps, by the value of an index.
     Table(Place, Arc<[u32]>),
@@ -155,14 +155,43 @@ pub(crate) struct Call {
     pub(crate) results: Vec<Argument>,
 }
 
-/// An argument or a result of a call, in the caller.
-#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+/// An argument or a result of a call, in the caller or in the function.
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Argument {
-    Register(Place),
+    /// A register or a constant; of a vector register, its elements.
+    Registers(Vec<Place>),
     /// The bytes of the frame from here on.
     Memory(u64),
     /// A result that is dropped.
     None,
+}
+
+/// An element of an argument.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub(crate) enum Passed {
+    Register(Place),
+    /// The bytes of the frame from here on.
+    Memory(u64),
+    None,
+}
+
+impl Argument {
+    /// The number of its registers; of one in memory, 1.
+    pub(crate) const fn elements(&self) -> usize {
+        match self {
+            Self::Registers(all) => all.len(),
+            Self::Memory(_) | Self::None => 1,
+        }
+    }
+
+    /// An element; of some bytes, if it is in memory.
+    pub(crate) fn element(&self, n: usize, bytes: u64) -> Passed {
+        match self {
+            Self::Registers(all) => all.get(n).map_or(Passed::None, |at| Passed::Register(*at)),
+            Self::Memory(offset) => Passed::Memory(offset + n as u64 * bytes),
+            Self::None => Passed::None,
+        }
+    }
 }
 
 /// An action of the machine.

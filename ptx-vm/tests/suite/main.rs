@@ -15,6 +15,7 @@ mod kernels;
 #[path = "../common/observe.rs"]
 #[allow(dead_code, reason = "other tests need more of it")]
 mod observe;
+mod operands;
 mod printing;
 mod profile;
 #[path = "../common/random/mod.rs"]

@@ -1,0 +1,55 @@
+//! Values of 128 bits, which are copied, compared for equality and selected.
+
+use ptx_isa::Expr;
+
+use super::{Assigned, Lowering};
+use crate::lanes::{Comparison, Kind, Logic, Place};
+
+impl Lowering<'_> {
+    /// The place of a value of 128 bits.
+    pub(super) fn wide(&mut self, expr: Expr) -> Option<Place> {
+        match expr {
+            Expr::Operand(at) => self.operand_place(at.into()),
+            Expr::Memory(at) => self.loaded(at).map(|l| l.place),
+            Expr::Assigned(at) => match *self.assigned.get(usize::from(at))? {
+                Assigned::Expr(expr) => self.wide(expr),
+                other => other.place(),
+            },
+            Expr::If([when, then, otherwise]) => match self.decided(*when) {
+                Some(true) => self.wide(*then),
+                Some(false) => self.wide(*otherwise),
+                None => {
+                    let when = self.condition(*when)?;
+                    let (then, otherwise) = (self.wide(*then)?, self.wide(*otherwise)?);
+                    self.selected(when, then, otherwise)
+                }
+            },
+            _ => None,
+        }
+    }
+
+    fn selected(&mut self, when: u32, then: Place, otherwise: Place) -> Option<Place> {
+        let (Place::Quad(a), Place::Quad(b)) = (then, otherwise) else {
+            return None;
+        };
+        let to = self.code.new_register(128);
+        for half in 0..2 {
+            let sources = [when, a + half, b + half];
+            self.code
+                .push(Kind::SelectDouble, to.index() + half, sources);
+        }
+        Some(to)
+    }
+
+    /// Whether two values of 128 bits are equal.
+    pub(super) fn wide_equal(&mut self, a: Expr, b: Expr) -> Option<u32> {
+        let (Place::Quad(a), Place::Quad(b)) = (self.wide(a)?, self.wide(b)?) else {
+            return None;
+        };
+        let equal = Kind::CompareDouble(Comparison::Equal);
+        let low = self.code.predicate(equal, [a, b, b]);
+        let high = self.code.predicate(equal, [a + 1, b + 1, b + 1]);
+        let both = Kind::Predicate(Logic::And);
+        Some(self.code.predicate(both, [low, high, high]))
+    }
+}

@@ -1,0 +1,197 @@
+//! The places of the operands of a form, and values whose parts are in several registers.
+
+use ptx_ir::Operand;
+use ptx_isa::{Length, Role, ScalarType, TypeKind};
+
+use super::chosen::Chosen;
+use super::operands::Context;
+use crate::lanes::{Integer, Kind, Place};
+use crate::lower::Source;
+
+/// The registers that a value is divided among, `None` for dropped parts, and where it is.
+type Split = (Vec<Option<Place>>, Place);
+
+/// The places of the operands of a form.
+pub(super) struct Places {
+    /// In the order of the form; `None` for absent and dropped ones.
+    pub(super) operands: Vec<Option<Source>>,
+    /// The results of one value that are written to several registers.
+    split: Vec<Split>,
+}
+
+impl Places {
+    /// The places of the operands. Several registers in the place of one value are put together, and results are taken apart by
+    /// [`take_apart`](Self::take_apart).
+    pub(super) fn new(context: &mut Context<'_>, chosen: &Chosen) -> Option<Self> {
+        let mut all = Self {
+            operands: Vec::new(),
+            split: Vec::new(),
+        };
+        for (index, operand) in chosen.form.operands().iter().enumerate() {
+            let written = chosen.operands[index].filter(|o| *o != Operand::Sink);
+            let Some(written) = written else {
+                all.operands.push(None);
+                continue;
+            };
+            let (ty, scalar) = (chosen.types[index], operand.length() == Length::Scalar);
+            let places = match operand.role() {
+                Role::Def | Role::ReadWrite => Some(all.result(context, written, ty, scalar)?),
+                Role::Use | Role::Imm | Role::Sreg | Role::Symbol | Role::Func => {
+                    Some(source(context, written, ty, scalar)?)
+                }
+                _ => None,
+            };
+            all.operands.push(places);
+        }
+        Some(all)
+    }
+
+    /// Where a result goes: elements that are dropped have a place of their own.
+    fn result(
+        &mut self,
+        context: &mut Context<'_>,
+        written: Operand,
+        ty: Option<ScalarType>,
+        scalar: bool,
+    ) -> Option<Source> {
+        let elements = context.destinations(written)?;
+        if scalar && (elements.len() > 1 || matches!(written, Operand::Vector(_))) {
+            let whole = context.code.new_register(ty?.bits());
+            self.split.push((elements, whole));
+            return Some(vec![whole]);
+        }
+        let bits = ty.map_or(32, ScalarType::bits);
+        let dropped = |place: Option<Place>| place.unwrap_or_else(|| context.code.temporary(bits));
+        Some(elements.into_iter().map(dropped).collect())
+    }
+
+    /// Writes the parts of results to their registers.
+    pub(super) fn take_apart(&self, context: &mut Context<'_>) -> Option<()> {
+        for (elements, whole) in &self.split {
+            take_apart(context, elements, *whole)?;
+        }
+        Some(())
+    }
+}
+
+/// The places of a value that is read. Parts of one value are put together.
+fn source(
+    context: &mut Context<'_>,
+    written: Operand,
+    ty: Option<ScalarType>,
+    scalar: bool,
+) -> Option<Source> {
+    let Some(ty) = ty.filter(|_| scalar) else {
+        return context.source(written, ty);
+    };
+    let elements = match written {
+        Operand::Vector(list) => {
+            let parts = context.facts.body().pool().list(list).to_vec();
+            let bits = ty.bits() / (parts.len().max(1) as u16);
+            let mut types = ScalarType::ALL.iter().copied();
+            let part = types.find(|t| t.bits() == bits && t.kind() == TypeKind::Bits)?;
+            let mut elements = Vec::new();
+            for one in parts {
+                elements.extend(context.source(one, Some(part))?);
+            }
+            elements
+        }
+        other => match context.source(other, Some(ty))? {
+            one if one.len() == 1 => return Some(one),
+            elements => elements,
+        },
+    };
+    let each = ty.bits() / (elements.len().max(1) as u16);
+    Some(vec![joined(context, &elements, ty.bits(), each)?])
+}
+
+/// Elements of a width side by side, the first one lowest.
+fn joined(context: &mut Context<'_>, elements: &[Place], bits: u16, each: u16) -> Option<Place> {
+    if bits == 128 {
+        let (low, high) = elements.split_at_checked(elements.len() / 2)?;
+        let to = context.code.new_register(128);
+        for (half, elements) in (0..).zip([low, high]) {
+            let from = match (each, elements) {
+                (64, [only]) => *only,
+                _ => joined(context, elements, 64, each)?,
+            };
+            let Place::Double(from) = from else {
+                return None;
+            };
+            let code = &mut context.code;
+            code.push(Kind::Double(Integer::Copy), to.index() + half, [from; 3]);
+        }
+        return Some(to);
+    }
+    let code = &mut context.code;
+    let mut whole: Option<Place> = None;
+    for (n, element) in elements.iter().enumerate() {
+        let shift = n as u16 * each;
+        let part = match (bits, *element) {
+            (64, Place::Word(at)) => Place::Double(code.double(Kind::Widen, [at, 0, 0])),
+            (_, other) => other,
+        };
+        let part = match (part, shift) {
+            (part, 0) => part,
+            (Place::Double(at), _) => {
+                let by = code.constant_double(shift.into());
+                Place::Double(code.double(Kind::Double(Integer::ShiftLeft), [at, by, by]))
+            }
+            (Place::Word(at), _) => {
+                let by = code.constant_word(shift.into());
+                Place::Word(code.word(Kind::Word(Integer::ShiftLeft), [at, by, by]))
+            }
+            _ => return None,
+        };
+        whole = Some(match (whole, part) {
+            (None, part) => part,
+            (Some(Place::Double(a)), Place::Double(b)) => {
+                Place::Double(code.double(Kind::Double(Integer::Or), [a, b, b]))
+            }
+            (Some(Place::Word(a)), Place::Word(b)) => {
+                Place::Word(code.word(Kind::Word(Integer::Or), [a, b, b]))
+            }
+            _ => return None,
+        });
+    }
+    whole
+}
+
+/// Writes the parts of a value to registers.
+fn take_apart(context: &mut Context<'_>, elements: &[Option<Place>], whole: Place) -> Option<()> {
+    let code = &mut context.code;
+    let total = code.width(whole);
+    let each = total / (elements.len().max(1) as u16);
+    for (n, element) in elements.iter().enumerate() {
+        let Some(to) = *element else { continue };
+        let shift = n as u32 * u32::from(each);
+        let part = part(context, whole, shift, each)?;
+        context.code.copy(to, part);
+    }
+    Some(())
+}
+
+/// The bits of a value from a position on, as many as a part has.
+fn part(context: &mut Context<'_>, whole: Place, shift: u32, each: u16) -> Option<Place> {
+    let code = &mut context.code;
+    let shift_right = Kind::Word(Integer::ShiftRight { signed: false });
+    Some(match whole {
+        Place::Quad(low) if each == 64 => Place::Double(low + shift / 64),
+        Place::Quad(low) => part(context, Place::Double(low + shift / 64), shift % 64, each)?,
+        Place::Double(at) if each == 32 => {
+            Place::Word(code.word(Kind::Narrow, [at, 0, shift / 32]))
+        }
+        Place::Double(at) => {
+            let half = code.word(Kind::Narrow, [at, 0, shift / 32]);
+            let by = code.constant_word(shift % 32);
+            let at = code.word(shift_right, [half, by, by]);
+            code.extend(Place::Word(at), each, false)
+        }
+        Place::Word(at) => {
+            let by = code.constant_word(shift);
+            let at = code.word(shift_right, [at, by, by]);
+            code.extend(Place::Word(at), each, false)
+        }
+        Place::Predicate(_) => return None,
+    })
+}
