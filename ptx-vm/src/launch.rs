@@ -24,6 +24,9 @@ use crate::trace::Tracer;
 /// The size in bytes of the workspace that the driver provides for grid barriers.
 const WORKSPACE: usize = 8;
 
+/// The bytes of memory after the last allocation. As between allocations, only a checker finds accesses there.
+const MARGIN: u64 = 64 << 10;
+
 /// The resource limits of a launch.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
@@ -174,6 +177,8 @@ pub struct Machine<'m> {
     program: Program,
     device: Device,
     heap: Heap,
+    /// The end of the memory with its margin.
+    margin: u64,
     output: Vec<u8>,
     allocations: Allocations,
     /// The bytes of global memory that were written.
@@ -212,6 +217,7 @@ impl<'m> Machine<'m> {
             program,
             device,
             heap: Heap::default(),
+            margin: 0,
             output: Vec::new(),
             allocations,
             written,
@@ -316,6 +322,11 @@ impl<'m> Machine<'m> {
         }
         let workspace = self.grid_workspace()?;
         self.reserve_heap(launch.limits.heap_bytes)?;
+        if self.margin != self.device.end() {
+            // Beyond 1 TiB, memory ends with the last allocation.
+            let _ = self.device.allocate(MARGIN);
+            self.margin = self.device.end();
+        }
         let target = || ptx_ir::query::Environment::of(self.module.get()).target();
         let model = launch.model.or_else(target).unwrap_or(Target::Sm70);
         let own = Progress::default();

@@ -280,6 +280,82 @@ fn arguments_that_the_kernel_does_not_take() {
     }
 }
 
+/// Copies 16 words from the first buffer to the second one, with one thread.
+fn copying(header: &str) -> String {
+    format!(
+        "{header}.visible .entry copy(.param .u64 from, .param .u64 to)\n{{\n.reg .b64 %a<3>; .reg .b32 %r<4>;\n\
+         ld.param.u64 %a1, [from]; ld.param.u64 %a2, [to];\n\
+         ld.global.v4.b32 {{%r0, %r1, %r2, %r3}}, [%a1]; st.global.v4.b32 [%a2], {{%r0, %r1, %r2, %r3}};\nret;\n}}\n"
+    )
+}
+
+#[test]
+fn buffers_of_zeros_and_of_random_values() {
+    let folder = Folder::new("run-random");
+    let file = folder.file("copy.ptx", copying(HEADER));
+    let copied = |from: &str, ty: &str| -> Vec<u8> {
+        let to = folder.0.join("to.npy");
+        let to = to.to_str().unwrap();
+        let options = format!("--check initcheck {from} out:{to}:{ty}");
+        expect(&run(&file, &options), 0, "", "");
+        let bytes = fs::read(to).unwrap();
+        bytes[bytes.len() - 16..].to_vec()
+    };
+    assert_eq!(copied("zero:16", "u32[4]"), [0; 16]);
+    assert_eq!(copied("zero:u16[2,4]", "u32[4]"), [0; 16]);
+    let first = copied("random:f32[4]", "f32[4]");
+    let numbers = first
+        .chunks(4)
+        .map(|b| f32::from_le_bytes(b.try_into().unwrap()));
+    let numbers: Vec<f32> = numbers.collect();
+    assert!(
+        numbers.iter().all(|n| (-1.0..=1.0).contains(n)),
+        "{numbers:?}"
+    );
+    assert!(
+        numbers.windows(2).all(|pair| pair[0] != pair[1]),
+        "{numbers:?}"
+    );
+    // The elements depend on nothing but the seed, which is 0 for the first buffer.
+    assert_eq!(copied("random:f32[1000]:0", "f32[4]"), first);
+    assert_ne!(copied("random:f32[4]:1", "f32[4]"), first);
+    let halves = copied("random:f16x2[4]", "u16[8]");
+    for half in halves.chunks(2) {
+        // The exponent of a number of at most 1.
+        assert!(half[1] >> 2 & 0x1f <= 15, "{halves:?}");
+    }
+    let integers = copied("random:u64[2]", "u64[2]");
+    assert_ne!(integers[..8], integers[8..]);
+    // The memory of scratch buffers is to be written first.
+    let found = run(
+        &file,
+        "--check initcheck --format short scratch:16 scratch:16",
+    );
+    assert_eq!(found.status, 1);
+    assert!(found.err.contains("PTX1411"), "{}", found.err);
+}
+
+#[test]
+fn addresses_of_buffers_without_a_declared_size() {
+    let folder = Folder::new("run-address-size");
+    for (header, status, message) in [
+        (".version 2.3\n.target sm_20\n", 0, ""),
+        (
+            ".version 2.3\n.target sm_20\n.address_size 32\n",
+            2,
+            "ptxkit: kernel `copy`: parameter 1 `from` (.u64): a buffer is an address of 4 bytes; expected `u64:VALUE` or a buffer such as `in:FILE.npy`\n",
+        ),
+    ] {
+        let file = folder.file("copy.ptx", copying(header));
+        let found = run(&file, "zero:16 zero:16");
+        expect(&found, status, "", message);
+    }
+    let text = ".version 2.3\n.target sm_20\n.entry k(.param .u16 n) { ret; }\n";
+    let file = folder.file("short.ptx", text);
+    let message = "ptxkit: kernel `k`: parameter 1 `n` (.u16): a buffer is an address of 4 bytes (no `.address_size`: 32); expected `u16:VALUE`\n";
+    expect(&run(&file, "zero:16"), 2, "", message);
+}
+
 #[test]
 fn unrecognized_arguments() {
     for (argument, message) in [
@@ -304,6 +380,16 @@ fn unrecognized_arguments() {
         (
             "scratch:64x",
             "expected a number of bytes such as 65536 or 64K, found `64x`",
+        ),
+        ("zero:", "expected a number of bytes"),
+        ("zero:f32[x]", "expected a type and a shape"),
+        (
+            "random:64",
+            "expected a type and a shape such as `f32[1024,8]`",
+        ),
+        (
+            "random:f32[4]:x",
+            "expected a seed such as `random:f32[256]:7`",
         ),
     ] {
         let run = ptx(&["run", "-", argument]);

@@ -138,8 +138,6 @@ fn counted_and_checked() {
     let module = ptx_parse::parse_str(text).into_result().unwrap();
     let mut machine = Machine::new(&module);
     let data = machine.allocate(4).unwrap();
-    // The access is in memory, but not in an allocation.
-    machine.allocate(4).unwrap();
     let mut launch = Launch::new("k").argument(data.to_le_bytes());
     machine
         .launch(&launch.clone().check(Checker::Initcheck))

@@ -6,6 +6,7 @@ use std::str::FromStr;
 use ptx_isa::ScalarType;
 
 use super::npy::Layout;
+use super::random::Random;
 use ptx_report::clean;
 use ptx_report::scalars;
 
@@ -37,11 +38,16 @@ pub(super) enum Content {
     File(PathBuf),
     /// Zeros, which are elements of an array.
     Array(Layout),
-    /// This many zeros.
+    /// This many zeros, which a kernel may read.
     Zeros(u64),
+    /// This many bytes, which a kernel has to write before it reads them. They are zero, too.
+    Unwritten(u64),
+    /// Random elements of an array.
+    Random(Random),
 }
 
-const FORMS: &str = "expected `TYPE:VALUE` such as `s32:5`, `bytes:HEX`, `in:FILE.npy`, `out:FILE.npy:TYPE[SHAPE]`, `inout:FILE.npy:FILE.npy` or `scratch:BYTES`";
+const FORMS: &str = "expected `TYPE:VALUE` such as `s32:5`, `bytes:HEX`, `in:FILE.npy`, `out:FILE.npy:TYPE[SHAPE]`, `inout:FILE.npy:FILE.npy`, `zero:BYTES`, `random:TYPE[SHAPE]` or `scratch:BYTES`";
+const BUFFERS: &str = "expected `in:FILE.npy`, `out:FILE.npy:TYPE[SHAPE]`, `inout:FILE.npy:FILE.npy`, `zero:BYTES`, `random:TYPE[SHAPE]` or `scratch:BYTES`";
 
 impl Argument {
     /// The same with names of files that are relative to a directory.
@@ -76,9 +82,8 @@ impl FromStr for Buffer {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let expected = "expected `in:FILE.npy`, `out:FILE.npy:TYPE[SHAPE]`, `inout:FILE.npy:FILE.npy` or `scratch:BYTES`";
-        let (kind, rest) = text.split_once(':').ok_or(expected)?;
-        Self::parse(kind, rest)?.ok_or_else(|| expected.to_owned())
+        let (kind, rest) = text.split_once(':').ok_or(BUFFERS)?;
+        Self::parse(kind, rest)?.ok_or_else(|| BUFFERS.to_owned())
     }
 }
 
@@ -112,7 +117,9 @@ impl Buffer {
                 let (from, to) = parts.ok_or("expected `inout:FILE.npy:FILE.npy`")?;
                 (Content::File(file(from)?), Some(file(to)?))
             }
-            "scratch" => (Content::Zeros(size(rest)?), None),
+            "zero" => (Content::Zeros(bytes(rest)?), None),
+            "random" => (Content::Random(Random::parse(rest)?), None),
+            "scratch" => (Content::Unwritten(bytes(rest)?), None),
             _ => return Ok(None),
         };
         Ok(Some(Self { content, output }))
@@ -126,8 +133,20 @@ fn file(path: &str) -> Result<PathBuf, String> {
     }
 }
 
-/// `f32[1024,8]`
+/// `64K` or `f32[1024,8]`
+fn bytes(text: &str) -> Result<u64, String> {
+    match text.contains('[') {
+        true => layout(text)?.bytes(),
+        false => size(text),
+    }
+}
+
 fn layout(text: &str) -> Result<Layout, String> {
+    Ok(array(text)?.1)
+}
+
+/// `f32[1024,8]`
+pub(super) fn array(text: &str) -> Result<(ScalarType, Layout), String> {
     let wrong = || {
         let text = clean(text);
         format!("expected a type and a shape such as `f32[1024,8]`, found `{text}`")
@@ -139,7 +158,8 @@ fn layout(text: &str) -> Result<Layout, String> {
         "" => Some(Vec::new()),
         _ => sizes.collect(),
     };
-    Layout::new(scalars::scalar_type(ty)?, shape.ok_or_else(wrong)?)
+    let ty = scalars::scalar_type(ty)?;
+    Ok((ty, Layout::new(ty, shape.ok_or_else(wrong)?)?))
 }
 
 /// A number of bytes: decimal digits, or hexadecimal ones after `0x`; `K`, `M` and `G` are powers of 1024.

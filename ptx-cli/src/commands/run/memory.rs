@@ -34,10 +34,11 @@ impl Memory {
         buffers: impl Iterator<Item = &'b Buffer>,
     ) -> Result<Self> {
         let mut memory = Self::default();
-        for buffer in buffers {
+        for (number, buffer) in buffers.enumerate() {
             let mut file = None;
             let layout = match &buffer.content {
-                Content::Zeros(_) => None,
+                Content::Zeros(_) | Content::Unwritten(_) => None,
+                Content::Random(random) => Some(random.layout.clone()),
                 Content::Array(layout) => Some(layout.clone()),
                 Content::File(path) => {
                     let reader = Reader::open(path).with_context(|| shown(path))?;
@@ -47,7 +48,7 @@ impl Memory {
                 }
             };
             let bytes = match (&buffer.content, &layout) {
-                (Content::Zeros(bytes), _) => *bytes,
+                (Content::Zeros(bytes) | Content::Unwritten(bytes), _) => *bytes,
                 (_, Some(layout)) => layout.bytes().map_err(anyhow::Error::msg)?,
                 (_, None) => 0,
             };
@@ -58,8 +59,10 @@ impl Memory {
                 let read = reader.copy(|at, part| Ok(machine.write(address + at, part)?));
                 read.with_context(|| shown(path))?;
             }
-            // Those that no file is written from are only scratch space.
-            if buffer.output.is_some() {
+            if let Content::Random(random) = &buffer.content {
+                random.copy(number, |at, part| machine.write(address + at, part))?;
+            }
+            if !matches!(buffer.content, Content::Unwritten(_)) {
                 machine.set_written(address, bytes);
             }
             memory.buffers.push(Allocated {

@@ -7,6 +7,7 @@ mod parameters;
 mod plan;
 pub(crate) mod profile;
 mod progress;
+mod random;
 pub(crate) mod report;
 mod script;
 mod shape;
@@ -41,7 +42,9 @@ use trace::Trace;
 /// Executes a kernel of a module on the CPU, with the same results in memory as on a GPU. There is one ARG per parameter, in order:
 /// a value such as `s32:5`, `u64:0x10`, `f32:2.5` or `f16x2:1,2` (hexadecimal digits are the bits of a value), `bytes:0011ff` for a
 /// struct, or the address of a buffer. `in:a.npy` is a buffer with the contents of the file, `out:b.npy:f32[1024,8]` is zeroed and
-/// written to the file at the end, `inout:a.npy:b.npy` is read from one file and written to another, and `scratch:64K` is zeroed.
+/// written to the file at the end, `inout:a.npy:b.npy` is read from one file and written to another, `zero:64K` is zeroed,
+/// `random:f32[1024]` has random numbers from -1 to 1 or any integers, and `scratch:64K` is zeroed but must be written before it is read.
+/// `random:f32[1024]:7` chooses the seed; `zero:` and `scratch:` take a number of bytes or a type and a shape.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:

@@ -72,15 +72,20 @@ fn one(
     }
     match passed {
         Passed::Buffer(buffer, offset) => {
-            let pointer = u64::from(module.header().address_size.unwrap_or(32)) / 8;
-            if size != pointer {
+            let (fits, declared) = match module.header().address_size {
+                Some(bits) => (size == u64::from(bits) / 8, ""),
+                // The size of addresses is 32 then, but old modules for 64 bits have none, too.
+                None => (size == 4 || size == 8, " (no `.address_size`: 32)"),
+            };
+            if !fits {
+                let bytes = module.header().address_size.unwrap_or(32) / 8;
                 return Err(format!(
-                    "a buffer is an address of {pointer} bytes; {}",
+                    "a buffer is an address of {bytes} bytes{declared}; {}",
                     expected(ty, size)
                 ));
             }
             let address = memory.address(*buffer).wrapping_add(*offset);
-            Ok(address.to_le_bytes()[..pointer as usize].to_vec())
+            Ok(address.to_le_bytes()[..size as usize].to_vec())
         }
         Passed::Bytes(bytes) if bytes.len() as u64 == size => Ok(bytes.clone()),
         Passed::Bytes(bytes) => Err(format!(
