@@ -20,6 +20,16 @@
 // Warn about likely mistakes: registers that nothing writes, accesses that are never aligned.
 #define PTXKIT_WARN_LIKELY_MISTAKES 2
 
+// How sure the repair of a diagnostic is.
+typedef enum {
+  // The text after the repair is the only one that can be meant.
+  PTXKIT_APPLICABILITY_MACHINE_APPLICABLE = 0,
+  // A suggestion: something else may be meant. The help says what it assumes.
+  PTXKIT_APPLICABILITY_MAYBE_INCORRECT = 1,
+  // The repair writes something in place of a value that only the author knows.
+  PTXKIT_APPLICABILITY_HAS_PLACEHOLDERS = 2,
+} ptxkit_applicability;
+
 // What an instruction does to a register.
 typedef enum {
   // It reads the register.
@@ -121,6 +131,8 @@ typedef struct {
   size_t label_count;
   // The number of edits that repair it, which `ptxkit_diagnostic_edit` returns; 0 if no repair is known.
   size_t edit_count;
+  // How sure the edits are; without edits it means nothing.
+  ptxkit_applicability applicability;
 } ptxkit_diagnostic;
 
 // A place in a source, and a text: what is there, or what to write instead.
@@ -265,7 +277,8 @@ ptxkit_note ptxkit_diagnostic_label(const ptxkit_diagnostics *diagnostics, size_
 // Returns one of the edits that repair a diagnostic together: `text` replaces what is at `span`.
 ptxkit_note ptxkit_diagnostic_edit(const ptxkit_diagnostics *diagnostics, size_t index, size_t edit);
 
-// Makes the repairs of all diagnostics of a module, of which some may remain. Free the text with `ptxkit_text_free`.
+// Makes the repairs of the diagnostics of a module that are `MachineApplicable`, as far as errors disappear and no other
+// error appears. Make a suggestion with the edits of its diagnostic. Free the text with `ptxkit_text_free`.
 ptxkit_status ptxkit_fix(const ptxkit_module *module, const ptxkit_diagnostics *diagnostics, ptxkit_text **text);
 
 // Frees a list of diagnostics.

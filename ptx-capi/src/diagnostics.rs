@@ -2,7 +2,7 @@
 
 use std::mem::MaybeUninit;
 
-use ptxkit::ir::{Diagnostic, Severity, apply_fixes, sort_by_position};
+use ptxkit::ir::{Applicability, Diagnostic, Severity, fix_all, sort_by_position};
 use ptxkit::isa::{PtxVersion, Target};
 use ptxkit::verify::{self, Options};
 
@@ -19,6 +19,8 @@ pub const PTXKIT_WARN_LIKELY_MISTAKES: u32 = 2;
 /// A list of diagnostics. It does not change: any number of threads may use it at the same time.
 pub struct ptxkit_diagnostics {
     found: Vec<Entry>,
+    /// What the module was checked for.
+    options: Options,
 }
 
 struct Entry {
@@ -62,6 +64,21 @@ pub struct ptxkit_diagnostic {
     pub label_count: usize,
     /// The number of edits that repair it, which `ptxkit_diagnostic_edit` returns; 0 if no repair is known.
     pub edit_count: usize,
+    /// How sure the edits are; without edits it means nothing.
+    pub applicability: ptxkit_applicability,
+}
+
+/// How sure the repair of a diagnostic is.
+#[repr(C)]
+#[derive(Copy, Clone, Default)]
+pub enum ptxkit_applicability {
+    /// The text after the repair is the only one that can be meant.
+    MachineApplicable = 0,
+    /// A suggestion: something else may be meant. The help says what it assumes.
+    #[default]
+    MaybeIncorrect = 1,
+    /// The repair writes something in place of a value that only the author knows.
+    HasPlaceholders = 2,
 }
 
 /// A place in a source, and a text: what is there, or what to write instead.
@@ -75,7 +92,7 @@ pub struct ptxkit_note {
 }
 
 impl ptxkit_diagnostics {
-    fn new(module: &ptxkit_module, mut found: Vec<Diagnostic>) -> Self {
+    fn new(module: &ptxkit_module, mut found: Vec<Diagnostic>, options: Options) -> Self {
         sort_by_position(&mut found);
         let entry = |diagnostic: Diagnostic| Entry {
             code: diagnostic.code.to_string(),
@@ -84,6 +101,7 @@ impl ptxkit_diagnostics {
         };
         Self {
             found: found.into_iter().map(entry).collect(),
+            options,
         }
     }
 }
@@ -110,7 +128,11 @@ pub extern "C" fn ptxkit_syntax_errors(
     run(|| {
         create(diagnostics, || {
             let module = given(module)?;
-            Ok(ptxkit_diagnostics::new(module, module.found.clone()))
+            Ok(ptxkit_diagnostics::new(
+                module,
+                module.found.clone(),
+                Options::default(),
+            ))
         })
     })
 }
@@ -133,14 +155,15 @@ pub extern "C" fn ptxkit_check(
             let target: Option<Target> = word(&target, "target")?;
             let version: Option<PtxVersion> = word(&version, "PTX version")?;
             let mut found = module.found.clone();
-            found.extend(verify::verify(&module.ir, &Options::new(version, target)));
+            let options = Options::new(version, target);
+            found.extend(verify::verify(&module.ir, &options));
             if warnings & PTXKIT_WARN_UNUSED != 0 {
                 found.extend(verify::unused(&module.ir));
             }
             if warnings & PTXKIT_WARN_LIKELY_MISTAKES != 0 {
                 found.extend(verify::likely_mistakes(&module.ir));
             }
-            Ok(ptxkit_diagnostics::new(module, found))
+            Ok(ptxkit_diagnostics::new(module, found, options))
         })
     })
 }
@@ -177,6 +200,11 @@ pub extern "C" fn ptxkit_diagnostics_get(
             column: position.1,
             label_count: diagnostic.labels.len(),
             edit_count: diagnostic.fix.len(),
+            applicability: match diagnostic.applicability {
+                Applicability::MachineApplicable => ptxkit_applicability::MachineApplicable,
+                Applicability::MaybeIncorrect => ptxkit_applicability::MaybeIncorrect,
+                Applicability::HasPlaceholders => ptxkit_applicability::HasPlaceholders,
+            },
         })
     })
 }
@@ -214,7 +242,8 @@ pub extern "C" fn ptxkit_diagnostic_edit(
     })
 }
 
-/// Makes the repairs of all diagnostics of a module, of which some may remain. Free the text with `ptxkit_text_free`.
+/// Makes the repairs of the diagnostics of a module that are `MachineApplicable`, as far as errors disappear and no other
+/// error appears. Make a suggestion with the edits of its diagnostic. Free the text with `ptxkit_text_free`.
 #[unsafe(no_mangle)]
 pub extern "C" fn ptxkit_fix(
     module: Option<&ptxkit_module>,
@@ -226,7 +255,13 @@ pub extern "C" fn ptxkit_fix(
             let source = given(module)?.ir.source();
             let found = given(diagnostics)?.found.iter();
             let found: Vec<Diagnostic> = found.map(|e| e.diagnostic.clone()).collect();
-            let fixed = apply_fixes(source, &found);
+            let options = given(diagnostics)?.options;
+            let fixed = fix_all(source, found, |text| {
+                let parsed = ptxkit::parse::parse(text);
+                let mut found = parsed.diagnostics;
+                found.extend(verify::verify(&parsed.module, &options));
+                found
+            });
             Ok(ptxkit_text(
                 fixed.map_or_else(|| source.to_vec(), |f| f.text),
             ))

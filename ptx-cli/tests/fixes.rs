@@ -5,7 +5,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use ptx_ir::{Diagnostic, Severity, apply_fixes};
+use ptx_ir::{Diagnostic, Severity, apply_fix};
 use ptx_verify::Options;
 
 fn diagnose(source: &[u8]) -> Vec<Diagnostic> {
@@ -46,7 +46,7 @@ fn a_fix_removes_its_diagnostic() {
             same.map(|d| 1 + d.repeats.len()).sum::<usize>()
         };
         for one in before.iter().filter(|d| !d.fix.is_empty()) {
-            let new = apply_fixes(&source, std::slice::from_ref(one)).unwrap();
+            let new = apply_fix(&source, one).unwrap();
             let after = diagnose(&new.text);
             let text = format!("{}: {one}\n{:?}\n{after:?}", path.display(), one.fix);
             assert!(places(&after, one) < places(&before, one), "{text}");

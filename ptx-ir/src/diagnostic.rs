@@ -28,6 +28,45 @@ impl Severity {
     }
 }
 
+/// How sure the [fix](Diagnostic::fix) of a diagnostic is, with the names that rustc uses.
+#[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub enum Applicability {
+    /// The text after the fix is the only one that can be meant. The fix replaces no operand by another register or value,
+    /// adds and removes none, and keeps types, shapes, scopes, memory ordering, labels and definitions.
+    MachineApplicable,
+    /// A suggestion: the fix may be meant, but so may something else. The help says what it assumes.
+    #[default]
+    MaybeIncorrect,
+    /// The fix writes something in place of a value that only the author knows, such as a missing operand.
+    HasPlaceholders,
+}
+
+impl Applicability {
+    /// All of them.
+    pub const ALL: [Self; 3] = [
+        Self::MachineApplicable,
+        Self::MaybeIncorrect,
+        Self::HasPlaceholders,
+    ];
+
+    /// Its name, such as `MachineApplicable`.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::MachineApplicable => "MachineApplicable",
+            Self::MaybeIncorrect => "MaybeIncorrect",
+            Self::HasPlaceholders => "HasPlaceholders",
+        }
+    }
+
+    /// The one with a name.
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|a| a.name() == name)
+    }
+}
+
 macro_rules! codes {
     ($($name:ident = $number:literal, $title:literal;)*) => {
         /// The kind of a diagnostic. Codes are stable: a number is never given to another kind.
@@ -355,10 +394,12 @@ pub struct Diagnostic {
     pub repeats: Box<[Span]>,
     /// What to write instead.
     pub help: Option<String>,
-    /// Edits that repair it in the only or the likeliest way; [`apply_fixes`](crate::apply_fixes) makes them. Where others are
-    /// as likely, the help says what is assumed.
+    /// Edits that repair it together; [`apply_fix`](crate::apply_fix) makes them.
     #[cfg_attr(feature = "serde", serde(default))]
     pub fix: Box<[Patch<String>]>,
+    /// How sure the fix is. Without a fix it means nothing.
+    #[cfg_attr(feature = "serde", serde(default))]
+    pub applicability: Applicability,
 }
 
 impl Diagnostic {
@@ -374,6 +415,7 @@ impl Diagnostic {
             repeats: Box::default(),
             help: None,
             fix: Box::default(),
+            applicability: Applicability::default(),
         }
     }
 
@@ -392,15 +434,37 @@ impl Diagnostic {
         self
     }
 
-    /// Adds an edit to the [fix](Self::fix). An empty span inserts.
+    /// Adds an edit to the [fix](Self::fix), which may then be incorrect. An empty span inserts.
     #[must_use]
     pub fn with_fix(mut self, span: Span, text: impl Into<String>) -> Self {
         self.add_fix([(span, text.into())]);
         self
     }
 
-    /// Adds edits to the [fix](Self::fix).
+    /// Says that the fix, to which nothing is added later, is the only one that can be meant.
+    #[must_use]
+    pub fn machine_applicable(self) -> Self {
+        self.with_applicability(Applicability::MachineApplicable)
+    }
+
+    /// Sets how sure the fix is, to which nothing is added later.
+    #[must_use]
+    pub fn with_applicability(mut self, applicability: Applicability) -> Self {
+        self.applicability = applicability;
+        self
+    }
+
+    /// Whether it has a fix that is the only one that can be meant.
+    #[must_use]
+    pub fn is_machine_applicable(&self) -> bool {
+        !self.fix.is_empty() && self.applicability == Applicability::MachineApplicable
+    }
+
+    /// Adds edits to the [fix](Self::fix), which may then be incorrect.
     pub fn add_fix(&mut self, edits: impl IntoIterator<Item = (Span, String)>) {
+        if self.applicability == Applicability::MachineApplicable {
+            self.applicability = Applicability::MaybeIncorrect;
+        }
         let edits = edits.into_iter().map(|(span, text)| Patch { span, text });
         let old = core::mem::take(&mut self.fix).into_vec();
         self.fix = old.into_iter().chain(edits).collect();

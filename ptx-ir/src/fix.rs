@@ -1,21 +1,49 @@
-//! Repairs a source by the edits of its diagnostics.
+//! Repairs a source by the fixes of its diagnostics.
 
+use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
-use crate::{Diagnostic, Rewritten, Span, TextPatches};
+use crate::{Code, Diagnostic, Rewritten, Severity, Span, TextPatches};
 
-/// Makes the edits of all [fixes](Diagnostic::fix); `None` if no diagnostic has one. Of two fixes that touch the same bytes,
-/// only the one that begins first is made, whole. The new text may have errors that others hid: check it again.
+/// Makes the edits of the [fix](Diagnostic::fix) of a diagnostic, however sure it is; `None` without a fix, or if an edit is
+/// outside of the source.
+///
+/// ```
+/// use ptx_ir::{Code, Diagnostic, Span, apply_fix};
+/// let source = b"ret\n}";
+/// let missing = Diagnostic::error(Code::UnexpectedToken, Span::new(0, 3), "expected `;`").with_fix(Span::new(3, 3), ";");
+/// assert_eq!(apply_fix(source, &missing).unwrap().text, b"ret;\n}");
+/// ```
+#[must_use]
+pub fn apply_fix(source: &[u8], diagnostic: &Diagnostic) -> Option<Rewritten> {
+    apply(source, core::iter::once(diagnostic)).map(|(new, _)| new)
+}
+
+/// Makes the edits of all fixes that are [machine-applicable](Diagnostic::is_machine_applicable); `None` if no diagnostic has
+/// one. Of two fixes that touch the same bytes, only the one that begins first is made, whole. [`fix_all`] also makes sure
+/// that the new text is better.
 ///
 /// ```
 /// use ptx_ir::{Code, Diagnostic, Span, apply_fixes};
 /// let source = b"ret\n}";
 /// let missing = Diagnostic::error(Code::UnexpectedToken, Span::new(0, 3), "expected `;`").with_fix(Span::new(3, 3), ";");
-/// assert_eq!(apply_fixes(source, &[missing]).unwrap().text, b"ret;\n}");
+/// assert_eq!(apply_fixes(source, &[missing.clone()]), None);
+/// let certain = missing.machine_applicable();
+/// assert_eq!(apply_fixes(source, &[certain]).unwrap().text, b"ret;\n}");
 /// ```
 #[must_use]
 pub fn apply_fixes(source: &[u8], diagnostics: &[Diagnostic]) -> Option<Rewritten> {
-    let of = |(i, d): (usize, &'_ Diagnostic)| {
+    let certain = diagnostics.iter().filter(|d| d.is_machine_applicable());
+    apply(source, certain).map(|(new, _)| new)
+}
+
+/// Makes the edits of fixes, and returns the new text with the number of fixes made.
+fn apply<'d>(
+    source: &[u8],
+    diagnostics: impl Iterator<Item = &'d Diagnostic>,
+) -> Option<(Rewritten, usize)> {
+    let diagnostics: Vec<&Diagnostic> = diagnostics.collect();
+    let of = |(i, d): (usize, &&'d Diagnostic)| {
         let spans: Vec<_> = d.fix.iter().map(move |edit| (edit.span, i)).collect();
         spans
     };
@@ -35,16 +63,16 @@ pub fn apply_fixes(source: &[u8], diagnostics: &[Diagnostic]) -> Option<Rewritte
         }
     }
     let mut patches = TextPatches::new();
-    let mut any = false;
+    let mut made = 0;
     for (diagnostic, refused) in diagnostics.iter().zip(refused) {
         if !refused {
-            any |= !diagnostic.fix.is_empty();
+            made += usize::from(!diagnostic.fix.is_empty());
             for edit in &diagnostic.fix {
                 patches.replace(edit.span, &edit.text);
             }
         }
     }
-    any.then(|| patches.apply(source))
+    (made > 0).then(|| (patches.apply(source), made))
 }
 
 /// Whether an edit changes bytes that the one before it changes, or both insert at the same place.
@@ -52,35 +80,144 @@ fn overlap(before: Span, span: Span) -> bool {
     span.start < before.end || span.start == before.start
 }
 
+/// A text after its fixes.
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub struct Fixed {
+    /// The new text.
+    pub text: Vec<u8>,
+    /// The diagnostics of the new text.
+    pub diagnostics: Vec<Diagnostic>,
+    /// How many errors and warnings the old text had that the new one does not have.
+    pub count: usize,
+}
+
+/// How often [`fix_all`] checks a text.
+const MOST_CHECKS: usize = 64;
+
+/// Makes the fixes that are [machine-applicable](Diagnostic::is_machine_applicable), as far as each of them makes the text
+/// better: errors disappear and no other error appears. `found` are the diagnostics of the source, and `check` returns those
+/// of another text. `None` if no fix is made.
+///
+/// All fixes are tried together. If the text is not better then, each half of them is tried, and so on. `check` is called at
+/// most 64 times; later fixes are not made.
+///
+/// ```
+/// use ptx_ir::{Code, Diagnostic, Span, fix_all};
+/// let check = |text: &[u8]| match text.contains(&b';') {
+///     true => vec![],
+///     false => vec![
+///         Diagnostic::error(Code::MissingSemicolon, Span::new(0, 3), "expected `;`")
+///             .with_fix(Span::new(3, 3), ";")
+///             .machine_applicable(),
+///     ],
+/// };
+/// let fixed = fix_all(b"ret", check(b"ret"), check).unwrap();
+/// assert_eq!((fixed.text.as_slice(), fixed.count), (b"ret;".as_slice(), 1));
+/// ```
+#[must_use]
+pub fn fix_all(
+    source: &[u8],
+    found: Vec<Diagnostic>,
+    mut check: impl FnMut(&[u8]) -> Vec<Diagnostic>,
+) -> Option<Fixed> {
+    let mut current: Option<Fixed> = None;
+    let mut diagnostics = found;
+    let mut checks = 0;
+    // Sets of fixes to try, as the places of the diagnostics among those that have one, from the end.
+    let mut sets = vec![certain(&diagnostics)];
+    while let Some(set) = sets.pop() {
+        let text = current.as_ref().map_or(source, |f| &f.text);
+        let of_set = set.iter().filter_map(|i| diagnostics.get(*i));
+        let Some((new, _)) = apply(text, of_set).filter(|_| checks < MOST_CHECKS) else {
+            continue;
+        };
+        checks += 1;
+        let after = check(&new.text);
+        if is_better(&diagnostics, &after) {
+            let count = diagnostics.len().saturating_sub(after.len());
+            let count = count + current.map_or(0, |f| f.count);
+            diagnostics.clone_from(&after);
+            current = Some(Fixed {
+                text: new.text,
+                diagnostics: after,
+                count,
+            });
+            // The other sets are of the text before. What was refused once may be refused again.
+            sets = vec![certain(&diagnostics)];
+        } else if set.len() > 1 {
+            let (first, second) = set.split_at(set.len() / 2);
+            sets.push(second.to_vec());
+            sets.push(first.to_vec());
+        }
+    }
+    current
+}
+
+/// The places of the diagnostics with a fix that is the only one that can be meant.
+fn certain(diagnostics: &[Diagnostic]) -> Vec<usize> {
+    let all = diagnostics.iter().enumerate();
+    all.filter(|(_, d)| d.is_machine_applicable())
+        .map(|(i, _)| i)
+        .collect()
+}
+
+/// Whether a text has fewer errors and no other error, or as many errors and fewer warnings.
+fn is_better(before: &[Diagnostic], after: &[Diagnostic]) -> bool {
+    let [before_errors, after_errors] = [before, after].map(errors);
+    let count = |errors: &BTreeMap<_, (usize, usize)>| errors.values().map(|c| c.0).sum::<usize>();
+    let [old, new] = [count(&before_errors), count(&after_errors)];
+    let fewer = new < old || new == old && after.len() < before.len();
+    let known = |(error, counts): (_, &(usize, usize))| {
+        let old = before_errors.get(error);
+        old.is_some_and(|old| counts.0 <= old.0 && counts.1 <= old.1)
+    };
+    fewer && after_errors.iter().all(known)
+}
+
+/// How many diagnostics say the same, and about how many places.
+fn errors(found: &[Diagnostic]) -> BTreeMap<(Code, &str), (usize, usize)> {
+    let mut errors = BTreeMap::new();
+    for d in found.iter().filter(|d| d.severity == Severity::Error) {
+        let counts: &mut (usize, usize) = errors.entry((d.code, d.message.as_str())).or_default();
+        counts.0 += 1;
+        counts.1 += 1 + d.repeats.len();
+    }
+    errors
+}
+
 #[cfg(test)]
 mod tests {
+    use alloc::string::String;
     use alloc::vec::Vec;
 
     use super::*;
-    use crate::Code;
 
-    fn fixed(source: &[u8], fixes: &[&[(u32, u32, &str)]]) -> Option<Vec<u8>> {
-        let diagnostic = |fix: &&[(u32, u32, &str)]| {
-            let found = Diagnostic::error(Code::UnexpectedToken, Span::new(0, 0), "");
-            let edit = |d: Diagnostic, e: &(u32, u32, &str)| d.with_fix(Span::new(e.0, e.1), e.2);
-            fix.iter().fold(found, edit)
-        };
-        let found: Vec<_> = fixes.iter().map(diagnostic).collect();
+    type Edit<'t> = (u32, u32, &'t str);
+
+    fn diagnostic(edits: &[Edit<'_>]) -> Diagnostic {
+        let found = Diagnostic::error(Code::UnexpectedToken, Span::new(0, 0), "");
+        let edit = |d: Diagnostic, e: &Edit<'_>| d.with_fix(Span::new(e.0, e.1), e.2);
+        edits.iter().fold(found, edit).machine_applicable()
+    }
+
+    fn fixed(source: &[u8], fixes: &[&[Edit<'_>]]) -> Option<Vec<u8>> {
+        let found: Vec<_> = fixes.iter().map(|fix| diagnostic(fix)).collect();
         apply_fixes(source, &found).map(|new| new.text)
     }
 
     #[test]
     fn fixes_that_touch_the_same_bytes_are_made_once() {
-        let same: &[(u32, u32, &str)] = &[(2, 2, "X")];
+        let same: &[Edit<'_>] = &[(2, 2, "X")];
         assert_eq!(fixed(b"abcd", &[same, same]).unwrap(), b"abXcd");
-        let wide: &[(u32, u32, &str)] = &[(1, 3, "Y"), (4, 4, "!")];
+        let wide: &[Edit<'_>] = &[(1, 3, "Y"), (4, 4, "!")];
         assert_eq!(fixed(b"abcd", &[same, wide]).unwrap(), b"aYd!");
     }
 
     #[test]
     fn a_fix_is_made_whole_or_not_at_all() {
-        let first: &[(u32, u32, &str)] = &[(0, 2, "-")];
-        let second: &[(u32, u32, &str)] = &[(1, 2, "+"), (3, 3, "+")];
+        let first: &[Edit<'_>] = &[(0, 2, "-")];
+        let second: &[Edit<'_>] = &[(1, 2, "+"), (3, 3, "+")];
         assert_eq!(fixed(b"abcd", &[first, second]).unwrap(), b"-cd");
     }
 
@@ -88,5 +225,53 @@ mod tests {
     fn nothing_is_written_without_fixes_or_outside_the_source() {
         assert_eq!(fixed(b"abcd", &[&[]]), None);
         assert_eq!(fixed(b"abcd", &[&[(3, 9, "x")]]), None);
+    }
+
+    #[test]
+    fn a_suggestion_is_only_made_alone() {
+        let d = diagnostic(&[(0, 1, "x")]).with_fix(Span::new(2, 2), "y");
+        assert!(!d.is_machine_applicable());
+        assert_eq!(apply_fixes(b"abc", core::slice::from_ref(&d)), None);
+        assert_eq!(fix_all(b"abc", vec![d.clone()], |_| vec![]), None);
+        assert_eq!(apply_fix(b"abc", &d).unwrap().text, b"xbyc");
+    }
+
+    /// An error at each letter, whose fix writes another letter.
+    fn letters(text: &[u8], fix: fn(u8) -> Option<&'static str>) -> Vec<Diagnostic> {
+        let of = |(i, b): (usize, &u8)| {
+            let text = fix(*b)?;
+            let mut d = diagnostic(&[(i as u32, i as u32 + 1, text)]);
+            d.message = String::from(*b as char);
+            Some(d)
+        };
+        text.iter().enumerate().filter_map(of).collect()
+    }
+
+    #[test]
+    fn a_fix_that_brings_another_error_is_not_made() {
+        let fix = |b| match b {
+            b'a' => Some("-"),
+            // Each is replaced by another error, or by two.
+            b'b' => Some("c"),
+            b'c' => Some("cc"),
+            _ => None,
+        };
+        let check = |text: &[u8]| letters(text, fix);
+        let fixed = fix_all(b"aabaacaab", check(b"aabaacaab"), check).unwrap();
+        assert_eq!((&*fixed.text, fixed.count), (b"--b--c--b".as_slice(), 6));
+        assert_eq!(fixed.diagnostics.len(), 3);
+        assert_eq!(fix_all(b"b", check(b"b"), check), None);
+    }
+
+    #[test]
+    fn a_text_is_checked_a_limited_number_of_times() {
+        let fix = |b| (b == b'b').then_some("c").or((b == b'c').then_some("b"));
+        let text = vec![b'b'; 10_000];
+        let mut checks = 0;
+        let found = fix_all(&text, letters(&text, fix), |text| {
+            checks += 1;
+            letters(text, fix)
+        });
+        assert_eq!((found, checks), (None, MOST_CHECKS));
     }
 }

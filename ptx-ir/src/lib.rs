@@ -65,7 +65,7 @@ pub use decl::{
     Symbol, SymbolKind, TableRange, TypeName, Var, VarDecl,
 };
 pub use declaration_spans::{DeclarationSpans, DeclaratorSpans};
-pub use diagnostic::{Code, Diagnostic, Note, Severity, sort_by_position};
+pub use diagnostic::{Applicability, Code, Diagnostic, Note, Severity, sort_by_position};
 pub use edit_log::{Changed, RemovedComments};
 pub use entity::{
     AddrId, DeclId, DirectiveId, EntityId, FuncId, ImmId, InstId, ItemId, LabelId, ListId, NameId,
@@ -73,7 +73,7 @@ pub use entity::{
     StmtId, SymbolId, VarId,
 };
 pub use entity_set::EntitySet;
-pub use fix::apply_fixes;
+pub use fix::{Fixed, apply_fix, apply_fixes, fix_all};
 pub use function::{BodyId, DirectiveStmt, Function, FunctionKind, Interface, Prototype};
 pub use header::Header;
 pub use interface_spans::{InterfaceSpans, ListSpans};

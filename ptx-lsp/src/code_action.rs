@@ -4,6 +4,8 @@ use std::collections::HashMap;
 
 use lsp_types::{CodeAction, CodeActionKind, CodeActionOrCommand, Range, TextEdit, WorkspaceEdit};
 
+use ptx_ir::{Applicability, Diagnostic};
+
 use crate::diagnostics::of_diagnostic;
 use crate::document::Document;
 
@@ -26,22 +28,25 @@ pub(crate) fn code_actions(document: &Document, range: Range) -> Vec<CodeActionO
             new_text: patch.text.clone(),
         });
         let action = CodeAction {
-            title: d.help.clone().unwrap_or_else(|| title(document, d)),
+            title: title(document, d),
             kind: Some(CodeActionKind::QUICKFIX),
             diagnostics: Some(vec![of_diagnostic(document, d)]),
             edit: Some(changes(document, edits.collect())),
-            is_preferred: Some(true),
+            is_preferred: d.is_machine_applicable().then_some(true),
             ..CodeAction::default()
         };
         actions.push(CodeActionOrCommand::CodeAction(action));
     }
-    let count = fixable.count();
-    if count > 1 && !actions.is_empty() {
-        let cloned: Vec<_> = all.iter().map(|d| (*d).clone()).collect();
-        if let Some(fixed) = ptx_ir::apply_fixes(document.source(), &cloned) {
+    let certain = fixable.filter(|d| d.is_machine_applicable()).count();
+    if certain > 1 && !actions.is_empty() {
+        let found = check(document.source());
+        if let Some(fixed) = ptx_ir::fix_all(document.source(), found, check) {
             let edit = crate::formatting::difference(document, &fixed.text);
             let action = CodeAction {
-                title: format!("make all {count} fixes of this file"),
+                title: format!(
+                    "make all certain fixes of this file, for {} diagnostics",
+                    fixed.count
+                ),
                 kind: Some(CodeActionKind::QUICKFIX),
                 edit: Some(changes(document, edit.into_iter().collect())),
                 ..CodeAction::default()
@@ -52,12 +57,49 @@ pub(crate) fn code_actions(document: &Document, range: Range) -> Vec<CodeActionO
     actions
 }
 
+/// The errors of a text.
+fn check(text: &[u8]) -> Vec<Diagnostic> {
+    let parsed = ptx_parse::parse(text);
+    let mut found = parsed.diagnostics;
+    found.extend(ptx_verify::verify(
+        &parsed.module,
+        &ptx_verify::Options::default(),
+    ));
+    found
+}
+
+/// The help of a diagnostic, or what the first edit of its fix does. A suggestion is called one, with both: the edit, and the
+/// help, which says what it assumes.
+fn title(document: &Document, d: &Diagnostic) -> String {
+    let help = d.help.clone();
+    match d.applicability {
+        Applicability::MachineApplicable => help.unwrap_or_else(|| effect(document, d)),
+        applicability => {
+            let effect = effect(document, d);
+            let kind = match applicability {
+                Applicability::HasPlaceholders => "suggestion to complete",
+                _ => "suggestion",
+            };
+            match help {
+                Some(help) => format!("{kind}: {effect} ({help})"),
+                None => format!("{kind}: {effect}"),
+            }
+        }
+    }
+}
+
 /// What the first edit of a fix does.
-fn title(document: &Document, d: &ptx_ir::Diagnostic) -> String {
+fn effect(document: &Document, d: &Diagnostic) -> String {
+    /// Longer text is not shown.
+    const LONGEST: usize = 40;
     let Some(patch) = d.fix.first() else {
         return "fix".to_owned();
     };
-    let (old, new) = (document.text(patch.span), patch.text.trim());
+    let short = |text: &str| match text.char_indices().nth(LONGEST) {
+        Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()),
+        None => text.to_owned(),
+    };
+    let (old, new) = (short(&document.text(patch.span)), short(patch.text.trim()));
     match (old.is_empty(), new.is_empty()) {
         (true, _) => format!("insert `{new}`"),
         (_, true) => format!("remove `{}`", old.trim()),

@@ -155,8 +155,16 @@ pub(crate) fn explain(src: &[u8], start: usize, end: usize, at: usize) -> Option
                 return Some(d.with_fix(one(semicolon), ","));
             }
             let place = closing_place(src, (start, of_statement), open, end);
+            // Another line is another statement.
+            let place = place.filter(|place| !src[open..*place].contains(&b'\n'));
             Some(match place {
-                Some(place) => d.with_fix(Span::at(place, place), right),
+                Some(place) => {
+                    let d = d.with_fix(Span::at(place, place), right);
+                    match is_whole(src, open + 1, place) && ends_operand(src, place) {
+                        true => d.machine_applicable(),
+                        false => d,
+                    }
+                }
                 None => d,
             })
         }
@@ -180,12 +188,30 @@ pub(crate) fn explain(src: &[u8], start: usize, end: usize, at: usize) -> Option
             };
             let place = first.or(Some(operand).filter(|_| whole));
             Some(match place {
-                Some(at) => d.with_fix(Span::at(at, at), left),
+                Some(at) => {
+                    let d = d.with_fix(Span::at(at, at), left);
+                    match left == '[' && at == operand && is_whole(src, at, close) {
+                        true => d.machine_applicable(),
+                        false => d,
+                    }
+                }
                 None => d,
             })
         }
         _ => None,
     }
+}
+
+/// Whether a text is one operand without brackets: there is one place for a bracket around it.
+fn is_whole(src: &[u8], start: usize, end: usize) -> bool {
+    let text = src.get(start..end).unwrap_or_default();
+    !text.is_empty() && !text.iter().any(|b| b",()[]{}\n".contains(b))
+}
+
+/// Whether an operand ends before `at`.
+fn ends_operand(src: &[u8], at: usize) -> bool {
+    let next = src.get(at..line_end(src, at)).unwrap_or_default();
+    matches!(next.trim_ascii_start().first(), Some(b',' | b';'))
 }
 
 /// Where the bracket at `open` is closed, whose statement's last token ends at `end`.

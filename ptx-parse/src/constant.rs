@@ -179,7 +179,8 @@ impl Parser<'_> {
         let plain = read.value.is_ok() && read.end == integer.len();
         if code == Code::MalformedNumber && plain {
             let help = format!("write `{integer}`: numbers have no suffix but `U`");
-            return Box::new(d.with_help(help).with_fix(span, integer));
+            let d = d.with_help(help).with_fix(span, integer);
+            return Box::new(d.machine_applicable());
         }
         let mut d = d;
         d.help = help.map(String::from);

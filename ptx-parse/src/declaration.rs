@@ -214,7 +214,7 @@ impl Parser<'_> {
         match known {
             true => {
                 let help = suggestion(&String::from_utf8_lossy(&word));
-                Box::new(d.with_help(help).with_fix(at, "."))
+                Box::new(d.with_help(help).with_fix(at, ".").machine_applicable())
             }
             // `.reg %rd<4>`
             false => match register_class_of(d.span.of(self.cursor.src))

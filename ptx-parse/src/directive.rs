@@ -133,7 +133,7 @@ impl Parser<'_> {
             .with_label(Span::new(open, open + 1), "this `{` is not closed")
             .with_help("add `}` at the end of the function");
         Box::new(match self.scopes.current == OUTERMOST {
-            true => d.with_fix(Span::at(end, end), "\n}"),
+            true => d.with_fix(Span::at(end, end), "\n}").machine_applicable(),
             false => d,
         })
     }
@@ -554,7 +554,14 @@ impl Parser<'_> {
             self.forget_statement_before(start);
             let d = Diagnostic::error(code, Span::at(start, end), message);
             let d = d.with_help("remove the `;`");
-            self.report(d.with_fix(Span::at(start, end), ""));
+            let d = d.with_fix(Span::at(start, end), "");
+            // Without an end before it, a statement may be missing.
+            let last = self.cursor.src[..start].trim_ascii_end().last();
+            let is_second = code == Code::StraySemicolon || last == Some(&b';');
+            self.report(match is_second {
+                true => d.machine_applicable(),
+                false => d,
+            });
         }
         // A `}` before it may not be the end.
         if !self.out.in_body() {

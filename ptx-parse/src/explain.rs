@@ -142,7 +142,8 @@ fn reversed_guard(src: &[u8], start: usize) -> Option<Diagnostic> {
     let d = Diagnostic::error(Code::UnexpectedToken, span, "expected `@!`, found `!@`");
     Some(
         d.with_help("a negated guard is written `@!%p`")
-            .with_fix(span, "@!"),
+            .with_fix(span, "@!")
+            .machine_applicable(),
     )
 }
 
@@ -173,6 +174,7 @@ fn unfinished(src: &[u8], start: usize, d: Diagnostic) -> Diagnostic {
     }
     d.with_help("a statement ends with `;`")
         .with_fix(Span::at(end, end), ";")
+        .machine_applicable()
 }
 
 /// A line of text where a statement should be: a comment of another language.
@@ -258,8 +260,15 @@ pub(crate) fn extra(src: &[u8], d: Diagnostic) -> Diagnostic {
         1 => format!("{}", (mark as char).escape_default()),
         _ => String::from("()"),
     };
-    d.with_help(format!("remove this `{mark}`"))
-        .with_fix(span, "")
+    let d = d
+        .with_help(format!("remove this `{mark}`"))
+        .with_fix(span, "");
+    // Where an operand or a word may be missing beside the mark, it is not clear what is meant.
+    match here {
+        b'[' | b']' | b')' if here == last => d.machine_applicable(),
+        1..=8 | 14..=25 | 27..=31 => d.machine_applicable(),
+        _ => d,
+    }
 }
 
 /// An operand after another one on the same line.
@@ -296,15 +305,22 @@ fn operand_without_comma(src: &[u8], start: usize, d: Diagnostic) -> Diagnostic 
     if here == b'(' && operand && !gap.contains(&b'\n') {
         return d
             .with_help("separate a function and its arguments with `,`")
-            .with_fix(Span::at(end, at), ", ");
+            .with_fix(Span::at(end, at), ", ")
+            .machine_applicable();
     }
     let begins =
         scan::starts_ident(src, at) || is(here, class::DIGIT) || matches!(here, b'[' | b'{');
     if !operand || !begins || gap.is_empty() || gap.contains(&b'\n') || !d.fix.is_empty() {
         return d;
     }
-    d.with_help("separate operands with `,`")
-        .with_fix(Span::at(end, end), ",")
+    let d = d
+        .with_help("separate operands with `,`")
+        .with_fix(Span::at(end, end), ",");
+    // A number may belong to the word before it.
+    match is(here, class::DIGIT) {
+        true => d,
+        false => d.machine_applicable(),
+    }
 }
 
 /// An operator after an operand: PTX has expressions of constants only.

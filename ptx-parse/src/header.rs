@@ -4,7 +4,7 @@ use alloc::boxed::Box;
 use alloc::string::String;
 use ptx_ir::lex::{Lexer, TokenKind};
 use ptx_ir::raw::RawModule;
-use ptx_ir::{Code, Diagnostic, DirectiveStmt, Operand, Severity, Span};
+use ptx_ir::{Applicability, Code, Diagnostic, DirectiveStmt, Operand, Severity, Span};
 use ptx_isa::{Directive, PtxVersion, Target, TargetOption};
 
 use crate::explain::line_end;
@@ -41,7 +41,8 @@ impl Parser<'_> {
         let help =
             format!("a module begins with `.version`, then `.target`: add `{directive} {value}`");
         let line = format!("{directive} {value}\n");
-        self.report(d.with_help(help).with_fix(Span::at(at, at), line));
+        let d = d.with_help(help).with_fix(Span::at(at, at), line);
+        self.report(d.with_applicability(Applicability::HasPlaceholders));
         // The rest of the header is checked as if the directive were there.
         self.header.state = next;
         self.header.reported = true;
@@ -208,8 +209,16 @@ impl Parser<'_> {
     pub(crate) fn address_size_of(&self, mut d: Diagnostic) -> Box<Diagnostic> {
         let found = String::from_utf8_lossy(d.span.of(self.cursor.src));
         d.message = format!("expected an address size of 32 or 64, found `{found}`");
-        let span = d.span;
-        Box::new(d.with_help("write `64`").with_fix(span, "64"))
+        let (start, span) = (self.cursor.last as u32, d.span);
+        let gap = Span::new(start.min(span.start), span.start);
+        // What is found may be the next item.
+        let is_next = found.starts_with('.') || gap.of(self.cursor.src).contains(&b'\n');
+        let d = d.with_help("write `32` or `64`");
+        let d = match is_next {
+            true => d.with_fix(Span::new(start, start), " 64"),
+            false => d.with_fix(span, "64"),
+        };
+        Box::new(d.with_applicability(Applicability::HasPlaceholders))
     }
 
     fn address_size(&mut self, stmt: DirectiveStmt, start: usize) {

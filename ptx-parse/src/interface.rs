@@ -175,7 +175,8 @@ impl Parser<'_> {
             let span = d.span;
             return Box::new(
                 d.with_help("parameters are separated with `,`")
-                    .with_fix(span, comma),
+                    .with_fix(span, comma)
+                    .machine_applicable(),
             );
         }
         let directive = word.and_then(Directive::from_text);

@@ -64,7 +64,12 @@ pub(crate) fn explain(src: &[u8], d: Diagnostic) -> Diagnostic {
     let span = Span::at(start, start + found.len_utf8());
     if ascii == ' ' {
         let help = format!("U+{code:04X} looks like a space: write an ordinary space");
-        return d.with_help(help).with_fix(span, " ");
+        let d = d.with_help(help).with_fix(span, " ");
+        // Without a width, it may as well be nothing.
+        return match found.is_whitespace() {
+            true => d.machine_applicable(),
+            false => d,
+        };
     }
     let help = format!("`{found}` (U+{code:04X}) looks like `{ascii}`: write `{ascii}`");
     let mut d = d.with_help(help).with_fix(span, ascii);
@@ -76,5 +81,5 @@ pub(crate) fn explain(src: &[u8], d: Diagnostic) -> Diagnostic {
             d = d.with_fix(Span::at(at, at + quote.len_utf8()), ascii);
         }
     }
-    d
+    d.machine_applicable()
 }

@@ -12,7 +12,7 @@ use crate::cursor::ParseResult;
 use crate::explain::line_end;
 use crate::mnemonic_table::Key;
 use crate::parser::Parser;
-use crate::suggest::Similar;
+use crate::suggest::{self, Similar};
 use crate::unknown_modifier::Choices;
 use crate::unknown_opcode::{apart, glued};
 
@@ -179,7 +179,10 @@ pub(crate) fn correct(d: Diagnostic, found: &str, nearest: Option<Similar<'_>>) 
     let foreign = foreign.map(|text| Similar { text, sole });
     let span = d.span;
     match foreign.or(nearest) {
-        Some(Similar { text, sole: true }) => d.with_help(suggestion(text)).with_fix(span, text),
+        Some(Similar { text, sole: true }) => {
+            let d = d.with_help(suggestion(text)).with_fix(span, text);
+            suggest::judged(d, found, text)
+        }
         Some(Similar { text, .. }) => d.with_help(suggestion(text)),
         None => d,
     }

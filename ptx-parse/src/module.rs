@@ -48,7 +48,7 @@ impl Parser<'_> {
             let message = "expected ASCII text, found a byte order mark";
             let d = self.cursor.error(Code::ByteOrderMark, 0, 3, message);
             let d = d.with_help("save the file as ASCII without it");
-            self.report(d.with_fix(Span::at(0, 3), ""));
+            self.report(d.with_fix(Span::at(0, 3), "").machine_applicable());
         }
     }
 
@@ -185,7 +185,7 @@ impl Parser<'_> {
         if let Some(directive) = Directive::from_text(format!(".{word}").as_bytes()) {
             let help = format!("did you mean the directive `{directive}`?");
             let d = d.with_help(help).with_fix(Span::at(start, start), ".");
-            return Box::new(d);
+            return Box::new(d.machine_applicable());
         }
         let foreign = ForeignWord::from_text(&word).and_then(ForeignWord::help);
         if let Some(help) = foreign.filter(|_| !self.closes_later(start)) {

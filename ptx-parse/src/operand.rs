@@ -174,7 +174,8 @@ impl Parser<'_> {
                 let span = d.span;
                 if Selector::from_text(&lower.as_bytes()[1..]).is_some() {
                     let help = format!("components are written in lower case: `{lower}`");
-                    return Err(Box::new(d.with_help(help).with_fix(span, lower)));
+                    let d = d.with_help(help).with_fix(span, lower);
+                    return Err(Box::new(d.machine_applicable()));
                 }
                 let special = matches!(operand, Operand::Special(_));
                 Err(Box::new(match component(&lower).filter(|_| special) {
@@ -388,7 +389,8 @@ impl Parser<'_> {
         let sign = Span::at(start, start + 1);
         Box::new(
             d.with_help(format!("write `+-{number}`"))
-                .with_fix(sign, "+-"),
+                .with_fix(sign, "+-")
+                .machine_applicable(),
         )
     }
 

@@ -88,10 +88,20 @@ pub(crate) fn explain(src: &[u8], start: usize, d: Diagnostic) -> Diagnostic {
         },
         _ => return d,
     };
+    // One mark in place of another, which adds and removes nothing.
+    let certain = match line.first() {
+        Some(b':') => true,
+        Some(b'(') => guard || !before.ends_with(Directive::Entry.text().as_bytes()),
+        Some(b'[') => true,
+        _ => false,
+    };
     let mut d = d.with_help(help);
     d.fix = [].into();
     d.add_fix(edits);
-    d
+    match certain {
+        true => d.machine_applicable(),
+        false => d,
+    }
 }
 
 /// The bracket at `open` and the next `close` on its line, replaced.

@@ -2,6 +2,7 @@
 //! next one.
 
 use alloc::boxed::Box;
+use ptx_ir::lex::scan::{self, Trivia};
 use ptx_ir::lex::{Lexer, TokenKind};
 use ptx_ir::raw::RawBody;
 use ptx_ir::{Code, Diagnostic, Opaque, OperandRange, Severity, Span, Statement};
@@ -54,6 +55,10 @@ impl Parser<'_> {
         let mismatch = next == b'{' || next == b'}' && !new_line;
         if !mismatch {
             d = d.with_fix(Span::at(end, end), ";");
+            // Another word may belong to the statement.
+            if !self.cursor.at_ident() || self.begins_statement() {
+                d = d.machine_applicable();
+            }
         }
         self.report_unless_cascading(start, d);
         // The last token may not be what was meant.
@@ -66,6 +71,13 @@ impl Parser<'_> {
             self.reporter.cascade.desync();
         }
         Ok(())
+    }
+
+    /// Whether the word here is an opcode or a label.
+    fn begins_statement(&self) -> bool {
+        let (src, end) = (self.cursor.src, self.cursor.token_end());
+        let next = scan::skip_trivia(src, end, &mut Trivia::default());
+        is_opcode(&src[self.cursor.pos..end]) || scan::peek(src, next) == b':'
     }
 
     /// A statement of a body that begins at `start` cannot be parsed.

@@ -108,7 +108,9 @@ impl Reporter {
                 let replaced = diagnostic.fix.iter().find(|f| f.span == diagnostic.span);
                 if let Some(text) = replaced.map(|f| f.text.clone()) {
                     let edit = |&(_, span): &(usize, Span)| (span, text.clone());
+                    let applicability = diagnostic.applicability;
                     diagnostic.add_fix(repeats.iter().map(edit));
+                    diagnostic.applicability = applicability;
                 }
             }
         }

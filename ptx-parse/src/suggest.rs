@@ -2,6 +2,7 @@
 
 use alloc::vec::Vec;
 use core::cmp::Ordering;
+use ptx_ir::Diagnostic;
 use ptx_isa::{Directive, Modifier, Opcode, ScalarType, Target, find_form, operand_count};
 
 /// The nearest opcode to the first word of a mnemonic: one with a form of its modifiers, else one that takes its modifiers, if
@@ -164,6 +165,42 @@ const CASE: usize = 1;
 const INSERT: usize = 2;
 const BESIDE: usize = 2;
 const REPLACE: usize = 3;
+
+/// Shorter words are often words of other languages, and one letter makes another word of them.
+const SHORTEST_CERTAIN: usize = 5;
+
+/// Marks the fix of a diagnostic, which writes `text` for `found`, if nothing else can be meant.
+pub(crate) fn judged(d: Diagnostic, found: &str, text: &str) -> Diagnostic {
+    match is_certain(found, text) {
+        true => d.machine_applicable(),
+        false => d,
+    }
+}
+
+/// Whether only `text` can be meant by `found`: it is the same word in other case or without its dot, or a long word with one
+/// mistyped letter inside, and no other word of PTX is as near.
+fn is_certain(found: &str, text: &str) -> bool {
+    let bare = text.strip_prefix('.').unwrap_or(text);
+    let word = found.strip_prefix('.').unwrap_or(found);
+    if word.eq_ignore_ascii_case(bare) {
+        return true;
+    }
+    let other = |c: &char| !c.is_ascii_alphabetic();
+    let (a, b) = (word.as_bytes(), bare.as_bytes());
+    if bare.len() < SHORTEST_CERTAIN
+        || !word.chars().filter(other).eq(bare.chars().filter(other))
+        || (a.first(), a.last()) != (b.first(), b.last())
+        || edits(a, b) > INSERT
+    {
+        return false;
+    }
+    let opcodes = Opcode::ALL.iter().map(|o| o.text());
+    let modifiers = Modifier::ALL.iter().map(|m| m.text());
+    let directives = Directive::ALL.iter().map(|d| d.text());
+    let all = opcodes.chain(modifiers).chain(directives);
+    let mut all = all.map(|text| text.strip_prefix('.').unwrap_or(text));
+    !all.any(|other| other != bare && edits(a, other.as_bytes()) <= 2 * INSERT)
+}
 
 /// The place of each character on a keyboard; those of keys that are next to each other differ by one.
 const KEYS: [u8; 256] = {

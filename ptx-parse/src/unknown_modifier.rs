@@ -114,7 +114,10 @@ impl Choices {
         let same = self.nearest.filter(|n| n.text.eq_ignore_ascii_case(word));
         match self.legal.as_slice() {
             _ if same.is_some() => correct(d, word, same),
-            [only] if self.similar => d.with_help(suggestion(only)).with_fix(span, *only),
+            [only] if self.similar => {
+                let d = d.with_help(suggestion(only)).with_fix(span, *only);
+                suggest::judged(d, word, only)
+            }
             [first, ..] if self.legal.len() <= MOST_LISTED => {
                 d.with_help(list(&self.legal)).with_fix(span, *first)
             }

@@ -7,7 +7,7 @@ use ptx_ir::{Code, Diagnostic, SigId, Span};
 use ptx_isa::{Directive, DirectivePosition, ForeignWord, Modifier, ScalarType};
 
 use crate::explain::line_end;
-use crate::mnemonic::correct;
+use crate::mnemonic::{correct, suggestion};
 use crate::parser::Parser;
 use crate::statement_extent::is_opcode;
 use crate::suggest::{self, Similar};
@@ -33,6 +33,7 @@ impl Parser<'_> {
             Diagnostic::error(Code::UnexpectedToken, span, message)
                 .with_help(format!("write `@{opcode}`"))
                 .with_fix(Span::at(start, start), "@")
+                .machine_applicable()
         } else if let Some(semicolon) =
             before.filter(|_| opcode.starts_with('%') || self.is_declared(start, end))
             && assigned.is_none()
@@ -43,7 +44,10 @@ impl Parser<'_> {
             let message = format!("expected an instruction, found unknown opcode `{opcode}`");
             let span = Span::at(start, end);
             let d = Diagnostic::error(Code::UnknownOpcode, span, message);
-            if let Some(operator) = assigned {
+            if let Some((span, text)) = self.in_upper_case(sig, start) {
+                let d = d.with_help(suggestion(&text)).with_fix(span, text);
+                d.machine_applicable()
+            } else if let Some(operator) = assigned {
                 commented(assign(d, operator, self.cursor.src), self.cursor.src, start)
             } else if self.at_label_directive(end) {
                 label(d, opcode, Span::at(end, end))
@@ -66,6 +70,18 @@ impl Parser<'_> {
         };
         d.severity = self.header.unknown;
         self.report(d);
+    }
+
+    /// The mnemonic at `start` in lower case, if PTX knows all of its words then, and where it is.
+    fn in_upper_case(&self, sig: SigId, start: usize) -> Option<(Span, String)> {
+        let found = self.out.module.signature(sig).text();
+        let text = found.to_ascii_lowercase();
+        let mut words = text.split('.');
+        let known = words.next().is_some_and(|w| is_opcode(w.as_bytes()))
+            && words.all(|w| Modifier::from_text(format!(".{w}").as_bytes()).is_some());
+        let end = start + found.len();
+        let joined = self.cursor.src.get(start..end) == Some(found.as_bytes());
+        (known && joined).then(|| (Span::at(start, end), text))
     }
 
     /// Whether the token after `end` is an opcode on the same line.
@@ -173,6 +189,7 @@ pub(crate) fn apart(mut d: Diagnostic, word: &str, length: usize) -> Diagnostic 
     d.message = format!("expected white space between `{keyword}` and `{name}`, found none");
     d.with_help(format!("write `{keyword} {name}`"))
         .with_fix(Span::new(at, at), " ")
+        .machine_applicable()
 }
 
 /// The rest of a statement that ends too early.

@@ -11,7 +11,7 @@ use smallvec::SmallVec;
 use crate::inst_part::{self, modifiers};
 use crate::location::Part;
 use crate::problem::instruction::{InstProblemKind, ModifierReason, Named, Redundancy};
-use crate::problem::operand::{FoundOperand, OperandMismatch};
+use crate::problem::operand::{Brackets, FoundOperand, OperandMismatch};
 
 /// An error in a part of an instruction.
 #[derive(Clone, Debug)]
@@ -216,7 +216,7 @@ impl Explainer<'_, '_> {
                 mismatch.repairs.clone_from(&repairs);
                 mismatch.others = repeats.len();
                 mismatch.all_of_type = all_of_type;
-                mismatch.lacks_brackets = bracketed;
+                mismatch.brackets = bracketed;
                 Explanation {
                     part,
                     kind: InstProblemKind::Operand(mismatch),
@@ -246,22 +246,39 @@ impl Explainer<'_, '_> {
     }
 
     /// Whether brackets around the first of these operands make the instruction legal.
-    fn lacks_brackets(&self, found: &[(Part, OperandMismatch, SmallVec<[Part; 4]>)]) -> bool {
+    fn lacks_brackets(
+        &self,
+        found: &[(Part, OperandMismatch, SmallVec<[Part; 4]>)],
+    ) -> Option<Brackets> {
         let operands = self.query.operands();
         let Some((Part::Operand(nth), mismatch, _)) = found.first() else {
-            return false;
+            return None;
         };
-        let inside = operands.get(*nth as usize..=*nth as usize);
-        let (Some(inside), Role::Addr) = (inside, mismatch.operand.role()) else {
-            return false;
-        };
-        let mut bracketed = operands.to_vec();
-        if let Some(entry) = bracketed.get_mut(*nth as usize) {
-            *entry = ActualOperand::new(OperandShape::Bracket(inside));
+        if mismatch.operand.role() != Role::Addr {
+            return None;
         }
-        let query = self.query.with_operands(&bracketed);
-        let form = self.environment.select(&query).ok();
-        form.is_some_and(|f| f.violations().is_empty())
+        let nth = *nth as usize;
+        let legal = |other: usize| {
+            let mut bracketed = operands.to_vec();
+            bracketed.swap(nth, other);
+            let inside = bracketed.get(nth..=nth).unwrap_or_default().to_vec();
+            if let Some(entry) = bracketed.get_mut(nth) {
+                *entry = ActualOperand::new(OperandShape::Bracket(&inside));
+            }
+            let query = self.query.with_operands(&bracketed);
+            let form = self.environment.select(&query).ok();
+            form.is_some_and(|f| f.violations().is_empty())
+        };
+        operands.get(nth)?;
+        legal(nth).then_some(())?;
+        // A result is the first operand in any case.
+        let result = mismatch.form.form.operands().first();
+        let first = usize::from(result.is_some_and(|o| o.role() == Role::Def));
+        let mut others = (first..operands.len()).filter(|other| *other != nth);
+        Some(match others.any(legal) {
+            true => Brackets::Perhaps,
+            false => Brackets::Certain,
+        })
     }
 
     /// The elements of a vector that are written as separate operands.
@@ -274,6 +291,7 @@ impl Explainer<'_, '_> {
         if self.search == Search::None {
             return None;
         }
+        let mut found: Option<(u32, u32)> = None;
         for length in [2, 4, 8] {
             if operands.len() > MAX_OPERANDS + length - 1 {
                 continue;
@@ -288,14 +306,21 @@ impl Explainer<'_, '_> {
                 let query = self.query.with_operands(&grouped);
                 let form = self.environment.select(&query).ok();
                 if form.is_some_and(|f| f.violations().is_empty()) {
-                    let (first, last) = (start as u32, (start + length - 1) as u32);
-                    let kind = InstProblemKind::MissingBraces(first, last);
-                    return Some(Explanation::new(Part::Operands(first, last), kind));
+                    if let Some((first, last)) = found {
+                        return Some(braces(first, last, false));
+                    }
+                    found = Some((start as u32, (start + length - 1) as u32));
                 }
             }
         }
-        None
+        found.map(|(first, last)| braces(first, last, true))
     }
+}
+
+/// Operands that are elements of a vector, and whether no others can be.
+fn braces(first: u32, last: u32, only: bool) -> Explanation {
+    let kind = InstProblemKind::MissingBraces(first, last, only);
+    Explanation::new(Part::Operands(first, last), kind)
 }
 
 /// Why no form takes the modifiers, where no change of one of them helps.
@@ -390,7 +415,7 @@ fn operand(
         space,
         others: 0,
         all_of_type: false,
-        lacks_brackets: false,
+        brackets: None,
         part,
         problem,
         expected: form.expected(index),

@@ -3,6 +3,7 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 
+use ptx_ir::Applicability;
 use smallvec::SmallVec;
 
 use crate::location::Location;
@@ -35,6 +36,8 @@ pub(crate) struct Repair {
     pub(crate) edits: Vec<(Location, Side, String)>,
     /// Whether it replaces the advice and the change of the problem.
     pub(crate) replaces: bool,
+    /// How sure it is.
+    pub(crate) applicability: Applicability,
 }
 
 impl Repair {
@@ -43,7 +46,16 @@ impl Repair {
             note: note.into(),
             edits: vec![(at, side, text)],
             replaces: false,
+            applicability: Applicability::default(),
         }
+    }
+}
+
+impl Repair {
+    /// The change, which writes something in place of a value that only the author knows.
+    pub(crate) fn with_placeholders(mut self) -> Self {
+        self.applicability = Applicability::HasPlaceholders;
+        self
     }
 }
 

@@ -3,7 +3,7 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 use ptx_ir::query::Environment;
-use ptx_ir::{Body, EntityId, Label, Module, Operand, Statement, StmtId};
+use ptx_ir::{Applicability, Body, EntityId, Label, Module, Operand, Statement, StmtId};
 use ptx_isa::{
     ActualOperand, ForeignWord, InstQuery, Modifier, ModifierEdit, Opcode, OperandShape,
     OperandViolation, Role, ScalarType, TypeKind,
@@ -93,8 +93,11 @@ impl WrongInst<'_> {
             let form = self.environment.select(&query).ok();
             exchanged != modifiers && form.is_some_and(|f| self.environment.is_clean(&f))
         };
-        let (a, b) = pairs.take(MOST_EXCHANGES).find(legal)?;
+        let mut pairs = pairs.take(MOST_EXCHANGES).filter(legal);
+        let (a, b) = pairs.next()?;
+        let only = pairs.next().is_none();
         let [first, second] = [a, b].map(|i| modifiers.get(i).map_or("", |m| m.text()));
+        let kind = |i: usize| modifiers.get(i).map(|m| m.class());
         let place = |i: usize| self.at(Part::Modifiers(i as u32, i as u32));
         Some(Repair {
             note: format!("write `{second}` before `{first}`"),
@@ -103,6 +106,11 @@ impl WrongInst<'_> {
                 (place(b), Side::Whole, String::from(first)),
             ],
             replaces: true,
+            // Two of a kind mean something else in the other order.
+            applicability: match only && kind(a) != kind(b) {
+                true => Applicability::MachineApplicable,
+                false => Applicability::MaybeIncorrect,
+            },
         })
     }
 
@@ -152,7 +160,7 @@ impl WrongInst<'_> {
                 (self.at(part), Side::Whole, String::from("%negated")),
                 (self.at(Part::Whole), Side::After, String::from("\n\t}")),
             ],
-            replaces: false,
+            ..Repair::default()
         })
     }
 
@@ -176,7 +184,7 @@ impl WrongInst<'_> {
                 (self.at(first), Side::CopyOf(second), String::new()),
                 (self.at(second), Side::CopyOf(first), String::new()),
             ],
-            replaces: false,
+            ..Repair::default()
         })
     }
 
@@ -213,6 +221,7 @@ impl WrongInst<'_> {
                 format!("{first}\n\t{second}"),
             )],
             replaces: true,
+            ..Repair::default()
         })
     }
 
@@ -401,7 +410,8 @@ impl WrongInst<'_> {
         };
         if count == 0 && legal(0, ActualOperand::new(OperandShape::Integer(0))) {
             let at = self.at(Part::Mnemonic);
-            return Some(Repair::new(at, Side::After, " 0".into(), "for example `0`"));
+            let zero = Repair::new(at, Side::After, " 0".into(), "for example `0`");
+            return Some(zero.with_placeholders());
         }
         for index in (1..=count).rev() {
             let mut types = self.declared_types();

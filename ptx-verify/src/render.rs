@@ -53,10 +53,12 @@ impl<'m> Renderer<'m> {
             (at, fix.side, fix.text)
         });
         let mut edits: Vec<(Location, Side, String)> = of_problem.collect();
+        let mut applicability = text.applicability;
         if let Some(repair) = &finding.repair
             && (edits.is_empty() || repair.replaces)
         {
             edits.clone_from(&repair.edits);
+            applicability = repair.applicability;
             let note = repair.note.clone();
             diagnostic.help = Some(match diagnostic.help.filter(|_| !repair.replaces) {
                 Some(help) => format!("{help}; {note}"),
@@ -84,6 +86,6 @@ impl<'m> Renderer<'m> {
             };
             diagnostic = diagnostic.with_fix(span, text);
         }
-        diagnostic
+        diagnostic.with_applicability(applicability)
     }
 }

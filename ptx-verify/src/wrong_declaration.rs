@@ -148,6 +148,7 @@ pub(crate) fn merge(context: &mut Context<'_>, body: &Body) {
                 ),
                 edits: vec![(at, Side::Whole, ty.text().into())],
                 replaces: true,
+                ..Repair::default()
             });
         }
     }

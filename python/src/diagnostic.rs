@@ -1,6 +1,6 @@
 //! Diagnostics and places in the source.
 
-use ptxkit::ir::{Code, Diagnostic as IrDiagnostic, Severity};
+use ptxkit::ir::{Applicability, Code, Diagnostic as IrDiagnostic, Severity};
 use pyo3::prelude::*;
 
 use crate::module::Module;
@@ -98,13 +98,15 @@ impl Diagnostic {
 
 type Notes = Vec<(Span, String)>;
 type Head = (String, bool, Span);
+/// The edits, and how sure they are.
+type Fix = (Notes, String);
 type Parts = (
     Head,
     String,
     Option<String>,
     Notes,
     Vec<Span>,
-    Notes,
+    Fix,
     Option<(u32, u32)>,
 );
 
@@ -117,7 +119,7 @@ pub(crate) fn restored_diagnostic(
     help: Option<String>,
     notes: Notes,
     repeats: Vec<Span>,
-    fix: Notes,
+    fix: Fix,
     position: Option<(u32, u32)>,
 ) -> PyResult<Diagnostic> {
     let (code, is_error, span) = head;
@@ -133,7 +135,11 @@ pub(crate) fn restored_diagnostic(
         diagnostic = diagnostic.with_label(span.ir(), text);
     }
     diagnostic.repeats = repeats.into_iter().map(Span::ir).collect();
-    diagnostic.add_fix(fix.into_iter().map(|(span, text)| (span.ir(), text)));
+    let (edits, applicability) = fix;
+    diagnostic.add_fix(edits.into_iter().map(|(span, text)| (span.ir(), text)));
+    if let Some(applicability) = Applicability::from_name(&applicability) {
+        diagnostic.applicability = applicability;
+    }
     Ok(Diagnostic {
         diagnostic,
         position,
@@ -214,6 +220,14 @@ impl Diagnostic {
             .collect()
     }
 
+    /// How sure the edits are: `"MachineApplicable"`, `"MaybeIncorrect"` or `"HasPlaceholders"`, as rustc has it. None without
+    /// edits.
+    #[getter]
+    fn applicability(&self) -> Option<&'static str> {
+        let diagnostic = &self.diagnostic;
+        (!diagnostic.fix.is_empty()).then(|| diagnostic.applicability.name())
+    }
+
     fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, Parts)> {
         let restore = py.import("ptxkit._native")?.getattr("_diagnostic")?;
         let repeats = self.diagnostic.repeats.iter();
@@ -223,7 +237,7 @@ impl Diagnostic {
             self.diagnostic.help.clone(),
             self.notes(),
             repeats.map(|span| Span::new(*span)).collect(),
-            self.fix(),
+            (self.fix(), self.diagnostic.applicability.name().to_owned()),
             self.position,
         );
         Ok((restore, parts))

@@ -201,7 +201,8 @@ impl Module {
         Diff::new(slf.clone().unbind(), other.clone().unbind(), diff)
     }
 
-    /// The module with the fixes of its diagnostics: each mistake is repaired in the likeliest way.
+    /// The module with the fixes of its diagnostics that are `"MachineApplicable"`, as far as errors disappear and no other
+    /// error appears.
     ///
     /// >>> import ptxkit
     /// >>> module = ptxkit.parse(".version 8.0\n.target sm_90\n.entry k() { .reg .f32 %f; mul.f32 %f, %f, %f ret; }")
@@ -211,19 +212,13 @@ impl Module {
     fn fixed(&self, py: Python<'_>, target: Option<&str>, version: Option<&str>) -> PyResult<Self> {
         let options = crate::parameters::options(target, version)?;
         Ok(py.detach(|| {
-            let mut text = self.ir.source().to_vec();
-            let mut found: Vec<IrDiagnostic> = self.diagnose(&options, false, false);
-            // A fix can uncover another mistake.
-            for _ in 0..8 {
-                let Some(fixed) = ptxkit::ir::apply_fixes(&text, &found) else {
-                    break;
-                };
-                text = fixed.text;
-                found = self
-                    .with_text(text.clone())
-                    .diagnose(&options, false, false);
-            }
-            self.with_text(text)
+            let text = self.ir.source();
+            let found: Vec<IrDiagnostic> = self.diagnose(&options, false, false);
+            let fixed = ptxkit::ir::fix_all(text, found, |text| {
+                self.with_text(text.to_vec())
+                    .diagnose(&options, false, false)
+            });
+            self.with_text(fixed.map_or_else(|| text.to_vec(), |f| f.text))
         }))
     }
 

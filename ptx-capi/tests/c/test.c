@@ -115,12 +115,14 @@ static void test_diagnostics(const ptxkit_module *module) {
   ptxkit_diagnostic first = ptxkit_diagnostics_get(found, 0);
   REQUIRE(first.severity == PTXKIT_SEVERITY_ERROR && first.line == 6 && first.column == 3 && first.code.len == 7);
   REQUIRE(contains(first.message, "ad") && first.name.len > 0 && first.help.len > 0 && first.edit_count == 1);
+  REQUIRE(first.applicability == PTXKIT_APPLICABILITY_MAYBE_INCORRECT);
+  REQUIRE(ptxkit_diagnostics_get(found, 1).applicability == PTXKIT_APPLICABILITY_MACHINE_APPLICABLE);
   ptxkit_note edit = ptxkit_diagnostic_edit(found, 0, 0);
   REQUIRE(is(edit.text, "add") && edit.span.end - edit.span.start == 2);
   REQUIRE(ptxkit_diagnostics_get(found, 99).code.len == 0);
   ptxkit_text *text = NULL;
   OK(ptxkit_fix(wrong, found, &text));
-  REQUIRE(contains(ptxkit_text_get(text), "add.s32 %r1, %r1, 1;"));
+  REQUIRE(contains(ptxkit_text_get(text), "ad.s32 %r1, %r1, 1;\n  mov.b32 %r1, %r2;"));
   ptxkit_text_free(text);
   REQUIRE(ptxkit_format(wrong, &text) == PTXKIT_STATUS_REFUSED && text == NULL && contains(ptxkit_error_message(), "line "));
   ptxkit_diagnostics_free(found);

@@ -48,6 +48,8 @@ pub(crate) struct Finding<'a> {
     repeats: Vec<JsonSpan>,
     help: Option<&'a str>,
     fix: Vec<JsonEdit<'a>>,
+    /// `MachineApplicable`, `MaybeIncorrect` or `HasPlaceholders`; null without a fix.
+    applicability: Option<&'static str>,
     function: Option<&'a str>,
     demangled: Option<String>,
     source: &'a [JsonFrame],
@@ -143,6 +145,7 @@ impl<'s> Report<'s> {
             repeats: repeats.collect(),
             help: diagnostic.help.as_deref(),
             fix: fix.collect(),
+            applicability: (!diagnostic.fix.is_empty()).then(|| diagnostic.applicability.name()),
             function: place.function.as_deref(),
             demangled: place.function.as_deref().and_then(demangle),
             source: &place.source,

@@ -81,6 +81,7 @@ impl Report<'_> {
         let replacements: Vec<Value> = diagnostic.fix.iter().map(replacement).collect();
         json!({
             "description": {"text": diagnostic.help.as_deref().unwrap_or(&diagnostic.message)},
+            "properties": {"applicability": diagnostic.applicability.name()},
             "artifactChanges": [{"artifactLocation": {"uri": uri(self.name)}, "replacements": replacements}],
         })
     }

@@ -1,6 +1,6 @@
-//! The edits of diagnostics: after them the source is what was meant.
+//! The edits of diagnostics: after them the source is what was meant, and which of them are certain.
 
-use ptx_ir::apply_fixes;
+use ptx_ir::{Applicability, apply_fixes};
 use ptx_parse::parse;
 
 /// A kernel around statements.
@@ -10,13 +10,120 @@ fn kernel(statements: &str) -> String {
     )
 }
 
+/// The source after all fixes, suggestions included.
 fn fixed(source: &str) -> String {
+    let parsed = parse(source.as_bytes());
+    assert!(parsed.has_errors(), "no error in {source}");
+    let found = parsed.diagnostics.into_iter();
+    let found: Vec<_> = found.map(|d| d.machine_applicable()).collect();
+    match apply_fixes(source.as_bytes(), &found) {
+        Some(new) => String::from_utf8(new.text).unwrap_or_default(),
+        None => source.to_owned(),
+    }
+}
+
+/// The source after the fixes that are certain.
+fn certainly_fixed(source: &str) -> String {
     let parsed = parse(source.as_bytes());
     assert!(parsed.has_errors(), "no error in {source}");
     match apply_fixes(source.as_bytes(), &parsed.diagnostics) {
         Some(new) => String::from_utf8(new.text).unwrap_or_default(),
         None => source.to_owned(),
     }
+}
+
+#[test]
+fn a_fix_is_certain_if_nothing_else_can_be_meant() {
+    let cases = [
+        ("mov.u32 %r1, %r2", "mov.u32 %r1, %r2;"),
+        (
+            "mov.u32 %r1, %r2\nL: bra L;",
+            "mov.u32 %r1, %r2;\nL: bra L;",
+        ),
+        (
+            "ld.global.u32 %r1, [%rd1+16;",
+            "ld.global.u32 %r1, [%rd1+16];",
+        ),
+        (
+            "ld.global.u32 %r1, %rd1+16];",
+            "ld.global.u32 %r1, [%rd1+16];",
+        ),
+        ("ld.global.u32 %r1, [%rd1]];", "ld.global.u32 %r1, [%rd1];"),
+        (
+            "ld.global.u32 %r1, [%rd1-16];",
+            "ld.global.u32 %r1, [%rd1+-16];",
+        ),
+        ("add.s32 %r1 %r2, 5;", "add.s32 %r1, %r2, 5;"),
+        ("add.s32 %r1, %r2, 5;;", "add.s32 %r1, %r2, 5;"),
+        ("ld.golbal.u32 %r1, [%rd1];", "ld.global.u32 %r1, [%rd1];"),
+        ("ADD.S32 %r1, %r2, 5;", "add.s32 %r1, %r2, 5;"),
+        ("mov.u32 %r1, −1;", "mov.u32 %r1, -1;"),
+        ("mov.u32 %r1,\u{a0}1;", "mov.u32 %r1, 1;"),
+        ("mov.u32 %r1, %tid.X;", "mov.u32 %r1, %tid.x;"),
+        ("mov.u32 %r1, 5L;", "mov.u32 %r1, 5;"),
+        ("!@%p1 ret;", "@!%p1 ret;"),
+        ("@(%p1) ret;", "@%p1 ret;"),
+        ("%p1 ret;", "@%p1 ret;"),
+        ("reg .b32 %x;", ".reg .b32 %x;"),
+        ("L: bra$L;", "L: bra $L;"),
+    ];
+    for (wrong, right) in cases {
+        assert_eq!(certainly_fixed(&kernel(wrong)), kernel(right), "{wrong}");
+    }
+}
+
+#[test]
+fn a_guess_is_not_certain() {
+    let guesses = [
+        // Words of other languages and short words.
+        "xnor.b32 %r1, %r2, %r3;",
+        "rsub.s32 %r1, %r2, %r3;",
+        "sbb.u32 %r1, %r2, %r3;",
+        "ctz.b32 %r1, %r2;",
+        "sinh.f32 %f1, %f2;",
+        "sqr.f32 %f1, %f2;",
+        "exp.f32 %f1, %f2;",
+        "addd.s32 %r1, %r2, %r3;",
+        "mov.u36 %r1, %r2;",
+        "mov.f33 %f1, %f2;",
+        "setp.lz.s32 %p1, %r1, %r2;",
+        "ld.global.v3.f32 {%f1, %f2, %f0}, [%rd1];",
+        // A register, a label, a declaration.
+        "mov.u32 %r1, %rr2;",
+        "mov.u32 %r1, %r20;",
+        "mov.u32 %r1, x;",
+        "bra M;",
+        "L: bra L; L: ret;",
+        ".reg .b32 %x; .reg .b32 %x;",
+        "$L\n\tbra $L;",
+        // An operand may be missing.
+        "add.s32 %r1,, %r2;",
+        "bar.sync 0,;",
+        "add.s32 %r1, %r2 5;",
+        "add.s32 %r1; %r2, %r3;",
+        "add.s32 %r1, %r2,x 5;",
+        "add.s64 %rd1, %rd2, %rd0[\n\tst.global.u32 [%rd1], %r1;",
+        // Width, value and invisible characters.
+        "mov.u32 %r1, %r\u{200b}2;",
+        "mov.f32 %f1, 1.0f;",
+        ".f64 %rd2, %rd1;",
+        "// text\n\t#next",
+    ];
+    for wrong in guesses {
+        assert_eq!(certainly_fixed(&kernel(wrong)), kernel(wrong), "{wrong}");
+    }
+}
+
+#[test]
+fn a_missing_number_is_not_the_next_item() {
+    let of = |size: &str| {
+        format!(".version 8.0\n.target sm_90\n{size}\n.visible .entry k() {{ ret; }}\n")
+    };
+    let wrong = of(".address_size");
+    assert_eq!(certainly_fixed(&wrong), wrong);
+    assert_eq!(fixed(&wrong), of(".address_size 64"));
+    let found = parse(wrong.as_bytes()).diagnostics;
+    assert_eq!(found[0].applicability, Applicability::HasPlaceholders);
 }
 
 #[test]
@@ -175,7 +282,7 @@ fn the_likeliest_of_several_repairs_is_made() {
             "tex.2d.v4.s32.f32 {%r1, %r2, %r3, %r4}, [%rd1, {%f1, %f2};",
             "tex.2d.v4.s32.f32 {%r1, %r2, %r3, %r4}, [%rd1, {%f1, %f2}];",
         ),
-        ("MUL.LO.S32 %r1, %r2, 3;", "mul.LO.S32 %r1, %r2, 3;"),
+        ("MUL.LO.S32 %r1, %r2, 3;", "mul.lo.s32 %r1, %r2, 3;"),
         ("mul.lo.S32 %r1, %r2, 3;", "mul.lo.s32 %r1, %r2, 3;"),
         ("mov.b64 {%r1; %r2}, %rd1;", "mov.b64 {%r1, %r2}, %rd1;"),
         ("mov.b64 %r1, %r2}, %rd1;", "mov.b64 {%r1, %r2}, %rd1;"),

@@ -27,8 +27,8 @@ pub(crate) enum InstProblemKind {
         /// The rule that they violate.
         rule: Option<(Named, &'static Rule)>,
     },
-    /// The elements of a vector are separate operands: the first and the last of them.
-    MissingBraces(u32, u32),
+    /// The elements of a vector are separate operands: the first and the last of them, and whether no other operands can be.
+    MissingBraces(u32, u32, bool),
     /// Operands between two places are in the wrong order: the first belongs in the second one.
     Reordered(Named, u32, u32),
     /// An operand is not expected.
@@ -103,16 +103,20 @@ impl InstProblem {
             InstProblemKind::Repairable { repairs, rule } => {
                 repair::text(&signature, &repairs, rule)
             }
-            InstProblemKind::MissingBraces(first, last) => {
+            InstProblemKind::MissingBraces(first, last, only) => {
                 let (start, end) = (Part::Operand(first), Part::Operand(last));
                 let message = format!(
                     "expected a vector in braces as operand of `{op}`, found {} operands",
                     last - first + 1
                 );
-                Text::error(Code::VectorLength, message)
+                let text = Text::error(Code::VectorLength, message)
                     .help(format!("write `{{{found}}}`"))
                     .fix(start, Side::Before, "{")
-                    .fix(end, Side::After, "}")
+                    .fix(end, Side::After, "}");
+                match only {
+                    true => text.machine_applicable(),
+                    false => text,
+                }
             }
             InstProblemKind::UnknownInstruction(opcode) => {
                 let names = opcode.instructions().iter().map(|i| i.name());

@@ -16,7 +16,7 @@ pub(crate) mod variable;
 
 use alloc::string::String;
 use alloc::vec::Vec;
-use ptx_ir::{Code, Module, Severity};
+use ptx_ir::{Applicability, Code, Module, Severity};
 
 use call::CallProblem;
 use debug::DebugProblem;
@@ -78,6 +78,8 @@ pub(crate) struct Text {
     pub(crate) message: String,
     pub(crate) help: Option<String>,
     pub(crate) fix: Vec<Fix>,
+    /// How sure the fix is.
+    pub(crate) applicability: Applicability,
 }
 
 /// An edit of the statement of a finding.
@@ -108,6 +110,7 @@ impl Text {
             message: message.into(),
             help: None,
             fix: Vec::new(),
+            applicability: Applicability::default(),
         }
     }
 
@@ -120,6 +123,12 @@ impl Text {
 
     pub(crate) fn help(mut self, help: impl Into<String>) -> Self {
         self.help = Some(help.into());
+        self
+    }
+
+    /// Says that the fix is the only one that can be meant.
+    fn machine_applicable(mut self) -> Self {
+        self.applicability = Applicability::MachineApplicable;
         self
     }
 

@@ -30,9 +30,18 @@ pub(crate) struct OperandMismatch {
     /// Whether no register has the type that a modifier says.
     pub(crate) all_of_type: bool,
     /// Whether only the brackets of an address are missing.
-    pub(crate) lacks_brackets: bool,
+    pub(crate) brackets: Option<Brackets>,
     /// Changes of a modifier after which the instruction takes its operands.
     pub(crate) repairs: Vec<Repair>,
+}
+
+/// Brackets that an address lacks.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub(crate) enum Brackets {
+    /// No other operand can be the address.
+    Certain,
+    /// The instruction is legal with another operand as the address, too.
+    Perhaps,
 }
 
 /// What is written for an operand, as far as messages name it.
@@ -97,7 +106,7 @@ impl OperandMismatch {
         let instruction = |word| ForeignWord::from_text(word).and_then(ForeignWord::instead);
         let negation = instruction("-x");
         let help = match advice {
-            _ if self.lacks_brackets => format!("write `[{found}]`"),
+            _ if self.brackets.is_some() => format!("write `[{found}]`"),
             _ if self.is_special() => format!(
                 "copy the special register to a register with `{}` first",
                 instruction("=").unwrap_or_default()
@@ -128,10 +137,14 @@ impl OperandMismatch {
                 .fix(self.part, Side::Whole, constant);
         }
         let text = Text::error(code, message).help(help);
-        if self.lacks_brackets {
-            return text
+        if let Some(brackets) = self.brackets {
+            let text = text
                 .fix(self.part, Side::Before, "[")
                 .fix(self.part, Side::After, "]");
+            return match brackets {
+                Brackets::Certain => text.machine_applicable(),
+                Brackets::Perhaps => text,
+            };
         }
         // One register of another type may be the mistake itself.
         let best = repair::best(signature, &self.repairs);

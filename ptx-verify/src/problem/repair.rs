@@ -61,7 +61,13 @@ pub(super) fn text(
     let best = best(signature, repairs);
     let example = mnemonic(signature, best.unwrap_or(first.edit()));
     match best {
-        Some(edit) if repairs.len() == 1 => fix(text.help(format!("write `{example}`")), edit),
+        Some(edit) if repairs.len() == 1 => {
+            let text = fix(text.help(format!("write `{example}`")), edit);
+            match repeats(&modifiers, edit) {
+                true => text.machine_applicable(),
+                false => text,
+            }
+        }
         Some(edit) => fix(text.help(format!("for example `{example}`")), edit),
         None => {
             let help = match in_full(signature, first.edit()) {
@@ -71,6 +77,17 @@ pub(super) fn text(
             fix(text.help(help), first.edit())
         }
     }
+}
+
+/// Whether a change removes a modifier that directly follows itself and is no type: of several types, each has its operand.
+fn repeats(modifiers: &[Modifier], edit: ModifierEdit) -> bool {
+    let ModifierEdit::Remove(index) = edit else {
+        return false;
+    };
+    let at = |i: Option<usize>| i.and_then(|i| modifiers.get(i));
+    let removed = at(Some(index));
+    let beside = [at(index.checked_sub(1)), at(index.checked_add(1))];
+    removed.is_some_and(|m| m.scalar_type().is_none()) && beside.contains(&removed)
 }
 
 /// The change that is meant, if that is clear: of those with which the operands are legal the only one, or the only one that

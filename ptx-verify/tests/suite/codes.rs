@@ -108,8 +108,7 @@ fn a_fix_repairs_its_error() {
         let text = strip(&fs::read_to_string(&path).unwrap());
         let found = errors(&text);
         for diagnostic in found.iter().filter(|d| !d.fix.is_empty()) {
-            let one = std::slice::from_ref(diagnostic);
-            let fixed = ptx_ir::apply_fixes(text.as_bytes(), one).unwrap().text;
+            let fixed = ptx_ir::apply_fix(text.as_bytes(), diagnostic).unwrap().text;
             let after = errors(std::str::from_utf8(&fixed).unwrap());
             let path = path.display();
             assert!(after.len() < found.len(), "{path}: {diagnostic}");

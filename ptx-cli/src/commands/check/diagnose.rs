@@ -36,9 +36,6 @@ pub(crate) struct Detail {
     pub(crate) linted: Option<Linted>,
 }
 
-/// How often a text is repaired: a fix can uncover another mistake.
-const MOST_REPAIRS: usize = 8;
-
 pub(super) fn check(source: Source, options: &Options, args: &Args) -> Checked {
     if is_clean(&source.bytes, options, args) {
         return Checked {
@@ -50,17 +47,23 @@ pub(super) fn check(source: Source, options: &Options, args: &Args) -> Checked {
     let (mut found, module) = diagnose(&source.bytes, options, args);
     source.free(module);
     let mut fixed = None;
-    let mut count = 0;
-    for _ in 0..if args.fix { MOST_REPAIRS } else { 0 } {
-        let text = fixed.as_ref().map_or(&source.bytes, |(text, _)| text);
-        let Some(new) = ptx_ir::apply_fixes(text, &found.diagnostics) else {
-            break;
+    if args.fix
+        && found
+            .diagnostics
+            .iter()
+            .any(Diagnostic::is_machine_applicable)
+    {
+        let errors = |text: &[u8]| {
+            let parsed = ptx_parse::parse(text);
+            let mut found = parsed.diagnostics;
+            found.extend(ptx_verify::verify(&parsed.module, options));
+            found
         };
-        let repaired = found.diagnostics.iter().filter(|d| !d.fix.is_empty());
-        count += repaired.count();
-        let new = SourceText::from(new.text);
-        found = diagnose(&new, options, args).0;
-        fixed = Some((new, count));
+        if let Some(new) = ptx_ir::fix_all(&source.bytes, errors(&source.bytes), errors) {
+            let text = SourceText::from(new.text);
+            found = diagnose(&text, options, args).0;
+            fixed = Some((text, new.count));
+        }
     }
     Checked {
         source,

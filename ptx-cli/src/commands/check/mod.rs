@@ -44,7 +44,7 @@ pub(crate) struct Args {
     files: Files,
     #[command(flatten)]
     destination: Place,
-    /// Apply the suggested fixes. The result goes to standard output, and the remaining diagnostics to standard
+    /// Apply the fixes that are certain. The result goes to standard output, and the remaining diagnostics to standard
     /// error, unless --output or --write is given
     #[arg(long)]
     fix: bool,
