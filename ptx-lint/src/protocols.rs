@@ -4,7 +4,7 @@ use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
 use ptx_analysis::asynchrony::{Certainty, Rule, Violation};
-use ptx_ir::{InstId, StmtId};
+use ptx_ir::{InstId, Span, StmtId};
 
 use crate::context::FunctionContext;
 use crate::{Finding, Lint};
@@ -102,7 +102,7 @@ fn products(rule: Rule) -> Option<Text> {
             ["uses", "may use"],
             "registers without a warpgroup fence after their last write",
             "add `wgmma.fence.sync.aligned;` between the last write of these registers and this instruction",
-            "",
+            "the registers are written here",
         ),
         _ => return None,
     })
@@ -122,49 +122,49 @@ fn objects(rule: Rule) -> Option<Text> {
             ["uses", "may use"],
             "an mbarrier object that is not initialized, or whose initialization is not visible to this thread",
             "first initialize the object in one thread, and add a barrier for all threads after the initialization",
-            "",
+            "an object is initialized here",
         ),
         Rule::MbarrierInitializedTwice => text(
             Lint::MbarrierInit,
             ["initializes", "may initialize"],
             "an mbarrier object that is already initialized",
             "use the next phase of the object, or invalidate it with `mbarrier.inval` first",
-            "",
+            "it is initialized here first",
         ),
         Rule::MbarrierNotPublished => text(
             Lint::MbarrierInit,
             ["arrives", "may arrive"],
             "without release semantics after initializing an mbarrier object, so the initialization is not guaranteed to be visible to other CTAs of the cluster",
             "add `fence.mbarrier_init.release.cluster;` after the initialization",
-            "",
+            "the object is initialized here",
         ),
         Rule::MbarrierPhase => text(
             Lint::MbarrierInit,
             ["returns", "may return"],
             "immediately: the phase of the mbarrier object with this parity is already complete",
             "wait for parity 0 first, and invert the parity for each further phase",
-            "",
+            "the object is initialized here",
         ),
         Rule::MbarrierNotFenced => text(
             Lint::MbarrierInit,
             ["reports", "may report"],
             "to an mbarrier object through the async proxy, without a fence after the initialization of the object",
             "add `fence.mbarrier_init.release.cluster;` or `fence.proxy.async.shared::cta;` after the initialization",
-            "",
+            "the object is initialized here",
         ),
         Rule::MbarrierOverwritten => text(
             Lint::MbarrierInit,
             ["writes", "may write"],
             "to the memory of an initialized mbarrier object",
             "invalidate the object with `mbarrier.inval` first, or use different memory",
-            "",
+            "the object is initialized here",
         ),
         Rule::ProxyFence => text(
             Lint::ProxyFence,
             ["reads", "may read"],
             "data through the async proxy that was written through the generic proxy, without a proxy fence in between",
             "add `fence.proxy.async` in the writing threads, after the writes and before the barrier or this instruction",
-            "",
+            "the memory is written here",
         ),
         Rule::TensorMapFence => text(
             Lint::ProxyFence,
@@ -180,7 +180,7 @@ fn objects(rule: Rule) -> Option<Text> {
 fn tensor_memory(rule: Rule) -> Option<Text> {
     let (does, rest, help, cause) = match rule {
         Rule::TensorLoadNotAwaited => (
-            ["accesses", "may access"],
+            ["overwrites", "may overwrite"],
             "a register of a pending load from tensor memory",
             "add `tcgen05.wait::ld.sync.aligned;` before this instruction",
             "the load starts here",
@@ -195,13 +195,13 @@ fn tensor_memory(rule: Rule) -> Option<Text> {
             ["follows", "may follow"],
             "operations on tensor memory across a barrier or an mbarrier wait, without a fence after the synchronization",
             "add `tcgen05.fence::after_thread_sync;` between the synchronization and this instruction",
-            "",
+            "the operation starts here",
         ),
         Rule::TensorFenceBefore => (
             ["synchronizes", "may synchronize"],
             "threads after operations on tensor memory, without a fence in between",
             "add `tcgen05.fence::before_thread_sync;` between the operations and this instruction",
-            "",
+            "the operation starts here",
         ),
         Rule::TensorMemoryNotFreed => (
             ["allocates", "may allocate"],
@@ -243,7 +243,7 @@ fn tensor_memory(rule: Rule) -> Option<Text> {
             ["accesses", "may access"],
             "tensor memory that was freed",
             "free the memory after the last access",
-            "",
+            "it is freed here",
         ),
         Rule::TensorAddressNotVisible => (
             ["reads", "may read"],
@@ -256,7 +256,14 @@ fn tensor_memory(rule: Rule) -> Option<Text> {
     Some(text(Lint::Tcgen05Protocol, does, rest, help, cause))
 }
 
-/// Adds the findings of a lint. Of several violations with the same cause, only the first one on a path is reported.
+/// What was reported: the violation, and the index of its finding.
+struct Reported<'a> {
+    violation: &'a Violation,
+    stmt: StmtId,
+    index: usize,
+}
+
+/// Adds the findings of a lint. Several violations with the same cause are one finding; less certain ones after it on a path are left out.
 pub(crate) fn check(cx: &FunctionContext<'_>, lint: Lint, found: &mut Vec<Finding>) {
     let all = cx.violations().iter();
     let of_lint = all.filter_map(|v| Some((v, text_of(v.rule).filter(|t| t.lint == lint)?)));
@@ -266,7 +273,7 @@ pub(crate) fn check(cx: &FunctionContext<'_>, lint: Lint, found: &mut Vec<Findin
     }
     let statements: BTreeMap<InstId, StmtId> =
         cx.instructions().map(|i| (i.inst, i.stmt)).collect();
-    let mut reported: Vec<(InstId, StmtId)> = Vec::new();
+    let mut reported: BTreeMap<(Rule, InstId), Vec<Reported<'_>>> = BTreeMap::new();
     let mut missing: Vec<Rule> = Vec::new();
     for (violation, text) in of_lint {
         let Some(&stmt) = statements.get(&violation.inst) else {
@@ -279,16 +286,32 @@ pub(crate) fn check(cx: &FunctionContext<'_>, lint: Lint, found: &mut Vec<Findin
             }
             missing.push(violation.rule);
         }
-        let cause = violation.cause.filter(|_| !text.cause.is_empty());
-        if let Some(cause) = cause {
-            let follows =
-                |&(other, before): &(InstId, StmtId)| other == cause && follows(cx, before, stmt);
-            if reported.iter().any(follows) {
+        if let Some(cause) = violation.cause.filter(|_| !text.cause.is_empty()) {
+            let same = reported.entry((violation.rule, cause)).or_default();
+            let is_same = |r: &&Reported<'_>| r.violation.certainty == violation.certainty;
+            if let Some(first) = same.iter().find(is_same) {
+                repeat(found, first.index, cx.span(stmt));
                 continue;
             }
-            reported.push((cause, stmt));
+            if same.iter().any(|r| follows(cx, r.stmt, stmt)) {
+                continue;
+            }
+            same.push(Reported {
+                violation,
+                stmt,
+                index: found.len(),
+            });
         }
         found.push(finding(cx, violation, &text, stmt, &statements));
+    }
+}
+
+/// Adds a further place to a finding.
+fn repeat(found: &mut [Finding], index: usize, span: Span) {
+    if let Some(finding) = found.get_mut(index) {
+        let mut repeats = core::mem::take(&mut finding.diagnostic.repeats).into_vec();
+        repeats.push(span);
+        finding.diagnostic.repeats = repeats.into();
     }
 }
 

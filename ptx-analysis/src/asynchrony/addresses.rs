@@ -31,6 +31,18 @@ pub(super) struct Address {
     pub(super) differs: bool,
     /// From each thread to the next in the first dimension, and the number of the rest of the sum, if that does not depend on the thread.
     pub(super) stride: Option<(i64, u32)>,
+    /// Where it may be, relative to a sum that is the same for all threads whenever it is evaluated.
+    pub(super) reach: Option<Reach>,
+}
+
+/// The addresses that threads may have, in all iterations of loops.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub(super) struct Reach {
+    /// The number of the sum.
+    pub(super) sum: u32,
+    /// The least and the greatest distance from it.
+    pub(super) min: i64,
+    pub(super) max: i64,
 }
 
 /// The sums of a function.
@@ -80,6 +92,7 @@ impl Addresses {
         Address {
             sum: self.number(kept),
             stride,
+            reach: self.reach((values, ssa, analysis), &form, offset),
             constant: form.constant().wrapping_add(offset),
             dependence,
             differs,
@@ -88,6 +101,43 @@ impl Addresses {
 }
 
 impl Addresses {
+    /// Where the sum of a form and an offset may be.
+    fn reach(
+        &mut self,
+        of @ (values, ..): (&Values, &Ssa, &FunctionAnalysis),
+        form: &Affine,
+        offset: i64,
+    ) -> Option<Reach> {
+        let start = i128::from(form.constant().wrapping_add(offset));
+        let (mut min, mut max) = (start, start);
+        let mut sum = Vec::new();
+        for term in form.terms() {
+            if let Some(Symbol::Window(_)) = values.symbol(term.symbol) {
+                continue;
+            }
+            match values.bounds_of(term.symbol) {
+                Some(range) => {
+                    let factor = i128::from(term.factor);
+                    let (a, b) = (
+                        range.min.checked_mul(factor)?,
+                        range.max.checked_mul(factor)?,
+                    );
+                    min = min.checked_add(a.min(b))?;
+                    max = max.checked_add(a.max(b))?;
+                }
+                None if of_symbol(of, term.symbol) == Dependence::Uniform => {
+                    sum.push((term.symbol, term.factor));
+                }
+                None => return None,
+            }
+        }
+        Some(Reach {
+            sum: self.number(sum),
+            min: i64::try_from(min).ok()?,
+            max: i64::try_from(max).ok()?,
+        })
+    }
+
     fn number(&mut self, sum: Vec<(SymbolId, i64)>) -> u32 {
         let next = self.numbers.len() as u32;
         *self.numbers.entry(sum).or_insert(next)

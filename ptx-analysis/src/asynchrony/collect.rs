@@ -7,7 +7,7 @@ use ptx_ir::facts::{Facts, Flow, FunctionFacts, MemoryAccess, RegAccess, Space};
 use ptx_ir::{FunctionKind, InstId, Operand, Statement, StmtId};
 use ptx_isa::{Action, Marks, Modifier, Proxy, StateSpace};
 
-use super::events::{Access, Event, Kind, Operation, ParityWait};
+use super::events::{Access, Event, Kind, Matrix, Operation, ParityWait};
 use super::kinds::{cluster_kind, is_beyond_cta, is_relevant, may_do_anything, object_kind};
 use super::mechanism::{Mechanism, Phase, phases};
 use super::place::Place;
@@ -29,10 +29,6 @@ pub(super) struct Collector<'a> {
     pub(super) events: Vec<Event>,
     pub(super) on_edges: BTreeMap<BlockId, (bool, Event)>,
     pub(super) waits: Vec<ParityWait>,
-    /// The loads from tensor memory that the block began and did not wait for.
-    loads: Vec<u32>,
-    /// How often registers are written, by their variables; empty if nothing is loaded from tensor memory.
-    writes: Vec<u8>,
     /// The block, and its last instruction.
     block: BlockId,
     deciders: [Vec<BlockId>; 2],
@@ -57,10 +53,6 @@ fn is_accessed_later(facts: Facts<'_>, operand: Operand, usage: RegAccess) -> bo
     }
 }
 
-fn changes(usage: RegAccess) -> bool {
-    usage.writes() || usage.may_write()
-}
-
 impl<'a> Collector<'a> {
     /// A collector, if any instruction of the function belongs to a protocol.
     pub(super) fn new(facts: FunctionFacts<'a>, analysis: &'a FunctionAnalysis) -> Option<Self> {
@@ -70,16 +62,7 @@ impl<'a> Collector<'a> {
         }
         let variables = analysis.variables();
         let mut registers = BitSet::new(variables.len() as u32);
-        let loads = insts().any(|inst| inst.action() == Some(Action::TensorLoad));
-        let mut writes = vec![0u8; if loads { variables.len() } else { 0 }];
         for inst in insts() {
-            for mention in inst.registers().filter(|m| loads && changes(m.usage)) {
-                for variable in variables.of(mention.place) {
-                    if let Some(count) = writes.get_mut(variable as usize) {
-                        *count = count.saturating_add(1);
-                    }
-                }
-            }
             for (operand, usage) in inst.parts() {
                 if is_accessed_later(inst, operand, usage) {
                     let places = inst.places(&operand);
@@ -99,8 +82,6 @@ impl<'a> Collector<'a> {
             events: Vec::new(),
             on_edges: BTreeMap::new(),
             waits: Vec::new(),
-            loads: Vec::new(),
-            writes,
             block: Cfg::ENTRY,
             deciders: [Vec::new(), Vec::new()],
             decided: BTreeMap::new(),
@@ -115,7 +96,6 @@ impl<'a> Collector<'a> {
     /// A block begins.
     pub(super) fn begin(&mut self, id: BlockId, block: &Block) {
         self.block = id;
-        self.loads.clear();
         let conditions = self.places.conditions();
         self.deciders = conditions.map_or_else(Default::default, |c| c.deciders(id));
         if self.deciders.iter().any(|of| !of.is_empty()) {
@@ -137,9 +117,6 @@ impl<'a> Collector<'a> {
         if facts.action() != Some(Action::WarpgroupMultiply) {
             let is_move = self.is_move(facts, inst);
             kinds.extend(self.registers(facts, is_move));
-            if is_move && !self.loads.is_empty() {
-                self.follow_move(facts);
-            }
         }
         for access in facts.memory() {
             kinds.extend(self.memory(facts, stmt, &access));
@@ -264,35 +241,13 @@ impl<'a> Collector<'a> {
         signature.and_then(|s| s.opcode()).is_some_and(is_copy)
     }
 
-    /// Registers to which others are moved while a load from tensor memory to these is pending are as good as these.
-    fn follow_move(&mut self, facts: Facts<'_>) {
-        let of = |is: fn(RegAccess) -> bool| -> Vec<u32> {
-            let mentions = facts.registers().filter(|m| is(m.usage));
-            mentions.flat_map(|m| self.variables.of(m.place)).collect()
-        };
-        let (sources, mut targets) = (of(RegAccess::reads), of(changes));
-        targets.retain(|v| self.writes.get(*v as usize) == Some(&1));
-        for number in &self.loads {
-            let Some(load) = self.operations.get_mut(*number as usize) else {
-                continue;
-            };
-            let has = |v: &u32| load.written.binary_search(v).is_ok() || load.moved.contains(v);
-            if sources.iter().any(has) {
-                load.moved.extend(&targets);
-                for variable in &targets {
-                    self.registers.insert(*variable);
-                }
-            }
-        }
-    }
-
     /// Accesses to registers that operations access later.
     fn registers(&self, facts: Facts<'_>, is_move: bool) -> Option<Kind> {
         let (mut reads, mut writes) = (Vec::new(), Vec::new());
         for mention in facts.registers() {
             for variable in self.variables.of(mention.place) {
                 if self.registers.contains(variable) {
-                    if mention.usage.reads() && !is_move {
+                    if mention.usage.reads() {
                         reads.push(variable);
                     }
                     if mention.usage.may_write() || mention.usage.writes() {
@@ -367,9 +322,6 @@ impl<'a> Collector<'a> {
                 }
                 Phase::Wait(groups) => {
                     kinds.push(Kind::Wait(mechanism, groups));
-                    if mechanism == Mechanism::TensorLoads {
-                        self.loads.clear();
-                    }
                     if mechanism == Mechanism::Bulk && !facts.has_modifier(Modifier::Read) {
                         kinds.push(Kind::Wait(Mechanism::BulkWrites, groups));
                     }
@@ -383,6 +335,24 @@ impl<'a> Collector<'a> {
             if let Some(object) = self.object(facts, stmt) {
                 kinds.push(Kind::Expect(object, bytes));
             }
+        }
+    }
+
+    /// Finds where the matrices of operations begin.
+    pub(super) fn find_matrices(&mut self) {
+        let mut descriptors = Vec::new();
+        for operation in &self.operations {
+            let facts = self.facts.inst(operation.inst);
+            let wide = facts
+                .marked(Marks::DESCRIPTOR)
+                .filter(|_| !operation.matrices.is_empty());
+            let wide = wide.filter(|o| self.places.is_wide(operation.stmt, *o));
+            descriptors.extend(wide.map(|operand| (operation.stmt, operand)));
+        }
+        let starts = self.places.starts_of_matrices(&descriptors);
+        let matrices = self.operations.iter_mut().flat_map(|o| &mut o.matrices);
+        for (matrix, start) in matrices.zip(starts) {
+            matrix.start = start;
         }
     }
 
@@ -468,9 +438,6 @@ impl<'a> Collector<'a> {
         }
         self.operations.push(operation);
         let number = self.operations.len() as u32 - 1;
-        if mechanism == Mechanism::TensorLoads {
-            self.loads.push(number);
-        }
         kinds.push(Kind::Start(number));
     }
 
@@ -482,6 +449,7 @@ impl<'a> Collector<'a> {
         mechanism: Mechanism,
     ) -> Operation {
         let mut operation = Operation {
+            stmt,
             inst,
             block: self.block,
             conditional: facts.guard().is_some(),
@@ -490,7 +458,6 @@ impl<'a> Collector<'a> {
             action: facts.action(),
             written: Vec::new(),
             read: Vec::new(),
-            moved: Vec::new(),
             destination: None,
             source: None,
             tensor_writes: Vec::new(),
@@ -516,9 +483,10 @@ impl<'a> Collector<'a> {
         ) {
             let descriptors = facts.marked(Marks::DESCRIPTOR);
             let wide = descriptors.filter(|o| self.places.is_wide(stmt, *o));
-            operation
-                .matrices
-                .extend(wide.map(|operand| self.places.of_operand(stmt, operand)));
+            operation.matrices.extend(wide.map(|operand| Matrix {
+                root: self.places.of_operand(stmt, operand),
+                start: None,
+            }));
         }
         for access in facts
             .memory()

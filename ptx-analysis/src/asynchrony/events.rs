@@ -3,8 +3,8 @@
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
-use ptx_ir::InstId;
 use ptx_ir::facts::FunctionFacts;
+use ptx_ir::{InstId, StmtId};
 use ptx_isa::Action;
 
 use super::collect::Collector;
@@ -16,6 +16,7 @@ use crate::function_analysis::FunctionAnalysis;
 /// An asynchronous operation: an instruction that starts one, or what one does in one memory, if it is waited for separately.
 #[derive(Clone, Debug)]
 pub(super) struct Operation {
+    pub(super) stmt: StmtId,
     pub(super) inst: InstId,
     pub(super) block: BlockId,
     /// Whether a guard may skip it.
@@ -27,8 +28,6 @@ pub(super) struct Operation {
     /// The variables of the registers that it writes and of those that it reads when it is executed, in order.
     pub(super) written: Vec<u32>,
     pub(super) read: Vec<u32>,
-    /// The variables of registers to which those that it writes are moved before it is waited for.
-    pub(super) moved: Vec<u32>,
     /// The memory that it writes and reads.
     pub(super) destination: Option<Place>,
     pub(super) source: Option<Place>,
@@ -37,8 +36,17 @@ pub(super) struct Operation {
     pub(super) tensor_reads: Vec<Place>,
     /// The mbarrier object that it reports to.
     pub(super) object: Option<Place>,
-    /// The variables that its matrix descriptors are made of; `None` for one of which that is not known.
-    pub(super) matrices: Vec<Option<u32>>,
+    /// The matrices in shared memory that its descriptors describe.
+    pub(super) matrices: Vec<Matrix>,
+}
+
+/// A matrix in shared memory.
+#[derive(Copy, Clone, Debug)]
+pub(super) struct Matrix {
+    /// The variable that its descriptor is made of, if it is known.
+    pub(super) root: Option<u32>,
+    /// Its first bytes, if they are known.
+    pub(super) start: Option<Place>,
 }
 
 impl Operation {
@@ -79,6 +87,7 @@ pub(super) enum Kind {
     Registers {
         reads: Vec<u32>,
         writes: Vec<u32>,
+        /// Whether the instruction only moves them.
         is_move: bool,
     },
     Memory(Access),
@@ -189,9 +198,7 @@ impl Events {
             }
         }
         starts.push(collector.events.len() as u32);
-        for operation in &mut collector.operations {
-            operation.moved.sort_unstable();
-        }
+        collector.find_matrices();
         Some(Self {
             is_kernel: collector.is_kernel,
             is_one_thread: collector.places.is_one_thread(),

@@ -13,13 +13,14 @@
 //! | copies of other threads | copies that arrived and reads, after the last barrier | `sharing.rs` |
 //! | bytes of mbarriers | what an object expects and the bytes of its copies | `transactions.rs` |
 //! | `wgmma.fence` | registers that were written after the last fence | `warpgroup.rs` |
-//! | proxies | variables that were written after the last `fence.proxy.async` | `proxies.rs` |
+//! | proxies | writes after the last `fence.proxy.async` | `proxies.rs` |
 //! | tensor maps | maps that were changed, and not released or acquired since | `tensor_maps.rs` |
 //! | mbarrier objects | objects that were initialized, and whether a barrier followed | `mbarriers.rs` |
 //! | ended objects | barriers after which an object is no longer valid | `invalidations.rs` |
 //! | parities | waits for phases that are complete already | `parity.rs` |
 //! | objects of other CTAs | objects that were initialized since the last barrier of the cluster | `peers.rs` |
 //! | tensor memory | allocations that were not freed; the permit to allocate | `tensor_memory.rs` |
+//! | registers of `tcgen05.ld` | registers that were loaded, and neither read nor waited for | `tensor_registers.rs` |
 //! | `tcgen05.fence` | synchronizations of threads since the last operation on tensor memory | `tensor_fences.rs` |
 //! | `barrier.cluster` | whether the thread arrived and did not wait | `cluster.rs` |
 //!
@@ -32,12 +33,14 @@
 //! Cost: linear in the instructions, times the bound on operations that are followed at once, which is 256.
 
 mod addresses;
+mod causes;
 mod cluster;
 mod collect;
 mod events;
 mod flags;
 mod invalidations;
 mod kinds;
+mod matrices;
 mod mbarriers;
 mod mechanism;
 mod order;
@@ -59,9 +62,11 @@ mod tensor_conflicts;
 mod tensor_fences;
 mod tensor_maps;
 mod tensor_memory;
+mod tensor_registers;
 mod transactions;
 mod warpgroup;
 
+use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
 
 use ptx_ir::InstId;
@@ -86,7 +91,7 @@ pub enum Rule {
     SourceNotAwaited,
     /// An access to a register of a pending asynchronous matrix operation of a warpgroup.
     ProductNotAwaited,
-    /// An access to a register of a pending load from tensor memory.
+    /// A write to a register of a pending load from tensor memory. A read waits for the load.
     TensorLoadNotAwaited,
     /// An access to tensor memory, or its deallocation, while an operation on it is pending.
     TensorMemoryNotAwaited,
@@ -162,7 +167,7 @@ pub struct Violation {
     pub rule: Rule,
     /// The certainty.
     pub certainty: Certainty,
-    /// The other instruction, if there is one: the pending operation, or the write that needs a fence.
+    /// The other instruction, if there is one: the pending operation, the write that needs a fence, or the initialization of the object.
     pub cause: Option<InstId>,
 }
 
@@ -205,6 +210,7 @@ pub fn violations(facts: FunctionFacts<'_>, analysis: &FunctionAnalysis) -> Vec<
     parity::check(&events, analysis, &mut found);
     peers::check(&events, cfg, &mut found);
     tensor_memory::check(&events, analysis, &mut found);
+    tensor_registers::check(&events, cfg, &mut found);
     tensor_fences::check(&events, analysis, &mut found);
     cluster::check(&events, cfg, &mut found);
     let order = |v: &Violation| (events.order(v.inst), v.rule);
@@ -212,7 +218,8 @@ pub fn violations(facts: FunctionFacts<'_>, analysis: &FunctionAnalysis) -> Vec<
     found.dedup_by_key(|v| (v.inst, v.rule));
     // What is not awaited is not visible either.
     let pending = found.iter().filter(|v| v.rule == Rule::CopyNotAwaited);
-    let pending: Vec<InstId> = pending.map(|v| v.inst).collect();
+    let pending: BTreeSet<InstId> = pending.map(|v| v.inst).collect();
     found.retain(|v| v.rule != Rule::CopyNotVisible || !pending.contains(&v.inst));
+    causes::add(&events, &mut found);
     found
 }

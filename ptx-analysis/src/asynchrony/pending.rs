@@ -230,17 +230,14 @@ impl Waiting<'_> {
         pending: Pending,
     ) -> Option<(Rule, Certainty)> {
         let operation = self.events.operation(pending.operation)?;
-        let rule = match operation.mechanism {
-            Mechanism::TensorLoads => Rule::TensorLoadNotAwaited,
-            _ => Rule::ProductNotAwaited,
-        };
+        // Registers of loads from tensor memory are followed by themselves.
+        if operation.mechanism == Mechanism::TensorLoads {
+            return None;
+        }
         let conflicts = intersects(&operation.written, reads)
             || intersects(&operation.written, writes)
             || intersects(&operation.read, writes);
-        if !conflicts && intersects(&operation.moved, reads) {
-            return Some((rule, Certainty::Possible));
-        }
-        conflicts.then_some((rule, certainty(pending)))
+        conflicts.then_some((Rule::ProductNotAwaited, certainty(pending)))
     }
 
     /// An operation begins while another one is pending.
@@ -256,7 +253,7 @@ impl Waiting<'_> {
         tensor.or_else(|| {
             // The matrices of a product are copied.
             let root = operation.destination.and_then(|d| d.root)?;
-            let reads = started.matrices.contains(&Some(root));
+            let reads = started.matrices.iter().any(|m| m.root == Some(root));
             let is_first = pending.on_all_paths() && !state.contents.on_some_path(root);
             let first = reads && (is_first || self.unawaited.contains(&operation.mechanism));
             first.then_some((Rule::CopyNotAwaited, Certainty::Possible))
@@ -351,7 +348,15 @@ impl Protocol for Waiting<'_> {
         for pending in state.pending.iter() {
             let violation = match &event.kind {
                 Kind::Memory(access) => self.memory(event, *access, pending, state),
-                Kind::Registers { reads, writes, .. } => self.registers(reads, writes, pending),
+                // ptxas renames registers that are moved, or delays the move.
+                Kind::Registers {
+                    reads,
+                    writes,
+                    is_move,
+                } => {
+                    let reads = if *is_move { &[][..] } else { reads };
+                    self.registers(reads, writes, pending)
+                }
                 Kind::Start(operation) => self.start(*operation, pending, state),
                 Kind::Free(..) => TensorMemory::free(pending),
                 _ => None,

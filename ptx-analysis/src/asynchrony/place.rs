@@ -172,6 +172,50 @@ impl Place {
             && (0..LANES).any(|first| (0..LANES).any(|second| meets(first, second)))
     }
 
+    /// Whether the bytes that all threads access here have bytes in common with what one thread accesses at `other`. `None` if that is not known:
+    /// it is possible if the ranges that both may reach meet. The number of bytes may be unknown.
+    pub(super) fn meets(self, other: Self) -> Option<Overlap> {
+        if self.root.is_none() || self.root != other.root {
+            return Some(Overlap::Never);
+        }
+        match self.overlap(other) {
+            Overlap::Possible => {}
+            known => return Some(known),
+        }
+        if self.is_reached_by_lanes(other) {
+            return Some(Overlap::Certain);
+        }
+        let (a, b) = (self.address?.reach?, other.address?.reach?);
+        if a.sum != b.sum {
+            return None;
+        }
+        let end =
+            |max: i64, bytes: Option<u64>| max.saturating_add_unsigned(bytes.unwrap_or(LEAST));
+        let is_apart = end(a.max, self.bytes) <= b.min || end(b.max, other.bytes) <= a.min;
+        Some(match is_apart {
+            true => Overlap::Never,
+            false => Overlap::Possible,
+        })
+    }
+
+    /// Whether some thread of the first warp accesses here bytes of a block that is the same for all threads.
+    fn is_reached_by_lanes(self, block: Self) -> bool {
+        let (Some(a), Some(b)) = (self.address, block.address) else {
+            return false;
+        };
+        let (Some((stride, rest)), Some((0, of_block))) = (a.stride, b.stride) else {
+            return false;
+        };
+        let iteration = a.dependence.max(b.dependence) == Dependence::Iteration;
+        let (Some(bytes), at) = (self.bytes, (b.constant, block.bytes.unwrap_or(LEAST))) else {
+            return false;
+        };
+        let begins = |lane: i64| a.constant.saturating_add(stride.saturating_mul(lane));
+        rest == of_block
+            && !iteration
+            && (0..LANES).any(|lane| ranges((begins(lane), bytes), at) == Overlap::Certain)
+    }
+
     /// Whether an access to different addresses begins in a block of bytes.
     pub(super) fn begins_in(self, block: Self) -> bool {
         let (Some(start), Some(at)) = (block.address, self.address) else {

@@ -9,6 +9,7 @@ use ptx_isa::{Action, StateSpace};
 
 use super::addresses::{Address, Addresses, is_computed_once};
 use super::kinds::may_do_anything;
+use super::matrices::Descriptors;
 use super::place::{Base, Place};
 use super::selection::Conditions;
 use crate::cfg::Cfg;
@@ -62,6 +63,9 @@ const DEPTH: usize = 6;
 
 /// Values that are followed from an address in a loop.
 const MOST_VALUES: usize = 32;
+
+/// The bytes of a row of a matrix that are surely read.
+const MATRIX: u64 = 16;
 
 /// Passes over a function until origins are given up.
 const PASSES: usize = 8;
@@ -269,6 +273,38 @@ impl<'a> Places<'a> {
             Origin::One(root) => Some(root),
             _ => None,
         }
+    }
+
+    /// The first bytes of the matrices that descriptors of statements describe, if they are known.
+    pub(super) fn starts_of_matrices(
+        &mut self,
+        descriptors: &[(StmtId, Operand)],
+    ) -> Vec<Option<Place>> {
+        let (Some(ssa), Some(values)) = (&self.ssa, &self.values) else {
+            return vec![None; descriptors.len()];
+        };
+        let variables = self.analysis.variables();
+        let mut all = Descriptors::new(self.facts, variables, (ssa, values));
+        let mut found = Vec::with_capacity(descriptors.len());
+        for &(stmt, operand) in descriptors {
+            let value = self.read(stmt, operand);
+            let origin = value.map(|value| self.origin(value));
+            let start = value.and_then(|value| all.start(value));
+            let (Some(Origin::One(root)), Some((symbol, distance))) = (origin, start) else {
+                found.push(None);
+                continue;
+            };
+            let of = (values, ssa, self.analysis);
+            let form = Affine::symbol(symbol);
+            found.push(Some(Place {
+                root: Some(root),
+                base: Some(Base::Root),
+                offset: Some(distance),
+                bytes: Some(MATRIX),
+                address: Some(self.addresses.of(of, &form, 64, distance)),
+            }));
+        }
+        found
     }
 
     /// The value of an operand of a statement, if it is always the same.

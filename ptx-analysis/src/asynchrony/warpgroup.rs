@@ -123,13 +123,15 @@ impl Protocol for Shapes<'_> {
             let before = &self.events.operation(other)?.written;
             let shared = product.written.iter().any(|v| before.contains(v));
             let differs = shared && *before != product.written;
-            state.certainty(other).filter(|_| differs)
+            let inst = self.events.operation(other)?.inst;
+            Some((state.certainty(other).filter(|_| differs)?, inst))
         });
-        found.extend(certainty.max().map(|certainty| Violation {
+        let worst = certainty.max_by_key(|(certainty, _)| *certainty);
+        found.extend(worst.map(|(certainty, other)| Violation {
             inst: event.inst,
             rule: Rule::WarpgroupFence,
             certainty,
-            cause: None,
+            cause: Some(other),
         }));
     }
 }

@@ -180,7 +180,8 @@ impl Pass<'_> {
             let (form, _) = f.form()?;
             let signature = self.facts.body().inst(inst)?.sig;
             let signature = self.facts.module().signature(signature);
-            let space = signature.state_spaces().next()?;
+            // The windows of shared memory have the same addresses.
+            let space = signature.state_spaces().next()?.base();
             let is_source = |role| matches!(role, Role::Use | Role::Symbol);
             let mut sources = form.operands().iter().enumerate();
             let (from, _) =

@@ -44,7 +44,7 @@ use induction::Known;
 use number::{Comparison, Truth};
 pub(crate) use pass::Context;
 use pass::Pass;
-use symbol::Symbols;
+use symbol::{Symbols, special_range};
 
 use crate::cfg::BlockId;
 use crate::function_analysis::FunctionAnalysis;
@@ -188,6 +188,27 @@ impl Values {
             }
         };
         form.alignment(of_symbol)
+    }
+
+    /// The integers that a symbol may be; `None` for addresses, and for what only the width of a register bounds.
+    pub(crate) fn bounds_of(&self, id: SymbolId) -> Option<Interval> {
+        match self.symbols.get(id)? {
+            Symbol::Special(register, component) => {
+                let range = special_range(register, component, &self.bounds);
+                (range != Interval::of_bits(register.scalar_type().bits(), false)).then_some(range)
+            }
+            Symbol::Value { value, signed } => {
+                let width = self.entries.width(value);
+                let range = self.entries.range(value, width, signed);
+                (range != Interval::of_bits(width, signed)).then_some(range)
+            }
+            Symbol::Counter(id) => {
+                let most = self.trip_counts.get(&id)?.most()?;
+                Some(Interval::new(0, most.saturating_sub(1).into()))
+            }
+            Symbol::Product(a, b) => Some(self.bounds_of(a)?.mul(self.bounds_of(b)?)),
+            _ => None,
+        }
     }
 
     /// The symbol for the address of a variable that an instruction accesses.

@@ -156,7 +156,7 @@ impl Pass<'_> {
         let window = match space {
             // Generic addresses of global memory are its addresses.
             StateSpace::Global => Affine::number(0),
-            space => Affine::symbol(self.symbols.id(Symbol::Window(space))),
+            space => Affine::symbol(self.symbols.id(Symbol::Window(space.base()))),
         };
         let form = address.form.and_then(|a| match action {
             Action::ToGeneric => a.add(&window, need),

@@ -1,4 +1,5 @@
-//! `barrier-divergence`: barriers that only some of the participating threads reach.
+//! `barrier-divergence`: barriers that only some of the participating threads reach, and other instructions that all threads of a warp must execute
+//! together.
 
 mod balance;
 mod counted;
@@ -10,7 +11,7 @@ use ptx_analysis::cfg::BlockId;
 use ptx_analysis::uniformity::Uniformity;
 use ptx_ir::facts::{Facts, Flow};
 use ptx_ir::{Statement, StmtId};
-use ptx_isa::Action;
+use ptx_isa::{Action, ConvergenceScope};
 
 use crate::context::{FunctionContext, Reached};
 use crate::divergence::{Divergence, is_counted};
@@ -21,9 +22,21 @@ const LANES: usize = 32;
 /// The bits of a mask that names all of them.
 const ALL_LANES: i64 = 0xffff_ffff;
 
-/// A barrier.
+/// What threads reach together.
+#[derive(Copy, Clone, PartialEq, Eq)]
+enum Meeting {
+    /// A barrier of the CTA, which may have a number of threads.
+    Cta,
+    /// The barrier of the cluster or of a warp.
+    Other,
+    /// An instruction that all threads of a warp execute together, and that is no barrier.
+    Instruction,
+}
+
+/// A barrier, or another instruction that threads must execute together.
 #[derive(Copy, Clone)]
 struct Barrier {
+    meeting: Meeting,
     /// The group of threads that must all reach it, or none.
     group: Uniformity,
     /// Whether it is aligned: the threads of a warp must execute it converged.
@@ -67,31 +80,47 @@ pub(crate) fn check(cx: &FunctionContext<'_>, found: &mut Vec<Finding>) {
 fn barrier(cx: &FunctionContext<'_>, facts: &Facts<'_>) -> Option<Barrier> {
     let is_aligned = facts.convergence().is_some();
     let all = |group| Barrier {
+        meeting: Meeting::Cta,
         group,
         is_aligned,
         may_differ: true,
     };
-    Some(match facts.action()? {
-        Action::BarrierSync | Action::BarrierReduce => match is_counted(facts) {
+    let other = |group| Barrier {
+        meeting: Meeting::Other,
+        ..all(group)
+    };
+    Some(match facts.action() {
+        Some(Action::BarrierSync | Action::BarrierReduce) => match is_counted(facts) {
             false => all(Uniformity::Cta),
             true if is_aligned => all(Uniformity::Warp),
             true => return None,
         },
-        Action::BarrierArrive if is_aligned => all(Uniformity::Warp),
-        Action::ClusterArrive => all(Uniformity::Cta),
-        Action::ClusterWait if is_aligned => all(Uniformity::Warp),
-        Action::WarpBarrier => {
+        Some(Action::BarrierArrive) if is_aligned => all(Uniformity::Warp),
+        Some(Action::ClusterArrive) => other(Uniformity::Cta),
+        Some(Action::ClusterWait) if is_aligned => other(Uniformity::Warp),
+        Some(Action::WarpBarrier) => {
             let mask = facts.lanes().and_then(|o| cx.integer(o))?;
             if mask & ALL_LANES != ALL_LANES {
                 return None;
             }
             Barrier {
                 may_differ: false,
-                ..all(Uniformity::Warp)
+                ..other(Uniformity::Warp)
             }
         }
+        _ if is_together(facts) => Barrier {
+            meeting: Meeting::Instruction,
+            may_differ: false,
+            ..all(Uniformity::Warp)
+        },
         _ => return None,
     })
+}
+
+/// Whether all threads of a warp must execute an instruction together.
+fn is_together(facts: &Facts<'_>) -> bool {
+    use ConvergenceScope::{Warp, Warpgroup};
+    facts.is_known() && matches!(facts.convergence(), Some(Warp | Warpgroup))
 }
 
 /// A barrier that not all threads reach.
@@ -108,19 +137,21 @@ fn examine(
     if barrier.may_differ && !in_lanes && !is_guarded && !causes.is_empty() {
         // All paths from each branch may have the same barriers.
         let mut all = causes.iter();
-        if all.all(|branch| balance::is_balanced(cx, divergence, *branch, &at.facts)) {
+        if all.all(|branch| balance::may_meet(cx, divergence, *branch, &at.facts)) {
             return;
         }
     }
-    // A barrier that is not aligned does not wait for exited threads.
-    let certain = match (is_guarded, causes.as_slice()) {
-        _ if !barrier.is_aligned && barrier.group == Uniformity::Cta => false,
-        (true, []) => splits(cx, at.stmt, &at.facts),
-        (false, [branch]) => {
-            decides(cx, divergence, *branch, block) && is_first(cx, *branch, (block, at.stmt))
-        }
-        _ => false,
-    };
+    // No barrier waits for exited threads, but all lanes of a warp execute an aligned one together.
+    let parts = barrier.is_aligned || barrier.group == Uniformity::Warp;
+    let certain = level == Uniformity::Varying
+        && parts
+        && match (is_guarded, causes.as_slice()) {
+            (true, []) => splits(cx, at.stmt, &at.facts),
+            (false, [branch]) => {
+                decides(cx, divergence, *branch, block) && is_first(cx, *branch, (block, at.stmt))
+            }
+            _ => false,
+        };
     let certainty = match certain {
         true => Certainty::Definite,
         false => Certainty::Possible,
@@ -130,30 +161,36 @@ fn examine(
         _ => "some warps",
     };
     let message = format!(
-        "{who} {} not reach `{}`, which waits for {}",
+        "{who} {} not reach `{}`, which {}",
         if certain { "do" } else { "may" },
         cx.mnemonic(at.inst),
-        waits_for(barrier.group, barrier.is_aligned)
+        requires(&barrier)
     );
     let finding = cx.finding(Lint::BarrierDivergence, certainty, at.stmt, message);
     let finding = with_cause(cx, finding, &causes);
-    found.push(finding.with_help(help(level, barrier)));
+    found.push(finding.with_help(help(level, &barrier)));
 }
 
-fn waits_for(group: Uniformity, is_aligned: bool) -> &'static str {
-    match group {
-        Uniformity::Cta if is_aligned => "all threads of the CTA and must be executed by converged warps",
-        Uniformity::Cta => "all threads of the CTA",
-        _ => "all threads of the warp and must be executed by a converged warp",
+fn requires(barrier: &Barrier) -> String {
+    let aligned = match barrier.is_aligned {
+        true => " and must be executed by converged warps",
+        false => "",
+    };
+    match (barrier.meeting, barrier.group) {
+        (Meeting::Instruction, _) => "all threads of the warp must execute together".into(),
+        (Meeting::Other, Uniformity::Cta) => {
+            format!("waits for all threads of the cluster that have not exited{aligned}")
+        }
+        (_, Uniformity::Cta) => format!("waits for all threads of the CTA{aligned}"),
+        _ => "waits for all threads of the warp and must be executed by a converged warp".into(),
     }
 }
 
-fn help(level: Uniformity, barrier: Barrier) -> String {
-    match (level, barrier.group) {
-        (Uniformity::Varying, Uniformity::Warp) => {
-            "move it out of the divergent code".into()
-        }
-        _ => "move it to code that all threads execute, or specify the number of participating threads".into(),
+fn help(level: Uniformity, barrier: &Barrier) -> &'static str {
+    match (barrier.meeting, level, barrier.group) {
+        (_, Uniformity::Varying, Uniformity::Warp) => "move it out of the divergent code",
+        (Meeting::Cta, ..) => "move it to code that all threads execute, or specify the number of participating threads",
+        _ => "move it to code that all threads execute",
     }
 }
 
@@ -175,7 +212,7 @@ pub(super) fn last<'a>(cx: &FunctionContext<'a>, block: BlockId) -> Option<(Stmt
     })
 }
 
-/// Whether a guard certainly differs between threads of the first warp, or of a CTA of the required size.
+/// Whether a guard certainly differs between threads of the first warp, or of a warp of a CTA of the required size.
 pub(super) fn splits(cx: &FunctionContext<'_>, stmt: StmtId, facts: &Facts<'_>) -> bool {
     let Some((mut threads, _)) = cx.threads() else {
         return false;
@@ -187,7 +224,8 @@ pub(super) fn splits(cx: &FunctionContext<'_>, stmt: StmtId, facts: &Facts<'_>) 
         true => threads.samples().len(),
         false => LANES.min(threads.samples().len()),
     };
-    (0..samples).any(|sample| guard.get(sample) != guard.get(0))
+    let warp = |sample: usize| threads.samples().get(sample).map(|thread| *thread as usize / LANES);
+    (1..samples).any(|at| warp(at) == warp(at - 1) && guard.get(at) != guard.get(at - 1))
 }
 
 /// Whether a branch that all threads reach certainly leads some threads past a block and others to it, and the former do not exit immediately.

@@ -1,6 +1,6 @@
 //! Whether all paths from a branch have the same barriers.
 
-use alloc::collections::BTreeMap;
+use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
 
 use ptx_analysis::cfg::BlockId;
@@ -18,8 +18,9 @@ const BARRIERS: usize = 16;
 /// The barriers on a path: the number of each, or `None` if it is unknown.
 type Sequence = Vec<Option<i64>>;
 
-/// Whether all paths from a branch to its post-dominator have the same barriers of the kind of an instruction.
-pub(super) fn is_balanced(
+/// Whether all paths from a branch to its post-dominator may have the same barriers of the kind of an instruction: they do, or that is not known
+/// because of a loop, and each way has a barrier with the same number.
+pub(super) fn may_meet(
     cx: &FunctionContext<'_>,
     divergence: &Divergence,
     branch: BlockId,
@@ -30,12 +31,16 @@ pub(super) fn is_balanced(
         stop: divergence.meets(branch),
         is_cluster: matches!(of.action(), Some(Action::ClusterArrive | Action::ClusterWait)),
         known: BTreeMap::new(),
+        is_unknown: false,
     };
-    let mut ways = cx.cfg().successors(branch).iter();
-    let Some(first) = ways.next().and_then(|to| search.from(*to)) else {
-        return false;
-    };
-    ways.all(|to| search.from(*to).as_ref() == Some(&first))
+    let ways = cx.cfg().successors(branch);
+    let sequences: Vec<Option<Sequence>> = ways.iter().map(|to| search.from(*to)).collect();
+    if let [Some(first), rest @ ..] = sequences.as_slice()
+        && rest.iter().all(|other| other.as_ref() == Some(first))
+    {
+        return true;
+    }
+    search.is_unknown && search.shares_number(ways)
 }
 
 struct Search<'a, 'c> {
@@ -44,6 +49,8 @@ struct Search<'a, 'c> {
     is_cluster: bool,
     /// The barriers from the start of each block; `None` during the visit, and if the paths differ.
     known: BTreeMap<BlockId, Option<Sequence>>,
+    /// Whether a loop, or the size of the function, made the barriers of a path unknown.
+    is_unknown: bool,
 }
 
 impl Search<'_, '_> {
@@ -53,9 +60,11 @@ impl Search<'_, '_> {
             return Some(Sequence::new());
         }
         if let Some(known) = self.known.get(&block) {
+            self.is_unknown |= known.is_none();
             return known.clone();
         }
         if self.known.len() >= BLOCKS {
+            self.is_unknown = true;
             return None;
         }
         self.known.insert(block, None);
@@ -77,6 +86,37 @@ impl Search<'_, '_> {
         }
         self.known.insert(block, Some(sequence.clone()));
         Some(sequence)
+    }
+
+    /// Whether each way from a branch has a barrier of the same number, in blocks that the other ways do not reach.
+    fn shares_number(&self, ways: &[BlockId]) -> bool {
+        let reached: Vec<BTreeSet<BlockId>> = ways.iter().map(|to| self.reached(*to)).collect();
+        let mut common: Option<BTreeSet<i64>> = None;
+        for (at, blocks) in reached.iter().enumerate() {
+            let others = || reached.iter().enumerate().filter(|(other, _)| *other != at);
+            let own = blocks.iter().filter(|b| others().all(|(_, of)| !of.contains(b)));
+            let numbers: BTreeSet<i64> = own
+                .filter_map(|block| self.inside(*block))
+                .flatten()
+                .flatten()
+                .collect();
+            common = Some(match common {
+                Some(common) => common.intersection(&numbers).copied().collect(),
+                None => numbers,
+            });
+        }
+        common.is_some_and(|numbers| !numbers.is_empty())
+    }
+
+    /// The blocks from one to the post-dominator of the branch.
+    fn reached(&self, from: BlockId) -> BTreeSet<BlockId> {
+        let (mut seen, mut work) = (BTreeSet::new(), vec![from]);
+        while let Some(block) = work.pop() {
+            if Some(block) != self.stop && seen.len() < BLOCKS && seen.insert(block) {
+                work.extend(self.cx.cfg().successors(block));
+            }
+        }
+        seen
     }
 
     /// The barriers in a block; `None` if it calls functions with barriers.
