@@ -31,6 +31,8 @@ pub(crate) struct Checkers {
     pub(super) allocations: Allocations,
     /// The written bytes of global memory.
     pub(super) global: WrittenBytes,
+    /// The lanes for which the current instruction read memory that was never written.
+    pub(super) unwritten: u32,
     /// The CTAs that run.
     blocks: Blocks,
     /// The accesses to global memory.
@@ -62,6 +64,7 @@ impl Checkers {
             reports: Reports::default(),
             allocations,
             global,
+            unwritten: 0,
             blocks: Blocks::default(),
             places: Places::default(),
             pairs: HashMap::new(),

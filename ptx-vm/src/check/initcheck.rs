@@ -4,7 +4,7 @@ use super::checkers::Checkers;
 use super::memcheck::access;
 use super::reports::{Actor, Text};
 use super::sites::Site;
-use super::state::{Followed, Origin, UnwrittenRead};
+use super::state::{Followed, Origin, Traced, UnwrittenRead};
 use super::unset::Variable;
 use super::written_bytes::WrittenBytes;
 use crate::execute::{
@@ -20,6 +20,7 @@ const LONGEST: u64 = 1 << 12;
 impl Checkers {
     /// Checks that the bytes of reads were written, and records those of writes.
     pub(super) fn initcheck(&mut self, of: &Execution<'_>, touch: &Touch<'_>, allowed: u32) {
+        self.follow_memory(of, touch, allowed);
         let site = self.sites.number(of.id, of.at);
         let local = touch.memory == Memory::Local;
         let unused = |s: &Site| s.masked || local && s.copied;
@@ -65,7 +66,10 @@ impl Checkers {
             // Padding of structures is copied with them.
             missing.retain(|(_, _, whole)| *whole);
         }
+        // An instruction that copies many bytes is one access.
+        missing.retain(|(lane, ..)| self.unwritten >> lane & 1 == 0);
         for (lane, missing, _) in missing {
+            self.unwritten |= 1 << lane;
             let read = UnwrittenRead {
                 usage: touch.usage,
                 memory: touch.memory,
@@ -109,7 +113,10 @@ impl Checkers {
         for &variable in &site.writes {
             if let Some(followed) = known.get_mut(variable as usize) {
                 followed.known &= !(1 << lane);
-                followed.origin = Some(origin);
+                followed.origin = Some(Traced {
+                    origin,
+                    thread: None,
+                });
             }
         }
     }
@@ -136,21 +143,24 @@ impl Checkers {
             determined(grid, (step, call), unknown, results)
         };
         let followed = follow(known, (of, site), step, variables, &determined);
-        let Some((origin, missing)) = followed else {
+        let Some((Traced { origin, thread }, missing)) = followed else {
             return;
         };
         let (Origin::Register { site, .. } | Origin::Memory { site, .. }) = origin;
         let actor = Actor {
             site,
             block,
-            thread: warp + missing.trailing_zeros(),
+            thread: thread.unwrap_or(warp + missing.trailing_zeros()),
         };
         let code = match origin {
             Origin::Register { .. } => Code::UnsetRegister,
             Origin::Memory { .. } => Code::UnwrittenMemory,
         };
         let text = || match origin {
-            Origin::Register { variable, .. } => unset(variables.get(variable as usize)),
+            Origin::Register { site, variable } => {
+                let (function, _) = sites.place(site);
+                unset(sites.variables(function).get(variable as usize))
+            }
             Origin::Memory { read, .. } => read.text(),
         };
         self.reports.add((grid, &sites), code, actor, text);
@@ -201,6 +211,7 @@ impl Checkers {
         for lane in lanes(mask) {
             let written = &mut warp.stacks[lane];
             written.remove(start, function.frame.bytes);
+            warp.tainted[lane].clear(start, function.frame.bytes);
             for parameter in &function.frame.parameters {
                 if let Argument::Memory(offset) = parameter.place {
                     written.insert(start + offset, parameter.bytes);
@@ -254,7 +265,7 @@ fn follow(
     step: Stepped,
     variables: &[Variable],
     determined: Determined<'_>,
-) -> Option<(Origin, u32)> {
+) -> Option<(Traced, u32)> {
     let mut needed = None;
     let (mut unknown, mut origin) = (Vec::new(), None);
     for &variable in &of.reads {
@@ -268,7 +279,10 @@ fn follow(
             continue;
         }
         let from = followed.origin;
-        let from = from.unwrap_or(Origin::Register { site, variable });
+        let from = from.unwrap_or(Traced {
+            origin: Origin::Register { site, variable },
+            thread: None,
+        });
         if of.computes && !is_guard {
             unknown.extend(variables.get(variable as usize).map(|v| Unknown {
                 place: v.place,

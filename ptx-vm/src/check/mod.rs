@@ -32,6 +32,7 @@ mod sites;
 mod state;
 mod sync_state;
 mod synccheck;
+mod taint;
 mod unset;
 mod warp_clock;
 mod written_bytes;

@@ -12,6 +12,7 @@ use crate::program::Act;
 impl Observer for Checkers {
     fn step(&mut self, grid: &Grid<'_>, block: &Block, warp: u32, step: Stepped, call: &CallFrame) {
         if self.has(Checker::Initcheck) {
+            self.unwritten = 0;
             self.registers(grid, (block.index, warp), (step, call));
         }
         if self.has(Checker::Synccheck) {

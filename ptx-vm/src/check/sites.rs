@@ -7,7 +7,7 @@ use ptx_ir::{FuncId, Module, Operand, Statement, StmtId};
 use ptx_isa::{AsyncPhase, Completion, Directive, Modifier};
 
 use super::scope::Scope;
-use super::unset::{self, Variable};
+use super::unset::{Finder, Found, Variable};
 use crate::lanes::{Integer, Kind, Place};
 use crate::program::{Function, Program, Step, Window};
 
@@ -42,6 +42,8 @@ pub(super) struct Site {
     pub(super) guard: Option<u32>,
     /// The variables that it writes, among those that may be uninitialized when they are read.
     pub(super) writes: Vec<u32>,
+    /// For a load or a store, the variables among them that the elements in memory are; empty if none is one.
+    pub(super) elements: Vec<Option<u32>>,
 }
 
 /// The instructions of all functions.
@@ -52,15 +54,27 @@ pub(crate) struct Sites {
     starts: Vec<u32>,
     /// The variables that may be uninitialized when they are read, by function and number.
     variables: Vec<Vec<Variable>>,
+    /// Whether a variable that may be uninitialized is stored to memory of the CTA or the thread.
+    pub(super) follows_memory: bool,
 }
 
 impl Sites {
     /// Collects the instructions of a module; with `registers`, also the facts about registers.
     pub(crate) fn new(module: &Module, program: &Program, registers: bool) -> Self {
+        let sites = Self::collect(module, program, registers, false);
+        match sites.follows_memory {
+            true => Self::collect(module, program, registers, true),
+            false => sites,
+        }
+    }
+
+    /// Collects the instructions; `memory` says whether memory of CTAs and threads may hold values that are computed from uninitialized variables.
+    fn collect(module: &Module, program: &Program, registers: bool, memory: bool) -> Self {
         let mut sites = Self {
             all: Vec::new(),
             starts: Vec::new(),
             variables: Vec::new(),
+            follows_memory: false,
         };
         let facts = ModuleFacts::new(module);
         for (id, _) in module.functions().iter() {
@@ -75,7 +89,9 @@ impl Sites {
                     site.used = used;
                 }
                 if registers {
-                    variables = unwritten(facts, (id, of), &mut sites.all[start..]);
+                    let found = unwritten(facts, (id, of), &mut sites.all[start..], memory);
+                    variables = found.variables;
+                    sites.follows_memory |= found.stores;
                 }
             }
             sites.variables.push(variables);
@@ -166,6 +182,7 @@ fn site(facts: &Facts<'_>) -> Site {
         defers: false,
         guard: None,
         writes: Vec::new(),
+        elements: Vec::new(),
     }
 }
 
@@ -174,7 +191,8 @@ fn unwritten(
     facts: FunctionFacts<'_>,
     (id, function): (FuncId, &Function),
     sites: &mut [Site],
-) -> Vec<Variable> {
+    memory: bool,
+) -> Found {
     let analysis = FunctionAnalysis::new(facts);
     let variables = analysis.variables();
     let reaching = Reaching::new(facts, analysis.cfg(), variables, analysis.liveness());
@@ -187,7 +205,8 @@ fn unwritten(
         }
     }
     let step = |id: StmtId| steps.get(id.as_u32() as usize).copied().flatten();
-    let found = unset::find((facts, id, function), &analysis, &reaching, sites, &step);
+    let finder = Finder::new((facts, id, function), &analysis, &reaching, memory);
+    let found = finder.find(sites, &step);
     let statements: Vec<_> = reaching.uses().map(|(_, of)| step(of.stmt)).collect();
     for (def, of) in reaching.defs() {
         let uses = reaching.uses_of(def);

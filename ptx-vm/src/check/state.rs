@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use super::places::Places;
 use super::reports::{Actor, Text};
+use super::taint::Tainted;
 use super::warp_clock::WarpClock;
 use super::written_bytes::WrittenBytes;
 use crate::execute::{Memory, Use};
@@ -19,6 +20,14 @@ pub(super) enum Origin {
     Register { site: u32, variable: u32 },
     /// An instruction read memory that was never written.
     Memory { site: u32, read: UnwrittenRead },
+}
+
+/// What a value was computed from.
+#[derive(Copy, Clone, Debug)]
+pub(super) struct Traced {
+    pub(super) origin: Origin,
+    /// The thread that stored it in memory; `None` if it stayed in the registers of a thread.
+    pub(super) thread: Option<u32>,
 }
 
 /// A read of memory that was never written.
@@ -38,7 +47,7 @@ pub(super) struct Followed {
     /// The lanes in which it has one.
     pub(super) known: u32,
     /// What it was computed from in the other lanes; `None` if it was never written.
-    pub(super) origin: Option<Origin>,
+    pub(super) origin: Option<Traced>,
 }
 
 /// A warp.
@@ -47,6 +56,8 @@ pub(super) struct WarpState {
     pub(super) clock: WarpClock,
     /// The written bytes of the stack of each lane.
     pub(super) stacks: Vec<WrittenBytes>,
+    /// The bytes of the stack of each lane that hold no value.
+    pub(super) tainted: Vec<Tainted>,
     /// The variables that are followed, by call.
     registers: Vec<Vec<Followed>>,
 }
@@ -56,6 +67,7 @@ impl WarpState {
         Self {
             clock: WarpClock::new(block, first),
             stacks: vec![WrittenBytes::new(0, PAGE); LANES],
+            tainted: vec![Tainted::default(); LANES],
             registers: Vec::new(),
         }
     }
@@ -85,6 +97,8 @@ impl WarpState {
 pub(super) struct BlockState {
     /// The written bytes of shared memory.
     pub(super) written: WrittenBytes,
+    /// The bytes of shared memory that hold no value.
+    pub(super) tainted: Tainted,
     /// The accesses to shared memory.
     pub(super) places: Places,
     /// How many barriers all threads left together.
@@ -100,6 +114,7 @@ impl BlockState {
         let warps = (0..threads).step_by(LANES);
         Self {
             written: WrittenBytes::new(0, PAGE),
+            tainted: Tainted::default(),
             places: Places::default(),
             interval: 0,
             attempts: BTreeMap::new(),

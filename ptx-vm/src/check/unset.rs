@@ -3,6 +3,8 @@
 //! Compilers hoist computations above the branches that decide whether their results are needed. An uninitialized register therefore only matters
 //! where a value that is computed from it is used as an address, decides a branch, or leaves the thread.
 
+use std::collections::HashMap;
+
 use ptx_analysis::cfg::Cfg;
 use ptx_analysis::function_analysis::FunctionAnalysis;
 use ptx_analysis::reaching::{DefId, Reaching, UseId};
@@ -12,12 +14,13 @@ use ptx_isa::StateSpace;
 
 use super::sites::{Site, name, parameters};
 use crate::lanes::Place;
-use crate::program::Function;
+use crate::program::{Function, Step};
 
-/// A function.
-struct Finder<'a> {
+/// Finds the registers of a function that may be uninitialized.
+pub(super) struct Finder<'a> {
     facts: FunctionFacts<'a>,
     id: FuncId,
+    function: &'a Function,
     cfg: &'a Cfg,
     variables: &'a ptx_analysis::reg_lanes::Variables,
     reaching: &'a Reaching,
@@ -29,6 +32,8 @@ struct Finder<'a> {
     written: Vec<bool>,
     /// The statements that do nothing but compute registers for others that do more.
     computing: Vec<bool>,
+    /// Whether memory of the CTA or the thread may hold values that are computed from uninitialized registers.
+    memory: bool,
 }
 
 /// A register that may be uninitialized when it is read.
@@ -41,91 +46,157 @@ pub(super) struct Variable {
     pub(super) bits: u32,
 }
 
-/// Notes at each instruction which registers may have no value there; gives these. `step` is the index of a statement among the
-/// instructions.
-pub(super) fn find(
-    (facts, id, function): (FunctionFacts<'_>, FuncId, &Function),
-    analysis: &FunctionAnalysis,
-    reaching: &Reaching,
-    sites: &mut [Site],
-    step: &dyn Fn(StmtId) -> Option<usize>,
-) -> Vec<Variable> {
-    let variables = analysis.variables();
-    let mut written = vec![false; variables.len()];
-    for (_, of) in reaching.defs() {
-        written[of.variable as usize] = true;
+/// The registers of a function that may be uninitialized.
+#[derive(Debug)]
+pub(super) struct Found {
+    pub(super) variables: Vec<Variable>,
+    /// Whether one of them is stored to memory of the CTA or the thread.
+    pub(super) stores: bool,
+}
+
+/// The reads of a function that matter.
+struct Suspects {
+    /// Those that may see a register without a value, or a value that was computed from one.
+    reads: Vec<bool>,
+    /// The same variables where they are stored to memory of the CTA or the thread.
+    stored: Vec<(StmtId, u32)>,
+}
+
+impl<'a> Finder<'a> {
+    /// `memory` says whether memory of the CTA or the thread may hold values that are computed from uninitialized registers.
+    pub(super) fn new(
+        (facts, id, function): (FunctionFacts<'a>, FuncId, &'a Function),
+        analysis: &'a FunctionAnalysis,
+        reaching: &'a Reaching,
+        memory: bool,
+    ) -> Self {
+        let variables = analysis.variables();
+        let mut written = vec![false; variables.len()];
+        for (_, of) in reaching.defs() {
+            written[of.variable as usize] = true;
+        }
+        let mut finder = Self {
+            facts,
+            id,
+            function,
+            cfg: analysis.cfg(),
+            variables,
+            reaching,
+            defs: reaching.defs().map(|(_, d)| (d.stmt, d.variable)).collect(),
+            uses: reaching.uses().map(|(_, u)| (u.stmt, u.variable)).collect(),
+            written,
+            computing: Vec::new(),
+            memory,
+        };
+        finder.computing = finder.computing();
+        finder
     }
-    let mut finder = Finder {
-        facts,
-        id,
-        cfg: analysis.cfg(),
-        variables,
-        reaching,
-        defs: reaching.defs().map(|(_, d)| (d.stmt, d.variable)).collect(),
-        uses: reaching.uses().map(|(_, u)| (u.stmt, u.variable)).collect(),
-        written,
-        computing: Vec::new(),
-    };
-    finder.computing = finder.computing();
-    for stmt in finder.loads() {
-        if let Some(site) = step(stmt).and_then(|s| sites.get_mut(s)) {
-            site.defers = true;
+
+    /// Notes at each instruction which registers may have no value there; gives these. `step` is the index of a statement among the
+    /// instructions.
+    pub(super) fn find(&self, sites: &mut [Site], step: &dyn Fn(StmtId) -> Option<usize>) -> Found {
+        for stmt in self.loads() {
+            if let Some(site) = step(stmt).and_then(|s| sites.get_mut(s)) {
+                site.defers = true;
+            }
+        }
+        let suspects = self.suspects(&parameters(self.facts, self.id, self.variables));
+        let mut numbers: Vec<Option<u32>> = vec![None; self.variables.len()];
+        let mut found = Vec::new();
+        self.follow_carry(&mut found, sites, step);
+        for &(_, variable) in &suspects.stored {
+            self.number(variable, &mut numbers, &mut found);
+        }
+        let reads = self.uses.iter().zip(&suspects.reads);
+        for (&(stmt, variable), _) in reads.filter(|(_, s)| **s) {
+            let number = self.number(variable, &mut numbers, &mut found);
+            if let Some(site) = step(stmt).and_then(|s| sites.get_mut(s)) {
+                site.reads.push(number);
+                site.computes = self.computes(stmt);
+                if self.guard(stmt) == Some(variable) {
+                    site.guard = Some(number);
+                }
+            }
+        }
+        for &(stmt, variable) in &self.defs {
+            if let Some(number) = numbers[variable as usize]
+                && let Some(site) = step(stmt).and_then(|s| sites.get_mut(s))
+            {
+                site.writes.push(number);
+            }
+        }
+        if self.memory {
+            self.follow_elements(&found, sites);
+        }
+        Found {
+            variables: found,
+            stores: !suspects.stored.is_empty(),
         }
     }
-    let suspects = finder.suspects(&parameters(facts, id, variables));
-    let mut numbers: Vec<Option<u32>> = vec![None; variables.len()];
-    let mut found = Vec::new();
-    finder.follow_carry(&mut found, sites, step);
-    for (&(stmt, variable), _) in finder.uses.iter().zip(&suspects).filter(|(_, s)| **s) {
-        let number = *numbers[variable as usize].get_or_insert_with(|| {
-            let place = function.registers.get(variable as usize).copied();
-            let class = variables.class(facts.body(), variable);
+
+    /// The number of a variable among those that are followed.
+    fn number(&self, variable: u32, numbers: &mut [Option<u32>], found: &mut Vec<Variable>) -> u32 {
+        let Some(number) = numbers.get_mut(variable as usize) else {
+            return u32::MAX;
+        };
+        *number.get_or_insert_with(|| {
+            let place = self.function.registers.get(variable as usize).copied();
+            let class = self.variables.class(self.facts.body(), variable);
             found.push(Variable {
-                name: format!("`{}`", name(facts, variables, variable)).into(),
+                name: format!("`{}`", name(self.facts, self.variables, variable)).into(),
                 place: place.unwrap_or(Place::Predicate(0)),
                 bits: class.map_or(64, |c| c.bits().into()),
             });
             found.len() as u32 - 1
-        });
-        if let Some(site) = step(stmt).and_then(|s| sites.get_mut(s)) {
-            site.reads.push(number);
-            site.computes = finder.computes(stmt);
-            if finder.guard(stmt) == Some(variable) {
-                site.guard = Some(number);
+        })
+    }
+
+    /// Notes at loads and stores which elements are followed.
+    fn follow_elements(&self, found: &[Variable], sites: &mut [Site]) {
+        let numbers: HashMap<Place, u32> = (0..).zip(found).map(|(n, v)| (v.place, n)).collect();
+        for (target, site) in self.function.steps.iter().zip(sites) {
+            let (Step::Load(access) | Step::Store(access)) = &target.step else {
+                continue;
+            };
+            let number = |place: &Option<Place>| numbers.get(place.as_ref()?).copied();
+            let elements: Vec<Option<u32>> = access.places.iter().map(number).collect();
+            if elements.iter().any(Option::is_some) {
+                site.elements = elements;
             }
         }
     }
-    for &(stmt, variable) in &finder.defs {
-        if let Some(number) = numbers[variable as usize]
-            && let Some(site) = step(stmt).and_then(|s| sites.get_mut(s))
-        {
-            site.writes.push(number);
-        }
-    }
-    found
-}
 
-impl Finder<'_> {
     /// The reads that may see a register without a value, or a value that was computed from one.
-    fn suspects(&self, parameters: &[u32]) -> Vec<bool> {
-        let mut suspects = vec![false; self.uses.len()];
+    fn suspects(&self, parameters: &[u32]) -> Suspects {
+        let mut suspects = Suspects {
+            reads: vec![false; self.uses.len()],
+            stored: Vec::new(),
+        };
         let first = self.reaching.uses().filter(|(read, of)| {
             self.reaching.may_be_uninitialized(*read) && !parameters.contains(&of.variable)
         });
         let mut work: Vec<UseId> = first.map(|(read, _)| read).collect();
-        for stmt in self.loads().chain(self.unset_carry()) {
+        let sources = self.loads().chain(self.unset_carry());
+        for stmt in sources.chain(self.loads_of_memory()) {
             let uses = self.defs_at(stmt).map(|def| self.reaching.uses_of(def));
             work.extend(uses.flatten());
         }
+        let mut seen = vec![false; self.uses.len()];
         while let Some(read) = work.pop() {
             let at = read.as_u32() as usize;
             let Some(&(stmt, variable)) = self.uses.get(at) else {
                 continue;
             };
-            if suspects[at] || self.passes_on(stmt, variable) {
+            if core::mem::replace(&mut seen[at], true) {
                 continue;
             }
-            suspects[at] = true;
+            if self.passes_on(stmt, variable) {
+                if self.is_kept(stmt, variable) {
+                    suspects.stored.push((stmt, variable));
+                }
+                continue;
+            }
+            suspects.reads[at] = true;
             if self.computes(stmt) {
                 let uses = self.defs_at(stmt).map(|def| self.reaching.uses_of(def));
                 work.extend(uses.flatten());
@@ -134,6 +205,29 @@ impl Finder<'_> {
         suspects
     }
 
+    /// The loads of what may be memory of the CTA or the thread, if that may hold values that are computed from uninitialized registers.
+    fn loads_of_memory(&self) -> impl Iterator<Item = StmtId> + '_ {
+        let statements = self.facts.body().statements().filter(|_| self.memory);
+        statements.filter_map(|(id, _)| {
+            let facts = self.facts.inst(self.inst(id)?);
+            let mut all = facts.memory();
+            let access = all.next().filter(|_| all.next().is_none())?;
+            let outside = matches!(
+                space(&access),
+                Some(StateSpace::Global | StateSpace::Const | StateSpace::Param)
+            );
+            (access.access == ptx_isa::Access::Read && !outside).then_some(id)
+        })
+    }
+
+    /// Whether a statement stores a variable to memory where it is followed.
+    fn is_kept(&self, stmt: StmtId, variable: u32) -> bool {
+        self.inst(stmt)
+            .is_some_and(|inst| self.is_stored(&self.facts.inst(inst), variable))
+    }
+}
+
+impl Finder<'_> {
     /// The statements that read the carry flag where no instruction before them in the block writes it.
     fn unset_carry(&self) -> impl Iterator<Item = StmtId> + '_ {
         let blocks = self.cfg.blocks();

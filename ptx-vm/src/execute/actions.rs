@@ -5,6 +5,7 @@ use ptx_isa::{Action, StateSpace};
 use super::execution::{Control, Execution, Failed, Outcome};
 use super::groups::State;
 use super::location::{Location, generic};
+use super::touch::Use;
 use crate::error::StopReason;
 use crate::lanes::lanes;
 use crate::program::{Act, ActOperand, PARAMETERS, SHARED, SHARED_STRIDE, Step, window};
@@ -281,15 +282,39 @@ impl Execution<'_> {
             };
             let source = self.location(&from, lane);
             let target = self.location(&to, lane);
-            for at in 0..size {
-                let byte = match at < read {
-                    true => self.read(source.plus(at), 1, lane),
-                    false => Ok(0),
-                };
-                byte.and_then(|b| self.write(target.plus(at), 1, b, lane))?;
-            }
+            self.copy_block(source, target, (read, size), lane)?;
         }
         Ok(Control::Next)
+    }
+
+    /// Copies bytes, with zeros after those that are read. It is one access to each memory.
+    fn copy_block(
+        &mut self,
+        source: Location,
+        target: Location,
+        (mut read, size): (u64, u64),
+        lane: usize,
+    ) -> Result<(), Failed> {
+        let seen = core::mem::replace(&mut self.by_byte, false);
+        if seen {
+            let bytes = |count: u64| count.min(u8::MAX.into()) as u8;
+            if read > 0 && !self.touch_one(source, Use::Read, bytes(read), lane) {
+                read = 0;
+            }
+            if !self.touch_one(target, Use::Write, bytes(size), lane) {
+                self.by_byte = seen;
+                return Ok(());
+            }
+        }
+        let copied = (0..size).try_for_each(|at| {
+            let byte = match at < read {
+                true => self.read(source.plus(at), 1, lane),
+                false => Ok(0),
+            };
+            byte.and_then(|b| self.write(target.plus(at), 1, b, lane))
+        });
+        self.by_byte = seen;
+        copied
     }
 
     fn fill(&mut self, act: &Act) -> Outcome {
