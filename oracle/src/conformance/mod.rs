@@ -8,6 +8,8 @@ pub(crate) mod coverage;
 mod facts;
 mod generate;
 mod judge;
+#[cfg(test)]
+mod machine;
 mod modules;
 mod mutations;
 pub(crate) mod operand;

@@ -1,0 +1,287 @@
+//! Accepted instructions whose results are operands, too, against the same instructions with copies of these operands: no instruction may see its own
+//! partial results.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+use fastrand::Rng;
+use ptx_isa::{PtxVersion, ScalarType, Target};
+use ptx_vm::{Launch, Machine, StopReason};
+use rayon::prelude::*;
+
+use super::super::case::Setting;
+use super::super::operand::bare;
+use super::super::preamble::Module;
+use super::super::verdicts::{BASE, NEWER, Set};
+use crate::sample::{sample, seed};
+
+/// A register of a line.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+struct Register {
+    name: String,
+    bits: u16,
+    /// Elements of a vector register, else 1.
+    elements: u16,
+}
+
+impl Register {
+    /// The register that a name denotes in the preamble.
+    fn of(name: &str) -> Option<Self> {
+        let (elements, rest) = match name.get(..3) {
+            Some("v2_") => (2, &name[3..]),
+            Some("v4_") => (4, &name[3..]),
+            _ => (1, name.rsplit_once('_')?.0),
+        };
+        let mut all = ScalarType::ALL.iter();
+        let ty = all.find(|t| t.is_register_type() && bare(t.text()) == rest)?;
+        Some(Self {
+            name: name.to_owned(),
+            bits: ty.bits(),
+            elements,
+        })
+    }
+
+    /// Loads it from an address.
+    fn load(&self, at: &str) -> String {
+        let (name, bits) = (&self.name, self.bits);
+        match (self.elements, bits) {
+            (_, 1) => format!("ld.global.b32 init_r, [{at}]; setp.gt.s32 {name}, init_r, 0;\n"),
+            (1, _) => format!("ld.global.b{bits} {name}, [{at}];\n"),
+            (n, _) => format!("ld.global.v{n}.b{bits} {name}, [{at}];\n"),
+        }
+    }
+
+    fn store(&self, at: &str) -> String {
+        let (name, bits) = (&self.name, self.bits);
+        match (self.elements, bits) {
+            (_, 1) => format!("selp.b32 init_r, 1, 0, {name}; st.global.b32 [{at}], init_r;\n"),
+            (1, _) => format!("st.global.b{bits} [{at}], {name};\n"),
+            (n, _) => format!("st.global.v{n}.b{bits} [{at}], {name};\n"),
+        }
+    }
+}
+
+/// The names and the other text of a line, in turn.
+fn words(line: &str) -> Vec<(bool, &str)> {
+    let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    let mut words = Vec::new();
+    let mut rest = line;
+    while let Some(first) = rest.chars().next() {
+        let named = is_name(first);
+        let end = rest.find(|c| is_name(c) != named).unwrap_or(rest.len());
+        words.push((named, &rest[..end]));
+        rest = &rest[end..];
+    }
+    words
+}
+
+/// The registers of a line, each with whether it is in the first operand, and whether it is in brackets.
+fn registers(line: &str) -> Vec<(Register, bool, bool)> {
+    let (mut depth, mut brackets, mut first) = (0, 0, true);
+    let mut found = Vec::new();
+    for (named, word) in words(line) {
+        if named {
+            found.extend(Register::of(word).map(|r| (r, first, brackets > 0)));
+            continue;
+        }
+        for c in word.chars() {
+            match c {
+                '{' | '(' => depth += 1,
+                '}' | ')' => depth -= 1,
+                '[' => brackets += 1,
+                ']' => brackets -= 1,
+                ',' if depth == 0 && brackets == 0 => first = false,
+                _ => {}
+            }
+        }
+    }
+    found
+}
+
+/// The line with some names replaced.
+fn replaced(line: &str, names: &BTreeMap<String, String>) -> String {
+    let each = words(line).into_iter();
+    let each = each.map(|(_, word)| names.get(word).map_or(word, String::as_str));
+    each.collect()
+}
+
+/// Bytes of the value of a register.
+const PART: usize = 32;
+/// Parts of a thread: the values at first, those in the end, and what it has in memory.
+const PARTS: usize = 64;
+/// The end of a run that reached something that the machine does not support.
+const UNSUPPORTED: &str = "unsupported";
+/// The most registers of a line.
+const MOST: usize = 28;
+
+/// A kernel that executes a line; `values` has the number of the value that each register has at first, `results` what is stored in the end.
+fn kernel(
+    (version, target): (PtxVersion, Target),
+    line: &str,
+    values: &BTreeMap<Register, usize>,
+    addresses: &BTreeMap<Register, ()>,
+    results: &[(usize, Register)],
+) -> String {
+    let mut body = String::new();
+    body += "mov.u32 init_r, %tid.x; mad.wide.u32 init_a, init_r, 2048, init_p;\n";
+    for (register, part) in values {
+        body += &register.load(&format!("init_a+{}", part * PART));
+    }
+    let space = match line.contains(".shared") {
+        true => "shared",
+        false => "global",
+    };
+    for register in addresses.keys() {
+        let name = &register.name;
+        let bits = register.bits;
+        let _ = writeln!(
+            body,
+            "mov.b64 init_d, v_{space}_b8; mad.wide.u32 init_d, init_r, 32, init_d;"
+        );
+        body += &match bits {
+            64 => format!("mov.b64 {name}, init_d;\n"),
+            _ => format!("cvt.u32.u64 init_s, init_d; mov.b32 {name}, init_s;\n"),
+        };
+    }
+    let _ = writeln!(body, "{line}");
+    for (part, register) in results {
+        body += &register.store(&format!("init_a+{}", (32 + part) * PART));
+    }
+    let _ = writeln!(
+        body,
+        "mov.u32 init_r, %tid.x; mov.b64 init_d, v_{space}_b8; mad.wide.u32 init_d, init_r, 32, init_d;"
+    );
+    for word in 0..4 {
+        let _ = writeln!(
+            body,
+            "ld.{space}.b64 init_l, [init_d+{}]; st.global.b64 [init_a+{}], init_l;",
+            8 * word,
+            60 * PART + 8 * word
+        );
+    }
+    let text = Module::new(version, target, Setting::Plain, std::iter::once(&*body)).text;
+    let declared = ".reg .b32 init_r, init_s; .reg .b64 init_a, init_d, init_l, init_p; ld.param.u64 init_p, [DATA];\n";
+    let entry = text.find(".entry main(").unwrap_or(0);
+    let (head, rest) = text.split_at(entry);
+    let name = rest.split(['[', ' ']).find(|w| w.starts_with("v_param"));
+    let declared = declared.replace("DATA", name.unwrap_or("v_param_entry_b8"));
+    let open = rest.find("\n{").map_or(0, |at| at + 3);
+    let (signature, rest) = rest.split_at(open);
+    // Threads use 32 bytes of each variable.
+    format!("{head}{signature}{declared}{rest}")
+}
+
+/// What the memory holds after a run on 32 threads; `None` where the module is not legal or the machine does not support the line.
+fn run(text: &str, random: &[u8]) -> Option<Result<Vec<u8>, String>> {
+    let parsed = ptx_parse::parse_str(text);
+    let errors = |d: &ptx_ir::Diagnostic| d.severity == ptx_ir::Severity::Error;
+    let options = ptx_verify::Options::default();
+    if parsed.diagnostics.iter().any(errors)
+        || ptx_verify::verify(&parsed.module, &options)
+            .iter()
+            .any(errors)
+    {
+        return None;
+    }
+    let mut machine = Machine::new(&parsed.module);
+    if machine.unsupported().next().is_some() {
+        return None;
+    }
+    let data = machine.allocate(random.len() as u64).unwrap();
+    machine.write(data, random).unwrap();
+    let mut argument = vec![0; 1024];
+    argument[..8].copy_from_slice(&data.to_le_bytes());
+    let mut launch = Launch::new("main").shape(1, 32).argument(argument);
+    launch.limits.steps = 10_000;
+    Some(match machine.launch(&launch) {
+        Ok(_) => Ok(machine.read(data, random.len()).unwrap()),
+        Err(error) if matches!(error.reason, StopReason::Unsupported(_)) => Err(UNSUPPORTED.into()),
+        Err(error) => Err(error.reason.to_string()),
+    })
+}
+
+/// Registers that are read, each with one that is written and takes its place.
+fn aliases(all: &[(Register, bool, bool)], rng: &mut Rng) -> BTreeMap<String, String> {
+    let same = |a: &Register, b: &Register| a.bits == b.bits && a.elements == b.elements;
+    let results: Vec<&Register> = all.iter().filter(|r| r.1 && !r.2).map(|r| &r.0).collect();
+    let mut names = BTreeMap::new();
+    for (source, ..) in all.iter().filter(|r| !r.1 || r.2) {
+        let like: Vec<&&Register> = results.iter().filter(|d| same(d, source)).collect();
+        if like.is_empty() || results.contains(&source) || rng.u8(..5) == 0 {
+            continue;
+        }
+        let like = &like[rng.usize(..like.len())].name;
+        names.insert(source.name.clone(), like.clone());
+    }
+    names
+}
+
+/// What a line does where results are operands and where these are copied; `None` where that cannot be compared.
+fn compared(place: (PtxVersion, Target), line: &str, rng: &mut Rng) -> Option<bool> {
+    let all = registers(line);
+    let names = aliases(&all, rng);
+    if all.len() > MOST {
+        return None;
+    }
+    let class = |r: &Register| names.get(&r.name).unwrap_or(&r.name).clone();
+    let mut numbers: BTreeMap<String, usize> = BTreeMap::new();
+    for (register, ..) in &all {
+        let next = numbers.len();
+        numbers.entry(class(register)).or_insert(next);
+    }
+    let is_address = |r: &Register| {
+        all.iter()
+            .any(|(o, _, inside)| *inside && class(o) == class(r))
+    };
+    let values: BTreeMap<Register, usize> = all
+        .iter()
+        .map(|(r, ..)| (r.clone(), numbers[&class(r)]))
+        .collect();
+    let addresses: BTreeMap<Register, ()> = all
+        .iter()
+        .filter(|(r, ..)| r.elements == 1 && matches!(r.bits, 32 | 64) && is_address(r))
+        .map(|(r, ..)| (r.clone(), ()))
+        .collect();
+    let results = all.iter().filter(|r| r.1 && !r.2).map(|(r, ..)| r.clone());
+    let results: Vec<(usize, Register)> = results.enumerate().collect();
+    let random: Vec<u8> = (0..32 * PARTS * PART).map(|_| rng.u8(..)).collect();
+    let copied = run(&kernel(place, line, &values, &addresses, &results), &random)?;
+    assert_ne!(
+        copied.as_ref().err().map(|e| &**e),
+        Some(UNSUPPORTED),
+        "{line}"
+    );
+    if names.is_empty() {
+        return None;
+    }
+    let line = replaced(line, &names);
+    let aliased = run(
+        &kernel(place, &line, &values, &addresses, &results),
+        &random,
+    )?;
+    assert_eq!(aliased, copied, "{line}");
+    Some(copied.is_ok())
+}
+
+/// Compares a part of the accepted lines; gives how many were compared, and how many of these came to an end.
+fn compare(set: &Set, quick: usize, ci: usize) -> (usize, usize) {
+    let verdicts: Vec<_> = sample(quick, ci).of(set.read().unwrap()).collect();
+    let accepted = verdicts.par_iter().enumerate().filter_map(|(n, verdict)| {
+        let target = *verdict
+            .targets
+            .first()
+            .filter(|_| verdict.setting == Setting::Plain)?;
+        let mut rng = Rng::with_seed(seed().unwrap_or(1).wrapping_add(n as u64));
+        compared((set.newest(), target), &verdict.line, &mut rng)
+    });
+    let ended = accepted.map(|ended| (1, usize::from(ended)));
+    ended.reduce(|| (0, 0), |a, b| (a.0 + b.0, a.1 + b.1))
+}
+
+#[test]
+fn results_that_are_operands() {
+    let (compared, ended) = compare(&BASE, 16, 4);
+    assert!(ended > 200 && ended * 2 > compared, "{ended} of {compared}");
+    let (compared, ended) = compare(&NEWER, 8, 2);
+    assert!(ended > 10, "{ended} of {compared}");
+}
