@@ -1,9 +1,10 @@
 //! Repairs a source by the fixes of its diagnostics.
 
-use alloc::collections::BTreeMap;
+use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::string::String;
 use alloc::vec::Vec;
 
-use crate::{Code, Diagnostic, Rewritten, Severity, Span, TextPatches};
+use crate::{Code, Diagnostic, LineIndex, Patch, Rewritten, Severity, Span, TextPatches};
 
 /// Makes the edits of the [fix](Diagnostic::fix) of a diagnostic, however sure it is; `None` without a fix, or if an edit is
 /// outside of the source.
@@ -97,7 +98,7 @@ const MOST_CHECKS: usize = 64;
 
 /// Makes the fixes that are [machine-applicable](Diagnostic::is_machine_applicable), as far as each of them makes the text
 /// better: errors disappear and no other error appears. `found` are the diagnostics of the source, and `check` returns those
-/// of another text. `None` if no fix is made.
+/// of another text. A fix on a line with an error that has no such fix is not made. `None` if no fix is made.
 ///
 /// All fixes are tried together. If the text is not better then, each half of them is tried, and so on. `check` is called at
 /// most 64 times; later fixes are not made.
@@ -125,7 +126,7 @@ pub fn fix_all(
     let mut diagnostics = found;
     let mut checks = 0;
     // Sets of fixes to try, as the places of the diagnostics among those that have one, from the end.
-    let mut sets = vec![certain(&diagnostics)];
+    let mut sets = vec![certain(source, &diagnostics)];
     while let Some(set) = sets.pop() {
         let text = current.as_ref().map_or(source, |f| &f.text);
         let of_set = set.iter().filter_map(|i| diagnostics.get(*i));
@@ -138,13 +139,12 @@ pub fn fix_all(
             let count = diagnostics.len().saturating_sub(after.len());
             let count = count + current.map_or(0, |f| f.count);
             diagnostics.clone_from(&after);
+            sets = vec![certain(&new.text, &diagnostics)];
             current = Some(Fixed {
                 text: new.text,
                 diagnostics: after,
                 count,
             });
-            // The other sets are of the text before. What was refused once may be refused again.
-            sets = vec![certain(&diagnostics)];
         } else if set.len() > 1 {
             let (first, second) = set.split_at(set.len() / 2);
             sets.push(second.to_vec());
@@ -154,12 +154,25 @@ pub fn fix_all(
     current
 }
 
-/// The places of the diagnostics with a fix that is the only one that can be meant.
-fn certain(diagnostics: &[Diagnostic]) -> Vec<usize> {
+/// The places of the diagnostics with a fix that is the only one that can be meant. On a line with another error, it is not
+/// clear what is meant.
+fn certain(text: &[u8], diagnostics: &[Diagnostic]) -> Vec<usize> {
+    if !diagnostics.iter().any(Diagnostic::is_machine_applicable) {
+        return Vec::new();
+    }
+    let lines = LineIndex::new(text);
+    let line = |at| lines.position(at).line;
+    let is_open = |d: &&Diagnostic| d.severity == Severity::Error && !d.is_machine_applicable();
+    let open = diagnostics.iter().filter(is_open);
+    let spans = open.flat_map(|d| d.repeats.iter().copied().chain([d.span]));
+    let wrong: BTreeSet<u32> = spans.map(|span| line(span.start)).collect();
+    let is_clear = |edit: &Patch<String>| {
+        let lines = line(edit.span.start)..=line(edit.span.end);
+        wrong.range(lines).next().is_none()
+    };
     let all = diagnostics.iter().enumerate();
-    all.filter(|(_, d)| d.is_machine_applicable())
-        .map(|(i, _)| i)
-        .collect()
+    let certain = all.filter(|(_, d)| d.is_machine_applicable() && d.fix.iter().all(is_clear));
+    certain.map(|(i, _)| i).collect()
 }
 
 /// Whether a text has fewer errors and no other error, or as many errors and fewer warnings.
@@ -188,7 +201,6 @@ fn errors(found: &[Diagnostic]) -> BTreeMap<(Code, &str), (usize, usize)> {
 
 #[cfg(test)]
 mod tests {
-    use alloc::string::String;
     use alloc::vec::Vec;
 
     use super::*;
@@ -261,6 +273,20 @@ mod tests {
         assert_eq!((&*fixed.text, fixed.count), (b"--b--c--b".as_slice(), 6));
         assert_eq!(fixed.diagnostics.len(), 3);
         assert_eq!(fix_all(b"b", check(b"b"), check), None);
+    }
+
+    #[test]
+    fn a_line_with_an_error_that_is_not_clear_stays() {
+        let check = |text: &[u8]| {
+            let mut found = letters(text, |b| (b == b'a').then_some("-"));
+            let unclear = text.iter().position(|b| *b == b'?').unwrap_or(0) as u32;
+            let span = Span::new(unclear, unclear + 1);
+            found.push(Diagnostic::error(Code::UndefinedName, span, "?"));
+            found
+        };
+        let text = b"a\na ?\na\n";
+        let fixed = fix_all(text, check(text), check).unwrap();
+        assert_eq!((&*fixed.text, fixed.count), (b"-\na ?\n-\n".as_slice(), 2));
     }
 
     #[test]
