@@ -133,7 +133,7 @@ impl Parser<'_> {
             .with_label(Span::new(open, open + 1), "this `{` is not closed")
             .with_help("add `}` at the end of the function");
         Box::new(match self.scopes.current == OUTERMOST {
-            true => d.with_fix(Span::at(end, end), "\n}").machine_applicable(),
+            true => d.with_fix(Span::at(end, end), "\n}"),
             false => d,
         })
     }
@@ -555,9 +555,11 @@ impl Parser<'_> {
             let d = Diagnostic::error(code, Span::at(start, end), message);
             let d = d.with_help("remove the `;`");
             let d = d.with_fix(Span::at(start, end), "");
-            // Without an end before it, a statement may be missing.
-            let last = self.cursor.src[..start].trim_ascii_end().last();
-            let is_second = code == Code::StraySemicolon || last == Some(&b';');
+            // Without an end before it on its line, a statement may be missing.
+            let line = self.cursor.src[..start].trim_ascii_end();
+            let gap = &self.cursor.src[line.len()..start];
+            let ended = line.ends_with(b";") && !gap.contains(&b'\n');
+            let is_second = code == Code::StraySemicolon || ended;
             self.report(match is_second {
                 true => d.machine_applicable(),
                 false => d,

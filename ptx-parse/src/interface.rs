@@ -173,11 +173,14 @@ impl Parser<'_> {
                 _ => return Self::close_list(end, *d),
             };
             let span = d.span;
-            return Box::new(
-                d.with_help("parameters are separated with `,`")
-                    .with_fix(span, comma)
-                    .machine_applicable(),
-            );
+            let d = d
+                .with_help("parameters are separated with `,`")
+                .with_fix(span, comma);
+            return Box::new(match comma {
+                // It may be in the wrong place.
+                "" => d,
+                _ => d.machine_applicable(),
+            });
         }
         let directive = word.and_then(Directive::from_text);
         let of_header = directive.is_some_and(|d| d.is_allowed_in(DirectivePosition::Entry));
