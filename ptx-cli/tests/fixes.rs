@@ -1,11 +1,12 @@
-//! Each fix of a diagnostic, made alone in the files of the tests of diagnostics, removes that diagnostic and adds no error.
+//! Fixes of diagnostics. Each one, made alone in the files of the tests of diagnostics, removes that diagnostic and adds no
+//! error. Those that are certain change no program whose mistake is one of thought, and leave fewer errors in damaged files.
 
 #![allow(clippy::unwrap_used)]
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use ptx_ir::{Diagnostic, Severity, apply_fix};
+use ptx_ir::{Diagnostic, Fixed, LineIndex, Severity, apply_fix, fix_all};
 use ptx_verify::Options;
 
 fn diagnose(source: &[u8]) -> Vec<Diagnostic> {
@@ -55,4 +56,155 @@ fn a_fix_removes_its_diagnostic() {
         }
     }
     assert!(made > 3, "{made}");
+}
+
+/// A kernel around a statement, on a line of its own.
+fn kernel(statement: &str) -> String {
+    format!(
+        "\
+.version 8.8
+.target sm_90a
+.address_size 64
+.func (.param .b32 r) helper(.param .b32 x, .param .b32 y) {{ st.param.b32 [r], 1; ret; }}
+.visible .entry k(.param .u64 p, .param .u32 n)
+{{
+    .reg .pred %p<6>;
+    .reg .b16 %rs<8>;
+    .reg .b32 %r<32>;
+    .reg .f32 %f<16>;
+    .reg .f64 %fd<8>;
+    .reg .b64 %rd<16>;
+    .shared .align 128 .b8 sm[2048];
+    .shared .align 8 .b8 bar[8];
+    ld.param.u64 %rd1, [p];
+    ld.param.u32 %r1, [n];
+    mov.u32 %r2, sm;
+    mov.u32 %r3, bar;
+    mov.u64 %rd3, bar;
+    mov.f32 %f1, 0f3F800000;
+    mov.f64 %fd1, 0d3FF0000000000000;
+    mov.b16 %rs1, 3;
+    setp.eq.u32 %p1, %r1, 0;
+L1:
+    {statement}
+    st.global.u32 [%rd1], %r4;
+    ret;
+}}
+"
+    )
+}
+
+/// The text after the fixes that are certain, if there are any.
+fn certainly_fixed(text: &[u8]) -> Option<Fixed> {
+    fix_all(text, diagnose(text), diagnose)
+}
+
+#[test]
+fn a_mistake_of_thought_is_not_fixed() {
+    let text = include_str!("fixes/mistakes_of_thought.txt");
+    let lines = text
+        .lines()
+        .filter(|l| !l.is_empty() && !l.starts_with('#'));
+    let mut count = 0;
+    for statement in lines {
+        let source = kernel(statement);
+        assert!(errors(&diagnose(source.as_bytes())) > 0, "{statement}");
+        let fixed = certainly_fixed(source.as_bytes());
+        let fixed = fixed.map(|f| String::from_utf8(f.text).unwrap());
+        assert_eq!(fixed, None, "{statement}");
+        count += 1;
+    }
+    assert!(count > 100, "{count}");
+}
+
+/// The tokens of a text, roughly: words, and other bytes one by one.
+fn tokens(text: &[u8]) -> Vec<(usize, usize)> {
+    let is_word = |b: u8| b.is_ascii_alphanumeric() || b"_%$.".contains(&b);
+    let mut found = Vec::new();
+    let mut at = 0;
+    while let Some(first) = text.get(at) {
+        let len = text[at..]
+            .iter()
+            .take_while(|b| is_word(**b))
+            .count()
+            .max(1);
+        if !first.is_ascii_whitespace() {
+            found.push((at, at + len));
+        }
+        at += len;
+    }
+    found
+}
+
+/// One token of a text is deleted, repeated, replaced by another one, or changes places with the next one.
+fn damaged(text: &[u8], random: &mut fastrand::Rng) -> Vec<u8> {
+    let tokens = tokens(text);
+    let nth = random.usize(..tokens.len());
+    let (start, end) = tokens[nth];
+    let word = |n: usize| tokens.get(n).map_or(&b""[..], |(a, b)| &text[*a..*b]);
+    let other = word(random.usize(..tokens.len()));
+    let next = tokens.get(nth + 1).copied().unwrap_or((end, end));
+    let (new, end) = match random.u8(..4) {
+        0 => (Vec::new(), end),
+        1 => ([word(nth), b" ", word(nth)].concat(), end),
+        2 => (other.to_vec(), end),
+        _ => {
+            let gap = &text[end..next.0];
+            ([word(nth + 1), gap, word(nth)].concat(), next.1)
+        }
+    };
+    [&text[..start], &new, &text[end..]].concat()
+}
+
+/// The lines of a text that its errors are about, counted from 1.
+fn wrong_lines(text: &[u8], found: &[Diagnostic]) -> Vec<u32> {
+    let lines = LineIndex::new(text);
+    let is_error = |d: &&Diagnostic| d.severity == Severity::Error;
+    let spans = found.iter().filter(is_error).flat_map(|d| {
+        let labels = d.labels.iter().map(|label| label.span);
+        d.repeats.iter().copied().chain(labels).chain([d.span])
+    });
+    spans
+        .flat_map(|s| lines.position(s.start).line..=lines.position(s.end).line)
+        .collect()
+}
+
+#[test]
+fn certain_fixes_leave_fewer_errors_and_change_no_line_that_is_right() {
+    let seed = std::env::var("PTXKIT_SEED")
+        .ok()
+        .and_then(|s| s.parse().ok());
+    let cases = if seed.is_some() { 20_000 } else { 1_000 };
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../corpus");
+    let small = |path: &PathBuf| fs::metadata(path).is_ok_and(|m| m.len() < 16 << 10);
+    let mut paths: Vec<PathBuf> = files(&root).into_iter().filter(small).collect();
+    paths.sort();
+    let mut random = fastrand::Rng::with_seed(seed.unwrap_or(1));
+    let mut changed = 0;
+    for _ in 0..cases {
+        let path = &paths[random.usize(..paths.len())];
+        let right = fs::read(path).unwrap();
+        if errors(&diagnose(&right)) > 0 {
+            continue;
+        }
+        let wrong = damaged(&right, &mut random);
+        let before = diagnose(&wrong);
+        let Some(fixed) = fix_all(&wrong, before.clone(), diagnose) else {
+            continue;
+        };
+        changed += 1;
+        let context = || {
+            let text = String::from_utf8_lossy(&wrong).into_owned();
+            format!("{}\n{text}\n{before:?}\n{fixed:?}", path.display())
+        };
+        assert_eq!(fixed.diagnostics, diagnose(&fixed.text), "{}", context());
+        let (old, new) = (errors(&before), errors(&fixed.diagnostics));
+        assert!(new < old && old - new <= fixed.count, "{}", context());
+        let lines = wrong_lines(&wrong, &before);
+        let [old, new] = [&wrong, &fixed.text].map(|t| t.split(|b| *b == b'\n'));
+        for (i, (old, new)) in (1..).zip(old.zip(new)) {
+            assert!(old == new || lines.contains(&i), "line {i}\n{}", context());
+        }
+    }
+    assert!(changed > cases / 30, "{changed}");
 }
