@@ -4,18 +4,15 @@ use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
 use ptx_analysis::graph::LoopId;
-use ptx_analysis::ssa::{Value, ValueId};
+use ptx_analysis::ssa::{Ssa, Value, ValueId};
 use ptx_analysis::threads::ThreadValues;
-use ptx_analysis::uniformity::Uniformity;
+use ptx_analysis::uniformity::{FunctionUniformity, Uniformity};
 use ptx_analysis::values::{Affine, Symbol, SymbolId, Values};
 use ptx_ir::StmtId;
 use ptx_ir::facts::Space;
 use ptx_isa::{SpecialReg, StateSpace};
 
 use crate::context::FunctionContext;
-
-/// How many phis are followed to find whether a value is uniform in the CTA.
-const FOLLOWED: u32 = 6;
 
 /// An address as the sum of a part that is known in each thread and a remainder that is uniform in the CTA.
 pub(crate) struct Parts {
@@ -136,7 +133,7 @@ impl Parts {
                         *own = own.wrapping_add(factor.wrapping_mul(number));
                     }
                 }
-                None if is_uniform(cx, value, FOLLOWED) => {
+                None if is_uniform(cx, value) => {
                     // It is only likely to be uniform.
                     self.is_exact = false;
                     self.shared.insert(symbol, factor);
@@ -146,7 +143,7 @@ impl Parts {
             Symbol::Product(a, b) => {
                 for symbol in [a, b] {
                     match values.symbol(symbol)? {
-                        Symbol::Value { value, .. } if is_uniform(cx, value, FOLLOWED) => {}
+                        Symbol::Value { value, .. } if is_uniform(cx, value) => {}
                         Symbol::Special(register, _)
                             if register.uniformity() <= Uniformity::Cta => {}
                         Symbol::Parameter { .. } => {}
@@ -193,40 +190,64 @@ fn numbers(
 }
 
 /// Whether there is no reason for a value to differ between the threads of a CTA.
-fn is_uniform(cx: &FunctionContext<'_>, value: ValueId, left: u32) -> bool {
-    let (Some(ssa), Some(likely)) = (cx.ssa(), cx.likely()) else {
-        return false;
-    };
-    match ssa.value(value) {
-        // Local memory may differ.
-        Value::Def { stmt, .. } if is_loaded_locally(cx, stmt) => false,
-        Value::Def { stmt, variable, .. } => likely.def(stmt, variable) <= Uniformity::Cta,
-        Value::Phi { .. } => {
-            let Some(left) = left.checked_sub(1) else {
-                return true;
-            };
-            let mut args = ssa.args(value).iter();
-            args.all(|arg| *arg == value || is_uniform(cx, *arg, left))
+fn is_uniform(cx: &FunctionContext<'_>, value: ValueId) -> bool {
+    let varying = cx.varying();
+    varying.is_some_and(|of| of.get(value.as_u32() as usize) == Some(&false))
+}
+
+/// Of each value, whether there is a reason for it to differ between the threads of a CTA: of a phi, whether it is one of the values that it
+/// passes on. Linear in the values and the arguments of phis.
+pub(crate) fn varying(
+    cx: &FunctionContext<'_>,
+    ssa: &Ssa,
+    likely: &FunctionUniformity,
+) -> Vec<bool> {
+    let has_local = cx.has_local();
+    let mut varying = vec![false; ssa.len()];
+    let mut passed_on: Vec<(ValueId, ValueId)> = Vec::new();
+    let mut open = Vec::new();
+    for (id, value) in ssa.values() {
+        let differs = match value {
+            // Local memory may differ.
+            Value::Def { stmt, variable, .. } => {
+                likely.def(stmt, variable) > Uniformity::Cta
+                    || is_loaded_locally(cx, stmt, has_local)
+            }
+            Value::Phi { .. } => {
+                passed_on.extend(ssa.args(id).iter().map(|arg| (*arg, id)));
+                false
+            }
+            _ => false,
+        };
+        if differs {
+            open.push(id);
         }
-        _ => true,
     }
+    passed_on.sort_unstable();
+    while let Some(value) = open.pop() {
+        let Some(slot @ false) = varying.get_mut(value.as_u32() as usize) else {
+            continue;
+        };
+        *slot = true;
+        let start = passed_on.partition_point(|(arg, _)| *arg < value);
+        let phis = passed_on.get(start..).unwrap_or_default().iter();
+        open.extend(
+            phis.take_while(|(arg, _)| *arg == value)
+                .map(|(_, phi)| *phi),
+        );
+    }
+    varying
 }
 
 /// Whether a statement may load from local memory.
-fn is_loaded_locally(cx: &FunctionContext<'_>, stmt: StmtId) -> bool {
+fn is_loaded_locally(cx: &FunctionContext<'_>, stmt: StmtId, has_local: bool) -> bool {
     let is_local = |space| match space {
         Space::State(space) => space.base() == StateSpace::Local,
-        Space::Generic => has_local(cx),
+        Space::Generic => has_local,
         _ => false,
     };
     let facts = cx.inst_at(stmt);
     facts.is_some_and(|f| f.memory().any(|m| m.reads() && is_local(m.space)))
-}
-
-/// Whether the function has variables in local memory.
-pub(crate) fn has_local(cx: &FunctionContext<'_>) -> bool {
-    let mut variables = cx.body().vars().values();
-    variables.any(|v| v.space.base() == StateSpace::Local)
 }
 
 /// Whether a value is computed only of what is loaded from global memory, and of what is the same in the CTA; `left` is how many instructions are followed.
@@ -251,8 +272,7 @@ pub(crate) fn is_loaded(cx: &FunctionContext<'_>, value: ValueId, left: u32) -> 
     if accesses.peek().is_some() {
         return accesses.all(|a| is_far(a.space) && !a.writes());
     }
-    let is_same =
-        |value| matches!(ssa.value(value), Value::Def { .. }) && is_uniform(cx, value, FOLLOWED);
+    let is_same = |value| matches!(ssa.value(value), Value::Def { .. }) && is_uniform(cx, value);
     let mut reads = ssa
         .uses(stmt)
         .iter()

@@ -24,6 +24,7 @@ use ptx_ir::{
 };
 use ptx_isa::{Action, StateSpace, TargetOption};
 
+use crate::addresses::varying;
 use crate::divergence::Divergence;
 use crate::module_uses::{ModuleUses, SharedVariables, asks_for_uses};
 use crate::optimized::{is_unoptimized, stack_addresses};
@@ -178,6 +179,8 @@ pub(crate) struct FunctionContext<'a> {
     violations: OnceCell<Vec<Violation>>,
     divergence: OnceCell<Option<Divergence>>,
     threads: OnceCell<(Evaluated, Vec<u128>)>,
+    varying: OnceCell<Option<Vec<bool>>>,
+    has_local: OnceCell<bool>,
 }
 
 /// A reachable instruction.
@@ -210,6 +213,8 @@ impl<'a> FunctionContext<'a> {
             violations: OnceCell::new(),
             divergence: OnceCell::new(),
             threads: OnceCell::new(),
+            varying: OnceCell::new(),
+            has_local: OnceCell::new(),
         }
     }
 
@@ -328,6 +333,20 @@ impl<'a> FunctionContext<'a> {
     /// Likely divergence: for lints with [`Lint::needs_divergence`].
     pub(crate) fn likely(&self) -> Option<&'a FunctionUniformity> {
         self.likely
+    }
+
+    /// Of each value, whether it may differ between the threads of a CTA, likewise.
+    pub(crate) fn varying(&self) -> Option<&[bool]> {
+        let new = || Some(varying(self, self.ssa()?, self.likely()?));
+        self.varying.get_or_init(new).as_deref()
+    }
+
+    /// Whether the function has variables in local memory.
+    pub(crate) fn has_local(&self) -> bool {
+        *self.has_local.get_or_init(|| {
+            let mut variables = self.body().vars().values();
+            variables.any(|v| v.space.base() == StateSpace::Local)
+        })
     }
 
     /// The branches on which blocks are control dependent, likewise.

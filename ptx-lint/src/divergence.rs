@@ -10,6 +10,10 @@ use ptx_ir::Statement;
 use ptx_ir::facts::{Facts, Flow, FunctionFacts};
 use ptx_isa::Marks;
 
+/// Branches of which a block depends that are found, and blocks that are visited for them; beyond that, more branches are not known.
+const MOST_CAUSES: usize = 32;
+const MOST_VISITED: usize = 1 << 10;
+
 /// How many blocks are visited for all branches, for each block of the function.
 const VISITS_PER_BLOCK: usize = 1 << 6;
 
@@ -147,8 +151,13 @@ impl Divergence {
             .flatten()
     }
 
+    /// Stands for branches that are not known. It has no instructions and no successors.
+    fn unknown() -> BlockId {
+        BlockId::from_u32(u32::MAX)
+    }
+
     /// The branches that a block is transitively control dependent on and that are divergent at a level above `level`; the nearest ones
-    /// first.
+    /// first. If there are many, the last one is a block that does not exist.
     pub(crate) fn causes(&self, block: BlockId, level: Uniformity) -> Vec<BlockId> {
         self.causes_of(vec![block], level)
     }
@@ -159,6 +168,10 @@ impl Divergence {
         let (mut found, mut work) = (Vec::new(), blocks);
         let mut at = 0;
         while let Some(&next) = work.get(at) {
+            if found.len() >= MOST_CAUSES || at >= MOST_VISITED {
+                found.push(Self::unknown());
+                break;
+            }
             at += 1;
             for &by in self
                 .decided_by
@@ -166,8 +179,11 @@ impl Divergence {
                 .into_iter()
                 .flatten()
             {
-                if seen.insert(by) {
-                    work.push(by);
+                let in_divergent = self.level(by) > level;
+                if (in_divergent || self.branch(by) > level) && seen.insert(by) {
+                    if in_divergent {
+                        work.push(by);
+                    }
                     if self.branch(by) > level {
                         found.push(by);
                     }

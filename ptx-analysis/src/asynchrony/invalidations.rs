@@ -8,6 +8,9 @@ use super::place::Place;
 use crate::dataflow::BitSet;
 use crate::function_analysis::FunctionAnalysis;
 
+/// Invalidations of an object beyond these are not followed.
+const MOST: usize = 16;
+
 /// For each barrier, what it tells other threads about objects that were ended: their numbers.
 pub(super) fn ended(
     events: &Events,
@@ -20,7 +23,7 @@ pub(super) fn ended(
             let is = |place: Place| place.is_same_address(object);
             event.selected && matches!(&event.kind, Kind::Invalidate(place) if is(*place))
         });
-        for end in ends {
+        for end in ends.take(MOST) {
             for (barrier, certainty) in barriers(events, analysis, object, end) {
                 let list: &mut Vec<(u32, Certainty)> = &mut ended[barrier as usize];
                 match list.iter_mut().find(|(other, _)| *other == number) {

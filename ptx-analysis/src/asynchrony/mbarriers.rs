@@ -10,7 +10,7 @@ use super::flags::Flags;
 use super::invalidations::ended;
 use super::mechanism::Mechanism;
 use super::order::always_follows;
-use super::place::{Overlap, Place};
+use super::place::{Overlap, Place, distinct};
 use super::protocol::{Protocol, follow};
 use super::reach::{after, avoids};
 use super::{Certainty, Rule, Violation};
@@ -32,7 +32,18 @@ pub(super) fn check(events: &Events, analysis: &FunctionAnalysis, found: &mut Ve
     });
     if events.is_kernel && uses && !initializes_unknown {
         let objects = all_objects(events);
+        let initializations = objects
+            .iter()
+            .map(|object| initializations(events, *object));
+        let invalidated = events.all().filter_map(|e| match &e.kind {
+            Kind::Invalidate(place) => Some(*place),
+            _ => None,
+        });
+        let calls = events.all().filter(|e| matches!(e.kind, Kind::Call));
         let objects = Objects {
+            initializations: initializations.collect(),
+            invalidated: distinct(invalidated, MOST),
+            calls: calls.take(MOST).collect(),
             published: published(events, analysis.cfg(), &objects),
             ended: ended(events, analysis, &objects),
             all: objects,
@@ -70,10 +81,11 @@ fn is_same(a: Place, b: Place) -> bool {
     a.is_same_address(b) || a.root == b.root && !is_fixed(a) && !is_fixed(b)
 }
 
-/// Whether the function initializes an object itself.
-fn initializes(events: &Events, object: Place) -> bool {
-    let mut all = events.all();
-    all.any(|e| matches!(&e.kind, Kind::Initialize(place) if place.may_be_same_address(object)))
+/// The first initializations of an object by the function itself.
+fn initializations(events: &Events, object: Place) -> Vec<&Event> {
+    let initializes =
+        |e: &&Event| matches!(&e.kind, Kind::Initialize(p) if p.may_be_same_address(object));
+    events.all().filter(initializes).take(MOST).collect()
 }
 
 /// For each barrier, which objects it tells threads about that did not initialize them: those that are initialized on
@@ -119,6 +131,12 @@ fn before(cfg: &Cfg, blocks: &[BlockId]) -> BitSet {
 
 struct Objects<'a> {
     all: Vec<Place>,
+    /// Of each object, where it is initialized.
+    initializations: Vec<Vec<&'a Event>>,
+    /// What is invalidated; `None` if there are many.
+    invalidated: Option<Vec<Place>>,
+    /// The first calls.
+    calls: Vec<&'a Event>,
     published: Vec<u64>,
     ended: Vec<Vec<(u32, Certainty)>>,
     events: &'a Events,
@@ -153,19 +171,24 @@ impl Objects<'_> {
     }
 
     /// Whether threads that did not initialize an object use it, where the one that did does so too.
-    fn is_used_by_others(&self, event: &Event, object: Place) -> bool {
+    fn is_used_by_others(&self, event: &Event, number: u32) -> bool {
         let dominators = self.analysis.dominators();
-        let in_call = !initializes(self.events, object);
-        let mut initializes = self.events.all().filter(|e| match &e.kind {
-            Kind::Initialize(place) => place.may_be_same_address(object),
-            Kind::Call => in_call,
-            _ => false,
-        });
+        let of_others = |e: &Event| {
+            let few = e.conditional || !dominators.dominates(e.block, event.block);
+            few && e.selected && always_follows(self.analysis, event.block, e.block)
+        };
+        let own = self.initializations_of(number);
+        let mut calls = self.calls.iter();
         !event.conditional
-            && initializes.any(|e| {
-                let few = e.conditional || !dominators.dominates(e.block, event.block);
-                few && e.selected && always_follows(self.analysis, event.block, e.block)
-            })
+            && match own.is_empty() {
+                true => calls.any(|e| of_others(e)),
+                false => own.iter().any(|e| of_others(e)),
+            }
+    }
+
+    fn initializations_of(&self, number: u32) -> &[&Event] {
+        let of = self.initializations.get(number as usize);
+        of.map_or(&[], Vec::as_slice)
     }
 
     /// A use of an object that is not initialized, as far as the thread knows.
@@ -175,9 +198,11 @@ impl Objects<'_> {
         let (number, object) = self.numbers().find(at)?;
         let waits = matches!(event.kind, Kind::Await(_));
         let certainty = match state.known.certainty(number) {
-            Some(Certainty::Definite) if self.is_skipped(event, object) => Certainty::Possible,
+            Some(Certainty::Definite) if self.is_skipped(event, (number, object)) => {
+                Certainty::Possible
+            }
             Some(Certainty::Definite) => return None,
-            Some(Certainty::Possible) if waits || self.is_used_by_others(event, object) => {
+            Some(Certainty::Possible) if waits || self.is_used_by_others(event, number) => {
                 Certainty::Possible
             }
             // The thread that initialized the object, under the same condition.
@@ -217,20 +242,18 @@ impl Objects<'_> {
     /// A function that is called initializes the objects that this one does not. Of others, nothing is known after it.
     fn call(&self, state: &mut State) {
         state.exact.clear();
-        for (number, object) in self.numbers() {
-            match initializes(self.events, object) {
-                true => state.initialized.unset(number),
-                false => state.initialized.set(number),
+        for (number, _) in self.numbers() {
+            match self.initializations_of(number).is_empty() {
+                true => state.initialized.set(number),
+                false => state.initialized.unset(number),
             }
             state.known.set(number);
         }
     }
 
     /// Whether a parameter of the kernel decides that no thread initializes an object before its use.
-    fn is_skipped(&self, event: &Event, object: Place) -> bool {
-        let initializes =
-            |e: &&Event| matches!(&e.kind, Kind::Initialize(p) if p.may_be_same_address(object));
-        let all = || self.events.all().filter(initializes);
+    fn is_skipped(&self, event: &Event, (number, object): (u32, Place)) -> bool {
+        let all = || self.initializations_of(number).iter().copied();
         let own = self.events.decided_by_launch(event.block);
         let branches = all().flat_map(|e| self.events.decided_by_launch(e.block));
         let mut branches = branches.filter(|b| !own.contains(b));
@@ -260,9 +283,11 @@ impl Objects<'_> {
         let (number, _) = objects.find(|(_, object)| object.distance(place) == Some(0))?;
         let certainty = state.exact.certainty(number)?;
         // The threads that end an object before they initialize it again are not told apart from the others.
-        let mut all = self.events.all();
-        let ends = |e: &Event| matches!(&e.kind, Kind::Invalidate(p) if p.is_same_address(place));
-        if certainty == Certainty::Possible && all.any(ends) {
+        let ended = self.invalidated.as_ref().is_none_or(|all| {
+            let mut all = all.iter();
+            all.any(|p| p.is_same_address(place))
+        });
+        if certainty == Certainty::Possible && ended {
             return None;
         }
         Some((Rule::MbarrierInitializedTwice, certainty))

@@ -54,6 +54,7 @@ mod places;
 mod protocol;
 mod proxies;
 mod reach;
+mod reports;
 mod selection;
 mod sharing;
 mod sources;

@@ -13,7 +13,7 @@ use super::pending_set::{Pending, PendingSet};
 use super::phases::{Objects, Phases, Waits};
 use super::place::{Overlap, Place};
 use super::protocol::{Protocol, follow, follow_once};
-use super::reach::after;
+use super::reports::{Reported, reports};
 use super::sources::early_writes;
 use super::tensor_conflicts::{Product, TensorMemory};
 use super::{Certainty, Rule, Violation};
@@ -71,49 +71,10 @@ fn unawaited(events: &Events) -> Vec<Mechanism> {
     all
 }
 
-/// Of each operation, the objects that it may report to.
-fn reports(events: &Events, analysis: &FunctionAnalysis) -> Vec<Vec<Option<Place>>> {
-    let is_expected = |object: Place| {
-        !events.is_kernel
-            || events.all().any(|e| match &e.kind {
-                Kind::Expect(place, _) => place.may_be_same_address(object),
-                Kind::Call => true,
-                _ => false,
-            })
-    };
-    let of = |operation: &Operation| match operation.mechanism {
-        Mechanism::Mbarrier => match operation.object {
-            Some(object) if !is_expected(object) => Vec::new(),
-            object => vec![object],
-        },
-        mechanism if mechanism != Mechanism::Tensor => {
-            let reports = events.all().filter_map(|e| match &e.kind {
-                Kind::Report(m, place) if *m == mechanism => Some(*place),
-                _ => None,
-            });
-            reports.collect()
-        }
-        mechanism => {
-            let follows = after(analysis.cfg(), &[operation.block], |_| false);
-            let is_after = |e: &Event| {
-                follows.contains(e.block.as_u32())
-                    || e.block == operation.block
-                        && events.order(e.inst) > events.order(operation.inst)
-            };
-            let reports = events.all().filter_map(|e| match &e.kind {
-                Kind::Report(m, place) if *m == mechanism && is_after(e) => Some(*place),
-                _ => None,
-            });
-            reports.collect()
-        }
-    };
-    events.operations.iter().map(of).collect()
-}
-
 struct Waiting<'a> {
     events: &'a Events,
     objects: Objects,
-    reports: Vec<Vec<Option<Place>>>,
+    reports: Vec<Reported>,
     waits_for_bulk: bool,
     /// Of each of the first operations, the writes to its source before a wait.
     early: Vec<Vec<InstId>>,
@@ -280,7 +241,7 @@ impl Waiting<'_> {
         }
         let reports = |pending: Pending| {
             let of = self.reports.get(pending.operation as usize);
-            let mut of = of.into_iter().flatten();
+            let mut of = of.into_iter().flat_map(|of| of.iter());
             of.any(|place| place.is_none_or(|p| p.may_be_same_address(object)))
         };
         let State {

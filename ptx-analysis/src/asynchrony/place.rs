@@ -1,6 +1,8 @@
 //! Memory that is accessed, and whether two accesses have bytes in common.
 
 use super::addresses::{Address, Dependence};
+use alloc::vec::Vec;
+
 use crate::ssa::ValueId;
 
 /// What an offset is added to, if it is the same whenever it is evaluated.
@@ -239,6 +241,21 @@ impl Place {
                 _ => true,
             }
     }
+}
+
+/// The different places among some, in their order; `None` if there are more than `most`.
+pub(super) fn distinct(all: impl Iterator<Item = Place>, most: usize) -> Option<Vec<Place>> {
+    let mut found: Vec<Place> = Vec::new();
+    for place in all {
+        if found.contains(&place) {
+            continue;
+        }
+        if found.len() == most {
+            return None;
+        }
+        found.push(place);
+    }
+    Some(found)
 }
 
 fn ranges((a, a_bytes): (i64, u64), (b, b_bytes): (i64, u64)) -> Overlap {

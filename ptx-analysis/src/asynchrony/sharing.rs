@@ -3,7 +3,10 @@
 //! A thread that waits for its groups sees its own copies. Others see them after a barrier, and a copy may overwrite what others read only
 //! after a barrier as well. A wait for an mbarrier object is as good as a barrier.
 
+use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
+
+use ptx_ir::InstId;
 
 use super::events::{Access, Event, Events, Kind, Operation};
 use super::flags::Flags;
@@ -22,10 +25,23 @@ pub(super) fn check(events: &Events, analysis: &FunctionAnalysis, found: &mut Ve
     if events.is_one_thread || !copies.any(|o| destination(o).is_some()) {
         return;
     }
+    let mut copies: BTreeMap<u32, (InstId, bool)> = BTreeMap::new();
+    for operation in &events.operations {
+        if let Some(root) = destination(operation).and_then(|d| d.root) {
+            copies.entry(root).or_insert((operation.inst, false)).1 |= operation.selected;
+        }
+    }
+    let reads = reads(events, &copies);
+    let mut sites: BTreeMap<InstId, Vec<usize>> = BTreeMap::new();
+    for (site, read) in reads.iter().enumerate() {
+        sites.entry(read.inst).or_default().push(site);
+    }
     let sharing = Sharing {
         events,
         analysis,
-        reads: reads(events),
+        reads,
+        sites,
+        copies,
         only_copied: only_copied(events),
         published: published(events, analysis.cfg()),
     };
@@ -37,7 +53,7 @@ const MOST: usize = 256;
 
 /// A read of shared memory.
 struct Read {
-    inst: ptx_ir::InstId,
+    inst: InstId,
     block: BlockId,
     conditional: bool,
     place: Place,
@@ -51,11 +67,9 @@ fn destination(operation: &Operation) -> Option<Place> {
         .filter(|d| is_copy && d.root.is_some())
 }
 
-fn reads(events: &Events) -> Vec<Read> {
-    let copied = |root| {
-        let mut all = events.operations.iter().filter_map(destination);
-        all.any(|d| d.root == Some(root))
-    };
+/// The reads of variables into which something is copied.
+fn reads(events: &Events, copies: &BTreeMap<u32, (InstId, bool)>) -> Vec<Read> {
+    let copied = |root| copies.contains_key(&root);
     let mut found: Vec<Read> = Vec::new();
     for event in events.all() {
         if let Kind::Memory(access) = &event.kind
@@ -108,6 +122,9 @@ fn only_copied(events: &Events) -> Vec<bool> {
 /// Variables beyond these are not followed.
 const ROOTS: u32 = 64;
 
+/// Operations beyond these are not followed.
+const MOST_COPIES: usize = 256;
+
 /// For each barrier, the variables into which something may be copied before it, one bit for each.
 fn published(events: &Events, cfg: &Cfg) -> Vec<u64> {
     let barriers: Vec<(u32, BlockId)> = events
@@ -153,7 +170,11 @@ struct Sharing<'a> {
     events: &'a Events,
     analysis: &'a FunctionAnalysis,
     reads: Vec<Read>,
+    /// The reads of each instruction.
+    sites: BTreeMap<InstId, Vec<usize>>,
     only_copied: Vec<bool>,
+    /// By variables, the first copy, and whether only some threads execute one of the copies.
+    copies: BTreeMap<u32, (InstId, bool)>,
     published: Vec<u64>,
 }
 
@@ -232,15 +253,12 @@ impl Sharing<'_> {
         if !known || state.awaited.on_all_paths(root) {
             return None;
         }
-        let copies = self.events.operations.iter();
-        let copies = copies.filter(|o| destination(o).is_some_and(|d| d.root == Some(root)));
-        let first = copies.clone().next()?;
-        let selected = copies.filter(|o| o.selected).count() > 0;
+        let (first, selected) = *self.copies.get(&root)?;
         selected.then_some(Violation {
             inst: event.inst,
             rule: Rule::CopyNotAwaited,
             certainty: Certainty::Possible,
-            cause: Some(first.inst),
+            cause: Some(first),
         })
     }
 
@@ -292,8 +310,8 @@ impl Protocol for Sharing<'_> {
 
     fn start(&self) -> State {
         State {
-            started: Flags::none(self.events.operations.len()),
-            arrived: Flags::none(self.events.operations.len()),
+            started: Flags::none(self.events.operations.len().min(MOST_COPIES)),
+            arrived: Flags::none(self.events.operations.len().min(MOST_COPIES)),
             read: Flags::none(self.reads.len()),
             awaited: Flags::none(self.events.roots),
         }
@@ -349,10 +367,14 @@ impl Protocol for Sharing<'_> {
                 state.awaited = Flags::full(self.events.roots);
             }
             Kind::Memory(access) if access.reads => {
-                let sites = self
-                    .reads
-                    .iter()
-                    .position(|r| r.inst == event.inst && r.place == access.place);
+                let known = self.sites.get(&event.inst).into_iter().flatten();
+                let mut known = known.copied();
+                let is_site = |site: &usize| {
+                    self.reads
+                        .get(*site)
+                        .is_some_and(|read| read.place == access.place)
+                };
+                let sites = known.find(is_site);
                 if let Some(site) = sites {
                     state.read.set(site as u32);
                 }

@@ -8,10 +8,17 @@ use ptx_isa::Action;
 use super::events::{Event, Events, Kind, Operation};
 use super::flags::Flags;
 use super::mechanism::Mechanism;
-use super::place::Place;
+use super::place::{Place, distinct};
 use super::protocol::{Protocol, follow};
 use super::{Certainty, Rule, Violation};
+use crate::cfg::BlockId;
 use crate::function_analysis::FunctionAnalysis;
+
+/// Objects, and blocks with operations, beyond these are not followed.
+const MOST: usize = 64;
+
+/// Barriers beyond these are not followed.
+const MOST_BARRIERS: usize = 256;
 
 /// Adds the operations that need a fence, and the synchronizations that need one before them.
 pub(super) fn check(events: &Events, analysis: &FunctionAnalysis, found: &mut Vec<Violation>) {
@@ -22,9 +29,10 @@ pub(super) fn check(events: &Events, analysis: &FunctionAnalysis, found: &mut Ve
         });
         let fences = Fences {
             events,
-            reports: reports.collect(),
+            reports: distinct(reports, MOST).unwrap_or_default(),
             signals: signals(events, analysis),
             awaited: awaited(events, analysis),
+            barriers: barriers(events),
         };
         follow(&fences, events, analysis.cfg(), found);
     }
@@ -33,32 +41,66 @@ pub(super) fn check(events: &Events, analysis: &FunctionAnalysis, found: &mut Ve
 /// The objects at which threads arrive after they accessed tensor memory.
 fn signals(events: &Events, analysis: &FunctionAnalysis) -> Vec<Place> {
     let dominators = analysis.dominators();
+    let blocks = blocks(events, is_access);
     let follows_access = |event: &Event| {
-        let mut accesses = events.operations.iter().filter(|o| is_access(o));
-        accesses.any(|o| match o.block == event.block {
-            true => events.order(o.inst) < events.order(event.inst),
-            false => dominators.dominates(o.block, event.block),
-        })
+        blocks
+            .iter()
+            .any(|(block, first)| match *block == event.block {
+                true => *first < events.order(event.inst),
+                false => dominators.dominates(*block, event.block),
+            })
     };
     let signals = events.all().filter_map(|e| match &e.kind {
         Kind::Signal(place) if follows_access(e) => Some(*place),
         _ => None,
     });
-    signals.collect()
+    distinct(signals, MOST).unwrap_or_default()
 }
 
 /// The objects that threads wait for before they start operations on tensor memory.
 fn awaited(events: &Events, analysis: &FunctionAnalysis) -> Vec<Place> {
     let dominators = analysis.dominators();
+    let blocks = blocks(events, is_tensor);
     let precedes = |event: &Event| {
-        let mut operations = events.operations.iter().filter(|o| is_tensor(o));
-        operations.any(|o| dominators.strictly_dominates(event.block, o.block))
+        let mut blocks = blocks.iter();
+        blocks.any(|(block, _)| dominators.strictly_dominates(event.block, *block))
     };
     let awaited = events.all().filter_map(|e| match &e.kind {
         Kind::Phase(place, _) if precedes(e) => Some(*place),
         _ => None,
     });
-    awaited.collect()
+    distinct(awaited, MOST).unwrap_or_default()
+}
+
+/// The first blocks with some operations, and the position of the first one in each.
+fn blocks(events: &Events, is: impl Fn(&Operation) -> bool) -> Vec<(BlockId, u32)> {
+    let mut blocks: Vec<(BlockId, u32)> = Vec::new();
+    for operation in events.operations.iter().filter(|o| is(o)) {
+        // Operations are in the order of blocks.
+        if blocks
+            .last()
+            .is_none_or(|(last, _)| *last != operation.block)
+            && blocks.len() < MOST
+        {
+            blocks.push((operation.block, events.order(operation.inst)));
+        }
+    }
+    blocks
+}
+
+/// The instructions that are barriers, by their numbers.
+fn barriers(events: &Events) -> Vec<InstId> {
+    let barriers = events.all().filter_map(|event| match event.kind {
+        Kind::Barrier(number) => Some((number, event.inst)),
+        _ => None,
+    });
+    let mut barriers: Vec<(u32, InstId)> = barriers.collect();
+    barriers.sort_unstable();
+    barriers
+        .into_iter()
+        .map(|(_, inst)| inst)
+        .take(MOST_BARRIERS)
+        .collect()
 }
 
 /// Whether an operation is a load or a store that all warps execute.
@@ -79,6 +121,7 @@ struct Fences<'a> {
     reports: Vec<Place>,
     signals: Vec<Place>,
     awaited: Vec<Place>,
+    barriers: Vec<InstId>,
 }
 
 /// An operation began, and no fence before a synchronization followed.
@@ -103,7 +146,7 @@ impl Protocol for Fences<'_> {
     const EDGES: bool = true;
 
     fn start(&self) -> Flags {
-        Flags::none(LOST as usize + self.events.barriers())
+        Flags::none(LOST as usize + self.barriers.len())
     }
 
     fn apply(&self, event: &Event, state: &mut Flags) {
@@ -195,15 +238,12 @@ impl Fences<'_> {
     }
 
     fn forget_lost(&self, state: &mut Flags) {
-        (0..self.events.barriers() as u32).for_each(|number| state.unset(LOST + number));
+        (0..self.barriers.len() as u32).for_each(|number| state.unset(LOST + number));
     }
 
     /// The instruction that is a barrier.
     fn barrier(&self, number: u32) -> Option<InstId> {
-        let mut events = self.events.all();
-        events
-            .find(|e| matches!(e.kind, Kind::Barrier(n) if n == number))
-            .map(|e| e.inst)
+        self.barriers.get(number as usize).copied()
     }
 }
 

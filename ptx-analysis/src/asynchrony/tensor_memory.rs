@@ -25,11 +25,16 @@ pub(super) fn check(events: &Events, analysis: &FunctionAnalysis, found: &mut Ve
         leaks(events, analysis, found);
     }
     let columns = columns(events);
+    let some = |is: fn(&Kind) -> bool| -> Vec<&Event> {
+        events.all().filter(|e| is(&e.kind)).take(MOST).collect()
+    };
     let allocations = Allocations {
         events,
         analysis,
         is_alone: allocates == 1,
         columns: columns.filter(|_| allocates == 1),
+        allocations: some(|k| matches!(k, Kind::Allocate(..))),
+        frees: some(|k| matches!(k, Kind::Free(..))),
     };
     follow(&allocations, events, analysis.cfg(), found);
 }
@@ -90,8 +95,13 @@ fn violation(event: &Event, rule: Rule, certainty: Certainty) -> Violation {
     }
 }
 
+/// Allocations, and instructions that free memory, beyond these are not looked at.
+const MOST: usize = 64;
+
 struct Allocations<'a> {
     events: &'a Events,
+    allocations: Vec<&'a Event>,
+    frees: Vec<&'a Event>,
     analysis: &'a FunctionAnalysis,
     /// Whether there is one allocation only.
     is_alone: bool,
@@ -151,8 +161,7 @@ impl Allocations<'_> {
             true => order(e) < order(event),
             false => dominators.dominates(e.block, event.block),
         };
-        let mut all = self.events.all();
-        all.any(|e| match e.kind {
+        self.allocations.iter().any(|e| match e.kind {
             Kind::Allocate(_, Some(fewer)) => fewer < columns && is_before(e),
             _ => false,
         })
@@ -166,21 +175,18 @@ impl Allocations<'_> {
             let same = e.block == event.block;
             order(e) < at && (same || always_follows(self.analysis, event.block, e.block))
         };
-        let all = || self.events.all();
-        let frees = all().filter(|e| matches!(e.kind, Kind::Free(..)) && e.selected);
+        let frees = self.frees.iter().copied().filter(|e| e.selected);
         let last = frees.filter(is_before).map(order).max();
         last.is_some_and(|last| {
-            let mut allocations = all().filter(|e| matches!(e.kind, Kind::Allocate(..)));
+            let mut allocations = self.allocations.iter();
             !allocations.any(|e| order(e) > last && order(e) < at)
         })
     }
 
     /// Whether the threads that free memory under a condition free it again.
     fn is_freed_before(&self, event: &Event) -> bool {
-        let mut others = self
-            .events
-            .all()
-            .filter(|e| matches!(e.kind, Kind::Free(..)) && e.block != event.block && !e.selected);
+        let others = self.frees.iter().copied();
+        let mut others = others.filter(|e| e.block != event.block && !e.selected);
         let order = |e: &Event| self.events.order(e.inst);
         let is_before = |e: &Event| {
             order(e) < order(event) && always_follows(self.analysis, event.block, e.block)
@@ -191,7 +197,7 @@ impl Allocations<'_> {
     /// A read of the stored address by warps that did not allocate.
     fn address(&self, event: &Event, root: u32, state: &State) -> Option<Violation> {
         let is_known = !state.stored.on_some_path(root);
-        let mut allocations = self.events.all().filter(|e| {
+        let mut allocations = self.allocations.iter().filter(|e| {
             let dominators = self.analysis.dominators();
             let few = e.conditional || !dominators.dominates(e.block, event.block);
             few && matches!(&e.kind, Kind::Allocate(Some(place), _) if place.root == Some(root))

@@ -25,6 +25,7 @@ pub(super) fn check(events: &Events, cfg: &Cfg, found: &mut Vec<Violation>) {
     {
         return;
     }
+    let mut left = MOST;
     for (block, _) in cfg.blocks() {
         let mut sums: Vec<Sum> = Vec::new();
         for event in events.of(block) {
@@ -34,9 +35,14 @@ pub(super) fn check(events: &Events, cfg: &Cfg, found: &mut Vec<Violation>) {
             let (Some(expected), Some(copied)) = (sum.expected, sum.copied) else {
                 continue;
             };
-            if let Some(inst) = sum.first.filter(|_| sum.copies > 0 && expected != copied)
-                && is_alone(events, sum)
-            {
+            let Some(inst) = sum.first.filter(|_| sum.copies > 0 && expected != copied) else {
+                continue;
+            };
+            let Some(rest) = left.checked_sub(1) else {
+                return;
+            };
+            left = rest;
+            if is_alone(events, sum) {
                 found.push(Violation {
                     inst,
                     rule: Rule::ExpectedBytes,
@@ -55,7 +61,7 @@ fn is_alone(events: &Events, sum: &Sum) -> bool {
     copies.count() == sum.copies as usize
 }
 
-/// Objects beyond these are not followed.
+/// Objects of a block, and sums that are wrong, beyond these are not looked at.
 const MOST: usize = 64;
 
 fn add(events: &Events, event: &Event, sums: &mut Vec<Sum>) {

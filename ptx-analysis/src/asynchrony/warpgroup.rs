@@ -11,6 +11,9 @@ use super::protocol::{Protocol, follow};
 use super::{Rule, Violation};
 use crate::cfg::Cfg;
 
+/// Products beyond these are not compared with others.
+const MOST_PRODUCTS: usize = 256;
+
 /// Adds the products whose registers need a fence.
 pub(super) fn check(events: &Events, cfg: &Cfg, found: &mut Vec<Violation>) {
     let mut numbers = BTreeMap::new();
@@ -22,7 +25,7 @@ pub(super) fn check(events: &Events, cfg: &Cfg, found: &mut Vec<Violation>) {
     }
     if !numbers.is_empty() {
         follow(&Fencing { events, numbers }, events, cfg, found);
-        let products = events.operations.len();
+        let products = events.operations.len().min(MOST_PRODUCTS);
         follow(&Shapes { events, products }, events, cfg, found);
     }
 }

@@ -194,13 +194,17 @@ impl<'a> Control<'a> {
     /// Threads leave a loop at different times, by different edges, and meet at `stop`; whether that is new.
     fn leave(&mut self, id: LoopId, level: Uniformity, stop: Option<BlockId>) -> bool {
         let at = id.as_u32() as usize;
+        if self.visits_left == 0 {
+            return false;
+        }
         if self.after.is_empty() {
             match self.graphs.after(self.visits_left) {
                 Some(after) => self.after = after,
                 None => self.visits_left = 0,
             }
         }
-        self.visits_left = self.visits_left.saturating_sub(1);
+        let count = self.after.get(at).map_or(0, Vec::len) as u64;
+        self.visits_left = self.visits_left.saturating_sub(1 + count);
         if self.visits_left == 0 {
             return false;
         }

@@ -3,19 +3,22 @@
 
 mod balance;
 mod counted;
+mod split;
 
+use alloc::collections::BTreeSet;
 use alloc::string::String;
 use alloc::vec::Vec;
 
 use ptx_analysis::cfg::BlockId;
 use ptx_analysis::uniformity::Uniformity;
-use ptx_ir::facts::{Facts, Flow};
+use ptx_ir::facts::Facts;
 use ptx_ir::{Statement, StmtId};
 use ptx_isa::{Action, ConvergenceScope};
 
 use crate::context::{FunctionContext, Reached};
-use crate::divergence::{Divergence, is_counted};
+use crate::divergence::is_counted;
 use crate::{Certainty, Finding, Lint, protocols};
+pub(super) use split::Split;
 
 /// The threads of a warp.
 const LANES: usize = 32;
@@ -51,6 +54,8 @@ pub(crate) fn check(cx: &FunctionContext<'_>, found: &mut Vec<Finding>) {
     let (Some(uniformity), Some(divergence)) = (cx.likely(), cx.divergence()) else {
         return;
     };
+    let known: BTreeSet<StmtId> = found.iter().map(|f| f.stmt).collect();
+    let mut split = Split::new(cx, divergence);
     for at in cx.instructions() {
         let Some(block) = cx.cfg().of_statement(at.stmt) else {
             continue;
@@ -60,18 +65,17 @@ pub(crate) fn check(cx: &FunctionContext<'_>, found: &mut Vec<Finding>) {
             None => Uniformity::Grid,
         };
         let level = divergence.level(block).join(guard);
-        let is_known = found.iter().any(|f| f.lint == Lint::BarrierDivergence && f.stmt == at.stmt);
-        if level <= Uniformity::Cta || is_known {
+        if level <= Uniformity::Cta || known.contains(&at.stmt) {
             continue;
         }
         if let Some(callee) = at.facts.callees() {
             if cx.waits(&callee) && level > Uniformity::Cta {
-                call(cx, divergence, &at, (block, guard), found);
+                call(cx, &mut split, &at, (block, guard), found);
             }
         } else if let Some(barrier) = barrier(cx, &at.facts)
             && level > barrier.group
         {
-            examine(cx, divergence, (&at, barrier), (block, level, guard), found);
+            examine(cx, &mut split, (&at, barrier), (block, level, guard), found);
         }
     }
 }
@@ -126,11 +130,12 @@ fn is_together(facts: &Facts<'_>) -> bool {
 /// A barrier that not all threads reach.
 fn examine(
     cx: &FunctionContext<'_>,
-    divergence: &Divergence,
+    split: &mut Split<'_, '_>,
     (at, barrier): (&Reached<'_>, Barrier),
     (block, level, guard): (BlockId, Uniformity, Uniformity),
     found: &mut Vec<Finding>,
 ) {
+    let divergence = split.divergence;
     let causes = divergence.causes(block, barrier.group);
     let in_lanes = level == Uniformity::Varying && barrier.is_aligned;
     let is_guarded = guard > barrier.group;
@@ -146,9 +151,9 @@ fn examine(
     let certain = level == Uniformity::Varying
         && parts
         && match (is_guarded, causes.as_slice()) {
-            (true, []) => splits(cx, at.stmt, &at.facts),
+            (true, []) => split.splits(at.stmt, &at.facts),
             (false, [branch]) => {
-                decides(cx, divergence, *branch, block) && is_first(cx, *branch, (block, at.stmt))
+                split.decides(*branch, block) && is_first(cx, *branch, (block, at.stmt))
             }
             _ => false,
         };
@@ -212,75 +217,6 @@ pub(super) fn last<'a>(cx: &FunctionContext<'a>, block: BlockId) -> Option<(Stmt
     })
 }
 
-/// Whether a guard certainly differs between threads of the first warp, or of a warp of a CTA of the required size.
-pub(super) fn splits(cx: &FunctionContext<'_>, stmt: StmtId, facts: &Facts<'_>) -> bool {
-    let Some((mut threads, _)) = cx.threads() else {
-        return false;
-    };
-    let Some(guard) = threads.guard(stmt, facts) else {
-        return false;
-    };
-    let samples = match threads.shape().is_required {
-        true => threads.samples().len(),
-        false => LANES.min(threads.samples().len()),
-    };
-    let warp = |sample: usize| threads.samples().get(sample).map(|thread| *thread as usize / LANES);
-    (1..samples).any(|at| warp(at) == warp(at - 1) && guard.get(at) != guard.get(at - 1))
-}
-
-/// Whether a branch that all threads reach certainly leads some threads past a block and others to it, and the former do not exit immediately.
-pub(super) fn decides(
-    cx: &FunctionContext<'_>,
-    divergence: &Divergence,
-    branch: BlockId,
-    block: BlockId,
-) -> bool {
-    let Some((stmt, facts)) = last(cx, branch) else {
-        return false;
-    };
-    let is_always = cx.analysis().dominators().dominates(branch, block);
-    if !is_always || loses_lanes(cx, divergence) || divergence.level(branch) > Uniformity::Cta || !splits(cx, stmt, &facts) {
-        return false;
-    }
-    let is_on = |to: &BlockId| {
-        let mut at = Some(*to);
-        let mut steps = 0;
-        while let Some(next) = at.filter(|n| *n != block && steps < 64) {
-            at = divergence.meets(next);
-            steps += 1;
-        }
-        at == Some(block)
-    };
-    let successors = cx.cfg().successors(branch);
-    let others = successors.iter().filter(|to| !is_on(to));
-    let is_in_loop = cx.analysis().loops().innermost(block).is_some();
-    successors.iter().any(is_on)
-        && !is_in_loop
-        && others.into_iter().all(|to| !ends_at_once(cx, *to) && !reaches(cx, *to, block))
-}
-
-/// Whether one block is reachable from another.
-fn reaches(cx: &FunctionContext<'_>, from: BlockId, to: BlockId) -> bool {
-    let mut seen = vec![false; cx.cfg().len()];
-    let mut work = vec![from];
-    while let Some(block) = work.pop() {
-        if block == to {
-            return true;
-        }
-        if !core::mem::replace(&mut seen[block.as_u32() as usize], true) {
-            work.extend(cx.cfg().successors(block));
-        }
-    }
-    false
-}
-
-/// Whether threads leave a loop in different iterations, so that some may exit before others reach a barrier.
-fn loses_lanes(cx: &FunctionContext<'_>, divergence: &Divergence) -> bool {
-    let loops = cx.analysis().loops();
-    let mut blocks = cx.cfg().blocks().map(|(id, _)| id);
-    blocks.any(|id| loops.innermost(id).is_some() && divergence.branch(id) > Uniformity::Cta)
-}
-
 /// Whether there is no barrier on the paths from a branch to a statement. When threads leave a barrier, the others may have exited and then need not reach
 /// the next one.
 fn is_first(cx: &FunctionContext<'_>, branch: BlockId, (block, stmt): (BlockId, StmtId)) -> bool {
@@ -307,35 +243,22 @@ fn is_first(cx: &FunctionContext<'_>, branch: BlockId, (block, stmt): (BlockId, 
     true
 }
 
-/// Whether a thread exits at the start of a block.
-fn ends_at_once(cx: &FunctionContext<'_>, block: BlockId) -> bool {
-    let Some(of) = cx.cfg().block(block) else {
-        return true;
-    };
-    let mut statements = cx.body().range(of.first, of.end);
-    let first = statements.find_map(|(_, statement)| match statement {
-        Statement::Inst(inst) => Some(cx.facts().inst(inst)),
-        _ => None,
-    });
-    first.is_none_or(|f| matches!(f.flow(), Flow::Exit | Flow::Return | Flow::Trap | Flow::Jump))
-}
-
 /// A call of a function that waits for all threads of the CTA.
 fn call(
     cx: &FunctionContext<'_>,
-    divergence: &Divergence,
+    split: &mut Split<'_, '_>,
     at: &Reached<'_>,
     (block, guard): (BlockId, Uniformity),
     found: &mut Vec<Finding>,
 ) {
-    let causes = divergence.causes(block, Uniformity::Cta);
+    let causes = split.divergence.causes(block, Uniformity::Cta);
     if causes.is_empty() && guard <= Uniformity::Cta {
         // The finding is at the call of this function.
         return;
     }
     let certain = match causes.as_slice() {
         [branch] if guard <= Uniformity::Cta => {
-            decides(cx, divergence, *branch, block) && is_first(cx, *branch, (block, at.stmt))
+            split.decides(*branch, block) && is_first(cx, *branch, (block, at.stmt))
         }
         _ => false,
     };

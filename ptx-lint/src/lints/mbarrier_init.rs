@@ -1,11 +1,13 @@
 //! `mbarrier-init`: mbarrier objects that are used before they are initialized, or initialized twice.
 
+use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
 
+use ptx_analysis::memory_access::{Access, Accesses};
 use ptx_analysis::threads::ThreadValues;
 use ptx_analysis::uniformity::Uniformity;
 use ptx_ir::facts::Space;
-use ptx_ir::{EntityId as _, FunctionKind};
+use ptx_ir::{EntityId as _, FunctionKind, StmtId};
 use ptx_isa::{Action, StateSpace};
 
 use super::barrier_divergence::last;
@@ -32,9 +34,10 @@ pub(crate) fn check(cx: &FunctionContext<'_>, found: &mut Vec<Finding>) {
     if !shape.is_required && !is_bounded {
         return;
     }
+    let known: BTreeSet<StmtId> = found.iter().map(|f| f.stmt).collect();
+    let shared: BTreeMap<StmtId, &Access> = accesses(cx);
     for at in cx.instructions().filter(is_init) {
-        let is_known = found.iter().any(|f| f.lint == Lint::MbarrierInit && f.stmt == at.stmt);
-        if !is_known && is_repeated(cx, (&mut threads, sets), &at) == Some(true) {
+        if !known.contains(&at.stmt) && is_repeated(cx, (&mut threads, sets), &at, &shared) == Some(true) {
             found.push(finding(cx, &at, shape.is_required));
         }
     }
@@ -45,6 +48,7 @@ fn is_repeated(
     cx: &FunctionContext<'_>,
     (threads, sets): (&mut ThreadValues<'_>, &[u128]),
     at: &Reached<'_>,
+    shared: &BTreeMap<StmtId, &Access>,
 ) -> Option<bool> {
     let block = cx.cfg().of_statement(at.stmt)?;
     let mut set = *sets.get(block.index())?;
@@ -57,13 +61,23 @@ fn is_repeated(
         let samples = 0..threads.samples().len();
         set = samples.filter(|s| guard.get(*s) == 0).fold(set, |set, s| set & !(1 << s));
     }
-    let of_shared = |space| matches!(space, Space::State(s) if s.base() == StateSpace::Shared);
-    let access = cx.accesses()?.all().iter().find(|a| a.stmt == at.stmt && of_shared(a.space))?;
+    let access = shared.get(&at.stmt)?;
     let own = Parts::new(cx, cx.values()?, threads, &access.address?)?.own;
     let mut there = own.iter().enumerate().filter(|(sample, _)| set >> sample & 1 == 1);
     let (_, first) = there.next()?;
     let (_, second) = there.next()?;
     Some(first == second)
+}
+
+/// The first access of each statement to shared memory.
+fn accesses<'a>(cx: &'a FunctionContext<'_>) -> BTreeMap<StmtId, &'a Access> {
+    let of_shared = |space| matches!(space, Space::State(s) if s.base() == StateSpace::Shared);
+    let all = cx.accesses().map(Accesses::all).unwrap_or_default();
+    let mut first = BTreeMap::new();
+    for access in all.iter().filter(|a| of_shared(a.space)) {
+        first.entry(access.stmt).or_insert(access);
+    }
+    first
 }
 
 fn finding(cx: &FunctionContext<'_>, at: &Reached<'_>, is_certain: bool) -> Finding {

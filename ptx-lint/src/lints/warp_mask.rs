@@ -10,7 +10,7 @@ use ptx_analysis::uniformity::{FunctionUniformity, Uniformity};
 use ptx_ir::EntityId as _;
 use ptx_ir::{Operand, Statement};
 
-use super::barrier_divergence::{decides, last, with_cause};
+use super::barrier_divergence::{Split, last, with_cause};
 use crate::context::{FunctionContext, Reached};
 use crate::divergence::Divergence;
 use crate::{Certainty, Finding, Lint};
@@ -31,6 +31,7 @@ pub(crate) fn check(cx: &FunctionContext<'_>, found: &mut Vec<Finding>) {
     else {
         return;
     };
+    let mut split = Split::new(cx, divergence);
     for at in cx.instructions().filter(has_mask) {
         let Some(block) = cx.cfg().of_statement(at.stmt) else {
             continue;
@@ -44,6 +45,7 @@ pub(crate) fn check(cx: &FunctionContext<'_>, found: &mut Vec<Finding>) {
             likely,
             divergence,
             threads: &mut threads,
+            split: &mut split,
             sets,
             causes: divergence.causes(block, Uniformity::Warp),
             is_guarded: guard > Uniformity::Warp,
@@ -60,6 +62,7 @@ struct Check<'a, 't, 'c> {
     likely: &'a FunctionUniformity,
     divergence: &'a Divergence,
     threads: &'a mut ThreadValues<'t>,
+    split: &'a mut Split<'t, 'c>,
     sets: &'a [u128],
     /// The divergent branches that the instruction is control dependent on.
     causes: Vec<BlockId>,
@@ -188,10 +191,10 @@ impl Check<'_, '_, '_> {
     }
 
     /// Whether the instruction is executed by these lanes in every launch.
-    fn is_certain(&self) -> bool {
+    fn is_certain(&mut self) -> bool {
         match self.causes.as_slice() {
             [] => true,
-            [branch] => decides(self.cx, self.divergence, *branch, self.block),
+            [branch] => self.split.decides(*branch, self.block),
             _ => false,
         }
     }

@@ -14,6 +14,8 @@ use crate::divergence::{Divergence, is_counted};
 /// The maximum number of visited blocks, and of compared barriers.
 const BLOCKS: usize = 256;
 const BARRIERS: usize = 16;
+/// The maximum number of ways from a branch.
+const WAYS: usize = 16;
 
 /// The barriers on a path: the number of each, or `None` if it is unknown.
 type Sequence = Vec<Option<i64>>;
@@ -34,6 +36,9 @@ pub(super) fn may_meet(
         is_unknown: false,
     };
     let ways = cx.cfg().successors(branch);
+    if ways.len() > WAYS {
+        return false;
+    }
     let sequences: Vec<Option<Sequence>> = ways.iter().map(|to| search.from(*to)).collect();
     if let [Some(first), rest @ ..] = sequences.as_slice()
         && rest.iter().all(|other| other.as_ref() == Some(first))

@@ -8,7 +8,6 @@ use ptx_analysis::cfg::BlockId;
 use ptx_isa::Modifier;
 
 use super::order::{Access, Act, Code, Fence, Level, Step};
-use super::signals;
 use crate::context::FunctionContext;
 use crate::{Finding, Lint};
 
@@ -67,7 +66,7 @@ fn examine(
         }
         let stored = before.first().filter(|_| index > 0).and_then(|s| s.access());
         if let Some(stored) = stored
-            && !signals::is_poll(cx, next)
+            && !next.is_poll
             && exchanges(fence, (stored, access), pairs)
         {
             return Some(weak(cx, step, next));

@@ -1,10 +1,12 @@
 //! Signals to other threads without a fence between the data and the signal, or with one whose scope is too narrow.
 
+use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
 
 use ptx_analysis::asynchrony::Certainty;
 use ptx_analysis::dataflow::{Analysis, Direction, JoinSemiLattice, solve};
 use ptx_analysis::cfg::BlockId;
+use ptx_analysis::values::SymbolId;
 use ptx_ir::StmtId;
 use ptx_isa::Modifier;
 
@@ -20,12 +22,12 @@ const MOST: usize = 32;
 const VISITS: u64 = 64;
 
 pub(super) fn check(cx: &FunctionContext<'_>, code: &Code, found: &mut Vec<Finding>) {
-    let is_poll = |step: &&Step| signals::is_poll(cx, step);
-    let polls: Vec<&Access> = code.steps().filter(is_poll).filter_map(Step::access).collect();
+    let polls = code.steps().filter(|step| step.is_poll).filter_map(Step::access);
+    let polls: Polled = polls.filter_map(Access::key).collect();
     let kinds: Vec<Vec<Signal>> = code
         .blocks
         .iter()
-        .map(|steps| steps.iter().map(|step| Signal::of(cx, step, &polls)).collect())
+        .map(|steps| steps.iter().map(|step| Signal::of(cx, code, step, &polls)).collect())
         .collect();
     let signals = kinds.iter().flatten().any(|k| *k != Signal::None);
     if !signals {
@@ -35,7 +37,7 @@ pub(super) fn check(cx: &FunctionContext<'_>, code: &Code, found: &mut Vec<Findi
     let Ok(solution) = solve(cx.cfg(), &problem, VISITS * cx.cfg().len() as u64) else {
         return;
     };
-    let mut reported: Vec<StmtId> = Vec::new();
+    let mut reported: BTreeSet<StmtId> = BTreeSet::new();
     for (block, _) in cx.cfg().blocks() {
         let Some(state) = solution.state(block) else {
             continue;
@@ -43,15 +45,17 @@ pub(super) fn check(cx: &FunctionContext<'_>, code: &Code, found: &mut Vec<Findi
         let mut state = state.clone();
         for (index, step) in code.of(block).iter().enumerate() {
             if let Some(finding) = violation(cx, code, &problem, block, index, &state)
-                && !reported.contains(&finding.stmt)
+                && reported.insert(finding.stmt)
             {
-                reported.push(finding.stmt);
                 found.push(finding);
             }
             problem.step(step, problem.kind(block, index), &mut state);
         }
     }
 }
+
+/// Addresses of memory.
+type Polled = BTreeSet<(i64, Vec<(SymbolId, i64)>)>;
 
 /// The role of a step in the communication between threads.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
@@ -64,15 +68,16 @@ enum Signal {
 }
 
 impl Signal {
-    /// `polls` are the accesses of the function that wait: atomic operations at their addresses are signals.
-    fn of(cx: &FunctionContext<'_>, step: &Step, polls: &[&Access]) -> Self {
+    /// `polls` are the addresses of the accesses of the function that wait: atomic operations at their addresses are signals.
+    fn of(cx: &FunctionContext<'_>, code: &Code, step: &Step, polls: &Polled) -> Self {
         let Some(access) = step.access().filter(|a| !a.is_shared) else {
             return Self::None;
         };
-        let is_counter = || access.is_atomic && polls.iter().any(|poll| poll.is_same(access));
-        if signals::is_poll(cx, step) {
+        let is_polled = || access.key().is_some_and(|key| polls.contains(&key));
+        let is_counter = || access.is_atomic && is_polled();
+        if step.is_poll {
             Self::Receive
-        } else if signals::is_signal(cx, step, access) || (!access.orders_before() && is_counter()) {
+        } else if signals::is_signal(cx, code, step, access) || (!access.orders_before() && is_counter()) {
             Self::Send
         } else {
             Self::None

@@ -1,15 +1,17 @@
 //! The accesses, fences and barriers of a function that take part in memory ordering.
 
-use alloc::collections::BTreeMap;
+use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
 
 use ptx_analysis::cfg::BlockId;
 use ptx_analysis::memory_access::{Access as Known, Provenance};
-use ptx_analysis::values::Affine;
+use ptx_analysis::ssa::ValueId;
+use ptx_analysis::values::{Affine, SymbolId};
 use ptx_ir::facts::{Facts, Flow, Space};
 use ptx_ir::{FunctionKind, InstId, StmtId};
 use ptx_isa::{Action, Modifier, StateSpace};
 
+use super::signals::{WaitingLoops, compared};
 use crate::context::FunctionContext;
 
 /// A scope of threads; wider ones are greater.
@@ -115,6 +117,13 @@ pub(super) struct Access {
 }
 
 impl Access {
+    /// The address, as a key of sets.
+    pub(super) fn key(&self) -> Option<(i64, Vec<(SymbolId, i64)>)> {
+        let address = self.address?;
+        let terms = address.terms().iter().map(|term| (term.symbol, term.factor));
+        Some((address.constant(), terms.collect()))
+    }
+
     /// Whether another access certainly has the same address.
     pub(super) fn is_same(&self, other: &Self) -> bool {
         self.address.is_some() && self.address == other.address
@@ -206,6 +215,8 @@ pub(super) struct Step {
     pub(super) stmt: StmtId,
     pub(super) inst: InstId,
     pub(super) act: Act,
+    /// Whether it waits for a signal: it loads from the same address in a loop until the value ends the loop.
+    pub(super) is_poll: bool,
 }
 
 impl Step {
@@ -221,6 +232,8 @@ impl Step {
 pub(super) struct Code {
     pub(super) blocks: Vec<Vec<Step>>,
     pub(super) is_kernel: bool,
+    /// The values that are compared for equality.
+    pub(super) compared: BTreeSet<ValueId>,
 }
 
 impl Code {
@@ -240,6 +253,7 @@ impl Code {
             known.entry(access.stmt).or_default().push(access);
         }
         let mut blocks = vec![Vec::new(); cx.cfg().len()];
+        let mut loops = WaitingLoops::new(cx);
         for reached in cx.instructions() {
             let block = cx.cfg().of_statement(reached.stmt);
             let Some(steps) = block.and_then(|b| blocks.get_mut(b.as_u32() as usize)) else {
@@ -247,10 +261,15 @@ impl Code {
             };
             let accesses = known.get(&reached.stmt).map_or(&[][..], Vec::as_slice);
             for act in acts(cx, reached.inst, reached.facts, accesses) {
+                let is_poll = match &act {
+                    Act::Access(access) => loops.is_poll(&reached, access),
+                    _ => false,
+                };
                 steps.push(Step {
                     stmt: reached.stmt,
                     inst: reached.inst,
                     act,
+                    is_poll,
                 });
             }
         }
@@ -258,6 +277,7 @@ impl Code {
         Some(Self {
             blocks,
             is_kernel: function.is_some_and(|f| f.kind == FunctionKind::Entry),
+            compared: compared(cx),
         })
     }
 

@@ -1,12 +1,13 @@
 //! Fences whose scope is wider than that of the communicating threads.
 
+use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
 
 use ptx_analysis::asynchrony::Certainty;
 use ptx_analysis::cfg::BlockId;
+use ptx_ir::StmtId;
 
 use super::order::{Access, Act, Code, Level, Step};
-use super::signals;
 use crate::context::FunctionContext;
 use crate::{Finding, Lint};
 
@@ -17,13 +18,16 @@ pub(super) fn check(cx: &FunctionContext<'_>, code: &Code, found: &mut Vec<Findi
     if !code.is_kernel || code.steps().any(|s| matches!(s.act, Act::Other)) {
         return;
     }
+    let reported: BTreeSet<StmtId> = found.iter().map(|f| f.stmt).collect();
     let mut seen = 0;
     for (block, _) in cx.cfg().blocks() {
         for (index, step) in code.of(block).iter().enumerate() {
             let Act::Fence(fence) = step.act else { continue };
             seen += 1;
-            let is_reported = found.iter().any(|f| f.stmt == step.stmt);
-            if fence.level <= Level::Cta || seen > MOST || is_reported {
+            if seen > MOST {
+                return;
+            }
+            if fence.level <= Level::Cta || reported.contains(&step.stmt) {
                 continue;
             }
             if let Some((level, certainty)) = needed(cx, code, block, index)
@@ -60,7 +64,7 @@ fn needed(
         return Some((Level::Cta, Certainty::Definite));
     }
     let before = code.around(cx, block, index, false);
-    let polls = before.iter().any(|s| signals::is_poll(cx, s));
+    let polls = before.iter().any(|s| s.is_poll);
     let (before, after) = (accesses(&before), accesses(&code.around(cx, block, index, true)));
     let outside = |a: &&&Access| !a.is_shared;
     let writes = |list: &[&Access]| list.iter().filter(outside).any(|a| a.writes);

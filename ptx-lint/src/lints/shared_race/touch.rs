@@ -9,7 +9,7 @@ use ptx_analysis::memory_access::{Access, Provenance};
 use ptx_analysis::ssa::Value;
 use ptx_analysis::threads::{PerThread, ThreadValues};
 use ptx_analysis::uniformity::Uniformity;
-use ptx_analysis::values::{Affine, Symbol, SymbolId, Values};
+use ptx_analysis::values::{Affine, Symbol, SymbolId, Values, VariableRef};
 use ptx_ir::EntityId as _;
 use ptx_ir::StmtId;
 use ptx_ir::facts::Space;
@@ -18,7 +18,7 @@ use ptx_isa::{Access as Kind, Modifier, Proxy, StateSpace};
 use super::super::barrier_divergence::last;
 use super::super::performance;
 use super::repeated::{Assumptions, Repeated};
-use crate::addresses::{Parts, has_local, is_loaded};
+use crate::addresses::{Parts, is_loaded};
 use crate::context::FunctionContext;
 
 /// The lanes of a warp.
@@ -61,6 +61,16 @@ pub(super) struct Touch {
     pub(super) repeated: Option<Repeated>,
 }
 
+/// How many samples access a variable.
+struct Inside {
+    /// The size of the variable.
+    size: Option<i64>,
+    /// The fewest that fill it.
+    filling: Option<usize>,
+    /// How many first ones access only the variable.
+    inside: usize,
+}
+
 /// The accesses of a function.
 pub(super) struct Touches {
     pub(super) all: Vec<Touch>,
@@ -92,13 +102,23 @@ impl Touches {
     /// How many samples write all of a variable, if each thread writes another element and none accesses what lies after the variable: it was
     /// declared for as many threads.
     pub(super) fn filling(&self, cx: &FunctionContext<'_>) -> usize {
-        let filling = |touch: &Touch| {
-            let size = touch.size(cx)?;
-            let count = touch.filling(size)?;
-            let same = self.all.iter().filter(|other| other.provenance == touch.provenance);
-            same.map(|other| other.inside(size)).min().map(|inside| inside.min(count))
-        };
-        self.all.iter().filter_map(filling).min().unwrap_or(0)
+        let mut of_variables: BTreeMap<VariableRef, Inside> = BTreeMap::new();
+        for touch in &self.all {
+            let Provenance::Variable(variable) = touch.provenance else {
+                continue;
+            };
+            let of = of_variables.entry(variable).or_insert_with(|| Inside {
+                size: touch.size(cx),
+                filling: None,
+                inside: usize::MAX,
+            });
+            let Some(size) = of.size else { continue };
+            of.inside = of.inside.min(touch.inside(size));
+            let least = [of.filling, touch.filling(size)].into_iter().flatten().min();
+            of.filling = least;
+        }
+        let filling = |of: &Inside| Some(of.filling?.min(of.inside));
+        of_variables.values().filter_map(filling).min().unwrap_or(0)
     }
 }
 
@@ -232,7 +252,7 @@ fn touch<'t>(
         shared: parts.shared,
         counters: parts.counters,
         set: sets.get(block.index()).copied()?,
-        is_exact: parts.is_exact && !is_of_warp && is_exact(cx, threads, block) && !has_local(cx),
+        is_exact: parts.is_exact && !is_of_warp && is_exact(cx, threads, block) && !cx.has_local(),
         uses_size: parts.uses_size,
         is_anywhere,
         is_of_warp,
