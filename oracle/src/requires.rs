@@ -126,7 +126,7 @@ impl Question<'_> {
             self.outcome.unchecked.insert(target);
             return Ok(());
         };
-        let text = ptx_verify::retarget(self.module, target, version);
+        let text = ptx_transform::retarget(self.module, target, version);
         let text = text.context("a header without version or target")?;
         let mut verdict = assembler.run(&text, Job::Check)?;
         // An option of ptxas, not a rule of PTX.

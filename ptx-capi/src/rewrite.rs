@@ -145,7 +145,7 @@ pub extern "C" fn ptxkit_retarget(
         let floor = target.min_version();
         let version =
             version.unwrap_or_else(|| ir.header().version.map_or(floor, |v| v.max(floor)));
-        let text = verify::retarget(ir, target, version);
+        let text = transform::retarget(ir, target, version);
         let text =
             text.ok_or_else(|| Failure::refused("the header has no `.version` or no `.target`"))?;
         let new = ptxkit_module::new(text);

@@ -317,11 +317,10 @@ impl<'a> Writer<'a> {
                 }
             }
             Statement::Opaque(_) => {
-                let text = self.module.source();
-                let span = body.source_span(stmt);
-                let text = text.get(span.start as usize..span.end as usize);
+                let change = body.edits().and_then(|edits| edits.change(stmt));
+                let text = self.module.patched_text(body.source_span(stmt), change);
                 self.push(Kind::Opaque, 0, 0);
-                self.text(text.unwrap_or_default());
+                self.text(&text);
             }
             _ => {}
         }

@@ -150,10 +150,9 @@ impl Side<'_> {
                 }
                 Item::Function(id) => all.extend(self.function(id)),
                 Item::Opaque(_) => {
-                    let span = self.module.span(id);
-                    let text = self.module.source();
-                    let text = text.get(span.start as usize..span.end as usize);
-                    let text = String::from_utf8_lossy(text.unwrap_or_default()).into_owned();
+                    let change = self.module.edits().and_then(|edits| edits.change(id));
+                    let text = self.module.patched_text(self.module.span(id), change);
+                    let text = String::from_utf8_lossy(&text).into_owned();
                     unnamed += 1;
                     all.push(Declared {
                         subject: Subject::Unrecognized,

@@ -9,6 +9,7 @@ use ptx_ir::{DirectiveStmt, FuncId, FunctionKind, ItemId, Module, Operand, Span,
 use ptx_isa::{Directive, DirectivePosition, Ending};
 
 use crate::operand_grammar::check_arguments;
+use crate::signature::inserted_list;
 use crate::{EditError, ModuleEditor};
 
 /// A directive in the source.
@@ -96,7 +97,12 @@ impl ModuleEditor<'_> {
         // In the order of the text.
         let (mut all, rest, patches) = merge(self.module, all, written, end);
         let mut interned = Vec::new();
-        for (span, text) in patches {
+        let lists = self.inserted_lists(item);
+        for (span, mut text) in patches {
+            // A list at this place is part of the same patch.
+            if let Some((_, list)) = lists.iter().find(|(at, _)| *at == span) {
+                text.insert_str(0, list);
+            }
             let text = NewText::Text(self.intern(&text));
             interned.push(Patch { span, text });
         }
@@ -104,7 +110,9 @@ impl ModuleEditor<'_> {
         if let (Some(first), Some(last)) = (interned.first(), interned.last()) {
             // Those of an earlier edit.
             let part = Span::new(first.span.start.min(start), last.span.end);
-            edits.retain_patches(item, |p| p.span.start < part.start || p.span.end > part.end);
+            let is_list = |p: &Patch| lists.iter().any(|(at, _)| *at == p.span);
+            let outside = |p: &Patch| p.span.start < part.start || p.span.end > part.end;
+            edits.retain_patches(item, |p| outside(p) || is_list(p));
         }
         for patch in interned {
             edits.patch(item, patch);
@@ -120,6 +128,21 @@ impl ModuleEditor<'_> {
             self.symbol_changed(symbol);
         }
         Ok(())
+    }
+}
+
+impl ModuleEditor<'_> {
+    /// The lists of parameters that edits inserted into a header without one, with their places.
+    fn inserted_lists(&self, item: ItemId) -> Vec<(Span, String)> {
+        let patches = self.module.edits().map_or(&[][..], |e| e.patches(item));
+        let lists = patches.iter().filter_map(|p| match p.text {
+            NewText::Text(text) if p.span.is_empty() => {
+                let (list, _) = inserted_list(self.module.name(text));
+                (!list.is_empty()).then(|| (p.span, String::from(list)))
+            }
+            _ => None,
+        });
+        lists.collect()
     }
 }
 

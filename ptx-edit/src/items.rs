@@ -6,8 +6,8 @@ use alloc::vec::Vec;
 use ptx_ir::RemovedComments;
 use ptx_ir::raw::{self, RawEdits, RawModule};
 use ptx_ir::{
-    Binding, Declarator, DirectiveStmt, FuncId, Item, ItemId, Module, Operand, Span, StmtSpan,
-    Symbol, SymbolId, SymbolKind, TableRange, TypeName, VarDecl,
+    Binding, Declarator, DirectiveStmt, FuncId, Item, ItemId, Module, Operand, OperandRange, Span,
+    StmtSpan, Symbol, SymbolId, SymbolKind, TableRange, TypeName, VarDecl,
 };
 use ptx_isa::{Directive, DirectivePosition, Ending, ScalarType, StateSpace};
 
@@ -180,12 +180,35 @@ impl ModuleEditor<'_> {
             self.symbol_changed(symbol);
         }
         self.module.items_mut()[id] = Item::Removed;
-        if let Item::Function(f) = item
-            && let Some(function) = self.module.functions_mut().get_mut(f)
-        {
-            function.body = None;
-        }
+        self.empty(item);
         Ok(())
+    }
+
+    /// Removes what the record of a removed item says, for those who read the tables of the module.
+    fn empty(&mut self, item: Item) {
+        match item {
+            Item::Function(id) => {
+                if let Some(function) = self.module.functions_mut().get_mut(id) {
+                    function.body = None;
+                }
+            }
+            Item::Decl(id) => {
+                if let Some(decl) = self.module.declarations_mut().decls.get_mut(id) {
+                    decl.declarators.len = 0;
+                }
+            }
+            Item::Directive(id) => {
+                if let Some(directive) = self.module.directives_mut().get_mut(id) {
+                    directive.args = OperandRange::default();
+                }
+            }
+            Item::Section(id) => {
+                if let Some(section) = self.module.sections_mut().get_mut(id) {
+                    section.entries.clear();
+                }
+            }
+            _ => {}
+        }
     }
 
     /// Removes all declarations and the definition of a function: see [`remove_item`](Self::remove_item).

@@ -49,8 +49,8 @@
 //! * Names that a debug section mentions cannot be renamed, nor can names that a range such as `N<5>` in a table of branch
 //!   targets may denote.
 //! * Braces can be inserted, but not moved or removed. A table stays with its label.
-//! * Diagnostics refer to the source: to the place of what was edited, or to the neighbour of what is new. Parse the printed
-//!   text again for exact ones.
+//! * Diagnostics refer to the source and quote it: the place of what was edited, or the neighbour of what is new. Parse the
+//!   printed text again for exact ones.
 //! * An editor cannot distinguish ids of another function from its own if both have such ids; it can for new statements.
 //!
 //! # Cost

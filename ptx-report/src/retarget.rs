@@ -84,7 +84,7 @@ pub fn retarget(
             blocked,
         });
     }
-    ptx_verify::retarget(module, target, version).ok_or_else(|| Refused {
+    ptx_transform::retarget(module, target, version).ok_or_else(|| Refused {
         why: "the header has no `.version` or no `.target`".to_owned(),
         errors,
         blocked,

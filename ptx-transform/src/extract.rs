@@ -14,6 +14,7 @@ use ptx_isa::Directive;
 use crate::declarators::Declaration;
 use crate::dependencies::Dependencies;
 use crate::item_text::{ItemText, items};
+use crate::printed::Printed;
 use crate::{debug, headers};
 
 /// A part of a module.
@@ -104,6 +105,24 @@ impl core::error::Error for ExtractError {}
 ///
 /// A name is unknown, or only declared in the module.
 pub fn extract(module: &Module, functions: &[&str]) -> Result<Extracted, ExtractError> {
+    let printed = Printed::of(module);
+    let part = extract_text(printed.module(), functions)?;
+    Ok(part.of_original(&printed))
+}
+
+impl Extracted {
+    /// The part with offsets in the source of the module that was printed.
+    pub(crate) fn of_original(mut self, printed: &Printed<'_>) -> Self {
+        for note in &mut self.notes {
+            printed.diagnostic_to_original(note);
+        }
+        self.rewritten = printed.rewritten(self.rewritten);
+        self
+    }
+}
+
+/// [`extract`] from a module whose source is its text.
+fn extract_text(module: &Module, functions: &[&str]) -> Result<Extracted, ExtractError> {
     let roots = roots(module, functions)?;
     let needs = Dependencies::of(module);
     let reached = needs.reach(&roots);

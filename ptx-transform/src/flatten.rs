@@ -6,6 +6,7 @@ use alloc::vec::Vec;
 use ptx_edit::{Entity, EntityMap, NameForm, Names, Renaming, TakenNames};
 use ptx_ir::{EntityId, FuncId, Item, Module, NameId, Rewritten, ScopeId, Statement, TextPatches};
 
+use crate::printed::rewrite;
 use crate::renumber::whole_lines;
 
 /// Removes the `{ }` of inner scopes. Their declarations stay at their place; a name that is used for something else in the
@@ -21,6 +22,11 @@ use crate::renumber::whole_lines;
 /// ```
 #[must_use]
 pub fn flatten(module: &Module) -> Rewritten {
+    rewrite(module, flatten_text)
+}
+
+/// [`flatten`] of a module whose source is its text.
+fn flatten_text(module: &Module) -> Rewritten {
     let names = Names::of(module);
     let source = module.source();
     let mut renaming = Renaming::new();

@@ -14,7 +14,7 @@ pub(crate) struct ItemText {
     pub(crate) extent: Extent,
 }
 
-/// The items of a module that was parsed and not edited, in order.
+/// The items of a module whose source is its text, in order.
 pub(crate) fn items(module: &Module) -> Vec<ItemText> {
     let trivia = TriviaMap::of_module(module);
     let item = |(id, item): (ItemId, Item)| ItemText {

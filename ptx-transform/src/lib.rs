@@ -5,6 +5,9 @@
 //! with an [`OffsetMap`](ptx_ir::OffsetMap) from the old text; all other bytes are unchanged. Those that rewrite
 //! instructions, in [`clean`] and [`instrument`], and [`insert_preheader`] edit the module in place; print it with
 //! [`ptx_print::verbatim`]. Names are changed by [`Renaming`](ptx_edit::Renaming).
+//!
+//! All of them accept edited modules. The text of such a module is printed and parsed before it is rewritten; offset maps and the
+//! spans of diagnostics refer to its source.
 #![no_std]
 #![forbid(unsafe_code)]
 
@@ -23,8 +26,10 @@ mod item_text;
 mod link;
 mod minify;
 mod preheader;
+mod printed;
 mod register_use;
 mod renumber;
+mod retarget;
 mod split;
 mod strip;
 
@@ -34,6 +39,7 @@ pub use link::{Elsewhere, LinkDiagnostic, LinkOptions, Linked, link};
 pub use minify::{Minify, minify};
 pub use preheader::insert_preheader;
 pub use renumber::renumber;
+pub use retarget::retarget;
 pub use split::{Split, split};
 pub use strip::strip;
 

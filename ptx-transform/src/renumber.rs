@@ -6,6 +6,7 @@ use ptx_edit::{Entity, EntityMap, NameForm, Names, TakenNames};
 use ptx_ir::name::split_numeric_suffix;
 use ptx_ir::{Body, EntitySet, Item, Module, NameId, RegDeclId, Rewritten, Span, TextPatches};
 
+use crate::printed::rewrite;
 use crate::register_use::{self, InnerComments, NumberOrder, Usage, new_number};
 
 /// Numbers the registers of each range from 0 in the order of their first mention, reduces the counts of ranges, and removes
@@ -23,6 +24,11 @@ use crate::register_use::{self, InnerComments, NumberOrder, Usage, new_number};
 /// ```
 #[must_use]
 pub fn renumber(module: &Module) -> Rewritten {
+    rewrite(module, renumber_text)
+}
+
+/// [`renumber`] of a module whose source is its text.
+fn renumber_text(module: &Module) -> Rewritten {
     let names = Names::of(module);
     let source = module.source();
     let mut outside = TakenNames::default();

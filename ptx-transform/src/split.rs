@@ -12,6 +12,7 @@ use ptx_isa::{Directive, StateSpace, TypeKind};
 use crate::dependencies::{Dependencies, mentioned};
 use crate::extract::{self, ExtractError, Extracted, Retention};
 use crate::item_text::{ItemText, items};
+use crate::printed::Printed;
 
 /// Two parts of a module.
 #[derive(Clone, Debug)]
@@ -52,6 +53,15 @@ pub struct Split {
 ///
 /// Those of [`extract`](crate::extract()).
 pub fn split(module: &Module, functions: &[&str]) -> Result<Split, ExtractError> {
+    let printed = Printed::of(module);
+    let mut split = split_text(printed.module(), functions)?;
+    split.part = split.part.of_original(&printed);
+    split.rest = split.rest.of_original(&printed);
+    Ok(split)
+}
+
+/// [`split`] of a module whose source is its text.
+fn split_text(module: &Module, functions: &[&str]) -> Result<Split, ExtractError> {
     let roots = extract::roots(module, functions)?;
     let mut needs = Dependencies::of(module);
     needs.bind(&bound(module, &needs));

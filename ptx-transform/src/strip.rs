@@ -7,6 +7,7 @@ use ptx_ir::{Item, Module, Rewritten, Span, TextPatches};
 use ptx_isa::Directive;
 
 use crate::debug;
+use crate::printed::rewrite;
 
 /// Removes comments, line markers and debug information: `.loc`, `.file`, debug sections, sources that the module contains, and the
 /// option `debug` of `.target`. Lines that become empty are removed, too. Everything with another meaning stays, such as `.pragma`.
@@ -21,6 +22,11 @@ use crate::debug;
 /// ```
 #[must_use]
 pub fn strip(module: &Module) -> Rewritten {
+    rewrite(module, strip_text)
+}
+
+/// [`strip`] of a module whose source is its text.
+fn strip_text(module: &Module) -> Rewritten {
     let source = module.source();
     let mut pieces: Vec<Span> = Vec::new();
     for (id, item) in module.items() {

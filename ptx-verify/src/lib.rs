@@ -85,7 +85,6 @@ pub use likely_mistakes::likely_mistakes;
 pub use memory::shared_memory;
 pub use options::Options;
 pub use requires::{Reason, Requirements, requires};
-pub use retarget::retarget;
 #[doc(hidden)]
 pub use statement_checker::{Direction, NewInst, StatementChecker};
 pub use unused::unused;

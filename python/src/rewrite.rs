@@ -237,7 +237,7 @@ impl Module {
         let version = version.map(Wanted::new).transpose()?;
         let new = py.detach(|| {
             let version = self.chosen_version(target, version);
-            let text = ptxkit::verify::retarget(&self.ir, target, version);
+            let text = ptxkit::transform::retarget(&self.ir, target, version);
             let text =
                 text.ok_or_else(|| Failure::new("the header has no `.version` or no `.target`"))?;
             let new = self.with_text(text);

@@ -144,7 +144,7 @@ fn under(
     let (Some(version), Some(target)) = (header.version, header.target) else {
         return Ok(None);
     };
-    let Some(text) = ptx_verify::retarget(module, target, version) else {
+    let Some(text) = ptx_transform::retarget(module, target, version) else {
         return Ok(None);
     };
     Ok(Sections::by(assemblers, &text, Job::Relocatable)?.ok())

@@ -8,6 +8,7 @@ mod observe;
 use std::fs;
 use std::path::Path;
 
+use crate::edits::{EDITS, make};
 use crate::sample::{Sample, sample};
 use fastrand::Rng;
 use observe::observe;
@@ -281,4 +282,34 @@ fn lines_are_all_statements_in_their_order() {
         }
     }
     assert!(changed > 100 / some().parts, "{changed}");
+}
+
+/// An edited module is equal to its printed and parsed text, and differs from its source as much as that.
+#[test]
+fn edited_modules_are_compared_as_they_are() {
+    let mut rng = Rng::with_seed(36);
+    let mut made = 0;
+    for (name, text) in corpus().into_iter().filter(|(_, t)| t.len() < 30_000) {
+        let (what, edit) = EDITS[rng.usize(..EDITS.len())];
+        let old = parse(&text);
+        let mut new = old.clone();
+        if ptx_parse::parse(&text).has_errors() || !make(&mut new, edit, &mut rng) {
+            continue;
+        }
+        made += 1;
+        let printed = parse(&ptx_print::verbatim(&new));
+        let statements = Equality::Statements;
+        assert!(
+            ModuleDiff::new(&new, &printed, statements).is_equal(),
+            "{name}: {what}"
+        );
+        let count = |with: &Module| {
+            let diff = ModuleDiff::new(&old, with, statements);
+            let lines = diff.functions.iter().flat_map(|f| &f.lines);
+            let changed = lines.filter(|l| !matches!(l, Line::Same(..)));
+            (diff.changes.len(), diff.functions.len(), changed.count())
+        };
+        assert_eq!(count(&new), count(&printed), "{name}: {what}");
+    }
+    assert!(made > 20, "{made}");
 }

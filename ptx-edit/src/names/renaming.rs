@@ -15,6 +15,8 @@ use super::{
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum RenameError {
+    /// The module was edited: its names are not those of its source. Print and parse it first.
+    Edited,
     /// This text cannot be declared as a name.
     Spelling(String),
     /// This name is also used where names are not resolved, such as in a debug section; it would no longer denote the same.
@@ -26,6 +28,7 @@ pub enum RenameError {
 impl fmt::Display for RenameError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Self::Edited => f.write_str("the module was edited: print and parse it first"),
             Self::Spelling(name) => write!(f, "`{name}` cannot be declared as a name"),
             Self::Used(name) => write!(
                 f,
@@ -139,8 +142,11 @@ impl Renaming {
     /// # Errors
     ///
     /// A new name cannot be declared, or it is taken: a name would be captured. Or an old name is also used where names are
-    /// not resolved.
+    /// not resolved, or the module was edited.
     pub fn apply(&self, module: &Module, names: &Names) -> Result<Rewritten, RenameError> {
+        if module.is_edited() {
+            return Err(RenameError::Edited);
+        }
         let unresolved = names.unresolved(module);
         let source = module.source();
         let new_names = self.new_names();

@@ -1,6 +1,6 @@
 //! Names that are used where they are not resolved, and all names of a body.
 
-use ptx_ir::{Body, Module, NameId, Operand, OperandPool, SectionEntry};
+use ptx_ir::{Body, Module, NameId, Operand, OperandPool, OperandSlot, SectionEntry};
 
 use super::{NameForm, TakenNames};
 
@@ -28,13 +28,25 @@ pub(crate) fn undeclared(pool: &OperandPool) -> impl Iterator<Item = NameId> + '
 
 /// The names in debug sections, which are not resolved.
 pub(crate) fn debug_names(module: &Module) -> impl Iterator<Item = NameId> + '_ {
-    let sections = module.sections().values().flat_map(|s| &s.entries);
-    let labels = sections.filter_map(|e| match e {
-        SectionEntry::Label(name) => Some(*name),
-        _ => None,
-    });
-    let pool = Some(module.pool()).filter(|_| !module.sections().is_empty());
-    labels.chain(pool.into_iter().flat_map(undeclared))
+    let entries = module.sections().values().flat_map(|s| &s.entries);
+    entries.flat_map(|entry| {
+        let (label, value) = match entry {
+            SectionEntry::Label(name) => (Some(*name), None),
+            SectionEntry::Other { value, .. } => (None, Some(module.pool().get(*value))),
+            _ => (None, None),
+        };
+        let walk = |value| {
+            module
+                .pool()
+                .walk_operand(OperandSlot::Initializer(0), value)
+        };
+        let parts = value.into_iter().flat_map(walk);
+        let names = parts.filter_map(|(_, part)| match part {
+            Operand::Name(name) => Some(name),
+            _ => None,
+        });
+        label.into_iter().chain(names)
+    })
 }
 
 /// Whether a debug section contains a name.

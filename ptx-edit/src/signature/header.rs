@@ -210,6 +210,7 @@ impl ModuleEditor<'_> {
             ParamList::Parameters => spans.params,
             ParamList::Results => spans.results,
         };
+        let is_written = written.is_some();
         // A list that the source does not have is inserted after the name, or before it.
         let (span, before, after) = match (written, list) {
             (Some(list), _) => (list.list, "", ""),
@@ -217,12 +218,18 @@ impl ModuleEditor<'_> {
             (None, ParamList::Results) => (Span::new(spans.name.start, spans.name.start), "", " "),
         };
         let current = current_text(self.module, place, span);
+        // Directives may have been inserted at the place of a list that the source does not have.
+        let (current, directives) = match (is_written, list) {
+            (false, ParamList::Parameters) => inserted_list(&current),
+            _ => (&*current, ""),
+        };
         let current = match current.trim_ascii() {
             "" => "()",
             text => text,
         };
         let text = change_list(current, change).ok_or(EditError::Kind { wanted })?;
-        let text = NewText::Text(self.intern(&format!("{before}{text}{after}")));
+        let text = format!("{before}{text}{after}{directives}");
+        let text = NewText::Text(self.intern(&text));
         let patch = Patch { span, text };
         match place {
             Place::Item(item) => self.edits().patch(item, patch),
@@ -234,7 +241,7 @@ impl ModuleEditor<'_> {
     }
 }
 
-/// The text of a part of a header with the edits so far.
+/// The text of a part of a header with the edits so far, without what was inserted before and after it.
 fn current_text(module: &Module, place: Place, span: Span) -> String {
     let change = match place {
         Place::Item(item) => module.edits().and_then(|e| e.change(item)),
@@ -243,8 +250,24 @@ fn current_text(module: &Module, place: Place, span: Span) -> String {
             body.and_then(|b| b.edits()).and_then(|e| e.change(stmt))
         }
     };
-    let text = module.patched_text(span, change.filter(|c| matches!(c, Change::Patched(_))));
+    let beside = |p: &Patch| p.span.is_empty() && [span.start, span.end].contains(&p.span.start);
+    let patches = match change {
+        Some(Change::Patched(patches)) => &**patches,
+        _ => &[],
+    };
+    let inside = patches.iter().filter(|p| span.is_empty() || !beside(p));
+    let inside = Change::Patched(inside.copied().collect());
+    let text = module.patched_text(span, Some(&inside));
     String::from_utf8_lossy(&text).into_owned()
+}
+
+/// The list of parameters at the beginning of what was inserted after the name of a function, and the directives after it.
+pub(crate) fn inserted_list(text: &str) -> (&str, &str) {
+    let end = match text.starts_with('(') {
+        true => text.find(')').map_or(0, |last| last + 1),
+        false => 0,
+    };
+    text.split_at_checked(end).unwrap_or(("", text))
 }
 
 fn bind_param(editor: &mut Editor<'_>, new: &NewParam, name: NameId) -> Binding {

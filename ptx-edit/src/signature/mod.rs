@@ -14,6 +14,7 @@ use ptx_isa::ScalarType;
 pub use self::param::{NewParam, ParamList};
 
 use self::calls::{call_list, calls_of, write_call_list};
+pub(crate) use self::header::inserted_list;
 use self::header::{Header, SignatureChange, declarations};
 use crate::editor::EditModule as _;
 use crate::{EditError, Editor, ModuleEditor};

@@ -5,6 +5,8 @@ use alloc::vec::Vec;
 
 use ptx_ir::{Diagnostic, Span};
 
+use crate::printed::Printed;
+
 /// A diagnostic about one of the modules.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
@@ -39,6 +41,18 @@ pub(super) fn about(input: usize, diagnostic: Diagnostic) -> LinkDiagnostic {
 }
 
 impl LinkDiagnostic {
+    /// Replaces the spans in printed modules by those in the sources of the modules.
+    pub(super) fn to_original(&mut self, printed: &[Printed<'_>]) {
+        if let Some(printed) = printed.get(self.input) {
+            printed.diagnostic_to_original(&mut self.diagnostic);
+        }
+        for place in &mut self.elsewhere {
+            if let Some(printed) = printed.get(place.input) {
+                place.span = printed.to_original(place.span);
+            }
+        }
+    }
+
     /// Adds a label in another module.
     pub(super) fn with(mut self, input: usize, span: Span, message: impl Into<String>) -> Self {
         let message = message.into();

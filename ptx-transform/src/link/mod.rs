@@ -17,6 +17,7 @@ use alloc::vec::Vec;
 use ptx_ir::{Module, OffsetMap, Severity};
 
 pub use self::diagnostic::{Elsewhere, LinkDiagnostic};
+use crate::printed::Printed;
 
 /// Options of [`link`].
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Default, Debug)]
@@ -87,6 +88,26 @@ pub struct Linked {
 /// All conflicts between the modules. Their codes are PTX1001 to PTX1005, those of [`ptx_verify::verify`] for what is illegal
 /// under the new header, and PTX0901.
 pub fn link(modules: &[&Module], options: &LinkOptions<'_>) -> Result<Linked, Vec<LinkDiagnostic>> {
+    let printed: Vec<Printed<'_>> = modules.iter().map(|m| Printed::of(m)).collect();
+    let current: Vec<&Module> = printed.iter().map(Printed::module).collect();
+    let to_original = |mut found: Vec<LinkDiagnostic>| {
+        found.iter_mut().for_each(|d| d.to_original(&printed));
+        found
+    };
+    let mut linked = link_texts(&current, options).map_err(to_original)?;
+    linked.notes = to_original(linked.notes);
+    let maps = linked.maps.into_iter().zip(&printed);
+    linked.maps = maps
+        .map(|(map, printed)| printed.from_original(map))
+        .collect();
+    Ok(linked)
+}
+
+/// [`link`] of modules whose sources are their texts.
+fn link_texts(
+    modules: &[&Module],
+    options: &LinkOptions<'_>,
+) -> Result<Linked, Vec<LinkDiagnostic>> {
     let mut found = Vec::new();
     let header = header::unite(modules, &mut found);
     compat::check(modules, &mut found);
@@ -99,11 +120,7 @@ pub fn link(modules: &[&Module], options: &LinkOptions<'_>) -> Result<Linked, Ve
     if errors(&found) {
         return Err(found);
     }
-    let renamed: Vec<&Module> = unique
-        .iter()
-        .zip(modules)
-        .map(|(u, m)| u.module(m))
-        .collect();
+    let renamed: Vec<&Module> = unique.iter().map(Printed::module).collect();
     let mut linked = match emit::emit(&renamed, &header, options.hidden) {
         Ok(linked) => linked,
         Err(diagnostic) => {
@@ -113,14 +130,13 @@ pub fn link(modules: &[&Module], options: &LinkOptions<'_>) -> Result<Linked, Ve
     };
     for note in &mut linked.notes {
         if let Some(unique) = unique.get(note.input) {
-            note.diagnostic.span = unique.to_old(note.diagnostic.span);
+            note.diagnostic.span = unique.to_original(note.diagnostic.span);
         }
     }
-    for (map, unique) in linked.maps.iter_mut().zip(&unique) {
-        if let Some(first) = unique.map() {
-            *map = first.then(map);
-        }
-    }
+    let maps = linked.maps.into_iter().zip(&unique);
+    linked.maps = maps
+        .map(|(map, unique)| unique.from_original(map))
+        .collect();
     found.append(&mut linked.notes);
     linked.notes = found;
     Ok(linked)

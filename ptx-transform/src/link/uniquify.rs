@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 use ptx_edit::{Entity, Names, RenameError, Renaming};
 use ptx_ir::name::split_numeric_suffix_str;
 use ptx_ir::{
-    Code, Diagnostic, EntityId, FunctionKind, Item, Module, OffsetMap, Rewritten, Span, TextPatches,
+    Code, Diagnostic, EntityId, FunctionKind, Item, Module, Rewritten, Span, TextPatches,
 };
 
 use super::diagnostic::{LinkDiagnostic, about};
@@ -15,63 +15,31 @@ use super::shared_symbols::{self, Globals, Name, Role, SymbolKind};
 use crate::debug;
 use crate::extract::lost_note;
 use crate::item_text::items;
-
-/// A module that was changed, or not.
-#[derive(Default)]
-pub(super) struct Prepared {
-    changed: Option<(Module, OffsetMap)>,
-}
-
-impl Prepared {
-    /// The module to link.
-    pub(super) fn module<'m>(&'m self, original: &'m Module) -> &'m Module {
-        self.changed.as_ref().map_or(original, |(module, _)| module)
-    }
-
-    /// From the original text to that of the module.
-    pub(super) fn map(&self) -> Option<&OffsetMap> {
-        self.changed.as_ref().map(|(_, map)| map)
-    }
-
-    /// A span of the module in the original.
-    pub(super) fn to_old(&self, span: Span) -> Span {
-        let Some(map) = self.map() else { return span };
-        let start = map.to_old(span.start).unwrap_or_default();
-        let end = map.to_old(span.end.saturating_sub(1));
-        Span::new(start, end.map_or(start, |e| e + 1).max(start))
-    }
-
-    fn then(&mut self, next: Rewritten) {
-        let map = match self.map() {
-            Some(before) => before.then(&next.map),
-            None => next.map,
-        };
-        self.changed = Some((ptx_parse::parse(&next.text).module, map));
-    }
-}
+use crate::printed::Printed;
 
 /// Why debug information is removed.
 const SEVERAL: &str = "debug sections of several modules cannot be linked";
 const RENAMED: &str = "it refers to names that were renamed";
 
 /// Prepares every module.
-pub(super) fn prepare(modules: &[&Module], found: &mut Vec<LinkDiagnostic>) -> Vec<Prepared> {
-    let mut all: Vec<Prepared> = modules.iter().map(|_| Prepared::default()).collect();
+pub(super) fn prepare<'m>(
+    modules: &[&'m Module],
+    found: &mut Vec<LinkDiagnostic>,
+) -> Vec<Printed<'m>> {
+    let mut all: Vec<Printed<'m>> = modules.iter().map(|m| Printed::of(m)).collect();
     let with_sections = |m: &&&Module| !m.sections().is_empty();
     if modules.iter().filter(with_sections).count() > 1 {
         for (input, (module, prepared)) in modules.iter().zip(&mut all).enumerate() {
             if let Some((without, first)) = without_sections(module) {
-                prepared.then(without);
+                prepared.then(&without.text, without.map);
                 found.push(about(input, lost_note(first, SEVERAL)));
             }
         }
     }
-    let current = all.iter().zip(modules).map(|(p, m)| p.module(m));
-    let renamings = renamings(&current.collect::<Vec<_>>(), found);
+    let current: Vec<&Module> = all.iter().map(Printed::module).collect();
+    let renamings = renamings(&current, found);
     for (input, (prepared, renaming)) in all.iter_mut().zip(&renamings).enumerate() {
-        if let Some(module) = modules.get(input) {
-            rename(module, prepared, renaming, input, found);
-        }
+        rename(prepared, renaming, input, found);
     }
     all
 }
@@ -251,8 +219,7 @@ fn has_other<K>(rows: &[(K, usize)], input: usize) -> bool {
 
 /// Renames names of a module, and removes debug sections that refer to the old ones.
 fn rename(
-    original: &Module,
-    prepared: &mut Prepared,
+    prepared: &mut Printed<'_>,
     renaming: &Renaming,
     input: usize,
     found: &mut Vec<LinkDiagnostic>,
@@ -261,16 +228,16 @@ fn rename(
         return;
     }
     let apply = |module: &Module| renaming.apply(module, &Names::of(module));
-    let mut rewritten = apply(prepared.module(original));
+    let mut rewritten = apply(prepared.module());
     if matches!(rewritten, Err(RenameError::Used(_)))
-        && let Some((without, first)) = without_sections(prepared.module(original))
+        && let Some((without, first)) = without_sections(prepared.module())
     {
-        prepared.then(without);
+        prepared.then(&without.text, without.map);
         found.push(about(input, lost_note(first, RENAMED)));
-        rewritten = apply(prepared.module(original));
+        rewritten = apply(prepared.module());
     }
     match rewritten {
-        Ok(rewritten) => prepared.then(rewritten),
+        Ok(new) => prepared.then(&new.text, new.map),
         Err(error) => {
             let message =
                 format!("a name of this module conflicts with one of another module: {error}");

@@ -18,6 +18,7 @@ use ptx_isa::{Directive, StateSpace, TypeKind};
 
 use self::dead::dead;
 use self::short_names::ShortNames;
+use crate::printed::rewrite;
 use crate::register_use::{self, InnerComments, NumberOrder, Usage, new_number};
 
 /// What [`minify`] changes besides whitespace, comments and the names inside of functions.
@@ -84,6 +85,11 @@ impl Minify {
 /// ```
 #[must_use]
 pub fn minify(module: &Module, how: Minify) -> Rewritten {
+    rewrite(module, |module| minify_text(module, how))
+}
+
+/// [`minify`] of a module whose source is its text.
+fn minify_text(module: &Module, how: Minify) -> Rewritten {
     let mut names = Names::of(module);
     let mut removed = Vec::new();
     if how.dead {

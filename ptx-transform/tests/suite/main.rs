@@ -10,6 +10,9 @@ mod case;
 mod compare;
 #[path = "common/corpus.rs"]
 mod corpus;
+mod edited;
+#[path = "common/edits.rs"]
+mod edits;
 mod extract;
 #[path = "../../../ptx-print/tests/common/corpus.rs"]
 #[allow(dead_code, reason = "other tests need more of it")]

@@ -56,10 +56,6 @@ fn the_last_of_several_targets_is_replaced() {
     let new = b".version 9.0\n.target sm_80, sm_86\n.target sm_100a, debug\n.target texmode_unified\n.address_size 64\n";
     let mut module = ptx_parse::parse(old).module;
     let (target, version) = (ptx_isa::Target::Sm100a, ptx_isa::PtxVersion::new(9, 0));
-    assert_eq!(
-        ptx_verify::retarget(&module, target, version).as_deref(),
-        Some(&new[..])
-    );
     module.editor().set_target(target).unwrap();
     module.editor().set_version(version).unwrap();
     assert_eq!(module.header().target, Some(target));

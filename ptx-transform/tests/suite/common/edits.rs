@@ -1,0 +1,171 @@
+//! Each kind of edit at a random place, for tests of what takes edited modules.
+
+use ptx_edit::{EditError, EditModule as _, Editor, NewParam, ParamList, RemovedComments};
+use ptx_ir::{FuncId, ItemId, LabelId, Linkage, Module, Operand, Statement, StmtId};
+use ptx_isa::{Directive, PtxVersion, ScalarType, StateSpace, Target};
+use ptx_transform::instrument::{Candidate, Timing, instrument};
+
+/// An edit; the generator chooses where.
+pub(crate) type Edit = fn(&mut Module, &mut fastrand::Rng) -> Result<(), EditError>;
+
+/// Each kind of edit, by its name.
+pub(crate) const EDITS: &[(&str, Edit)] = &[
+    ("rename a symbol", |module, rng| {
+        let symbols: Vec<_> = module.symbols().ids().collect();
+        let symbol = one(&symbols, rng)?;
+        module.editor().rename_symbol(symbol, "fresh_symbol")
+    }),
+    ("set a linkage", |module, rng| {
+        let all = [None, Some(Linkage::Visible), Some(Linkage::Weak)];
+        let (item, linkage) = (item(module, rng)?, one(&all, rng)?);
+        module.editor().set_linkage(item, linkage)
+    }),
+    ("set a directive", |module, rng| {
+        let function = function(module, rng)?;
+        let mut editor = module.editor();
+        editor.set_directive(function, Directive::Maxntid, &[Operand::Small(96)])
+    }),
+    ("insert a variable", |module, rng| {
+        let (at, space) = (item(module, rng)?, StateSpace::Global);
+        let mut editor = module.editor();
+        let new = editor.insert_variable(at, space, 0, ScalarType::B32, "fresh_variable", None);
+        new.map(drop)
+    }),
+    ("remove an item", |module, rng| {
+        let item = item(module, rng)?;
+        module.editor().remove_item(item, RemovedComments::All)
+    }),
+    ("move an item", |module, rng| {
+        let (item, other) = (item(module, rng)?, item(module, rng)?);
+        module.editor().move_item(item, other)
+    }),
+    ("set the header", |module, _| {
+        module.editor().set_version(PtxVersion::new(8, 8))?;
+        module.editor().set_target(Target::Sm120a)
+    }),
+    ("insert a directive", |module, rng| {
+        let at = item(module, rng)?;
+        let text = module.editor().string("nounroll")?;
+        let mut editor = module.editor();
+        editor
+            .insert_directive(at, Directive::Pragma, &[text])
+            .map(drop)
+    }),
+    ("insert a parameter", |module, rng| {
+        let function = function(module, rng)?;
+        let (new, list) = (
+            NewParam::new(ScalarType::B32, "fresh_param"),
+            ParamList::Parameters,
+        );
+        let mut editor = module.editor();
+        let argument = |_: &mut Editor<'_>, _| Err(EditError::NoStatement);
+        editor
+            .insert_param(function, list, 0, &new, argument)
+            .map(drop)
+    }),
+    ("set an element of an initializer", |module, rng| {
+        let item = item(module, rng)?;
+        module.editor().set_element(item, 0, 0, "0x7")
+    }),
+    ("insert an instruction", |module, rng| {
+        let (function, stmt) = statement(module, rng)?;
+        let mut editor = module.edit(function)?;
+        let new = editor.inst("bar.sync", &[Operand::Small(0)])?;
+        editor.insert_before(stmt, new).map(drop)
+    }),
+    ("insert a call", |module, rng| {
+        let functions = module.functions().values();
+        let symbol = functions.filter_map(|f| f.symbol).next();
+        let (function, stmt) = statement(module, rng)?;
+        let mut editor = module.edit(function)?;
+        let symbol = symbol.ok_or(EditError::NoStatement)?;
+        let new = editor.inst("call", &[Operand::Symbol(symbol)])?;
+        editor.insert_after(stmt, new).map(drop)
+    }),
+    ("remove a statement", |module, rng| {
+        let (function, stmt) = statement(module, rng)?;
+        module.edit(function)?.remove(stmt)
+    }),
+    ("move a statement", |module, rng| {
+        let (function, stmt) = statement(module, rng)?;
+        let mut editor = module.edit(function)?;
+        let all: Vec<StmtId> = editor.body().statements().map(|(id, _)| id).collect();
+        editor.move_before(stmt, one(&all, rng)?)
+    }),
+    ("set an operand", |module, rng| {
+        let (function, stmt) = statement(module, rng)?;
+        let mut editor = module.edit(function)?;
+        match editor.operand(stmt, 2) {
+            Some(Operand::Reg(_) | Operand::Small(_) | Operand::Imm(_)) => {
+                editor.set_operand(stmt, 2, Operand::Small(5))
+            }
+            _ => Err(EditError::NoStatement),
+        }
+    }),
+    ("rename a label", |module, rng| {
+        let function = function(module, rng)?;
+        let mut editor = module.edit(function)?;
+        let labels: Vec<LabelId> = editor.body().labels().ids().collect();
+        editor.rename_label(one(&labels, rng)?, "fresh_label")
+    }),
+    ("rename a register", |module, rng| {
+        let function = function(module, rng)?;
+        let mut editor = module.edit(function)?;
+        let registers: Vec<_> = editor.body().reg_decls().ids().collect();
+        editor.rename_register(one(&registers, rng)?, "%fresh_")
+    }),
+    ("insert a scope and registers", |module, rng| {
+        let (function, stmt) = statement(module, rng)?;
+        let mut editor = module.edit(function)?;
+        let [open, _] = editor.insert_scope_before(stmt)?;
+        let (decl, new) = editor.registers(ScalarType::B32, "%x", Some(4))?;
+        let placed = editor.insert_after(open, new)?;
+        let register = Operand::Reg(editor.register(decl, 3)?);
+        let new = editor.inst("mov.b32", &[register, Operand::Small(1)])?;
+        editor.insert_after(placed, new).map(drop)
+    }),
+    ("instrument", |module, rng| {
+        let function = function(module, rng)?;
+        let select = |c: &Candidate<'_>| {
+            (c.function == function && c.facts.memory().next().is_some()).then_some(Timing::Before)
+        };
+        let done = instrument(module, select, |probe| {
+            let id = probe.id();
+            let register = probe.register(ScalarType::B32)?;
+            probe.emit("mov.b32", &[Operand::Reg(register), id])
+        });
+        done.map(drop).map_err(|_| EditError::NoStatement)
+    }),
+];
+
+/// Makes an edit at one of some places; `false` where all were refused.
+pub(crate) fn make(module: &mut Module, edit: Edit, rng: &mut fastrand::Rng) -> bool {
+    (0..8).any(|_| {
+        let before = module.revision();
+        edit(module, rng).is_ok() && module.revision() > before
+    })
+}
+
+fn one<T: Copy>(all: &[T], rng: &mut fastrand::Rng) -> Result<T, EditError> {
+    rng.choice(all).copied().ok_or(EditError::NoStatement)
+}
+
+fn item(module: &Module, rng: &mut fastrand::Rng) -> Result<ItemId, EditError> {
+    let items: Vec<ItemId> = module.items().map(|(id, _)| id).collect();
+    one(&items, rng)
+}
+
+fn function(module: &Module, rng: &mut fastrand::Rng) -> Result<FuncId, EditError> {
+    let all: Vec<FuncId> = module.definitions().map(|(id, ..)| id).collect();
+    one(&all, rng)
+}
+
+/// An instruction of a function.
+fn statement(module: &Module, rng: &mut fastrand::Rng) -> Result<(FuncId, StmtId), EditError> {
+    let function = function(module, rng)?;
+    let body = module.body(function).ok_or(EditError::NoBody)?;
+    let all = body.statements();
+    let all = all.filter(|(_, s)| matches!(s, Statement::Inst(_)));
+    let all: Vec<StmtId> = all.map(|(id, _)| id).collect();
+    Ok((function, one(&all, rng)?))
+}
