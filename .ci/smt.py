@@ -5,7 +5,7 @@
     .ci/smt.py cases PTXKIT docs/analysing.md
 
 Where folding gives no result, because the PTX ISA manual leaves it open, the function must depend on its parameter `undefined`; elsewhere it must
-not, and have the same bits. Then the scripts of a page are checked: a line `; ptxkit explain --smt NAME` is replaced by its output,
+not, and have the same bits. What is refused must be what the table of the page says. Then the scripts of a page are checked: a line `; ptxkit explain --smt NAME` is replaced by its output,
 and the answer follows `(check-sat)` as a comment. Needs the package z3-solver.
 """
 
@@ -77,6 +77,21 @@ def check(entry, wrong):
     return count
 
 
+def check_refused(refused, page):
+    """Compares the instructions without a function, by the reason, with the table of a page."""
+    with open(page, encoding="utf-8") as file:
+        (table,) = re.findall(r"^\| without a function \|.*\n\|.*\n((?:\|.*\n)+)", file.read(), re.MULTILINE)
+    rows = (re.fullmatch(r"\| (.*?) \| (.*?) \|", row).groups() for row in table.splitlines())
+    documented = {reason: sorted(re.findall(r"`(\w+)`", names)) for reason, names in rows}
+    found = {reason.removeprefix("not expressible: "): sorted(names) for reason, names in refused.items()}
+    for reason in sorted(documented.keys() | found.keys()):
+        if documented.get(reason) != found.get(reason):
+            print(f"{reason}: {page} lists {documented.get(reason)}, found {found.get(reason)}")
+    if documented != found:
+        sys.exit("other instructions are refused than documented")
+    return sum(map(len, found.values()))
+
+
 def check_page(program, page):
     """The number of scripts in a page; ends the program if one has another answer."""
     with open(page, encoding="utf-8") as file:
@@ -94,16 +109,21 @@ def check_page(program, page):
 
 
 def main():
-    began, count, spellings, wrong = time.time(), 0, 0, []
+    began, count, spellings, wrong, refused = time.time(), 0, 0, [], {}
     with open(sys.argv[1], encoding="utf-8") as lines:
         for line in lines:
-            count += check(json.loads(line), wrong)
+            entry = json.loads(line)
+            if "refused" in entry:
+                refused.setdefault(entry["refused"], []).append(entry["name"])
+                continue
+            count += check(entry, wrong)
             spellings += 1
     for message in wrong[:40]:
         print(message)
     print(f"{count} cases of {spellings} instructions, {len(wrong)} differences, {time.time() - began:.0f} s")
     if wrong or count < 50_000:
         sys.exit("the functions and constant folding differ" if wrong else "too few cases")
+    print(f"{check_refused(refused, sys.argv[3])} refusals are those of {sys.argv[3]}")
     scripts = check_page(*sys.argv[2:])
     print(f"{scripts} scripts of {sys.argv[3]} have the answers that they state")
     if scripts == 0:

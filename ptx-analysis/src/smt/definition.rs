@@ -92,10 +92,12 @@ fn symbol(name: &str) -> String {
 
 /// The functions that an instruction computes: one for each result, and one for the carry flag if it writes that. If the number of sources
 /// is not determined by the modifiers, there are functions for each number, and the name of all but the first ends with the number: `max.f32/3`.
-/// A vector is one source, with the first element lowest.
+/// A vector is one source, with the first element lowest. The functions are those of registers and constants: a special register or the
+/// address of a variable as a source has none.
+///
 /// # Errors
 ///
-/// The tables do not state what it computes, or that is not expressible.
+/// The tables do not state what it computes, or that is expressible for no form of its operands.
 pub fn definitions(
     opcode: Opcode,
     modifiers: &[Modifier],
@@ -137,11 +139,15 @@ pub fn definitions(
         }
         let mut name = opcode.text().to_string();
         modifiers.iter().for_each(|m| name += m.text());
-        if !counts.is_empty() {
+        if !found.is_empty() {
             name += &format!("/{count}");
         }
         counts.push(count);
-        found.extend(functions(&inputs, &name)?);
+        // Another form may be expressible, such as that of registers beside that of special registers.
+        match functions(&inputs, &name) {
+            Ok(functions) => found.extend(functions),
+            Err(refused) => reason = refused,
+        }
     }
     match found.is_empty() {
         false => Ok(found),

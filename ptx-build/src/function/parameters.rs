@@ -225,9 +225,40 @@ impl FunctionBuilder<'_> {
         if list == List::Results && kind == FunctionKind::Entry {
             return Err(no_results(&self.body.name, name));
         }
+        self.check_undeclared(declaration, list)?;
         let mut alone = FunctionHeader::default();
         *alone.list_mut(list) = vec![declaration.clone()];
         self.check_header(&alone, &Chunk::default()).map(drop)
+    }
+
+    /// Refuses a further parameter or result of a function that was declared with all of them.
+    fn check_undeclared(&self, new: &Declaration, list: List) -> Result<(), BuildError> {
+        let known = self.module.tables.functions.get(self.func.index as usize);
+        let declared = known
+            .filter(|f| !f.declared.is_empty())
+            .map(|f| &f.interface);
+        let declared = declared.filter(|i| !i.returns.is_empty() || !i.params.is_empty());
+        let Some(interface) = declared else {
+            return Ok(());
+        };
+        let (what, method, parts) = match list {
+            List::Results => ("result", "result", &interface.returns),
+            List::Params => ("parameter", "param", &interface.params),
+        };
+        let same = parts.iter().position(|d| d.name() == new.name());
+        let at = same.unwrap_or_default();
+        let help = match parts.get(at).map(|d| d.space) {
+            Some(StateSpace::Reg) => format!("use `{method}_register({at})`"),
+            Some(_) => format!("use `{method}_variable({at})`"),
+            None => format!("declare the function with this {what}"),
+        };
+        let (function, count) = (&self.body.name, parts.len());
+        let plural = if count == 1 { "" } else { "s" };
+        let message = format!(
+            "`{function}` is declared with {count} {what}{plural}: `{}` cannot be added",
+            new.name()
+        );
+        BuildErrorKind::Argument.refuse(Code::Prototype, message, help)
     }
 
     fn add_variable(

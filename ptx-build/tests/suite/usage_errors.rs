@@ -352,3 +352,39 @@ fn fragments() {
             .is_empty()
     );
 }
+
+/// A function that was declared has its parameters and results already; the error names their handles.
+#[test]
+fn a_part_of_a_declared_function_is_added_again() {
+    let mut m = module();
+    let part = |space, name| Declaration::new(space, T::B32, name);
+    let results = [part(StateSpace::Param, "r")];
+    let params = [part(StateSpace::Param, "x"), part(StateSpace::Param, "y")];
+    let f = m.declare_func("f", None, &results, &params).unwrap();
+    let g = m
+        .declare_func("g", None, &[], &[part(StateSpace::Reg, "a")])
+        .unwrap();
+    let help = |error: &BuildError| error.help().unwrap_or_default().to_owned();
+    let mut b = m.define(f).unwrap();
+    let error = b.result(part(StateSpace::Param, "r")).unwrap_err();
+    assert_eq!(help(&error), "use `result_variable(0)`");
+    let text = "`f` is declared with 1 result: `r` cannot be added";
+    is(error, BuildErrorKind::Argument, text);
+    let error = b.param(T::B32, "y").unwrap_err();
+    assert_eq!(help(&error), "use `param_variable(1)`");
+    let text = "`f` is declared with 2 parameters: `y` cannot be added";
+    is(error, BuildErrorKind::Argument, text);
+    assert!(b.result_variable(0).is_some());
+    b.ret().emit(()).unwrap();
+    b.finish().unwrap();
+    let mut b = m.define(g).unwrap();
+    let error = b.add_register_param(T::B32, "a").unwrap_err();
+    assert_eq!(help(&error), "use `param_register(0)`");
+    let error = b.result(part(StateSpace::Param, "r")).unwrap_err();
+    assert_eq!(help(&error), "declare the function with this result");
+    let text = "`g` is declared with 0 results: `r` cannot be added";
+    is(error, BuildErrorKind::Argument, text);
+    b.ret().emit(()).unwrap();
+    b.finish().unwrap();
+    m.finish().unwrap();
+}
