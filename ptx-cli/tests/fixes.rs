@@ -195,7 +195,8 @@ fn certain_fixes_leave_fewer_errors_and_change_no_line_that_is_right() {
         changed += 1;
         let context = || {
             let text = String::from_utf8_lossy(&wrong).into_owned();
-            format!("{}\n{text}\n{before:?}\n{fixed:?}", path.display())
+            let after = String::from_utf8_lossy(&fixed.text);
+            format!("{}\n{text}\n{before:?}\n{after}", path.display())
         };
         assert_eq!(fixed.diagnostics, diagnose(&fixed.text), "{}", context());
         let (old, new) = (errors(&before), errors(&fixed.diagnostics));

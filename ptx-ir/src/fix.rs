@@ -136,8 +136,7 @@ pub fn fix_all(
         checks += 1;
         let after = check(&new.text);
         if is_better(&diagnostics, &after) {
-            let count = diagnostics.len().saturating_sub(after.len());
-            let count = count + current.map_or(0, |f| f.count);
+            let count = gone(&diagnostics, &after) + current.map_or(0, |f| f.count);
             diagnostics.clone_from(&after);
             sets = vec![certain(&new.text, &diagnostics)];
             current = Some(Fixed {
@@ -173,6 +172,16 @@ fn certain(text: &[u8], diagnostics: &[Diagnostic]) -> Vec<usize> {
     let all = diagnostics.iter().enumerate();
     let certain = all.filter(|(_, d)| d.is_machine_applicable() && d.fix.iter().all(is_clear));
     certain.map(|(i, _)| i).collect()
+}
+
+/// How many errors and warnings a text does not have any more. A text with fewer errors may have other warnings.
+fn gone(before: &[Diagnostic], after: &[Diagnostic]) -> usize {
+    let number = |found: &[Diagnostic], severity| {
+        let same = found.iter().filter(|d| d.severity == severity);
+        same.count()
+    };
+    let gone = |severity| number(before, severity).saturating_sub(number(after, severity));
+    gone(Severity::Error) + gone(Severity::Warning)
 }
 
 /// Whether a text has fewer errors and no other error, or as many errors and fewer warnings.
