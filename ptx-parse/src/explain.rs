@@ -172,9 +172,13 @@ fn unfinished(src: &[u8], start: usize, d: Diagnostic) -> Diagnostic {
     if !d.fix.is_empty() || !instruction || !begins || ended || !gap.contains(&b'\n') {
         return d;
     }
-    d.with_help("a statement ends with `;`")
-        .with_fix(Span::at(end, end), ";")
-        .machine_applicable()
+    d.with_label(
+        Span::at(end.saturating_sub(1), end),
+        "expected `;` after this",
+    )
+    .with_help("a statement ends with `;`")
+    .with_fix(Span::at(end, end), ";")
+    .machine_applicable()
 }
 
 /// A line of text where a statement should be: a comment of another language.
