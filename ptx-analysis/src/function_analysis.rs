@@ -2,7 +2,7 @@
 
 use alloc::vec::Vec;
 
-use ptx_ir::facts::{FunctionFacts, ModuleFacts};
+use ptx_ir::facts::{FunctionFacts, ModuleFacts, Stamp};
 use ptx_ir::{FuncId, parallel};
 
 use crate::block_summary::Summary;
@@ -61,6 +61,7 @@ pub fn map_functions<'f, T: Send>(
 /// ```
 #[derive(Clone, Debug)]
 pub struct FunctionAnalysis {
+    stamp: Stamp,
     cfg: Cfg,
     variables: Variables,
     summary: Summary,
@@ -84,6 +85,7 @@ impl FunctionAnalysis {
         let dominators = Dominators::new(&cfg);
         let loops = Loops::natural(&cfg, &dominators);
         Self {
+            stamp: Stamp::of(facts),
             post: Dominators::new(&reversed(&cfg)),
             dominators,
             loops,
@@ -96,6 +98,8 @@ impl FunctionAnalysis {
     }
 
     ptx_isa::getters! {
+        /// Which function it is of, at which revision of the module.
+        stamp: Stamp = stamp;
         /// The control-flow graph.
         cfg: &Cfg = &cfg;
         /// The numbers of the registers and of the elements of vector registers.

@@ -84,7 +84,9 @@ impl ptxkit_module {
 
     pub(crate) fn facts(&self) -> ModuleFacts<'_> {
         let new = || ModuleFacts::new(&self.ir).tables().clone();
-        ModuleFacts::with_tables(&self.ir, self.facts.get_or_init(new).clone())
+        let tables = self.facts.get_or_init(new).clone();
+        // The module is never edited.
+        ModuleFacts::with_tables(&self.ir, tables).unwrap_or_else(|_| ModuleFacts::new(&self.ir))
     }
 
     /// The first error of some diagnostics, as the reason of a refusal.

@@ -8,7 +8,7 @@ use ptx_analysis::memory_access::Accesses;
 use ptx_analysis::ssa::Ssa;
 use ptx_analysis::uniformity::ModuleUniformity;
 use ptx_analysis::values::Values;
-use ptx_ir::facts::{FunctionFacts, ModuleFacts};
+use ptx_ir::facts::{FunctionFacts, ModuleFacts, StaleFacts};
 use ptx_ir::{FuncId, StmtId};
 
 use crate::context::{FunctionContext, Given, ModuleContext, likely};
@@ -69,16 +69,27 @@ impl<'m> Linter<'m> {
 
     /// Lints a function with existing analyses of it. `values` is `None` if the function has too many registers for them. The accesses may have
     /// been computed without information from other functions.
-    #[must_use]
+    ///
+    /// # Errors
+    ///
+    /// An analysis is of another function, or of another revision of the module.
     pub fn function_with(
         &self,
         id: FuncId,
         analysis: &FunctionAnalysis,
         values: Option<(&Ssa, &Values, &Accesses)>,
-    ) -> Vec<Finding> {
-        let of = self.module.facts().function(id);
+    ) -> Result<Vec<Finding>, StaleFacts> {
+        let Some(of) = self.module.facts().function(id) else {
+            return Ok(Vec::new());
+        };
+        analysis.stamp().check(of)?;
+        if let Some((ssa, values, accesses)) = values {
+            for stamp in [ssa.stamp(), values.stamp(), accesses.stamp()] {
+                stamp.check(of)?;
+            }
+        }
         let given = Given { analysis, values };
-        of.map_or(Vec::new(), |of| self.examine(id, of, Some(given)))
+        Ok(self.examine(id, of, Some(given)))
     }
 
     fn examine(&self, id: FuncId, of: FunctionFacts<'_>, given: Option<Given<'_>>) -> Vec<Finding> {

@@ -20,10 +20,12 @@ mod sample;
 
 use std::path::Path;
 
+use ptx_analysis::function_analysis::FunctionAnalysis;
 use ptx_analysis::incremental::Budget;
-use ptx_ir::facts::ModuleFacts;
+use ptx_edit::EditModule as _;
+use ptx_ir::facts::{ModuleFacts, StaleFacts};
 use ptx_ir::{Changed, Limits, Span};
-use ptx_lint::{Finding, LintOptions, LintSession, lint};
+use ptx_lint::{Finding, LintOptions, LintSession, Linter, lint};
 use ptx_parse::{Incremental, Reparsed};
 use rayon::prelude::*;
 use sample::sample;
@@ -151,4 +153,31 @@ fn random_changes_of_the_corpus_give_the_findings_of_the_new_text() {
     seeds.for_each(|(seed, text)| random_changes(text, seed as u64, 12));
     let count = texts.len();
     assert!(count >= 20 / sample.parts, "{count} files");
+}
+
+/// Analyses of an earlier revision of a module, or of another function, are refused.
+#[test]
+fn a_linter_refuses_stale_analyses() {
+    let text = b".version 8.0\n.target sm_80\n.entry k() { .reg .b32 a; mov.b32 a, 1; ret; }\n.entry l() { ret; }\n";
+    let mut module = ptx_parse::parse(text).module;
+    let id = module.function("k").expect("a kernel");
+    let facts = ModuleFacts::new(&module);
+    let analysis = FunctionAnalysis::new(facts.function(id).expect("a body"));
+    let options = LintOptions::default();
+    let linter = Linter::new(&facts, &options);
+    assert_eq!(
+        linter.function_with(id, &analysis, None),
+        Ok(linter.function(id))
+    );
+    let other = module.function("l").expect("a kernel");
+    assert!(linter.function_with(other, &analysis, None).is_err());
+
+    module
+        .editor()
+        .set_target(ptx_isa::Target::Sm90)
+        .expect("an edit");
+    let facts = ModuleFacts::new(&module);
+    let linter = Linter::new(&facts, &options);
+    let refused = linter.function_with(id, &analysis, None);
+    assert!(matches!(refused, Err(StaleFacts::Revision { .. })));
 }

@@ -151,7 +151,9 @@ impl Module {
     /// What all instructions do.
     pub(crate) fn facts(&self) -> ModuleFacts<'_> {
         let new = || ModuleFacts::new(&self.ir).tables().clone();
-        ModuleFacts::with_tables(&self.ir, self.facts.get_or_init(new).clone())
+        let tables = self.facts.get_or_init(new).clone();
+        // The module is never edited.
+        ModuleFacts::with_tables(&self.ir, tables).unwrap_or_else(|_| ModuleFacts::new(&self.ir))
     }
 
     /// What the instructions of a function do, and its analyses. `None` for a function without a body.

@@ -14,7 +14,7 @@ mod vectors;
 
 use alloc::vec::Vec;
 
-use ptx_ir::facts::{FunctionFacts, MemoryAccess, Space};
+use ptx_ir::facts::{FunctionFacts, MemoryAccess, Space, Stamp};
 use ptx_ir::{InstId, Statement, StmtId, VarId};
 
 pub use lanes::{Assumptions, Pattern, Request};
@@ -72,6 +72,7 @@ pub struct Access {
 /// The memory accesses of a function.
 #[derive(Clone, Debug)]
 pub struct Accesses {
+    stamp: Stamp,
     all: Vec<Access>,
     adjacent: Vec<Adjacent>,
     likely_adjacent: Vec<Adjacent>,
@@ -142,10 +143,17 @@ impl Accesses {
         }
         let [adjacent, likely_adjacent] = vectors::adjacent(&context, &all);
         Self {
+            stamp: Stamp::of(facts),
             all,
             adjacent,
             likely_adjacent,
         }
+    }
+
+    /// Which function they are of, at which revision of the module.
+    #[must_use]
+    pub const fn stamp(&self) -> Stamp {
+        self.stamp
     }
 
     /// The accesses, in the order of the statements.

@@ -2,7 +2,7 @@
 
 use alloc::vec::Vec;
 
-use ptx_ir::facts::{FunctionFacts, Mentions};
+use ptx_ir::facts::{FunctionFacts, Mentions, Stamp};
 use ptx_ir::{Body, EntityId, Statement, StmtId};
 
 use super::cells::{CellAccess, CellUse, Cells};
@@ -49,6 +49,7 @@ pub(super) struct Last {
 }
 
 pub(super) struct Local {
+    pub(super) stamp: Stamp,
     pub(super) values: Vec<Value>,
     pub(super) uses: Vec<Use>,
     /// The results where blocks return.
@@ -81,6 +82,7 @@ impl Local {
             now: vec![(0, 0); bound as usize],
             last_use: vec![0; bound as usize],
             local: Self {
+                stamp: Stamp::of(facts),
                 values: vec![Value::Unknown],
                 uses: Vec::new(),
                 returned: Vec::new(),

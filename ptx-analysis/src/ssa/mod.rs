@@ -37,7 +37,7 @@ mod renaming;
 use alloc::vec::Vec;
 use core::ops::Range;
 
-use ptx_ir::facts::FunctionFacts;
+use ptx_ir::facts::{FunctionFacts, Stamp};
 use ptx_ir::{EntityId, StmtId};
 
 use crate::cfg::{BlockId, Cfg};
@@ -129,6 +129,7 @@ pub struct Returned {
 /// The values of a function.
 #[derive(Clone, Debug)]
 pub struct Ssa {
+    stamp: Stamp,
     values: Vec<Value>,
     uses: Vec<Use>,
     returned: Vec<Returned>,
@@ -216,6 +217,8 @@ impl Ssa {
     }
 
     ptx_isa::getters! {
+        /// Which function it is of, at which revision of the module.
+        stamp: Stamp = stamp;
         /// The number of the carry flag: one more than that of the last of [`Variables`].
         carry: u32 = carry;
         /// Every read, in the order of the statements.

@@ -46,6 +46,7 @@ pub(super) fn rename(
     let phis = placed.iter().map(|p| p.block.as_u32()).zip(first_phi..);
     let (args, arg_starts) = unknown_args(cfg, placed, &current);
     let ssa = Ssa {
+        stamp: local.stamp,
         values,
         uses: local.uses,
         returned: local.returned,

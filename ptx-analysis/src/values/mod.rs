@@ -28,7 +28,7 @@ mod trip_counts;
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
-use ptx_ir::facts::FunctionFacts;
+use ptx_ir::facts::{FunctionFacts, Stamp};
 use ptx_ir::{FunctionKind, Operand};
 
 pub use affine::{Affine, Term};
@@ -57,6 +57,7 @@ const REPLACED: usize = 64;
 /// Facts about the values of a function.
 #[derive(Clone, Debug)]
 pub struct Values {
+    stamp: Stamp,
     symbols: Symbols,
     entries: Entries,
     trip_counts: BTreeMap<LoopId, TripCount>,
@@ -122,6 +123,7 @@ impl Values {
         pass.add_addresses();
         let function = facts.module().functions().get(facts.id());
         Self {
+            stamp: Stamp::of(facts),
             bounds: pass.bounds,
             alignments: pass.symbol_alignments(),
             symbols: pass.symbols,
@@ -133,6 +135,8 @@ impl Values {
     }
 
     ptx_isa::getters! {
+        /// Which function it is of, at which revision of the module.
+        stamp: Stamp = stamp;
         /// The launch bounds from the directives of the function.
         bounds: LaunchBounds = bounds;
         /// Whether the function is a kernel, whose parameters are uniform.

@@ -1,10 +1,14 @@
 //! The analyses of a function that was edited find what they find in its text.
 #![allow(clippy::expect_used, clippy::unwrap_used)]
 
+use std::sync::Arc;
+
 use ptx_analysis::function_analysis::FunctionAnalysis;
+use ptx_analysis::memory_access::Accesses;
 use ptx_analysis::ssa::{Ssa, Value, ValueId};
+use ptx_analysis::values::Values;
 use ptx_edit::EditModule as _;
-use ptx_ir::facts::ModuleFacts;
+use ptx_ir::facts::{ModuleFacts, StaleFacts};
 use ptx_ir::{Module, Operand, RegId, StmtId};
 
 const LINES: [&str; 8] = [
@@ -117,4 +121,53 @@ fn analyses_see_the_order_after_edits() {
         );
     }
     assert!(edits > 300, "{edits} edits");
+}
+
+/// Facts and analyses of an earlier revision, or of another function, are refused.
+#[test]
+fn facts_that_outlive_an_edit_are_stale() {
+    let mut module = ptx_parse::parse_str(
+        ".version 8.0\n.target sm_80\n.entry k() { .reg .b32 a; mov.b32 a, 1; ret; }\n.entry l() { ret; }\n",
+    )
+    .module;
+    let (k, l) = (module.function("k").unwrap(), module.function("l").unwrap());
+    let facts = ModuleFacts::new(&module);
+    let tables = facts.tables().clone();
+    let of_k = facts.function(k).unwrap();
+    let analysis = FunctionAnalysis::new(of_k);
+    let (cfg, dominators) = (analysis.cfg(), analysis.dominators());
+    let ssa = Ssa::new(of_k, cfg, dominators, analysis.variables()).unwrap();
+    let values = Values::new(of_k, &analysis, &ssa);
+    let accesses = Accesses::new(of_k, &analysis, &ssa, &values);
+    let stamps = [
+        analysis.stamp(),
+        ssa.stamp(),
+        values.stamp(),
+        accesses.stamp(),
+    ];
+    for stamp in stamps {
+        assert_eq!(stamp.check(of_k), Ok(()));
+        let other = stamp.check(facts.function(l).unwrap());
+        assert!(matches!(other, Err(StaleFacts::Function { .. })));
+    }
+    assert!(ModuleFacts::with_tables(&module, tables.clone()).is_ok());
+
+    let mut editor = module.edit(k).unwrap();
+    let first = editor.body().statements().nth(1).unwrap().0;
+    editor.remove(first).unwrap();
+    let revision = module.revision();
+    let refused = ModuleFacts::with_tables(&module, tables.clone()).unwrap_err();
+    assert!(matches!(refused, StaleFacts::Revision { facts: 0, module, .. } if module == revision));
+    let message = format!(
+        "the facts are of revision 0 of the module, which has revision {revision}: compute them again after an edit"
+    );
+    assert_eq!(refused.to_string(), message);
+    let facts = ModuleFacts::new(&module);
+    for stamp in stamps {
+        assert_eq!(stamp.check(facts.function(k).unwrap()), Err(refused));
+    }
+    // Tables that were updated are those of the new revision.
+    let mut tables = tables;
+    Arc::make_mut(&mut tables).update(&module, &module.changed_since(0).functions);
+    assert!(ModuleFacts::with_tables(&module, tables).is_ok());
 }

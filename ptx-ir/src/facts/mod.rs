@@ -14,6 +14,7 @@ mod inst_facts;
 mod memory;
 mod module;
 mod registers;
+mod stale;
 
 pub use control::{Callees, Flow, TargetList, Targets};
 pub use facts_view::Facts;
@@ -21,3 +22,4 @@ pub use inst_facts::FormFacts;
 pub use memory::{MemoryAccess, Space};
 pub use module::{FactTables, FunctionFacts, ModuleFacts};
 pub use registers::{Mentions, RegAccess, RegLane, RegUse};
+pub use stale::{StaleFacts, Stamp};

@@ -4,6 +4,7 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use super::control::{NoReturn, branch_targets};
+use super::stale::{StaleFacts, check_revision};
 use super::{Facts, FormFacts, Mentions};
 use crate::query::{Environment, Queries};
 use crate::{
@@ -30,6 +31,8 @@ pub struct FactTables {
     forms: Vec<FormFacts>,
     /// The index of the facts of each instruction of each body, perhaps with [`NEVER_RETURNS`].
     bodies: Vec<Vec<u32>>,
+    /// The revision of the module; `None` before anything is known.
+    revision: Option<u32>,
 }
 
 /// The facts of some functions.
@@ -103,17 +106,26 @@ impl<'m> ModuleFacts<'m> {
         let mut tables = FactTables {
             forms: vec![FormFacts::UNKNOWN],
             bodies: vec![Vec::new(); module.bodies.len()],
+            revision: Some(module.revision()),
         };
         for run in parallel::map_functions(module, of_run) {
             tables.add(run);
         }
-        Self::with_tables(module, Arc::new(tables))
+        let tables = Arc::new(tables);
+        Self { module, tables }
     }
 
-    /// The facts again, from the tables of the same module. Other tables give the facts of other instructions.
-    #[must_use]
-    pub fn with_tables(module: &'m Module, tables: Arc<FactTables>) -> Self {
-        Self { module, tables }
+    /// The facts again, from the tables of the same module.
+    ///
+    /// # Errors
+    ///
+    /// The module was edited since. The tables of another module of the same revision are not recognized: they give the facts
+    /// of other instructions.
+    pub fn with_tables(module: &'m Module, tables: Arc<FactTables>) -> Result<Self, StaleFacts> {
+        if let Some(revision) = tables.revision {
+            check_revision(revision, module.revision())?;
+        }
+        Ok(Self { module, tables })
     }
 
     /// What is known, without the module.
@@ -149,10 +161,12 @@ impl FactTables {
         Self {
             forms: vec![FormFacts::UNKNOWN],
             bodies: Vec::new(),
+            revision: None,
         }
     }
 
-    /// Looks at the instructions of some functions of a module, for the first time or after they changed. What is known of others stays as it is.
+    /// Looks at the instructions of some functions of a module, for the first time or after they changed. What is known of others stays as it is:
+    /// the functions are all that [changed](Module::changed_since).
     ///
     /// ```
     /// use std::sync::Arc;
@@ -161,12 +175,14 @@ impl FactTables {
     /// let module = ptx_parse::parse(text).module;
     /// let mut tables = FactTables::empty();
     /// tables.update(&module, &[module.function("l").unwrap()]);
-    /// let facts = ModuleFacts::with_tables(&module, Arc::new(tables));
+    /// let facts = ModuleFacts::with_tables(&module, Arc::new(tables))?;
     /// let is_barrier = |(id, _, body): (_, _, &ptx_ir::Body)| facts.function(id).unwrap().inst(body.insts().next().unwrap().0).is_barrier();
     /// assert_eq!(module.definitions().map(is_barrier).collect::<Vec<_>>(), [false, true]);
+    /// # Ok::<(), ptx_ir::facts::StaleFacts>(())
     /// ```
     pub fn update(&mut self, module: &Module, functions: &[FuncId]) {
         self.bodies.resize(module.bodies.len(), Vec::new());
+        self.revision = Some(module.revision());
         let before = self.forms.len();
         self.add(Run::new(module, functions));
         // What changed functions had before is not needed any more.

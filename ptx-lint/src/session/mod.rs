@@ -212,7 +212,11 @@ impl LintSession {
         if !self.read(module, budget) {
             return false;
         }
-        let facts = ModuleFacts::with_tables(module, Arc::clone(&self.tables));
+        let Ok(facts) = ModuleFacts::with_tables(module, Arc::clone(&self.tables)) else {
+            // An edit changed neither a function nor a symbol.
+            self.read_all(module);
+            return false;
+        };
         if !self.settle(&facts, budget) {
             return false;
         }
@@ -236,7 +240,9 @@ impl LintSession {
             read.push(id);
         }
         Arc::make_mut(&mut self.tables).update(module, &read);
-        let facts = ModuleFacts::with_tables(module, Arc::clone(&self.tables));
+        let Ok(facts) = ModuleFacts::with_tables(module, Arc::clone(&self.tables)) else {
+            return false;
+        };
         self.summaries.enter(&[]);
         Arc::make_mut(&mut self.calls).update(&facts, &read);
         let stack_addresses = stack_addresses(module);

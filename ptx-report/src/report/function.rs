@@ -84,6 +84,7 @@ impl Maker<'_> {
         let pressure_curve = pressure::of(&of);
         let known = values.as_ref().map(|v| (v.ssa(), v.values(), v.accesses()));
         let found = self.linter.function_with(id, &analysis, known);
+        let found = found.unwrap_or_else(|_| self.linter.function(id));
         let is_drawn = self.draws && analysis.cfg().len() <= MOST_DRAWN;
         let start = self.starts.get(&id).copied().unwrap_or(body.base());
         Function {

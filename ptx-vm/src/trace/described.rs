@@ -91,7 +91,7 @@ impl Descriptions {
         program: &Program,
         (id, at): (FuncId, u32),
     ) -> Option<Described> {
-        let facts = ModuleFacts::with_tables(module, Arc::clone(&self.tables));
+        let facts = ModuleFacts::with_tables(module, Arc::clone(&self.tables)).ok()?;
         let facts = facts.function(id)?;
         if self.entered != Some(id) {
             self.queries.enter(module, id, facts.body());
