@@ -1,7 +1,6 @@
 //! The command line.
 
 use std::env;
-use std::num::NonZeroUsize;
 use std::time::Instant;
 
 use anyhow::Result;
@@ -35,8 +34,8 @@ struct Cli {
     #[command(subcommand)]
     command: Option<Command>,
     /// Use at most this many threads
-    #[arg(short, long, global = true, value_name = "N")]
-    jobs: Option<NonZeroUsize>,
+    #[arg(short, long, global = true, value_name = "N", value_parser = threads)]
+    jobs: Option<usize>,
     /// Print no summaries and notes on standard error
     #[arg(short, long, global = true)]
     quiet: bool,
@@ -52,6 +51,16 @@ struct Cli {
     /// Write a man page or shell completions to standard output
     #[arg(long, value_enum, exclusive = true, value_name = "WHAT")]
     generate: Option<Generate>,
+}
+
+/// The most threads that can be asked for.
+const MOST_THREADS: usize = 1024;
+
+/// A number of threads.
+fn threads(text: &str) -> Result<usize, String> {
+    let number = text.parse().ok();
+    let number = number.filter(|n| (1..=MOST_THREADS).contains(n));
+    number.ok_or_else(|| format!("expected a number of threads from 1 to {MOST_THREADS}"))
 }
 
 /// Declares the commands with their options and functions.
@@ -150,7 +159,7 @@ pub(crate) fn run() -> Result<Status> {
         error.exit()
     };
     if let Some(jobs) = cli.jobs {
-        let pool = rayon::ThreadPoolBuilder::new().num_threads(jobs.get());
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(jobs);
         match command {
             // This thread waits for others.
             Command::Lsp(_) | Command::Table(_) => pool.build_global()?,

@@ -70,7 +70,7 @@ mod pages {
     /// Runs the kernel of a module.
     fn run(file: &Path, checks: &[&str]) -> Output {
         let mut command = Command::new(env!("CARGO_BIN_EXE_ptxkit"));
-        let options = "run --format short --block 32 --max-steps 100000";
+        let options = "run --format short --block 32 --max-steps 100000 --max-memory 64M";
         command.args(options.split(' ')).args(checks);
         command.arg(file).output().unwrap()
     }

@@ -254,6 +254,8 @@ codes! {
     CallWithoutBody = 1309, "a call of a function without a body";
     FailedAssertion = 1310, "a failed assertion";
     UndefinedBehavior = 1311, "an operation without a defined result";
+    MemoryLimit = 1320, "more memory of the host than the limit";
+    TimeLimit = 1321, "more time than the limit";
 
     OutsideAllocation = 1401, "an access outside of allocated memory";
     UseAfterFree = 1402, "an access to freed memory";

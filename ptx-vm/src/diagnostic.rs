@@ -15,6 +15,8 @@ impl StopReason {
             Self::Trap => Code::Trap,
             Self::Deadlock => Code::Deadlock,
             Self::StepLimit => Code::StepLimit,
+            Self::TimeLimit(_) => Code::TimeLimit,
+            Self::MemoryLimit(_) => Code::MemoryLimit,
             Self::StackLimit => Code::StackLimit,
             Self::BadTarget => Code::BadJump,
             Self::Unsupported(_) => Code::Unsupported,
@@ -35,8 +37,14 @@ impl StopReason {
                 "the address must be a multiple of the size of the access; for a vector, of the size of all elements together"
             }
             Self::Trap => "the program detected an error: check the branches that lead here",
-            Self::Deadlock => "a barrier may be in a branch that only some of its threads take",
+            Self::Deadlock => {
+                "nothing changes any more what the threads wait for: a thread that has to arrive, to write or to copy took another branch, ended or waits itself"
+            }
             Self::StepLimit => "a loop may not terminate; increase the limit for longer runs",
+            Self::TimeLimit(_) => "a loop may not terminate; increase the limit for longer runs",
+            Self::MemoryLimit(_) => {
+                "the kernel may use memory without end; increase the limit if it needs more"
+            }
             Self::StackLimit => {
                 "a recursion may not terminate; increase the limit of nested calls or of the stack for deeper recursion"
             }
@@ -63,14 +71,21 @@ impl RunError {
     pub fn diagnostic(&self, kernel: Span) -> Option<Diagnostic> {
         let code = self.reason.code()?;
         let ([bx, by, bz], [tx, ty, tz]) = (self.block, self.thread);
-        let message = match self.span {
-            Some(_) => format!(
-                "{}, in block ({bx}, {by}, {bz}), thread ({tx}, {ty}, {tz})",
-                self.reason
-            ),
-            None => self.reason.to_string(),
-        };
+        let mut message = self.reason.to_string();
+        if let Some(wait) = self.waits.first() {
+            message.push_str(&format!(": {wait}"));
+        }
+        if self.span.is_some() {
+            let thread = format!("in block ({bx}, {by}, {bz}), thread ({tx}, {ty}, {tz})");
+            message.push_str(&format!(", {thread}"));
+        }
         let span = self.span.unwrap_or(kernel);
-        Some(Diagnostic::error(code, span, message).with_help(self.reason.help()))
+        let mut diagnostic = Diagnostic::error(code, span, message).with_help(self.reason.help());
+        for wait in self.waits.iter().skip(1) {
+            let ([bx, by, bz], [tx, ty, tz]) = (wait.block, wait.thread);
+            let label = format!("{wait}, in block ({bx}, {by}, {bz}), thread ({tx}, {ty}, {tz})");
+            diagnostic = diagnostic.with_label(wait.span.unwrap_or(kernel), label);
+        }
+        Some(diagnostic)
     }
 }

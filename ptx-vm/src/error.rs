@@ -20,6 +20,10 @@ pub enum StopReason {
     Deadlock,
     /// More instructions were executed than allowed.
     StepLimit,
+    /// The launch took more time than allowed.
+    TimeLimit(core::time::Duration),
+    /// The machine needs more memory of the host than allowed, with a description.
+    MemoryLimit(String),
     /// The call depth or the local memory of a thread exceeds its limit.
     StackLimit,
     /// A called address is not that of a function, or a branch index is beyond the end of its table.
@@ -34,6 +38,35 @@ pub enum StopReason {
     Cancelled,
     /// Undefined behavior according to the PTX ISA manual, with a description.
     Invalid(String),
+}
+
+/// What threads wait for at the end of a launch, at one instruction.
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub struct Wait {
+    /// What they wait for, such as `for barrier 0, at which 32 of 64 threads have arrived`.
+    pub what: String,
+    /// How many threads wait.
+    pub threads: u64,
+    /// The function that they execute.
+    pub function: String,
+    /// The text of the instruction.
+    pub instruction: String,
+    /// The span of the instruction in the source of the module.
+    pub span: Option<ptx_ir::Span>,
+    /// `%ctaid` of the first thread.
+    pub block: [u32; 3],
+    /// `%tid` of the first thread.
+    pub thread: [u32; 3],
+}
+
+impl fmt::Display for Wait {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.threads {
+            1 => write!(f, "1 thread waits {}", self.what),
+            threads => write!(f, "{threads} threads wait {}", self.what),
+        }
+    }
 }
 
 /// The error that ended a launch, and its position.
@@ -52,6 +85,8 @@ pub struct RunError {
     pub block: [u32; 3],
     /// `%tid` of the thread.
     pub thread: [u32; 3],
+    /// What threads waited for, if the launch ended by a deadlock or by a limit of steps or time.
+    pub waits: Vec<Wait>,
 }
 
 impl RunError {
@@ -63,6 +98,7 @@ impl RunError {
             span: None,
             block: [0; 3],
             thread: [0; 3],
+            waits: Vec::new(),
         }
     }
 }
@@ -87,6 +123,10 @@ impl fmt::Display for StopReason {
             Self::Trap => f.write_str("`trap` was executed"),
             Self::Deadlock => f.write_str("deadlock: no thread can continue"),
             Self::StepLimit => f.write_str("the limit of executed instructions was reached"),
+            Self::TimeLimit(limit) => {
+                write!(f, "the time limit of {} s was reached", limit.as_secs_f64())
+            }
+            Self::MemoryLimit(what) => f.write_str(what),
             Self::StackLimit => f.write_str("the stack limit was reached"),
             Self::BadTarget => f.write_str("the target of the call or branch does not exist"),
             Self::Unsupported(why) => write!(f, "the instruction is not supported: {why}"),
@@ -101,6 +141,9 @@ impl fmt::Display for StopReason {
 impl fmt::Display for RunError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.reason)?;
+        if let Some(wait) = self.waits.first() {
+            write!(f, ": {wait}")?;
+        }
         if self.function.is_empty() {
             return Ok(());
         }
@@ -120,6 +163,9 @@ impl From<crate::memory::Fault> for StopReason {
         match fault {
             crate::memory::Fault::OutOfBounds(address) => Self::OutOfBounds(address),
             crate::memory::Fault::Misaligned(address) => Self::Misaligned(address),
+            crate::memory::Fault::NoMemory => Self::MemoryLimit(
+                "the memory limit was reached: global memory needs 64 KiB more".into(),
+            ),
         }
     }
 }

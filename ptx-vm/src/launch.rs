@@ -8,11 +8,12 @@ use std::sync::{Arc, Mutex, OnceLock};
 use ptx_ir::{FuncId, FunctionKind, InstId, Module};
 use ptx_isa::{SpecialReg, Target};
 
+use crate::account::MEMORY;
 use crate::check::{
     Allocations, Checker, Checkers, Checks, Objects, Owner, Report, Sites, WrittenBytes,
 };
 use crate::error::{RunError, StopReason};
-use crate::execute::{self, Both, Grid, Observed, Observer, Observing};
+use crate::execute::{self, Both, Grid, Observed, Observer, Observing, Probe};
 use crate::executor::{OneThread, Progress, RunOptions};
 use crate::matrix::model::Model;
 use crate::memory::{Device, Heap};
@@ -43,6 +44,13 @@ pub struct LaunchLimits {
     pub heap_bytes: u64,
     /// The number of clusters that run concurrently if they wait for each other; by default 1024.
     pub resident_clusters: usize,
+    /// The memory of the host in bytes that the machine may use; by default 4 GiB.
+    ///
+    /// It counts pages of global memory that were written, shared memory, stacks and registers of the clusters that run, the state of checkers, and 16
+    /// bytes for each byte of output, which is copied. Loaded modules and files do not count.
+    pub memory_bytes: u64,
+    /// The time that the launch may take; by default without limit. Results of a launch that ends by it depend on the host.
+    pub time: Option<core::time::Duration>,
     /// The value of `%nsmid`; by default 1.
     pub multiprocessors: u32,
 }
@@ -56,6 +64,8 @@ impl Default for LaunchLimits {
             shared_bytes: 227 << 10,
             heap_bytes: 8 << 20,
             resident_clusters: 1024,
+            memory_bytes: MEMORY,
+            time: None,
             multiprocessors: 1,
         }
     }
@@ -153,6 +163,11 @@ pub struct UnsupportedInstruction {
     pub instruction: InstId,
     /// Why, as in [`StopReason::Unsupported`].
     pub reason: String,
+}
+
+/// When a launch that begins now has to end.
+fn deadline(time: core::time::Duration) -> Option<std::time::Instant> {
+    std::time::Instant::now().checked_add(time)
 }
 
 /// The module of a machine, borrowed or not.
@@ -271,9 +286,15 @@ impl<'m> Machine<'m> {
     /// If the range is not within allocated memory.
     pub fn write(&mut self, address: u64, bytes: &[u8]) -> Result<(), RunError> {
         let written = self.device.write_bytes(address, bytes);
-        written.map_err(|fault| RunError::new(fault.into()))?;
+        written.map_err(|fault| RunError::new(self.device.reason(fault)))?;
         self.set_written(address, bytes.len() as u64);
         Ok(())
+    }
+
+    /// Sets the memory of the host in bytes that the machine may use until the next launch, which has its own limit
+    /// ([`LaunchLimits::memory_bytes`]); at first 4 GiB.
+    pub fn limit_memory(&mut self, bytes: u64) {
+        self.device.account().set_limit(bytes);
     }
 
     /// Runs a kernel to its end.
@@ -332,8 +353,10 @@ impl<'m> Machine<'m> {
         let own = Progress::default();
         let progress = options.progress.unwrap_or(&own);
         progress.start();
+        self.device.account().set_limit(launch.limits.memory_bytes);
         let grid = Grid {
             heap: &self.heap,
+            deadline: launch.limits.time.and_then(deadline),
             workspace,
             program: &self.program,
             module: self.module.get(),
@@ -414,7 +437,13 @@ impl<'m> Machine<'m> {
             let new = || Objects::new(self.module.get(), &self.program).into();
             let objects = checks.has(Checker::Memcheck);
             let objects = objects.then(|| self.objects.get_or_init(new).clone());
-            let checkers = Checkers::new(checks, sites, objects, allocations, written);
+            let checkers = Checkers::new(
+                (checks, self.device.account()),
+                sites,
+                objects,
+                allocations,
+                written,
+            );
             add(Box::new(checkers));
         }
         if launch.profile {
@@ -422,6 +451,9 @@ impl<'m> Machine<'m> {
         }
         if shows {
             add(Box::new(Tracer::new(self.module.get())));
+        }
+        if !checks.is_empty() || launch.profile || shows {
+            add(Box::<Probe>::default());
         }
         all.map(RefCell::new)
     }

@@ -30,6 +30,7 @@
 //! ```
 #![forbid(unsafe_code)]
 
+mod account;
 mod check;
 mod diagnostic;
 mod error;
@@ -46,7 +47,7 @@ mod shape;
 mod trace;
 
 pub use check::{Checker, Checks, Occurrence, Report, UnknownChecker};
-pub use error::{RunError, StopReason};
+pub use error::{RunError, StopReason, Wait};
 pub use execute::performs;
 pub use executor::{Executor, OneThread, Progress, RunOptions};
 pub use launch::{Launch, LaunchLimits, Machine, Outcome, UnsupportedInstruction};

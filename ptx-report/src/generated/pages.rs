@@ -126,6 +126,8 @@ pub(crate) const PAGES: &[(&str, &str)] = &[
     ("PTX1309", include_str!("../../pages/PTX1309.md")),
     ("PTX1310", include_str!("../../pages/PTX1310.md")),
     ("PTX1311", include_str!("../../pages/PTX1311.md")),
+    ("PTX1320", include_str!("../../pages/PTX1320.md")),
+    ("PTX1321", include_str!("../../pages/PTX1321.md")),
     ("PTX1401", include_str!("../../pages/PTX1401.md")),
     ("PTX1402", include_str!("../../pages/PTX1402.md")),
     ("PTX1403", include_str!("../../pages/PTX1403.md")),

@@ -155,6 +155,11 @@ impl Accesses {
         self.race(new, own, records).is_some()
     }
 
+    /// The memory that the accesses besides the last ones use.
+    pub(super) const fn more_bytes(&self) -> u64 {
+        (self.more.capacity() * size_of::<ByLanes>()) as u64
+    }
+
     /// What a new access races with.
     fn race(&self, new: &New<'_>, own: ByLanes, records: &Records) -> Option<Earlier> {
         let writes = own.number.writes();

@@ -15,6 +15,7 @@ use super::sites::Sites;
 use super::state::{BlockState, WarpState};
 use super::written_bytes::WrittenBytes;
 use super::{Checker, Checks};
+use crate::account::{Account, Held, Purpose};
 use crate::execute::{Execution, Grid, Memory};
 
 /// A place in memory that threads synchronize by.
@@ -47,11 +48,15 @@ pub(crate) struct Checkers {
     pub(super) clusters: HashMap<u64, (Option<Clock>, Option<Clock>)>,
     /// The clocks that stores publish, by the CTA of the shared memory and the address.
     pub(super) published: HashMap<Shared, Published>,
+    /// The memory of the clocks that a location publishes.
+    pub(super) clock_bytes: u64,
+    /// The memory of the sets of written bytes of global memory.
+    global_held: Held,
 }
 
 impl Checkers {
     pub(crate) fn new(
-        checks: Checks,
+        (checks, account): (Checks, &Arc<Account>),
         sites: Arc<Sites>,
         objects: Option<Arc<Objects>>,
         allocations: Allocations,
@@ -66,12 +71,14 @@ impl Checkers {
             global,
             unwritten: 0,
             blocks: Blocks::default(),
-            places: Places::default(),
+            places: Places::new(account),
             pairs: HashMap::new(),
             operation: None,
             copies: 0,
             clusters: HashMap::new(),
             published: HashMap::new(),
+            clock_bytes: 0,
+            global_held: Held::new(Arc::clone(account)),
         }
     }
 
@@ -108,7 +115,9 @@ impl Checkers {
 
     /// A CTA.
     pub(super) fn block(&mut self, grid: &Grid<'_>, block: u64) -> &mut BlockState {
-        let new = || BlockState::new(block, grid.threads_per_block());
+        let threads = grid.threads_per_block();
+        self.clock_bytes = 3 * u64::from(threads) * 4 + 256;
+        let new = || BlockState::new(block, threads, grid.account());
         self.blocks.get(block, new)
     }
 
@@ -143,6 +152,12 @@ impl Checkers {
             Memory::Shared(rank) => Some(&mut self.of_rank(of, rank).1.written),
             Memory::Local | Memory::Parameter => None,
         }
+    }
+
+    /// Counts the memory of the sets of written bytes of global memory.
+    pub(super) fn count_written(&mut self) {
+        self.global_held
+            .set(self.global.memory(), Purpose::Checkers);
     }
 
     /// A CTA ended.

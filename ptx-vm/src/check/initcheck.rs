@@ -28,6 +28,9 @@ impl Checkers {
         let defers = touch.memory != Memory::Global
             && touch.usage == Use::Read
             && self.sites.get(site).is_some_and(|s| s.defers);
+        if touch.memory == Memory::Global {
+            self.count_written();
+        }
         if !local && self.all_written(of, touch, allowed) {
             return;
         }

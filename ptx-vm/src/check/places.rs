@@ -1,10 +1,12 @@
 //! The locations of a memory, and the accesses to each of them.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use super::access::Access;
 use super::accesses::Accesses;
 use super::records::{Number, Records};
+use crate::account::{Account, Held, Purpose};
 
 /// The bytes that a place has.
 pub(super) const PLACE: u64 = 4;
@@ -12,11 +14,14 @@ pub(super) const PLACE: u64 = 4;
 /// Places of a page.
 const PAGE: u64 = 1 << 10;
 
+/// Bytes of an access that is remembered, in lists that double.
+const RECORD: u64 = 2 * size_of::<Access>() as u64;
+
 /// How many accesses are remembered at least before those are forgotten that no place has.
 const MANY: usize = 1 << 16;
 
 /// The places of a memory, by page from their first use on.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(super) struct Places {
     pages: Vec<Box<[Accesses]>>,
     /// The indices of pages.
@@ -26,30 +31,42 @@ pub(super) struct Places {
     pub(super) records: Records,
     /// How many accesses are remembered before unused ones are forgotten.
     many: usize,
+    /// The memory that earlier accesses besides the last ones use.
+    pub(super) more: u64,
+    held: Held,
 }
 
-impl Default for Places {
-    fn default() -> Self {
+impl Places {
+    /// No accesses; the account is that of the memory of the host.
+    pub(super) fn new(account: &Arc<Account>) -> Self {
         Self {
             pages: Vec::new(),
             indices: HashMap::new(),
             last: (u64::MAX, 0),
             records: Records::default(),
             many: MANY,
+            more: 0,
+            held: Held::new(Arc::clone(account)),
         }
     }
-}
 
-impl Places {
+    /// Counts the memory in use, and bytes of something else.
+    pub(super) fn count(&mut self, others: u64) {
+        let pages = self.pages.len() as u64 * PAGE * size_of::<Accesses>() as u64;
+        let records = self.records.len() as u64 * RECORD;
+        let bytes = pages + records + self.more + others;
+        self.held.set(bytes, Purpose::Checkers);
+    }
+
     /// The accesses to the place that a byte belongs to, and all that are remembered.
     #[inline]
-    pub(super) fn at(&mut self, address: u64) -> (&mut Accesses, &Records) {
+    pub(super) fn at(&mut self, address: u64) -> (&mut Accesses, &Records, &mut u64) {
         let (page, place) = (address / PLACE / PAGE, address / PLACE % PAGE);
         if page != self.last.0 {
             self.last = (page, self.page(page));
         }
         let accesses = &mut self.pages[self.last.1][place as usize];
-        (accesses, &self.records)
+        (accesses, &self.records, &mut self.more)
     }
 
     /// The index of a page.

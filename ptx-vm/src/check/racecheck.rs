@@ -136,8 +136,16 @@ impl Checkers {
     /// Compares the accesses of lanes that know the same with earlier ones.
     fn compare(&mut self, of: &Execution<'_>, all: &Accessing<'_>, races: &mut Vec<Race>) {
         match all.touch.memory {
-            Memory::Shared(rank) => all.add(&mut self.of_rank(of, rank).1.places, races),
-            _ => all.add(&mut self.places, races),
+            Memory::Shared(rank) => {
+                let state = self.of_rank(of, rank).1;
+                all.add(&mut state.places, races);
+                state.count();
+            }
+            _ => {
+                all.add(&mut self.places, races);
+                let published = self.published.len() as u64 * self.clock_bytes;
+                self.places.count(published);
+            }
         }
     }
 
@@ -340,7 +348,8 @@ impl Accessing<'_> {
                 new.access.bytes = bytes;
                 new.number = places.number(new.access);
             }
-            let (accesses, records) = places.at(place);
+            let (accesses, records, more) = places.at(place);
+            let before = accesses.more_bytes();
             let mut left = lanes;
             let mut part = lanes;
             let apart = self.common.kind.writes() || mask != self.lanes;
@@ -365,6 +374,7 @@ impl Accessing<'_> {
                 left &= !part;
                 part = left & left.wrapping_neg();
             }
+            *more = (*more + accesses.more_bytes()).saturating_sub(before);
         }
     }
 }

@@ -1,17 +1,26 @@
 //! The state that checkers keep for running CTAs and warps.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use super::places::Places;
 use super::reports::{Actor, Text};
 use super::taint::Tainted;
 use super::warp_clock::WarpClock;
 use super::written_bytes::WrittenBytes;
+use crate::account::Account;
 use crate::execute::{Memory, Use};
 use crate::lanes::LANES;
 
 /// Bytes of a page of shared and local memory.
 const PAGE: u64 = 1 << 12;
+
+/// The clocks of a warp that are different, of those of its lanes.
+const CLOCKS: u64 = 8;
+/// The memory of a warp besides its clocks.
+const WARP: u64 = 1 << 12;
+/// The memory of a read that is reported later.
+const ATTEMPT: u64 = 512;
 
 /// The reason why a variable is uninitialized.
 #[derive(Copy, Clone, Debug)]
@@ -110,17 +119,28 @@ pub(super) struct BlockState {
 }
 
 impl BlockState {
-    pub(super) fn new(block: u64, threads: u32) -> Self {
+    pub(super) fn new(block: u64, threads: u32, account: &Arc<Account>) -> Self {
         let warps = (0..threads).step_by(LANES);
-        Self {
+        let mut state = Self {
             written: WrittenBytes::new(0, PAGE),
             tainted: Tainted::default(),
-            places: Places::default(),
+            places: Places::new(account),
             interval: 0,
             attempts: BTreeMap::new(),
             warps: warps.map(|first| WarpState::new(block, first)).collect(),
             sync: super::sync_state::SyncState::new(threads),
-        }
+        };
+        state.count();
+        state
+    }
+
+    /// Counts the memory in use: of each warp, the clocks of some of its lanes and the sets of written bytes.
+    pub(super) fn count(&mut self) {
+        let threads = (self.warps.len() * LANES) as u64;
+        let each = CLOCKS * threads * size_of::<u32>() as u64 + WARP;
+        let attempts = self.attempts.len() as u64 * ATTEMPT;
+        let all = self.warps.len() as u64 * each + attempts;
+        self.places.count(all);
     }
 
     /// A warp, by its first thread.

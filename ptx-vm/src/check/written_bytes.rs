@@ -10,7 +10,31 @@ pub(crate) struct WrittenBytes {
     base: u64,
     /// The binary logarithm of the bytes of a page.
     page: u32,
-    pages: Vec<Page>,
+    parts: Vec<Part>,
+    /// The pages and lists of pages that exist, in words of memory.
+    words: u64,
+}
+
+/// Pages of a part.
+const PART: usize = 64;
+/// The words of the list of the pages of a part.
+const LIST: u64 = (size_of::<[Page; PART]>() / 8) as u64;
+
+impl Page {
+    const fn words(&self) -> u64 {
+        match self {
+            Self::Some(words) => words.len() as u64,
+            Self::None | Self::All => 0,
+        }
+    }
+}
+
+#[derive(Clone, Debug, Default)]
+enum Part {
+    #[default]
+    None,
+    Some(Box<[Page; PART]>),
+    All,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -27,7 +51,8 @@ impl WrittenBytes {
         Self {
             base,
             page: page.ilog2(),
-            pages: Vec::new(),
+            parts: Vec::new(),
+            words: 0,
         }
     }
 
@@ -82,7 +107,13 @@ impl WrittenBytes {
 
     #[inline]
     fn word(&self, at: u64) -> u64 {
-        match self.pages.get((at >> self.page) as usize) {
+        let page = (at >> self.page) as usize;
+        let pages = match self.parts.get(page / PART) {
+            Some(Part::Some(pages)) => pages,
+            Some(Part::All) => return u64::MAX,
+            _ => return 0,
+        };
+        match pages.get(page % PART) {
             Some(Page::Some(words)) => words
                 .get(((at & (self.page_bytes() - 1)) / WORD) as usize)
                 .copied()
@@ -94,7 +125,13 @@ impl WrittenBytes {
 
     fn change(&mut self, start: u64, bytes: u64, written: bool) {
         let (mut at, end) = self.range(start, bytes);
+        let part_bytes = self.page_bytes() * PART as u64;
         while at < end {
+            if at.is_multiple_of(part_bytes) && end - at >= part_bytes {
+                self.change_part((at / part_bytes) as usize, written);
+                at += part_bytes;
+                continue;
+            }
             let rest = self.page_bytes() - (at & (self.page_bytes() - 1));
             let part = rest.min(end - at);
             self.change_page(at, part, written);
@@ -102,22 +139,66 @@ impl WrittenBytes {
         }
     }
 
+    /// The memory in use, in bytes.
+    pub(crate) const fn memory(&self) -> u64 {
+        self.words * 8 + (self.parts.len() * size_of::<Part>()) as u64
+    }
+
+    /// Changes all bytes of a part.
+    fn change_part(&mut self, index: usize, written: bool) {
+        if index >= self.parts.len() {
+            if !written {
+                return;
+            }
+            self.parts.resize_with(index + 1, Part::default);
+        }
+        if let Some(part) = self.parts.get_mut(index) {
+            if let Part::Some(pages) = part {
+                let pages: u64 = pages.iter().map(Page::words).sum();
+                self.words -= pages + LIST;
+            }
+            *part = if written { Part::All } else { Part::None };
+        }
+    }
+
+    /// A page, if it is not already in the state that it is to be in.
+    fn page_mut(&mut self, index: usize, written: bool) -> Option<&mut Page> {
+        if index / PART >= self.parts.len() {
+            if !written {
+                return None;
+            }
+            self.parts.resize_with(index / PART + 1, Part::default);
+        }
+        let part = self.parts.get_mut(index / PART)?;
+        let before = match (&part, written) {
+            (Part::All, true) | (Part::None, false) => return None,
+            (Part::All, false) => Some(Page::All),
+            (Part::None, true) => Some(Page::None),
+            (Part::Some(_), _) => None,
+        };
+        if let Some(page) = before {
+            let pages = core::array::from_fn(|_| page.clone());
+            *part = Part::Some(Box::new(pages));
+            self.words += LIST;
+        }
+        match part {
+            Part::Some(pages) => pages.get_mut(index % PART),
+            Part::None | Part::All => None,
+        }
+    }
+
     /// Changes bytes of one page.
     fn change_page(&mut self, start: u64, bytes: u64, written: bool) {
         let index = (start >> self.page) as usize;
         let page_bytes = self.page_bytes();
-        if index >= self.pages.len() {
-            if !written {
-                return;
-            }
-            self.pages.resize_with(index + 1, Page::default);
-        }
         let words = (page_bytes / WORD) as usize;
-        let Some(page) = self.pages.get_mut(index) else {
+        let Some(page) = self.page_mut(index, written) else {
             return;
         };
+        let before = page.words();
         if bytes == page_bytes {
             *page = if written { Page::All } else { Page::None };
+            self.words -= before;
             return;
         }
         match (&page, written) {
@@ -127,6 +208,7 @@ impl WrittenBytes {
             (Page::Some(_), _) => {}
         }
         let Page::Some(all) = page else { return };
+        let added = all.len() as u64 - before;
         let mut at = start & (page_bytes - 1);
         let end = at + bytes;
         while at < end {
@@ -137,6 +219,7 @@ impl WrittenBytes {
             }
             at += part;
         }
+        self.words += added;
     }
 }
 

@@ -112,7 +112,7 @@ impl Execution<'_> {
                 read.map(|()| values)
             }
         };
-        let mut values = values.map_err(|lane| out_of_bounds(from, lane))?;
+        let mut values = values.map_err(|lane| self.impossible(from, bytes, lane))?;
         if mask != self.active {
             values = [values[self.first() % LANES]; LANES];
         }
@@ -139,7 +139,18 @@ impl Execution<'_> {
                 memory::write(stack, at[lane], bytes, values[lane].into()).ok_or(lane)
             }),
         };
-        written.map_err(|lane| out_of_bounds(to, lane))
+        written.map_err(|lane| self.impossible(to, bytes, lane))
+    }
+
+    /// Why an access of a lane is impossible.
+    pub(super) fn impossible(&self, addresses: &Addresses, bytes: u8, lane: usize) -> Failed {
+        let at = addresses.at[lane % LANES];
+        let device = self.grid.device;
+        let fault = match addresses.memory {
+            Memory::Global => device.fault(at, bytes.into()),
+            _ => Fault::OutOfBounds(at),
+        };
+        (device.reason(fault), lane)
     }
 
     fn load_by_lane(&mut self, access: &Access) -> Outcome {
@@ -175,9 +186,4 @@ impl Execution<'_> {
         }
         Ok(Control::Next)
     }
-}
-
-pub(super) fn out_of_bounds(addresses: &Addresses, lane: usize) -> Failed {
-    let at = addresses.at[lane % LANES];
-    (Fault::OutOfBounds(at).into(), lane)
 }

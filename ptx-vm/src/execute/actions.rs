@@ -90,6 +90,13 @@ pub(crate) fn unsupported(step: &Step) -> Option<String> {
 }
 
 impl Execution<'_> {
+    /// Counts bytes that the step handles one after the other.
+    #[inline]
+    pub(super) fn handle(&mut self, bytes: u64, lane: usize) -> Result<(), Failed> {
+        let handled = self.warp.handle(bytes, self.grid);
+        handled.map_err(|reason| (reason, lane))
+    }
+
     /// Executes an action.
     pub(super) fn act(&mut self, act: &Act) -> Outcome {
         match performer(act.action) {
@@ -248,10 +255,8 @@ impl Execution<'_> {
         if end > self.grid.limits.stack_bytes {
             return Err((StopReason::StackLimit, first));
         }
-        for lane in lanes(self.active) {
-            let stack = &mut self.warp.stacks[lane];
-            stack.resize(stack.len().max(end as usize), 0);
-        }
+        let grown = self.warp.grow_stacks(self.active, end, self.grid);
+        grown.map_err(|reason| (reason, first))?;
         if let Some(call) = self.warp.call(self.call) {
             call.top = end;
         }
@@ -326,6 +331,7 @@ impl Execution<'_> {
             let (size, value) = (get(1) as u64, get(2) & 0xff);
             let target = self.location(to, lane);
             for at in 0..size {
+                self.handle(1, lane)?;
                 self.write(target.plus(at), 1, value, lane)?;
             }
         }

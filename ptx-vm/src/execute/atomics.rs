@@ -1,6 +1,5 @@
 //! Atomic operations.
 
-use super::access::out_of_bounds;
 use super::execution::{Control, Execution, Failed, Outcome};
 use super::location::{Addresses, Location, Memory};
 use crate::lanes::{Double, Kind, LaneOp, lanes};
@@ -97,7 +96,7 @@ impl Execution<'_> {
         };
         changed
             .map(|()| true)
-            .map_err(|lane| out_of_bounds(at, lane))
+            .map_err(|lane| self.impossible(at, bytes, lane))
     }
 
     /// Changes an element in memory, with one from another place if the operation has two.

@@ -1,14 +1,16 @@
 //! CTAs and clusters: their warps, shared memory and barriers.
 
 use core::cell::RefCell;
+use std::sync::Arc;
 
 use super::grid::Grid;
 use super::groups::State;
 use super::observer::Observer;
 use super::order::{Turn, mix};
 use super::warp::{Failure, Warp};
+use crate::account::{Held, Purpose};
 use crate::error::{RunError, StopReason};
-use crate::lanes::lanes;
+use crate::lanes::{LANES, lanes};
 use crate::program::{ActOperand, Step};
 
 /// The number of barriers of a CTA.
@@ -51,10 +53,45 @@ pub(crate) struct Barrier {
     pub(crate) arrived: u32,
 }
 
+/// How far a round goes.
+#[derive(Copy, Clone)]
+enum Pace {
+    /// About that many steps.
+    Run(u64),
+    /// That many steps of each warp, in their order.
+    Look(u64),
+}
+
+impl Pace {
+    /// What is left after a CTA.
+    const fn after(self, steps: u64) -> Self {
+        match self {
+            Self::Run(left) => Self::Run(left.saturating_sub(steps)),
+            look @ Self::Look(_) => look,
+        }
+    }
+}
+
+/// What was found about the threads of a cluster.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub(super) enum Look {
+    /// Something changed.
+    Changes,
+    /// All threads wait at barriers or repeat loops, and nothing changed.
+    Repeats,
+    /// Nothing changed so far.
+    Unknown,
+}
+
+/// The steps of each warp in the first round of looking; in each further one they double.
+const FIRST_LOOK: u64 = 64;
+
 /// A cluster of CTAs that run together.
 #[derive(Debug)]
 pub(crate) struct Cluster {
     blocks: Vec<(Block, Vec<Warp>)>,
+    /// The memory that shared memory and the warps themselves use.
+    _held: Held,
     together: Together,
     stuck: bool,
 }
@@ -77,6 +114,13 @@ impl Block {
         {
             ask(&mut **observer, self);
         }
+    }
+
+    /// Whether an observer that looks whether threads only wait saw a change.
+    fn has_changed(&self) -> bool {
+        let mut changed = false;
+        self.observe(|observer, _| changed = observer.probe().is_some_and(|p| p.changed));
+        changed
     }
 
     /// Completes the barriers at which enough threads are; whether there were any.
@@ -199,6 +243,16 @@ fn shared_at_first(grid: &Grid<'_>, cluster: [u32; 3], rank: u32, bytes: usize) 
     all
 }
 
+/// The memory that a warp uses besides its registers and stacks.
+const WARP: u64 = (size_of::<Warp>() + LANES * size_of::<Vec<u8>>()) as u64;
+
+/// The error of a cluster that cannot begin.
+fn at_start(grid: &Grid<'_>, cluster: [u32; 3], reason: StopReason) -> RunError {
+    let mut error = RunError::new(reason);
+    error.block = core::array::from_fn(|i| cluster[i].saturating_mul(grid.cluster[i]));
+    error
+}
+
 impl Cluster {
     /// The CTAs of a cluster, before their first step.
     pub(crate) fn new(grid: &Grid<'_>, index: [u32; 3]) -> Result<Self, RunError> {
@@ -206,8 +260,14 @@ impl Cluster {
         let bytes = usize::try_from(bytes).unwrap_or(usize::MAX);
         let [x, y, z] = grid.cluster;
         let count = x * y * z;
+        let mut held = Held::new(Arc::clone(grid.account()));
+        let warps = u64::from(grid.threads_per_block().div_ceil(LANES as u32));
+        let each = (bytes as u64).saturating_add(warps * WARP);
+        let taken = held.take(each.saturating_mul(count.into()), Purpose::SharedMemory);
+        taken.map_err(|reason| at_start(grid, index, reason))?;
         let mut cluster = Self {
             blocks: Vec::new(),
+            _held: held,
             together: Together {
                 shared: (0..count)
                     .map(|rank| shared_at_first(grid, index, rank, bytes))
@@ -227,20 +287,14 @@ impl Cluster {
             };
             let threads = grid.threads_per_block();
             let mut warps = Vec::new();
-            for first in (0..threads).step_by(crate::lanes::LANES) {
+            for first in (0..threads).step_by(LANES) {
                 let mask = match threads - first {
                     n @ ..32 => (1 << n) - 1,
                     _ => u32::MAX,
                 };
-                let mut warp = Warp::new(first);
-                warp.start(grid.kernel, mask, &block, grid);
-                let frame = grid
-                    .program
-                    .function(grid.kernel)
-                    .map_or(0, |f| f.frame.bytes);
-                for stack in &mut warp.stacks {
-                    stack.resize(frame as usize, 0);
-                }
+                let mut warp = Warp::new(first, grid.account());
+                let started = warp.start(grid.kernel, mask, &block, grid);
+                started.map_err(|reason| at_start(grid, index, reason))?;
                 warps.push(warp);
             }
             cluster.blocks.push((block, warps));
@@ -288,14 +342,62 @@ impl Cluster {
         *observer = self.together.observer.take();
     }
 
+    /// Its CTAs with their warps.
+    pub(super) fn blocks(&self) -> impl Iterator<Item = (&Block, &[Warp])> {
+        self.blocks.iter().map(|(block, warps)| (block, &warps[..]))
+    }
+
+    /// The shared memory of a CTA.
+    pub(super) fn shared(&self, rank: usize) -> Option<&[u8]> {
+        self.together.shared.get(rank).map(Vec::as_slice)
+    }
+
+    /// The threads that arrived at the barrier of the cluster.
+    pub(super) const fn arrived(&self) -> u32 {
+        self.together.arrived
+    }
+
+    /// Runs while an observer looks whether threads only repeat loops, at most about that many steps more than it needs to know; gives what it found.
+    pub(super) fn look(
+        &mut self,
+        grid: &Grid<'_>,
+        most: u64,
+        observer: &mut Option<Observing>,
+    ) -> Result<Look, RunError> {
+        self.together.observer = observer.take();
+        let result = self.look_observed(grid, most);
+        if self.is_done() {
+            self.observe(|observer, block, _| observer.ended(grid, block));
+        }
+        *observer = self.together.observer.take();
+        result
+    }
+
+    fn look_observed(&mut self, grid: &Grid<'_>, most: u64) -> Result<Look, RunError> {
+        let (mut all, mut each) = (0, FIRST_LOOK);
+        loop {
+            let (done, completed) = self.round(grid, Pace::Look(each))?;
+            all += done;
+            each *= 2;
+            let (mut changed, mut covered) = (completed, true);
+            self.observe(|observer, block, warps| {
+                if let Some(probe) = observer.probe() {
+                    changed |= probe.changed;
+                    covered &= warps.iter().all(|warp| probe.covers(grid, block, warp));
+                }
+            });
+            match (changed, covered) {
+                (true, _) => return Ok(Look::Changes),
+                (false, true) => return Ok(Look::Repeats),
+                (false, false) if all >= most || done == 0 => return Ok(Look::Unknown),
+                (false, false) => {}
+            }
+        }
+    }
+
     /// Whether no thread could continue when it ran last.
     pub(crate) const fn is_stuck(&self) -> bool {
         self.stuck
-    }
-
-    /// `%ctaid` of its first CTA.
-    pub(super) fn first_block(&self) -> [u32; 3] {
-        self.blocks.first().map_or([0; 3], |(block, _)| block.index)
     }
 
     /// Something happened that may let threads continue.
@@ -308,24 +410,32 @@ impl Cluster {
         let mut left = steps;
         let mut any = false;
         while left > 0 && !self.is_done() {
-            let mut progress = false;
-            for (block, warps) in &mut self.blocks {
-                block.together = core::mem::take(&mut self.together);
-                let result = run_block(block, warps, grid, left.min(1 << 14));
-                let completed = result.is_ok() && block.complete_barriers(warps, grid);
-                self.together = core::mem::take(&mut block.together);
-                let done = result?;
-                progress |= done > 0 || completed;
-                left = left.saturating_sub(done);
-            }
-            progress |= self.complete_cluster_barrier(grid);
-            any |= progress;
-            if !progress {
+            let (done, completed) = self.round(grid, Pace::Run(left))?;
+            left = left.saturating_sub(done);
+            any |= done > 0 || completed;
+            if done == 0 && !completed {
                 break;
             }
         }
         self.stuck = !any;
         Ok(any)
+    }
+
+    /// Runs each warp once; gives the number of steps, and whether a barrier was completed.
+    fn round(&mut self, grid: &Grid<'_>, pace: Pace) -> Result<(u64, bool), RunError> {
+        let (mut steps, mut any) = (0u64, false);
+        let mut pace = pace;
+        for (block, warps) in &mut self.blocks {
+            block.together = core::mem::take(&mut self.together);
+            let result = run_block(block, warps, grid, pace);
+            any |= result.is_ok() && block.complete_barriers(warps, grid);
+            self.together = core::mem::take(&mut block.together);
+            let done = result?;
+            steps = steps.saturating_add(done);
+            pace = pace.after(done);
+        }
+        any |= self.complete_cluster_barrier(grid);
+        Ok((steps, any))
     }
 
     /// Completes the barrier of the cluster if all threads arrived.
@@ -356,16 +466,25 @@ fn run_block(
     block: &mut Block,
     warps: &mut [Warp],
     grid: &Grid<'_>,
-    most: u64,
+    pace: Pace,
 ) -> Result<u64, RunError> {
     let mut done = 0;
-    let turn = Turn::new(grid, warps.len(), most);
+    let turn = match pace {
+        Pace::Run(most) => Turn::new(grid, warps.len(), most.min(1 << 14)),
+        Pace::Look(most) => Turn::in_order(warps.len(), most),
+    };
     for position in 0..warps.len() {
         let Some(warp) = warps.get_mut(turn.warp(position)) else {
             continue;
         };
         let first = warp.first;
-        let steps = match warp.run(block, grid, turn.steps(position).min(grid.steps_left() + 1)) {
+        let most = match pace {
+            Pace::Run(_) => turn
+                .steps(position)
+                .min(grid.steps_left().saturating_add(1)),
+            Pace::Look(most) => most,
+        };
+        let steps = match warp.run(block, grid, most) {
             Ok(steps) => steps,
             Err(failure) => return Err(grid.error(failure, block.index, first)),
         };
@@ -376,8 +495,18 @@ fn run_block(
             at: 0,
             lane: 0,
         };
-        let counted: Result<(), StopReason> = grid.count(steps);
+        // Looking is bounded, and may be what follows the end of the steps.
+        let counted: Result<(), StopReason> = match pace {
+            Pace::Run(_) => grid.count(steps),
+            Pace::Look(_) => {
+                grid.progress.add_steps(steps);
+                Ok(())
+            }
+        };
         counted.map_err(|r| grid.error(limit(r), block.index, first))?;
+        if matches!(pace, Pace::Look(_)) && block.has_changed() {
+            break;
+        }
     }
     Ok(done)
 }

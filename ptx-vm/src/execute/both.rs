@@ -5,6 +5,7 @@ use super::execution::{Execution, Failed};
 use super::grid::Grid;
 use super::groups::CallFrame;
 use super::observer::{After, Observed, Observer, OnMbarrier, Stepped};
+use super::probe::Probe;
 use super::touch::Touch;
 use super::warp::Warp;
 use crate::program::Act;
@@ -92,6 +93,13 @@ impl Observer for Both {
     fn ended(&mut self, grid: &Grid<'_>, block: &Block) {
         self.0.ended(grid, block);
         self.1.ended(grid, block);
+    }
+
+    fn probe(&mut self) -> Option<&mut Probe> {
+        match self.0.probe().is_some() {
+            true => self.0.probe(),
+            false => self.1.probe(),
+        }
     }
 
     fn finish(self: Box<Self>) -> Observed {

@@ -67,6 +67,7 @@ impl Execution<'_> {
             for rank in block.targets(act) {
                 let to = in_block(block.to, rank);
                 for at in (0..block.bytes).step_by(16) {
+                    self.handle(16, lane)?;
                     let mask = block.mask(act, at);
                     self.copy_16(block.from.plus(at), to.plus(at), mask, lane)?;
                 }
@@ -87,6 +88,7 @@ impl Execution<'_> {
                 return Err(operands(lane));
             };
             for at in (0..block.bytes).step_by(element.bytes.max(1).into()) {
+                self.handle(element.bytes.into(), lane)?;
                 self.change(element, block.to.plus(at), Some(block.from.plus(at)), lane)?;
             }
             if let Some(object) = block.object {

@@ -15,12 +15,20 @@ use ptx_ir::FuncId;
 
 impl Warp {
     /// Begins to execute a kernel.
-    pub(crate) fn start(&mut self, id: FuncId, mask: u32, block: &Block, grid: &Grid<'_>) {
+    pub(crate) fn start(
+        &mut self,
+        id: FuncId,
+        mask: u32,
+        block: &Block,
+        grid: &Grid<'_>,
+    ) -> Result<(), StopReason> {
         if let Some(function) = grid.program.function(id) {
-            let call = self.new_call(id, function, mask, None, 0, 0);
+            let call = self.new_call(id, function, mask, None, 0, 0)?;
             self.set_special(call, function, block, grid);
             self.groups.add(mask, call, 0);
+            self.grow_stacks(u32::MAX, function.frame.bytes, grid)?;
         }
+        Ok(())
     }
 
     fn new_call(
@@ -31,8 +39,8 @@ impl Warp {
         caller: Option<(usize, u32)>,
         base: u64,
         depth: u32,
-    ) -> usize {
-        let mut registers = self.registers(id, function);
+    ) -> Result<usize, StopReason> {
+        let mut registers = self.registers(id, function)?;
         if let Some(frame) = registers.doubles.get_mut(Code::FRAME as usize) {
             frame.fill(base);
         }
@@ -46,7 +54,7 @@ impl Warp {
             called_at: caller.map_or(0, |(_, at)| at),
             depth,
         };
-        match self.groups.calls.iter().position(Option::is_none) {
+        Ok(match self.groups.calls.iter().position(Option::is_none) {
             Some(free) => {
                 self.groups.calls[free] = Some(call);
                 free
@@ -55,7 +63,7 @@ impl Warp {
                 self.groups.calls.push(Some(call));
                 self.groups.calls.len() - 1
             }
-        }
+        })
     }
 
     /// Gives the places of special registers their values.
@@ -92,6 +100,7 @@ impl Warp {
         bytes: u64,
         mask: u32,
     ) {
+        self.passed(bytes, mask);
         let base = |warp: &Self, call: usize| {
             let call = warp.groups.calls.get(call).and_then(Option::as_ref);
             call.map_or(0, |c| c.base)
@@ -263,18 +272,13 @@ impl Execution<'_> {
         if depth > self.grid.limits.call_depth || top > self.grid.limits.stack_bytes {
             return Err((StopReason::StackLimit, first));
         }
-        for lane in lanes(taken) {
-            let end = top as usize;
-            if let Some(stack) = self.warp.stacks.get_mut(lane)
-                && stack.len() < end
-            {
-                stack.resize(end, 0);
-            }
-        }
+        let grown = self.warp.grow_stacks(taken, top, self.grid);
+        grown.map_err(|reason| (reason, first))?;
         let (registers, at) = (Some((self.call, self.at)), self.at);
         let callee = self
             .warp
-            .new_call(id, function, taken, registers, base, depth);
+            .new_call(id, function, taken, registers, base, depth)
+            .map_err(|reason| (reason, first))?;
         self.warp
             .set_special(callee, function, self.block, self.grid);
         if let Some(of) = self.warp.call(callee) {

@@ -2,6 +2,11 @@
 
 use crate::error::StopReason;
 
+/// The most bytes of the width or the precision of a conversion: as many as C guarantees for a conversion. Greater ones count as this.
+const WIDEST: usize = 4095;
+/// The most bytes of the text of a call: those of the buffer of the driver.
+const LONGEST: usize = 1 << 20;
+
 /// A conversion such as `%-8.3lf`.
 #[derive(Clone, Default)]
 struct Conversion {
@@ -37,13 +42,17 @@ impl<R: Fn(u64, u8) -> Result<u64, StopReason>> Arguments<R> {
 pub(super) fn format(
     format: &[u8],
     read: impl Fn(u64, u8) -> Result<u64, StopReason>,
-    string: impl Fn(u64) -> Result<Vec<u8>, StopReason>,
+    string: impl Fn(u64, u64) -> Result<Vec<u8>, StopReason>,
 ) -> Result<(Vec<u8>, u64), StopReason> {
     let mut arguments = Arguments { at: 0, read };
     let (mut out, mut count) = (Vec::new(), 0);
     let mut rest = format;
     while let Some((&byte, after)) = rest.split_first() {
         rest = after;
+        if out.len() > LONGEST {
+            let what = "the text of one call of `printf` is longer than 1 MiB";
+            return Err(StopReason::MemoryLimit(what.into()));
+        }
         if byte != b'%' {
             out.push(byte);
             continue;
@@ -63,11 +72,12 @@ pub(super) fn format(
                 continue;
             }
             b's' => {
+                let most = conversion.precision.unwrap_or(usize::MAX);
                 let mut text = match arguments.next(8)? {
                     0 => b"(null)".to_vec(),
-                    address => string(address)?,
+                    address => string(address, most as u64)?,
                 };
-                text.truncate(conversion.precision.unwrap_or(usize::MAX));
+                text.truncate(most);
                 conversion.pad(&mut out, &text, 0);
                 continue;
             }
@@ -141,16 +151,19 @@ impl Conversion {
                 b'*' => {
                     let value = arguments.next(4)? as i32;
                     match in_precision {
-                        true => self.precision = usize::try_from(value).ok(),
+                        true => {
+                            let precision = usize::try_from(value).ok();
+                            self.precision = precision.map(|n| n.min(WIDEST));
+                        }
                         false => {
                             self.left |= value < 0;
-                            self.width = value.unsigned_abs() as usize;
+                            self.width = (value.unsigned_abs() as usize).min(WIDEST);
                         }
                     }
                 }
                 b'0'..=b'9' => {
                     let digit = usize::from(byte - b'0');
-                    let add = |n: usize| (n * 10 + digit).min(1 << 16);
+                    let add = |n: usize| (n * 10 + digit).min(WIDEST);
                     match in_precision {
                         true => self.precision = self.precision.map(add),
                         false => self.width = add(self.width),

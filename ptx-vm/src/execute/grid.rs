@@ -1,14 +1,17 @@
 //! A grid: all CTAs of a launch.
 
 use std::collections::{BTreeMap, VecDeque};
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
+use std::time::Instant;
 
 use ptx_ir::{FuncId, InstId, Module, Span, Statement};
 
-use super::block::Cluster;
+use super::block::{Cluster, Look};
 use super::clusters::Clusters;
 use super::order::Order;
 use super::warp::Failure;
+use super::watch::{self, Watch};
+use crate::account::{Account, Purpose};
 use crate::error::{RunError, StopReason};
 use crate::executor::{Executor, Progress};
 use crate::launch::LaunchLimits;
@@ -34,6 +37,8 @@ pub(crate) struct Grid<'a> {
     /// Bytes of dynamic shared memory.
     pub(crate) shared: u32,
     pub(crate) limits: LaunchLimits,
+    /// When the launch has to end.
+    pub(crate) deadline: Option<Instant>,
     /// The architecture whose tensor cores multiply matrices.
     pub(crate) model: Model,
     /// Counts the steps of all warps and the CTAs that ended.
@@ -51,10 +56,18 @@ pub(crate) struct Grid<'a> {
     pub(crate) output: Mutex<BTreeMap<u64, Vec<u8>>>,
 }
 
+/// The bytes of memory that a byte of output counts as: there are copies of it, lists that grow, and what shows it.
+const COPIES: u64 = 16;
+/// The steps of the launch between looks at the clock.
+const CLOCK_STEPS: u64 = 1 << 12;
 /// The steps that a cluster makes before another one gets its turn: enough that most clusters end before.
 pub(super) const TURN: u64 = 1 << 20;
 /// The same for clusters that may wait for others, before all have begun, and after that.
 const DEPENDENT_TURNS: [u64; 2] = [1 << 16, 1 << 14];
+/// The steps that a cluster makes before it is looked whether it waits for others.
+const FIRST_TURN: u64 = 1 << 13;
+/// The steps of a launch whose CTAs may wait for each other before it is looked whether they only wait.
+const FIRST_LOOK: u64 = 1 << 17;
 
 impl Grid<'_> {
     /// The number of threads of a CTA.
@@ -104,12 +117,20 @@ impl Grid<'_> {
         Some(body.source_span(statement))
     }
 
+    /// The memory of the host that is used.
+    pub(crate) const fn account(&self) -> &Arc<Account> {
+        self.device.account()
+    }
+
     /// Adds to what the cluster of a CTA printed.
-    pub(super) fn print(&self, block: [u32; 3], text: Vec<u8>) {
+    pub(super) fn print(&self, block: [u32; 3], text: Vec<u8>) -> Result<(), StopReason> {
+        let bytes = COPIES * text.len() as u64;
+        self.account().take(bytes, Purpose::Output)?;
         if let Ok(mut output) = self.output.lock() {
             let number = self.clusters().of_block(block);
             output.entry(number).or_default().extend(text);
         }
+        Ok(())
     }
 
     /// What was printed, in the order of clusters: of all, or up to the one of an error, where later ones may have run on other threads.
@@ -117,7 +138,10 @@ impl Grid<'_> {
         let error = error.filter(|_| self.is_independent());
         let last = error.map_or(u64::MAX, |error| self.clusters().of_block(error.block));
         let output = self.output.lock().map(|mut all| core::mem::take(&mut *all));
-        let output = output.unwrap_or_default().into_iter();
+        let output = output.unwrap_or_default();
+        let bytes: usize = output.values().map(Vec::len).sum();
+        self.account().release(COPIES * bytes as u64);
+        let output = output.into_iter();
         let shown = output.filter(|(number, _)| *number <= last);
         shown.flat_map(|(_, text)| text).collect()
     }
@@ -140,11 +164,26 @@ impl Grid<'_> {
 
     /// Counts steps; an error if there were too many.
     pub(crate) fn count(&self, steps: u64) -> Result<(), StopReason> {
-        let all = self.progress.add_steps(steps).saturating_add(steps);
+        let before = self.progress.add_steps(steps);
+        let all = before.saturating_add(steps);
+        if self.progress.is_cancelled() || all / CLOCK_STEPS != before / CLOCK_STEPS {
+            self.interrupted()?;
+        }
         match all > self.limits.steps {
-            _ if self.progress.is_cancelled() => Err(StopReason::Cancelled),
             true => Err(StopReason::StepLimit),
             false => Ok(()),
+        }
+    }
+
+    /// An error if the launch was cancelled, or has no time left.
+    pub(crate) fn interrupted(&self) -> Result<(), StopReason> {
+        if self.progress.is_cancelled() {
+            return Err(StopReason::Cancelled);
+        }
+        let time = self.limits.time.unwrap_or_default();
+        match self.deadline {
+            Some(end) if Instant::now() >= end => Err(StopReason::TimeLimit(time)),
+            _ => Ok(()),
         }
     }
 
@@ -182,14 +221,62 @@ pub(crate) fn run(
     }
 }
 
+/// Runs a cluster for its first turn, which ends early if it already waits for others.
+fn begin(
+    grid: &Grid<'_>,
+    cluster: &mut Cluster,
+    turn: u64,
+    observer: &mut Option<super::Observing>,
+) -> Result<bool, RunError> {
+    let first = turn.min(FIRST_TURN);
+    let progress = cluster.run_observed(grid, first, observer)?;
+    if !progress
+        || first == turn
+        || cluster.is_done()
+        || watch::waits_already(grid, cluster, observer)?
+    {
+        return Ok(progress);
+    }
+    match cluster.is_done() {
+        true => Ok(true),
+        false => cluster.run_observed(grid, turn - first, observer),
+    }
+}
+
+/// Removes clusters that ended while they were looked at.
+fn retain_running(grid: &Grid<'_>, waiting: &mut VecDeque<Cluster>) {
+    let before = waiting.len();
+    waiting.retain(|cluster| !cluster.is_done());
+    (waiting.len()..before).for_each(|_| grid.cluster_ended());
+}
+
 /// Runs all CTAs on this thread. They begin in the order of their indices; one that waits for later ones lets these run.
 fn run_in_order(grid: &Grid<'_>, observer: &mut Option<super::Observing>) -> Result<(), RunError> {
+    run_from(grid, VecDeque::new(), 0, observer)
+}
+
+/// Runs clusters that began and wait for each other.
+pub(super) fn run_waiting(
+    grid: &Grid<'_>,
+    waiting: VecDeque<Cluster>,
+    observer: &mut Option<super::Observing>,
+) -> Result<(), RunError> {
+    run_from(grid, waiting, grid.clusters().count(), observer)
+}
+
+/// Runs clusters that began, and those from a position in their order on.
+fn run_from(
+    grid: &Grid<'_>,
+    mut waiting: VecDeque<Cluster>,
+    mut next: u64,
+    observer: &mut Option<super::Observing>,
+) -> Result<(), RunError> {
     let all = grid.clusters().count();
     let order = Order::new(grid.schedule, all);
-    let mut waiting: VecDeque<Cluster> = VecDeque::new();
-    let mut next = 0;
+    let mut watch = Watch::new(FIRST_LOOK);
     while next < all || !waiting.is_empty() {
-        let mut cluster = match next < all && waiting.len() < grid.limits.resident_clusters {
+        let begins = next < all && waiting.len() < grid.limits.resident_clusters;
+        let mut cluster = match begins {
             true => {
                 next += 1;
                 Cluster::new(grid, grid.clusters().index(order.at(next - 1)))?
@@ -200,7 +287,17 @@ fn run_in_order(grid: &Grid<'_>, observer: &mut Option<super::Observing>) -> Res
             },
         };
         let turn = DEPENDENT_TURNS[usize::from(next == all)];
-        let progress = cluster.run_observed(grid, turn, observer)?;
+        let progress = match begins {
+            true => begin(grid, &mut cluster, turn, observer),
+            false => cluster.run_observed(grid, turn, observer),
+        };
+        let progress = match progress {
+            Ok(progress) => progress,
+            Err(error) => {
+                waiting.push_front(cluster);
+                return Err(watch::explain(grid, &mut waiting, observer, error));
+            }
+        };
         if cluster.is_done() {
             grid.cluster_ended();
             // Those that waited may depend on it.
@@ -212,12 +309,24 @@ fn run_in_order(grid: &Grid<'_>, observer: &mut Option<super::Observing>) -> Res
             cluster.wake();
         }
         waiting.push_back(cluster);
-        let stuck = waiting.iter().all(Cluster::is_stuck);
-        if stuck && (next == all || waiting.len() >= grid.limits.resident_clusters) {
+        if next < all && waiting.len() < grid.limits.resident_clusters {
+            continue;
+        }
+        let mut error = None;
+        if waiting.iter().all(Cluster::is_stuck) {
+            error = Some(watch::stuck(grid, &waiting));
+        } else if watch.is_due(grid.progress.steps()) {
+            let steps = grid.progress.steps();
+            let found = watch.look(grid, &mut waiting, (steps, observer))?;
+            error = (found.look == Look::Repeats).then(|| watch::deadlock(found.waits));
+            waiting.iter_mut().for_each(Cluster::wake);
+            retain_running(grid, &mut waiting);
+        }
+        if let Some(error) = error {
             for cluster in &mut waiting {
                 cluster.show_stuck(grid, observer);
             }
-            return Err(RunError::new(StopReason::Deadlock));
+            return Err(error);
         }
     }
     Ok(())

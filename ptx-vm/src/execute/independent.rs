@@ -1,18 +1,22 @@
 //! Clusters that do not depend on each other: they run on as many threads as the executor of the launch has.
 
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::block::Cluster;
+use super::block::{Cluster, Look};
 use super::grid::{Grid, TURN};
+use super::watch::{self, Watch};
 use crate::error::{RunError, StopReason};
 use crate::executor::Executor;
 
 /// The clusters that the executor is given at a time: no more of them begin after one has failed.
 const BATCH: u64 = 1 << 14;
 
-/// Runs all clusters; the error is that of the first cluster that has one.
+/// Runs all clusters; the error is that of the first cluster that has one. Those that read memory that another cluster may change yet, and do nothing
+/// else, go on after all others have ended.
 pub(super) fn run(grid: &Grid<'_>, executor: &dyn Executor) -> Result<(), RunError> {
+    let waiting: Mutex<BTreeMap<u64, Cluster>> = Mutex::default();
     // The least cluster that failed.
     let failed = AtomicU64::new(u64::MAX);
     let error: Mutex<Option<(u64, RunError)>> = Mutex::new(None);
@@ -20,8 +24,16 @@ pub(super) fn run(grid: &Grid<'_>, executor: &dyn Executor) -> Result<(), RunErr
         if number > failed.load(Ordering::Relaxed) {
             return;
         }
-        let Err(found) = run_cluster(grid, number) else {
-            return;
+        let found = match run_cluster(grid, number) {
+            Ok(None) => return,
+            Ok(Some(cluster)) => match waiting.lock() {
+                Ok(mut all) if all.len() < grid.limits.resident_clusters => {
+                    all.insert(number, cluster);
+                    return;
+                }
+                _ => RunError::new(StopReason::Deadlock),
+            },
+            Err(found) => found,
         };
         failed.fetch_min(number, Ordering::Relaxed);
         if let Ok(mut error) = error.lock()
@@ -39,20 +51,38 @@ pub(super) fn run(grid: &Grid<'_>, executor: &dyn Executor) -> Result<(), RunErr
     }
     match error.into_inner() {
         Ok(Some((_, error))) => Err(error),
-        _ => Ok(()),
+        _ => {
+            let waiting = waiting.into_inner().unwrap_or_default();
+            super::grid::run_waiting(grid, waiting.into_values().collect(), &mut None)
+        }
     }
 }
 
-/// Runs a cluster to its end.
-fn run_cluster(grid: &Grid<'_>, number: u64) -> Result<(), RunError> {
-    let mut cluster = Cluster::new(grid, grid.clusters().index(number))?;
-    while !cluster.is_done() {
-        if !cluster.run_observed(grid, TURN, &mut None)? {
-            let mut error = RunError::new(StopReason::Deadlock);
-            error.block = cluster.first_block();
-            return Err(error);
+/// Runs a cluster to its end; gives it if it reads memory that others may change yet.
+fn run_cluster(grid: &Grid<'_>, number: u64) -> Result<Option<Cluster>, RunError> {
+    let cluster = Cluster::new(grid, grid.clusters().index(number))?;
+    let mut own = VecDeque::from([cluster]);
+    let (mut watch, mut steps) = (Watch::new(TURN), 0);
+    while let Some(cluster) = own.front_mut()
+        && !cluster.is_done()
+    {
+        match cluster.run_observed(grid, TURN, &mut None) {
+            Ok(true) => {}
+            Ok(false) => return Err(watch::stuck(grid, &own)),
+            Err(error) => return Err(watch::explain(grid, &mut own, &mut None, error)),
+        }
+        steps += TURN;
+        if cluster.is_done() || !watch.is_due(steps) {
+            continue;
+        }
+        let found = watch.look(grid, &mut own, (steps, &mut None))?;
+        if found.look == Look::Repeats {
+            if found.reads_global && grid.clusters().count() > 1 {
+                return Ok(own.pop_front());
+            }
+            return Err(watch::deadlock(found.waits));
         }
     }
     grid.cluster_ended();
-    Ok(())
+    Ok(None)
 }

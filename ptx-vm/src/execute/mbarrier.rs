@@ -65,6 +65,27 @@ impl Object {
     }
 }
 
+/// What the current phase of an mbarrier object lacks, by its bits.
+pub(super) fn pending(bits: u64) -> String {
+    let object = Object::from_bits(bits);
+    if object.expected == 0 {
+        return "which is not initialized".into();
+    }
+    let (pending, expected) = (object.pending, object.expected);
+    let phase = u8::from(object.odd);
+    let bytes = object.transactions;
+    let surplus = bytes.unsigned_abs();
+    let arrivals = format!("{pending} of {expected} arrivals");
+    let lacks = match (pending, bytes) {
+        (0, 1..) => format!("lacks {bytes} bytes of copies"),
+        (0, _) => format!("received {surplus} bytes more than it expects"),
+        (_, 0) => format!("lacks {arrivals}"),
+        (_, 1..) => format!("lacks {arrivals} and {bytes} bytes of copies"),
+        (_, _) => format!("lacks {arrivals} and received {surplus} bytes more than it expects"),
+    };
+    format!("whose phase of parity {phase} {lacks}")
+}
+
 impl Act {
     /// The addresses among the operands.
     pub(crate) fn addresses(&self) -> Vec<Address> {
@@ -115,6 +136,16 @@ impl Execution<'_> {
                 .and_then(|on| self.observe(|observer, of| observer.mbarrier(of, on)));
             if possible == Some(false) {
                 continue;
+            }
+            let uses = matches!(
+                act.action,
+                Action::MbarrierExpect
+                    | Action::MbarrierComplete
+                    | Action::MbarrierArrive
+                    | Action::MbarrierDrop
+            );
+            if uses && object.expected == 0 {
+                return Err(uninitialized(lane));
             }
             match act.action {
                 Action::MbarrierInit => {
@@ -200,6 +231,9 @@ impl Execution<'_> {
             .and_then(|on| self.observe(|observer, of| observer.mbarrier(of, on)));
         if possible != Some(false) {
             let mut object = before;
+            if object.expected == 0 {
+                return Err(uninitialized(lane));
+            }
             object.perform(bytes);
             if let (Some(on), true) = (&on, object.odd != before.odd) {
                 self.observe(|observer, of| observer.mbarrier_phase(of, on, false));
@@ -226,6 +260,11 @@ impl Execution<'_> {
         self.block.together.observer.as_ref()?;
         OnMbarrier::new(act.action, lane, location, object.pending, count)
     }
+}
+
+fn uninitialized(lane: usize) -> Failed {
+    let what = "the mbarrier object is not initialized";
+    (StopReason::Invalid(what.into()), lane)
 }
 
 fn arrivals(lane: usize) -> Failed {

@@ -40,7 +40,11 @@ impl Execution<'_> {
             return Ok(());
         }
         check_alignment(to, bytes.into(), lane)?;
-        let out_of_bounds = Fault::OutOfBounds(to.address());
+        let at = to.address();
+        let fault = match to {
+            Location::Global(at) => self.grid.device.fault(at, bytes.into()),
+            _ => Fault::OutOfBounds(at),
+        };
         let written = match to {
             Location::Global(at) => self.grid.device.write(at, bytes, value).ok(),
             Location::Shared(rank, at) => {
@@ -53,6 +57,6 @@ impl Execution<'_> {
             }
             Location::Parameter(_) => None,
         };
-        written.ok_or_else(|| (out_of_bounds.into(), lane))
+        written.ok_or_else(|| (self.grid.device.reason(fault), lane))
     }
 }

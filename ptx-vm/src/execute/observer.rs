@@ -10,6 +10,7 @@ use super::execution::{Control, Execution, Failed, Outcome};
 use super::grid::Grid;
 use super::groups::CallFrame;
 use super::location::{Location, Memory};
+use super::probe::Probe;
 use super::touch::{Touch, Use};
 use super::warp::Warp;
 use crate::check::{Report, WrittenBytes};
@@ -150,6 +151,11 @@ pub(crate) trait Observer: Debug + Send {
 
     /// A CTA ended.
     fn ended(&mut self, grid: &Grid<'_>, block: &Block);
+
+    /// What looks for loops that are repeated for ever, if it is part of the observer.
+    fn probe(&mut self) -> Option<&mut Probe> {
+        None
+    }
 
     /// What was found during the launch.
     fn finish(self: Box<Self>) -> Observed;

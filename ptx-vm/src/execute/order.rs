@@ -71,6 +71,14 @@ impl Turn {
         }
     }
 
+    /// A turn of this many warps in the order of their indices.
+    pub(super) fn in_order(warps: usize, most: u64) -> Self {
+        Self {
+            order: Order::new(None, warps as u64),
+            most,
+        }
+    }
+
     /// The warp at a position.
     pub(super) fn warp(&self, position: usize) -> usize {
         self.order.at(position as u64) as usize

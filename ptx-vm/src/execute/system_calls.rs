@@ -21,18 +21,22 @@ impl Execution<'_> {
             let pointer = |of: &Self, n: usize| argument(of, n, 8);
             let result = match name {
                 "vprintf" => {
-                    let text = self.text(pointer(self, 0), lane)?;
+                    let text = self.text(pointer(self, 0), lane, LONGEST)?;
                     let at = generic(pointer(self, 1), self.block.rank);
                     let read = |offset: u64, bytes: u8| {
                         self.read(at.plus(offset), bytes, lane)
                             .map(|v| v as u64)
                             .map_err(|(reason, _)| reason)
                     };
-                    let string =
-                        |address: u64| self.text(address, lane).map_err(|(reason, _)| reason);
+                    let string = |address: u64, most: u64| {
+                        let text = self.text(address, lane, most.min(LONGEST));
+                        text.map_err(|(reason, _)| reason)
+                    };
                     let (written, count) =
                         format::format(&text, read, string).map_err(|reason| (reason, lane))?;
-                    self.grid.print(self.block.index, written);
+                    self.handle((text.len() + written.len()) as u64, lane)?;
+                    let printed = self.grid.print(self.block.index, written);
+                    printed.map_err(|reason| (reason, lane))?;
                     (count, 4)
                 }
                 MALLOC => {
@@ -48,8 +52,8 @@ impl Execution<'_> {
                     (0, 0)
                 }
                 "__assertfail" => {
-                    let message = self.text(pointer(self, 0), lane)?;
-                    let file = self.text(pointer(self, 1), lane)?;
+                    let message = self.text(pointer(self, 0), lane, LONGEST)?;
+                    let file = self.text(pointer(self, 1), lane, LONGEST)?;
                     let line = argument(self, 2, 4);
                     let show = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
                     let what = format!("{}:{line}: {}", show(&file), show(&message));
@@ -88,11 +92,11 @@ impl Execution<'_> {
         }
     }
 
-    /// The bytes of a text up to its zero.
-    fn text(&self, address: u64, lane: usize) -> Result<Vec<u8>, Failed> {
+    /// The bytes of a text up to its zero, at most that many.
+    fn text(&self, address: u64, lane: usize, most: u64) -> Result<Vec<u8>, Failed> {
         let start = generic(address, self.block.rank);
         let mut text = Vec::new();
-        for at in 0..LONGEST {
+        for at in 0..most {
             let byte = self.read(start.plus(at), 1, lane);
             match byte? as u8 {
                 0 => break,

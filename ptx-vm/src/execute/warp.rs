@@ -1,5 +1,7 @@
 //! A warp and the execution of its steps.
 
+use std::sync::Arc;
+
 use ptx_ir::FuncId;
 
 use super::block::Block;
@@ -8,9 +10,17 @@ use super::grid::Grid;
 use super::groups::{CallFrame, Groups, State};
 use super::observer::{After, Stepped};
 use super::turns::Turns;
+use crate::account::{Account, Held, Purpose};
 use crate::error::StopReason;
-use crate::lanes::{Double, LANES, Place, Registers};
+use crate::lanes::{Double, LANES, Place, Registers, lanes};
 use crate::program::{Function, Step};
+
+/// The bytes that a step handles between looks at the clock.
+const LOOK: u64 = 1 << 20;
+/// The bytes that the calls of most programs handle at most.
+const LARGE: u64 = 1 << 16;
+/// The bytes that count as one more step: those of a vector access of all lanes.
+const BYTES_OF_STEP: u64 = 512;
 
 /// A warp.
 #[derive(Debug)]
@@ -19,6 +29,10 @@ pub(crate) struct Warp {
     turns: Turns,
     /// The stack of each lane.
     pub(crate) stacks: Vec<Vec<u8>>,
+    /// The memory that stacks and registers use.
+    held: Held,
+    /// The bytes that the current step has handled beyond those that every step may.
+    handled: u64,
     /// The index of its first thread in the CTA.
     pub(crate) first: u32,
     /// Steps that it executed and the grid has not counted yet, at its last step other than operations on all lanes.
@@ -64,11 +78,13 @@ pub(super) fn execute(
 }
 
 impl Warp {
-    pub(crate) fn new(first: u32) -> Self {
+    pub(crate) fn new(first: u32, account: &Arc<Account>) -> Self {
         Self {
             groups: Groups::default(),
             turns: Turns::default(),
             stacks: vec![Vec::new(); LANES],
+            held: Held::new(Arc::clone(account)),
+            handled: 0,
             first,
             uncounted: 0,
             spare: Vec::new(),
@@ -104,10 +120,78 @@ impl Warp {
     }
 
     /// The register file at the start of a call.
-    pub(crate) fn registers(&mut self, id: FuncId, function: &Function) -> crate::lanes::Registers {
-        match self.spare.iter().position(|(of, _)| *of == id) {
-            Some(at) => self.spare.swap_remove(at).1,
-            None => function.code.initial.clone(),
+    pub(crate) fn registers(
+        &mut self,
+        id: FuncId,
+        function: &Function,
+    ) -> Result<Registers, StopReason> {
+        if let Some(at) = self.spare.iter().position(|(of, _)| *of == id) {
+            return Ok(self.spare.swap_remove(at).1);
+        }
+        let bytes = function.code.initial.bytes();
+        self.held.take(bytes, Purpose::Registers)?;
+        self.count_large(bytes);
+        Ok(function.code.initial.clone())
+    }
+
+    /// Grows the stacks of lanes to a size. They double, so that a loop that allocates memory does not copy them each time.
+    pub(crate) fn grow_stacks(
+        &mut self,
+        mask: u32,
+        end: u64,
+        grid: &Grid<'_>,
+    ) -> Result<(), StopReason> {
+        let end = usize::try_from(end).unwrap_or(usize::MAX);
+        let most = usize::try_from(grid.limits.stack_bytes).unwrap_or(usize::MAX);
+        let capacity = |stack: &Vec<u8>| match end > stack.capacity() {
+            true => end.max(most.min(2 * stack.capacity())),
+            false => stack.capacity(),
+        };
+        let more = |lane: usize| {
+            let stack = self.stacks.get(lane);
+            stack.map_or(0, |stack| (capacity(stack) - stack.capacity()) as u64)
+        };
+        let more = lanes(mask).map(more).sum();
+        if more > 0 {
+            self.held.take(more, Purpose::Stacks)?;
+            self.count_large(more);
+        }
+        for lane in lanes(mask) {
+            if let Some(stack) = self.stacks.get_mut(lane)
+                && stack.len() < end
+            {
+                if stack.capacity() == 0 {
+                    // Zeros of the host take no memory before they are written.
+                    *stack = vec![0; end];
+                    continue;
+                }
+                stack.reserve_exact(capacity(stack) - stack.len());
+                stack.resize(end, 0);
+            }
+        }
+        Ok(())
+    }
+
+    /// Counts the bytes of an argument or a result that lanes copy.
+    pub(crate) const fn passed(&mut self, bytes: u64, mask: u32) {
+        self.count_large(bytes.saturating_mul(mask.count_ones() as u64));
+    }
+
+    /// Counts bytes that all lanes together handle in a step, unless every step may handle as many.
+    const fn count_large(&mut self, bytes: u64) {
+        if bytes > LARGE {
+            self.handled = self.handled.saturating_add(bytes);
+        }
+    }
+
+    /// Counts bytes that the current step handles one after the other. An error if the launch has to end.
+    #[inline]
+    pub(crate) fn handle(&mut self, bytes: u64, grid: &Grid<'_>) -> Result<(), StopReason> {
+        let before = self.handled;
+        self.handled = before.saturating_add(bytes);
+        match before / LOOK == self.handled / LOOK {
+            true => Ok(()),
+            false => grid.interrupted(),
         }
     }
 
@@ -115,6 +199,8 @@ impl Warp {
     pub(crate) fn recycle(&mut self, id: FuncId, registers: crate::lanes::Registers) {
         if self.spare.len() < 16 {
             self.spare.push((id, registers));
+        } else {
+            self.held.release(registers.bytes());
         }
     }
 
@@ -193,9 +279,16 @@ impl Warp {
             } else {
                 self.uncounted = done + steps;
                 self.turns.reads |= target.step.reads_shared();
-                self.execute_step::<OBSERVED>(block, grid, (function, &target.step), (index, step))?
+                let step = (index, step);
+                let control =
+                    self.execute_step::<OBSERVED>(block, grid, (function, &target.step), step)?;
+                if self.handled != 0 {
+                    steps += core::mem::take(&mut self.handled) / BYTES_OF_STEP;
+                }
+                control
             };
             if OBSERVED {
+                self.check_memory(grid, step)?;
                 let after = self.after(&control, step);
                 block.observe(|observer, of| observer.stepped(grid, of, self, step, after));
             }
@@ -215,6 +308,16 @@ impl Warp {
                 return Ok(steps);
             }
         }
+    }
+
+    /// An error if checkers need more memory than allowed.
+    fn check_memory(&self, grid: &Grid<'_>, step: Stepped) -> Result<(), Failure> {
+        grid.account().check().map_err(|reason| Failure {
+            reason,
+            function: Some(step.function),
+            at: step.at,
+            lane: step.mask.trailing_zeros() as usize % LANES,
+        })
     }
 
     /// Executes a step other than operations on all lanes, for the lanes of a group.

@@ -2,6 +2,7 @@
 
 mod float;
 mod integer;
+mod places;
 mod registers;
 
 pub(crate) use float::{canonical_long, half_to_single, nan_of, single_to_half};

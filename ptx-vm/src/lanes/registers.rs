@@ -16,6 +16,13 @@ pub(crate) struct Registers {
 }
 
 impl Registers {
+    /// The memory that the values use.
+    pub(crate) const fn bytes(&self) -> u64 {
+        let words = self.words.len() * size_of::<Word>();
+        let doubles = self.doubles.len() * size_of::<Double>();
+        (words + doubles + self.predicates.len() * size_of::<u32>()) as u64
+    }
+
     /// The bits of a value in one lane.
     pub(crate) fn get(&self, place: Place, lane: usize) -> u128 {
         let double = |at: u32| self.doubles.get(at as usize).map_or(0, |d| d[lane % LANES]);

@@ -1,9 +1,11 @@
 //! Global memory: pages that are allocated on first use and can be shared by host threads.
 
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use super::Fault;
+use crate::account::{Account, Purpose};
+use crate::error::StopReason;
 use crate::lanes::{Double, LANES, lanes};
 use crate::program::GLOBAL;
 
@@ -12,27 +14,39 @@ pub(super) const PAGE: u64 = 1 << 16;
 /// Allocations begin at its multiples, as those of the driver do.
 const ALIGN: u64 = 256;
 
+/// Pages of a part, whose list exists from the first write to it on.
+const PART: u64 = 1 << 10;
+/// Bytes of the list of a part.
+const LIST: u64 = PART * size_of::<Page>() as u64;
+
 type Page = OnceLock<Box<[AtomicU32]>>;
+type Part = OnceLock<Box<[Page]>>;
+
+/// What a page that was never written holds. It is only read.
+static ZEROS: [AtomicU32; (PAGE / 4) as usize] = [const { AtomicU32::new(0) }; (PAGE / 4) as usize];
 
 /// The memory of the device.
 #[derive(Debug, Default)]
 pub(crate) struct Device {
-    pages: Vec<Page>,
+    parts: Vec<Part>,
     /// One past the last address in use.
     end: u64,
+    account: Arc<Account>,
 }
 
-/// The page that was used last.
+/// The page that was used last, for reads or for writes.
 struct Cursor<'d> {
     device: &'d Device,
+    writes: bool,
     start: u64,
     words: &'d [AtomicU32],
 }
 
 impl<'d> Cursor<'d> {
-    const fn new(device: &'d Device) -> Self {
+    const fn new(device: &'d Device, writes: bool) -> Self {
         Self {
             device,
+            writes,
             start: 0,
             words: &[],
         }
@@ -44,7 +58,10 @@ impl<'d> Cursor<'d> {
         if at < self.words.len() as u64 {
             return Some(at as usize);
         }
-        (self.start, self.words) = self.device.page(address)?;
+        (self.start, self.words) = match self.writes {
+            true => self.device.page(address).ok()?,
+            false => self.device.readable(address)?,
+        };
         usize::try_from((address - self.start) / 4).ok()
     }
 
@@ -70,8 +87,9 @@ impl Device {
     /// Memory up to an address, at most up to the last one.
     pub(crate) fn new(end: u64) -> Self {
         let mut device = Self {
-            pages: Vec::new(),
+            parts: Vec::new(),
             end: GLOBAL,
+            account: Arc::default(),
         };
         device.grow(end.min(Self::LAST));
         device
@@ -79,9 +97,9 @@ impl Device {
 
     fn grow(&mut self, end: u64) {
         self.end = self.end.max(end);
-        let pages = (self.end - GLOBAL).div_ceil(PAGE) as usize;
-        if pages > self.pages.len() {
-            self.pages.resize_with(pages, Page::default);
+        let parts = (self.end - GLOBAL).div_ceil(PAGE * PART) as usize;
+        if parts > self.parts.len() {
+            self.parts.resize_with(parts, Part::default);
         }
     }
 
@@ -101,27 +119,108 @@ impl Device {
         Some(start)
     }
 
-    /// The page of an address, if it was used.
-    pub(super) fn used_page(&self, address: u64) -> Option<&[AtomicU32]> {
-        let page = (address.checked_sub(GLOBAL)? / PAGE) as usize;
-        self.pages.get(page)?.get().map(|words| &**words)
+    /// The memory of the host that is used.
+    pub(crate) const fn account(&self) -> &Arc<Account> {
+        &self.account
     }
 
-    /// The page of an address: where it begins, and its words up to the end of the memory.
-    fn page(&self, address: u64) -> Option<(u64, &[AtomicU32])> {
-        let offset = address.checked_sub(GLOBAL)?;
-        let page = self.pages.get((offset / PAGE) as usize)?;
-        let words = page.get_or_init(|| (0..PAGE / 4).map(|_| AtomicU32::new(0)).collect());
-        let start = address - offset % PAGE;
-        let used = (self.end - start).div_ceil(4).min(PAGE / 4);
-        Some((start, words.get(..used as usize)?))
+    /// Why an access of bytes at an address is impossible: if it is within the memory, a page for it was refused.
+    pub(crate) fn fault(&self, address: u64, bytes: u64) -> Fault {
+        let limit = self.end.next_multiple_of(4);
+        let within = address >= GLOBAL && address.saturating_add(bytes) <= limit;
+        match within {
+            true => Fault::NoMemory,
+            false => Fault::OutOfBounds(address),
+        }
+    }
+
+    /// Why a launch cannot go on.
+    pub(crate) fn reason(&self, fault: Fault) -> StopReason {
+        match fault {
+            Fault::NoMemory => self.account.error(Purpose::GlobalMemory, PAGE),
+            other => other.into(),
+        }
+    }
+
+    /// The page of an address, if it was written.
+    #[inline]
+    pub(super) fn used_page(&self, address: u64) -> Option<&[AtomicU32]> {
+        let page = address.checked_sub(GLOBAL)? / PAGE;
+        let part = self.parts.get((page / PART) as usize)?.get()?;
+        part.get((page % PART) as usize)?
+            .get()
+            .map(|words| &**words)
+    }
+
+    /// Where the page of an address begins, and how many words of it there are.
+    fn extent(&self, address: u64) -> Option<(u64, usize)> {
+        let start = address - address.checked_sub(GLOBAL)? % PAGE;
+        let left = self.end.checked_sub(start)?;
+        Some((start, left.div_ceil(4).min(PAGE / 4) as usize))
+    }
+
+    /// The page of an address for reads, which allocate nothing: where it begins, and its words up to the end of the memory.
+    #[inline]
+    fn readable(&self, address: u64) -> Option<(u64, &[AtomicU32])> {
+        let (start, used) = self.extent(address)?;
+        let words = self.used_page(address).unwrap_or(&ZEROS);
+        Some((start, words.get(..used)?))
+    }
+
+    /// The page of an address for writes: where it begins, and its words up to the end of the memory.
+    fn page(&self, address: u64) -> Result<(u64, &[AtomicU32]), Fault> {
+        let none = Fault::OutOfBounds(address);
+        let (start, used) = self.extent(address).ok_or(none)?;
+        let words = match self.used_page(address) {
+            Some(words) => words,
+            None => self.new_page(address)?,
+        };
+        Ok((start, words.get(..used).ok_or(none)?))
+    }
+
+    /// Allocates the page of an address.
+    #[cold]
+    fn new_page(&self, address: u64) -> Result<&[AtomicU32], Fault> {
+        let none = Fault::OutOfBounds(address);
+        let page = address.checked_sub(GLOBAL).ok_or(none)? / PAGE;
+        let part = self.parts.get((page / PART) as usize).ok_or(none)?;
+        let list = self.allocated(part, LIST, || (0..PART).map(|_| Page::new()).collect())?;
+        let page = list.get((page % PART) as usize).ok_or(none)?;
+        self.allocated(page, PAGE, || {
+            (0..PAGE / 4).map(|_| AtomicU32::new(0)).collect()
+        })
+    }
+
+    /// What a cell holds, which is allocated if there is enough memory.
+    fn allocated<'c, T>(
+        &self,
+        cell: &'c OnceLock<Box<[T]>>,
+        bytes: u64,
+        new: impl FnOnce() -> Box<[T]>,
+    ) -> Result<&'c [T], Fault> {
+        if cell.get().is_none() {
+            let taken = self.account.take(bytes, Purpose::GlobalMemory);
+            taken.map_err(|_| Fault::NoMemory)?;
+            // Another thread may have been faster.
+            if cell.set(new()).is_err() {
+                self.account.release(bytes);
+            }
+        }
+        cell.get().map(|all| &**all).ok_or(Fault::NoMemory)
     }
 
     fn word(&self, address: u64) -> Result<&AtomicU32, Fault> {
-        let word = self.page(address).and_then(|(start, words)| {
+        let word = self.readable(address).and_then(|(start, words)| {
             let at = (address - start) / 4;
             words.get(at as usize)
         });
+        word.ok_or(Fault::OutOfBounds(address))
+    }
+
+    /// A word for a write.
+    fn word_mut(&self, address: u64) -> Result<&AtomicU32, Fault> {
+        let (start, words) = self.page(address)?;
+        let word = words.get(((address - start) / 4) as usize);
         word.ok_or(Fault::OutOfBounds(address))
     }
 
@@ -150,20 +249,22 @@ impl Device {
     #[inline]
     pub(crate) fn write(&self, address: u64, bytes: u8, value: u128) -> Result<(), Fault> {
         match bytes {
-            4 => self.word(address)?.store(value as u32, Ordering::Relaxed),
+            4 => self
+                .word_mut(address)?
+                .store(value as u32, Ordering::Relaxed),
             8 | 16 => {
                 // Nothing is written if a part is out of bounds.
-                self.word(address.wrapping_add(u64::from(bytes) - 4))?;
+                self.word_mut(address.wrapping_add(u64::from(bytes) - 4))?;
                 for part in 0..u64::from(bytes) / 4 {
                     let bits = (value >> (32 * part)) as u32;
-                    self.word(address + 4 * part)?
+                    self.word_mut(address + 4 * part)?
                         .store(bits, Ordering::Relaxed);
                 }
             }
             _ => {
                 let shift = 8 * (address % 4);
                 let mask = ((1u32 << (8 * bytes)) - 1) << shift;
-                let word = self.word(address)?;
+                let word = self.word_mut(address)?;
                 let bits = (value as u32) << shift & mask;
                 // The other bytes of the word may be changed at the same time.
                 let _ = word.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |old| {
@@ -178,7 +279,7 @@ impl Device {
     /// bounds.
     pub(crate) fn read_lanes(&self, at: &Double, bytes: u8, mask: u32) -> Result<Double, usize> {
         let mut values = [0; LANES];
-        let mut cursor = Cursor::new(self);
+        let mut cursor = Cursor::new(self, false);
         match bytes {
             4 => {
                 for lane in lanes(mask) {
@@ -210,7 +311,7 @@ impl Device {
         mask: u32,
         values: &Double,
     ) -> Result<(), usize> {
-        let mut cursor = Cursor::new(self);
+        let mut cursor = Cursor::new(self, true);
         match bytes {
             4 => {
                 for lane in lanes(mask) {

@@ -16,6 +16,8 @@ pub(crate) enum Fault {
     OutOfBounds(u64),
     /// The address is not a multiple of the number of bytes.
     Misaligned(u64),
+    /// There is not enough memory for what is written.
+    NoMemory,
 }
 
 /// The value of at most 16 bytes at an offset.

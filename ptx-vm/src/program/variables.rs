@@ -311,6 +311,27 @@ impl Variables {
         })
     }
 
+    /// The name of the variable at an address that a kernel may use, and the offset there. Linear in the number of variables.
+    pub(crate) fn at(
+        &self,
+        module: &Module,
+        kernel: FuncId,
+        address: u64,
+        is_shared: bool,
+    ) -> Option<(Box<str>, u64)> {
+        let holds = |object: &Object| {
+            object.is_shared == is_shared && (object.start..object.end).contains(&address)
+        };
+        let vars = module.body(kernel).map(|body| body.vars().iter());
+        let vars = vars.into_iter().flatten();
+        let own = vars.filter_map(|(id, _)| self.object(module, kernel, VariableRef::Local(id)));
+        let symbols = module.symbols().iter();
+        let all =
+            symbols.filter_map(|(id, _)| self.object(module, kernel, VariableRef::Module(id)));
+        let found = own.chain(all).find(holds)?;
+        Some((found.name, address - found.start))
+    }
+
     /// The address of a variable or a function of the module.
     pub(crate) fn symbol(&self, module: &Module, symbol: SymbolId) -> Option<u64> {
         match module.symbols().get(symbol)?.kind {

@@ -10,6 +10,7 @@ mod common;
 #[path = "../../../ptx-print/tests/common/corpus.rs"]
 #[allow(dead_code, reason = "other tests need more of it")]
 mod files;
+mod hangs;
 mod host_memory;
 mod kernels;
 #[path = "../common/observe.rs"]
@@ -24,6 +25,7 @@ mod ranges;
 #[path = "../common/random/run.rs"]
 #[allow(dead_code, reason = "other tests need the rest")]
 mod run;
+mod sandbox;
 mod shape;
 mod shared;
 mod threads;

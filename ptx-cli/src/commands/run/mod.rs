@@ -192,8 +192,9 @@ impl<'a> Run<'a> {
         let kernels = plan.calls.iter().map(|call| kernel(module, call));
         let kernels = kernels.collect::<Result<Vec<FuncId>>>()?;
         let mut machine = Machine::new(module);
-        let memory = Memory::new(&mut machine, plan.buffers())?;
         let limits = self.args.limits.limits();
+        machine.limit_memory(limits.memory_bytes);
+        let memory = Memory::new(&mut machine, plan.buffers())?;
         let mut launches = Vec::new();
         for (call, kernel) in plan.calls.iter().zip(kernels) {
             let mut launch = launch(module, kernel, call, &memory, limits)?;

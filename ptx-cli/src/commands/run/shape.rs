@@ -1,6 +1,7 @@
 //! The dimensions of a launch, and what it may use.
 
 use std::str::FromStr;
+use std::time::Duration;
 
 use ptx_vm::LaunchLimits;
 
@@ -51,9 +52,25 @@ pub(crate) struct LimitOptions {
     /// Maximum number of concurrent clusters if clusters wait for each other [default: 1024]
     #[arg(long, value_name = "N")]
     max_resident: Option<usize>,
+    /// Maximum memory of the host in bytes for memory of the device, output and checkers [default: 4G]
+    #[arg(long, value_name = "BYTES", value_parser = size)]
+    max_memory: Option<u64>,
+    /// End the launches after this many seconds
+    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
+    timeout: Option<Duration>,
     /// The value of `%nsmid` [default: 1]
     #[arg(long, value_name = "N")]
     multiprocessors: Option<u32>,
+}
+
+/// A number of seconds.
+fn seconds(text: &str) -> Result<Duration, String> {
+    let number = text.parse().ok().filter(|n: &f64| *n > 0.0);
+    let time = number.and_then(|n| Duration::try_from_secs_f64(n).ok());
+    time.ok_or_else(|| {
+        let text = clean(text);
+        format!("expected a number of seconds such as 10 or 0.5, found `{text}`")
+    })
 }
 
 impl LimitOptions {
@@ -66,6 +83,8 @@ impl LimitOptions {
         limits.shared_bytes = self.max_shared.unwrap_or(limits.shared_bytes);
         limits.heap_bytes = self.heap.unwrap_or(limits.heap_bytes);
         limits.resident_clusters = self.max_resident.unwrap_or(limits.resident_clusters);
+        limits.memory_bytes = self.max_memory.unwrap_or(limits.memory_bytes);
+        limits.time = self.timeout;
         limits.multiprocessors = self.multiprocessors.unwrap_or(limits.multiprocessors);
         limits
     }

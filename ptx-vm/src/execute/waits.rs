@@ -1,0 +1,215 @@
+//! Describes what threads wait for at the end of a launch.
+
+use ptx_ir::FuncId;
+
+use super::block::{Block, Cluster};
+use super::grid::Grid;
+use super::groups::{Group, State};
+use super::location::Memory;
+use super::mbarrier;
+use super::probe::{Poll, Probe};
+use super::warp::Warp;
+use crate::error::{RunError, Wait};
+use crate::memory;
+
+/// The most things that threads wait for that are described.
+const MOST: usize = 16;
+
+/// What lanes wait for in a loop that nothing can end.
+const ENDLESS: &str = "in a loop that reads no memory and changes nothing";
+
+/// A group of lanes that waits.
+struct Waiting<'a> {
+    grid: &'a Grid<'a>,
+    cluster: &'a Cluster,
+    block: &'a Block,
+    warps: &'a [Warp],
+    warp: &'a Warp,
+    group: &'a Group,
+}
+
+/// The instruction of a wait, and its description.
+type Described = (FuncId, u32, String);
+
+/// What threads of clusters wait for: at barriers, and in loops that they repeat.
+pub(super) fn waits<'a>(
+    grid: &Grid<'_>,
+    clusters: impl Iterator<Item = &'a Cluster>,
+    probe: Option<&Probe>,
+) -> Vec<Wait> {
+    let mut all: Vec<((FuncId, u32), Wait)> = Vec::new();
+    for cluster in clusters {
+        for (block, warps) in cluster.blocks() {
+            for warp in warps {
+                for group in &warp.groups.all {
+                    let waiting = Waiting {
+                        grid,
+                        cluster,
+                        block,
+                        warps,
+                        warp,
+                        group,
+                    };
+                    if let Some(described) = waiting.describe(probe) {
+                        waiting.add(described, &mut all);
+                    }
+                }
+            }
+        }
+    }
+    // Loops that read nothing are the cause of everything else.
+    all.sort_by_key(|(_, wait)| wait.what != ENDLESS);
+    all.into_iter().map(|(_, wait)| wait).collect()
+}
+
+/// Adds what threads wait for to an error, which is at the instruction of the first of them if it has no place.
+pub(super) fn add(error: &mut RunError, waits: Vec<Wait>) {
+    if let Some(first) = waits.first()
+        && error.span.is_none()
+    {
+        error.span = first.span;
+        error.function.clone_from(&first.function);
+        error.instruction.clone_from(&first.instruction);
+        (error.block, error.thread) = (first.block, first.thread);
+    }
+    error.waits = waits;
+}
+
+impl Waiting<'_> {
+    fn describe(&self, probe: Option<&Probe>) -> Option<Described> {
+        let call = self.warp.groups.calls.get(self.group.call)?.as_ref()?;
+        let what = match self.group.state {
+            State::Ready => return self.describe_loop(call.function, probe?),
+            State::Barrier(id) => self.barrier(id),
+            State::Cluster => self.cluster_barrier(),
+            State::Lanes(mask) => {
+                let same = |g: &&Group| g.state == State::Lanes(mask);
+                let present = self.warp.groups.all.iter().filter(same);
+                let present = present.fold(0, |all, group| all | group.mask);
+                let missing = mask & self.warp.groups.live() & !present;
+                format!("for the lanes {missing:#010x} of their warp")
+            }
+            State::Matrix => "for the other lanes of their warp".into(),
+        };
+        Some((call.function, self.group.at, what))
+    }
+
+    /// A loop that is repeated, and what it reads.
+    fn describe_loop(&self, function: FuncId, probe: &Probe) -> Option<Described> {
+        let block = self.grid.linear(self.block.index);
+        let polls = probe.polls(block, self.warp.first, self.group.mask)?;
+        let objects = polls.iter().filter(|poll| poll.is_mbarrier);
+        let chosen: Vec<&Poll> = match objects.clone().next() {
+            Some(_) => objects.collect(),
+            None => polls.iter().collect(),
+        };
+        let Some(first) = chosen.first() else {
+            return Some((function, self.group.at, ENDLESS.into()));
+        };
+        let described: Vec<String> = chosen.iter().map(|poll| self.poll(poll)).collect();
+        let what = format!("for {}", described.join(" and "));
+        Some((first.function, first.at, what))
+    }
+
+    fn poll(&self, poll: &Poll) -> String {
+        let place = self.place(poll);
+        let bytes = match poll.memory {
+            Memory::Shared(rank) => {
+                let memory = self.cluster.shared(rank);
+                memory.and_then(|m| memory::read(m, poll.address, poll.bytes.min(8) as u8))
+            }
+            _ => {
+                let bytes = poll.bytes.min(8) as u8;
+                self.grid.device.read(poll.address, bytes).ok()
+            }
+        };
+        let value = bytes.unwrap_or(0);
+        match poll.is_mbarrier {
+            true => format!(
+                "the mbarrier object {place}, {}",
+                mbarrier::pending(value as u64)
+            ),
+            false => {
+                let (bits, value) = (8 * poll.bytes, value);
+                format!(
+                    "another value of the {bits} bits {place}, which are {value:#x} and which no thread changes"
+                )
+            }
+        }
+    }
+
+    /// The place of what is read, with the name of a variable.
+    fn place(&self, poll: &Poll) -> String {
+        let (space, is_shared) = match poll.memory {
+            Memory::Shared(_) => ("shared", true),
+            _ => ("global", false),
+        };
+        let mut place = format!("at {:#x} in {space} memory", poll.address);
+        if let Memory::Shared(rank) = poll.memory
+            && rank != self.block.rank
+        {
+            place.push_str(&format!(" of the CTA of rank {rank}"));
+        }
+        let (module, kernel) = (self.grid.module, self.grid.kernel);
+        let variables = &self.grid.program.variables;
+        match variables.at(module, kernel, poll.address, is_shared) {
+            Some((name, 0)) => format!("`{name}` {place}"),
+            Some((name, offset)) => format!("`{name}`+{offset} {place}"),
+            None => place,
+        }
+    }
+
+    fn barrier(&self, id: u32) -> String {
+        let (mut waiting, mut live) = (0, 0);
+        for group in self.warps.iter().flat_map(|warp| &warp.groups.all) {
+            live += group.mask.count_ones();
+            if group.state == State::Barrier(id) {
+                waiting += group.mask.count_ones();
+            }
+        }
+        let barrier = self.block.barriers.get(id as usize).copied();
+        let barrier = barrier.unwrap_or_default();
+        let expected = match barrier.expected {
+            0 => live,
+            count => count,
+        };
+        let arrived = waiting + barrier.arrived;
+        format!("for barrier {id}, at which {arrived} of {expected} threads have arrived")
+    }
+
+    fn cluster_barrier(&self) -> String {
+        let warps = self.cluster.blocks().flat_map(|(_, warps)| warps);
+        let live: u32 = warps.map(|w| w.groups.live().count_ones()).sum();
+        let arrived = self.cluster.arrived();
+        format!("for the barrier of the cluster, at which {arrived} of {live} threads have arrived")
+    }
+
+    /// Adds the threads to those that wait for the same thing at the same instruction.
+    fn add(&self, (function, at, what): Described, all: &mut Vec<((FuncId, u32), Wait)>) {
+        let threads = u64::from(self.group.mask.count_ones());
+        let place = (function, at);
+        let same = |one: &&mut ((FuncId, u32), Wait)| one.0 == place && one.1.what == what;
+        if let Some((_, known)) = all.iter_mut().find(same) {
+            known.threads += threads;
+            return;
+        }
+        if all.len() >= MOST {
+            return;
+        }
+        let lane = self.group.mask.trailing_zeros();
+        let of = self.grid.program.function(function);
+        let step = of.and_then(|f| f.steps.get(at as usize));
+        let span = step.and_then(|step| self.grid.span(function, step.inst));
+        let text = span.map(|span| span.of(self.grid.module.source()));
+        let wait = Wait {
+            what,
+            threads,
+            function: of.map_or_else(String::new, |f| f.name.clone()),
+            instruction: text.map_or_else(String::new, |t| String::from_utf8_lossy(t).into()),
+            span,
+            block: self.block.index,
+            thread: self.grid.thread(self.warp.first + lane),
+        };
+        all.push((place, wait));
+    }
+}
