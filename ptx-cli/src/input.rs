@@ -69,9 +69,12 @@ impl Files {
                     let origin = Origin::new(Some(file));
                     inputs.push(Input::unreadable(origin, &"no .ptx file in this directory"));
                 }
-                inputs.extend(found.iter().map(|path| Input::file(path)));
+                for path in &found {
+                    list_file(path, None, &mut inputs);
+                }
             } else {
-                list_file(file, &mut inputs);
+                let (file, choice) = Choice::divide(file);
+                list_file(&file, choice, &mut inputs);
             }
         }
         Ok(inputs)
@@ -105,16 +108,15 @@ impl Files {
 }
 
 /// Lists a file, or the modules that it contains.
-fn list_file(path: &Path, inputs: &mut Vec<Input>) {
-    let (file, choice) = Choice::divide(path);
+fn list_file(file: &Path, choice: Option<Choice>, inputs: &mut Vec<Input>) {
     // What cannot be read is reported when it is its turn.
-    if choice.is_none() && !container::has_to_be_read(&file).unwrap_or(false) {
-        inputs.push(Input::file(&file));
+    if choice.is_none() && !container::has_to_be_read(file).unwrap_or(false) {
+        inputs.push(Input::file(file));
         return;
     }
-    match read_file(&file) {
-        Ok(bytes) => open(Some(&file), bytes, choice, inputs),
-        Err(error) => inputs.push(Input::unreadable(Origin::new(Some(&file)), &error)),
+    match read_file(file) {
+        Ok(bytes) => open(Some(file), bytes, choice, inputs),
+        Err(error) => inputs.push(Input::unreadable(Origin::new(Some(file)), &error)),
     }
 }
 
@@ -160,17 +162,24 @@ fn is_stdin(path: &Path) -> bool {
     path.as_os_str() == "-"
 }
 
-/// Every `.ptx` file in a directory and its subdirectories, sorted; what cannot be read is added to the inputs. Links to directories
-/// are not followed.
+/// Every `.ptx` file in a directory and its subdirectories, sorted; what cannot be read is added to the inputs.
 fn walk(folder: &Path, inputs: &mut Vec<Input>) -> Vec<PathBuf> {
+    let mut files = files_in(folder, &mut |folder, error| {
+        inputs.push(Input::unreadable(Origin::new(Some(folder)), &error));
+    });
+    files.retain(|path| path.extension().is_some_and(|e| e == "ptx"));
+    files
+}
+
+/// Every file in a directory and its subdirectories, sorted. Links to directories are not followed.
+pub(crate) fn files_in(folder: &Path, fail: &mut dyn FnMut(&Path, io::Error)) -> Vec<PathBuf> {
     let mut files = Vec::new();
     let mut folders = vec![folder.to_owned()];
     while let Some(folder) = folders.pop() {
-        let mut fail = |error| inputs.push(Input::unreadable(Origin::new(Some(&folder)), &error));
         let entries = match fs::read_dir(&folder) {
             Ok(entries) => entries,
             Err(error) => {
-                fail(error);
+                fail(&folder, error);
                 continue;
             }
         };
@@ -178,11 +187,9 @@ fn walk(folder: &Path, inputs: &mut Vec<Input>) -> Vec<PathBuf> {
             let typed = entry.and_then(|e| Ok((e.path(), e.file_type()?)));
             match typed {
                 Ok((path, kind)) if kind.is_dir() => folders.push(path),
-                Ok((path, _)) if path.extension().is_some_and(|e| e == "ptx") && path.is_file() => {
-                    files.push(path);
-                }
+                Ok((path, _)) if path.is_file() => files.push(path),
                 Ok(_) => {}
-                Err(error) => fail(error),
+                Err(error) => fail(&folder, error),
             }
         }
     }

@@ -105,6 +105,15 @@ pub(crate) const FLAG_OBFUSCATED: u64 = 0x1_0000;
 const FLAG_ARCHITECTURE: u64 = 0x10_0000;
 const FLAG_FAMILY: u64 = 0x20_0000;
 
+/// The flag of the letter of a target.
+pub(crate) fn flags_of_target(letter: &str) -> u64 {
+    match letter {
+        "a" => FLAG_ARCHITECTURE,
+        "f" => FLAG_FAMILY,
+        _ => 0,
+    }
+}
+
 /// The flags that say more than compression and target do.
 const FLAGS: &[(u64, &str)] = &[
     (1, "64-bit"),

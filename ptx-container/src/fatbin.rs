@@ -4,9 +4,10 @@ use std::ops::Range;
 
 use ptx_ir::Code;
 
+use crate::dump;
 use crate::entry::{ContainerEntry, EntryKind};
 use crate::error::ContainerError;
-use crate::format::FATBIN_MAGIC;
+use crate::format::{FATBIN_MAGIC, InputFormat};
 use crate::little_endian::{u16, u32, u64};
 use crate::regions::{Region, Regions, Search};
 
@@ -27,9 +28,14 @@ const ENTRY_HEADER: usize = 64;
 /// ```
 #[must_use]
 pub fn entries(bytes: &[u8]) -> Entries<'_> {
+    let dumped = match InputFormat::of(bytes) {
+        InputFormat::Dump => dump::entries(bytes),
+        _ => Vec::new(),
+    };
     Entries {
         bytes,
         regions: Regions::new(bytes),
+        dumped: dumped.into_iter(),
         region: None,
         fatbin: None,
         fatbins: 0,
@@ -41,6 +47,8 @@ pub fn entries(bytes: &[u8]) -> Entries<'_> {
 pub struct Entries<'a> {
     bytes: &'a [u8],
     regions: Regions<'a>,
+    /// The modules of the text of `cuobjdump`.
+    dumped: std::vec::IntoIter<ContainerEntry>,
     /// The rest of the current region.
     region: Option<Region>,
     /// The rest of the current fatbin.
@@ -70,6 +78,9 @@ impl Iterator for Entries<'_> {
     type Item = Result<ContainerEntry, ContainerError>;
 
     fn next(&mut self) -> Option<Self::Item> {
+        if let Some(entry) = self.dumped.next() {
+            return Some(Ok(entry));
+        }
         loop {
             let Some(region) = &mut self.region else {
                 match self.regions.next()? {

@@ -46,6 +46,8 @@ pub enum InputFormat {
     Bitcode,
     /// LLVM IR as text.
     LlvmIr,
+    /// Text that `cuobjdump -ptx` writes: modules with headings.
+    Dump,
     /// C, C++ or CUDA C++.
     CudaSource,
     /// Text in UTF-16.
@@ -110,6 +112,7 @@ impl InputFormat {
                 | Self::Pe
                 | Self::CoffObject
                 | Self::Archive
+                | Self::Dump
                 | Self::Binary
         )
     }
@@ -137,6 +140,7 @@ impl InputFormat {
             Self::Zip => ("zip", "a zip archive or Python wheel"),
             Self::Bitcode => ("bitcode", "LLVM bitcode"),
             Self::LlvmIr => ("llvm-ir", "LLVM IR"),
+            Self::Dump => ("cuobjdump", "text of `cuobjdump -ptx`"),
             Self::CudaSource => ("cuda-source", "C++ or CUDA C++ source"),
             Self::Utf16 => ("utf-16", "text in UTF-16"),
             Self::Text => ("text", "text"),

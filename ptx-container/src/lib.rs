@@ -9,6 +9,7 @@
 //! | ELF executable, library, object | sections `.nv_fatbin` and `__nv_relfatbin` |
 //! | PE executable and DLL, COFF object | sections `.nv_fatb…` |
 //! | archive (`.a`, `.lib`) | each member |
+//! | text of `cuobjdump -ptx` | after each heading, one module |
 //! | anything else, and where these sections are missing | the whole file, at multiples of 8 bytes |
 //!
 //! Several fatbins may follow each other. A gzip file is decompressed by [`gunzip`] first. [`InputFormat::of`] recognizes all of these, and what
@@ -40,6 +41,7 @@
 
 mod archive;
 mod content;
+mod dump;
 mod entry;
 mod error;
 mod fatbin;
@@ -49,6 +51,7 @@ mod regions;
 mod text;
 
 pub use content::{DEFAULT_LIMIT, gunzip};
+use entry::flags_of_target;
 pub use entry::{Compression, ContainerEntry, EntryKind};
 pub use error::ContainerError;
 pub use fatbin::{Entries, entries};

@@ -1,5 +1,6 @@
 //! Which language a text is written in.
 
+use crate::dump;
 use crate::format::InputFormat;
 
 /// How much of a text is searched for words.
@@ -28,6 +29,9 @@ const PTX_LINES: &[&[u8]] = &[b".version", b".target", b".visible", b".entry", b
 pub(crate) fn format(bytes: &[u8]) -> InputFormat {
     if is_utf16(bytes) {
         return InputFormat::Utf16;
+    }
+    if dump::is_dump(bytes.get(..SEARCHED).unwrap_or(bytes)) {
+        return InputFormat::Dump;
     }
     if first_code(bytes)
         .is_some_and(|code| matches!(code, [b'.', next, ..] if next.is_ascii_alphabetic()))

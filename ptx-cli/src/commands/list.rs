@@ -9,6 +9,7 @@ use ptx_container::{ContainerEntry, ContainerError, DEFAULT_LIMIT, EntryKind};
 use ptx_ir::SourceText;
 use serde::Serialize;
 
+use crate::input;
 use crate::input::container::{Opened, file_name};
 use crate::input::{read_file, report_unreadable, unreadable};
 use crate::output::{self, Out, Status};
@@ -27,7 +28,7 @@ Examples:
   ptxkit list --extract ptx/ libfoo.a
   ptxkit check 'libfoo.so!3.sm_90.ptx'")]
 pub(crate) struct Args {
-    /// Files, or `-` for standard input
+    /// Files, directories (every file with modules in them) or `-` for standard input
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
     /// Write one JSON object per file
@@ -87,7 +88,7 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
         fs::create_dir_all(folder)
             .with_context(|| clean(&folder.to_string_lossy()).into_owned())?;
     }
-    for path in &args.files {
+    for path in &files(&args.files, &mut status) {
         match read(path).and_then(|bytes| Opened::new(bytes).map_err(io::Error::other)) {
             Ok(opened) => list(args, path, &opened, &mut out, &mut status)?,
             Err(error) => {
@@ -97,6 +98,27 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
     }
     out.flush()?;
     Ok(status)
+}
+
+/// The files, and those with modules in directories and their subdirectories, sorted.
+fn files(given: &[PathBuf], status: &mut Status) -> Vec<PathBuf> {
+    let mut files = Vec::new();
+    for path in given {
+        if !path.is_dir() {
+            files.push(path.clone());
+            continue;
+        }
+        let mut found = input::files_in(path, &mut |folder, error| {
+            unreadable(&folder.to_string_lossy(), &error, status);
+        });
+        found.retain(|path| input::container::is_opened(path));
+        if found.is_empty() {
+            let error = "no file with PTX or machine code in this directory";
+            unreadable(&path.to_string_lossy(), &error, status);
+        }
+        files.extend(found);
+    }
+    files
 }
 
 fn read(path: &Path) -> io::Result<SourceText> {

@@ -87,6 +87,15 @@ pub(super) fn has_to_be_read(path: &Path) -> io::Result<bool> {
     Ok(format.is_container() || format == InputFormat::Gzip)
 }
 
+/// Whether a file in a directory is of a format that holds modules.
+pub(crate) fn is_opened(path: &Path) -> bool {
+    let mut start = Vec::new();
+    let read = File::open(path).and_then(|file| file.take(4096).read_to_end(&mut start));
+    let format = InputFormat::of(&start);
+    read.is_ok()
+        && (format.is_container() && format != InputFormat::Binary || format == InputFormat::Cubin)
+}
+
 /// The modules of a file that are meant, and the errors in reading it.
 pub(super) struct Modules {
     pub(super) chosen: Vec<ContainerEntry>,
