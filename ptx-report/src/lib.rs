@@ -27,6 +27,7 @@ pub mod basic_blocks;
 pub mod container_choice;
 pub mod control_flow;
 pub mod demangle;
+pub mod environment;
 pub mod explain;
 pub mod facts_json;
 pub mod function_stats;

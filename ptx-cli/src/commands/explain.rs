@@ -22,9 +22,11 @@ Examples:
   ptxkit explain --smt add.rn.ftz.f32 | z3 -in
   ptxkit explain .maxntid
   ptxkit explain %tid
-  ptxkit explain PTX0104")]
+  ptxkit explain PTX0104
+  ptxkit explain shared-race")]
 pub(crate) struct Args {
-    /// An opcode or a mnemonic; a directive, special register, type, state space or modifier; or a code such as PTX0104 (or 104)
+    /// An opcode or a mnemonic; a directive, special register, type, state space or modifier; a code such as PTX0104 (or 104); or the
+    /// name of a lint or warning such as shared-race
     #[arg(value_name = "WORD|CODE")]
     code: Option<String>,
     /// Show all forms in full

@@ -19,6 +19,7 @@ use crate::ptxas;
 use crate::select::{Fields, Selection};
 use count::Stats;
 use ptx_report::SCHEMA;
+use ptx_report::environment::Environment;
 use table::Sort;
 
 /// Report statistics of files and functions: instructions, loops, memory, barriers, live registers, requirements
@@ -47,6 +48,9 @@ pub(crate) struct Args {
     fields: Fields,
     #[command(flatten)]
     functions: Functions,
+    /// Accept calls of functions that this program provides without a declaration: `optix`
+    #[arg(long, value_name = "NAME", value_parser = Environment::from_name)]
+    environment: Option<Environment>,
     /// Show all statistics of every function
     #[arg(long)]
     details: bool,
@@ -79,7 +83,12 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
     let mut total = Stats::new(args.mnemonics);
     let fields = args.fields.selection();
     let work = |source: Source| {
-        let (mut stats, chosen) = Stats::of(&source.bytes, args.mnemonics, &args.functions);
+        let (mut stats, chosen) = Stats::of(
+            &source.bytes,
+            args.mnemonics,
+            &args.functions,
+            args.environment,
+        );
         if let Some(functions) = &mut stats.per_function {
             args.sort.apply(functions);
         }

@@ -38,6 +38,9 @@ pub fn find(text: &str) -> Result<Vec<Entry>, String> {
             (None, None) => Err(format!("unknown code {text}")),
         };
     }
+    if let Some(code) = named(text) {
+        return Ok(vec![diagnostic(code, page(code))]);
+    }
     let words = word::entries(text);
     if !words.is_empty() {
         return Ok(words);
@@ -67,6 +70,16 @@ pub fn find(text: &str) -> Result<Vec<Entry>, String> {
             }
         }
     }
+}
+
+/// The code with a name such as `shared-race`, which is that of a lint or of a warning.
+fn named(text: &str) -> Option<Code> {
+    let plain = |t: &str| t.replace(['-', '_'], "").to_ascii_lowercase();
+    let several = text.contains(['-', '_']);
+    let same = |code: &&Code| plain(code.name()) == plain(text);
+    let code = Code::ALL.iter().copied().find(|code| same(&code))?;
+    // A word of PTX may have the name of a code, such as `trap`.
+    (several || text == code.name()).then_some(code)
 }
 
 /// A code with its title, or with its page.

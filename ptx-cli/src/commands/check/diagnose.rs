@@ -95,6 +95,9 @@ fn is_clean(source: &SourceText, options: &Options, args: &Args) -> bool {
 fn diagnose(source: &SourceText, options: &Options, args: &Args) -> (Found, Module) {
     let parsed = ptx_parse::parse_shared(source.clone(), &Default::default());
     let mut diagnostics = parsed.diagnostics;
+    if let Some(environment) = args.environment {
+        environment.retain(source, &mut diagnostics);
+    }
     diagnostics.extend(ptx_verify::verify(&parsed.module, options));
     let asked = args.warn.iter().chain(&args.deny);
     let is_asked = |codes: &[Code]| asked.clone().any(|k| codes.iter().any(|c| k.holds(*c)));

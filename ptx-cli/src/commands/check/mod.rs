@@ -18,6 +18,7 @@ use crate::input::{self, Files};
 use crate::output::{self, Out, Status};
 use diagnose::check;
 use ptx_report::counted;
+use ptx_report::environment::Environment;
 use ptx_report::warnings::kinds::{Kind, checked_kind, kind};
 use report::{Reporter, Reporting};
 
@@ -54,6 +55,9 @@ pub(crate) struct Args {
     /// Check for this PTX version instead of the one in the header
     #[arg(long, value_name = "X.Y", value_parser = version)]
     ptx_version: Option<PtxVersion>,
+    /// Accept calls of functions that this program provides without a declaration: `optix`
+    #[arg(long, value_name = "NAME", value_parser = Environment::from_name)]
+    environment: Option<Environment>,
     /// Report unknown instructions, modifiers and directives as warnings
     #[arg(long)]
     allow_unknown: bool,

@@ -14,7 +14,11 @@ use crate::render::json::Linted;
 pub(super) fn examine(source: Source, options: &LintOptions, args: &Args) -> Checked {
     let parsed = ptx_parse::parse_shared(source.bytes.clone(), &Default::default());
     let module = parsed.module;
-    let errors = parsed.diagnostics.into_iter().map(|d| (d, None));
+    let mut errors = parsed.diagnostics;
+    if let Some(environment) = args.environment {
+        environment.retain(&source.bytes, &mut errors);
+    }
+    let errors = errors.into_iter().map(|d| (d, None));
     let linted = ptx_lint::lint(&ModuleFacts::new(&module), options).into_iter();
     let mut all: Vec<(Diagnostic, Option<Linted>)> = errors.chain(linted.map(described)).collect();
     all.sort_by_key(|(d, _)| d.span.start);

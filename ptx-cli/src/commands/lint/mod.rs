@@ -14,6 +14,7 @@ use crate::input::{self, Files};
 use crate::output::{Out, Status};
 use crate::query::similar;
 use examine::examine;
+use ptx_report::environment::Environment;
 use ptx_report::warnings::kinds::{Kind, kind};
 
 /// Report likely bugs and slow code
@@ -51,6 +52,9 @@ pub(crate) struct Args {
     /// Exit with status 1 if there are warnings
     #[arg(long)]
     deny_warnings: bool,
+    /// Accept calls of functions that this program provides without a declaration: `optix`
+    #[arg(long, value_name = "NAME", value_parser = Environment::from_name)]
+    environment: Option<Environment>,
     /// Report these findings as errors: a lint, its code or `all`
     #[arg(long, value_name = "KIND", value_parser = kind)]
     deny: Vec<Kind>,

@@ -13,7 +13,9 @@ use ptx_report::report::Report;
 use super::check::filter::{Filter, Kinds};
 use crate::functions::{Chosen, Functions};
 use crate::input::{self, Files, Source};
-use crate::output::{Out, Status};
+use crate::output::{self, Out, Status};
+use crate::render::tally;
+use ptx_report::counted;
 
 /// Report the factors that limit the performance of functions
 ///
@@ -73,23 +75,25 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
     let inputs = args.files.list()?;
     let (mut used, mut reports, mut written) = (Vec::new(), Vec::new(), Vec::new());
     let work = |source: Source| report(source, &args.functions, format);
-    let emit = |out: &mut Out, (report, chosen): (Report, Chosen)| {
+    let emit = |out: &mut Out, (report, chosen, errors): (Report, Chosen, usize)| {
         chosen.note(&mut used);
+        let missing = missing(&report, errors);
+        if let Some(missing) = &missing {
+            out.flush()?;
+            output::note(format_args!("ptxkit: {}: {missing}", report.file));
+        }
         match (format, &args.output) {
             (Format::Html, _) => reports.push(report),
             (_, Some(_)) => write(&mut written, &report, format)?,
             (_, None) => write(out, &report, format)?,
         }
-        Ok(Status::Ok)
+        Ok(Status::of(missing.is_some()))
     };
     input::in_order(&inputs, &mut out, &mut status, work, emit)?;
     args.functions.check(&used)?;
     if format == Format::Html {
         if reports.iter().all(|r| r.functions.is_empty()) {
-            match status {
-                Status::Ok => bail!("no function with a body"),
-                _ => return Ok(status),
-            }
+            return Ok(status);
         }
         match args.output {
             Some(_) => html::write(&mut written, &reports)?,
@@ -115,8 +119,20 @@ fn write(out: &mut impl Write, report: &Report, format: Format) -> Result<()> {
     Ok(())
 }
 
-fn report(source: Source, wanted: &Functions, format: Format) -> (Report, Chosen) {
-    let module = ptx_parse::parse_shared(source.bytes, &ptx_ir::Limits::default()).module;
+/// What the report of a file lacks: there are no functions, or the syntax has errors.
+fn missing(report: &Report, errors: usize) -> Option<String> {
+    let errors = (errors > 0).then(|| {
+        let count = counted(errors, "error");
+        format!("{count}, which `ptxkit check` explains: statements with errors are not counted")
+    });
+    let none = (report.functions.is_empty()).then(|| "no function with a body".to_owned());
+    let all: Vec<String> = none.into_iter().chain(errors).collect();
+    (!all.is_empty()).then(|| all.join("; "))
+}
+
+fn report(source: Source, wanted: &Functions, format: Format) -> (Report, Chosen, usize) {
+    let parsed = ptx_parse::parse_shared(source.bytes, &ptx_ir::Limits::default());
+    let (module, errors) = (parsed.module, tally(&parsed.diagnostics).0);
     let chosen = wanted.choose(&module);
     let is_chosen = |id| chosen.contains(id);
     let mut report = match format {
@@ -129,7 +145,7 @@ fn report(source: Source, wanted: &Functions, format: Format) -> (Report, Chosen
         let findings = &mut function.findings;
         findings.retain_mut(|finding| filter.keeps(&mut finding.diagnostic));
     }
-    (report, chosen)
+    (report, chosen, errors)
 }
 
 /// A form without the name of the function, with which compilers begin the names of its parameters.

@@ -13,6 +13,7 @@ use serde::Serialize;
 use super::super::parse::statements;
 use crate::functions::{self as options, Chosen};
 use crate::render::tally;
+use ptx_report::environment::Environment;
 use ptx_report::function_stats::{self, OfFunction, bytes_of, type_name};
 
 /// The counts of one file or of several.
@@ -114,8 +115,12 @@ impl Stats {
         source: &SourceText,
         mnemonics: bool,
         wanted: &options::Functions,
+        environment: Option<Environment>,
     ) -> (Self, Chosen) {
-        let parsed = ptx_parse::parse_shared(source.clone(), &Limits::default());
+        let mut parsed = ptx_parse::parse_shared(source.clone(), &Limits::default());
+        if let Some(environment) = environment {
+            environment.retain(source, &mut parsed.diagnostics);
+        }
         let module = &parsed.module;
         let chosen = wanted.choose(module);
         let (errors, warnings) = tally(&parsed.diagnostics);
