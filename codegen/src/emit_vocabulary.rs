@@ -353,7 +353,7 @@ fn targets(v: &Vocabulary) -> Result<Enum<'_>> {
             t.name
         );
         let facts = format!(
-            "TargetFacts {{ number: {}, arch: Arch::{}, family: {}, since: {}, alias_of: {}, until: {}, implied: {:#x} }}",
+            "TargetFacts {{ number: {}, arch: Arch::{}, family: {}, since: {}, alias_of: {}, until: {}, shared: {}, implied: {:#x} }}",
             t.number,
             match t.suffix {
                 None => "Plain",
@@ -368,6 +368,7 @@ fn targets(v: &Vocabulary) -> Result<Enum<'_>> {
                     .map(|(to, _)| format!("Target::{}", variant(&to.text)))
             ),
             option(t.renamed.as_ref().map(|(_, until)| version(*until))),
+            t.shared,
             v.implied_by(t),
         );
         words.push((t.name.text.as_str(), facts));

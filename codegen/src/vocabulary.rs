@@ -217,7 +217,12 @@ pub(crate) struct TargetRow {
     pub(crate) suffix: Option<char>,
     pub(crate) since: Version,
     pub(crate) renamed: Option<(Word, Version)>,
+    /// The most bytes of the shared variables of a kernel.
+    pub(crate) shared: u32,
 }
+
+/// The bytes of shared variables that a kernel may have on every target.
+const LEAST_SHARED: u32 = 0xc000;
 
 /// A word, or an operator in quotes.
 fn foreign_word(at: Span<'_>) -> Parsed<'_, Word> {
@@ -527,9 +532,18 @@ impl Vocabulary {
             (expect("the new name", name), until),
         ));
         let since = preceded(expect("`since`", keyword("since")), expect_version);
-        let (name, since, renamed) = line.parse(preceded(
+        let shared = opt(preceded(
+            keyword("shared"),
+            expect("a number of bytes", number::<u32>),
+        ));
+        let (name, since, renamed, shared) = line.parse(preceded(
             word,
-            (expect("a target such as sm_90", name), since, renamed),
+            (
+                expect("a target such as sm_90", name),
+                since,
+                renamed,
+                shared,
+            ),
         ))?;
         self.once("target", &name)?;
         let digits = name.text.strip_prefix("sm_").unwrap_or("");
@@ -543,6 +557,7 @@ impl Vocabulary {
             suffix,
             since,
             renamed,
+            shared: shared.unwrap_or(LEAST_SHARED),
         });
         Ok(())
     }

@@ -95,6 +95,7 @@ pub struct Declaration {
     attributes: Vec<String>,
     pointer: Option<(&'static str, Option<Number>)>,
     late_align: Option<Number>,
+    hidden: bool,
     has_names: bool,
     first: Name,
     more: Vec<Name>,
@@ -113,6 +114,7 @@ impl Declaration {
             attributes: Vec::new(),
             pointer: None,
             late_align: None,
+            hidden: false,
             has_names: true,
             first: Name::new(name),
             more: Vec::new(),
@@ -226,6 +228,13 @@ impl Declaration {
         self
     }
 
+    /// Marks a kernel parameter that a compiler adds with `.hidden`.
+    #[must_use]
+    pub fn hidden(mut self) -> Self {
+        self.hidden = true;
+        self
+    }
+
     /// The initial value.
     #[must_use]
     pub fn init(mut self, init: Init) -> Self {
@@ -267,6 +276,9 @@ impl Declaration {
         if let Some(linkage) = self.linkage {
             out.push_str(linkage_text(linkage));
             out.push(' ');
+        }
+        if self.hidden {
+            let _ = write!(out, "{} ", Directive::Hidden);
         }
         let _ = write!(out, "{} ", self.space.text());
         if !self.attributes.is_empty() {

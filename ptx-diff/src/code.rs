@@ -578,7 +578,8 @@ impl<'a> Writer<'a> {
     }
 
     fn parameter(&mut self, param: &Param) {
-        self.push(Kind::Declaration, 0, param.space as u32);
+        let hidden = u32::from(param.hidden) << 16;
+        self.push(Kind::Declaration, 0, param.space as u32 | hidden);
         self.operand(param.align);
         self.operand(param.trailing_align);
         self.ty(param.ty, param.vector);

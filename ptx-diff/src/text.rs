@@ -8,7 +8,7 @@ use ptx_ir::{
     Attribute, Declarator, DirectiveStmt, Linkage, Module, Operand, OperandPool, OperandRange,
     Param, TypeName, VarDecl,
 };
-use ptx_isa::StateSpace;
+use ptx_isa::{Directive, StateSpace};
 
 /// The words of a declaration, without its names.
 fn words(module: &Module, pool: &OperandPool, decl: &VarDecl) -> Vec<String> {
@@ -72,6 +72,9 @@ pub(crate) fn variable(
 pub(crate) fn parameter(module: &Module, param: &Param) -> String {
     let pool = module.pool();
     let mut words = Vec::new();
+    if param.hidden {
+        words.push(Directive::Hidden.text().to_owned());
+    }
     if param.space != StateSpace::Param {
         words.push(param.space.text().to_owned());
     }

@@ -298,7 +298,11 @@ impl<'m> Comparison<'m> {
     }
 
     fn param(&mut self, p: Pools<'_>, a: &Param, b: &Param) -> Same {
-        same((a.space, a.vector), (b.space, b.vector), "parameters")?;
+        same(
+            (a.space, a.vector, a.hidden),
+            (b.space, b.vector, b.hidden),
+            "parameters",
+        )?;
         self.operand(p, a.align, b.align)?;
         self.operand(p, a.trailing_align, b.trailing_align)?;
         self.ty(a.ty, b.ty)?;

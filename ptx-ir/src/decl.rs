@@ -203,6 +203,8 @@ pub struct Param {
     pub trailing_align: Operand,
     /// `.ptr` and what follows it.
     pub ptr: Option<Pointer>,
+    /// Whether it has `.hidden`: a compiler has added the parameter.
+    pub hidden: bool,
     /// The name; `None` for `_`.
     pub name: Option<NameId>,
     /// What the name means in the body.
@@ -309,7 +311,7 @@ crate::constructors::constructors! {
     }
     /// An unnamed scalar parameter.
     Param(space: StateSpace, ty: TypeName) {
-        align: Operand::Absent, vector: 1, trailing_align: Operand::Absent, ptr: None, name: None,
+        align: Operand::Absent, vector: 1, trailing_align: Operand::Absent, ptr: None, hidden: false, name: None,
         binding: Binding::None, dims: OperandRange::EMPTY
     }
     /// A scalar with a plain name.

@@ -139,6 +139,7 @@ codes! {
     StraySemicolon = 112, "an unexpected `;`";
     UnknownSelector = 113, "an unknown vector component";
     SplitName = 114, "whitespace in the name of an instruction";
+    DottedName = 115, "a name that contains a dot";
 
     UndefinedName = 201, "an undeclared name";
     DuplicateName = 202, "a duplicate declaration";
@@ -218,6 +219,8 @@ codes! {
     SharedMemory = 805, "too much shared memory";
     SmallParameter = 806, "a value that the calling convention cannot pass";
     SmallAddresses = 807, "32-bit addresses on a 64-bit target";
+    SmallAddress = 808, "a 32-bit address in a module with 64-bit addresses";
+    CodeLabelDifference = 809, "the difference of labels that no section defines";
 
     SourceTooLarge = 901, "a source larger than the limit";
     NestingTooDeep = 902, "nesting deeper than the limit";
@@ -394,6 +397,10 @@ pub struct Diagnostic {
     /// Other places with the same error and the same cause, such as further uses of an undeclared name.
     #[cfg_attr(feature = "serde", serde(default))]
     pub repeats: Box<[Span]>,
+    /// What was expected and found at each of the [repeats](Self::repeats), in their order. A repeat without an entry has the
+    /// message of the diagnostic.
+    #[cfg_attr(feature = "serde", serde(default))]
+    pub repeat_messages: Box<[String]>,
     /// What to write instead.
     pub help: Option<String>,
     /// Edits that repair it together; [`apply_fix`](crate::apply_fix) makes them.
@@ -415,6 +422,7 @@ impl Diagnostic {
             message,
             labels: Vec::new(),
             repeats: Box::default(),
+            repeat_messages: Box::default(),
             help: None,
             fix: Box::default(),
             applicability: Applicability::default(),
@@ -476,7 +484,9 @@ impl Diagnostic {
     /// place are removed, and a fix with such an edit.
     pub fn relocate(&mut self, place: impl Fn(Span) -> Option<Span>) {
         self.span = place(self.span).unwrap_or(self.span);
-        self.repeats = self.repeats.iter().filter_map(|s| place(*s)).collect();
+        let repeats = self.take_repeats();
+        let placed = repeats.into_iter();
+        self.set_repeats(placed.filter_map(|(span, message)| Some((place(span)?, message))));
         self.labels.retain_mut(|label| match place(label.span) {
             Some(span) => {
                 label.span = span;
@@ -492,6 +502,32 @@ impl Diagnostic {
         for (edit, span) in self.fix.iter_mut().zip(edits) {
             edit.span = span;
         }
+    }
+
+    /// The other places with the same cause, each with its message.
+    pub fn repeats_with_messages(&self) -> impl Iterator<Item = (Span, &str)> {
+        let own = self.repeat_messages.iter().map(String::as_str);
+        let messages = own.chain(core::iter::repeat(self.message.as_str()));
+        self.repeats.iter().copied().zip(messages)
+    }
+
+    /// Removes the repeats, each with its own message, if it has one.
+    pub fn take_repeats(&mut self) -> Vec<(Span, Option<String>)> {
+        let spans = core::mem::take(&mut self.repeats).into_vec();
+        let own = core::mem::take(&mut self.repeat_messages).into_vec();
+        let messages = own.into_iter().map(Some).chain(core::iter::repeat(None));
+        spans.into_iter().zip(messages).collect()
+    }
+
+    /// Replaces the repeats. One without a message of its own gets that of the diagnostic if others have one.
+    pub fn set_repeats(&mut self, repeats: impl IntoIterator<Item = (Span, Option<String>)>) {
+        let (spans, messages): (Vec<Span>, Vec<Option<String>>) = repeats.into_iter().unzip();
+        self.repeats = spans.into();
+        let message = |own: Option<String>| own.unwrap_or_else(|| self.message.clone());
+        self.repeat_messages = match messages.iter().any(Option::is_some) {
+            true => messages.into_iter().map(message).collect(),
+            false => Box::default(),
+        };
     }
 
     /// Adds a label at another place.

@@ -27,6 +27,8 @@ const WIDTH: usize = 160;
 const BEFORE: usize = 60;
 /// Most lines that one underlined place may cover; of a larger one its first line is shown.
 const TALL: u32 = 6;
+/// How many repeats are shown: the first with each message that is not the one of the diagnostic.
+const MOST_REPEATS: usize = 12;
 /// A second place at most this many lines away is shown with the first.
 const NEAR: u32 = 4;
 
@@ -296,13 +298,21 @@ impl<'d> Frame<'d> {
 fn frames<'d>(report: &NamedSource<'_>, diagnostic: &'d Diagnostic) -> Vec<Frame<'d>> {
     let primary = Place::new(report, diagnostic.span, AnnotationKind::Primary, None);
     let mut frames = vec![Frame::new(primary)];
-    for label in &diagnostic.labels {
-        let place = Place::new(
-            report,
-            label.span,
-            AnnotationKind::Context,
-            Some(&label.message),
-        );
+    let labels = diagnostic.labels.iter().map(|l| (l.span, &*l.message));
+    let own = diagnostic.repeat_messages.iter().map(String::as_str);
+    let mut shown = vec![diagnostic.message.as_str()];
+    let repeats = diagnostic
+        .repeats
+        .iter()
+        .copied()
+        .zip(own)
+        .filter(|(_, m)| {
+            let new = shown.len() <= MOST_REPEATS && !shown.contains(m);
+            shown.extend(new.then_some(*m));
+            new
+        });
+    for (span, message) in labels.chain(repeats) {
+        let place = Place::new(report, span, AnnotationKind::Context, Some(message));
         match frames.first_mut().filter(|f| f.takes(report, &place)) {
             Some(frame) => frame.add(place),
             None => frames.push(Frame::new(place)),

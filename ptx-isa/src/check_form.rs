@@ -5,9 +5,9 @@ use crate::check_vector::mixes_constant_and_component;
 use crate::operand_binding::{BoundOperand, OperandBinding};
 use crate::type_compat::Expected;
 use crate::{
-    Access, ActualOperand, Cell, Context, Directive, Form, FormOperand, Length, Marks, ModifierSet,
-    Nesting, OperandShape, OperandTest, OperandViolation, Role, RuleKind, SlotAssignment, Spaces,
-    StateSpace, Table, Violation, Violations,
+    Access, ActualOperand, Cell, Context, Directive, Form, FormOperand, Length, Marks, Modifier,
+    ModifierSet, Nesting, OperandShape, OperandTest, OperandViolation, Role, RuleKind, Slot,
+    SlotAssignment, Spaces, StateSpace, Table, Violation, Violations,
 };
 
 /// The length that a vector operand must have.
@@ -334,6 +334,24 @@ impl<'a> FormChecker<'a, '_> {
                 _ if scalar_too || longer && length == 1 => element.check(written),
                 _ => Err(OperandViolation::Length(length)),
             },
+        }
+    }
+
+    /// Whether an address is generic or global, so that it has as many bits as the addresses of the module.
+    pub(crate) fn is_wide(&self, operand: &FormOperand) -> bool {
+        match self.spaces(operand) {
+            SpaceRule::One(space) => space == StateSpace::Global,
+            SpaceRule::GenericOr(_) => true,
+            SpaceRule::OneOf(spaces) => {
+                let global = |m: &Modifier| m.state_space() == Some(StateSpace::Global);
+                // Where the modifier of the space is optional and missing, the address is generic.
+                let is_empty = |(index, slot): (usize, &Slot)| {
+                    let named = spaces.iter().any(|m| slot.words().contains(*m));
+                    slot.is_optional() && named && !self.assignment.is_filled(index)
+                };
+                spaces.iter().all(global) || self.form.slots().enumerate().any(is_empty)
+            }
+            SpaceRule::Any => false,
         }
     }
 

@@ -6,8 +6,9 @@ use crate::check_form::FormChecker;
 use crate::operand_binding::{OperandBinding, bindings, operand_count};
 use crate::type_compat::Expected;
 use crate::{
-    Cond, Form, InstQuery, Instruction, ModifierSet, OperandShape, PtxVersion, RuleKind, Since,
-    Slot, SlotAssignment, SpecialReg, Target, TargetSet, Violation, Violations, find_instruction,
+    Cond, Form, FormOperand, InstQuery, Instruction, Marks, ModifierSet, OperandShape, PtxVersion,
+    Role, RuleKind, Since, Slot, SlotAssignment, SpecialReg, StateSpace, Target, TargetSet,
+    TypeKind, Violation, Violations, find_instruction,
 };
 
 /// A requirement of an instruction on the version and the target.
@@ -112,6 +113,39 @@ impl<'a> FormMatch<'a> {
                 instead,
             })
         })
+    }
+
+    /// The operands for which ptxas generates no code in a module with 64-bit addresses: addresses of global or generic memory
+    /// in registers of 32 bits, and variables there whose address goes to 32 bits.
+    pub fn small_addresses(&self) -> impl Iterator<Item = usize> + '_ {
+        let operands = self.form.operands().iter().enumerate();
+        operands
+            .filter(|(index, operand)| self.is_small_address(*index, operand))
+            .map(|(index, _)| index)
+    }
+
+    fn is_small_address(&self, index: usize, operand: &FormOperand) -> bool {
+        let Some(written) = self.operands.get(index) else {
+            return false;
+        };
+        let is_value = operand.marks.contains(Marks::GENERIC_VALUE);
+        match (operand.role, written.shape) {
+            (Role::Addr, OperandShape::Register(ty)) => {
+                ty.bits() == 32
+                    && !operand.marks.contains(Marks::NARROW_ADDR)
+                    && self.checker().is_wide(operand)
+            }
+            (Role::Symbol, OperandShape::Variable(space, ty)) => {
+                let wide = space == StateSpace::Global && !written.offset || is_value;
+                wide && ty.kind() != TypeKind::Opaque && self.expected_bits(0) == Some(32)
+            }
+            (Role::Use, _) => is_value && self.expected_bits(index) == Some(32),
+            _ => false,
+        }
+    }
+
+    fn expected_bits(&self, operand: usize) -> Option<u16> {
+        self.expected(operand).and_then(|expected| expected.bits())
     }
 
     /// The width in bits of an operand of the form with all its elements, from its type and its vector length.

@@ -310,6 +310,21 @@ impl<'a> InstQuery<'a> {
         InstQuery { operands, ..self }
     }
 
+    /// The same modifiers and operands of another opcode.
+    #[must_use]
+    pub const fn with_opcode(self, opcode: Opcode) -> Self {
+        Self { opcode, ..self }
+    }
+
+    /// The same instruction with other modifiers.
+    #[must_use]
+    pub const fn with_modifiers<'b>(self, modifiers: &'b [Modifier]) -> InstQuery<'b>
+    where
+        'a: 'b,
+    {
+        InstQuery { modifiers, ..self }
+    }
+
     /// The same instruction in a kernel without a directive that [special registers need](SpecialReg::needs).
     #[must_use]
     pub const fn without(self, directive: Directive) -> Self {

@@ -42,6 +42,8 @@ facts! {
     named {
         /// The first version that supports it.
         min_version = since: PtxVersion,
+        /// The most bytes of shared variables with a size that a kernel and the functions that it calls may have.
+        most_shared_bytes = shared: u32,
     }
     private {
         implied: u128,

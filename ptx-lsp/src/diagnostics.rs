@@ -43,8 +43,10 @@ pub(crate) fn of_diagnostic(document: &Document, d: &ptx_ir::Diagnostic) -> Diag
         message: message.to_owned(),
     };
     let labels = d.labels.iter().map(|l| related(l.span, &l.message));
-    let repeats = d.repeats.iter().take(MOST_REPEATS);
-    let repeats = repeats.map(|span| related(*span, "the same error is here"));
+    let own = d.repeat_messages.iter().map(String::as_str);
+    let texts = own.chain(std::iter::repeat("the same error is here"));
+    let repeats = d.repeats.iter().zip(texts).take(MOST_REPEATS);
+    let repeats = repeats.map(|(span, text)| related(*span, text));
     let information: Vec<_> = labels.chain(repeats).collect();
     let finding = match d.severity {
         Severity::Error => None,

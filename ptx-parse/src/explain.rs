@@ -42,6 +42,9 @@ impl Parser<'_> {
         if let Some(found) = unclosed_string(src, at) {
             return found;
         }
+        if src[at..].starts_with(b"%%") && scan::starts_ident(src, at + 2) {
+            return other_notations::doubled_percent(src, at);
+        }
         if at == start {
             let marker = self.conflict_marker(start);
             let found = marker.or_else(|| reversed_guard(src, start));
@@ -52,7 +55,10 @@ impl Parser<'_> {
             };
         }
         let end = statement_end(src, start).max(at);
-        let d = other_notations::explain(src, start, d);
+        let d = match other_notations::cast(src, start, &d) {
+            Some(found) => return found,
+            None => other_notations::explain(src, start, d),
+        };
         if !d.fix.is_empty() {
             return d;
         }

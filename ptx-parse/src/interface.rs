@@ -203,6 +203,11 @@ impl Parser<'_> {
         let mut trailing_align = Operand::Absent;
         self.cursor.skip_trivia();
         let start = self.cursor.pos;
+        let hidden = self.directive_here() == Some(Directive::Hidden);
+        if hidden {
+            self.cursor.advance(Directive::Hidden.text().len());
+            self.cursor.skip_trivia();
+        }
         while self.cursor.peek() == b'.' {
             match self.directive_here() {
                 Some(Directive::Attribute) => {
@@ -250,6 +255,7 @@ impl Parser<'_> {
         param.vector = s.vector;
         param.trailing_align = trailing_align;
         param.ptr = ptr;
+        param.hidden = hidden;
         param.name = name.map(|n| n.name);
         param.dims = self.dimensions()?;
         Ok((param, name))

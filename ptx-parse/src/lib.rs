@@ -17,6 +17,7 @@ mod constant;
 mod cursor;
 mod declaration;
 mod directive;
+mod dotted_names;
 mod explain;
 mod function;
 mod header;

@@ -46,10 +46,22 @@ fn lookalike(c: char) -> Option<char> {
     row.map(|(_, ascii)| *ascii)
 }
 
+/// The end of the zeros at `start`, if only white space and zeros follow.
+fn final_zeros(src: &[u8], start: usize) -> Option<usize> {
+    let rest = src.get(start..).filter(|rest| rest.starts_with(b"\0"))?;
+    let last = rest.iter().rposition(|b| *b == 0)?;
+    let blank = |b: &u8| *b == 0 || b.is_ascii_whitespace();
+    rest.iter().all(blank).then_some(start + last + 1)
+}
+
 /// The error of an unexpected character, with the character that was meant.
 #[cold]
 pub(crate) fn explain(src: &[u8], d: Diagnostic) -> Diagnostic {
     let start = d.span.start as usize;
+    if let Some(end) = final_zeros(src, start) {
+        let help = "the text ends with the NUL of a C string: remove the final NUL";
+        return d.with_help(help).with_fix(Span::at(start, end), "");
+    }
     let rest = &src[start..line_end(src, start)];
     let text = String::from_utf8_lossy(rest);
     let Some(found) = text.chars().next().filter(|c| !c.is_ascii()) else {

@@ -150,7 +150,17 @@ impl Parser<'_> {
 
     #[inline(never)]
     fn selected(&mut self, operand: Operand, word: &[u8]) -> ParseResult<Operand> {
-        match Selector::from_text(&word[1..]) {
+        let is_glued = self.cursor.pos == self.cursor.last;
+        let is_other = matches!(operand, Operand::Symbol(_) | Operand::Var(_));
+        // An undeclared name may be that of a vector register.
+        let is_unknown = matches!(operand, Operand::Name(_) | Operand::Label(_));
+        let selector = Selector::from_text(&word[1..]).filter(|_| !(is_other && is_glued));
+        match selector {
+            None if is_glued && (is_other || is_unknown) => {
+                let (start, end) = (self.cursor.pos, self.cursor.pos + word.len());
+                let message = "a name cannot contain `.`";
+                Err(self.cursor.error(Code::DottedName, start, end, message))
+            }
             Some(selector) => {
                 self.cursor.advance(word.len());
                 Ok(self.lane(selector, operand))

@@ -4,8 +4,8 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 use ptx_ir::lex::scan::{self, class, is};
-use ptx_ir::{Diagnostic, Span};
-use ptx_isa::{Directive, ScalarType, StateSpace};
+use ptx_ir::{Code, Diagnostic, Span};
+use ptx_isa::{Directive, ForeignWord, ScalarType, StateSpace};
 
 use crate::explain::line_end;
 
@@ -102,6 +102,46 @@ pub(crate) fn explain(src: &[u8], start: usize, d: Diagnostic) -> Diagnostic {
         true => d.machine_applicable(),
         false => d,
     }
+}
+
+/// `%%laneid`, as inline assembly in C writes `%laneid`.
+pub(crate) fn doubled_percent(src: &[u8], at: usize) -> Diagnostic {
+    let end = scan::ident_end(src, at + 1);
+    let name = String::from_utf8_lossy(&src[at + 1..end]);
+    let message = format!("expected `{name}`, found `%{name}`");
+    Diagnostic::error(Code::UnexpectedToken, Span::at(at, end), message)
+        .with_help(format!(
+            "`%%` stands for `%` in inline assembly only: write `{name}`"
+        ))
+        .with_fix(Span::at(at, at + 1), "")
+}
+
+/// A cast of C: a type in parentheses before an operand, at the place of `d` or around it.
+pub(crate) fn cast(src: &[u8], start: usize, d: &Diagnostic) -> Option<Diagnostic> {
+    let at = d.span.start as usize;
+    let before = src.get(start..at)?.trim_ascii_end();
+    let open = start + memchr::memrchr(b'(', before)?;
+    let line = &src[..line_end(src, at)];
+    let close = open + memchr::memchr(b')', &line[open..])?;
+    let inner = core::str::from_utf8(&src[open + 1..close]).ok()?.trim();
+    let is_word = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | ' ' | '*');
+    let first = inner.split([' ', '*']).next().unwrap_or_default();
+    let is_type = ForeignWord::from_text(first).is_some() || first.ends_with("_t");
+    let value = line[close + 1..].trim_ascii_start();
+    let end = value.iter().position(|b| b",;]})".contains(b))?;
+    let value = String::from_utf8_lossy(value[..end].trim_ascii_end());
+    // The error is in the parentheses or right after them.
+    let near = at <= close || src[close + 1..at].trim_ascii().is_empty();
+    if value.is_empty() || !near || !is_type || !inner.chars().all(is_word) {
+        return None;
+    }
+    let cast = Span::at(open, close + 1);
+    let message = format!("expected an operand, found the cast `({inner})`");
+    let found = Diagnostic::error(Code::UnexpectedToken, cast, message).with_help(format!(
+        "PTX has no casts: write `{value}`, or convert a register with `{}` first",
+        ForeignWord::from_text("bitcast").and_then(ForeignWord::instead)?
+    ));
+    Some(found.with_fix(cast, ""))
 }
 
 /// The bracket at `open` and the next `close` on its line, replaced.

@@ -9,6 +9,7 @@ use ptx_ir::{Code, Diagnostic, Limits, Module, NameId, SourceText, Span, Stateme
 
 use crate::cascade;
 use crate::cursor::Cursor;
+use crate::dotted_names;
 use crate::header_state::HeaderState;
 use crate::missing_declaration;
 use crate::mnemonic_table::MnemonicTable;
@@ -120,6 +121,7 @@ impl<'s> Parser<'s> {
     /// The diagnostics in the order of the source.
     pub(crate) fn take_diagnostics(&mut self) -> Vec<Diagnostic> {
         let mut diagnostics = self.reporter.take_diagnostics();
+        dotted_names::explain(self.cursor.src, &mut diagnostics);
         explain_late_declarations(&mut diagnostics, self.cursor.src, &self.out, &self.scopes);
         let duplicates = diagnostics.iter_mut();
         let duplicates = duplicates.filter(|d| d.code == Code::DuplicateName);
@@ -132,6 +134,7 @@ impl<'s> Parser<'s> {
         ];
         let repeated = |d: &&mut Diagnostic| names.contains(&d.code) && !d.repeats.is_empty();
         for d in diagnostics.iter_mut().filter(repeated) {
+            name_repeats(d, self.cursor.src);
             d.message += &format!(" (used {} times)", d.repeats.len() + 1);
         }
         ptx_ir::sort_by_position(&mut diagnostics);
@@ -235,6 +238,29 @@ pub(crate) fn is_plain(text: &[u8]) -> bool {
     // Without a way out of the inner loop, many characters are compared at a time.
     let plain = |all: bool, c: &u8| all & matches!(c, 1..=0x7f);
     text.chunks(1 << 14).all(|c| c.iter().fold(true, plain))
+}
+
+/// Gives each place of an error about several names a message with its own name.
+fn name_repeats(d: &mut Diagnostic, src: &[u8]) {
+    let first = d.span.of(src);
+    if d.repeats.iter().all(|span| span.of(src) == first) {
+        return;
+    }
+    let quoted = format!("`{}`", String::from_utf8_lossy(first));
+    let Some((before, after)) = d.message.split_once(&quoted) else {
+        return;
+    };
+    let more = |text: &str| -> Option<String> {
+        let count = text.strip_prefix(" and ")?;
+        let rest = count.trim_start_matches(|c: char| c.is_ascii_digit());
+        Some(rest.strip_prefix(" more")?.into())
+    };
+    let after: String = more(after).unwrap_or_else(|| after.into());
+    let own = |span: &Span| {
+        let name = String::from_utf8_lossy(span.of(src));
+        format!("{before}`{name}`{after}")
+    };
+    d.repeat_messages = d.repeats.iter().map(own).collect();
 }
 
 /// For how many functions a prototype is added, so that the cost stays linear.

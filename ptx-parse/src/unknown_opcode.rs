@@ -1,10 +1,11 @@
 //! Statements that begin with a word that is not an opcode.
 
 use alloc::string::String;
+use alloc::vec::Vec;
 use ptx_ir::lex::scan::{self, Trivia, class, is};
 use ptx_ir::lex::{Lexer, TokenKind};
 use ptx_ir::{Code, Diagnostic, SigId, Span};
-use ptx_isa::{Directive, DirectivePosition, ForeignWord, Modifier, ScalarType};
+use ptx_isa::{Directive, DirectivePosition, ForeignWord, Modifier, Opcode, ScalarType};
 
 use crate::explain::line_end;
 use crate::mnemonic::{correct, suggestion};
@@ -51,7 +52,9 @@ impl Parser<'_> {
                 commented(assign(d, operator, self.cursor.src), self.cursor.src, start)
             } else if self.at_label_directive(end) {
                 label(d, opcode, Span::at(end, end))
-            } else if let Some(keyword) = undotted(opcode) {
+            } else if let Some(keyword) =
+                undotted(opcode).filter(|keyword| self.may_be_mnemonic(sig, opcode, keyword))
+            {
                 correct(
                     d,
                     opcode,
@@ -82,6 +85,27 @@ impl Parser<'_> {
         let end = start + found.len();
         let joined = self.cursor.src.get(start..end) == Some(found.as_bytes());
         (known && joined).then(|| (Span::at(start, end), text))
+    }
+
+    /// Whether a form takes the modifiers of a mnemonic whose opcode is replaced; directives have none.
+    fn may_be_mnemonic(&self, sig: SigId, opcode: &str, keyword: &str) -> bool {
+        let text = self.out.module.signature(sig).text();
+        let rest = text.get(opcode.len()..).unwrap_or_default();
+        let mut words = keyword.split('.').chain(rest.split('.').skip(1));
+        let known = words
+            .next()
+            .and_then(|word| Opcode::from_text(word.as_bytes()));
+        let Some(known) = known else {
+            return true;
+        };
+        let modifiers = words.map(|w| Modifier::from_text(format!(".{w}").as_bytes()));
+        let modifiers: Vec<Modifier> = modifiers.flatten().collect();
+        let mut forms = known.instructions().iter();
+        forms.any(|i| {
+            let takes =
+                |m: &Modifier| i.words().contains(m) || i.forms().iter().any(|f| f.accepts(*m));
+            modifiers.iter().all(takes)
+        })
     }
 
     /// Whether the token after `end` is an opcode on the same line.

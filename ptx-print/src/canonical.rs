@@ -237,6 +237,10 @@ impl<'m, 'o, S: Sink> Printer<'m, 'o, S> {
 
     fn param(&mut self, p: &Param) {
         let pool = self.module.pool();
+        if p.hidden {
+            self.word(Directive::Hidden.text());
+            self.out.byte(b' ');
+        }
         self.word(p.space.text());
         self.align(pool, p.align);
         self.vector(p.vector);

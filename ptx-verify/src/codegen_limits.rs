@@ -1,11 +1,13 @@
 //! What ptxas accepts when it checks a module, and refuses when it generates code.
 
 use alloc::vec::Vec;
+use hashbrown::HashSet;
 use ptx_ir::query::Environment;
 use ptx_ir::{
-    Body, Diagnostic, Function, FunctionKind, Item, Module, Param, SigId, Statement, SymbolKind,
+    Body, Diagnostic, Function, FunctionKind, Item, Module, NameId, Operand, Param, SectionEntry,
+    SigId, Statement, SymbolKind,
 };
-use ptx_isa::{Directive, Modifier, Rule, RuleKind, ScalarType, Slot, Target};
+use ptx_isa::{Directive, Modifier, Rule, RuleKind, ScalarType, Slot, Target, TargetOption};
 
 use crate::context::Context;
 use crate::location::Location;
@@ -32,6 +34,7 @@ pub(crate) fn with_uses(module: &Module, uses: &Uses) -> Vec<Diagnostic> {
     let mut context = Context::new(module, Environment::of(module));
     let names = ModuleNames::new(module);
     addresses(&mut context);
+    label_differences(&mut context);
     unresolved::functions(&mut context, uses, &names);
     unresolved::variables(&mut context);
     parameters(&mut context, uses, &names);
@@ -61,6 +64,45 @@ fn addresses(context: &mut Context<'_>) {
     if let Some((id, _)) = module.items().find(|(_, i)| directive(*i)) {
         let at = Location::keyword(module.span(id), "32");
         context.report(at, ResourceProblem::SmallAddresses);
+    }
+}
+
+/// The differences in sections are of labels that sections define; ptxas finds this out where it generates debug information.
+fn label_differences(context: &mut Context<'_>) {
+    let module = context.module;
+    if !module.has_target_option(TargetOption::Debug) {
+        return;
+    }
+    let entries = module.sections().values().flat_map(|s| &s.entries);
+    let mut known: HashSet<NameId> = entries
+        .filter_map(|entry| match entry {
+            SectionEntry::Label(name) => Some(*name),
+            _ => None,
+        })
+        .collect();
+    for (id, item) in module.items() {
+        let Item::Section(section) = item else {
+            continue;
+        };
+        let section = module.sections().get(section);
+        for entry in section.map_or(&[][..], |s| &s.entries) {
+            let SectionEntry::Other { value, .. } = entry else {
+                continue;
+            };
+            let Operand::Difference(at) = module.pool().get(*value) else {
+                continue;
+            };
+            let (first, second) = module.pool().pair(at);
+            for operand in [first, second] {
+                // A label is reported once.
+                if let Operand::Name(name) = operand
+                    && known.insert(name)
+                {
+                    let at = Location::name(module.span(id), name);
+                    context.report(at, ResourceProblem::CodeLabelDifference(name));
+                }
+            }
+        }
     }
 }
 

@@ -79,8 +79,9 @@ fn section(
 ) {
     let pool = context.module.pool();
     let mut of_section: HashMap<NameId, u32> = HashMap::new();
+    let mut reported = false;
     for entry in &section.entries {
-        let (ty, value) = match *entry {
+        let (ty, value, is_negative) = match *entry {
             SectionEntry::Label(name) => {
                 if of_section.is_empty() {
                     context.require(Location::exact(span), Feature::SectionLabel);
@@ -97,17 +98,23 @@ fn section(
                 }
                 continue;
             }
-            SectionEntry::Int { ty, value, .. } => (ty, i64::from(value)),
+            SectionEntry::Int { ty, value, .. } => (ty, i64::from(value), true),
             SectionEntry::Other { ty, value, .. } => {
                 let operand = pool.get(value);
                 let Some(value) = datum(pool, operand, ty) else {
                     address(context, operand, ty, span);
                     continue;
                 };
-                (ty, value)
+                let signed = constant_kind(pool, operand) == Some(ConstKind::Signed);
+                (ty, value, signed)
             }
             _ => continue,
         };
+        if value < 0 && is_negative && !reported {
+            reported = true;
+            let at = Location::part(span, Part::Negative(value));
+            context.require(at, Feature::NegativeNumber);
+        }
         let (low, high) = match ty {
             ScalarType::B8 => (-0x80, 0xFF),
             ScalarType::B16 => (-0x8000, 0xFFFF),

@@ -1,12 +1,13 @@
 //! Explains why an instruction is not legal: how it differs from the nearest legal one.
 
 use alloc::vec::Vec;
+use core::iter;
 use ptx_ir::query::Environment;
 use ptx_isa::{
-    ActualOperand, Deprecation, FormMatch, InstQuery, MAX_OPERANDS, Modifier, ModifierEdit, NoForm,
-    OperandShape, OperandViolation, Repair, Role, Rule, Spaces, Violation,
+    ActualOperand, Deprecation, Form, FormMatch, InstQuery, MAX_OPERANDS, Marks, Modifier,
+    ModifierEdit, NoForm, Opcode, OperandShape, OperandViolation, Repair, Role, Rule, RuleKind,
+    ScalarType, Spaces, Violation,
 };
-use smallvec::SmallVec;
 
 use crate::inst_part::{self, modifiers};
 use crate::location::Part;
@@ -18,20 +19,22 @@ use crate::problem::operand::{Brackets, FoundOperand, OperandMismatch};
 pub(crate) struct Explanation {
     pub(crate) part: Part,
     pub(crate) kind: InstProblemKind,
-    /// Other parts that are wrong for the same reason.
-    pub(crate) repeats: SmallVec<[Part; 4]>,
+    /// Other parts that are wrong for the same reason, and how.
+    pub(crate) repeats: Vec<(Part, InstProblemKind)>,
 }
 
 impl Explanation {
     pub(crate) fn new(part: Part, kind: InstProblemKind) -> Self {
-        let repeats = SmallVec::new();
         Self {
             part,
             kind,
-            repeats,
+            repeats: Vec::new(),
         }
     }
 }
+
+/// A wrong operand, and others that are wrong for the same reason.
+type Mismatches = (Part, OperandMismatch, Vec<(Part, InstProblemKind)>);
 
 /// Whether changes that make an instruction legal are searched.
 #[derive(Copy, Clone, PartialEq, Eq)]
@@ -40,9 +43,10 @@ pub(crate) enum Search {
     Full,
 }
 
-/// What there is to report about an instruction.
+/// What there is to report about an instruction; `wide` tells whether the module has 64-bit addresses.
 pub(crate) fn explain(
     environment: Environment,
+    wide: bool,
     query: &InstQuery<'_>,
     search: Search,
 ) -> Vec<Explanation> {
@@ -56,7 +60,12 @@ pub(crate) fn explain(
         Ok(form) if form.violations().is_empty() => {
             let old = environment.deprecations(&form);
             let old = old.map(|deprecation| deprecated(query, deprecation));
-            redundant(query, &form).chain(old).collect()
+            let small = form.small_addresses().take(usize::from(wide));
+            let small = small.map(|index| {
+                let part = inst_part::operand(query, &form, index).unwrap_or(Part::Mnemonic);
+                Explanation::new(part, InstProblemKind::SmallAddress)
+            });
+            redundant(query, &form).chain(old).chain(small).collect()
         }
         Ok(form) => explainer.violations(&form),
     }
@@ -91,9 +100,33 @@ impl Explainer<'_, '_> {
     fn of_modifiers(&self, no_form: &NoForm) -> Explanation {
         let repairs = self.repairs();
         match repairs.first() {
-            Some(first) => self.repairable(first.edit(), repairs, None),
+            Some(first) => match self.conflict(&repairs) {
+                Some(found) => found,
+                None => self.repairable(first.edit(), repairs, None),
+            },
             None => mismatch(self.query, no_form),
         }
+    }
+
+    /// Two modifiers of which one has to go.
+    fn conflict(&self, repairs: &[Repair]) -> Option<Explanation> {
+        let mut removed = repairs.iter().filter_map(|r| match r.edit() {
+            ModifierEdit::Remove(index) => Some(index),
+            _ => None,
+        });
+        let modifiers = self.query.modifiers();
+        let (first, second) = (removed.next()?, removed.next()?);
+        let [a, b] = [first, second].map(|i| modifiers.get(i).copied());
+        let (a, b) = (a?, b?);
+        let of_repairs = repairs.len() == 2 && removed.next().is_none() && a != b;
+        let later = first.max(second);
+        let pair = if first > second { (a, b) } else { (b, a) };
+        of_repairs.then(|| {
+            Explanation::new(
+                inst_part::modifiers(later, later),
+                InstProblemKind::Conflict(pair.0, pair.1),
+            )
+        })
     }
 
     fn repairable(
@@ -146,6 +179,11 @@ impl Explainer<'_, '_> {
 
     /// A violation that is not one of a single operand.
     fn whole(&self, selected: &FormMatch<'_>, violation: Violation) -> Explanation {
+        if let (Violation::Count(..), Search::Full) = (violation, self.search)
+            && let Some(found) = self.wrong_count()
+        {
+            return found;
+        }
         let found = whole(self.environment, self.query, selected, violation);
         let repairs = self.full_repairs();
         // The modifier that violates a rule is more likely wrong than the others.
@@ -196,33 +234,33 @@ impl Explainer<'_, '_> {
             Violation::Operand(index, problem) => operand(self.query, selected, index, problem),
             _ => None,
         });
-        let mut found: Vec<(Part, OperandMismatch, SmallVec<[Part; 4]>)> = Vec::new();
+        let mut found: Vec<Mismatches> = Vec::new();
         for (part, mismatch) in mismatches {
-            let same = |other: &&mut (Part, OperandMismatch, SmallVec<[Part; 4]>)| {
-                one_cause || other.1.has_cause_of(&mismatch)
-            };
+            let same = |other: &&mut Mismatches| one_cause || other.1.has_cause_of(&mismatch);
             // Several violations of one operand are one mistake.
             if found.last().is_some_and(|last| last.0 == part) {
                 continue;
             }
             match found.iter_mut().find(same) {
-                Some(first) => first.2.push(part),
-                None => found.push((part, mismatch, SmallVec::new())),
+                Some(first) => {
+                    let kind = InstProblemKind::Operand(mismatch);
+                    first.2.push((part, kind));
+                }
+                None => found.push((part, mismatch, Vec::new())),
             }
         }
         let (all_of_type, bracketed) = (self.all_of_type(selected), self.lacks_brackets(&found));
-        let with_repairs =
-            |(part, mut mismatch, repeats): (Part, OperandMismatch, SmallVec<[Part; 4]>)| {
-                mismatch.repairs.clone_from(&repairs);
-                mismatch.others = repeats.len();
-                mismatch.all_of_type = all_of_type;
-                mismatch.brackets = bracketed;
-                Explanation {
-                    part,
-                    kind: InstProblemKind::Operand(mismatch),
-                    repeats,
-                }
-            };
+        let with_repairs = |(part, mut mismatch, repeats): Mismatches| {
+            mismatch.repairs.clone_from(&repairs);
+            mismatch.others = repeats.len();
+            mismatch.all_of_type = all_of_type;
+            mismatch.brackets = bracketed;
+            Explanation {
+                part,
+                kind: InstProblemKind::Operand(mismatch),
+                repeats,
+            }
+        };
         found.into_iter().map(with_repairs).collect()
     }
 
@@ -246,10 +284,7 @@ impl Explainer<'_, '_> {
     }
 
     /// Whether brackets around the first of these operands make the instruction legal.
-    fn lacks_brackets(
-        &self,
-        found: &[(Part, OperandMismatch, SmallVec<[Part; 4]>)],
-    ) -> Option<Brackets> {
+    fn lacks_brackets(&self, found: &[Mismatches]) -> Option<Brackets> {
         let operands = self.query.operands();
         let Some((Part::Operand(nth), mismatch, _)) = found.first() else {
             return None;
@@ -279,6 +314,76 @@ impl Explainer<'_, '_> {
             true => Brackets::Perhaps,
             false => Brackets::Certain,
         })
+    }
+
+    /// Whether the instruction is legal with other operands.
+    fn takes(&self, operands: &[ActualOperand<'_>]) -> bool {
+        let query = self.query.with_operands(operands);
+        let form = self.environment.select(&query).ok();
+        form.is_some_and(|f| f.violations().is_empty())
+    }
+
+    /// A condition among the operands, or a result that is not wanted.
+    fn wrong_count(&self) -> Option<Explanation> {
+        let operands = self.query.operands();
+        let is_predicate =
+            |o: &ActualOperand<'_>| matches!(o.shape, OperandShape::Register(ScalarType::Pred));
+        if let Some(index) = operands.iter().position(is_predicate) {
+            let mut others = operands.to_vec();
+            others.remove(index);
+            let is_branch = others
+                .iter()
+                .any(|o| matches!(o.shape, OperandShape::Label));
+            if is_branch && self.takes(&others) {
+                let kind = InstProblemKind::Condition(index as u32);
+                return Some(Explanation::new(Part::Operand(index as u32), kind));
+            }
+        }
+        let opcodes = Opcode::ALL.iter().copied();
+        let mut others = opcodes.filter(|opcode| {
+            let query = self.query.with_opcode(*opcode);
+            let form = self.environment.select(&query).ok();
+            form.is_some_and(|f| f.violations().is_empty())
+        });
+        if let (Some(opcode), None) = (others.next(), others.next()) {
+            let kind = InstProblemKind::WithoutResult(Some(opcode));
+            return Some(Explanation::new(Part::Mnemonic, kind));
+        }
+        let discarded = ActualOperand::new(OperandShape::Discard);
+        let with_result: Vec<_> = iter::once(discarded)
+            .chain(operands.iter().copied())
+            .collect();
+        let kind = InstProblemKind::WithoutResult(None);
+        let found = Explanation::new(Part::Mnemonic, kind);
+        self.takes(&with_result).then_some(found)
+    }
+
+    /// The elements of a vector in an address that are written as separate parts.
+    fn missing_inner_braces(&self) -> Option<Explanation> {
+        let operands = self.query.operands();
+        for (nth, operand) in operands.iter().enumerate() {
+            let OperandShape::Bracket(parts) = operand.shape else {
+                continue;
+            };
+            for start in 1..parts.len() {
+                let vector = ActualOperand::new(OperandShape::Vector(&parts[start..]));
+                let mut grouped = parts[..start].to_vec();
+                grouped.push(vector);
+                let mut all = operands.to_vec();
+                if let Some(entry) = all.get_mut(nth) {
+                    *entry = ActualOperand::new(OperandShape::Bracket(&grouped));
+                }
+                if self.takes(&all) {
+                    let places = (nth as u32, start as u32, parts.len() as u32 - 1);
+                    let kind = InstProblemKind::MissingInnerBraces(places.0, places.1, places.2);
+                    return Some(Explanation::new(
+                        Part::Elements(places.0, places.1, places.2),
+                        kind,
+                    ));
+                }
+            }
+        }
+        None
     }
 
     /// The elements of a vector that are written as separate operands.
@@ -313,7 +418,8 @@ impl Explainer<'_, '_> {
                 }
             }
         }
-        found.map(|(first, last)| braces(first, last, true))
+        let found = found.map(|(first, last)| braces(first, last, true));
+        found.or_else(|| self.missing_inner_braces())
     }
 }
 
@@ -425,6 +531,42 @@ fn operand(
     Some((part, mismatch))
 }
 
+/// What replaces a form, as the warning before its removal says.
+fn replacement(form: &'static Form) -> Option<&'static str> {
+    form.rules().iter().find_map(|rule| match rule.kind() {
+        RuleKind::Deprecated(_, _, instead) => Some(instead),
+        _ => None,
+    })
+}
+
+/// The mask of all threads of a warp.
+pub(crate) const ALL_LANES: i64 = 0xffff_ffff;
+
+/// The modifier with which an instruction is legal if a mask of the threads that take part follows its operands.
+fn with_mask(environment: Environment, query: &InstQuery<'_>) -> Option<ModifierEdit> {
+    let forms = query.opcode().instructions().iter();
+    let forms = forms.flat_map(|i| i.forms().iter());
+    let masked = forms.filter(|form| {
+        let last = form.operands().last();
+        last.is_some_and(|o| o.marks().contains(Marks::PARTICIPANTS))
+    });
+    let fixed = masked.flat_map(|form| form.slots().filter(|s| !s.is_optional()));
+    let mut added: Vec<Modifier> = fixed
+        .filter_map(|s| s.words().as_slice().first())
+        .copied()
+        .collect();
+    added.dedup();
+    let mut operands = query.operands().to_vec();
+    operands.push(ActualOperand::new(OperandShape::Integer(ALL_LANES)));
+    added.into_iter().find_map(|modifier| {
+        let edit = ModifierEdit::Insert(0, modifier);
+        let modifiers = edit.apply(query.modifiers());
+        let query = query.with_modifiers(&modifiers);
+        let form = environment.select(&query.with_operands(&operands)).ok()?;
+        form.violations().is_empty().then_some(edit)
+    })
+}
+
 fn whole(
     environment: Environment,
     query: &InstQuery<'_>,
@@ -456,7 +598,10 @@ fn whole(
         ),
         Violation::RequiresTarget(floors) => (Part::Mnemonic, InstProblemKind::Unavailable(floors)),
         Violation::RemovedIn(floors) => {
-            let kind = InstProblemKind::Removed(floors, None);
+            let kind = match with_mask(environment, query) {
+                Some(edit) => InstProblemKind::RemovedWithoutMask(floors, edit),
+                None => InstProblemKind::Removed(floors, replacement(form.form)),
+            };
             (Part::Mnemonic, kind)
         }
         Violation::Register(register) => (

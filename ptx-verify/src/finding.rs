@@ -22,8 +22,8 @@ pub(crate) struct Finding {
     pub(crate) problem: Problem,
     pub(crate) at: Location,
     pub(crate) labels: SmallVec<[Label; 2]>,
-    /// Other places with the same problem.
-    pub(crate) repeats: Vec<Location>,
+    /// Other places with the same cause, each with what is wrong there.
+    pub(crate) repeats: Vec<(Location, Problem)>,
     /// What to change, if that is not clear from the problem alone.
     pub(crate) repair: Option<Repair>,
 }

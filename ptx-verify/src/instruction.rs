@@ -5,7 +5,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use ptx_ir::query::{Environment, NameKind, NameTypes, Queries};
 use ptx_ir::{Body, FuncId, Inst, InstId, Module, Operand, SigId, StmtId, TextChange};
-use ptx_isa::{Form, FormOperand, InstQuery, Marks, Role, ScalarType};
+use ptx_isa::{Form, FormMatch, FormOperand, InstQuery, Marks, Role, ScalarType};
 
 use crate::call::Call;
 use crate::call_tables::CallTables;
@@ -73,9 +73,13 @@ enum Verdict {
     Illegal,
 }
 
-fn verdict(environment: Environment, query: &InstQuery<'_>) -> Verdict {
+/// `wide` tells whether the module has 64-bit addresses.
+fn verdict(environment: Environment, wide: bool, query: &InstQuery<'_>) -> Verdict {
+    let is_clean = |form: &FormMatch<'_>| {
+        environment.is_clean(form) && !(wide && form.small_addresses().next().is_some())
+    };
     match environment.select(query) {
-        Ok(form) if environment.is_clean(&form) => Verdict::Clean,
+        Ok(form) if is_clean(&form) => Verdict::Clean,
         Ok(form) if form.violations().is_empty() => Verdict::Deprecated,
         _ => Verdict::Illegal,
     }
@@ -167,8 +171,9 @@ impl Instructions {
             Some(Operand::Reg(register)) if self.queries.names().may_guard(register) => {}
             Some(_) => return false,
         }
+        let wide = has_wide_addresses(module);
         let legal = (self.queries).answer(module, body, inst.sig, inst.operands, |query| {
-            verdict(environment, query)
+            verdict(environment, wide, query)
         });
         let traits = self.traits.get(inst.sig.as_u32() as usize);
         let traits = traits.copied().unwrap_or_default();
@@ -205,10 +210,11 @@ impl Instructions {
         }
         let (module, environment) = (context.module, context.environment);
         let operands = body.operands(id);
+        let wide = has_wide_addresses(module);
         let legal = self
             .queries
             .answer(module, body, inst.sig, operands, |query| {
-                verdict(environment, query)
+                verdict(environment, wide, query)
             });
         let Some(legal) = legal else { return };
         let index = inst.sig.as_u32() as usize;
@@ -245,6 +251,7 @@ impl Instructions {
     ) {
         let (module, environment) = (context.module, context.environment);
         let statement = body.source_span(stmt);
+        let wide = has_wide_addresses(module);
         let known = &mut self.explained;
         let found = (self.queries).ask_again(module, body, sig, operands, |query| {
             let operands = format!("{:?}", query.operands());
@@ -253,9 +260,9 @@ impl Instructions {
                 return same.found.clone();
             }
             if known.len() >= MOST_SEARCHES {
-                return explain(environment, query, Search::None);
+                return explain(environment, wide, query, Search::None);
             }
-            let found = explain(environment, query, Search::Full);
+            let found = explain(environment, wide, query, Search::Full);
             known.push(Explained {
                 sig,
                 operands,
@@ -296,7 +303,10 @@ impl Instructions {
             finding.repair = repair;
             finding.repeats = repeats
                 .into_iter()
-                .map(|part| Location::part(statement, part))
+                .map(|(part, kind)| {
+                    let problem = InstProblem { sig, kind };
+                    (Location::part(statement, part), problem.into())
+                })
                 .collect();
             if let Some(at) = declared {
                 finding.with_label(at, "declared here");
@@ -345,7 +355,9 @@ impl Instructions {
             let kind = &e.kind;
             matches!(
                 kind,
-                InstProblemKind::Deprecated(..) | InstProblemKind::Redundant(..)
+                InstProblemKind::Deprecated(..)
+                    | InstProblemKind::Redundant(..)
+                    | InstProblemKind::SmallAddress
             )
         };
         let Some(left) = self.searches_left.checked_sub(1) else {
@@ -368,6 +380,11 @@ impl Instructions {
         let repairs = (self.queries).ask_again(module, body, sig, operands, of_all);
         repairs.unwrap_or_default()
     }
+}
+
+/// Whether addresses of global and generic memory have 64 bits.
+fn has_wide_addresses(module: &Module) -> bool {
+    module.header().address_size == Some(64)
 }
 
 /// Whether a sampler that is not a texture is the address, or between the texture and the coordinates.

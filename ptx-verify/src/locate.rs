@@ -86,6 +86,7 @@ impl<'m> Locator<'m> {
             Part::Initializer(name) => self.after(self.module.name_bytes(name), b"="),
             Part::Dimension(name) => self.after(self.module.name_bytes(name), b"["),
             Part::Label(name, nth) => self.label(self.module.name_bytes(name), nth),
+            Part::Negative(value) => Some(self.negative(value).unwrap_or(self.statement)),
             Part::Number(value) => Some(self.number(value).unwrap_or(self.statement)),
             part => return self.instruction_part(part),
         };
@@ -163,6 +164,21 @@ impl<'m> Locator<'m> {
         integers.find(equal).map(|t| t.span)
     }
 
+    fn negative(&self, value: i64) -> Option<Span> {
+        let signed = |pair: &&[Token]| {
+            let (sign, number) = match pair {
+                [sign, number] => (sign, number),
+                _ => return false,
+            };
+            let constant = read_expression(self.bytes(number.span), 0, 1).value.ok();
+            let read = constant.and_then(|v| v.as_int());
+            let is_number = number.kind == TokenKind::Integer && self.bytes(sign.span) == b"-";
+            is_number && read.map(i64::unsigned_abs) == Some(value.unsigned_abs())
+        };
+        let pair = self.tokens.windows(2).find(signed)?;
+        Some(pair.first()?.span.join(pair.last()?.span))
+    }
+
     fn instruction_part(&mut self, part: Part) -> Span {
         let spans = match self.instruction.take() {
             Some(spans) => spans,
@@ -185,6 +201,7 @@ impl<'m> Locator<'m> {
             Part::Modifiers(first, last) => join(&spans.modifiers, first, last),
             Part::Operands(first, last) => join(&spans.operands, first, last),
             Part::Operand(nth) => spans.operands.get(nth as usize).copied(),
+            Part::LastOperand => spans.operands.last().copied(),
             Part::AfterOperand(nth) => rest(&spans.operands, nth),
             Part::AfterElement(nth, element) => {
                 let operand = spans.operands.get(nth as usize).copied();
@@ -193,6 +210,13 @@ impl<'m> Locator<'m> {
             Part::Element(nth, element) => {
                 let operand = spans.operands.get(nth as usize).copied();
                 operand.map(|o| self.element(o, element as usize).unwrap_or(o))
+            }
+            Part::Elements(nth, first, last) => {
+                let operand = spans.operands.get(nth as usize).copied();
+                operand.map(|o| {
+                    let element = |i: u32| self.element(o, i as usize).unwrap_or(o);
+                    element(first).join(element(last))
+                })
             }
             Part::OperandToken(text) => {
                 let all = self.with_text(text.as_bytes()).iter();

@@ -31,6 +31,8 @@ pub(crate) enum Part {
     Dimension(NameId),
     /// The definition of a label: of the tokens before a `:` with its name, the one with this number.
     Label(NameId, u32),
+    /// The integer with a value, and its sign.
+    Negative(i64),
     /// The integer with a value.
     Number(i64),
     /// Of an instruction: the opcode.
@@ -47,12 +49,16 @@ pub(crate) enum Part {
     Operand(u32),
     /// Operands, from the first to the last of these numbers.
     Operands(u32, u32),
+    /// The last operand.
+    LastOperand,
     /// From the end of an operand to the end of the last one.
     AfterOperand(u32),
     /// From the end of a part of an operand to the end of its last part.
     AfterElement(u32, u32),
     /// A part of an operand in brackets, braces, or around `|`.
     Element(u32, u32),
+    /// Parts of an operand, from the first to the last of these numbers.
+    Elements(u32, u32, u32),
     /// The token of the operands with a text.
     OperandToken(&'static str),
 }

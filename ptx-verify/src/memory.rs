@@ -5,11 +5,11 @@ use ptx_ir::{
     Binding, Body, DeclId, Declarations, Declarator, EntityId, FuncId, Function, FunctionKind,
     Item, Linkage, Module, OperandPool, Span, Statement, SymbolId, VarDecl,
 };
-use ptx_isa::StateSpace;
+use ptx_isa::{StateSpace, Target};
 
 use crate::context::Context;
 use crate::location::Location;
-use crate::problem::resource::{MOST_CONSTANT_BYTES, MOST_SHARED_BYTES, ResourceProblem};
+use crate::problem::resource::{MOST_CONSTANT_BYTES, ResourceProblem};
 use crate::uses::{ModuleNames, Uses};
 
 /// The bytes of one declarator, of all members of a range.
@@ -138,7 +138,9 @@ pub(crate) fn shared(context: &mut Context<'_>, uses: &Uses, names: &ModuleNames
     let module = context.module;
     let mut graph = SharedUses::new(module, uses);
     let of_module = total(module.declarations(), module.pool(), StateSpace::Shared);
-    if uses.shared().fold(of_module, i64::saturating_add) <= MOST_SHARED_BYTES {
+    let target = context.environment.target().unwrap_or(Target::Sm10);
+    let most = target.most_shared_bytes();
+    if uses.shared().fold(of_module, i64::saturating_add) <= most.into() {
         return;
     }
     for (id, function) in kernels(module) {
@@ -147,8 +149,8 @@ pub(crate) fn shared(context: &mut Context<'_>, uses: &Uses, names: &ModuleNames
             context.report(names.function(id), problem);
             return;
         };
-        if bytes > MOST_SHARED_BYTES {
-            let problem = ResourceProblem::SharedBytes(function.name, bytes);
+        if bytes > most.into() {
+            let problem = ResourceProblem::SharedBytes(function.name, bytes, most);
             context.report(names.function(id), problem);
         }
     }

@@ -39,7 +39,9 @@ impl WrongInst<'_> {
     pub(crate) fn repair(&self, query: &InstQuery<'_>, found: &Explanation) -> Option<Repair> {
         let of_modifiers = matches!(
             &found.kind,
-            InstProblemKind::Repairable { .. } | InstProblemKind::ModifierCombination(_)
+            InstProblemKind::Repairable { .. }
+                | InstProblemKind::ModifierCombination(_)
+                | InstProblemKind::Modifier(..)
         );
         let of_type = matches!(&found.kind, InstProblemKind::Operand(m) if m.problem == OperandViolation::Type);
         if (of_modifiers || of_type)
@@ -289,7 +291,7 @@ impl WrongInst<'_> {
         mismatch: &OperandMismatch,
     ) -> Option<Repair> {
         let mut parts = vec![found.part];
-        parts.extend(&found.repeats);
+        parts.extend(found.repeats.iter().map(|(part, _)| *part));
         // A type that several operands do not have is wrong itself.
         if parts.len() > 1 && !mismatch.repairs.is_empty() {
             return None;

@@ -93,6 +93,14 @@ fn parameter(context: &mut Context<'_>, param: &Param, owner: Owner, header: Spa
         context.report(at, problem);
         return false;
     }
+    if param.hidden {
+        let at_hidden = Location::keyword(header, Directive::Hidden.text());
+        if owner == Owner::Function {
+            context.report(at_hidden, InterfaceProblem::HiddenInFunction);
+            return false;
+        }
+        available(context, Directive::Hidden, at_hidden);
+    }
     if let Some(ptr) = &param.ptr {
         if owner != Owner::Kernel {
             context.report(at, InterfaceProblem::PtrInFunction);

@@ -46,8 +46,16 @@ impl<'m> Renderer<'m> {
             let span = self.locator.span(label.at);
             diagnostic = diagnostic.with_label(span, label.text);
         }
-        let repeats = finding.repeats.iter().map(|at| self.locator.span(*at));
-        diagnostic.repeats = repeats.collect();
+        let repeats = finding.repeats.iter().map(|(at, problem)| {
+            let span = self.locator.span(*at);
+            let found = self.locator.text(span);
+            (
+                span,
+                Some(problem.clone().text(self.wording, found).message),
+            )
+        });
+        let repeats: Vec<(Span, Option<String>)> = repeats.collect();
+        diagnostic.set_repeats(repeats);
         let of_problem = text.fix.into_iter().map(|fix| {
             let at = Location::part(finding.at.statement, fix.part);
             (at, fix.side, fix.text)

@@ -18,7 +18,7 @@ fn is_too_old(diagnostic: &Diagnostic) -> bool {
     code && diagnostic.severity == Severity::Error
 }
 
-/// Keeps the first of these errors, with the places of the others, and says which header has all that the module uses.
+/// Keeps the first of these errors, with the places and messages of the others, and says which header has all that the module uses.
 /// Expects diagnostics in the order of the source; linear in the module if there is such an error.
 pub(crate) fn merge(module: &Module, environment: Environment, found: &mut Vec<Diagnostic>) {
     let Some(first) = found.iter().position(is_too_old) else {
@@ -28,21 +28,25 @@ pub(crate) fn merge(module: &Module, environment: Environment, found: &mut Vec<D
     let shows_places = found
         .get(first)
         .is_some_and(|d| d.code != Code::TargetVersion);
-    let mut places: Vec<Span> = Vec::new();
+    let mut places: Vec<(Span, Option<String>)> = Vec::new();
     let mut index = 0;
-    found.retain(|d| {
+    found.retain_mut(|d| {
         index += 1;
         let again = index > first + 1 && is_too_old(d);
         if again && shows_places {
-            places.push(d.span);
-            places.extend(&d.repeats);
+            let repeats = d.take_repeats();
+            let message = core::mem::take(&mut d.message);
+            let all = |own: Option<String>| own.or_else(|| Some(message.clone()));
+            places.push((d.span, all(None)));
+            places.extend(repeats.into_iter().map(|(span, own)| (span, all(own))));
         }
         !again
     });
     let Some(head) = found.get_mut(first) else {
         return;
     };
-    head.repeats = head.repeats.iter().copied().chain(places).collect();
+    let own = head.take_repeats();
+    head.set_repeats(own.into_iter().chain(places));
     let needs = requires(module);
     let Some((target, version)) = nearest(needs.module(), environment) else {
         return;

@@ -133,8 +133,8 @@ pub(crate) fn merge(context: &mut Context<'_>, body: &Body) {
         let mut places = Vec::new();
         for (_, index) in rest {
             if let (Some(finding), Some(done)) = (findings.get(*index), merged.get_mut(*index)) {
-                places.push(finding.at);
-                places.extend(&finding.repeats);
+                places.push((finding.at, finding.problem.clone()));
+                places.extend(finding.repeats.iter().cloned());
                 *done = true;
             }
         }

@@ -320,6 +320,9 @@ impl<'r> Replay<'r> {
                 made = made.pointer_align(self.number(pool, pointer.align)?);
             }
         }
+        if param.hidden {
+            made = made.hidden();
+        }
         if param.trailing_align != Operand::Absent {
             made = made.trailing_align(self.number(pool, param.trailing_align)?);
         }

@@ -1218,6 +1218,7 @@ impl<'m> FunctionBuilder<'m> {
     /// tensormap.replace.mode.field2{.ss}.b1024.type [addr], ord, new_val    // 9.7.9.26
     /// tensormap.replace.mode.elemtype{.ss}.b1024.b32 [addr], new_val    // 9.7.9.26
     /// tensormap.replace.mode.field3{.ss}.b1024.b32 [addr], new_val    // 9.7.9.26
+    /// tensormap.replace.mode.swizzle_mode{.ss}.b1024.b32 [addr], new_val    // 9.7.9.26
     /// tensormap.replace.mode.interleave_layout{.ss}.b1024.b32 [addr], new_val    // 9.7.9.26
     /// tensormap.replace.mode.fill_mode{.ss}.b1024.b32 [addr], new_val    // 9.7.9.26
     /// ```
@@ -1505,17 +1506,21 @@ impl<'m> FunctionBuilder<'m> {
     ///
     /// ```text
     /// wmma.load.a.sync.aligned.layout.shape{.ss}.atype r, [p]{, stride}    // 9.7.14.4.3
+    /// wmma.load.a.sync.layout.shape{.ss}.f16 r, [p]{, stride}    // 9.7.14.4.3
     /// wmma.load.a.sync.aligned.layout.m16n16k8{.ss}.tf32 r, [p]{, stride}    // 9.7.14.4.3
     /// wmma.load.a.sync.aligned.layout.m8n8k4{.ss}.f64 r, [p]{, stride}    // 9.7.14.4.3
     /// wmma.load.a.sync.aligned.row.m8n8k32{.ss}.atype r, [p]{, stride}    // 9.7.14.4.3
     /// wmma.load.a.sync.aligned.row.m8n8k128{.ss}.b1 r, [p]{, stride}    // 9.7.14.4.3
     /// wmma.load.b.sync.aligned.layout.shape{.ss}.btype r, [p]{, stride}    // 9.7.14.4.3
+    /// wmma.load.b.sync.layout.shape{.ss}.f16 r, [p]{, stride}    // 9.7.14.4.3
     /// wmma.load.b.sync.aligned.layout.m16n16k8{.ss}.tf32 r, [p]{, stride}    // 9.7.14.4.3
     /// wmma.load.b.sync.aligned.layout.m8n8k4{.ss}.f64 r, [p]{, stride}    // 9.7.14.4.3
     /// wmma.load.b.sync.aligned.col.m8n8k32{.ss}.btype r, [p]{, stride}    // 9.7.14.4.3
     /// wmma.load.b.sync.aligned.col.m8n8k128{.ss}.b1 r, [p]{, stride}    // 9.7.14.4.3
     /// wmma.load.c.sync.aligned.layout.shape{.ss}.ctype r, [p]{, stride}    // 9.7.14.4.3
+    /// wmma.load.c.sync.layout.oldshape{.ss}.oldtype r, [p]{, stride}    // 9.7.14.4.3
     /// wmma.mma.sync.aligned.alayout.blayout.shape.dtype.ctype{.satfinite} d, a, b, c    // 9.7.14.4.5
+    /// wmma.mma.sync.alayout.blayout.shape.dtype.ctype{.satfinite} d, a, b, c    // 9.7.14.4.5
     /// wmma.mma.sync.aligned.alayout.blayout.shape.s32.atype.btype.s32{.satfinite} d, a, b, c    // 9.7.14.4.5
     /// wmma.mma.sync.aligned.alayout.blayout.shape.f32.bf16.bf16.f32 d, a, b, c    // 9.7.14.4.5
     /// wmma.mma.sync.aligned.alayout.blayout.m16n16k8.f32.tf32.tf32.f32 d, a, b, c    // 9.7.14.4.5
@@ -1523,6 +1528,7 @@ impl<'m> FunctionBuilder<'m> {
     /// wmma.mma.sync.aligned.row.col.m8n8k32.s32.atype.btype.s32{.satfinite} d, a, b, c    // 9.7.14.4.5
     /// wmma.mma.op.popc.sync.aligned.row.col.m8n8k128.s32.b1.b1.s32 d, a, b, c    // 9.7.14.4.5
     /// wmma.store.d.sync.aligned.layout.shape{.ss}.type [p], r{, stride}    // 9.7.14.4.4
+    /// wmma.store.d.sync.layout.oldshape{.ss}.oldtype [p], r{, stride}    // 9.7.14.4.4
     /// ```
     #[inline] pub fn wmma(&mut self) -> InstBuilder<'_, 'm, 28> { self.statement(Opcode::Wmma) }
 

@@ -45,7 +45,7 @@ pub(crate) struct Finding<'a> {
     message: &'a str,
     span: JsonSpan,
     labels: Vec<Label<'a>>,
-    repeats: Vec<JsonSpan>,
+    repeats: Vec<Repeat<'a>>,
     help: Option<&'a str>,
     fix: Vec<JsonEdit<'a>>,
     /// `MachineApplicable`, `MaybeIncorrect` or `HasPlaceholders`; null without a fix.
@@ -96,6 +96,15 @@ struct Label<'a> {
     span: JsonSpan,
 }
 
+/// Another place with the same cause, with its own message.
+#[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+struct Repeat<'a> {
+    #[serde(flatten)]
+    span: JsonSpan,
+    message: &'a str,
+}
+
 /// A file without diagnostics.
 #[derive(Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
@@ -128,8 +137,11 @@ impl<'s> Report<'s> {
             message: &label.message,
             span: JsonSpan::new(label.span, self.lines),
         });
-        let repeats = diagnostic.repeats.iter();
-        let repeats = repeats.map(|span| JsonSpan::new(*span, self.lines));
+        let repeats = diagnostic.repeats_with_messages();
+        let repeats = repeats.map(|(span, message)| Repeat {
+            span: JsonSpan::new(span, self.lines),
+            message,
+        });
         let fix = diagnostic.fix.iter().map(|edit| JsonEdit {
             span: JsonSpan::new(edit.span, self.lines),
             text: &edit.text,

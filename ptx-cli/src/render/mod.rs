@@ -27,9 +27,9 @@ impl<'s> Report<'s> {
 
     /// `FILE:LINE:COL: error[PTX0104]: message`, a line for each place with the error.
     pub(crate) fn short(&self, diagnostic: &Diagnostic) -> String {
-        let message = demangle::in_message(&diagnostic.message);
-        let message = clean(&message);
-        let line = |span: &Span| {
+        let line = |(span, message): (Span, &str)| {
+            let message = demangle::in_message(message);
+            let message = clean(&message);
             let at = self.lines.position(span.start);
             format!(
                 "{}:{}:{}: {}[{}]: {message}",
@@ -40,7 +40,8 @@ impl<'s> Report<'s> {
                 diagnostic.code,
             )
         };
-        let places = std::iter::once(&diagnostic.span).chain(&diagnostic.repeats);
+        let first = std::iter::once((diagnostic.span, &*diagnostic.message));
+        let places = first.chain(diagnostic.repeats_with_messages());
         places.map(line).collect::<Vec<_>>().join("\n")
     }
 }
@@ -53,6 +54,9 @@ pub(crate) fn demangled(diagnostic: &Diagnostic) -> Diagnostic {
     new.help = new.help.as_deref().map(text);
     for label in &mut new.labels {
         label.message = text(&label.message);
+    }
+    for message in &mut new.repeat_messages {
+        *message = text(message);
     }
     new
 }

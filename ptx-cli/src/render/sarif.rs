@@ -50,7 +50,9 @@ impl Report<'_> {
                 .collect::<Vec<_>>(),
         });
         let labels = diagnostic.labels.iter().map(|l| (l.span, &*l.message));
-        let repeats = diagnostic.repeats.iter().map(|span| (*span, "here, too"));
+        let own = diagnostic.repeat_messages.iter().map(String::as_str);
+        let texts = own.chain(std::iter::repeat("here, too"));
+        let repeats = diagnostic.repeats.iter().copied().zip(texts);
         let related = |(span, text): (Span, &str)| json!({"physicalLocation": self.sarif_location(span), "message": {"text": text}});
         let lines = source.iter().enumerate().filter_map(source_line);
         let related: Vec<Value> = labels.chain(repeats).map(related).chain(lines).collect();

@@ -285,6 +285,13 @@ fn declared(declarations: &Declarations, decl: &VarDecl, array: bool) -> NameKin
 
 fn variable(space: StateSpace, ty: TypeName, array: bool, unified: bool) -> NameKind {
     match ty.known() {
+        // In PTX 1.0 to 1.4, it is a texture of whatever integer type.
+        Some(_) if space == StateSpace::Tex => NameKind::Variable {
+            space: StateSpace::Global,
+            ty: ScalarType::Texref,
+            array,
+            unified,
+        },
         Some(ty) => NameKind::Variable {
             space,
             ty,

@@ -78,8 +78,8 @@ static CP_ASYNC_BULK_EFFECTS: [Effect; 4] = [
 pub(crate) static CP_ASYNC_BULK: [Form; 5] = [ // cp.async.bulk
     form("9.7.9.25.4.1", "{.sem}{.scope}.dst.src.completion_mechanism{.report}{.level::cache_hint}{.b128} [dstMem], [srcMem], size, [mbar]{, cache-policy}", &[CP_ASYNC_BULK_SEM_OPT, CP_ASYNC_BULK_SCOPE_OPT, CP_ASYNC_BULK_DST, CP_ASYNC_BULK_SRC, CP_ASYNC_BULK_COMPLETION_MECHANISM, REPORT_OPT, CP_ASYNC_BULK_LEVEL_CACHE_HINT_OPT, l::B128_OPT], &[ptx(8, 6, &t::SM_90)])
         .with_operands(&[
-            op("dstMem", 0, R::Addr).nested(N::Bracket(0)).with_access(A::Write).with_spaces(Spaces::Slot(2)).with_size(Size::Value(2)),
-            op("srcMem", 1, R::Addr).nested(N::Bracket(0)).with_access(A::Read).with_spaces(Spaces::Slot(3)).with_size(Size::Value(2)),
+            op("dstMem", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::NARROW_ADDR]).with_access(A::Write).with_spaces(Spaces::Slot(2)).with_size(Size::Value(2)),
+            op("srcMem", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::NARROW_ADDR]).with_access(A::Read).with_spaces(Spaces::Slot(3)).with_size(Size::Value(2)),
             op("size", 2, R::Use).with_ty(T::Scalar(S::U32)).with_range(0, 1048560, 16),
             op("mbar", 3, R::Addr).nested(N::Bracket(0)).with_marks(&[K::MBARRIER, K::ADDR_32_64]).with_access(A::ReadModifyWrite).with_spaces(Spaces::OneOf(&[M::SharedCta])).with_align(8).with_size(Size::Fixed(8)),
             op("cache-policy", 4, R::Use).optional().with_ty(T::Scalar(S::U64)).required_if(C::Filled(6))])
@@ -89,8 +89,8 @@ pub(crate) static CP_ASYNC_BULK: [Form; 5] = [ // cp.async.bulk
             since(C::Filled(5), &[ptx(9, 4, &t::SM_107F)])]).with_effects(&CP_ASYNC_BULK_EFFECTS).does(Action::BulkCopy),
     form("9.7.9.25.4.1", "{.sem}{.scope}.dst.src.completion_mechanism{.report}{.multicast}{.level::cache_hint}{.b128} [dstMem], [srcMem], size, [mbar]{, ctaMask}{, ctaMask32}{, cache-policy}", &[CP_ASYNC_BULK_SEM_OPT, CP_ASYNC_BULK_SCOPE_OPT, CP_ASYNC_BULK_DST_2, CP_ASYNC_BULK_SRC, CP_ASYNC_BULK_COMPLETION_MECHANISM, REPORT_OPT, MULTICAST_OPT, CP_ASYNC_BULK_LEVEL_CACHE_HINT_OPT, l::B128_OPT], &[ptx(8, 0, &t::SM_90)])
         .with_operands(&[
-            op("dstMem", 0, R::Addr).nested(N::Bracket(0)).with_access(A::Write).with_spaces(Spaces::Slot(2)).with_size(Size::Value(2)),
-            op("srcMem", 1, R::Addr).nested(N::Bracket(0)).with_access(A::Read).with_spaces(Spaces::Slot(3)).with_size(Size::Value(2)),
+            op("dstMem", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::NARROW_ADDR]).with_access(A::Write).with_spaces(Spaces::Slot(2)).with_size(Size::Value(2)),
+            op("srcMem", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::NARROW_ADDR]).with_access(A::Read).with_spaces(Spaces::Slot(3)).with_size(Size::Value(2)),
             op("size", 2, R::Use).with_ty(T::Scalar(S::U32)).with_range(0, 1048560, 16),
             op("mbar", 3, R::Addr).nested(N::Bracket(0)).with_marks(&[K::MBARRIER, K::ADDR_32_64]).with_access(A::ReadModifyWrite).with_spaces(Spaces::OneOf(&[M::SharedCta])).with_align(8).with_size(Size::Fixed(8)),
             op("ctaMask", 4, R::Use).optional().with_ty(T::Scalar(S::B16)).required_if(holds(6, &[M::MulticastCluster, M::MulticastCluster16b])),
@@ -109,8 +109,8 @@ pub(crate) static CP_ASYNC_BULK: [Form; 5] = [ // cp.async.bulk
         .with_effects(&CP_ASYNC_BULK_EFFECTS).does(Action::BulkCopy),
     form("9.7.9.25.4.1", "{.sem}{.scope}.dst.src.completion_mechanism{.b128} [dstMem], [srcMem], size, [mbar]", &[CP_ASYNC_BULK_SEM_OPT, CP_ASYNC_BULK_SCOPE_OPT, CP_ASYNC_BULK_DST_2, CP_ASYNC_BULK_SRC_2, CP_ASYNC_BULK_COMPLETION_MECHANISM, l::B128_OPT], &[ptx(8, 0, &t::SM_90)])
         .with_operands(&[
-            op("dstMem", 0, R::Addr).nested(N::Bracket(0)).with_access(A::Write).with_spaces(Spaces::Slot(2)).with_size(Size::Value(2)),
-            op("srcMem", 1, R::Addr).nested(N::Bracket(0)).with_access(A::Read).with_spaces(Spaces::Slot(3)).with_size(Size::Value(2)),
+            op("dstMem", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::NARROW_ADDR]).with_access(A::Write).with_spaces(Spaces::Slot(2)).with_size(Size::Value(2)),
+            op("srcMem", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::NARROW_ADDR]).with_access(A::Read).with_spaces(Spaces::Slot(3)).with_size(Size::Value(2)),
             op("size", 2, R::Use).with_ty(T::Scalar(S::U32)).with_range(0, 1048560, 16),
             op("mbar", 3, R::Addr).nested(N::Bracket(0)).with_marks(&[K::MBARRIER, K::ADDR_32_64]).with_access(A::ReadModifyWrite).with_spaces(Spaces::OneOf(&[M::SharedCta])).with_align(8).with_size(Size::Fixed(8))])
         .with_rules(&[
@@ -120,8 +120,8 @@ pub(crate) static CP_ASYNC_BULK: [Form; 5] = [ // cp.async.bulk
         .does(Action::BulkCopy),
     form("9.7.9.25.4.1", "{.sem}{.scope}.dst.src.completion_mechanism{.level::cache_hint}{.cp_mask}{.b128} [dstMem], [srcMem], size{, cache-policy}{, byteMask}", &[CP_ASYNC_BULK_SEM_OPT, CP_ASYNC_BULK_SCOPE_OPT, CP_ASYNC_BULK_DST_3, CP_ASYNC_BULK_SRC_2, CP_ASYNC_BULK_COMPLETION_MECHANISM_2, CP_ASYNC_BULK_LEVEL_CACHE_HINT_OPT, l::CP_MASK_OPT, l::B128_OPT], &[ptx(8, 0, &t::SM_90)])
         .with_operands(&[
-            op("dstMem", 0, R::Addr).nested(N::Bracket(0)).with_access(A::Write).with_spaces(Spaces::Slot(2)).with_size(Size::Value(2)),
-            op("srcMem", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::UNIFIED]).with_access(A::Read).with_spaces(Spaces::Slot(3)).with_size(Size::Value(2)),
+            op("dstMem", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::NARROW_ADDR]).with_access(A::Write).with_spaces(Spaces::Slot(2)).with_size(Size::Value(2)),
+            op("srcMem", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::NARROW_ADDR, K::UNIFIED]).with_access(A::Read).with_spaces(Spaces::Slot(3)).with_size(Size::Value(2)),
             op("size", 2, R::Use).with_ty(T::Scalar(S::U32)).with_range(0, 1048560, 16),
             op("cache-policy", 3, R::Use).optional().with_ty(T::Scalar(S::U64)).required_if(C::Filled(5)),
             op("byteMask", 4, R::Use).optional().with_ty(T::Scalar(S::B16)).required_if(C::Filled(6))])
@@ -134,8 +134,8 @@ pub(crate) static CP_ASYNC_BULK: [Form; 5] = [ // cp.async.bulk
             effect_if(holds(4, &[M::BulkGroup]), E::Async(Completion::Bulk, AsyncPhase::Start))]).does(Action::BulkCopy),
     form("9.7.9.25.4.1", "{.sem}{.scope}.dst.src.completion_mechanism{.report}.ignore_oob{.level::cache_hint}{.b128} [dstMem], [srcMem], size, left, right, [mbar]{, cache-policy}", &[CP_ASYNC_BULK_SEM_OPT, CP_ASYNC_BULK_SCOPE_OPT, CP_ASYNC_BULK_DST, CP_ASYNC_BULK_SRC, CP_ASYNC_BULK_COMPLETION_MECHANISM, REPORT_OPT, l::IGNORE_OOB, CP_ASYNC_BULK_LEVEL_CACHE_HINT_OPT, l::B128_OPT], &[ptx(9, 2, &t::SM_90)]).ptxas()
         .with_operands(&[
-            op("dstMem", 0, R::Addr).nested(N::Bracket(0)).with_access(A::Write).with_spaces(Spaces::Slot(2)).with_size(Size::Value(2)),
-            op("srcMem", 1, R::Addr).nested(N::Bracket(0)).with_access(A::Read).with_spaces(Spaces::Slot(3)).with_size(Size::Value(2)),
+            op("dstMem", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::NARROW_ADDR]).with_access(A::Write).with_spaces(Spaces::Slot(2)).with_size(Size::Value(2)),
+            op("srcMem", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::NARROW_ADDR]).with_access(A::Read).with_spaces(Spaces::Slot(3)).with_size(Size::Value(2)),
             op("size", 2, R::Use).with_ty(T::Scalar(S::U32)).with_range(0, 1048560, 16),
             op("left", 3, R::Use).with_ty(T::Scalar(S::U32)).with_range(0, 15, 1),
             op("right", 4, R::Use).with_ty(T::Scalar(S::U32)).with_range(0, 15, 1),
@@ -179,8 +179,8 @@ const CP_REDUCE_ASYNC_BULK_TYPE: &Slot = &slot(".type", &[M::B32, M::U32, M::S32
 const CP_REDUCE_ASYNC_BULK_TYPE_2: &Slot = &slot(".type", &[M::F16, M::Bf16, M::B32, M::U32, M::S32, M::B64, M::U64, M::S64, M::F32, M::F64]);
 const CP_REDUCE_ASYNC_BULK_TYPE_3: &Slot = &slot(".type", &[M::F16, M::Bf16, M::F32]);
 static CP_REDUCE_ASYNC_BULK_OPERANDS: [FormOperand; 4] = [
-    op("dstMem", 0, R::Addr).nested(N::Bracket(0)).with_access(A::ReadModifyWrite).with_spaces(Spaces::Slot(2)).with_size(Size::Value(2)),
-    op("srcMem", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::UNIFIED]).with_access(A::Read).with_spaces(Spaces::Slot(3)).with_size(Size::Value(2)),
+    op("dstMem", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::NARROW_ADDR]).with_access(A::ReadModifyWrite).with_spaces(Spaces::Slot(2)).with_size(Size::Value(2)),
+    op("srcMem", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::NARROW_ADDR, K::UNIFIED]).with_access(A::Read).with_spaces(Spaces::Slot(3)).with_size(Size::Value(2)),
     op("size", 2, R::Use).with_ty(T::Scalar(S::U32)).with_range(0, 1048560, 16),
     op("cache-policy", 3, R::Use).optional().with_ty(T::Scalar(S::U64)).required_if(C::Filled(5))];
 static CP_REDUCE_ASYNC_BULK_EFFECTS: [Effect; 4] = [
@@ -190,8 +190,8 @@ pub(crate) static CP_REDUCE_ASYNC_BULK: [Form; 3] = [ // cp.reduce.async.bulk
     form("9.7.9.25.4.2", "{.sem}{.scope}.dst.src.completion_mechanism.redOp.type [dstMem], [srcMem], size, [mbar]", &[CP_REDUCE_ASYNC_BULK_SEM_OPT, CP_REDUCE_ASYNC_BULK_SCOPE_OPT, CP_REDUCE_ASYNC_BULK_DST, CP_REDUCE_ASYNC_BULK_SRC, CP_REDUCE_ASYNC_BULK_COMPLETION_MECHANISM, CP_REDUCE_ASYNC_BULK_REDOP, CP_REDUCE_ASYNC_BULK_TYPE], &[ptx(8, 0, &t::SM_90)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
-            op("dstMem", 0, R::Addr).nested(N::Bracket(0)).with_access(A::ReadModifyWrite).with_spaces(Spaces::Slot(2)).with_size(Size::Value(2)),
-            op("srcMem", 1, R::Addr).nested(N::Bracket(0)).with_access(A::Read).with_spaces(Spaces::Slot(3)).with_size(Size::Value(2)),
+            op("dstMem", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::NARROW_ADDR]).with_access(A::ReadModifyWrite).with_spaces(Spaces::Slot(2)).with_size(Size::Value(2)),
+            op("srcMem", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::NARROW_ADDR]).with_access(A::Read).with_spaces(Spaces::Slot(3)).with_size(Size::Value(2)),
             op("size", 2, R::Use).with_ty(T::Scalar(S::U32)).with_range(0, 1048560, 16),
             op("mbar", 3, R::Addr).nested(N::Bracket(0)).with_marks(&[K::MBARRIER]).with_access(A::ReadModifyWrite).with_spaces(Spaces::OneOf(&[M::SharedCta])).with_align(8).with_size(Size::Fixed(8))])
         .with_rules(&[
@@ -268,13 +268,13 @@ const CP_ASYNC_BULK_PREFETCH_SRC: &Slot = &slot(".src", &[M::Global]);
 pub(crate) static CP_ASYNC_BULK_PREFETCH: [Form; 2] = [ // cp.async.bulk.prefetch
     form("9.7.9.25.4.3", ".L2.src{.level::cache_hint} [srcMem], size{, cache-policy}", &[l::L2, CP_ASYNC_BULK_PREFETCH_SRC, CP_ASYNC_BULK_PREFETCH_LEVEL_CACHE_HINT_OPT], &[ptx(8, 0, &t::SM_90)])
         .with_operands(&[
-            op("srcMem", 0, R::Addr).nested(N::Bracket(0)).with_spaces(Spaces::Slot(1)),
+            op("srcMem", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::NARROW_ADDR]).with_spaces(Spaces::Slot(1)),
             op("size", 1, R::Use).with_ty(T::Scalar(S::U32)).with_range(0, 1048560, 16),
             op("cache-policy", 2, R::Use).optional().with_ty(T::Scalar(S::U64)).required_if(C::Filled(2))])
         .with_effects(&[effect(E::Proxy(Proxy::Async)), effect(E::SideEffect)]).does(Action::Hint),
     form("9.7.9.25.4.3", ".L2.src.L2::evict_last [srcMem], size", &[l::L2, CP_ASYNC_BULK_PREFETCH_SRC, l::L2_EVICT_LAST], &[ptx(9, 4, &t::SM_107F)])
         .with_operands(&[
-            op("srcMem", 0, R::Addr).nested(N::Bracket(0)).with_spaces(Spaces::Slot(1)),
+            op("srcMem", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::NARROW_ADDR]).with_spaces(Spaces::Slot(1)),
             op("size", 1, R::Use).with_ty(T::Scalar(S::U32)).with_range(0, 1048560, 16)])
         .with_effects(&[effect(E::Proxy(Proxy::Async)), effect(E::SideEffect)]).does(Action::Hint),
 ];
@@ -297,8 +297,8 @@ static CP_ASYNC_BULK_TENSOR_EFFECTS: [Effect; 3] = [
 pub(crate) static CP_ASYNC_BULK_TENSOR: [Form; 3] = [ // cp.async.bulk.tensor
     form("9.7.9.25.5.2", ".dim.dst.src{.load_mode}.completion_mechanism{.report}{.cta_group}{.level::cache_hint}{.override}{.override_dim} [dstMem], [tensorMap{, address}{, dims}{, strides}{, upper}, tensorCoords], [mbar]{, im2colInfo}{, cache-policy}", &[CP_ASYNC_BULK_TENSOR_DIM, CP_ASYNC_BULK_TENSOR_DST, CP_ASYNC_BULK_TENSOR_SRC, CP_ASYNC_BULK_TENSOR_LOAD_MODE_OPT, CP_ASYNC_BULK_TENSOR_COMPLETION_MECHANISM, REPORT_OPT, CP_ASYNC_BULK_TENSOR_CTA_GROUP_OPT, CP_ASYNC_BULK_TENSOR_LEVEL_CACHE_HINT_OPT, OVERRIDE_OPT, OVERRIDE_DIM_OPT], &[ptx(8, 6, &t::SM_90)])
         .with_operands(&[
-            op("dstMem", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::OPTIONAL_BRACKETS]).with_access(A::Write).with_spaces(Spaces::Slot(1)).with_align(128),
-            op("tensorMap", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::ANY_REGISTER, K::TENSORMAP]).with_access(A::Read).with_spaces(Spaces::OneOf(&[M::Global])).with_size(Size::Fixed(128)),
+            op("dstMem", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::NARROW_ADDR, K::OPTIONAL_BRACKETS]).with_access(A::Write).with_spaces(Spaces::Slot(1)).with_align(128),
+            op("tensorMap", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::NARROW_ADDR, K::ANY_REGISTER, K::TENSORMAP]).with_access(A::Read).with_spaces(Spaces::OneOf(&[M::Global])).with_size(Size::Fixed(128)),
             op("address", 1, R::Use).nested(N::Bracket(1)).optional().with_ty(T::Scalar(S::B64)).with_marks(&[K::REG]).required_if(C::Filled(8)),
             op("dims", 1, R::Use).nested(N::Bracket(2)).optional().with_ty(T::Scalar(S::U16)).with_length(L::Cases(&[(holds(0, &[M::D1d]), 1), (holds(0, &[M::D2d]), 2), (holds(0, &[M::D3d]), 3), (holds(0, &[M::D4d]), 4), (holds(0, &[M::D5d]), 5)])).with_marks(&[K::BRACED, K::OR_8_BIT]).required_if(C::Filled(9)),
             op("strides", 1, R::Use).nested(N::Bracket(3)).optional().with_ty(T::Scalar(S::B32)).with_length(L::Cases(&[(holds(0, &[M::D2d]), 1), (holds(0, &[M::D3d]), 2), (holds(0, &[M::D4d]), 3), (holds(0, &[M::D5d]), 4)])).with_marks(&[K::BRACED]).required_if(holds(9, &[M::OverrideGlobalDimStride])),
@@ -318,8 +318,8 @@ pub(crate) static CP_ASYNC_BULK_TENSOR: [Form; 3] = [ // cp.async.bulk.tensor
         .with_effects(&CP_ASYNC_BULK_TENSOR_EFFECTS).does(Action::TensorCopy),
     form("9.7.9.25.5.2", ".dim.dst.src{.load_mode}.completion_mechanism{.report}{.multicast}{.cta_group}{.level::cache_hint}{.override}{.override_dim} [dstMem], [tensorMap{, address}{, dims}{, strides}{, upper}, tensorCoords], [mbar]{, im2colInfo}{, ctaMask}{, ctaMask32}{, cache-policy}", &[CP_ASYNC_BULK_TENSOR_DIM, CP_ASYNC_BULK_TENSOR_DST_2, CP_ASYNC_BULK_TENSOR_SRC, CP_ASYNC_BULK_TENSOR_LOAD_MODE_OPT, CP_ASYNC_BULK_TENSOR_COMPLETION_MECHANISM, REPORT_OPT, MULTICAST_OPT, CP_ASYNC_BULK_TENSOR_CTA_GROUP_OPT, CP_ASYNC_BULK_TENSOR_LEVEL_CACHE_HINT_OPT, OVERRIDE_OPT, OVERRIDE_DIM_OPT], &[ptx(8, 0, &t::SM_90)])
         .with_operands(&[
-            op("dstMem", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::OPTIONAL_BRACKETS]).with_access(A::Write).with_spaces(Spaces::Slot(1)).with_align(128),
-            op("tensorMap", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::ANY_REGISTER, K::TENSORMAP]).with_access(A::Read).with_spaces(Spaces::OneOf(&[M::Global])).with_size(Size::Fixed(128)),
+            op("dstMem", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::NARROW_ADDR, K::OPTIONAL_BRACKETS]).with_access(A::Write).with_spaces(Spaces::Slot(1)).with_align(128),
+            op("tensorMap", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::NARROW_ADDR, K::ANY_REGISTER, K::TENSORMAP]).with_access(A::Read).with_spaces(Spaces::OneOf(&[M::Global])).with_size(Size::Fixed(128)),
             op("address", 1, R::Use).nested(N::Bracket(1)).optional().with_ty(T::Scalar(S::B64)).with_marks(&[K::REG]).required_if(C::Filled(9)),
             op("dims", 1, R::Use).nested(N::Bracket(2)).optional().with_ty(T::Scalar(S::U16)).with_length(L::Cases(&[(holds(0, &[M::D1d]), 1), (holds(0, &[M::D2d]), 2), (holds(0, &[M::D3d]), 3), (holds(0, &[M::D4d]), 4), (holds(0, &[M::D5d]), 5)])).with_marks(&[K::BRACED, K::OR_8_BIT]).required_if(C::Filled(10)),
             op("strides", 1, R::Use).nested(N::Bracket(3)).optional().with_ty(T::Scalar(S::B32)).with_length(L::Cases(&[(holds(0, &[M::D2d]), 1), (holds(0, &[M::D3d]), 2), (holds(0, &[M::D4d]), 3), (holds(0, &[M::D5d]), 4)])).with_marks(&[K::BRACED]).required_if(holds(10, &[M::OverrideGlobalDimStride])),
@@ -347,13 +347,13 @@ pub(crate) static CP_ASYNC_BULK_TENSOR: [Form; 3] = [ // cp.async.bulk.tensor
         .with_effects(&CP_ASYNC_BULK_TENSOR_EFFECTS).does(Action::TensorCopy),
     form("9.7.9.25.5.2", ".dim.dst.src{.load_mode}.completion_mechanism{.level::cache_hint}{.override}{.override_dim} [tensorMap{, address}{, dims}{, strides}{, upper}, tensorCoords], [srcMem]{, cache-policy}", &[CP_ASYNC_BULK_TENSOR_DIM, CP_ASYNC_BULK_TENSOR_DST_3, CP_ASYNC_BULK_TENSOR_SRC_2, CP_ASYNC_BULK_TENSOR_LOAD_MODE_OPT_2, CP_ASYNC_BULK_TENSOR_COMPLETION_MECHANISM_2, CP_ASYNC_BULK_TENSOR_LEVEL_CACHE_HINT_OPT, OVERRIDE_OPT, OVERRIDE_DIM_OPT], &[ptx(8, 0, &t::SM_90)])
         .with_operands(&[
-            op("tensorMap", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::ANY_REGISTER, K::TENSORMAP]).with_access(A::Read).with_spaces(Spaces::OneOf(&[M::Global])).with_size(Size::Fixed(128)),
+            op("tensorMap", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::NARROW_ADDR, K::ANY_REGISTER, K::TENSORMAP]).with_access(A::Read).with_spaces(Spaces::OneOf(&[M::Global])).with_size(Size::Fixed(128)),
             op("address", 0, R::Use).nested(N::Bracket(1)).optional().with_ty(T::Scalar(S::B64)).with_marks(&[K::REG]).required_if(C::Filled(6)),
             op("dims", 0, R::Use).nested(N::Bracket(2)).optional().with_ty(T::Scalar(S::U16)).with_length(L::Cases(&[(holds(0, &[M::D1d]), 1), (holds(0, &[M::D2d]), 2), (holds(0, &[M::D3d]), 3), (holds(0, &[M::D4d]), 4), (holds(0, &[M::D5d]), 5)])).with_marks(&[K::BRACED, K::OR_8_BIT]).required_if(C::Filled(7)),
             op("strides", 0, R::Use).nested(N::Bracket(3)).optional().with_ty(T::Scalar(S::B32)).with_length(L::Cases(&[(holds(0, &[M::D2d]), 1), (holds(0, &[M::D3d]), 2), (holds(0, &[M::D4d]), 3), (holds(0, &[M::D5d]), 4)])).with_marks(&[K::BRACED]).required_if(holds(7, &[M::OverrideGlobalDimStride])),
             op("upper", 0, R::Use).nested(N::Bracket(4)).optional().with_ty(T::Scalar(S::B16)).with_marks(&[K::REG]).required_if(holds(7, &[M::OverrideGlobalDimStride])),
             op("tensorCoords", 0, R::Use).nested(N::Bracket(5)).with_ty(T::Scalar(S::S32)).with_length(L::Cases(&[(holds(3, &[M::TileScatter4]), 5), (holds(0, &[M::D1d]), 1), (holds(0, &[M::D2d]), 2), (holds(0, &[M::D3d]), 3), (holds(0, &[M::D4d]), 4), (holds(0, &[M::D5d]), 5)])).with_marks(&[K::BRACED]),
-            op("srcMem", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::OPTIONAL_BRACKETS]).with_access(A::Read).with_spaces(Spaces::Slot(2)).with_align(128),
+            op("srcMem", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::NARROW_ADDR, K::OPTIONAL_BRACKETS]).with_access(A::Read).with_spaces(Spaces::Slot(2)).with_align(128),
             op("cache-policy", 2, R::Use).optional().with_ty(T::Scalar(S::U64)).required_if(C::Filled(5))])
         .with_rules(&[
             require(holds(3, &[M::Im2colNoOffs, M::Im2colNoOffsW]), holds(0, &[M::D3d, M::D4d, M::D5d])),
@@ -377,7 +377,7 @@ const CP_REDUCE_ASYNC_BULK_TENSOR_SRC: &Slot = &slot(".src", &[M::SharedCta]);
 pub(crate) static CP_REDUCE_ASYNC_BULK_TENSOR: [Form; 1] = [ // cp.reduce.async.bulk.tensor
     form("9.7.9.25.5.3", ".dim.dst.src.redOp{.load_mode}.completion_mechanism{.level::cache_hint}{.override}{.override_dim} [tensorMap{, address}{, dims}{, strides}{, upper}, tensorCoords], [srcMem]{, cache-policy}", &[CP_REDUCE_ASYNC_BULK_TENSOR_DIM, CP_REDUCE_ASYNC_BULK_TENSOR_DST, CP_REDUCE_ASYNC_BULK_TENSOR_SRC, CP_REDUCE_ASYNC_BULK_TENSOR_REDOP, CP_REDUCE_ASYNC_BULK_TENSOR_LOAD_MODE_OPT, CP_REDUCE_ASYNC_BULK_TENSOR_COMPLETION_MECHANISM, CP_REDUCE_ASYNC_BULK_TENSOR_LEVEL_CACHE_HINT_OPT, OVERRIDE_OPT, OVERRIDE_DIM_OPT], &[ptx(8, 0, &t::SM_90)])
         .with_operands(&[
-            op("tensorMap", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::ANY_REGISTER, K::TENSORMAP]).with_access(A::Read).with_spaces(Spaces::OneOf(&[M::Global])).with_size(Size::Fixed(128)),
+            op("tensorMap", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::NARROW_ADDR, K::ANY_REGISTER, K::TENSORMAP]).with_access(A::Read).with_spaces(Spaces::OneOf(&[M::Global])).with_size(Size::Fixed(128)),
             op("address", 0, R::Use).nested(N::Bracket(1)).optional().with_ty(T::Scalar(S::B64)).with_marks(&[K::REG]).required_if(C::Filled(7)),
             op("dims", 0, R::Use).nested(N::Bracket(2)).optional().with_ty(T::Scalar(S::U16)).with_length(L::Cases(&[(holds(0, &[M::D1d]), 1), (holds(0, &[M::D2d]), 2), (holds(0, &[M::D3d]), 3), (holds(0, &[M::D4d]), 4), (holds(0, &[M::D5d]), 5)])).with_marks(&[K::BRACED, K::OR_8_BIT]).required_if(C::Filled(8)),
             op("strides", 0, R::Use).nested(N::Bracket(3)).optional().with_ty(T::Scalar(S::B32)).with_length(L::Cases(&[(holds(0, &[M::D2d]), 1), (holds(0, &[M::D3d]), 2), (holds(0, &[M::D4d]), 3), (holds(0, &[M::D5d]), 4)])).with_marks(&[K::BRACED]).required_if(holds(8, &[M::OverrideGlobalDimStride])),
@@ -404,7 +404,7 @@ const CP_ASYNC_BULK_PREFETCH_TENSOR_SRC: &Slot = &slot(".src", &[M::Global]);
 pub(crate) static CP_ASYNC_BULK_PREFETCH_TENSOR: [Form; 1] = [ // cp.async.bulk.prefetch.tensor
     form("9.7.9.25.5.4", ".dim.L2.src{.load_mode}{.eviction}{.level::cache_hint}{.override}{.override_dim} [tensorMap{, address}{, dims}{, strides}{, upper}, tensorCoords]{, im2colInfo}{, cache-policy}", &[CP_ASYNC_BULK_PREFETCH_TENSOR_DIM, l::L2, CP_ASYNC_BULK_PREFETCH_TENSOR_SRC, CP_ASYNC_BULK_PREFETCH_TENSOR_LOAD_MODE_OPT, CP_ASYNC_BULK_PREFETCH_TENSOR_EVICTION_OPT, CP_ASYNC_BULK_PREFETCH_TENSOR_LEVEL_CACHE_HINT_OPT, OVERRIDE_OPT, OVERRIDE_DIM_OPT], &[ptx(8, 0, &t::SM_90)])
         .with_operands(&[
-            op("tensorMap", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::ANY_REGISTER, K::TENSORMAP]).with_access(A::Read).with_spaces(Spaces::OneOf(&[M::Global])).with_size(Size::Fixed(128)),
+            op("tensorMap", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::NARROW_ADDR, K::ANY_REGISTER, K::TENSORMAP]).with_access(A::Read).with_spaces(Spaces::OneOf(&[M::Global])).with_size(Size::Fixed(128)),
             op("address", 0, R::Use).nested(N::Bracket(1)).optional().with_ty(T::Scalar(S::B64)).with_marks(&[K::REG]).required_if(C::Filled(6)),
             op("dims", 0, R::Use).nested(N::Bracket(2)).optional().with_ty(T::Scalar(S::U16)).with_length(L::Cases(&[(holds(0, &[M::D1d]), 1), (holds(0, &[M::D2d]), 2), (holds(0, &[M::D3d]), 3), (holds(0, &[M::D4d]), 4), (holds(0, &[M::D5d]), 5)])).with_marks(&[K::BRACED, K::OR_8_BIT]).required_if(C::Filled(7)),
             op("strides", 0, R::Use).nested(N::Bracket(3)).optional().with_ty(T::Scalar(S::B32)).with_length(L::Cases(&[(holds(0, &[M::D2d]), 1), (holds(0, &[M::D3d]), 2), (holds(0, &[M::D4d]), 3), (holds(0, &[M::D5d]), 4)])).with_marks(&[K::BRACED]).required_if(holds(7, &[M::OverrideGlobalDimStride])),
@@ -440,18 +440,18 @@ const TENSORMAP_REPLACE_FIELD3: &Slot = &slot(".field3", &[M::SwizzleMode, M::Sw
 const TENSORMAP_REPLACE_MODE: &Slot = &slot(".mode", &[M::Tile]);
 const TENSORMAP_REPLACE_SS_OPT: &Slot = &slot(".ss", &[M::Global, M::SharedCta]).optional();
 const TENSORMAP_REPLACE_TYPE: &Slot = &slot(".type", &[M::B32, M::B64]);
-pub(crate) static TENSORMAP_REPLACE: [Form; 6] = [ // tensormap.replace
+pub(crate) static TENSORMAP_REPLACE: [Form; 7] = [ // tensormap.replace
     form("9.7.9.26", ".mode.field1{.ss}.b1024.type [addr], new_val", &[TENSORMAP_REPLACE_MODE, TENSORMAP_REPLACE_FIELD1, TENSORMAP_REPLACE_SS_OPT, l::B1024, TENSORMAP_REPLACE_TYPE], &[ptx(8, 3, &t::SM_90A), ptx(8, 6, &t::SM_100A_SM_110A_SM_120A), ptx(8, 8, &t::SM_100F_SM_110F_SM_120F)])
         .not_ignoring(&[M::GlobalAddress, M::Rank, M::BoxDim, M::GlobalDim, M::GlobalStride, M::ElementStride, M::Elemtype, M::InterleaveLayout, M::SwizzleMode, M::SwizzleAtomicity, M::FillMode])
         .with_operands(&[
-            op("addr", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TENSORMAP, K::ADDR_32_64]).with_access(A::ReadWrite).with_spaces(Spaces::Slot(2)).with_size(Size::Fixed(128)),
+            op("addr", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::NARROW_ADDR, K::TENSORMAP, K::ADDR_32_64]).with_access(A::ReadWrite).with_spaces(Spaces::Slot(2)).with_size(Size::Fixed(128)),
             op("new_val", 1, R::Use).with_ty(T::Slot(4))])
         .with_rules(&[require(holds(1, &[M::GlobalAddress]), holds(4, &[M::B64])), require(holds(1, &[M::Rank]), holds(4, &[M::B32]))])
         .with_effects(&[effect(E::Order(Source::Fixed(M::Weak)))]).does(Action::TensorMap),
     form("9.7.9.26", ".mode.field2{.ss}.b1024.type [addr], ord, new_val", &[TENSORMAP_REPLACE_MODE, TENSORMAP_REPLACE_FIELD2, TENSORMAP_REPLACE_SS_OPT, l::B1024, TENSORMAP_REPLACE_TYPE], &[ptx(8, 3, &t::SM_90A), ptx(8, 6, &t::SM_100A_SM_110A_SM_120A), ptx(8, 8, &t::SM_100F_SM_110F_SM_120F)])
         .not_ignoring(&[M::GlobalAddress, M::Rank, M::BoxDim, M::GlobalDim, M::GlobalStride, M::ElementStride, M::Elemtype, M::InterleaveLayout, M::SwizzleMode, M::SwizzleAtomicity, M::FillMode])
         .with_operands(&[
-            op("addr", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TENSORMAP, K::ADDR_32_64]).with_access(A::ReadWrite).with_spaces(Spaces::Slot(2)).with_size(Size::Fixed(128)),
+            op("addr", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::NARROW_ADDR, K::TENSORMAP, K::ADDR_32_64]).with_access(A::ReadWrite).with_spaces(Spaces::Slot(2)).with_size(Size::Fixed(128)),
             op("ord", 1, R::Imm).with_range(0, 4, 1), op("new_val", 2, R::Use).with_ty(T::Slot(4))])
         .with_rules(&[
             deny(C::All(&[C::Operand(2, Q::Floating), C::Not(&holds(1, &[M::GlobalStride]))])).ptxas(),
@@ -460,31 +460,37 @@ pub(crate) static TENSORMAP_REPLACE: [Form; 6] = [ // tensormap.replace
     form("9.7.9.26", ".mode.elemtype{.ss}.b1024.b32 [addr], new_val", &[TENSORMAP_REPLACE_MODE, l::ELEMTYPE, TENSORMAP_REPLACE_SS_OPT, l::B1024, l::B32], &[ptx(8, 3, &t::SM_90A), ptx(8, 6, &t::SM_100A_SM_110A_SM_120A), ptx(8, 8, &t::SM_100F_SM_110F_SM_120F)])
         .not_ignoring(&[M::GlobalAddress, M::Rank, M::BoxDim, M::GlobalDim, M::GlobalStride, M::ElementStride, M::Elemtype, M::InterleaveLayout, M::SwizzleMode, M::SwizzleAtomicity, M::FillMode])
         .with_operands(&[
-            op("addr", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TENSORMAP, K::ADDR_32_64]).with_access(A::ReadWrite).with_spaces(Spaces::Slot(2)).with_size(Size::Fixed(128)),
+            op("addr", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::NARROW_ADDR, K::TENSORMAP, K::ADDR_32_64]).with_access(A::ReadWrite).with_spaces(Spaces::Slot(2)).with_size(Size::Fixed(128)),
             op("new_val", 1, R::Imm).with_range(0, 15, 1)]).with_effects(&[effect(E::Order(Source::Fixed(M::Weak)))]).does(Action::TensorMap)
         .with_differences(&["on sm_90a, ptxas accepts only 0 to 12"]),
     form("9.7.9.26", ".mode.field3{.ss}.b1024.b32 [addr], new_val", &[TENSORMAP_REPLACE_MODE, TENSORMAP_REPLACE_FIELD3, TENSORMAP_REPLACE_SS_OPT, l::B1024, l::B32], &[ptx(8, 3, &t::SM_90A), ptx(8, 6, &t::SM_100A_SM_110A_SM_120A), ptx(8, 8, &t::SM_100F_SM_110F_SM_120F)])
         .not_ignoring(&[M::GlobalAddress, M::Rank, M::BoxDim, M::GlobalDim, M::GlobalStride, M::ElementStride, M::Elemtype, M::InterleaveLayout, M::SwizzleMode, M::SwizzleAtomicity, M::FillMode])
         .with_operands(&[
-            op("addr", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TENSORMAP, K::ADDR_32_64]).with_access(A::ReadWrite).with_spaces(Spaces::Slot(2)).with_size(Size::Fixed(128)),
+            op("addr", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::NARROW_ADDR, K::TENSORMAP, K::ADDR_32_64]).with_access(A::ReadWrite).with_spaces(Spaces::Slot(2)).with_size(Size::Fixed(128)),
             op("new_val", 1, R::Imm).with_range(0, 3, 1)])
         .with_rules(&[since(holds(1, &[M::SwizzleAtomicity]), &[ptx(8, 6, &t::SM_100A_SM_110A_SM_120A), ptx(8, 8, &t::SM_100F_SM_110F_SM_120F)])])
         .with_effects(&[effect(E::Order(Source::Fixed(M::Weak)))]).does(Action::TensorMap),
+    form("9.7.9.26", ".mode.swizzle_mode{.ss}.b1024.b32 [addr], new_val", &[TENSORMAP_REPLACE_MODE, l::SWIZZLE_MODE, TENSORMAP_REPLACE_SS_OPT, l::B1024, l::B32], &[ptx(8, 8, &t::SM_103A), ptx(9, 4, &t::SM_107A)])
+        .not_ignoring(&[M::GlobalAddress, M::Rank, M::BoxDim, M::GlobalDim, M::GlobalStride, M::ElementStride, M::Elemtype, M::InterleaveLayout, M::SwizzleMode, M::SwizzleAtomicity, M::FillMode])
+        .with_operands(&[
+            op("addr", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::NARROW_ADDR, K::TENSORMAP, K::ADDR_32_64]).with_access(A::ReadWrite).with_spaces(Spaces::Slot(2)).with_size(Size::Fixed(128)),
+            op("new_val", 1, R::Imm).with_range(4, 4, 1)]).with_effects(&[effect(E::Order(Source::Fixed(M::Weak)))]).does(Action::TensorMap)
+        .about("Sets the swizzle mode to 96 bytes."),
     form("9.7.9.26", ".mode.interleave_layout{.ss}.b1024.b32 [addr], new_val", &[TENSORMAP_REPLACE_MODE, l::INTERLEAVE_LAYOUT, TENSORMAP_REPLACE_SS_OPT, l::B1024, l::B32], &[ptx(8, 3, &t::SM_90A), ptx(8, 6, &t::SM_100A_SM_110A_SM_120A), ptx(8, 8, &t::SM_100F_SM_110F_SM_120F)])
         .not_ignoring(&[M::GlobalAddress, M::Rank, M::BoxDim, M::GlobalDim, M::GlobalStride, M::ElementStride, M::Elemtype, M::InterleaveLayout, M::SwizzleMode, M::SwizzleAtomicity, M::FillMode])
         .with_operands(&[
-            op("addr", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TENSORMAP, K::ADDR_32_64]).with_access(A::ReadWrite).with_spaces(Spaces::Slot(2)).with_size(Size::Fixed(128)),
+            op("addr", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::NARROW_ADDR, K::TENSORMAP, K::ADDR_32_64]).with_access(A::ReadWrite).with_spaces(Spaces::Slot(2)).with_size(Size::Fixed(128)),
             op("new_val", 1, R::Imm).with_range(0, 2, 1)]).with_effects(&[effect(E::Order(Source::Fixed(M::Weak)))]).does(Action::TensorMap),
     form("9.7.9.26", ".mode.fill_mode{.ss}.b1024.b32 [addr], new_val", &[TENSORMAP_REPLACE_MODE, l::FILL_MODE, TENSORMAP_REPLACE_SS_OPT, l::B1024, l::B32], &[ptx(8, 3, &t::SM_90A), ptx(8, 6, &t::SM_100A_SM_110A_SM_120A), ptx(8, 8, &t::SM_100F_SM_110F_SM_120F)])
         .not_ignoring(&[M::GlobalAddress, M::Rank, M::BoxDim, M::GlobalDim, M::GlobalStride, M::ElementStride, M::Elemtype, M::InterleaveLayout, M::SwizzleMode, M::SwizzleAtomicity, M::FillMode])
         .with_operands(&[
-            op("addr", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TENSORMAP, K::ADDR_32_64]).with_access(A::ReadWrite).with_spaces(Spaces::Slot(2)).with_size(Size::Fixed(128)),
+            op("addr", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::NARROW_ADDR, K::TENSORMAP, K::ADDR_32_64]).with_access(A::ReadWrite).with_spaces(Spaces::Slot(2)).with_size(Size::Fixed(128)),
             op("new_val", 1, R::Imm).with_range(0, 1, 1)]).with_effects(&[effect(E::Order(Source::Fixed(M::Weak)))]).does(Action::TensorMap),
 ];
 
 pub(crate) static CP_ASYNC_MBARRIER_ARRIVE: [Form; 1] = [ // cp.async.mbarrier.arrive
     form("9.7.13.15.15", "{.noinc}{.shared{::cta}}.b64 [addr]", &[l::NOINC_OPT, l::SHARED_OPT, l::B64], &[ptx(7, 0, &t::SM_80)])
-        .with_operands(&[op("addr", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::MBARRIER]).with_access(A::ReadModifyWrite).with_spaces(Spaces::Slot(1)).with_size(Size::Fixed(8))])
+        .with_operands(&[op("addr", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::NARROW_ADDR, K::MBARRIER]).with_access(A::ReadModifyWrite).with_spaces(Spaces::Slot(1)).with_size(Size::Fixed(8))])
         .with_rules(&[
             deny(C::All(&[C::Operand(0, Q::Handle), C::Not(&C::Filled(1)), C::Not(&holds(1, &[M::SharedCta]))])).ptxas(),
             since(holds(1, &[M::SharedCta]), &[ptx(7, 8, &t::ALL)])]).with_effects(&[effect(E::Async(Completion::CpAsync, AsyncPhase::Commit))])
@@ -495,7 +501,7 @@ const TENSORMAP_CP_FENCEPROXY_SCOPE: &Slot = &slot(".scope", &[M::Cta, M::Cluste
 pub(crate) static TENSORMAP_CP_FENCEPROXY: [Form; 1] = [ // tensormap.cp_fenceproxy
     form("9.7.13.16", ".global.shared::cta.tensormap::generic.release.scope.sync.aligned [dst], [src], size", &[l::GLOBAL, l::SHARED_CTA, l::TENSORMAP_GENERIC, l::RELEASE, TENSORMAP_CP_FENCEPROXY_SCOPE, l::SYNC, l::ALIGNED], &[ptx(8, 3, &t::SM_90)])
         .with_operands(&[
-            op("dst", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TENSORMAP]).with_access(A::Write).with_spaces(Spaces::Slot(0)).with_size(Size::Value(2)),
+            op("dst", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::NARROW_ADDR, K::TENSORMAP]).with_access(A::Write).with_spaces(Spaces::Slot(0)).with_size(Size::Value(2)),
             op("src", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TENSORMAP]).with_access(A::Read).with_spaces(Spaces::Slot(1)).with_size(Size::Value(2)),
             op("size", 2, R::Imm).with_range(128, 128, 1)])
         .with_effects(&[

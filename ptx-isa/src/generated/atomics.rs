@@ -288,9 +288,9 @@ const RED_ASYNC_TYPE_3: &Slot = &slot(".type", &[M::B32]);
 const RED_ASYNC_TYPE_4: &Slot = &slot(".type", &[M::U32, M::S32, M::U64]);
 const RED_ASYNC_TYPE_5: &Slot = &slot(".type", &[M::U32, M::S32, M::U64, M::S64]);
 static RED_ASYNC_OPERANDS: [FormOperand; 3] = [
-    op("a", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::ADDR_32_64, K::NO_HANDLE_OR_PRED]).with_access(A::ReadModifyWrite).with_spaces(Spaces::Slot(2)).with_size(Size::Like(1)),
+    op("a", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::NARROW_ADDR, K::ADDR_32_64, K::NO_HANDLE_OR_PRED]).with_access(A::ReadModifyWrite).with_spaces(Spaces::Slot(2)).with_size(Size::Like(1)),
     op("b", 1, R::Use).with_ty(T::Slot(5)),
-    op("mbar", 2, R::Addr).nested(N::Bracket(0)).optional().with_marks(&[K::MBARRIER, K::GENERIC_ADDR_32_64]).with_access(A::ReadModifyWrite).with_spaces(Spaces::Slot(2)).with_align(8).with_size(Size::Fixed(8))];
+    op("mbar", 2, R::Addr).nested(N::Bracket(0)).optional().with_marks(&[K::NARROW_ADDR, K::MBARRIER, K::GENERIC_ADDR_32_64]).with_access(A::ReadModifyWrite).with_spaces(Spaces::Slot(2)).with_align(8).with_size(Size::Fixed(8))];
 static RED_ASYNC_EFFECTS: [Effect; 3] = [
     effect(E::Order(Source::Slot(0))), effect(E::Scope(Source::Slot(1))), effect(E::Async(Completion::Mbarrier, AsyncPhase::Start))];
 pub(crate) static RED_ASYNC: [Form; 5] = [ // red.async
@@ -312,7 +312,7 @@ pub(crate) static RED_ASYNC: [Form; 5] = [ // red.async
         .does(Action::ReduceAsync),
     form("9.7.13.7", "{.mmio}.sem.scope{.ss}.add.type [a], b", &[l::MMIO_OPT, RED_ASYNC_SEM_2, RED_ASYNC_SCOPE_2, RED_ASYNC_SS_OPT_2, l::ADD, RED_ASYNC_TYPE_5], &[ptx(8, 7, &t::SM_100)])
         .with_operands(&[
-            op("a", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::ADDR_32_64, K::NO_HANDLE_OR_PRED]).with_access(A::ReadModifyWrite).with_spaces(Spaces::Slot(3)).with_size(Size::Like(1)),
+            op("a", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::NARROW_ADDR, K::ADDR_32_64, K::NO_HANDLE_OR_PRED]).with_access(A::ReadModifyWrite).with_spaces(Spaces::Slot(3)).with_size(Size::Like(1)),
             op("b", 1, R::Use).with_ty(T::Slot(5))])
         .with_rules(&[require(C::Filled(0), holds(2, &[M::Sys])), deny(C::Operand(1, Q::Function)).ptxas()])
         .with_effects(&[effect(E::Order(Source::Slot(1))), effect(E::Scope(Source::Slot(2)))])

@@ -45,6 +45,7 @@ keyword_enum! {
     Language ".language" DirectiveFacts { section: "11.8.2", positions: &[P::Entry, P::Func], ending: Ending::Open, integers: None, greatest: Some(10), texts: &["unknown", "ptx", "nvvm", "cuda c++", "cuda c++ tile", "tile ir", "python-cutile", "fortran", "optix"], until: None, summary: "Tells from which source language the function was compiled.", example: Some(".entry k() .language \"cuda c++\" { ret; }"), since: PtxVersion::new(9, 2), target: None },
     Attribute ".attribute" DirectiveFacts { section: "5.4.8", positions: &[P::Declaration], ending: Ending::Part, integers: None, greatest: None, texts: &[], until: None, summary: "Gives a variable or function attributes, such as `.managed` or `.unified`.", example: Some(".global .attribute(.managed) .b32 shared_with_host;"), since: PtxVersion::new(4, 0), target: Some(Target::Sm30) },
     Ptr ".ptr" DirectiveFacts { section: "5.1.6.3", positions: &[P::Parameter], ending: Ending::Part, integers: None, greatest: None, texts: &[], until: None, summary: "Tells to which state space a pointer parameter points and how the memory is aligned.", example: Some(".entry k(.param .u64 .ptr .global .align 16 data) { ret; }"), since: PtxVersion::new(2, 2), target: None },
+    Hidden ".hidden" DirectiveFacts { section: "5.1.6", positions: &[P::Parameter], ending: Ending::Part, integers: None, greatest: None, texts: &[], until: None, summary: "Marks a kernel parameter that a compiler has added, such as a tensor map; the PTX ISA manual does not describe it.", example: Some(".entry k(.param .u64 data, .hidden .param .align 64 .b8 map[128]) { ret; }"), since: PtxVersion::new(8, 8), target: None },
     Align ".align" DirectiveFacts { section: "5.4.5", positions: &[P::Declaration, P::Parameter], ending: Ending::Part, integers: None, greatest: None, texts: &[], until: None, summary: "Gives the alignment of a variable or parameter in bytes, a power of two.", example: Some(".global .align 16 .b8 buffer[64];"), since: PtxVersion::new(1, 0), target: None },
     Reg ".reg" DirectiveFacts { section: "5.1.1", positions: &[P::Body, P::Module], ending: Ending::Semicolon, integers: None, greatest: None, texts: &[], until: None, summary: "Declares registers.", example: Some(".entry k()\n{\n  .reg .b32 %r<8>;\n  .reg .pred %p;\n  ret;\n}"), since: PtxVersion::new(1, 0), target: None },
     Sreg ".sreg" DirectiveFacts { section: "5.1.2", positions: &[P::Body, P::Module], ending: Ending::Semicolon, integers: None, greatest: None, texts: &[], until: None, summary: "Declares a special register; needed by no current version, as they are predefined.", example: None, since: PtxVersion::new(1, 0), target: None },
@@ -57,10 +58,10 @@ keyword_enum! {
 }
 
 static DISPLACEMENTS: [u16; 16] = [
-    1, 0, 16, 0, 2, 0, 15, 8, 0, 0, 2, 4, 0, 0, 0, 17,
+    0, 4, 6, 0, 0, 0, 0, 28, 0, 7, 2, 4, 0, 0, 1, 26,
 ];
 
 static POSITIONS: [u16; 64] = [
-    19, 6, 39, 30, 35, 44, 65535, 0, 65535, 12, 65535, 65535, 8, 65535, 21, 25, 37, 65535, 32, 36, 65535, 43, 10, 65535, 3, 65535, 17, 26, 13, 65535, 16, 5, 22, 15, 4, 23, 29, 27, 42, 41,
-    11, 65535, 65535, 45, 24, 7, 40, 18, 9, 1, 65535, 65535, 20, 65535, 65535, 34, 28, 65535, 65535, 14, 38, 2, 33, 31,
+    19, 65535, 40, 65535, 35, 45, 65535, 65535, 65535, 12, 33, 65535, 28, 65535, 1, 25, 38, 16, 65535, 36, 39, 44, 10, 65535, 3, 18, 7, 26, 15, 22, 29, 5, 8, 42, 4, 23, 65535, 27, 43, 9,
+    11, 30, 32, 46, 24, 13, 41, 0, 17, 65535, 65535, 65535, 20, 65535, 2, 34, 37, 65535, 65535, 14, 21, 6, 65535, 31,
 ];

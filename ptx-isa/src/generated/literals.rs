@@ -143,6 +143,7 @@ pub(crate) const SHIFTAMT: &Slot = &fixed(&[M::Shiftamt]);
 pub(crate) const SP: &Slot = &fixed(&[M::Sp]);
 pub(crate) const SP_2_4: &Slot = &fixed(&[M::Sp2_4]);
 pub(crate) const SP_ORDERED_METADATA: &Slot = &fixed(&[M::SpOrderedMetadata]);
+pub(crate) const SWIZZLE_MODE: &Slot = &fixed(&[M::SwizzleMode]);
 pub(crate) const SYNC: &Slot = &fixed(&[M::Sync]);
 pub(crate) const SYNC_RESTRICT_READ: &Slot = &fixed(&[M::SyncRestrictRead]);
 pub(crate) const SYNC_RESTRICT_READS: &Slot = &fixed(&[M::SyncRestrictReads]);

@@ -77,28 +77,32 @@ bitflags::bitflags! {
         const ADDR_64 = 1 << 34;
         /// Without a modifier that names the state space: a register that holds the address must have 32 or 64 bits, and the address must not be that of a texture, sampler or surface.
         const GENERIC_ADDR_32_64 = 1 << 35;
+        /// ptxas extends an address in a register of 32 bits, whatever the state space is.
+        const NARROW_ADDR = 1 << 36;
+        /// The value is an address, which has as many bits as the addresses of the module.
+        const GENERIC_VALUE = 1 << 37;
         /// A constant must be greater than 0 and at most 1.
-        const UNIT_INTERVAL = 1 << 36;
+        const UNIT_INTERVAL = 1 << 38;
         /// The vector of coordinates may begin with an integer, the index of the layer of a texture array.
-        const LEADING_INT = 1 << 37;
+        const LEADING_INT = 1 << 39;
         /// A vector of 8-bit registers is accepted as well.
-        const OR_8_BIT = 1 << 38;
+        const OR_8_BIT = 1 << 40;
         /// Equal operands may give different results in the threads of a warp.
-        const VARYING = 1 << 39;
+        const VARYING = 1 << 41;
         /// All threads of a warp that execute the instruction together, as members of one mask, get the same result.
-        const WARP_UNIFORM = 1 << 40;
+        const WARP_UNIFORM = 1 << 42;
         /// All threads of the CTA that execute the instruction together get the same result.
-        const CTA_UNIFORM = 1 << 41;
+        const CTA_UNIFORM = 1 << 43;
         /// The result is the value of the first source in another lane: with `.idx` the one that the operand `lane-index` says, within the segment that the operand `lane-segment` says.
-        const LANE_VALUE = 1 << 42;
+        const LANE_VALUE = 1 << 44;
         /// With `.idx`, the index of a lane.
-        const LANE_INDEX = 1 << 43;
+        const LANE_INDEX = 1 << 45;
         /// Bits 8 to 12 of the value select the bits of the lane index that determine the segment.
-        const LANE_SEGMENT = 1 << 44;
+        const LANE_SEGMENT = 1 << 46;
         /// The value determines the threads that execute the instruction together.
-        const PARTICIPANTS = 1 << 45;
+        const PARTICIPANTS = 1 << 47;
         /// The value is the number of threads that execute the instruction together; other threads may execute it at another time.
-        const THREAD_COUNT = 1 << 46;
+        const THREAD_COUNT = 1 << 48;
     }
 }
 
@@ -139,6 +143,8 @@ pub(crate) const PHRASES: &[(Marks, &str)] = &[
     (Marks::ADDR_32_64, "an address register must have 32 or 64 bits"),
     (Marks::ADDR_64, "an address register must have 64 bits"),
     (Marks::GENERIC_ADDR_32_64, "a generic address must be in a register of 32 or 64 bits and must not be that of a texture, sampler or surface"),
+    (Marks::NARROW_ADDR, "an address register of 32 bits is extended"),
+    (Marks::GENERIC_VALUE, "holds a generic address or one in a state space, of 32 or 64 bits"),
     (Marks::UNIT_INTERVAL, "a constant must be greater than 0 and at most 1"),
     (Marks::LEADING_INT, "may begin with an integer array index"),
     (Marks::OR_8_BIT, "or registers of 8 bits"),

@@ -188,7 +188,7 @@ const LDMATRIX_TYPE: &Slot = &slot(".type", &[M::B16, M::B8]);
 static LDMATRIX_EFFECTS: [Effect; 2] = [effect(E::Converge(ConvergenceScope::Warp)), effect(E::MatrixMove)];
 static LDMATRIX_OPERANDS: [FormOperand; 2] = [
     op("r", 0, R::Def).with_ty(T::Scalar(S::B32)).with_length(L::Table).with_marks(&[K::BRACED, K::DISCARD]),
-    op("p", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::UNIFIED, K::GENERIC_ADDR_32_64]).with_access(A::Read).with_spaces(Spaces::Slot(5)).with_size(Size::Fixed(16))];
+    op("p", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::NARROW_ADDR, K::UNIFIED, K::GENERIC_ADDR_32_64]).with_access(A::Read).with_spaces(Spaces::Slot(5)).with_size(Size::Fixed(16))];
 static LDMATRIX_RULES: [Rule; 2] = [deny(C::All(&[C::Operand(1, Q::Unified), C::Filled(5)])), since(holds(5, &[M::SharedCta]), &[ptx(7, 8, &t::ALL)])];
 pub(crate) static LDMATRIX: [Form; 4] = [ // ldmatrix
     form("9.7.14.5.15", ".sync.aligned.shape.num{.trans}{.ss}.type r, [p]", &[l::SYNC, l::ALIGNED, LDMATRIX_SHAPE, LDMATRIX_NUM, l::TRANS_OPT, LDMATRIX_SS_OPT, LDMATRIX_TYPE], &[])
@@ -204,7 +204,7 @@ pub(crate) static LDMATRIX: [Form; 4] = [ // ldmatrix
         .not_ignoring(&[M::B4x16P64, M::B6x16P32, M::B8x16])
         .with_operands(&[
             op("r", 0, R::Def).with_ty(T::Scalar(S::B32)).with_length(L::Table).with_marks(&[K::BRACED, K::DISCARD]),
-            op("p", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::UNIFIED, K::GENERIC_ADDR_32_64]).with_access(A::Read).with_spaces(Spaces::Slot(4)).with_size(Size::Fixed(16))])
+            op("p", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::NARROW_ADDR, K::UNIFIED, K::GENERIC_ADDR_32_64]).with_access(A::Read).with_spaces(Spaces::Slot(4)).with_size(Size::Fixed(16))])
         .with_rules(&[deny(C::All(&[C::Operand(1, Q::Unified), C::Filled(4)])), since(holds(4, &[M::SharedCta]), &[ptx(7, 8, &t::ALL)])])
         .with_tables(&[table(&[3], &[0], &[
                 row(&[one_of(&[M::X1])], &[&[1]], &[ptx(8, 6, &t::SM_100A_SM_110A_SM_120A), ptx(8, 8, &t::SM_100F_SM_110F_SM_120F)]), 
@@ -215,7 +215,7 @@ pub(crate) static LDMATRIX: [Form; 4] = [ // ldmatrix
         .not_ignoring(&[M::B4x16P64, M::B6x16P32, M::B8x16])
         .with_operands(&[
             op("r", 0, R::Def).with_ty(T::Scalar(S::B32)).with_length(L::Product(&[(3, D::First)], 1)).with_marks(&[K::BRACED, K::DISCARD]),
-            op("p", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::UNIFIED, K::GENERIC_ADDR_32_64]).with_access(A::Read).with_spaces(Spaces::Slot(4)).with_size(Size::Fixed(16))])
+            op("p", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::NARROW_ADDR, K::UNIFIED, K::GENERIC_ADDR_32_64]).with_access(A::Read).with_spaces(Spaces::Slot(4)).with_size(Size::Fixed(16))])
         .with_rules(&[deny(C::All(&[C::Operand(1, Q::Unified), C::Filled(4)]))]).with_effects(&LDMATRIX_EFFECTS).does(Action::MatrixLoad),
     form("9.7.14.5.15", ".sync.aligned.m16n16.num.trans{.ss}.dst_fmt.src_fmt r, [p]", &[l::SYNC, l::ALIGNED, l::M16N16, LDMATRIX_NUM, l::TRANS, LDMATRIX_SS_OPT, LDMATRIX_DST_FMT, LDMATRIX_SRC_FMT], &[])
         .not_ignoring(&[M::B4x16P64, M::B6x16P32, M::B8x16]).with_operands(&LDMATRIX_OPERANDS).with_rules(&LDMATRIX_RULES)
@@ -232,7 +232,7 @@ const STMATRIX_TYPE: &Slot = &slot(".type", &[M::B16, M::B8]);
 pub(crate) static STMATRIX: [Form; 1] = [ // stmatrix
     form("9.7.14.5.16", ".sync.aligned.shape.num{.trans}{.ss}.type [p], r", &[l::SYNC, l::ALIGNED, STMATRIX_SHAPE, STMATRIX_NUM, l::TRANS_OPT, STMATRIX_SS_OPT, STMATRIX_TYPE], &[])
         .with_operands(&[
-            op("p", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::GENERIC_ADDR_32_64, K::NO_HANDLE_OR_PRED]).with_access(A::Write).with_spaces(Spaces::Slot(5)).with_size(Size::Fixed(16)),
+            op("p", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::NARROW_ADDR, K::GENERIC_ADDR_32_64, K::NO_HANDLE_OR_PRED]).with_access(A::Write).with_spaces(Spaces::Slot(5)).with_size(Size::Fixed(16)),
             op("r", 1, R::Use).with_ty(T::Scalar(S::B32)).with_length(L::Table).with_marks(&[K::EXACT_ELEMENT_TYPE, K::BRACED])])
         .with_tables(&[table(&[2, 3, 4, 6], &[1], &[
                 row(&[one_of(&[M::M8n8]), one_of(&[M::X1]), Cell::Any, one_of(&[M::B16])], &[&[1]], &[ptx(7, 8, &t::SM_90)]), 

@@ -413,9 +413,9 @@ const ST_ASYNC_TYPE: &Slot = &slot(".type", &[M::B32, M::B64, M::B128, M::U32, M
 const ST_ASYNC_TYPE_2: &Slot = &slot(".type", &[M::B8, M::B16, M::B32, M::B64, M::U8, M::U16, M::U32, M::U64, M::S8, M::S16, M::S32, M::S64, M::F32, M::F64]);
 const ST_ASYNC_VEC_OPT: &Slot = &slot(".vec", &[M::V2, M::V4]).optional();
 static ST_ASYNC_OPERANDS: [FormOperand; 3] = [
-    op("a", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::ADDR_32_64, K::NO_HANDLE_OR_PRED]).with_access(A::Write).with_spaces(Spaces::Slot(1)).with_size(Size::Like(1)),
+    op("a", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::NARROW_ADDR, K::ADDR_32_64, K::NO_HANDLE_OR_PRED]).with_access(A::Write).with_spaces(Spaces::Slot(1)).with_size(Size::Like(1)),
     op("b", 1, R::Use).with_ty(T::Slot(4)).with_length(L::Slot(3)),
-    op("mbar", 2, R::Addr).nested(N::Bracket(0)).optional().with_marks(&[K::MBARRIER, K::GENERIC_ADDR_32_64]).with_access(A::ReadModifyWrite).with_spaces(Spaces::Slot(1)).with_align(8).with_size(Size::Fixed(8))];
+    op("mbar", 2, R::Addr).nested(N::Bracket(0)).optional().with_marks(&[K::NARROW_ADDR, K::MBARRIER, K::GENERIC_ADDR_32_64]).with_access(A::ReadModifyWrite).with_spaces(Spaces::Slot(1)).with_align(8).with_size(Size::Fixed(8))];
 static ST_ASYNC_RULES: [Rule; 5] = [
     deny(C::All(&[holds(3, &[M::V4]), holds(4, &[M::B64, M::U64, M::S64, M::F64])])), deny(C::All(&[C::Filled(3), holds(4, &[M::B128])])),
     since(holds(4, &[M::B128]), &[ptx(9, 2, &t::SM_90)]), require(C::Any(&[C::Filled(3), holds(4, &[M::B128])]), C::Operand(2, Q::Present)),
@@ -428,13 +428,13 @@ pub(crate) static ST_ASYNC: [Form; 4] = [ // st.async
         .with_operands(&ST_ASYNC_OPERANDS).with_rules(&ST_ASYNC_RULES).with_effects(&ST_ASYNC_EFFECTS).does(Action::StoreAsync),
     form("9.7.9.12", "{.mmio}.sem.scope{.ss}.type [a], b", &[l::MMIO_OPT, ST_ASYNC_SEM, ST_ASYNC_SCOPE, ST_ASYNC_SS_OPT_3, ST_ASYNC_TYPE_2], &[ptx(8, 7, &t::SM_100)])
         .with_operands(&[
-            op("a", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::ADDR_32_64, K::NO_HANDLE_OR_PRED]).with_access(A::Write).with_spaces(Spaces::Slot(3)).with_size(Size::Like(1)),
+            op("a", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::NARROW_ADDR, K::ADDR_32_64, K::NO_HANDLE_OR_PRED]).with_access(A::Write).with_spaces(Spaces::Slot(3)).with_size(Size::Like(1)),
             op("b", 1, R::Use).with_ty(T::Slot(4))])
         .with_rules(&[require(C::Filled(0), holds(2, &[M::Sys])), deny(C::Operand(1, Q::Function)).ptxas()])
         .with_effects(&[effect(E::Order(Source::Slot(1))), effect(E::Scope(Source::Slot(2)))]).does(Action::StoreAsync),
     form("9.7.9.12", "{.scope}{.ss}.type [a], b", &[ST_ASYNC_SCOPE_OPT, ST_ASYNC_SS_OPT_3, ST_ASYNC_TYPE_2], &[ptx(8, 1, &t::SM_90)]).ptxas()
         .with_operands(&[
-            op("a", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::ADDR_32_64, K::NO_HANDLE_OR_PRED]).with_access(A::Write).with_spaces(Spaces::Slot(1)).with_size(Size::Like(1)),
+            op("a", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::NARROW_ADDR, K::ADDR_32_64, K::NO_HANDLE_OR_PRED]).with_access(A::Write).with_spaces(Spaces::Slot(1)).with_size(Size::Like(1)),
             op("b", 1, R::Use).with_ty(T::Slot(2))])
         .with_rules(&[deny(C::Operand(1, Q::Function)).ptxas(), since(C::Filled(1), &[ptx(8, 7, &t::SM_100)])])
         .with_effects(&[effect(E::Scope(Source::Slot(0)))]).does(Action::StoreAsync),
@@ -638,7 +638,7 @@ pub(crate) static PREFETCH: [Form; 5] = [ // prefetch
     form("9.7.9.15", "{.global}.L1::32B.valid_addr [a]", &[l::GLOBAL_OPT, l::L1_32B, l::VALID_ADDR], &[ptx(9, 4, &t::SM_90)])
         .with_operands(&PREFETCH_OPERANDS).with_effects(&[effect(E::SideEffect)]).does(Action::Hint),
     form("9.7.9.15", "{.tensormap_space}.tensormap [a]", &[PREFETCH_TENSORMAP_SPACE_OPT, l::TENSORMAP], &[ptx(8, 0, &t::SM_90)])
-        .with_operands(&[op("a", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::ADDR_32_64, K::NO_HANDLE_OR_PRED]).with_spaces(Spaces::Slot(0))])
+        .with_operands(&[op("a", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::NARROW_ADDR, K::ADDR_32_64, K::NO_HANDLE_OR_PRED]).with_spaces(Spaces::Slot(0))])
         .with_effects(&[effect(E::SideEffect)]).does(Action::Hint),
 ];
 
@@ -699,7 +699,7 @@ pub(crate) static CREATEPOLICY_RANGE: [Form; 2] = [ // createpolicy.range
     form("9.7.9.18", "{.global}.level::primary_priority{.level::secondary_priority}.b64 cache-policy, [a], primary-size, total-size", &[l::GLOBAL_OPT, CREATEPOLICY_RANGE_LEVEL_PRIMARY_PRIORITY, CREATEPOLICY_RANGE_LEVEL_SECONDARY_PRIORITY_OPT, l::B64], &[ptx(7, 4, &t::SM_80)])
         .with_operands(&[
             op("cache-policy", 0, R::Def).with_ty(T::Scalar(S::U64)),
-            op("a", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::ADDR_32_64, K::NO_HANDLE_OR_PRED]).with_spaces(Spaces::Slot(0)),
+            op("a", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::NARROW_ADDR, K::ADDR_32_64, K::NO_HANDLE_OR_PRED]).with_spaces(Spaces::Slot(0)),
             op("primary-size", 2, R::Use).with_ty(T::Scalar(S::U32)), op("total-size", 3, R::Use).with_ty(T::Scalar(S::U32))])
         .with_rules(&[ordered(2, 3)]).does(Action::CachePolicy),
     form("9.7.9.18", ".fabric{.global}.level::primary_priority{.level::secondary_priority}.b64 cache-policy, [le, offset], primary-size, total-size", &[l::FABRIC, l::GLOBAL_OPT, CREATEPOLICY_RANGE_LEVEL_PRIMARY_PRIORITY, CREATEPOLICY_RANGE_LEVEL_SECONDARY_PRIORITY_OPT, l::B64], &[ptx(9, 4, &t::SM_100)])
@@ -745,14 +745,14 @@ const CVTA_SIZE: &Slot = &slot(".size", &[M::U32, M::U64]);
 const CVTA_SPACE: &Slot = &slot(".space", &[M::Const, M::Global, M::Local, M::Shared, M::SharedCta, M::SharedCluster, M::Param, M::ParamEntry]);
 pub(crate) static CVTA: [Form; 2] = [ // cvta
     form("9.7.9.20", ".space.size p, a", &[CVTA_SPACE, CVTA_SIZE], &[ptx(2, 0, &t::SM_20)])
-        .with_operands(&[op("p", 0, R::Def).with_ty(T::Slot(1)), op("a", 1, R::Use).with_ty(T::Slot(1))])
+        .with_operands(&[op("p", 0, R::Def).with_ty(T::Slot(1)), op("a", 1, R::Use).with_ty(T::Slot(1)).with_marks(&[K::GENERIC_VALUE])])
         .with_rules(&[
             since(holds(0, &[M::Const]), &[ptx(3, 1, &t::SM_20)]), since(holds(0, &[M::Param, M::ParamEntry]), &[ptx(7, 7, &t::SM_70)]),
             since(holds(0, &[M::SharedCta]), &[ptx(7, 8, &t::SM_30)]), since(holds(0, &[M::SharedCluster]), &[ptx(7, 8, &t::SM_90)]),
             since(holds(0, &[M::ParamEntry]), &[ptx(8, 3, &t::ALL)]), deny(C::Any(&[C::Operand(1, Q::Function), C::Operand(1, Q::Variable)]))])
         .does(Action::ToGeneric),
     form("9.7.9.20", ".space.size p, var", &[CVTA_SPACE, CVTA_SIZE], &[ptx(2, 0, &t::SM_20)])
-        .with_operands(&[op("p", 0, R::Def).with_ty(T::Slot(1)), op("var", 1, R::Symbol).with_spaces(Spaces::Slot(0))])
+        .with_operands(&[op("p", 0, R::Def).with_ty(T::Slot(1)), op("var", 1, R::Symbol).with_marks(&[K::GENERIC_VALUE]).with_spaces(Spaces::Slot(0))])
         .with_rules(&[
             since(holds(0, &[M::Const]), &[ptx(3, 1, &t::SM_20)]), since(holds(0, &[M::Param, M::ParamEntry]), &[ptx(7, 7, &t::SM_70)]),
             since(holds(0, &[M::SharedCta]), &[ptx(7, 8, &t::SM_30)]), since(holds(0, &[M::SharedCluster]), &[ptx(7, 8, &t::SM_90)]),
@@ -763,7 +763,7 @@ const CVTA_TO_SIZE: &Slot = &slot(".size", &[M::U32, M::U64]);
 const CVTA_TO_SPACE: &Slot = &slot(".space", &[M::Const, M::Global, M::Local, M::Shared, M::SharedCta, M::SharedCluster, M::Param, M::ParamEntry]);
 pub(crate) static CVTA_TO: [Form; 1] = [ // cvta.to
     form("9.7.9.20", ".space.size p, a", &[CVTA_TO_SPACE, CVTA_TO_SIZE], &[ptx(2, 0, &t::SM_20)])
-        .with_operands(&[op("p", 0, R::Def).with_ty(T::Slot(1)), op("a", 1, R::Use).with_ty(T::Slot(1))])
+        .with_operands(&[op("p", 0, R::Def).with_ty(T::Slot(1)), op("a", 1, R::Use).with_ty(T::Slot(1)).with_marks(&[K::GENERIC_VALUE])])
         .with_rules(&[
             since(holds(0, &[M::Const]), &[ptx(3, 1, &t::SM_20)]), since(holds(0, &[M::Param, M::ParamEntry]), &[ptx(7, 7, &t::SM_70)]),
             since(holds(0, &[M::SharedCta]), &[ptx(7, 8, &t::SM_30)]), since(holds(0, &[M::SharedCluster]), &[ptx(7, 8, &t::SM_90)]),

@@ -17,6 +17,7 @@ pub(crate) static SM_100F: NamedTargets = targets(0x3618000000, "sm_100f+");
 pub(crate) static SM_100F_SM_103F_SM_110F_SM_120F: NamedTargets = targets(0x6db6d8000000, "sm_100f+ sm_103f+ sm_110f+ sm_120f+");
 pub(crate) static SM_100F_SM_110F: NamedTargets = targets(0x1b6d8000000, "sm_100f+ sm_110f+");
 pub(crate) static SM_100F_SM_110F_SM_120F: NamedTargets = targets(0x6db6d8000000, "sm_100f+ sm_110f+ sm_120f+");
+pub(crate) static SM_103A: NamedTargets = targets(0x400000000, "sm_103a");
 pub(crate) static SM_107A: NamedTargets = targets(0x2000000000, "sm_107a");
 pub(crate) static SM_107F: NamedTargets = targets(0x3000000000, "sm_107f+");
 pub(crate) static SM_11: NamedTargets = targets(0x7ffffffffffe, "sm_11");

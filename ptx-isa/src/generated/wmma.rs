@@ -8,19 +8,18 @@ const WMMA_LOAD_A_ATYPE_2: &Slot = &slot(".atype", &[M::S4, M::U4]);
 const WMMA_LOAD_A_LAYOUT: &Slot = &slot(".layout", &[M::Row, M::Col]);
 const WMMA_LOAD_A_SHAPE: &Slot = &slot(".shape", &[M::M16n16k16, M::M8n32k16, M::M32n8k16]);
 const WMMA_LOAD_A_SS_OPT: &Slot = &slot(".ss", &[M::Global, M::Shared, M::SharedCta]).optional();
+static WMMA_LOAD_A_EFFECTS: [Effect; 2] = [effect(E::Converge(ConvergenceScope::Warp)), effect(E::MatrixMove)];
 static WMMA_LOAD_A_RULES: [Rule; 2] = [
     since(holds(4, &[M::SharedCta]), &[ptx(7, 8, &t::ALL)]), deny(C::All(&[C::Operand(1, Q::Unified), holds(4, &[M::Shared, M::SharedCta])]))];
-static WMMA_LOAD_A_EFFECTS: [Effect; 2] = [effect(E::Converge(ConvergenceScope::Warp)), effect(E::MatrixMove)];
-static WMMA_LOAD_A_DIFFERENCES: [&str; 1] = ["half precision before PTX 6.3 was written without `.aligned`; ptxas no longer accepts that syntax"];
 static WMMA_LOAD_A_OPERANDS: [FormOperand; 3] = [
     op("r", 0, R::Def).with_ty(T::Scalar(S::B32)).with_length(L::Fixed(1)).with_marks(&[K::BRACED, K::NO_HANDLE_OR_PRED, K::WHOLE_REGISTERS]),
-    op("p", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::UNIFIED, K::ADDR_32_64, K::NO_HANDLE_OR_PRED]).with_access(A::Read).with_spaces(Spaces::Slot(4)),
+    op("p", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::NARROW_ADDR, K::UNIFIED, K::ADDR_32_64, K::NO_HANDLE_OR_PRED]).with_access(A::Read).with_spaces(Spaces::Slot(4)),
     op("stride", 2, R::Use).optional().with_ty(T::Scalar(S::U32))];
-pub(crate) static WMMA_LOAD_A: [Form; 5] = [ // wmma.load.a
+pub(crate) static WMMA_LOAD_A: [Form; 6] = [ // wmma.load.a
     form("9.7.14.4.3", ".sync.aligned.layout.shape{.ss}.atype r, [p]{, stride}", &[l::SYNC, l::ALIGNED, WMMA_LOAD_A_LAYOUT, WMMA_LOAD_A_SHAPE, WMMA_LOAD_A_SS_OPT, WMMA_LOAD_A_ATYPE], &[])
         .with_operands(&[
             op("r", 0, R::Def).with_ty(T::Container(5)).with_length(L::Table).with_marks(&[K::BRACED, K::DISCARD, K::EXACT_ELEMENT_TYPE, K::NO_HANDLE_OR_PRED, K::WHOLE_REGISTERS]),
-            op("p", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::UNIFIED, K::ADDR_32_64, K::NO_HANDLE_OR_PRED]).with_access(A::Read).with_spaces(Spaces::Slot(4)),
+            op("p", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::NARROW_ADDR, K::UNIFIED, K::ADDR_32_64, K::NO_HANDLE_OR_PRED]).with_access(A::Read).with_spaces(Spaces::Slot(4)),
             op("stride", 2, R::Use).optional().with_ty(T::Scalar(S::U32))]).with_rules(&WMMA_LOAD_A_RULES)
         .with_tables(&[table(&[3, 5], &[0], &[
                 row(&[one_of(&[M::M16n16k16]), one_of(&[M::F16])], &[&[8]], &[ptx(6, 3, &t::SM_70)]), 
@@ -32,25 +31,32 @@ pub(crate) static WMMA_LOAD_A: [Form; 5] = [ // wmma.load.a
                 row(&[one_of(&[M::M32n8k16]), one_of(&[M::F16])], &[&[8]], &[ptx(6, 3, &t::SM_70)]), 
                 row(&[one_of(&[M::M32n8k16]), one_of(&[M::S8, M::U8])], &[&[4]], &[ptx(6, 3, &t::SM_72)]), 
                 row(&[one_of(&[M::M32n8k16]), one_of(&[M::Bf16])], &[&[8]], &[ptx(7, 0, &t::SM_80)])])]).with_effects(&WMMA_LOAD_A_EFFECTS)
-        .does(Action::FragmentLoad).with_differences(&WMMA_LOAD_A_DIFFERENCES),
+        .does(Action::FragmentLoad),
+    form("9.7.14.4.3", ".sync.layout.shape{.ss}.f16 r, [p]{, stride}", &[l::SYNC, WMMA_LOAD_A_LAYOUT, WMMA_LOAD_A_SHAPE, WMMA_LOAD_A_SS_OPT, l::F16], &[ptx(6, 0, &t::SM_70)])
+        .with_operands(&[
+            op("r", 0, R::Def).with_ty(T::Scalar(S::F16x2)).with_length(L::Fixed(8)).with_marks(&[K::BRACED, K::DISCARD, K::EXACT_ELEMENT_TYPE, K::NO_HANDLE_OR_PRED, K::WHOLE_REGISTERS]),
+            op("p", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::NARROW_ADDR, K::UNIFIED, K::ADDR_32_64, K::NO_HANDLE_OR_PRED]).with_access(A::Read).with_spaces(Spaces::Slot(3)),
+            op("stride", 2, R::Use).optional().with_ty(T::Scalar(S::U32))])
+        .with_rules(&[
+            since(holds(3, &[M::SharedCta]), &[ptx(7, 8, &t::ALL)]), deny(C::All(&[C::Operand(1, Q::Unified), holds(3, &[M::Shared, M::SharedCta])])),
+            since(holds(2, &[M::M8n32k16, M::M32n8k16]), &[ptx(6, 1, &t::SM_70)]), removed_in(C::Always, &[ptx(6, 3, &t::ALL)])])
+        .with_effects(&WMMA_LOAD_A_EFFECTS).does(Action::FragmentLoad),
     form("9.7.14.4.3", ".sync.aligned.layout.m16n16k8{.ss}.tf32 r, [p]{, stride}", &[l::SYNC, l::ALIGNED, WMMA_LOAD_A_LAYOUT, l::M16N16K8, WMMA_LOAD_A_SS_OPT, l::TF32], &[ptx(7, 0, &t::SM_80)])
         .with_operands(&[
             op("r", 0, R::Def).with_ty(T::Slot(5)).with_length(L::Fixed(4)).with_marks(&[K::DISCARD, K::NO_HANDLE_OR_PRED, K::WHOLE_REGISTERS]),
-            op("p", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::UNIFIED, K::ADDR_32_64, K::NO_HANDLE_OR_PRED]).with_access(A::Read).with_spaces(Spaces::Slot(4)),
+            op("p", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::NARROW_ADDR, K::UNIFIED, K::ADDR_32_64, K::NO_HANDLE_OR_PRED]).with_access(A::Read).with_spaces(Spaces::Slot(4)),
             op("stride", 2, R::Use).optional().with_ty(T::Scalar(S::U32))]).with_rules(&WMMA_LOAD_A_RULES).with_effects(&WMMA_LOAD_A_EFFECTS)
-        .does(Action::FragmentLoad).with_differences(&WMMA_LOAD_A_DIFFERENCES),
+        .does(Action::FragmentLoad),
     form("9.7.14.4.3", ".sync.aligned.layout.m8n8k4{.ss}.f64 r, [p]{, stride}", &[l::SYNC, l::ALIGNED, WMMA_LOAD_A_LAYOUT, l::M8N8K4, WMMA_LOAD_A_SS_OPT, l::F64], &[ptx(7, 0, &t::SM_80)])
         .with_operands(&[
             op("r", 0, R::Def).with_ty(T::Slot(5)).with_length(L::Fixed(1)).with_marks(&[K::BRACED, K::EXACT_ELEMENT_TYPE, K::NO_HANDLE_OR_PRED, K::WHOLE_REGISTERS]),
-            op("p", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::UNIFIED, K::ADDR_32_64, K::NO_HANDLE_OR_PRED]).with_access(A::Read).with_spaces(Spaces::Slot(4)),
+            op("p", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::NARROW_ADDR, K::UNIFIED, K::ADDR_32_64, K::NO_HANDLE_OR_PRED]).with_access(A::Read).with_spaces(Spaces::Slot(4)),
             op("stride", 2, R::Use).optional().with_ty(T::Scalar(S::U32))]).with_rules(&WMMA_LOAD_A_RULES).with_effects(&WMMA_LOAD_A_EFFECTS)
-        .does(Action::FragmentLoad).with_differences(&WMMA_LOAD_A_DIFFERENCES),
+        .does(Action::FragmentLoad),
     form("9.7.14.4.3", ".sync.aligned.row.m8n8k32{.ss}.atype r, [p]{, stride}", &[l::SYNC, l::ALIGNED, l::ROW, l::M8N8K32, WMMA_LOAD_A_SS_OPT, WMMA_LOAD_A_ATYPE_2], &[ptx(6, 3, &t::SM_75)])
-        .with_operands(&WMMA_LOAD_A_OPERANDS).with_rules(&WMMA_LOAD_A_RULES).with_effects(&WMMA_LOAD_A_EFFECTS).does(Action::FragmentLoad)
-        .with_differences(&WMMA_LOAD_A_DIFFERENCES),
+        .with_operands(&WMMA_LOAD_A_OPERANDS).with_rules(&WMMA_LOAD_A_RULES).with_effects(&WMMA_LOAD_A_EFFECTS).does(Action::FragmentLoad),
     form("9.7.14.4.3", ".sync.aligned.row.m8n8k128{.ss}.b1 r, [p]{, stride}", &[l::SYNC, l::ALIGNED, l::ROW, l::M8N8K128, WMMA_LOAD_A_SS_OPT, l::B1], &[ptx(6, 3, &t::SM_75)])
-        .with_operands(&WMMA_LOAD_A_OPERANDS).with_rules(&WMMA_LOAD_A_RULES).with_effects(&WMMA_LOAD_A_EFFECTS).does(Action::FragmentLoad)
-        .with_differences(&WMMA_LOAD_A_DIFFERENCES),
+        .with_operands(&WMMA_LOAD_A_OPERANDS).with_rules(&WMMA_LOAD_A_RULES).with_effects(&WMMA_LOAD_A_EFFECTS).does(Action::FragmentLoad),
 ];
 
 const WMMA_LOAD_B_BTYPE: &Slot = &slot(".btype", &[M::F16, M::S8, M::U8, M::Bf16]);
@@ -58,18 +64,18 @@ const WMMA_LOAD_B_BTYPE_2: &Slot = &slot(".btype", &[M::S4, M::U4]);
 const WMMA_LOAD_B_LAYOUT: &Slot = &slot(".layout", &[M::Row, M::Col]);
 const WMMA_LOAD_B_SHAPE: &Slot = &slot(".shape", &[M::M16n16k16, M::M8n32k16, M::M32n8k16]);
 const WMMA_LOAD_B_SS_OPT: &Slot = &slot(".ss", &[M::Global, M::Shared, M::SharedCta]).optional();
+static WMMA_LOAD_B_EFFECTS: [Effect; 2] = [effect(E::Converge(ConvergenceScope::Warp)), effect(E::MatrixMove)];
 static WMMA_LOAD_B_RULES: [Rule; 2] = [
     since(holds(4, &[M::SharedCta]), &[ptx(7, 8, &t::ALL)]), deny(C::All(&[C::Operand(1, Q::Unified), holds(4, &[M::Shared, M::SharedCta])]))];
-static WMMA_LOAD_B_EFFECTS: [Effect; 2] = [effect(E::Converge(ConvergenceScope::Warp)), effect(E::MatrixMove)];
 static WMMA_LOAD_B_OPERANDS: [FormOperand; 3] = [
     op("r", 0, R::Def).with_ty(T::Scalar(S::B32)).with_length(L::Fixed(1)).with_marks(&[K::BRACED, K::NO_HANDLE_OR_PRED, K::WHOLE_REGISTERS]),
-    op("p", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::UNIFIED, K::ADDR_32_64, K::NO_HANDLE_OR_PRED]).with_access(A::Read).with_spaces(Spaces::Slot(4)),
+    op("p", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::NARROW_ADDR, K::UNIFIED, K::ADDR_32_64, K::NO_HANDLE_OR_PRED]).with_access(A::Read).with_spaces(Spaces::Slot(4)),
     op("stride", 2, R::Use).optional().with_ty(T::Scalar(S::U32))];
-pub(crate) static WMMA_LOAD_B: [Form; 5] = [ // wmma.load.b
+pub(crate) static WMMA_LOAD_B: [Form; 6] = [ // wmma.load.b
     form("9.7.14.4.3", ".sync.aligned.layout.shape{.ss}.btype r, [p]{, stride}", &[l::SYNC, l::ALIGNED, WMMA_LOAD_B_LAYOUT, WMMA_LOAD_B_SHAPE, WMMA_LOAD_B_SS_OPT, WMMA_LOAD_B_BTYPE], &[])
         .with_operands(&[
             op("r", 0, R::Def).with_ty(T::Container(5)).with_length(L::Table).with_marks(&[K::BRACED, K::DISCARD, K::EXACT_ELEMENT_TYPE, K::NO_HANDLE_OR_PRED, K::WHOLE_REGISTERS]),
-            op("p", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::UNIFIED, K::ADDR_32_64, K::NO_HANDLE_OR_PRED]).with_access(A::Read).with_spaces(Spaces::Slot(4)),
+            op("p", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::NARROW_ADDR, K::UNIFIED, K::ADDR_32_64, K::NO_HANDLE_OR_PRED]).with_access(A::Read).with_spaces(Spaces::Slot(4)),
             op("stride", 2, R::Use).optional().with_ty(T::Scalar(S::U32))]).with_rules(&WMMA_LOAD_B_RULES)
         .with_tables(&[table(&[3, 5], &[0], &[
                 row(&[one_of(&[M::M16n16k16]), one_of(&[M::F16])], &[&[8]], &[ptx(6, 3, &t::SM_70)]), 
@@ -82,16 +88,25 @@ pub(crate) static WMMA_LOAD_B: [Form; 5] = [ // wmma.load.b
                 row(&[one_of(&[M::M32n8k16]), one_of(&[M::S8, M::U8])], &[&[1]], &[ptx(6, 3, &t::SM_72)]), 
                 row(&[one_of(&[M::M32n8k16]), one_of(&[M::Bf16])], &[&[2]], &[ptx(7, 0, &t::SM_80)])])]).with_effects(&WMMA_LOAD_B_EFFECTS)
         .does(Action::FragmentLoad),
+    form("9.7.14.4.3", ".sync.layout.shape{.ss}.f16 r, [p]{, stride}", &[l::SYNC, WMMA_LOAD_B_LAYOUT, WMMA_LOAD_B_SHAPE, WMMA_LOAD_B_SS_OPT, l::F16], &[ptx(6, 0, &t::SM_70)])
+        .with_operands(&[
+            op("r", 0, R::Def).with_ty(T::Scalar(S::F16x2)).with_length(L::Fixed(8)).with_marks(&[K::BRACED, K::DISCARD, K::EXACT_ELEMENT_TYPE, K::NO_HANDLE_OR_PRED, K::WHOLE_REGISTERS]),
+            op("p", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::NARROW_ADDR, K::UNIFIED, K::ADDR_32_64, K::NO_HANDLE_OR_PRED]).with_access(A::Read).with_spaces(Spaces::Slot(3)),
+            op("stride", 2, R::Use).optional().with_ty(T::Scalar(S::U32))])
+        .with_rules(&[
+            since(holds(3, &[M::SharedCta]), &[ptx(7, 8, &t::ALL)]), deny(C::All(&[C::Operand(1, Q::Unified), holds(3, &[M::Shared, M::SharedCta])])),
+            since(holds(2, &[M::M8n32k16, M::M32n8k16]), &[ptx(6, 1, &t::SM_70)]), removed_in(C::Always, &[ptx(6, 3, &t::ALL)])])
+        .with_effects(&WMMA_LOAD_B_EFFECTS).does(Action::FragmentLoad),
     form("9.7.14.4.3", ".sync.aligned.layout.m16n16k8{.ss}.tf32 r, [p]{, stride}", &[l::SYNC, l::ALIGNED, WMMA_LOAD_B_LAYOUT, l::M16N16K8, WMMA_LOAD_B_SS_OPT, l::TF32], &[ptx(7, 0, &t::SM_80)])
         .with_operands(&[
             op("r", 0, R::Def).with_ty(T::Slot(5)).with_length(L::Fixed(4)).with_marks(&[K::DISCARD, K::NO_HANDLE_OR_PRED, K::WHOLE_REGISTERS]),
-            op("p", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::UNIFIED, K::ADDR_32_64, K::NO_HANDLE_OR_PRED]).with_access(A::Read).with_spaces(Spaces::Slot(4)),
+            op("p", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::NARROW_ADDR, K::UNIFIED, K::ADDR_32_64, K::NO_HANDLE_OR_PRED]).with_access(A::Read).with_spaces(Spaces::Slot(4)),
             op("stride", 2, R::Use).optional().with_ty(T::Scalar(S::U32))]).with_rules(&WMMA_LOAD_B_RULES).with_effects(&WMMA_LOAD_B_EFFECTS)
         .does(Action::FragmentLoad),
     form("9.7.14.4.3", ".sync.aligned.layout.m8n8k4{.ss}.f64 r, [p]{, stride}", &[l::SYNC, l::ALIGNED, WMMA_LOAD_B_LAYOUT, l::M8N8K4, WMMA_LOAD_B_SS_OPT, l::F64], &[ptx(7, 0, &t::SM_80)])
         .with_operands(&[
             op("r", 0, R::Def).with_ty(T::Slot(5)).with_length(L::Fixed(1)).with_marks(&[K::BRACED, K::EXACT_ELEMENT_TYPE, K::NO_HANDLE_OR_PRED, K::WHOLE_REGISTERS]),
-            op("p", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::UNIFIED, K::ADDR_32_64, K::NO_HANDLE_OR_PRED]).with_access(A::Read).with_spaces(Spaces::Slot(4)),
+            op("p", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::NARROW_ADDR, K::UNIFIED, K::ADDR_32_64, K::NO_HANDLE_OR_PRED]).with_access(A::Read).with_spaces(Spaces::Slot(4)),
             op("stride", 2, R::Use).optional().with_ty(T::Scalar(S::U32))]).with_rules(&WMMA_LOAD_B_RULES).with_effects(&WMMA_LOAD_B_EFFECTS)
         .does(Action::FragmentLoad),
     form("9.7.14.4.3", ".sync.aligned.col.m8n8k32{.ss}.btype r, [p]{, stride}", &[l::SYNC, l::ALIGNED, l::COL, l::M8N8K32, WMMA_LOAD_B_SS_OPT, WMMA_LOAD_B_BTYPE_2], &[ptx(6, 3, &t::SM_75)])
@@ -102,13 +117,16 @@ pub(crate) static WMMA_LOAD_B: [Form; 5] = [ // wmma.load.b
 
 const WMMA_LOAD_C_CTYPE: &Slot = &slot(".ctype", &[M::F16, M::F32, M::S32, M::F64]);
 const WMMA_LOAD_C_LAYOUT: &Slot = &slot(".layout", &[M::Row, M::Col]);
+const WMMA_LOAD_C_OLDSHAPE: &Slot = &slot(".oldshape", &[M::M16n16k16, M::M8n32k16, M::M32n8k16]);
+const WMMA_LOAD_C_OLDTYPE: &Slot = &slot(".oldtype", &[M::F16, M::F32]);
 const WMMA_LOAD_C_SHAPE: &Slot = &slot(".shape", &[M::M16n16k16, M::M8n32k16, M::M32n8k16, M::M16n16k8, M::M8n8k4, M::M8n8k32, M::M8n8k128]);
 const WMMA_LOAD_C_SS_OPT: &Slot = &slot(".ss", &[M::Global, M::Shared, M::SharedCta]).optional();
-pub(crate) static WMMA_LOAD_C: [Form; 1] = [ // wmma.load.c
+static WMMA_LOAD_C_EFFECTS: [Effect; 2] = [effect(E::Converge(ConvergenceScope::Warp)), effect(E::MatrixMove)];
+pub(crate) static WMMA_LOAD_C: [Form; 2] = [ // wmma.load.c
     form("9.7.14.4.3", ".sync.aligned.layout.shape{.ss}.ctype r, [p]{, stride}", &[l::SYNC, l::ALIGNED, WMMA_LOAD_C_LAYOUT, WMMA_LOAD_C_SHAPE, WMMA_LOAD_C_SS_OPT, WMMA_LOAD_C_CTYPE], &[])
         .with_operands(&[
             op("r", 0, R::Def).with_ty(T::Container(5)).with_length(L::Table).with_marks(&[K::DISCARD, K::EXACT_ELEMENT_TYPE, K::NO_HANDLE_OR_PRED, K::WHOLE_REGISTERS]),
-            op("p", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::UNIFIED, K::ADDR_32_64, K::NO_HANDLE_OR_PRED]).with_access(A::Read).with_spaces(Spaces::Slot(4)),
+            op("p", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::NARROW_ADDR, K::UNIFIED, K::ADDR_32_64, K::NO_HANDLE_OR_PRED]).with_access(A::Read).with_spaces(Spaces::Slot(4)),
             op("stride", 2, R::Use).optional().with_ty(T::Scalar(S::U32))])
         .with_rules(&[since(holds(4, &[M::SharedCta]), &[ptx(7, 8, &t::ALL)]), deny(C::All(&[C::Operand(1, Q::Unified), holds(4, &[M::Shared, M::SharedCta])]))])
         .with_tables(&[table(&[3, 5], &[0], &[
@@ -123,18 +141,32 @@ pub(crate) static WMMA_LOAD_C: [Form; 1] = [ // wmma.load.c
                 row(&[one_of(&[M::M32n8k16]), one_of(&[M::S32])], &[&[8]], &[ptx(6, 3, &t::SM_72)]), 
                 row(&[one_of(&[M::M16n16k8]), one_of(&[M::F32])], &[&[8]], &[ptx(7, 0, &t::SM_80)]), 
                 row(&[one_of(&[M::M8n8k4]), one_of(&[M::F64])], &[&[2]], &[ptx(7, 0, &t::SM_80)]), 
-                row(&[one_of(&[M::M8n8k32, M::M8n8k128]), one_of(&[M::S32])], &[&[2]], &[ptx(6, 3, &t::SM_75)])])])
-        .with_effects(&[effect(E::Converge(ConvergenceScope::Warp)), effect(E::MatrixMove)]).does(Action::FragmentLoad),
+                row(&[one_of(&[M::M8n8k32, M::M8n8k128]), one_of(&[M::S32])], &[&[2]], &[ptx(6, 3, &t::SM_75)])])]).with_effects(&WMMA_LOAD_C_EFFECTS)
+        .does(Action::FragmentLoad),
+    form("9.7.14.4.3", ".sync.layout.oldshape{.ss}.oldtype r, [p]{, stride}", &[l::SYNC, WMMA_LOAD_C_LAYOUT, WMMA_LOAD_C_OLDSHAPE, WMMA_LOAD_C_SS_OPT, WMMA_LOAD_C_OLDTYPE], &[ptx(6, 0, &t::SM_70)])
+        .with_operands(&[
+            op("r", 0, R::Def).with_ty(T::Container(4)).with_length(L::Table).with_marks(&[K::DISCARD, K::EXACT_ELEMENT_TYPE, K::NO_HANDLE_OR_PRED, K::WHOLE_REGISTERS]),
+            op("p", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::NARROW_ADDR, K::UNIFIED, K::ADDR_32_64, K::NO_HANDLE_OR_PRED]).with_access(A::Read).with_spaces(Spaces::Slot(3)),
+            op("stride", 2, R::Use).optional().with_ty(T::Scalar(S::U32))])
+        .with_rules(&[
+            since(holds(3, &[M::SharedCta]), &[ptx(7, 8, &t::ALL)]), deny(C::All(&[C::Operand(1, Q::Unified), holds(3, &[M::Shared, M::SharedCta])])),
+            since(holds(2, &[M::M8n32k16, M::M32n8k16]), &[ptx(6, 1, &t::SM_70)]), removed_in(C::Always, &[ptx(6, 3, &t::ALL)])])
+        .with_tables(&[table(&[4], &[0], &[
+                row(&[one_of(&[M::F16])], &[&[4]], &[]), 
+                row(&[one_of(&[M::F32])], &[&[8]], &[])])]).with_effects(&WMMA_LOAD_C_EFFECTS).does(Action::FragmentLoad),
 ];
 
 const WMMA_STORE_D_LAYOUT: &Slot = &slot(".layout", &[M::Row, M::Col]);
+const WMMA_STORE_D_OLDSHAPE: &Slot = &slot(".oldshape", &[M::M16n16k16, M::M8n32k16, M::M32n8k16]);
+const WMMA_STORE_D_OLDTYPE: &Slot = &slot(".oldtype", &[M::F16, M::F32]);
 const WMMA_STORE_D_SHAPE: &Slot = &slot(".shape", &[M::M16n16k16, M::M8n32k16, M::M32n8k16, M::M16n16k8, M::M8n8k4, M::M8n8k32, M::M8n8k128]);
 const WMMA_STORE_D_SS_OPT: &Slot = &slot(".ss", &[M::Global, M::Shared, M::SharedCta]).optional();
 const WMMA_STORE_D_TYPE: &Slot = &slot(".type", &[M::F16, M::F32, M::S32, M::F64]);
-pub(crate) static WMMA_STORE_D: [Form; 1] = [ // wmma.store.d
+static WMMA_STORE_D_EFFECTS: [Effect; 2] = [effect(E::Converge(ConvergenceScope::Warp)), effect(E::MatrixMove)];
+pub(crate) static WMMA_STORE_D: [Form; 2] = [ // wmma.store.d
     form("9.7.14.4.4", ".sync.aligned.layout.shape{.ss}.type [p], r{, stride}", &[l::SYNC, l::ALIGNED, WMMA_STORE_D_LAYOUT, WMMA_STORE_D_SHAPE, WMMA_STORE_D_SS_OPT, WMMA_STORE_D_TYPE], &[])
         .with_operands(&[
-            op("p", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::ADDR_32_64, K::NO_HANDLE_OR_PRED]).with_access(A::Write).with_spaces(Spaces::Slot(4)),
+            op("p", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::NARROW_ADDR, K::ADDR_32_64, K::NO_HANDLE_OR_PRED]).with_access(A::Write).with_spaces(Spaces::Slot(4)),
             op("r", 1, R::Use).with_ty(T::Container(5)).with_length(L::Table).with_marks(&[K::EXACT_ELEMENT_TYPE, K::NO_HANDLE_OR_PRED, K::WHOLE_REGISTERS]),
             op("stride", 2, R::Use).optional().with_ty(T::Scalar(S::U32))]).with_rules(&[since(holds(4, &[M::SharedCta]), &[ptx(7, 8, &t::ALL)])])
         .with_tables(&[table(&[3, 5], &[1], &[
@@ -150,7 +182,18 @@ pub(crate) static WMMA_STORE_D: [Form; 1] = [ // wmma.store.d
                 row(&[one_of(&[M::M16n16k8]), one_of(&[M::F32])], &[&[8]], &[ptx(7, 0, &t::SM_80)]), 
                 row(&[one_of(&[M::M8n8k4]), one_of(&[M::F64])], &[&[2]], &[ptx(7, 0, &t::SM_80)]), 
                 row(&[one_of(&[M::M8n8k32, M::M8n8k128]), one_of(&[M::S32])], &[&[2]], &[ptx(6, 3, &t::SM_75)])])])
-        .with_effects(&[effect(E::Converge(ConvergenceScope::Warp)), effect(E::MatrixMove)]).does(Action::FragmentStore),
+        .with_effects(&WMMA_STORE_D_EFFECTS).does(Action::FragmentStore),
+    form("9.7.14.4.4", ".sync.layout.oldshape{.ss}.oldtype [p], r{, stride}", &[l::SYNC, WMMA_STORE_D_LAYOUT, WMMA_STORE_D_OLDSHAPE, WMMA_STORE_D_SS_OPT, WMMA_STORE_D_OLDTYPE], &[ptx(6, 0, &t::SM_70)])
+        .with_operands(&[
+            op("p", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::NARROW_ADDR, K::ADDR_32_64, K::NO_HANDLE_OR_PRED]).with_access(A::Write).with_spaces(Spaces::Slot(3)),
+            op("r", 1, R::Use).with_ty(T::Container(4)).with_length(L::Table).with_marks(&[K::EXACT_ELEMENT_TYPE, K::NO_HANDLE_OR_PRED, K::WHOLE_REGISTERS]),
+            op("stride", 2, R::Use).optional().with_ty(T::Scalar(S::U32))])
+        .with_rules(&[
+            since(holds(3, &[M::SharedCta]), &[ptx(7, 8, &t::ALL)]), since(holds(2, &[M::M8n32k16, M::M32n8k16]), &[ptx(6, 1, &t::SM_70)]),
+            removed_in(C::Always, &[ptx(6, 3, &t::ALL)])])
+        .with_tables(&[table(&[4], &[1], &[
+                row(&[one_of(&[M::F16])], &[&[4]], &[]), 
+                row(&[one_of(&[M::F32])], &[&[8]], &[])])]).with_effects(&WMMA_STORE_D_EFFECTS).does(Action::FragmentStore),
 ];
 
 const WMMA_MMA_ALAYOUT: &Slot = &slot(".alayout", &[M::Row, M::Col]);
@@ -165,9 +208,8 @@ const WMMA_MMA_OP: &Slot = &slot(".op", &[M::Xor, M::And]);
 const WMMA_MMA_RND_OPT: &Slot = &slot(".rnd", &[M::Rn, M::Rz, M::Rm, M::Rp]).optional();
 const WMMA_MMA_SHAPE: &Slot = &slot(".shape", &[M::M16n16k16, M::M8n32k16, M::M32n8k16]);
 static WMMA_MMA_EFFECTS: [Effect; 2] = [effect(E::Converge(ConvergenceScope::Warp)), effect(E::MatrixMultiply)];
-static WMMA_MMA_DIFFERENCES: [&str; 1] = ["half precision before PTX 6.3 was written without `.aligned`; ptxas no longer accepts that syntax"];
 static WMMA_MMA_RULES: [Rule; 1] = [require(C::Always, C::All(&[C::Operand(1, Q::Bits), C::Operand(2, Q::Bits)])).ptxas()];
-pub(crate) static WMMA_MMA: [Form; 7] = [ // wmma.mma
+pub(crate) static WMMA_MMA: [Form; 8] = [ // wmma.mma
     form("9.7.14.4.5", ".sync.aligned.alayout.blayout.shape.dtype.ctype{.satfinite} d, a, b, c", &[l::SYNC, l::ALIGNED, WMMA_MMA_ALAYOUT, WMMA_MMA_BLAYOUT, WMMA_MMA_SHAPE, WMMA_MMA_DTYPE, WMMA_MMA_CTYPE, l::SATFINITE_OPT], &[])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
@@ -182,7 +224,16 @@ pub(crate) static WMMA_MMA: [Form; 7] = [ // wmma.mma
                 row(&[one_of(&[M::M16n16k16])], &[&[8], &[8]], &[ptx(6, 3, &t::SM_70)]), 
                 row(&[one_of(&[M::M8n32k16])], &[&[8], &[8]], &[ptx(6, 3, &t::SM_70)]), 
                 row(&[one_of(&[M::M32n8k16])], &[&[8], &[8]], &[ptx(6, 3, &t::SM_70)])])]).with_effects(&WMMA_MMA_EFFECTS)
-        .does(Action::MatrixMultiply).with_differences(&WMMA_MMA_DIFFERENCES),
+        .does(Action::MatrixMultiply),
+    form("9.7.14.4.5", ".sync.alayout.blayout.shape.dtype.ctype{.satfinite} d, a, b, c", &[l::SYNC, WMMA_MMA_ALAYOUT, WMMA_MMA_BLAYOUT, WMMA_MMA_SHAPE, WMMA_MMA_DTYPE, WMMA_MMA_CTYPE, l::SATFINITE_OPT], &[ptx(6, 0, &t::SM_70)])
+        .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
+        .with_operands(&[
+            op("d", 0, R::Def).with_ty(T::Container(4)).with_length(L::Cases(&[(holds(4, &[M::F16]), 4), (holds(4, &[M::F32]), 8)])).with_marks(&[K::DISCARD, K::EXACT_ELEMENT_TYPE]),
+            op("a", 1, R::Use).with_ty(T::Scalar(S::F16x2)).with_length(L::Fixed(8)).with_marks(&[K::BRACED, K::EXACT_ELEMENT_TYPE]),
+            op("b", 2, R::Use).with_ty(T::Scalar(S::F16x2)).with_length(L::Fixed(8)).with_marks(&[K::BRACED, K::EXACT_ELEMENT_TYPE]),
+            op("c", 3, R::Use).with_ty(T::Container(5)).with_length(L::Cases(&[(holds(5, &[M::F16]), 4), (holds(5, &[M::F32]), 8)])).with_marks(&[K::EXACT_ELEMENT_TYPE])])
+        .with_rules(&[since(holds(3, &[M::M8n32k16, M::M32n8k16]), &[ptx(6, 1, &t::SM_70)]), removed_in(C::Always, &[ptx(6, 3, &t::ALL)])])
+        .with_effects(&WMMA_MMA_EFFECTS).does(Action::MatrixMultiply),
     form("9.7.14.4.5", ".sync.aligned.alayout.blayout.shape.s32.atype.btype.s32{.satfinite} d, a, b, c", &[l::SYNC, l::ALIGNED, WMMA_MMA_ALAYOUT, WMMA_MMA_BLAYOUT, WMMA_MMA_SHAPE, l::S32, WMMA_MMA_ATYPE, WMMA_MMA_BTYPE, l::S32, l::SATFINITE_OPT], &[ptx(6, 3, &t::SM_72)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
@@ -196,8 +247,7 @@ pub(crate) static WMMA_MMA: [Form; 7] = [ // wmma.mma
         .with_tables(&[table(&[4], &[0, 1, 2, 3], &[
                 row(&[one_of(&[M::M16n16k16])], &[&[8], &[2], &[2], &[8]], &[]), 
                 row(&[one_of(&[M::M8n32k16])], &[&[8], &[1], &[4], &[8]], &[]), 
-                row(&[one_of(&[M::M32n8k16])], &[&[8], &[4], &[1], &[8]], &[])])]).with_effects(&WMMA_MMA_EFFECTS).does(Action::MatrixMultiply)
-        .with_differences(&WMMA_MMA_DIFFERENCES),
+                row(&[one_of(&[M::M32n8k16])], &[&[8], &[4], &[1], &[8]], &[])])]).with_effects(&WMMA_MMA_EFFECTS).does(Action::MatrixMultiply),
     form("9.7.14.4.5", ".sync.aligned.alayout.blayout.shape.f32.bf16.bf16.f32 d, a, b, c", &[l::SYNC, l::ALIGNED, WMMA_MMA_ALAYOUT, WMMA_MMA_BLAYOUT, WMMA_MMA_SHAPE, l::F32, l::BF16, l::BF16, l::F32], &[ptx(7, 0, &t::SM_80)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
@@ -208,8 +258,7 @@ pub(crate) static WMMA_MMA: [Form; 7] = [ // wmma.mma
         .with_tables(&[table(&[4], &[0, 1, 2, 3], &[
                 row(&[one_of(&[M::M16n16k16])], &[&[8], &[4], &[4], &[8]], &[]), 
                 row(&[one_of(&[M::M8n32k16])], &[&[8], &[2], &[8], &[8]], &[]), 
-                row(&[one_of(&[M::M32n8k16])], &[&[8], &[8], &[2], &[8]], &[])])]).with_effects(&WMMA_MMA_EFFECTS).does(Action::MatrixMultiply)
-        .with_differences(&WMMA_MMA_DIFFERENCES),
+                row(&[one_of(&[M::M32n8k16])], &[&[8], &[8], &[2], &[8]], &[])])]).with_effects(&WMMA_MMA_EFFECTS).does(Action::MatrixMultiply),
     form("9.7.14.4.5", ".sync.aligned.alayout.blayout.m16n16k8.f32.tf32.tf32.f32 d, a, b, c", &[l::SYNC, l::ALIGNED, WMMA_MMA_ALAYOUT, WMMA_MMA_BLAYOUT, l::M16N16K8, l::F32, l::TF32, l::TF32, l::F32], &[ptx(7, 0, &t::SM_80)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
@@ -217,15 +266,14 @@ pub(crate) static WMMA_MMA: [Form; 7] = [ // wmma.mma
             op("a", 1, R::Use).with_ty(T::Scalar(S::B32)).with_length(L::Fixed(4)).with_marks(&[K::EXACT_ELEMENT_TYPE]),
             op("b", 2, R::Use).with_ty(T::Scalar(S::B32)).with_length(L::Fixed(4)).with_marks(&[K::EXACT_ELEMENT_TYPE, K::REG]),
             op("c", 3, R::Use).with_ty(T::Slot(5)).with_length(L::Fixed(8)).with_marks(&[K::EXACT_ELEMENT_TYPE])]).with_rules(&WMMA_MMA_RULES)
-        .with_effects(&WMMA_MMA_EFFECTS).does(Action::MatrixMultiply).with_differences(&WMMA_MMA_DIFFERENCES),
+        .with_effects(&WMMA_MMA_EFFECTS).does(Action::MatrixMultiply),
     form("9.7.14.4.5", ".sync.aligned.alayout.blayout.m8n8k4{.rnd}.f64.f64.f64.f64 d, a, b, c", &[l::SYNC, l::ALIGNED, WMMA_MMA_ALAYOUT, WMMA_MMA_BLAYOUT, l::M8N8K4, WMMA_MMA_RND_OPT, l::F64, l::F64, l::F64, l::F64], &[ptx(7, 0, &t::SM_80)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Slot(6)).with_length(L::Fixed(2)).with_marks(&[K::DISCARD]),
             op("a", 1, R::Use).with_ty(T::Slot(6)).with_length(L::Fixed(1)).with_marks(&[K::EXACT_ELEMENT_TYPE, K::BRACED]),
             op("b", 2, R::Use).with_ty(T::Slot(6)).with_length(L::Fixed(1)).with_marks(&[K::EXACT_ELEMENT_TYPE, K::BRACED]),
-            op("c", 3, R::Use).with_ty(T::Slot(6)).with_length(L::Fixed(2))]).with_effects(&WMMA_MMA_EFFECTS).does(Action::MatrixMultiply)
-        .with_differences(&WMMA_MMA_DIFFERENCES),
+            op("c", 3, R::Use).with_ty(T::Slot(6)).with_length(L::Fixed(2))]).with_effects(&WMMA_MMA_EFFECTS).does(Action::MatrixMultiply),
     form("9.7.14.4.5", ".sync.aligned.row.col.m8n8k32.s32.atype.btype.s32{.satfinite} d, a, b, c", &[l::SYNC, l::ALIGNED, l::ROW, l::COL, l::M8N8K32, l::S32, WMMA_MMA_ATYPE_2, WMMA_MMA_BTYPE_2, l::S32, l::SATFINITE_OPT], &[ptx(6, 3, &t::SM_75)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
@@ -236,7 +284,7 @@ pub(crate) static WMMA_MMA: [Form; 7] = [ // wmma.mma
         .with_rules(&[
             removed_in(C::Any(&[C::Operand(1, Q::Constant), C::Operand(2, Q::Constant)]), &[ptx(6, 3, &t::SM_75_TO_SM_90)]).ptxas(),
             require(C::Always, C::Any(&[C::All(&[holds(6, &[M::S4]), holds(7, &[M::S4])]), C::All(&[holds(6, &[M::U4]), holds(7, &[M::U4])])]))])
-        .with_effects(&WMMA_MMA_EFFECTS).does(Action::MatrixMultiply).with_differences(&WMMA_MMA_DIFFERENCES),
+        .with_effects(&WMMA_MMA_EFFECTS).does(Action::MatrixMultiply),
     form("9.7.14.4.5", ".op.popc.sync.aligned.row.col.m8n8k128.s32.b1.b1.s32 d, a, b, c", &[WMMA_MMA_OP, l::POPC, l::SYNC, l::ALIGNED, l::ROW, l::COL, l::M8N8K128, l::S32, l::B1, l::B1, l::S32], &[ptx(6, 3, &t::SM_75)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
@@ -245,5 +293,5 @@ pub(crate) static WMMA_MMA: [Form; 7] = [ // wmma.mma
             op("b", 2, R::Use).with_ty(T::Slot(7)).with_length(L::Fixed(1)).with_marks(&[K::EXACT_ELEMENT_TYPE, K::BRACED]),
             op("c", 3, R::Use).with_ty(T::Slot(7)).with_length(L::Fixed(2)).with_marks(&[K::EXACT_ELEMENT_TYPE])])
         .with_rules(&[deny(C::Any(&[C::Operand(1, Q::Constant), C::Operand(2, Q::Constant)])).ptxas(), since(holds(0, &[M::And]), &[ptx(7, 1, &t::SM_80)])])
-        .with_effects(&WMMA_MMA_EFFECTS).does(Action::MatrixMultiply).with_differences(&WMMA_MMA_DIFFERENCES),
+        .with_effects(&WMMA_MMA_EFFECTS).does(Action::MatrixMultiply),
 ];

@@ -106,12 +106,14 @@ impl Allowed {
             let last = after.checked_sub(1).and_then(|i| ranges.get(i));
             !last.is_some_and(|r| r.contains(&place.start))
         };
-        let places = iter::once(d.span).chain(d.repeats.iter().copied());
-        let mut places = places.filter(reported);
-        let Some(first) = places.next() else {
+        let places = iter::once((d.span, None)).chain(d.take_repeats());
+        let mut places = places.filter(|(span, _)| reported(span));
+        let Some((first, message)) = places.next() else {
             return false;
         };
-        (d.repeats, d.span) = (places.collect(), first);
+        d.span = first;
+        d.message = message.unwrap_or_else(|| core::mem::take(&mut d.message));
+        d.set_repeats(places);
         true
     }
 }

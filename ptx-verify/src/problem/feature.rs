@@ -63,6 +63,7 @@ features! {
     AddressByte: InitialValue, ptx(7, 1), "one byte of an address as an initial value";
     Pragma(pragma: Pragma): DirectiveFloor, pragma.since(), "the pragma `{pragma}`";
     SectionLabel: DirectiveFloor, ptx(7, 0), "a label in a section";
+    NegativeNumber: DirectiveFloor, ptx(7, 5), "a negative number in a section";
     LabelDifference: DirectiveFloor, ptx(7, 5), "the difference of two labels";
     /// `inlined_at` in a `.loc`.
     InlinedAt: DirectiveFloor, ptx(7, 0), "`inlined_at`";

@@ -2,13 +2,15 @@
 
 use alloc::string::String;
 use alloc::vec::Vec;
-use ptx_ir::{Code, SigId};
+use ptx_ir::{Code, SigId, Signature};
 use ptx_isa::{
-    Deprecation, Form, Instruction, Modifier, Opcode, Repair, Rule, Since, Slot, SpecialReg,
+    Deprecation, Form, Instruction, Modifier, ModifierEdit, Opcode, Repair, Rule, Since, Slot,
+    SpecialReg,
 };
 
 use super::operand::OperandMismatch;
 use super::{Side, Text, Wording, counted, repair};
+use crate::explain::ALL_LANES;
 use crate::location::Part;
 
 /// A problem of an instruction.
@@ -29,6 +31,14 @@ pub(crate) enum InstProblemKind {
     },
     /// The elements of a vector are separate operands: the first and the last of them, and whether no other operands can be.
     MissingBraces(u32, u32, bool),
+    /// The elements of a vector are separate parts of an operand: the number of the operand, of the first and of the last.
+    MissingInnerBraces(u32, u32, u32),
+    /// The condition of a branch is an operand, of this number.
+    Condition(u32),
+    /// The result is missing; this opcode has none, or else `_` is one.
+    WithoutResult(Option<Opcode>),
+    /// Two modifiers that exclude each other.
+    Conflict(Modifier, Modifier),
     /// Operands between two places are in the wrong order: the first belongs in the second one.
     Reordered(Named, u32, u32),
     /// An operand is not expected.
@@ -54,6 +64,10 @@ pub(crate) enum InstProblemKind {
     SpecialRegister(SpecialReg),
     /// Removed from these versions on; what to write instead.
     Removed(&'static [Since], Option<&'static str>),
+    /// Removed from these versions on; legal with this modifier and a mask of the threads that take part.
+    RemovedWithoutMask(&'static [Since], ModifierEdit),
+    /// A 32-bit address of global or generic memory in a module with 64-bit addresses.
+    SmallAddress,
     /// A modifier without effect.
     Redundant(Redundancy, Modifier),
     /// The deprecated modifier, unless the whole instruction is.
@@ -118,6 +132,24 @@ impl InstProblem {
                     false => text,
                 }
             }
+            InstProblemKind::MissingInnerBraces(nth, first, last) => {
+                let (start, end) = (Part::Element(nth, first), Part::Element(nth, last));
+                let message = format!(
+                    "expected a vector in braces in the address of `{op}`, found {}",
+                    counted(last - first + 1, "value")
+                );
+                Text::error(Code::VectorLength, message)
+                    .help(format!("write `{{{found}}}`"))
+                    .fix(start, Side::Before, "{")
+                    .fix(end, Side::After, "}")
+            }
+            InstProblemKind::Condition(index) => condition(op, found, index),
+            InstProblemKind::WithoutResult(other) => without_result(&signature, other),
+            InstProblemKind::Conflict(modifier, other) => Text::error(
+                Code::WrongModifier,
+                format!("`{modifier}` cannot be combined with `{other}` in `{op}`"),
+            )
+            .help(format!("remove `{modifier}` or `{other}`")),
             InstProblemKind::UnknownInstruction(opcode) => {
                 let names = opcode.instructions().iter().map(|i| i.name());
                 let names: Vec<&str> = names.collect();
@@ -160,6 +192,17 @@ impl InstProblem {
                 let broken = ptx_isa::describe::rule_kind(form.form, rule.kind());
                 Text::error(Code::Combination, format!("`{op}` violates: {broken}"))
                     .help(form.syntax())
+            }
+            InstProblemKind::SmallAddress => Text::warning(
+                Code::SmallAddress,
+                format!("expected an address of 64 bits in `{op}`, found `{found}` of 32 bits"),
+            )
+            .help(
+                "ptxas generates no code for 32-bit addresses of global or generic memory: use a 64-bit register; \
+                 in inline assembly, a pointer has the constraint `\"l\"` instead of `\"r\"`",
+            ),
+            InstProblemKind::RemovedWithoutMask(floors, edit) => {
+                without_mask(&signature, floors, edit, &wording.checked_for())
             }
             InstProblemKind::NoSampler => Text::error(
                 Code::MissingOperand,
@@ -249,6 +292,57 @@ impl InstProblemKind {
             _ => Text::error(Code::Combination, format!("invalid form of `{op}`")),
         }
     }
+}
+
+/// The text of the error of a branch that has its condition as an operand.
+fn condition(op: &str, found: &str, index: u32) -> Text {
+    let message = format!(
+        "expected the condition `{found}` as a guard before `{op}`, found it as an operand"
+    );
+    let text = Text::error(Code::OperandCount, message)
+        .help(format!("write `@{found} {op}` and the label"));
+    let text = text.fix(Part::Opcode, Side::Before, format!("@{found} "));
+    match index {
+        0 => text.fix(Part::Operands(0, 1), Side::CopyOf(Part::Operand(1)), ""),
+        index => text.fix(Part::AfterOperand(index - 1), Side::Whole, ""),
+    }
+}
+
+/// The text of the error of an instruction without its result.
+fn without_result(signature: &Signature<'_>, other: Option<Opcode>) -> Text {
+    let op = signature.text();
+    let message = format!("missing result of `{op}`");
+    let text = Text::error(Code::OperandCount, message);
+    match other {
+        Some(other) => {
+            let modifiers = op.get(signature.opcode_text().len()..).unwrap_or_default();
+            text.help(format!("write `{other}{modifiers}`, which has no result"))
+                .fix(Part::Opcode, Side::Whole, other.text())
+        }
+        None => text.help("write `_` if the result is not used").fix(
+            Part::Operand(0),
+            Side::Before,
+            "_, ",
+        ),
+    }
+}
+
+/// The text of the error of an instruction that needs a mask of the threads that take part.
+fn without_mask(
+    signature: &Signature<'_>,
+    floors: &'static [Since],
+    edit: ModifierEdit,
+    have: &str,
+) -> Text {
+    let (op, floors) = (signature.text(), floors_text(floors, " on "));
+    let message = format!("`{op}` was removed in {floors}; this is {have}");
+    let instead = repair::mnemonic(signature, edit);
+    let mask = format!("{ALL_LANES:#x}");
+    let help = format!(
+        "write `{instead}` with the mask of the threads that take part as the last operand: `{mask}` if all threads of the warp execute it"
+    );
+    let text = Text::error(Code::Withdrawn, message).help(help);
+    repair::fix(text, edit).fix(Part::LastOperand, Side::After, format!(", {mask}"))
 }
 
 fn unavailable(what: &str, wanted: &str, have: &str) -> Text {

@@ -61,6 +61,9 @@ problems! { InterfaceProblem {
     ParamVector(len: u8): error Parameter
         "expected a scalar or an array in `.param`, found a vector of {len} elements",
         "declare an array of `.b8`";
+    HiddenInFunction: error Parameter
+        "`.hidden` is for parameters of kernels, found it on a function",
+        "remove `.hidden`";
     PtrInFunction: error Parameter
         "`.ptr` is for parameters of kernels, found it on a function",
         "remove `.ptr`";

@@ -50,6 +50,8 @@ pub(crate) enum FoundOperand {
     Scalar(ScalarType),
     /// A special register.
     Special(ScalarType),
+    /// A special register of several components.
+    SpecialVector,
     /// A vector register.
     Vector(ScalarType, u8),
     /// `{a, b}` with this number of elements; their type, if all are registers of one type.
@@ -63,6 +65,7 @@ impl FoundOperand {
         match shape {
             OperandShape::Register(ty) => Self::Scalar(ty),
             OperandShape::Special(register) => Self::Special(register.scalar_type()),
+            OperandShape::SpecialVector(_) => Self::SpecialVector,
             OperandShape::RegisterVector(ty, len) => Self::Vector(ty, len),
             OperandShape::Vector(parts) => {
                 let mut types = parts.iter().map(|p| match p.shape {
@@ -105,7 +108,11 @@ impl OperandMismatch {
         let is_type = code == Code::OperandType;
         let instruction = |word| ForeignWord::from_text(word).and_then(ForeignWord::instead);
         let negation = instruction("-x");
+        let is_vector = self.found == FoundOperand::SpecialVector;
         let help = match advice {
+            _ if is_vector => {
+                format!("`{found}` has the components `.x`, `.y` and `.z`: for example `{found}.x`")
+            }
             _ if self.brackets.is_some() => format!("write `[{found}]`"),
             _ if self.is_special() => format!(
                 "copy the special register to a register with `{}` first",
@@ -137,6 +144,9 @@ impl OperandMismatch {
                 .fix(self.part, Side::Whole, constant);
         }
         let text = Text::error(code, message).help(help);
+        if is_vector {
+            return text.fix(self.part, Side::After, ".x");
+        }
         if let Some(brackets) = self.brackets {
             let text = text
                 .fix(self.part, Side::Before, "[")

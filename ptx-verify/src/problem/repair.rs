@@ -165,7 +165,7 @@ pub(super) fn advice(signature: &Signature<'_>, repairs: &[Repair]) -> Option<St
 }
 
 /// The mnemonic after a change.
-fn mnemonic(signature: &Signature<'_>, edit: ModifierEdit) -> String {
+pub(super) fn mnemonic(signature: &Signature<'_>, edit: ModifierEdit) -> String {
     let modifiers: Vec<Modifier> = signature.modifiers().collect();
     let mut text = String::from(signature.opcode_text());
     for modifier in edit.apply(&modifiers) {

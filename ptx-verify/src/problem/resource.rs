@@ -7,8 +7,6 @@ use super::problems;
 
 /// Bytes of constants that a module may have.
 pub(crate) const MOST_CONSTANT_BYTES: i64 = 0x1_0000;
-/// Bytes of shared variables that a kernel may declare.
-pub(crate) const MOST_SHARED_BYTES: i64 = 0xc000;
 
 problems! { ResourceProblem {
     /// Functions of the same kernel with instructions of different modifiers.
@@ -25,8 +23,9 @@ problems! { ResourceProblem {
     ConstantBytes(name: NameId, bytes: i64): warning ConstantMemory
         "expected at most {MOST_CONSTANT_BYTES} bytes of `.const` variables, found at least {bytes} with `{name}`",
         "move large tables to `.global`";
-    SharedBytes(name: NameId, bytes: i64): warning SharedMemory
-        "expected at most {MOST_SHARED_BYTES} bytes of `.shared` variables, found at least {bytes} in `{name}`",
+    /// How many bytes there are, and the most that the target has.
+    SharedBytes(name: NameId, bytes: i64, most: u32): warning SharedMemory
+        "expected at most {most} bytes of `.shared` variables, found at least {bytes} in `{name}`",
         "declare one `.extern .shared` array without a size, and give the size at the launch";
     /// It takes too long to sum up what this kernel and those after it use.
     SharedBytesUnknown(name: NameId): warning SharedMemory
@@ -39,6 +38,9 @@ problems! { ResourceProblem {
     SmallAddresses: warning SmallAddresses
         "expected `.address_size 64` on `sm_90` and newer, found 32",
         "write `64`";
+    CodeLabelDifference(name: NameId): warning CodeLabelDifference
+        "expected a label that a section defines in a difference, found `{name}`",
+        "ptxas generates no debug information with differences of labels of functions: write the label itself";
     UnusedRegister(name: NameId): warning UnusedRegister
         "unused register `{name}`",
         "remove the register";

@@ -13,6 +13,7 @@ mod incremental;
 mod instructions;
 mod labels;
 mod likely_mistakes;
+mod messages;
 #[path = "../../../ptx-print/tests/common/mutate.rs"]
 #[allow(dead_code, reason = "other tests need more of it")]
 mod mutate;

@@ -138,6 +138,8 @@ impl<'a> Writer<'a> {
         self.out = out;
         self.field(",\"align\":", pool, param.align);
         self.field(",\"trailing_align\":", pool, param.trailing_align);
+        raw(&mut self.out, ",\"hidden\":");
+        raw(&mut self.out, if param.hidden { "true" } else { "false" });
         raw(&mut self.out, ",\"ptr\":");
         match param.ptr {
             Some(pointer) => {

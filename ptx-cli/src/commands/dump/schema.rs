@@ -81,6 +81,7 @@ struct Param {
     vector: u32,
     align: Option<Operand>,
     trailing_align: Option<Operand>,
+    hidden: bool,
     ptr: Option<Pointer>,
     dims: Vec<Option<Operand>>,
 }

@@ -1,0 +1,136 @@
+//! Names with a dot, as other assemblers have them: one error for each, which renames all of its uses.
+
+use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use ptx_ir::lex::scan::{class, is};
+use ptx_ir::lex::{Lexer, TokenKind};
+use ptx_ir::{Code, Diagnostic, Span};
+use ptx_isa::{ScalarType, Selector, SpecialReg};
+
+/// Replaces the errors about each name with a dot by one. Linear in the source if there is one, and else in the errors.
+#[cold]
+pub(crate) fn explain(src: &[u8], diagnostics: &mut Vec<Diagnostic>) {
+    let names: BTreeSet<&[u8]> = diagnostics
+        .iter()
+        .filter_map(|d| dotted_name(src, d))
+        .map(|span| span.of(src))
+        .collect();
+    if names.is_empty() {
+        return;
+    }
+    let (mut uses, taken) = uses(src, &names);
+    diagnostics.retain_mut(|d| {
+        let Some(span) = name_around(src, d.span.start).filter(|s| names.contains(s.of(src)))
+        else {
+            return true;
+        };
+        // The first error about a name stands for the others.
+        match uses.remove(span.of(src)) {
+            Some(all) => {
+                *d = diagnostic(src, span, &all, &taken);
+                true
+            }
+            None => false,
+        }
+    });
+}
+
+/// The error about a name, whose uses are renamed.
+fn diagnostic(src: &[u8], name: Span, uses: &[Span], taken: &BTreeSet<&[u8]>) -> Diagnostic {
+    let old = String::from_utf8_lossy(name.of(src));
+    let mut new = old.replace('.', "_");
+    while taken.contains(new.as_bytes()) {
+        new.push('_');
+    }
+    let message = format!("a name cannot contain `.`, found `{old}`");
+    let mut d = Diagnostic::error(Code::DottedName, name, message)
+        .with_help(format!("rename it everywhere, for example to `{new}`"));
+    d.add_fix(uses.iter().map(|span| (*span, new.clone())));
+    d
+}
+
+/// The uses of names with a dot, and all names without one.
+fn uses<'s>(
+    src: &'s [u8],
+    names: &BTreeSet<&'s [u8]>,
+) -> (BTreeMap<&'s [u8], Vec<Span>>, BTreeSet<&'s [u8]>) {
+    let mut uses: BTreeMap<&[u8], Vec<Span>> = BTreeMap::new();
+    let mut taken = BTreeSet::new();
+    let mut done = 0;
+    for token in Lexer::new(src) {
+        let start = token.span.start;
+        if token.kind.is_trivia() || token.kind == TokenKind::String || start < done {
+            continue;
+        }
+        if token.kind == TokenKind::Ident {
+            taken.insert(token.span.of(src));
+        }
+        if let Some(span) = name_around(src, start)
+            && span.start == start
+            && names.contains(span.of(src))
+        {
+            uses.entry(span.of(src)).or_default().push(span);
+            done = span.end;
+        }
+    }
+    (uses, taken)
+}
+
+/// The name with a dot that an error is about.
+fn dotted_name(src: &[u8], d: &Diagnostic) -> Option<Span> {
+    let at = d.span.start as usize;
+    let name = name_around(src, d.span.start)?;
+    let (start, end) = (name.start as usize, name.end as usize);
+    let next = src.get(end..)?.trim_ascii_start().first();
+    let is_name = match d.code {
+        Code::DottedName => true,
+        // In a declaration, or where no component is possible, or a label that is taken for an instruction.
+        Code::UnexpectedToken | Code::UnknownDirective => {
+            let word = src.get(at + 1..end).unwrap_or_default();
+            let found = at > start && src.get(at) == Some(&b'.');
+            found && (Selector::from_text(word).is_none() || in_declaration(src, start))
+        }
+        Code::UnknownOpcode => at == start && next == Some(&b':'),
+        _ => false,
+    };
+    if name.of(src).starts_with(b".") {
+        // After the type of a declaration.
+        let before = src.get(..start)?.trim_ascii_end();
+        let word = before.iter().rposition(|b| *b == b'.')?;
+        let follows_type = ScalarType::from_text(before.get(word..)?).is_some();
+        return (d.code == Code::UnexpectedToken && at == start && follows_type).then_some(name);
+    }
+    let base = name.of(src).split(|b| *b == b'.').next()?;
+    let is_special = SpecialReg::from_text(base).is_some();
+    let guards = start.checked_sub(1).and_then(|i| src.get(i));
+    (is_name && !is_special && !matches!(guards, Some(b'@' | b'!'))).then_some(name)
+}
+
+/// Whether the statement of the name at `at` begins with a directive, as far as its line shows.
+fn in_declaration(src: &[u8], at: usize) -> bool {
+    let before = src.get(..at).unwrap_or_default();
+    let end = before.iter().rposition(|b| b";{}\n".contains(b));
+    let line = before.get(end.map_or(0, |i| i + 1)..).unwrap_or_default();
+    line.trim_ascii_start().starts_with(b".")
+}
+
+/// The name with dots around or at `at`: an identifier or a word with a dot, and words that follow it without white space.
+fn name_around(src: &[u8], at: u32) -> Option<Span> {
+    let at = at as usize;
+    let is_part = |b: &u8| is(*b, class::IDENT) || *b == b'.';
+    let before = src.get(..at)?;
+    let start = before
+        .iter()
+        .rposition(|b| !is_part(b))
+        .map_or(0, |i| i + 1);
+    let rest = src.get(start..)?;
+    let len = rest.iter().position(|b| !is_part(b)).unwrap_or(rest.len());
+    let name = rest.get(..len)?;
+    let first = *name.first()?;
+    let starts = (is(first, class::IDENT) || first == b'.') && !first.is_ascii_digit();
+    let is_dotted = name.contains(&b'.') && !name.ends_with(b".");
+    let spaced = name.windows(2).any(|pair| pair == b"..");
+    (starts && is_dotted && !spaced).then(|| Span::at(start, start + len))
+}
