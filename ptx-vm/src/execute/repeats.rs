@@ -116,7 +116,10 @@ impl Flow {
                     self.decide_element(function, element);
                 }
             }
-            Step::Special(_, place) => self.timed.extend(parts(*place)),
+            Step::Special(_, place, ops) => {
+                self.timed.extend(parts(*place));
+                self.compute(function, *ops);
+            }
             Step::Table(index, _) => self.decide([*index]),
             Step::Act(act) => self.act(function, act),
             Step::Jump(_) | Step::Exit | Step::Trap | Step::Unsupported(_) => {}
