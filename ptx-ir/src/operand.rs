@@ -108,6 +108,18 @@ pub struct Address {
     pub form: AddressForm,
 }
 
+impl Address {
+    /// The offset in bytes; `None` if it is not constant, or an index other than 0, which counts elements.
+    #[must_use]
+    pub fn byte_offset(&self, pool: &OperandPool) -> Option<i64> {
+        let offset = match self.offset {
+            Operand::Absent => 0,
+            other => pool.integer(other)?,
+        };
+        (self.form != AddressForm::Indexed || offset == 0).then_some(offset)
+    }
+}
+
 /// An immediate other than a small decimal integer.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
 #[non_exhaustive]

@@ -185,11 +185,7 @@ impl<'a> Collector<'a> {
                 (access.base, access.offset) = match facts.parts().next()?.0 {
                     Operand::Address(id) => {
                         let address = pool.address(id)?;
-                        let offset = match address.offset {
-                            Operand::Absent => Some(0),
-                            offset => pool.integer(offset),
-                        };
-                        (Some(address.base), offset)
+                        (Some(address.base), address.byte_offset(pool))
                     }
                     other => (Some(other), Some(0)),
                 };

@@ -141,10 +141,7 @@ impl Pass<'_> {
                     return (Known::Unknown, 64);
                 };
                 let base = self.variable_address(Some(address.base));
-                let offset = match address.offset {
-                    Operand::Absent => Some(0),
-                    other => pool.integer(other),
-                };
+                let offset = address.byte_offset(pool);
                 let offset = offset.map_or(Known::Number, Known::Constant);
                 (base.plus(offset), 64)
             }

@@ -208,11 +208,8 @@ impl Pass<'_> {
                 VariableRef::of(operand).map(|v| Source::Address(v, 0))
             }
             Operand::Address(id) => pool.address(id).and_then(|address| {
-                let offset = match address.offset {
-                    Operand::Absent => Some(0),
-                    other => pool.integer(other),
-                };
-                Some(Source::Address(VariableRef::of(address.base)?, offset?))
+                let offset = address.byte_offset(pool)?;
+                Some(Source::Address(VariableRef::of(address.base)?, offset))
             }),
             _ => None,
         };

@@ -244,3 +244,27 @@ fn what_is_not_known_may_do_anything() {
     check("add.s32 %r1, %r2;", worst);
     check("add.s32 [%r1], {%r2, 1};", worst);
 }
+
+#[test]
+fn an_index_of_an_array_is_no_number_of_bytes() {
+    for (address, wanted) in [
+        ("[array+4]", Some(4)),
+        ("array[0]", Some(0)),
+        ("array[1]", None),
+        ("array[%r1]", None),
+    ] {
+        let text = format!(
+            ".version 8.0\n.target sm_80\n.address_size 64\n.shared .u32 array[4];\n\
+             .entry k()\n{{\n.reg .b32 %r<3>;\nld.shared.u32 %r2, {address};\n}}\n"
+        );
+        let parsed = ptx_parse::parse(text.as_bytes());
+        assert!(parsed.diagnostics.is_empty(), "{address}");
+        let facts = ModuleFacts::new(&parsed.module);
+        let kernel = parsed.module.function("k").expect("the kernel");
+        let facts = facts.function(kernel).expect("its body");
+        let mut insts = facts.body().insts();
+        let (inst, _) = insts.next().expect("the load");
+        let offset = facts.inst(inst).memory().next().expect("memory").offset;
+        assert_eq!(offset, wanted, "{address}");
+    }
+}

@@ -94,11 +94,7 @@ fn address(body: &Body, operand: Operand) -> (Option<Operand>, Option<i64>) {
     let Some(address) = body.pool.address(id) else {
         return (None, None);
     };
-    let offset = match address.offset {
-        Operand::Absent => Some(0),
-        other => body.pool.integer(other),
-    };
-    (Some(address.base), offset)
+    (Some(address.base), address.byte_offset(&body.pool))
 }
 
 impl<'a> Facts<'a> {

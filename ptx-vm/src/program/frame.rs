@@ -20,6 +20,8 @@ pub(crate) struct Frame {
     pub(super) places: HashMap<VarId, Position>,
     /// The bytes of each variable in the frame.
     pub(super) sizes: HashMap<VarId, u64>,
+    /// The bytes of an element of each variable.
+    pub(super) elements: HashMap<VarId, u64>,
 }
 
 /// Where a variable is.
@@ -113,10 +115,13 @@ impl Frame {
                 let offset = layout.add(total, of.align);
                 frame.places.insert(var, Position::Frame(offset));
                 frame.sizes.insert(var, total);
+                let element = decl.ty.known().map(|ty| u64::from(ty.bits() / 8));
+                frame.elements.extend(element.map(|bytes| (var, bytes)));
                 for &(member, number) in ranges.of(body, var) {
                     let at = offset.saturating_add(size.saturating_mul(number.into()));
                     frame.places.insert(member, Position::Frame(at));
                     frame.sizes.insert(member, size);
+                    frame.elements.extend(element.map(|bytes| (member, bytes)));
                 }
             }
         }
@@ -163,6 +168,8 @@ impl Frame {
                 false => Position::Frame(offset),
             };
             self.places.insert(var, position);
+            let element = param.ty.known().map(|ty| u64::from(ty.bits() / 8));
+            self.elements.extend(element.map(|bytes| (var, bytes)));
         }
         let place = match register(param) {
             registers if registers.is_empty() => Argument::Memory(offset),

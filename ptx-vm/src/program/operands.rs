@@ -2,7 +2,7 @@
 
 use ptx_ir::constant::ConstKind;
 use ptx_ir::facts::FunctionFacts;
-use ptx_ir::{FuncId, Operand, RegId, SymbolKind};
+use ptx_ir::{AddressForm, FuncId, Operand, RegId, SymbolKind};
 use ptx_isa::{ScalarType, SpecialReg, StateSpace, TypeKind};
 
 use super::frame::{Frame, Position};
@@ -165,7 +165,7 @@ impl Context<'_> {
         }
     }
 
-    /// A constant, converted to a type.
+    /// A constant, converted to a type. The bits of `0f…` are also those of operands of 64 bits, as in ptxas.
     fn immediate(
         &mut self,
         value: ptx_ir::constant::ConstValue,
@@ -175,11 +175,6 @@ impl Context<'_> {
             (ConstKind::Invalid, _) => return None,
             (ConstKind::Signed, _) => i128::from(value.bits() as i64) as u128,
             (ConstKind::Unsigned, _) => value.bits().into(),
-            (ConstKind::Single, Some(ty)) if ty.bits() == 64 => {
-                f64::from(f32::from_bits(value.bits() as u32))
-                    .to_bits()
-                    .into()
-            }
             (ConstKind::Double, Some(ty)) if ty.bits() == 32 => {
                 ((f64::from_bits(value.bits()) as f32).to_bits()).into()
             }
@@ -229,13 +224,28 @@ impl Context<'_> {
         match operand {
             Operand::Address(id) => {
                 let address = *pool.address(id)?;
-                let offset = match address.offset {
-                    Operand::Absent => 0,
-                    other => pool.integer(other)?,
+                // An index counts elements.
+                let scale = match address.form {
+                    AddressForm::Indexed => self.element_bytes(address.base)?,
+                    _ => 1,
+                };
+                let (index, offset) = match address.offset {
+                    Operand::Absent => (None, 0),
+                    Operand::Reg(_) | Operand::Lane(..) => (Some(address.offset), 0),
+                    Operand::Address(inner) => {
+                        let inner = *pool.address(inner)?;
+                        let offset = pool.integer(inner.offset);
+                        (Some(inner.base), offset.unwrap_or(0))
+                    }
+                    other => (None, pool.integer(other)?),
                 };
                 let mut of = self.address(address.base, window)?;
-                of.offset = of.offset.wrapping_add(offset as u64);
-                Some(of)
+                let offset = (offset as u64).wrapping_mul(scale);
+                of.offset = of.offset.wrapping_add(offset);
+                match index {
+                    Some(index) => self.indexed(of, index, scale),
+                    None => Some(of),
+                }
             }
             Operand::Reg(register) => match self.register(register, None)[..] {
                 [place] => Some(plain(Base::Register(place), 0)),
@@ -283,6 +293,57 @@ impl Context<'_> {
             }
             _ => None,
         }
+    }
+
+    /// The bytes of an element of an array.
+    fn element_bytes(&self, array: Operand) -> Option<u64> {
+        match array {
+            Operand::Symbol(symbol) => self.variables.element_bytes(symbol),
+            Operand::Var(var) => {
+                let local = self.variables.local_element_bytes(self.id, var);
+                local.or_else(|| self.frame.elements.get(&var).copied())
+            }
+            _ => None,
+        }
+    }
+
+    /// The address of the element of an index in a register, from the first one of an array.
+    fn indexed(&mut self, array: Address, index: Operand, scale: u64) -> Option<Address> {
+        let [index] = self.source(index, None)?[..] else {
+            return None;
+        };
+        let code = &mut self.code;
+        let base = match index {
+            Place::Word(at) => {
+                let each = code.constant_word(scale as u32);
+                let bytes = code.word(Kind::Word(Integer::Mul), [at, each, each]);
+                Place::Word(match array.base {
+                    Base::Zero => bytes,
+                    Base::Frame => {
+                        let frame = code.word(Kind::Narrow, [Code::FRAME, 0, 0]);
+                        code.word(Kind::Word(Integer::Add), [bytes, frame, frame])
+                    }
+                    Base::Register(_) => return None,
+                })
+            }
+            Place::Double(at) => {
+                let each = code.constant_double(scale);
+                let bytes = code.double(Kind::Double(Integer::Mul), [at, each, each]);
+                Place::Double(match array.base {
+                    Base::Zero => bytes,
+                    Base::Frame => {
+                        let sources = [bytes, Code::FRAME, Code::FRAME];
+                        code.double(Kind::Double(Integer::Add), sources)
+                    }
+                    Base::Register(_) => return None,
+                })
+            }
+            Place::Predicate(_) | Place::Quad(_) => return None,
+        };
+        Some(Address {
+            base: Base::Register(base),
+            ..array
+        })
     }
 
     /// A variable of the module: its own space decides where it is.

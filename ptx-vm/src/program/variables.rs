@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use ptx_analysis::values::VariableRef;
+use ptx_ir::constant::ConstKind;
 use ptx_ir::{
     Binding, Declarations, Declarator, FuncId, Module, NameId, Operand, OperandPool, SymbolId,
     SymbolKind, VarDecl, VarId,
@@ -46,6 +47,8 @@ pub(crate) struct Variables {
     locals: HashMap<(FuncId, VarId), u64>,
     /// The bytes of variables in `.global`, `.const` and `.shared` whose size is known.
     sizes: HashMap<Name, u64>,
+    /// The bytes of the elements of arrays.
+    elements: HashMap<Name, u64>,
     /// What has to be written at the start.
     pub(crate) initial: Vec<Initial>,
     /// Ranges of addresses in `.global` and `.const`, by name.
@@ -178,6 +181,7 @@ impl Variables {
                 if space == StateSpace::Shared {
                     // Where it is depends on the others.
                     if let Some(name) = self.name(declared, declarator, u64::MAX) {
+                        self.add_element(name, decl);
                         let users = match name {
                             Name::Symbol(symbol) => layouts.users.of_symbol(symbol),
                             Name::Local(function, _) => layouts.users.of_function(function),
@@ -193,6 +197,7 @@ impl Variables {
                 layouts.global.add(GAP, 1);
                 let address = GLOBAL.saturating_add(at);
                 if let Some(first) = self.name(declared, declarator, address) {
+                    self.add_element(first, decl);
                     layouts.add_range(members, first, each);
                     self.sizes.extend(own.map(|size| (first, size)));
                     let name = declared.module.name(declarator.name);
@@ -203,6 +208,29 @@ impl Variables {
             }
         }
         found
+    }
+
+    fn add_element(&mut self, name: Name, decl: &VarDecl) {
+        let bytes = decl.ty.known().map(|ty| u64::from(ty.bits() / 8));
+        self.elements.extend(bytes.map(|bytes| (name, bytes)));
+    }
+
+    /// Gives a member of a range the sizes of the first one.
+    fn copy_sizes(&mut self, first: Name, member: Name) {
+        for sizes in [&mut self.sizes, &mut self.elements] {
+            let size = sizes.get(&first).copied();
+            sizes.extend(size.map(|size| (member, size)));
+        }
+    }
+
+    /// The bytes of an element of a variable of the module.
+    pub(super) fn element_bytes(&self, symbol: SymbolId) -> Option<u64> {
+        self.elements.get(&Name::Symbol(symbol)).copied()
+    }
+
+    /// The bytes of an element of a variable that is declared inside a function, unless it is on the stack.
+    pub(super) fn local_element_bytes(&self, function: FuncId, var: VarId) -> Option<u64> {
+        self.elements.get(&Name::Local(function, var)).copied()
     }
 
     /// Notes the address of a variable; `None` if it already has one, from an earlier declaration.
@@ -252,8 +280,7 @@ impl Variables {
                     for &(id, number) in of_name.into_iter().flatten() {
                         let address = start.wrapping_add(range.each.wrapping_mul(number));
                         self.symbols.insert(id, address);
-                        let size = self.sizes.get(&range.first).copied();
-                        self.sizes.extend(size.map(|size| (Name::Symbol(id), size)));
+                        self.copy_sizes(range.first, Name::Symbol(id));
                     }
                 }
                 Name::Local(function, first) => {
@@ -269,9 +296,7 @@ impl Variables {
                     for &(var, number) in members.of(body, first) {
                         let address = start.wrapping_add(range.each.wrapping_mul(number.into()));
                         self.locals.insert((function, var), address);
-                        let size = self.sizes.get(&range.first).copied();
-                        self.sizes
-                            .extend(size.map(|size| (Name::Local(function, var), size)));
+                        self.copy_sizes(range.first, Name::Local(function, var));
                     }
                 }
             }
@@ -393,9 +418,10 @@ impl Variables {
             Operand::Small(value) => Value::Integer(i64::from(value) as u64),
             Operand::Imm(id) => {
                 let value = pool.immediate(id).map(|i| i.value);
-                match value.map(|v| (v.as_float(), v.bits())) {
-                    Some((Some(float), _)) => Value::Number(float),
-                    Some((None, bits)) => Value::Integer(bits),
+                match value.map(|v| (v.kind(), v)) {
+                    Some((ConstKind::Double, v)) => Value::Number(f64::from_bits(v.bits())),
+                    // The bits of `0f…` are also those of variables of 64 bits, as in ptxas.
+                    Some((_, v)) => Value::Integer(v.bits()),
                     None => Value::Integer(0),
                 }
             }

@@ -306,3 +306,56 @@ fn what_is_not_supported_is_known_before() {
     let error = machine.launch(&Launch::new("k")).unwrap_err();
     assert_eq!(error.reason, StopReason::Unsupported(reasons[0].clone()));
 }
+
+#[test]
+fn an_index_counts_the_elements_of_an_array() {
+    let before = "
+        .shared .align 16 .u32 first[4]; .shared .u16 halves[3][5]; .shared .align 8 .v2 .u32 pairs[4];
+        .global .align 8 .u64 wide[4] = {10, 11, 12, 13}; .const .u32 fixed[4] = {20, 21, 22, 23};";
+    let body = "
+        .local .align 8 .u32 own[4]; .reg .u32 %i; .reg .u64 %j; .reg .u32 %t, %u;
+        mov.u64 %d1, first; mov.u64 %d2, first[3]; sub.u64 %d2, %d2, %d1; st.global.u64 [%out], %d2;
+        mov.u64 %d1, halves; mov.u64 %d2, halves[7]; sub.u64 %d2, %d2, %d1; st.global.u64 [%out+8], %d2;
+        mov.u32 %t, pairs; mov.u32 %u, pairs[3]; sub.u32 %u, %u, %t; st.global.u32 [%out+16], %u;
+        mov.u32 %t, first+1; mov.u32 %u, first; sub.u32 %t, %t, %u; st.global.u32 [%out+20], %t;
+        ld.global.u64 %d1, wide[2]; st.global.u64 [%out+24], %d1;
+        mov.u32 %i, 1; ld.const.u32 %t, fixed[%i]; ld.const.u32 %u, fixed[%i+2]; st.global.v2.u32 [%out+32], {%t, %u};
+        mov.u64 %j, 3; ld.global.u64 %d1, wide[%j]; st.global.u64 [%out+40], %d1;
+        st.shared.u32 first[2], 7; ld.shared.u32 %t, [first+8]; st.global.u32 [%out+48], %t;
+        st.local.u32 own[3], 8; mov.u32 %i, 2; ld.local.u32 %t, own[%i+1]; ld.local.u32 %u, [own+12]; st.global.v2.u32 [%out+56], {%t, %u};
+        st.shared.u32 first[%i], 9; ld.shared.u32 %t, first[2]; st.global.u32 [%out+52], %t;";
+    let found = run_on(1, before, body);
+    assert_eq!(
+        found[..16],
+        [12, 0, 14, 0, 12, 1, 12, 0, 21, 23, 13, 0, 7, 9, 8, 8]
+    );
+}
+
+#[test]
+fn constants_of_the_other_width() {
+    let before = ".global .f64 wide[2] = {0f3F800000, 1.5}; .global .f32 narrow[2] = {0d3FF8000000000000, 0f40000000};";
+    let body = "
+        .reg .f64 %g; mov.f64 %g, 0f3F800000; st.global.f64 [%out], %g;
+        add.f64 %g, 0f3F800000, 0d3FF0000000000000; st.global.f64 [%out+8], %g;
+        st.global.f64 [%out+16], 0f40000000; st.global.f32 [%out+24], 0d3FF8000000000000;
+        ld.global.v2.b64 {%d1, %d2}, [wide]; st.global.v2.b64 [%out+32], {%d1, %d2};
+        ld.global.b64 %d1, [narrow]; st.global.b64 [%out+48], %d1;";
+    let (one, more) = (1f32.to_bits(), 1.5f32.to_bits());
+    let expected = [
+        one,
+        0,
+        0,
+        0x3ff0_0000,
+        2f32.to_bits(),
+        0,
+        more,
+        0,
+        one,
+        0,
+        0,
+        0x3ff8_0000,
+        more,
+        2f32.to_bits(),
+    ];
+    assert_eq!(run_on(1, before, body)[..14], expected);
+}
