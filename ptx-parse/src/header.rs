@@ -212,7 +212,8 @@ impl Parser<'_> {
         let (start, span) = (self.cursor.last as u32, d.span);
         let gap = Span::new(start.min(span.start), span.start);
         // What is found may be the next item.
-        let is_next = found.starts_with('.') || gap.of(self.cursor.src).contains(&b'\n');
+        let directive = Directive::from_text(found.as_bytes());
+        let is_next = directive.is_some() || gap.of(self.cursor.src).contains(&b'\n');
         let d = d.with_help("write `32` or `64`");
         let d = match is_next {
             true => d.with_fix(Span::new(start, start), " 64"),

@@ -1,4 +1,5 @@
-//! Declarations that are repeated as they are: the second one is removed.
+//! Declarations that are repeated as they are: the second one is removed. Names of assembly text that a compiler inserted
+//! twice: each copy becomes a block.
 
 use alloc::string::String;
 use ptx_ir::lex::Lexer;
@@ -25,6 +26,18 @@ fn remove(src: &[u8], d: &mut Diagnostic, functions: bool) {
     let Some(first) = d.labels.first().map(|label| label.span) else {
         return;
     };
+    if let Some(edits) = blocks(src, first, d.span) {
+        d.fix = [].into();
+        d.add_fix(edits);
+        d.help = Some("put braces around each copy of the assembly text".into());
+        return;
+    }
+    // A label that is removed changes where branches go.
+    let is_label = |name: Span| src.get(name.end as usize) == Some(&b':');
+    if is_label(first) && is_label(d.span) {
+        d.help = Some("rename one of the labels, or put each in a block in braces".into());
+        return;
+    }
     let same = |extent: fn(&[u8], Span) -> Option<Span>| {
         let (first, second) = (extent(src, first)?, extent(src, d.span)?);
         let text = |span: Span| {
@@ -33,9 +46,7 @@ fn remove(src: &[u8], d: &mut Diagnostic, functions: bool) {
         };
         (first != second && text(first) == text(second)).then_some(second)
     };
-    let found = same(label)
-        .or_else(|| same(parameter))
-        .or_else(|| same(line));
+    let found = same(parameter).or_else(|| same(line));
     let found = found.or_else(|| functions.then(|| same(function)).flatten());
     if let Some(span) = found {
         d.fix = [].into();
@@ -51,10 +62,35 @@ fn before(src: &[u8], name: Span) -> (usize, &[u8]) {
     (start, src.get(start..end).unwrap_or_default())
 }
 
-/// `NAME:`
-fn label(src: &[u8], name: Span) -> Option<Span> {
-    let end = name.end as usize;
-    (src.get(end)? == &b':').then(|| Span::at(name.start as usize, end + 1))
+/// The comments that compilers write before and after assembly text.
+const BEGIN: &[u8] = b"// begin inline asm";
+const END: &[u8] = b"// end inline asm";
+/// The longest assembly text that becomes a block.
+const LONGEST_TEXT: usize = 1 << 14;
+
+/// Braces around two assembly texts, each with one of two names.
+fn blocks(src: &[u8], first: Span, second: Span) -> Option<[(Span, String); 4]> {
+    let (first, second) = (assembly(src, first)?, assembly(src, second)?);
+    let brace = |at: usize, text: &str| (Span::at(at, at), String::from(text));
+    let edits = [
+        brace(first.0, "\n\t{"),
+        brace(first.1, "}\n\t"),
+        brace(second.0, "\n\t{"),
+        brace(second.1, "}\n\t"),
+    ];
+    (first.1 < second.0).then_some(edits)
+}
+
+/// The end of the comment before the assembly text with a name, and the start of the one after it.
+fn assembly(src: &[u8], name: Span) -> Option<(usize, usize)> {
+    let (start, end) = (name.start as usize, name.end as usize);
+    let from = start.saturating_sub(LONGEST_TEXT);
+    let before = src.get(from..start)?;
+    let begin = from + memchr::memmem::rfind(before, BEGIN)?;
+    let after = src.get(end..src.len().min(end + LONGEST_TEXT))?;
+    let close = end + memchr::memmem::find(after, END)?;
+    let inside = !src.get(begin..start)?.windows(END.len()).any(|w| w == END);
+    inside.then(|| (line_end(src, begin), close))
 }
 
 /// A parameter after another one, with the comma between them; the first parameter with the bracket before it.

@@ -119,7 +119,14 @@ impl Choices {
                 suggest::judged(d, word, only)
             }
             [first, ..] if self.legal.len() <= MOST_LISTED => {
-                d.with_help(list(&self.legal)).with_fix(span, *first)
+                let d = d.with_help(list(&self.legal));
+                // No vector has as many elements.
+                let is_length =
+                    Modifier::from_text(first.as_bytes()).is_some_and(|m| m.vector_len().is_some());
+                match is_length && elements > 0 {
+                    true => d,
+                    false => d.with_fix(span, *first),
+                }
             }
             _ => correct(d, word, self.nearest),
         }

@@ -155,7 +155,7 @@ impl<'c, 'm> Call<'c, 'm> {
                 (callee, Side::After, format!(", ({text})"))
             }
         };
-        Some(Repair::new(self.at(part), side, text, note))
+        Some(Repair::new(self.at(part), side, text, note).with_placeholders())
     }
 
     /// Checks the results or the arguments against the parameters; false where something was reported.

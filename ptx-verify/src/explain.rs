@@ -219,6 +219,7 @@ impl Explainer<'_, '_> {
         let mut repairs = match first {
             Some(
                 OperandViolation::Type
+                | OperandViolation::NeedsRegister
                 | OperandViolation::Length(_)
                 | OperandViolation::Space
                 | OperandViolation::Shape

@@ -32,6 +32,7 @@ mod call;
 mod call_tables;
 mod codegen_limits;
 mod context;
+mod conversion;
 mod debug;
 mod declared;
 mod directive;

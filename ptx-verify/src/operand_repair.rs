@@ -56,8 +56,20 @@ impl WrongInst<'_> {
                 OperandViolation::Negated if mismatch.operand.role() == Role::Def => {
                     Some(self.without_sign(found.part, "-"))
                 }
-                OperandViolation::Type
-                | OperandViolation::NeedsRegister
+                OperandViolation::Type => {
+                    let other = self.other_registers(query, found, mismatch);
+                    match self.converted(query, found, mismatch) {
+                        // Another register is less likely than a forgotten conversion.
+                        Some(mut repair) => {
+                            if let Some(other) = other {
+                                repair.note = format!("{}; {}", repair.note, other.note);
+                            }
+                            Some(repair)
+                        }
+                        None => other,
+                    }
+                }
+                OperandViolation::NeedsRegister
                 | OperandViolation::Discard
                 | OperandViolation::Shape
                 | OperandViolation::Kind => self.other_registers(query, found, mismatch),
@@ -261,7 +273,7 @@ impl WrongInst<'_> {
         form.is_ok_and(|f| f.violations().is_empty())
     }
 
-    fn address_bits(&self) -> u16 {
+    pub(crate) fn address_bits(&self) -> u16 {
         self.module.header().address_size.unwrap_or(64).into()
     }
 
@@ -316,7 +328,10 @@ impl WrongInst<'_> {
                 parts = vec![Part::Element(nth, element)];
             } else if matches!(
                 written.shape,
-                OperandShape::Vector(_) | OperandShape::Pair(_) | OperandShape::Variable(..)
+                OperandShape::Vector(_)
+                    | OperandShape::Pair(_)
+                    | OperandShape::Bracket(_)
+                    | OperandShape::Variable(..)
             ) {
                 return None;
             }
@@ -398,7 +413,7 @@ impl WrongInst<'_> {
         let last = u32::try_from(count.checked_sub(1)?).ok()?;
         let note = format!("perhaps `{}` is missing", text.trim_start_matches(", "));
         let at = self.at(Part::Element(nth, last));
-        Some(Repair::new(at, Side::After, text, note))
+        Some(Repair::new(at, Side::After, text, note).with_placeholders())
     }
 
     /// The operand that is missing: the last one, if several may be.
@@ -433,7 +448,8 @@ impl WrongInst<'_> {
             if let Some(choice) = choice {
                 let before = self.at(Part::Operand(index as u32 - 1));
                 let text = format!(", {}", choice.name);
-                return Some(Repair::new(before, Side::After, text, note(&choice)));
+                let repair = Repair::new(before, Side::After, text, note(&choice));
+                return Some(repair.with_placeholders());
             }
         }
         None
@@ -497,7 +513,7 @@ fn note(choice: &Choice) -> String {
 }
 
 /// Whether an instruction is legal with registers of a type in some of its parts.
-fn is_legal_with(
+pub(crate) fn is_legal_with(
     environment: Environment,
     query: &InstQuery<'_>,
     parts: &[Part],

@@ -290,9 +290,10 @@ fn the_likeliest_of_several_repairs_is_made() {
             "bra L;\n\tmov.u32 %r1, 1;",
             "bra L;\n\tL:\n\tmov.u32 %r1, 1;",
         ),
+        // Branches to a label that is removed would go elsewhere.
         (
             "L: mov.u32 %r1, 1;\n\tL: ret;",
-            "L: mov.u32 %r1, 1;\n\t ret;",
+            "L: mov.u32 %r1, 1;\n\tL: ret;",
         ),
     ];
     for (wrong, right) in cases {
@@ -364,4 +365,27 @@ fn missing_declarations_are_added() {
         let source = |version| format!(".version {version}\n.target sm_60\n");
         assert_eq!(fixed(&source(found)), source(likely));
     }
+}
+
+#[test]
+fn assembly_text_that_is_inserted_twice_becomes_blocks() {
+    let text = |open: &str, close: &str| {
+        let copy = |register: &str| {
+            format!(
+                "\t// begin inline asm{open}\n\t.reg .pred ready;\nspin:\n\tsetp.ne.u32 ready, {register}, 0;\n\t@!ready bra spin;\n\t{close}// end inline asm\n"
+            )
+        };
+        kernel(&[copy("%r1"), copy("%r2")].concat())
+    };
+    let wrong = text("", "");
+    let right = text("\n\t{", "}\n\t");
+    let found = parse(wrong.as_bytes()).diagnostics;
+    assert_eq!(found.len(), 2, "{found:?}");
+    for d in &found {
+        let fixed = ptx_ir::apply_fix(wrong.as_bytes(), d).unwrap();
+        assert_eq!(String::from_utf8(fixed.text).unwrap(), right);
+        assert_eq!(d.applicability, Applicability::MaybeIncorrect);
+    }
+    assert_eq!(certainly_fixed(&wrong), wrong);
+    assert!(!parse(right.as_bytes()).has_errors());
 }

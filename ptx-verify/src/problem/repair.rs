@@ -58,6 +58,22 @@ pub(super) fn text(
         };
     }
     let text = Text::error(code, message);
+    // The narrowest scope is no example: with it, a program is legal and perhaps wrong.
+    let is_scope = |r: &Repair| {
+        let class = r.edit().modifier().map(|m| m.class());
+        class == Some(ModifierClass::Scope)
+    };
+    if repairs.len() > 1 && repairs.iter().all(is_scope) {
+        let advice = "choose the scope of the threads that have to observe the memory accesses";
+        let widest = repairs.last().map_or(first.edit(), Repair::edit);
+        return text.help(match in_full(signature, widest) {
+            Some(full) => format!(
+                "{advice}; `{}` is short for `{full}`",
+                mnemonic(signature, widest)
+            ),
+            None => advice.into(),
+        });
+    }
     let best = best(signature, repairs);
     let example = mnemonic(signature, best.unwrap_or(first.edit()));
     match best {
@@ -74,7 +90,10 @@ pub(super) fn text(
                 Some(full) => format!("for example `{example}`, short for `{full}`"),
                 None => format!("for example `{example}`"),
             };
-            fix(text.help(help), first.edit())
+            match first.fits_operands() {
+                true => fix(text.help(help), first.edit()),
+                false => text.help(help),
+            }
         }
     }
 }

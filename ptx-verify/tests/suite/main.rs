@@ -2,6 +2,7 @@
 
 mod body_by_body;
 mod codes;
+mod conversions;
 #[path = "../../../ptx-print/tests/common/corpus.rs"]
 #[allow(dead_code, reason = "other tests need more of it")]
 mod corpus;

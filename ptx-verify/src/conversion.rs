@@ -1,0 +1,352 @@
+//! Conversions of values of the wrong type, which replace no operand by another value: in the instruction itself, or by another
+//! instruction before or after it.
+
+use alloc::string::String;
+use alloc::vec::Vec;
+use ptx_ir::StmtId;
+use ptx_isa::{
+    ActualOperand, Destination, Expected, Expr, ForeignWord, InstQuery, Modifier, ModifierEdit,
+    Opcode, OperandShape, Role, ScalarType, TypeKind,
+};
+
+use crate::declared::register_of;
+use crate::explain::Explanation;
+use crate::finding::Repair;
+use crate::location::{Location, Part};
+use crate::operand_repair::{WrongInst, is_legal_with};
+use crate::problem::Side;
+use crate::problem::operand::OperandMismatch;
+use crate::register_choice::name;
+
+/// The name of the register that holds a converted value, in a block of its own.
+const CONVERTED: &str = "%converted";
+
+impl WrongInst<'_> {
+    /// A change with which the instruction takes its operands, each with the value that it has.
+    pub(crate) fn converted(
+        &self,
+        query: &InstQuery<'_>,
+        found: &Explanation,
+        mismatch: &OperandMismatch,
+    ) -> Option<Repair> {
+        (self.widening(query))
+            .or_else(|| self.as_conversion(query, found.part))
+            .or_else(|| self.around(query, found, mismatch))
+    }
+
+    fn place(&self, part: Part) -> Location {
+        Location::part(self.body.source_span(self.stmt), part)
+    }
+
+    /// The type of the register in a part of the instruction.
+    fn type_of(&self, part: Part) -> Option<ScalarType> {
+        let register = register_of(self.body, self.operands, part)?;
+        let decl = self.body.reg_decl_of(register)?;
+        decl.ty.known().filter(|_| decl.vector < 2)
+    }
+
+    /// The form of the same instruction whose result is twice as wide as its sources: two modifiers change.
+    fn widening(&self, query: &InstQuery<'_>) -> Option<Repair> {
+        let modifiers = query.modifiers();
+        let (at, narrow) = modifiers.iter().enumerate().find_map(|(at, m)| {
+            let ty = m.scalar_type()?;
+            let narrow = of_kind(ty.kind(), ty.bits() / 2)?;
+            Some((at, modifier(narrow)?))
+        })?;
+        let changed = ModifierEdit::Replace(at, narrow).apply(modifiers);
+        let narrower = InstQuery::new(query.opcode(), &changed, query.operands());
+        let repairs = narrower.repairs(self.environment.version(), self.environment.target());
+        let mut others = repairs.iter().filter(|r| r.fits_operands());
+        let other = others.next().filter(|_| others.next().is_none())?;
+        let ModifierEdit::Replace(index, wide) = other.edit() else {
+            return None;
+        };
+        if index == at {
+            return None;
+        }
+        let changed = other.edit().apply(&changed);
+        let place = |i: usize| self.place(Part::Modifiers(i as u32, i as u32));
+        Some(Repair {
+            note: format!(
+                "for example `{}`, which takes these operands",
+                mnemonic(query.opcode(), &changed)
+            ),
+            edits: vec![
+                (place(index), Side::Whole, String::from(wide.text())),
+                (place(at), Side::Whole, String::from(narrow.text())),
+            ],
+            ..Repair::default()
+        })
+    }
+
+    /// A conversion instead of an instruction that copies its operand.
+    fn as_conversion(&self, query: &InstQuery<'_>, wrong: Part) -> Option<Repair> {
+        let form = self.environment.select(query).ok()?;
+        let computation = form.form().computation()?;
+        let [assignment] = computation.assignments() else {
+            return None;
+        };
+        let is_copy = matches!(
+            (assignment.value(), assignment.target()),
+            (Expr::Operand(_), Destination::Operand(_))
+        );
+        if !is_copy || query.operands().len() != 2 || !matches!(wrong, Part::Operand(_)) {
+            return None;
+        }
+        let [to, from] = [0, 1].map(|nth| self.type_of(Part::Operand(nth)));
+        let signed = is_signed(query.modifiers());
+        let conversion = Conversion::of(self, to?, from?, signed)?;
+        // Its operands are not only the converted value.
+        if !conversion.rest.is_empty() {
+            return None;
+        }
+        let note = format!("for example `{}` instead", conversion.mnemonic);
+        let at = self.place(Part::Mnemonic);
+        Some(Repair::new(at, Side::Whole, conversion.mnemonic, note))
+    }
+
+    /// Conversions of the sources before the instruction, or of the result after it.
+    fn around(
+        &self,
+        query: &InstQuery<'_>,
+        found: &Explanation,
+        mismatch: &OperandMismatch,
+    ) -> Option<Repair> {
+        let wanted = match mismatch.expected {
+            Some(Expected::Type(ty)) => ty,
+            Some(Expected::Width(bits)) => of_kind(TypeKind::Bits, bits)?,
+            Some(_) => return None,
+            // An address.
+            None => of_kind(TypeKind::Bits, self.address_bits())?,
+        };
+        let mut parts: Vec<Part> = vec![found.part];
+        parts.extend(&found.repeats);
+        // The register of an address in brackets is an element of them.
+        for part in &mut parts {
+            if let Part::Operand(nth) = *part
+                && matches!(
+                    query.operands().get(nth as usize)?.shape,
+                    OperandShape::Bracket([_])
+                )
+            {
+                *part = Part::Element(nth, 0);
+            }
+        }
+        if !is_legal_with(self.environment, query, &parts, wanted) {
+            return None;
+        }
+        match mismatch.operand.role() {
+            Role::Def => self.after(query, &parts, wanted),
+            // A predicate is no address.
+            Role::Addr if self.type_of(found.part) == Some(ScalarType::Pred) => None,
+            Role::Use | Role::Addr => self.before(query, &parts, wanted),
+            _ => None,
+        }
+    }
+
+    fn before(&self, query: &InstQuery<'_>, parts: &[Part], wanted: ScalarType) -> Option<Repair> {
+        let signed = is_signed(query.modifiers());
+        let mut before = String::from("{");
+        let mut edits = Vec::new();
+        let mut mnemonics: Vec<String> = Vec::new();
+        for (number, part) in parts.iter().enumerate() {
+            let register = register_of(self.body, self.operands, *part)?;
+            let conversion = Conversion::of(self, wanted, self.type_of(*part)?, signed)?;
+            let old = name(self.module, self.body, register);
+            let new = match parts {
+                [_] => String::from(CONVERTED),
+                _ => format!("{CONVERTED}{number}"),
+            };
+            let line = conversion.line(&new, &old);
+            before.push_str(&format!("\n\t.reg {wanted} {new};\n\t{line}"));
+            edits.push((self.place(*part), Side::Inside(old), new));
+            if !mnemonics.contains(&conversion.mnemonic) {
+                mnemonics.push(conversion.mnemonic);
+            }
+        }
+        before.push_str("\n\t");
+        edits.push((self.place(Part::Whole), Side::Before, before));
+        edits.push((self.place(Part::Whole), Side::After, String::from("\n\t}")));
+        Some(Repair {
+            note: format!("for example first with `{}`", mnemonics.join("` and `")),
+            edits,
+            ..Repair::default()
+        })
+    }
+
+    fn after(&self, query: &InstQuery<'_>, parts: &[Part], wanted: ScalarType) -> Option<Repair> {
+        let [part @ Part::Operand(_)] = *parts else {
+            return None;
+        };
+        if self.is_guarded(self.stmt) {
+            return None;
+        }
+        let register = register_of(self.body, self.operands, part)?;
+        let signed = is_signed(query.modifiers());
+        let conversion = Conversion::of(self, self.type_of(part)?, wanted, signed)?;
+        let old = name(self.module, self.body, register);
+        let before = format!("{{\n\t.reg {wanted} {CONVERTED};\n\t");
+        let line = conversion.line(&old, CONVERTED);
+        let after = format!("\n\t{line}\n\t}}");
+        Some(Repair {
+            note: format!("for example the result with `{}`", conversion.mnemonic),
+            edits: vec![
+                (self.place(Part::Whole), Side::Before, before),
+                (self.place(part), Side::Inside(old), String::from(CONVERTED)),
+                (self.place(Part::Whole), Side::After, after),
+            ],
+            ..Repair::default()
+        })
+    }
+
+    fn is_guarded(&self, stmt: StmtId) -> bool {
+        let text = self.body.source_span(stmt).of(self.module.source());
+        text.starts_with(b"@")
+    }
+}
+
+/// An instruction that converts a value.
+struct Conversion {
+    mnemonic: String,
+    /// The operands before and after the value.
+    rest: &'static [&'static str],
+}
+
+impl Conversion {
+    /// From one type to another one; `None` if there is no usual one.
+    fn of(inst: &WrongInst<'_>, to: ScalarType, from: ScalarType, signed: bool) -> Option<Self> {
+        match (to, from) {
+            (ScalarType::Pred, ScalarType::Pred) => None,
+            (_, ScalarType::Pred) => Self::select(inst, to),
+            (ScalarType::Pred, _) => Self::compare(inst, from),
+            _ => Self::convert(inst, to, from, signed),
+        }
+    }
+
+    /// `d = p ? 1 : 0`
+    fn select(inst: &WrongInst<'_>, to: ScalarType) -> Option<Self> {
+        let ty = integer(to, false)?;
+        let opcode = opcode_of("?")?;
+        let operands = [
+            OperandShape::Register(to),
+            OperandShape::Integer(1),
+            OperandShape::Integer(0),
+            OperandShape::Register(ScalarType::Pred),
+        ];
+        let mnemonic = legal(inst, opcode, &[modifier(ty)?], &operands)?;
+        let rest = &["1", "0"];
+        Some(Self { mnemonic, rest })
+    }
+
+    /// `p = a != 0`
+    fn compare(inst: &WrongInst<'_>, from: ScalarType) -> Option<Self> {
+        let ty = integer(from, false)?;
+        let opcode = opcode_of("cmp")?;
+        let unequal = ForeignWord::from_text(".neq")?.instead()?;
+        let unequal = Modifier::from_text(unequal.as_bytes())?;
+        let operands = [
+            OperandShape::Register(ScalarType::Pred),
+            OperandShape::Register(from),
+            OperandShape::Integer(0),
+        ];
+        let mnemonic = legal(inst, opcode, &[unequal, modifier(ty)?], &operands)?;
+        let rest = &["", "0"];
+        Some(Self { mnemonic, rest })
+    }
+
+    fn convert(
+        inst: &WrongInst<'_>,
+        to: ScalarType,
+        from: ScalarType,
+        signed: bool,
+    ) -> Option<Self> {
+        // Bits may be a number of either kind.
+        let is_number = |ty: ScalarType| ty.kind() == TypeKind::Float;
+        let is_bits = |ty: ScalarType| ty.kind() == TypeKind::Bits;
+        if is_bits(to) && is_number(from) || is_number(to) && is_bits(from) {
+            return None;
+        }
+        let read = |ty: ScalarType| match is_number(ty) {
+            true => Some(ty),
+            false => integer(ty, signed),
+        };
+        let opcode = opcode_of("sext")?;
+        let types = [modifier(read(to)?)?, modifier(read(from)?)?];
+        let operands = [OperandShape::Register(to), OperandShape::Register(from)];
+        let rest = &[];
+        if let Some(mnemonic) = legal(inst, opcode, &types, &operands) {
+            return Some(Self { mnemonic, rest });
+        }
+        let operands = operands.map(ActualOperand::new);
+        let query = InstQuery::new(opcode, &types, &operands);
+        let repairs = query.repairs(inst.environment.version(), inst.environment.target());
+        let usual = repairs.iter().find_map(|r| match r.edit() {
+            ModifierEdit::Insert(_, m) if r.fits_operands() && m.is_usual(opcode) => Some(r.edit()),
+            _ => None,
+        })?;
+        let mnemonic = mnemonic(opcode, &usual.apply(&types));
+        Some(Self { mnemonic, rest })
+    }
+
+    /// The statement that writes the converted value.
+    fn line(&self, to: &str, from: &str) -> String {
+        let mnemonic = &self.mnemonic;
+        match *self.rest {
+            ["", last] => format!("{mnemonic} {to}, {from}, {last};"),
+            [first, second] => format!("{mnemonic} {to}, {first}, {second}, {from};"),
+            _ => format!("{mnemonic} {to}, {from};"),
+        }
+    }
+}
+
+/// The opcode that another language has this word for.
+fn opcode_of(word: &str) -> Option<Opcode> {
+    Opcode::from_text(ForeignWord::from_text(word)?.instead()?.as_bytes())
+}
+
+/// The mnemonic of an instruction, if it is legal.
+fn legal(
+    inst: &WrongInst<'_>,
+    opcode: Opcode,
+    modifiers: &[Modifier],
+    operands: &[OperandShape<'_>],
+) -> Option<String> {
+    let operands: Vec<_> = operands.iter().copied().map(ActualOperand::new).collect();
+    let query = InstQuery::new(opcode, modifiers, &operands);
+    let form = inst.environment.select(&query).ok()?;
+    let is_legal = inst.environment.is_clean(&form);
+    is_legal.then(|| mnemonic(opcode, modifiers))
+}
+
+fn mnemonic(opcode: Opcode, modifiers: &[Modifier]) -> String {
+    let mut text = String::from(opcode.text());
+    modifiers.iter().for_each(|m| text.push_str(m.text()));
+    text
+}
+
+/// Whether the types of an instruction are signed.
+fn is_signed(modifiers: &[Modifier]) -> bool {
+    let mut types = modifiers.iter().filter_map(|m| m.scalar_type());
+    types.any(|ty| ty.kind() == TypeKind::Signed)
+}
+
+/// The integer type with the width of a type; its sign is that of the type, if it has one.
+fn integer(ty: ScalarType, signed: bool) -> Option<ScalarType> {
+    let kind = match ty.kind() {
+        TypeKind::Signed | TypeKind::Unsigned => return Some(ty),
+        TypeKind::Bits if signed => TypeKind::Signed,
+        TypeKind::Bits => TypeKind::Unsigned,
+        _ => return None,
+    };
+    of_kind(kind, ty.bits())
+}
+
+fn of_kind(kind: TypeKind, bits: u16) -> Option<ScalarType> {
+    let all = ScalarType::ALL.iter().copied();
+    all.filter(|ty| ty.bits() == bits)
+        .find(|ty| ty.kind() == kind)
+}
+
+fn modifier(ty: ScalarType) -> Option<Modifier> {
+    Modifier::from_text(ty.text().as_bytes())
+}
