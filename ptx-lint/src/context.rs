@@ -480,6 +480,7 @@ impl<'a> FunctionContext<'a> {
             function: self.id(),
             stmt,
             degree: None,
+            declaration: None,
             diagnostic: Diagnostic::warning(lint.code(), self.span(stmt), message),
         }
     }

@@ -1,5 +1,6 @@
 //! Findings of lints.
 
+use alloc::boxed::Box;
 use alloc::string::String;
 
 use ptx_analysis::asynchrony::Certainty;
@@ -21,6 +22,8 @@ pub struct Finding {
     pub stmt: StmtId,
     /// For bank conflicts, the number of passes that the access to shared memory takes.
     pub degree: Option<u32>,
+    /// The variable of the module whose declaration is the cause: the findings of all functions become one there.
+    pub(crate) declaration: Option<Box<str>>,
     /// The diagnostic to show.
     pub diagnostic: Diagnostic,
 }
@@ -42,6 +45,13 @@ impl Finding {
     pub(crate) fn with_fix(mut self, span: Span, text: impl Into<String>) -> Self {
         self.diagnostic = self.diagnostic.with_fix(span, text);
         self
+    }
+
+    /// Adds a further place with the same cause.
+    pub(crate) fn repeat(&mut self, span: Span) {
+        let mut repeats = core::mem::take(&mut self.diagnostic.repeats).into_vec();
+        repeats.push(span);
+        self.diagnostic.repeats = repeats.into();
     }
 
     /// Adds the degree of bank conflicts.

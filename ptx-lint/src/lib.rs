@@ -28,6 +28,7 @@ struct Guide;
 mod addresses;
 mod context;
 mod declarations;
+mod declared;
 mod divergence;
 mod finding;
 mod inline;

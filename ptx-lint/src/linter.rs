@@ -12,6 +12,7 @@ use ptx_ir::facts::{FunctionFacts, ModuleFacts, StaleFacts};
 use ptx_ir::{FuncId, StmtId};
 
 use crate::context::{FunctionContext, Given, ModuleContext, likely};
+use crate::declared::at_declarations;
 use crate::inline::Contexts;
 use crate::{Finding, Lint, LintOptions};
 
@@ -20,7 +21,8 @@ use crate::{Finding, Lint, LintOptions};
 pub fn lint(facts: &ModuleFacts<'_>, options: &LintOptions) -> Vec<Finding> {
     let linter = Linter::new(facts, options);
     let found = map_functions(facts, |id, of| linter.examine(id, of, None));
-    let mut found: Vec<Finding> = found.into_iter().flatten().collect();
+    let found = found.into_iter().flatten().collect();
+    let mut found = at_declarations(facts.module(), found);
     found.sort_by_key(|f| f.diagnostic.span.start);
     found
 }

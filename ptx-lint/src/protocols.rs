@@ -4,7 +4,7 @@ use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
 use ptx_analysis::asynchrony::{Certainty, Rule, Violation};
-use ptx_ir::{InstId, Span, StmtId};
+use ptx_ir::{InstId, StmtId};
 
 use crate::context::FunctionContext;
 use crate::{Finding, Lint};
@@ -290,7 +290,9 @@ pub(crate) fn check(cx: &FunctionContext<'_>, lint: Lint, found: &mut Vec<Findin
             let same = reported.entry((violation.rule, cause)).or_default();
             let is_same = |r: &&Reported<'_>| r.violation.certainty == violation.certainty;
             if let Some(first) = same.iter().find(is_same) {
-                repeat(found, first.index, cx.span(stmt));
+                if let Some(finding) = found.get_mut(first.index) {
+                    finding.repeat(cx.span(stmt));
+                }
                 continue;
             }
             if same.iter().any(|r| follows(cx, r.stmt, stmt)) {
@@ -303,15 +305,6 @@ pub(crate) fn check(cx: &FunctionContext<'_>, lint: Lint, found: &mut Vec<Findin
             });
         }
         found.push(finding(cx, violation, &text, stmt, &statements));
-    }
-}
-
-/// Adds a further place to a finding.
-fn repeat(found: &mut [Finding], index: usize, span: Span) {
-    if let Some(finding) = found.get_mut(index) {
-        let mut repeats = core::mem::take(&mut finding.diagnostic.repeats).into_vec();
-        repeats.push(span);
-        finding.diagnostic.repeats = repeats.into();
     }
 }
 

@@ -124,7 +124,8 @@ pub struct FunctionLines<'l, 'm> {
 struct Line {
     /// The index of its place + 1; 0 if it has none.
     place: u32,
-    is_inline_asm: bool,
+    /// The number of the assembly statement, counted from 1; 0 outside of them.
+    assembly: u32,
 }
 
 /// Where code comes from.
@@ -211,7 +212,14 @@ impl<'l, 'm> FunctionLines<'l, 'm> {
     pub fn is_inline_asm(&self, stmt: StmtId) -> bool {
         self.statements
             .get(stmt.index())
-            .is_some_and(|line| line.is_inline_asm)
+            .is_some_and(|line| line.assembly != 0)
+    }
+
+    /// The number of the assembly statement that an instruction comes from.
+    #[must_use]
+    pub fn assembly(&self, stmt: StmtId) -> Option<u32> {
+        let line = self.statements.get(stmt.index())?;
+        (line.assembly != 0).then_some(line.assembly)
     }
 
     /// The files and debug sections of the module.
@@ -279,6 +287,8 @@ struct Reader<'m> {
     line: Line,
     /// No instruction has the place yet.
     is_new_place: bool,
+    /// The number of assembly statements so far.
+    assemblies: u32,
     /// A line marker: the line of the source after it, and its path and number.
     marker: Option<(u32, &'m [u8], u32)>,
     /// The lines of the source, once a marker was found.
@@ -298,6 +308,7 @@ impl<'m> Reader<'m> {
             intermediate: Vec::new(),
             line: Line::default(),
             is_new_place: false,
+            assemblies: 0,
             marker: None,
             lines: None,
             end: body.base(),
@@ -379,8 +390,11 @@ impl<'m> Reader<'m> {
             let word = token.span.of(text);
             match token.kind {
                 TokenKind::LineComment => match word.get(2..).unwrap_or_default().trim_ascii() {
-                    b"begin inline asm" => self.line.is_inline_asm = true,
-                    b"end inline asm" => self.line.is_inline_asm = false,
+                    b"begin inline asm" => {
+                        self.assemblies += 1;
+                        self.line.assembly = self.assemblies;
+                    }
+                    b"end inline asm" => self.line.assembly = 0,
                     _ => {}
                 },
                 TokenKind::LineMarker => {

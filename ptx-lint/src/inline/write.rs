@@ -11,6 +11,8 @@ use super::plan::{Call, Move, Plans, Slot};
 
 /// The maximum number of statements that are written for a kernel.
 const MOST_STATEMENTS: usize = 1 << 12;
+/// The maximum number of functions that are inlined into each other.
+const MOST_DEPTH: usize = 64;
 
 /// A part of the new text and its original statement.
 #[derive(Copy, Clone, Debug)]
@@ -44,6 +46,8 @@ pub(super) struct Writer<'p, 'm> {
     /// The number of the next name.
     next: u32,
     left: usize,
+    /// How many functions are inlined into each other at this place.
+    depth: usize,
 }
 
 /// A function that is written: in which registers its parameters are, and which labels and registers are new.
@@ -66,6 +70,7 @@ impl<'p, 'm> Writer<'p, 'm> {
             remaining: BTreeSet::new(),
             next: 0,
             left: 0,
+            depth: 0,
         }
     }
 
@@ -114,7 +119,7 @@ impl<'p, 'm> Writer<'p, 'm> {
                 .map_or(0, |b| b.statement_table().len());
             let bytes = plans
                 .values(place.function, call)
-                .filter(|_| count <= self.left);
+                .filter(|_| count <= self.left && self.depth < MOST_DEPTH);
             let Some(bytes) = bytes else {
                 self.remaining.insert(call.callee);
                 continue;
@@ -230,7 +235,9 @@ impl<'p, 'm> Writer<'p, 'm> {
             }
         }
         self.put(place, stmt, format!("{before} {{ {start}").as_bytes());
+        self.depth += 1;
         self.function(&inner);
+        self.depth -= 1;
         self.put(
             place,
             stmt,

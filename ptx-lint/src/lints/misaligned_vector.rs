@@ -2,7 +2,10 @@
 
 mod unknown;
 
+use alloc::borrow::Cow;
+use alloc::collections::BTreeMap;
 use alloc::format;
+use alloc::string::String;
 use alloc::vec::Vec;
 
 use ptx_analysis::asynchrony::Certainty;
@@ -14,6 +17,7 @@ use ptx_isa::{SpecialReg, StateSpace};
 
 use super::performance::{self, Lanes};
 use crate::context::FunctionContext;
+use crate::declarations::symbol_name;
 use crate::{Finding, Lint};
 
 /// The maximum required alignment of an access of any size.
@@ -24,6 +28,7 @@ pub(crate) fn check(cx: &FunctionContext<'_>, found: &mut Vec<Finding>) {
         return;
     };
     let mut threads = None;
+    let mut first: BTreeMap<Reason, usize> = BTreeMap::new();
     for access in accesses.all() {
         let Some(needed) = needed(cx, access) else {
             continue;
@@ -32,9 +37,26 @@ pub(crate) fn check(cx: &FunctionContext<'_>, found: &mut Vec<Finding>) {
             let (threads, sets) = threads.get_or_insert_with(|| cx.threads()).as_mut()?;
             apart(&Lanes::of(cx, (threads, sets), access)?, needed)
         };
-        found.extend(finding(cx, values, (access, needed), apart));
+        let Some(new) = finding(cx, values, (access, needed), apart) else {
+            continue;
+        };
+        // Of one variable or pointer, the same reason is the same cause.
+        let reason = Reason(format!("{:?} {}", access.provenance, new.diagnostic.message));
+        if new.certainty == Certainty::Possible && access.provenance.is_some() {
+            if let Some(known) = first.get(&reason).and_then(|at| found.get_mut(*at)) {
+                let repeats = new.diagnostic.repeats.first().copied();
+                known.repeat(repeats.unwrap_or(new.diagnostic.span));
+                continue;
+            }
+            first.insert(reason, found.len());
+        }
+        found.push(new);
     }
 }
+
+/// An object, and why its accesses may be misaligned.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+struct Reason(String);
 
 /// The required alignment of an access.
 fn needed(cx: &FunctionContext<'_>, access: &Access) -> Option<u64> {
@@ -83,7 +105,13 @@ fn finding(
     if known.divisor() >= needed {
         return None;
     }
-    let reason = match declared(cx, access, needed) {
+    let align = declared(cx, access, needed);
+    if let Some((align, Provenance::Variable(variable))) = align.zip(access.provenance)
+        && let Some(finding) = of_declaration(cx, access, (variable, align))
+    {
+        return Some(finding);
+    }
+    let reason = match align {
         Some(align) => format!("the memory that it points to is declared with an alignment of {align}"),
         None => {
             let threads = distance(values, &form, needed).or_else(apart);
@@ -104,6 +132,34 @@ fn finding(
         message,
     );
     Some(finding.with_help(format!("declare an alignment of {needed}, or use narrower accesses")))
+}
+
+/// A finding about a declaration: at the declaration if it is in the function, or else to be moved there.
+fn of_declaration(
+    cx: &FunctionContext<'_>,
+    access: &Access,
+    (variable, align): (VariableRef, u64),
+) -> Option<Finding> {
+    let module = cx.module();
+    let (name, declared) = match variable {
+        VariableRef::Local(id) if is_parameter(cx, id) => return None,
+        VariableRef::Local(id) => {
+            let var = cx.body().vars().get(id)?;
+            (Cow::Borrowed(module.name(var.name)), Some(cx.span(var.stmt?)))
+        }
+        VariableRef::Module(symbol) => (symbol_name(module, symbol), None),
+    };
+    let message = format!("accesses of `{name}` may not be aligned: it is declared with an alignment of {align}");
+    let finding = cx.finding(Lint::MisalignedVector, Certainty::Possible, access.stmt, message);
+    let mut finding = finding.with_help("declare the alignment that the largest access needs, such as `.align 16`, or use narrower accesses");
+    match declared {
+        Some(span) => {
+            finding.repeat(finding.diagnostic.span);
+            finding.diagnostic.span = span;
+        }
+        None => finding.declaration = Some(name.into()),
+    }
+    Some(finding)
 }
 
 /// The declared alignment of the object that an address points into, if it is less than required.

@@ -1,5 +1,6 @@
 //! `uninitialised-register`: registers that are read before they are written, on some paths or on all.
 
+mod carry;
 mod conditions;
 mod harmless;
 mod search;
@@ -31,12 +32,13 @@ struct Reads {
 /// One finding for each register, at its first read; those of registers that are read first in the same block are one if they are possible.
 pub(crate) fn check(cx: &FunctionContext<'_>, found: &mut Vec<Finding>) {
     let Some(ssa) = cx.ssa() else { return };
+    carry::check(cx, found);
     let mut search = Search::new(cx, ssa);
     if !search.has_candidates() {
         return;
     }
     let live = LiveCode::new(cx.facts(), ssa);
-    let harmless = Harmless::new(cx);
+    let harmless = Harmless::new(cx, ssa.carry());
     let mut all: BTreeMap<u32, Reads> = BTreeMap::new();
     // An unknown instruction may read anything.
     let live = |i: &Reached<'_>| i.facts.is_known() && live.contains(i.stmt);

@@ -25,6 +25,7 @@ use ptx_ir::{Changed, EntityId as _, FuncId, Module, Operand, SymbolId};
 use crate::context::{
     FunctionContext, Known, ModuleContext, asks_whether_optimized, needs_divergence, waiting, waits,
 };
+use crate::declared::at_declarations;
 use crate::linter::{examine, merged};
 use crate::module_uses::{ModuleUses, SharedVariables, asks_for_uses};
 use crate::optimized::{is_unoptimized, stack_addresses};
@@ -76,6 +77,8 @@ pub struct LintSession {
     likely: IncrementalUniformity,
     summaries: IncrementalSummaries,
     kernels: InlinedKernels,
+    /// What was found at declarations when all functions were linted for the last time.
+    declared: Vec<Finding>,
     /// The functions of which the facts are not known.
     unread: BTreeSet<FuncId>,
     /// Whether it is known what functions give to each other.
@@ -138,6 +141,7 @@ impl LintSession {
             likely: IncrementalUniformity::optimistic(),
             summaries: IncrementalSummaries::new(),
             kernels: InlinedKernels::default(),
+            declared: Vec::new(),
             unread: BTreeSet::new(),
             is_settled: false,
             is_complete: false,
@@ -204,7 +208,13 @@ impl LintSession {
     /// Evaluates functions of the module until `budget` is spent. Returns whether all functions are up to date; if not, call it again.
     /// The module must be that of the last [`update`](Self::update) or [`parsed`](Self::parsed).
     pub fn advance(&mut self, module: &Module, budget: &mut Budget) -> bool {
-        self.is_complete = self.is_complete || self.evaluate(module, budget);
+        if !self.is_complete && self.evaluate(module, budget) {
+            self.is_complete = true;
+            let ids = (0..self.functions.len() as u32).map(FuncId::new);
+            let all = ids.flat_map(|id| self.of_function(id));
+            let of_declarations = all.filter(|f| f.declaration.is_some()).cloned();
+            self.declared = at_declarations(module, of_declarations.collect());
+        }
         self.is_complete
     }
 
@@ -380,10 +390,12 @@ impl LintSession {
         )
     }
 
-    /// The findings in all functions, in the order of the functions.
+    /// The findings in all functions, in the order of the functions, then those at declarations of the module.
     pub fn findings(&self) -> impl Iterator<Item = &Finding> {
         let ids = (0..self.functions.len() as u32).map(FuncId::new);
-        ids.flat_map(|id| self.of_function(id))
+        let of_functions = ids.flat_map(|id| self.of_function(id));
+        let of_functions = of_functions.filter(|f| f.declaration.is_none());
+        of_functions.chain(&self.declared)
     }
 }
 

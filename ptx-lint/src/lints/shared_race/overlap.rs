@@ -141,8 +141,6 @@ impl<'a, 't, 'c> Judge<'a, 't, 'c> {
 
     /// Compares addresses that are functions of the thread index.
     fn compare(&self, pair: &Pair, a: &Touch, b: &Touch, constant: i64) -> Option<Certainty> {
-        let all = |_: usize, _: usize| true;
-        let both = |count: usize| self.overlaps(pair, (a, a.set), (b, b.set), (constant, &all), count);
         // Two threads that store the same value are harmless.
         let differs = |first: usize, second: usize| match (&a.stored, &b.stored) {
             _ if !a.writes || !b.writes || a.is_atomic || b.is_atomic => true,
@@ -150,6 +148,13 @@ impl<'a, 't, 'c> Judge<'a, 't, 'c> {
             _ => false,
         };
         let sure = |count: usize| self.overlaps(pair, (a, a.set), (b, b.set), (constant, &differs), count);
+        // Values that are not known are the same where warps repeat the work of others.
+        let may_differ = |first: usize, second: usize| match (&a.stored, &b.stored) {
+            _ if !a.writes || !b.writes || a.is_atomic || b.is_atomic => true,
+            (Some(a), Some(b)) => a.get(first) != b.get(second),
+            _ => a.stmt != b.stmt || !a.repeats(first, second),
+        };
+        let both = |count: usize| self.overlaps(pair, (a, a.set), (b, b.set), (constant, &may_differ), count);
         let has_counters = !a.counters.is_empty() || !b.counters.is_empty();
         let is_certain = pair.is_certain && a.is_exact && b.is_exact && !has_counters;
         if is_certain && sure(self.certain) {
@@ -158,6 +163,23 @@ impl<'a, 't, 'c> Judge<'a, 't, 'c> {
         let uses_size = a.uses_size || b.uses_size;
         let count = if uses_size { self.samples.len() } else { self.likely };
         both(count).then_some(Certainty::Possible)
+    }
+
+    /// Whether only threads of one warp access the same bytes, as far as is known.
+    pub(super) fn is_in_warps(&self, pair: &Pair, a: &Touch, b: &Touch) -> bool {
+        if a.is_anywhere || b.is_anywhere || a.repeated.is_some() || b.repeated.is_some() {
+            return false;
+        }
+        let Some(difference) = self.difference(pair, a, b) else {
+            return false;
+        };
+        let other_warp = |first: usize, second: usize| {
+            let warp = |sample: usize| self.samples.get(sample).map(|thread| thread / LANES);
+            warp(first) != warp(second)
+        };
+        let is_known = difference.first.is_empty() && difference.second.is_empty();
+        let of = (difference.constant, &other_warp as &dyn Fn(usize, usize) -> bool);
+        is_known && !self.overlaps(pair, (a, a.set), (b, b.set), of, self.samples.len())
     }
 
     /// What is added to the second address, and what cannot be compared; `None` if no address may be compared.

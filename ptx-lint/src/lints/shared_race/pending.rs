@@ -7,8 +7,9 @@ use ptx_analysis::cfg::BlockId;
 use ptx_analysis::threads::{PerThread, ThreadValues};
 use ptx_ir::EntityId as _;
 use ptx_ir::facts::{Facts, RegAccess};
+use ptx_ir::query::Environment;
 use ptx_ir::{Operand, Statement, StmtId};
-use ptx_isa::{Action, Marks, Modifier};
+use ptx_isa::{Action, Marks, Modifier, Target};
 
 use super::touch::Touches;
 use crate::context::FunctionContext;
@@ -45,6 +46,9 @@ pub(super) struct Pair {
     pub(super) is_certain: bool,
 }
 
+/// The first target on which the lanes of a warp do not execute each instruction together.
+const INDEPENDENT: Target = Target::Sm70;
+
 /// The effect of an instruction on earlier accesses.
 enum Effect {
     None,
@@ -58,6 +62,8 @@ pub(super) struct Pending<'a, 'c> {
     cx: &'a FunctionContext<'c>,
     touches: &'a Touches,
     groups: &'a Groups,
+    /// Whether the lanes of a warp execute each instruction together.
+    is_in_lockstep: bool,
     /// The pending accesses at the start of each block.
     starts: Vec<Vec<Way>>,
 }
@@ -68,6 +74,7 @@ impl<'a, 'c> Pending<'a, 'c> {
             cx,
             touches,
             groups,
+            is_in_lockstep: Environment::of(cx.module()).target().is_some_and(|t| !t.implies(INDEPENDENT)),
             starts: vec![Vec::new(); cx.cfg().len()],
         };
         let order: Vec<BlockId> = cx.analysis().dominators().order().collect();
@@ -165,12 +172,13 @@ impl<'a, 'c> Pending<'a, 'c> {
     fn pair(&self, way: &Way, second: usize, each: &mut dyn FnMut(Pair)) {
         let (a, b) = (&self.touches.all[way.touch], &self.touches.all[second]);
         let conflict = (a.writes || b.writes) && !(a.is_atomic && b.is_atomic);
+        let in_order = self.is_in_lockstep && a.is_volatile && b.is_volatile;
         if conflict && a.provenance == b.provenance {
             each(Pair {
                 first: way.touch,
                 second,
                 is_earlier: way.is_earlier,
-                in_other_warps: way.in_other_warps,
+                in_other_warps: way.in_other_warps || in_order,
                 group: way.group,
                 is_certain: a.block == b.block && a.stmt < b.stmt && !way.is_earlier,
             });

@@ -6,18 +6,19 @@ use alloc::vec::Vec;
 use ptx_analysis::cfg::BlockId;
 use ptx_analysis::graph::LoopId;
 use ptx_analysis::memory_access::{Access, Provenance};
-use ptx_analysis::ssa::Value;
+use ptx_analysis::ssa::{Value, ValueId};
 use ptx_analysis::threads::{PerThread, ThreadValues};
 use ptx_analysis::uniformity::Uniformity;
 use ptx_analysis::values::{Affine, Symbol, SymbolId, Values, VariableRef};
 use ptx_ir::EntityId as _;
-use ptx_ir::StmtId;
+use ptx_ir::{Operand, StmtId};
 use ptx_ir::facts::Space;
 use ptx_isa::{Access as Kind, Modifier, Proxy, StateSpace};
 
 use super::super::barrier_divergence::last;
 use super::super::performance;
 use super::repeated::{Assumptions, Repeated};
+use super::replicated;
 use crate::addresses::{Parts, is_loaded};
 use crate::context::FunctionContext;
 
@@ -35,6 +36,7 @@ pub(super) struct Touch {
     pub(super) bytes: i64,
     pub(super) writes: bool,
     pub(super) is_atomic: bool,
+    pub(super) is_volatile: bool,
     /// The part of the address that depends on the thread index, by sample thread.
     pub(super) own: Vec<i64>,
     /// The same with the samples, in the order of the addresses.
@@ -55,6 +57,8 @@ pub(super) struct Touch {
     pub(super) provenance: Provenance,
     /// The stored values by sample thread, if known.
     pub(super) stored: Option<PerThread>,
+    /// By warp, with which other warps it stores the same values, lane by lane.
+    pub(super) same: Vec<u32>,
     /// The address, including its unknown parts.
     pub(super) form: Affine,
     /// The part that changes in a loop; `own` is then the address in the first iteration.
@@ -145,6 +149,11 @@ impl Touch {
             })
     }
 
+    /// Whether two samples store the same value, because their warps compute the same things.
+    pub(super) fn repeats(&self, first: usize, second: usize) -> bool {
+        replicated::are_same(&self.same, first, second)
+    }
+
     /// Whether threads of several warps store values to one address that differ between warps.
     pub(super) fn differs_by_warp(&self, cx: &FunctionContext<'_>, threads: &mut ThreadValues<'_>) -> bool {
         let is_plain = self.is_exact && !self.is_anywhere && !self.is_of_warp && self.counters.is_empty();
@@ -157,20 +166,36 @@ impl Touch {
             return false;
         };
         let at = self.own.get(first);
-        let meets = writers.any(|(sample, other)| other / LANES != thread / LANES && self.own.get(sample) == at);
-        let (Some(ssa), Some(likely)) = (cx.ssa(), cx.likely()) else {
+        let meets = writers.any(|(sample, other)| {
+            other / LANES != thread / LANES
+                && self.own.get(sample) == at
+                && !self.repeats(first, sample)
+        });
+        if let Some(stored) = &self.stored {
+            return self.stores_other(stored, threads, first);
+        }
+        let (Some(ssa), Some(likely), true) = (cx.ssa(), cx.likely(), meets) else {
             return false;
         };
-        // The address is uniform, so a varying register is the stored value.
-        meets
-            && ssa.uses(self.stmt).iter().any(|read| {
-                let is_unknown = threads.value(read.value).is_none();
-                let level = match ssa.value(read.value) {
-                    Value::Def { stmt, variable, .. } => likely.def(stmt, variable),
-                    _ => Uniformity::Grid,
-                };
-                is_unknown && level > Uniformity::Cta
-            })
+        stored_values(cx, self.stmt).into_iter().any(|value| {
+            let is_unknown = threads.value(value).is_none();
+            let level = match ssa.value(value) {
+                Value::Def { stmt, variable, .. } => likely.def(stmt, variable),
+                _ => Uniformity::Grid,
+            };
+            is_unknown && level > Uniformity::Cta
+        })
+    }
+
+    /// Whether a sample of another warp stores another number to the address of a sample.
+    fn stores_other(&self, stored: &PerThread, threads: &ThreadValues<'_>, first: usize) -> bool {
+        let warp = |sample: usize| threads.samples().get(sample).map(|thread| thread / LANES);
+        let mut samples = (0..threads.samples().len()).filter(|s| self.set >> s & 1 == 1);
+        samples.any(|sample| {
+            warp(sample) != warp(first)
+                && self.own.get(sample) == self.own.get(first)
+                && stored.get(sample) != stored.get(first)
+        })
     }
 
     /// The size of the variable in bytes.
@@ -247,6 +272,7 @@ fn touch<'t>(
         bytes: if is_of_warp { ROW } else { i64::try_from(of.bytes?).ok()? },
         writes: of.writes(),
         is_atomic,
+        is_volatile: cx.inst_at(access.stmt)?.has_modifier(Modifier::Volatile),
         own: parts.own,
         sorted: Vec::new(),
         shared: parts.shared,
@@ -258,11 +284,17 @@ fn touch<'t>(
         is_of_warp,
         provenance: access.provenance?,
         stored: stored(cx, threads, access),
+        same: Vec::new(),
         form,
         repeated,
     };
     guard(cx, threads, &mut touch);
     touch.sorted = sorted(&touch.own);
+    let mut neighbours = touch.sorted.windows(2);
+    let meets = neighbours.any(|pair| matches!(pair, [(a, _), (b, _)] if a == b));
+    if touch.writes && touch.stored.is_none() && meets {
+        touch.same = replicated::warps(cx, threads, access.stmt);
+    }
     Some(touch)
 }
 
@@ -294,17 +326,26 @@ fn anywhere(
 
 /// The value of the only register that an instruction stores, in individual threads.
 fn stored(cx: &FunctionContext<'_>, threads: &mut ThreadValues<'_>, access: &Access) -> Option<PerThread> {
-    let facts = cx.inst_at(access.stmt).filter(|_| access.access.writes())?;
-    let variables = cx.analysis().variables();
-    let guard = facts.guard_register().map(|(place, _)| place);
-    let address = access.access.operand;
-    let places = address.iter().flat_map(|operand| facts.places(operand)).chain(guard);
-    let others: Vec<u32> = places.flat_map(|place| variables.of(place)).collect();
-    let mut reads = cx.ssa()?.uses(access.stmt).iter().filter(|read| !others.contains(&read.variable));
-    match (reads.next(), reads.next()) {
-        (Some(read), None) => threads.value(read.value),
+    match *stored_values(cx, access.stmt) {
+        [value] if access.access.writes() => threads.value(value),
         _ => None,
     }
+}
+
+/// The values that an instruction reads and that are neither its guard nor its addresses.
+pub(super) fn stored_values(cx: &FunctionContext<'_>, stmt: StmtId) -> Vec<ValueId> {
+    let (Some(facts), Some(ssa)) = (cx.inst_at(stmt), cx.ssa()) else {
+        return Vec::new();
+    };
+    let variables = cx.analysis().variables();
+    let guard = facts.guard_register().map(|(place, _)| place);
+    let addresses = facts.memory().filter_map(|access| access.operand);
+    let addresses: Vec<Operand> = addresses.collect();
+    let places = addresses.iter().flat_map(|operand| facts.places(operand)).chain(guard);
+    let others: Vec<u32> = places.flat_map(|place| variables.of(place)).collect();
+    let reads = ssa.uses(stmt).iter();
+    let reads = reads.filter(|read| !others.contains(&read.variable));
+    reads.map(|read| read.value).collect()
 }
 
 /// Keeps only the samples for which the guard holds.

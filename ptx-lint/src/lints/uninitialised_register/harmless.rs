@@ -14,6 +14,9 @@ const MOVES: &str = "9.7.9.";
 /// The section about calculations with integers, in which each part of a sum depends on the parts below it.
 const INTEGERS: &str = "9.7.1.";
 
+/// The section about comparisons.
+const COMPARISONS: &str = "9.7.6.";
+
 /// The number of later statements that are searched for uses of a result.
 const NEAR: usize = 32;
 
@@ -21,15 +24,20 @@ const NEAR: usize = 32;
 pub(super) struct Harmless<'a> {
     cx: &'a FunctionContext<'a>,
     lines: FunctionLines<'a, 'a>,
+    carry: u32,
 }
 
 impl<'a> Harmless<'a> {
-    pub(super) fn new(cx: &'a FunctionContext<'a>) -> Self {
+    pub(super) fn new(cx: &'a FunctionContext<'a>, carry: u32) -> Self {
         let lines = cx.source_lines().function(cx.body());
-        Self { cx, lines }
+        Self { cx, lines, carry }
     }
 
     pub(super) fn contains(&self, inst: &Reached<'_>, read: &Use) -> bool {
+        // Assembly statements get registers from the code around them, but the carry flag only from each other.
+        if read.variable == self.carry {
+            return false;
+        }
         self.lines.is_inline_asm(inst.stmt)
             || self.is_packed(inst) && !self.is_calculated(inst)
             || self.is_passed(inst, read)
@@ -43,7 +51,8 @@ impl<'a> Harmless<'a> {
         is_move && inst.facts.memory().next().is_none() && reads.take(2).count() == 2
     }
 
-    /// Whether the next use of the result of an instruction is an address, or a calculation in which all parts matter.
+    /// Whether a use of the result of an instruction in its block is an address, or a calculation, a comparison or an atomic operation, in
+    /// which all parts matter.
     fn is_calculated(&self, inst: &Reached<'_>) -> bool {
         let facts = |of| self.cx.facts().inst(of);
         let mut written = facts(inst.inst).registers().filter(|m| m.usage.writes());
@@ -53,17 +62,22 @@ impl<'a> Harmless<'a> {
             return false;
         };
         let after = self.cx.body().range(inst.stmt, block.end).skip(1).take(NEAR);
+        let mut is_written = false;
         let mut uses = after.filter_map(|(_, statement)| match statement {
             Statement::Inst(other) => {
                 let mention = facts(other).registers().find(|m| m.place == own.place)?;
                 let is_base = |access: MemoryAccess| matches!(access.base, Some(Operand::Reg(base)) if base == own.place.register);
                 let is_address = facts(other).memory().any(is_base);
-                let calculates = facts(other).section().starts_with(INTEGERS);
-                Some(mention.usage.reads() && (calculates || is_address))
+                let section = facts(other).section();
+                let calculates = [INTEGERS, COMPARISONS].iter().any(|of| section.starts_with(of));
+                let updates = facts(other).memory().any(|access| access.reads() && access.writes());
+                let is_use = !is_written && mention.usage.reads();
+                is_written |= mention.usage.writes();
+                Some(is_use && (calculates || updates || is_address))
             }
             _ => None,
         });
-        uses.next().unwrap_or(false)
+        uses.any(|is_calculated| is_calculated)
     }
 
     /// Whether it is an argument, or a part of a result, which may contain padding.
