@@ -2,6 +2,7 @@
 
 mod carry;
 mod conditions;
+mod guarded;
 mod harmless;
 mod search;
 
@@ -16,6 +17,7 @@ use ptx_ir::{Span, StmtId};
 
 use crate::context::{FunctionContext, Reached};
 use crate::{Finding, Lint};
+use guarded::GuardedLoads;
 use harmless::Harmless;
 use search::Search;
 
@@ -39,6 +41,7 @@ pub(crate) fn check(cx: &FunctionContext<'_>, found: &mut Vec<Finding>) {
     }
     let live = LiveCode::new(cx.facts(), ssa);
     let harmless = Harmless::new(cx, ssa.carry());
+    let guarded = GuardedLoads::new(cx, ssa);
     let mut all: BTreeMap<u32, Reads> = BTreeMap::new();
     // An unknown instruction may read anything.
     let live = |i: &Reached<'_>| i.facts.is_known() && live.contains(i.stmt);
@@ -46,6 +49,7 @@ pub(crate) fn check(cx: &FunctionContext<'_>, found: &mut Vec<Finding>) {
         for read in ssa.uses(inst.stmt) {
             if let Some((certainty, written)) = search.certainty(read)
                 && !harmless.contains(&inst, read)
+                && !(certainty == Certainty::Possible && guarded.explains(&inst, written))
             {
                 add(&mut all, read, certainty, written);
             }
