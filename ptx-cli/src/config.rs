@@ -10,6 +10,7 @@ use ptx_ir::{LineIndex, Span};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
+use crate::input::read_limited;
 use crate::query::similar;
 use ptx_report::clean;
 
@@ -69,7 +70,7 @@ pub(crate) struct Entry<'t> {
 impl Text {
     /// Reads a file.
     pub(crate) fn read(path: &Path) -> Result<Self> {
-        let text = fs::read_to_string(path).with_context(|| path.display().to_string())?;
+        let text = read_limited(path).with_context(|| path.display().to_string())?;
         crate::output::detail(format_args!("{}: read", path.display()));
         let path = path.to_owned();
         Ok(Self { path, text })
@@ -145,7 +146,7 @@ impl Text {
             .chars()
             .count()
             .max(1);
-        let message = message.lines().next().unwrap_or_default();
+        let message = clean(message.lines().next().unwrap_or_default());
         let indent = " ".repeat(clean(before).chars().count());
         anyhow!(
             "{}:{}:{}: {message}\n  {}\n  {indent}{}",
@@ -214,6 +215,16 @@ impl<'t> Value<'t> {
             .get_ref()
             .as_bool()
             .ok_or_else(|| self.expected("true or false"))
+    }
+
+    /// A path of a file that is read: it is relative to the directory of this file, and not a device or a pipe, which might have
+    /// no end.
+    pub(crate) fn file(self) -> Result<PathBuf> {
+        let path = self.file.path(self.text()?);
+        match fs::metadata(&path) {
+            Ok(found) if !found.is_file() => Err(self.error("not a regular file")),
+            _ => Ok(path),
+        }
     }
 
     /// A string, read as something.

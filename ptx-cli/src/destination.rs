@@ -15,6 +15,7 @@ use crate::input::{Files, Input, Origin, Source};
 use crate::output::{self, Out, Status};
 use crate::render::Report;
 use crate::render::json::Finding;
+use crate::replace::replace_file;
 use ptx_report::requirements::Cause;
 use ptx_report::source_frames::NOWHERE;
 use ptx_report::{SCHEMA, clean};
@@ -224,6 +225,12 @@ impl Writer<'_> {
         let path = source.origin.path();
         let place = self.place(&source.origin);
         let changed = *source.bytes != *text;
+        if changed && self.place.write && source.origin.leads_out() {
+            let why =
+                "a link out of the directory is not followed with `--write`; name the file itself";
+            output::note(format_args!("ptxkit: {}: {why}", source.name));
+            return Ok(Status::UsageError);
+        }
         if let Some(place) = &place
             && (changed || path != Some(place))
             && let Err(error) = write_file(place, text, self.folder)
@@ -294,5 +301,5 @@ fn write_file(path: &Path, text: &[u8], with_folders: bool) -> io::Result<()> {
     if let Some(folder) = path.parent().filter(|_| with_folders) {
         fs::create_dir_all(folder)?;
     }
-    fs::write(path, text)
+    replace_file(path, text)
 }

@@ -19,7 +19,7 @@ use serde::Serialize;
 pub(crate) use batches::{in_order, one_by_one};
 pub(crate) use item::{Input, Source};
 pub(crate) use origin::Origin;
-pub(crate) use read::read_file;
+pub(crate) use read::{read_file, read_limited};
 
 use crate::output::{self, Out, Status};
 use container::Opened;
@@ -69,8 +69,18 @@ impl Files {
                     let origin = Origin::new(Some(file));
                     inputs.push(Input::unreadable(origin, &"no .ptx file in this directory"));
                 }
+                let inside = fs::canonicalize(file).ok();
                 for path in &found {
+                    let first = inputs.len();
                     list_file(path, None, &mut inputs);
+                    let leads_out = path.is_symlink()
+                        && fs::canonicalize(path)
+                            .ok()
+                            .zip(inside.as_deref())
+                            .is_none_or(|(target, inside)| !target.starts_with(inside));
+                    for input in inputs.iter_mut().skip(first) {
+                        input.origin.leads_out = leads_out;
+                    }
                 }
             } else {
                 let (file, choice) = Choice::divide(file);

@@ -12,6 +12,7 @@ mod output;
 mod ptxas;
 mod query;
 mod render;
+mod replace;
 #[cfg(test)]
 mod schemas;
 mod select;

@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 
 use anyhow::Result;
 use clap::ValueEnum;
+use ptx_report::clean;
 use serde::Serialize;
 
 /// The result of a command, from best to worst.
@@ -178,7 +179,10 @@ pub(crate) fn exit_code(result: Result<Status>) -> ExitCode {
         Ok(Status::Failed) => ExitCode::from(3),
         Err(error) if is_closed_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
-            note(format_args!("ptxkit: {error:#}"));
+            // It may name what a file says.
+            let text = format!("{error:#}");
+            let lines: Vec<_> = text.split('\n').map(clean).collect();
+            note(format_args!("ptxkit: {}", lines.join("\n")));
             ExitCode::from(2)
         }
     }

@@ -7,6 +7,7 @@ use std::process::{Command, Stdio};
 use std::thread;
 
 use anyhow::{Context, Result};
+use ptx_report::clean;
 use ptx_report::function_stats::MachineCode;
 
 /// The figures of functions by their names.
@@ -35,7 +36,7 @@ pub(crate) fn compile(ptxas: &Path, target: &str, source: &[u8]) -> Result<Resul
     if !output.status.success() {
         let error = |line: &&str| line.contains("error") || line.contains("fatal");
         let line = report.lines().find(error).unwrap_or("no message");
-        return Ok(Err(line.to_owned()));
+        return Ok(Err(clean(line).into_owned()));
     }
     Ok(Ok(read(&report)))
 }

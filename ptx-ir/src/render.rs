@@ -268,7 +268,7 @@ impl<'d> Frame<'d> {
             let mut done = window.start;
             for (at, index, is_end) in marks {
                 let at = at.clamp(done, window.end);
-                text.push_str(&String::from_utf8_lossy(&bytes[done..at]));
+                text.push_str(&visible(&bytes[done..at]));
                 done = at;
                 if is_end {
                     ranges[index].end = text.len();
@@ -276,7 +276,7 @@ impl<'d> Frame<'d> {
                     ranges[index].start = text.len();
                 }
             }
-            text.push_str(&String::from_utf8_lossy(&bytes[done..window.end]));
+            text.push_str(&visible(&bytes[done..window.end]));
             if window.end < bytes.len() {
                 text.push_str(" ...");
             }
@@ -344,6 +344,11 @@ fn drawn_edits<'d>(
             let (end, text) = report.line(last);
             let span = Span::new(start, end + text.len() as u32);
             let text = String::from_utf8(span.of(report.source).to_vec()).ok()?;
+            if text.contains(is_hidden_letter)
+                || edits.iter().any(|e| e.text.contains(is_hidden_letter))
+            {
+                return None;
+            }
             let patch = |edit: &&'d Patch<String>| {
                 let range = edit.span.start.checked_sub(start)? as usize
                     ..edit.span.end.checked_sub(start)? as usize;
@@ -390,15 +395,40 @@ impl<'s> NamedSource<'s> {
     }
 }
 
-/// `text` for one line of a terminal: control characters are escaped.
+/// Whether a character controls a terminal, changes the order of the text around it, or is not seen.
+fn is_hidden(c: char) -> bool {
+    c.is_control()
+        || matches!(
+            c,
+            '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
+                | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}'
+        )
+}
+
+/// A hidden character outside ASCII; the renderer replaces the others by pictures.
+fn is_hidden_letter(c: char) -> bool {
+    !c.is_ascii() && is_hidden(c)
+}
+
+/// A part of a source as it is shown.
+fn visible(bytes: &[u8]) -> Cow<'_, str> {
+    let text = String::from_utf8_lossy(bytes);
+    match text.contains(is_hidden_letter) {
+        true => Cow::Owned(text.replace(is_hidden_letter, "\u{fffd}")),
+        false => text,
+    }
+}
+
+/// `text` for one line of a terminal, of an annotation or of a page: control characters, overrides of the direction of writing
+/// and invisible characters are escaped.
 #[must_use]
 pub fn escape_controls(text: &str) -> Cow<'_, str> {
-    if !text.contains(char::is_control) {
+    if !text.contains(is_hidden) {
         return Cow::Borrowed(text);
     }
     let mut escaped = String::with_capacity(text.len() + 8);
     for c in text.chars() {
-        if c.is_control() {
+        if is_hidden(c) {
             let _ = write!(escaped, "{}", c.escape_default());
         } else {
             escaped.push(c);
@@ -518,6 +548,22 @@ error[PTX0101]: oops
     fn control_characters_are_escaped() {
         assert_eq!(escape_controls("a `b` ä"), "a `b` ä");
         assert_eq!(escape_controls("a\nb\u{1b}[0m"), "a\\nb\\u{1b}[0m");
+    }
+
+    /// Text that is shown in another order than it is read, as in "Trojan Source".
+    #[test]
+    fn overrides_of_the_direction_are_escaped() {
+        for c in [
+            '\u{202a}', '\u{202b}', '\u{202c}', '\u{202d}', '\u{202e}', '\u{2066}', '\u{2067}',
+            '\u{2068}', '\u{2069}', '\u{200e}', '\u{200f}', '\u{61c}', '\u{200b}', '\u{2028}',
+            '\u{feff}', '\u{9b}',
+        ] {
+            let text = alloc::format!("a{c}b");
+            let code = u32::from(c);
+            assert_eq!(escape_controls(&text), alloc::format!("a\\u{{{code:x}}}b"));
+            let shown = rendered(text.as_bytes(), &error(0, 1).with_help(&*text));
+            assert!(!shown.contains(c), "{shown:?}");
+        }
     }
 
     #[test]

@@ -11,6 +11,9 @@ use crate::server::Server;
 /// The longest message that is read. A document has at most 2 GB.
 const LONGEST: u64 = 1 << 32;
 
+/// How much of a wrong length is shown, in characters.
+const MOST_SHOWN: usize = 40;
+
 /// A header cannot make the server reserve more than this: of a longer message the memory grows while it is read.
 const MOST_RESERVED: u64 = 1 << 26;
 
@@ -26,7 +29,7 @@ pub fn run(input: impl BufRead + Send + 'static, mut output: impl Write) -> io::
     thread::spawn(move || {
         let mut input = input;
         loop {
-            let message = read(&mut input);
+            let message = read(&mut input, &mut complain);
             let last = !matches!(message, Ok(Some(_)));
             if sender.send(message).is_err() || last {
                 break;
@@ -37,6 +40,11 @@ pub fn run(input: impl BufRead + Send + 'static, mut output: impl Write) -> io::
 }
 
 type Read = io::Result<Option<Vec<u8>>>;
+
+/// Says on standard error, which clients show or record, why a message is not read.
+fn complain(why: &str) {
+    let _ = writeln!(io::stderr(), "ptxkit lsp: {why}");
+}
 
 fn serve(receiver: &Receiver<Read>, output: &mut impl Write) -> io::Result<u8> {
     let mut server = Server::new();
@@ -74,42 +82,69 @@ fn serve(receiver: &Receiver<Read>, output: &mut impl Write) -> io::Result<u8> {
         }
         output.flush()?;
     }
+    if server.exit_status().is_none() {
+        complain("the client closed the stream without the notification `exit`");
+    }
     Ok(server.exit_status().unwrap_or(1))
 }
 
-/// Reads a message; `None` at the end of the stream.
-fn read(input: &mut impl BufRead) -> Read {
+/// Reads a message; `None` at the end of the stream. Each header that is skipped, and a message that is cut off, is reported.
+fn read(input: &mut impl BufRead, complain: &mut impl FnMut(&str)) -> Read {
     let mut length: Option<u64> = None;
     let mut line = Vec::new();
+    // Whether the header has lines, and whether they were reported.
+    let (mut begun, mut reported) = (false, false);
     loop {
         line.clear();
         // A line without an end does not fill the memory.
         if input.by_ref().take(1 << 16).read_until(b'\n', &mut line)? == 0 {
+            if begun && !reported {
+                complain("the stream ends in a header");
+            }
             return Ok(None);
         }
         let text = line.trim_ascii();
         if text.is_empty() {
             let Some(length) = length.take() else {
+                if begun && !reported {
+                    complain("a header without `Content-Length` is skipped");
+                }
+                (begun, reported) = (false, false);
                 continue;
             };
             let mut message = Vec::with_capacity(length.min(MOST_RESERVED) as usize);
-            if input.by_ref().take(length).read_to_end(&mut message)? as u64 != length {
+            let found = input.by_ref().take(length).read_to_end(&mut message)? as u64;
+            if found != length {
+                complain(&format!(
+                    "the stream ends after {found} of {length} bytes of a message"
+                ));
                 return Ok(None);
             }
             return Ok(Some(message));
         }
-        if let Some(new) = content_length(text) {
-            length = Some(new);
+        begun = true;
+        match content_length(text) {
+            Some(Ok(new)) => length = Some(new),
+            Some(Err(value)) if !reported => {
+                complain(&format!(
+                    "expected a length of at most {LONGEST} bytes after `Content-Length:`, found `{}`",
+                    value.escape_debug()
+                ));
+                reported = true;
+            }
+            _ => {}
         }
     }
 }
 
-/// The number of a line `Content-Length: 123`.
-fn content_length(line: &[u8]) -> Option<u64> {
-    let line = std::str::from_utf8(line).ok()?;
+/// The number of a line `Content-Length: 123`, or what is there instead.
+fn content_length(line: &[u8]) -> Option<Result<u64, String>> {
+    let line = String::from_utf8_lossy(line);
     let (name, value) = line.split_once(':')?;
-    let length = value.trim().parse().ok()?;
-    (name.trim().eq_ignore_ascii_case("content-length") && length <= LONGEST).then_some(length)
+    let value = value.trim();
+    let length = value.parse().ok().filter(|length| *length <= LONGEST);
+    let is_length = name.trim().eq_ignore_ascii_case("content-length");
+    is_length.then(|| length.ok_or_else(|| value.chars().take(MOST_SHOWN).collect()))
 }
 
 #[cfg(test)]
@@ -117,10 +152,54 @@ mod tests {
     use super::read;
 
     #[test]
-    fn damaged_headers_are_skipped() {
+    fn damaged_headers_are_skipped_and_explained() {
         let mut stream: &[u8] =
             b"nonsense\r\n\r\nContent-Length: many\r\n\r\ncontent-length: 2\r\nContent-Type: x\r\n\r\n{}Content-Length: 9\r\n\r\n{";
-        assert_eq!(read(&mut stream).unwrap().unwrap(), b"{}");
-        assert_eq!(read(&mut stream).unwrap(), None);
+        let mut said = Vec::new();
+        let mut complain = |why: &str| said.push(why.to_owned());
+        let message = read(&mut stream, &mut complain).unwrap();
+        assert_eq!(message.unwrap(), b"{}");
+        assert_eq!(read(&mut stream, &mut complain).unwrap(), None);
+        let expected = [
+            "a header without `Content-Length` is skipped",
+            "expected a length of at most 4294967296 bytes after `Content-Length:`, found `many`",
+            "the stream ends after 1 of 9 bytes of a message",
+        ];
+        assert_eq!(said, expected);
+    }
+
+    /// No length, a negative one, one that is too long, one that is not text; and a stream that ends in a header.
+    #[test]
+    fn every_bad_frame_is_explained() {
+        for (stream, expected) in [
+            (&b"\r\n"[..], ""),
+            (
+                b"X: 1\r\n\r\n",
+                "a header without `Content-Length` is skipped",
+            ),
+            (b"Content-Length: -1\r\n\r\n", "found `-1`"),
+            (
+                b"Content-Length: 99999999999999999999\r\n\r\n",
+                "found `99999999999999999999`",
+            ),
+            (
+                b"Content-Length: 5000000000\r\n\r\n",
+                "at most 4294967296 bytes",
+            ),
+            (
+                b"Content-Length: \xff\x1b\r\n\r\n",
+                "found `\u{fffd}\\u{1b}`",
+            ),
+            (b"Content-Len", "the stream ends in a header"),
+        ] {
+            let mut said = String::new();
+            let mut input = stream;
+            let end = read(&mut input, &mut |why: &str| said += why).unwrap();
+            assert_eq!(end, None);
+            assert!(
+                said.contains(expected) && said.is_empty() == expected.is_empty(),
+                "{said}"
+            );
+        }
     }
 }

@@ -17,6 +17,9 @@ use crate::json_text::{comma, flag, number, optional, raw};
 pub struct JsonFrame {
     /// The file with directories.
     pub file: Option<String>,
+    /// The name of the file without its directories.
+    #[serde(skip)]
+    pub name: Option<String>,
     /// Counted from 1.
     pub line: u32,
     /// Counted from 1; 0 if it is unknown.
@@ -45,6 +48,7 @@ pub static NOWHERE: Place = Place {
 impl JsonFrame {
     fn new(frame: Frame<'_>) -> Self {
         Self {
+            name: frame.file.as_deref().map(file_name),
             file: frame.file.map(|file| clean(&file).into_owned()),
             line: frame.line,
             column: frame.column,
@@ -65,22 +69,27 @@ impl JsonFrame {
     /// The name of the file without its directories, and the line.
     #[must_use]
     pub fn short(&self) -> String {
-        short_text(self.file.as_deref(), self.line)
+        short_text(self.name.as_deref(), self.line)
     }
 }
 
-fn short_text(file: Option<&str>, line: u32) -> String {
-    let file = file.unwrap_or("?");
-    let name = file.rsplit(['/', '\\']).next().unwrap_or(file);
-    format!("{name}:{line}")
+fn short_text(name: Option<&str>, line: u32) -> String {
+    format!("{}:{line}", name.unwrap_or("?"))
+}
+
+/// The name of a file without its directories. It is divided before it is escaped: an escape has a backslash.
+#[must_use]
+pub fn file_name(path: &str) -> String {
+    let name = path.rsplit(['/', '\\']).next().unwrap_or(path);
+    clean(name).into_owned()
 }
 
 /// The innermost source line of a statement: the name of the file without its directories, and the line.
 #[must_use]
 pub fn innermost(lines: &FunctionLines<'_, '_>, stmt: StmtId) -> Option<String> {
     let frame = lines.frames(stmt).next()?;
-    let file = frame.file.as_deref().map(clean);
-    Some(short_text(file.as_deref(), frame.line))
+    let name = frame.file.as_deref().map(file_name);
+    Some(short_text(name.as_deref(), frame.line))
 }
 
 /// How many source lines of a statement are shown, which limits the output for deep chains of inlined calls.

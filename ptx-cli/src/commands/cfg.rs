@@ -13,6 +13,7 @@ use ptx_report::control_flow::{self, Details, Graph, Theme};
 use crate::functions::{Chosen, Functions};
 use crate::input::{self, Files, Source};
 use crate::output::{Out, Status};
+use crate::replace::replace_file;
 
 /// Draw the control-flow graph of functions
 ///
@@ -122,7 +123,7 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
         text = draw(&graphs, format, args.instructions)?;
     }
     match &args.output {
-        Some(path) => std::fs::write(path, text).with_context(|| format!("{}", path.display()))?,
+        Some(path) => replace_file(path, &text).with_context(|| format!("{}", path.display()))?,
         None => out.write_all(&text)?,
     }
     out.flush()?;

@@ -1,7 +1,6 @@
 //! `ptxkit instrument`: inserts bounds checks or a memory trace.
 
 use std::fmt::Write as _;
-use std::fs;
 use std::path::PathBuf;
 
 use anyhow::{Context as _, Result};
@@ -14,6 +13,7 @@ use super::rewrite::{self, Read};
 use crate::destination::{Destination, Refusal, Writer};
 use crate::input::Files;
 use crate::output::{self, Out, Status};
+use crate::replace::replace_file;
 
 /// Insert bounds checks or a trace at memory accesses
 ///
@@ -111,7 +111,8 @@ fn one(out: &mut Out, writer: &Writer<'_>, read: &Read, args: &Args) -> Result<S
     let status = writer.write(out, &read.source, &ptx_print::verbatim(&module))?;
     if let Some(path) = &args.sites {
         let text = sites(&read.module, &module, &report, &read.lines)?;
-        fs::write(path, text).with_context(|| format!("cannot write {}", path.display()))?;
+        replace_file(path, text.as_ref())
+            .with_context(|| format!("cannot write {}", path.display()))?;
     }
     for skipped in &report.skipped {
         let reason = match skipped.reason {

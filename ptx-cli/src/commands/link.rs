@@ -1,7 +1,6 @@
 //! `ptxkit link`: combines several modules into one.
 
 use std::borrow::Cow;
-use std::fs;
 use std::io::Write;
 use std::path::PathBuf;
 
@@ -16,6 +15,7 @@ use crate::input::{self, Files};
 use crate::output::{self, Out, Status};
 use crate::render::JsonSpan;
 use crate::render::json::Finding;
+use crate::replace::replace_file;
 use ptx_report::demangle::{self, Wanted};
 use ptx_report::source_frames::NOWHERE;
 use ptx_report::{SCHEMA, clean};
@@ -121,7 +121,7 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
         };
     found.sort_by_key(|d| (d.input, d.diagnostic.span.start));
     if let (Some(path), Some(text)) = (&args.output, &text) {
-        fs::write(path, text)
+        replace_file(path, text)
             .with_context(|| format!("writing {}", clean(&path.to_string_lossy())))?;
     }
     if args.json {

@@ -13,6 +13,8 @@ pub(crate) struct Origin {
     pub(super) module: Option<String>,
     /// Whether the file is the input.
     pub(super) is_file: bool,
+    /// Whether it was found in a directory, and is a link to a file outside of it.
+    pub(super) leads_out: bool,
 }
 
 impl Origin {
@@ -21,6 +23,7 @@ impl Origin {
             file: file.map(Path::to_owned),
             module: None,
             is_file: file.is_some(),
+            leads_out: false,
         }
     }
 
@@ -32,6 +35,11 @@ impl Origin {
     /// The file that can be replaced by a result.
     pub(crate) fn path(&self) -> Option<&Path> {
         self.file.as_deref().filter(|_| self.is_file)
+    }
+
+    /// Whether it was found in a directory, and is a link to a file outside of it.
+    pub(crate) fn leads_out(&self) -> bool {
+        self.leads_out
     }
 
     /// The file that contains it, if a result cannot replace that.

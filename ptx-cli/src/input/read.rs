@@ -1,7 +1,8 @@
 //! Reads a file as a whole.
 
+use std::fs;
+use std::io::{self, Read as _};
 use std::path::Path;
-use std::{fs, io};
 
 use ptx_ir::SourceText;
 
@@ -12,6 +13,20 @@ pub(crate) fn read_file(path: &Path) -> io::Result<SourceText> {
         return Ok(source);
     }
     fs::read(path).map(SourceText::from)
+}
+
+/// The longest text that [`read_limited`] reads.
+const LONGEST: u64 = 1 << 28;
+
+/// Reads a text that is not PTX, such as ptxkit.toml or a baseline, of at most 256 MiB.
+pub(crate) fn read_limited(path: &Path) -> io::Result<String> {
+    let mut text = String::new();
+    let mut file = fs::File::open(path)?.take(LONGEST + 1);
+    if file.read_to_string(&mut text)? as u64 > LONGEST {
+        let most = LONGEST >> 20;
+        return Err(io::Error::other(format!("longer than {most} MiB")));
+    }
+    Ok(text)
 }
 
 #[cfg(target_os = "linux")]

@@ -1,6 +1,7 @@
 //! Diagnostics as workflow commands, which GitHub Actions shows as annotations of the source lines.
 
 use ptx_ir::Diagnostic;
+use ptx_report::clean;
 
 use super::Report;
 
@@ -30,11 +31,10 @@ impl Report<'_> {
     }
 }
 
-/// The text of a command: one line.
+/// The text of a command: its lines as one.
 fn data(text: &str) -> String {
-    text.replace('%', "%25")
-        .replace('\r', "%0D")
-        .replace('\n', "%0A")
+    let lines: Vec<_> = text.split('\n').map(clean).collect();
+    lines.join("\n").replace('%', "%25").replace('\n', "%0A")
 }
 
 /// The value of a property of a command.

@@ -15,6 +15,7 @@ mod dump;
 mod explain;
 mod fmt;
 mod gate;
+mod hostile;
 mod instrument;
 mod lint;
 mod names;

@@ -3,9 +3,10 @@
 use std::io::{self, Write};
 
 use super::model::Graph;
+use crate::clean;
 
 fn escaped(text: &str) -> String {
-    text.replace('\\', "\\\\").replace('"', "\\\"")
+    clean(text).replace('\\', "\\\\").replace('"', "\\\"")
 }
 
 /// Writes a graph in the DOT language.

@@ -3,6 +3,7 @@
 use std::io::{self, Write};
 
 use super::model::Graph;
+use crate::clean;
 
 /// Escapes the characters that have a meaning in Mermaid.
 fn escaped(text: &str) -> String {
@@ -12,7 +13,7 @@ fn escaped(text: &str) -> String {
         }
         c => c.to_string(),
     };
-    text.chars().map(escape).collect()
+    clean(text).chars().map(escape).collect()
 }
 
 /// Writes a graph as a Mermaid flowchart.

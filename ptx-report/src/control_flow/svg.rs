@@ -7,7 +7,7 @@ use super::layout::{End, Line, Point};
 use super::model::{Block, Edge};
 use super::picture::{EdgeStyle, LINE_HEIGHT, PADDING, Picture, TextBox, text_width};
 use super::theme::Theme;
-use crate::counted;
+use crate::{clean, counted};
 
 /// The distance between the drawing and the border of the picture.
 const MARGIN: f64 = 16.0;
@@ -61,7 +61,8 @@ pub(super) fn svg(picture: &Picture<'_>, theme: Theme, out: &mut impl Write) -> 
 }
 
 pub(super) fn escaped(text: &str) -> String {
-    text.replace('&', "&amp;")
+    clean(text)
+        .replace('&', "&amp;")
         .replace('<', "&lt;")
         .replace('>', "&gt;")
 }

@@ -1,13 +1,15 @@
 //! Findings that a file records, so that only new ones are reported.
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::io::Write;
 use std::path::Path;
 
 use anyhow::{Context, Result};
 use ptx_ir::Diagnostic;
 use serde::{Deserialize, Serialize};
+
+use crate::input::read_limited;
+use crate::replace::replace_file;
 
 /// A diagnostic without its position, which changes with every edit before it.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize)]
@@ -46,7 +48,7 @@ pub(super) struct Baseline {
 impl Baseline {
     /// Reads a file that [`write`](Self::write) wrote.
     pub(super) fn read(path: &Path) -> Result<Self> {
-        let text = fs::read_to_string(path).with_context(|| path.display().to_string())?;
+        let text = read_limited(path).with_context(|| path.display().to_string())?;
         let mut counts = BTreeMap::new();
         for (number, line) in text.lines().enumerate() {
             let record: Record = serde_json::from_str(line).with_context(|| {
@@ -68,7 +70,7 @@ impl Baseline {
             serde_json::to_writer(&mut text, &Record { finding, count })?;
             writeln!(text)?;
         }
-        fs::write(path, text).with_context(|| path.display().to_string())
+        replace_file(path, &text).with_context(|| path.display().to_string())
     }
 
     /// The number of findings.

@@ -145,7 +145,7 @@ impl Args {
                 "deny" => args.deny.extend(value.each(checked_kind)?),
                 "allow" => args.allow.extend(value.each(kind)?),
                 "deny-warnings" => args.deny_warnings |= value.flag()?,
-                _ => args.reporting.set_baseline(text.path(value.text()?)),
+                _ => args.reporting.set_baseline(value.file()?),
             }
         }
         Ok(args)

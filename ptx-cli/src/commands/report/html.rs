@@ -4,6 +4,7 @@ mod details;
 
 use std::io::{self, Write};
 
+use ptx_report::clean;
 use ptx_report::report::{Function, Report};
 use serde::Serialize;
 
@@ -101,7 +102,7 @@ fn element(out: &mut String, id: &str, data: &impl Serialize) -> io::Result<()> 
 }
 
 fn escaped(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;")
+    clean(text).replace('&', "&amp;").replace('<', "&lt;")
 }
 
 fn file(report: &Report) -> File<'_> {

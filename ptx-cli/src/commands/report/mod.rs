@@ -15,6 +15,7 @@ use crate::functions::{Chosen, Functions};
 use crate::input::{self, Files, Source};
 use crate::output::{self, Out, Status};
 use crate::render::tally;
+use crate::replace::replace_file;
 use ptx_report::counted;
 
 /// Report the factors that limit the performance of functions
@@ -101,7 +102,7 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
         }
     }
     if let Some(path) = &args.output {
-        std::fs::write(path, written).with_context(|| format!("{}", path.display()))?;
+        replace_file(path, &written).with_context(|| format!("{}", path.display()))?;
     }
     out.flush()?;
     Ok(status)

@@ -11,6 +11,7 @@ use super::listing::{Listed, Listing, Place, Row};
 use super::schema::{Attribution, BySource, JsonFunction, JsonLine, JsonSource};
 use crate::output::Out;
 use ptx_report::demangle::in_text;
+use ptx_report::source_frames::file_name;
 use ptx_report::{SCHEMA, clean};
 
 /// How many lines are shown before and after lines with instructions.
@@ -153,7 +154,7 @@ fn instructions(
                 [] => String::new(),
                 [first, more @ ..] => {
                     let path = listing.path(first.file).unwrap_or("?");
-                    let path = clean(path.rsplit(['/', '\\']).next().unwrap_or(path));
+                    let path = file_name(path);
                     let through = match more.len() {
                         0 => String::new(),
                         more => format!(" through {} calls", more + 1),

@@ -9,7 +9,7 @@ use super::schema::JsonInstruction;
 use crate::functions::Chosen;
 use ptx_report::clean;
 use ptx_report::demangle::{demangle, shown};
-use ptx_report::source_frames::{JsonFrame, MOST_FRAMES};
+use ptx_report::source_frames::{JsonFrame, MOST_FRAMES, file_name};
 
 /// The functions of a module that were chosen.
 pub(super) struct Listing<'m> {
@@ -259,6 +259,7 @@ impl<'m> Listing<'m> {
         let frame = |place: &Place| {
             let function = self.names.get(place.function);
             JsonFrame {
+                name: self.path(place.file).map(file_name),
                 file: self.path(place.file).map(|file| clean(file).into_owned()),
                 line: place.line,
                 column: place.column,

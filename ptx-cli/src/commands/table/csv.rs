@@ -43,8 +43,20 @@ pub(super) fn write(batch: &RecordBatch, out: &mut Vec<u8>) -> Result<()> {
     Ok(())
 }
 
-/// Appends a text, in quotes if it has to be.
+/// Whether a spreadsheet would evaluate a text as a formula. Signed numbers are not formulas.
+fn is_formula(text: &str) -> bool {
+    text.starts_with(['=', '+', '-', '@', '\t', '\r']) && text.parse::<f64>().is_err()
+}
+
+/// Appends a text, in quotes if it has to be. What a spreadsheet would evaluate gets a `'` before it, which makes it a text.
 fn text(out: &mut Vec<u8>, text: &str) {
+    if is_formula(text) {
+        return quoted(out, &format!("'{text}"));
+    }
+    quoted(out, text);
+}
+
+fn quoted(out: &mut Vec<u8>, text: &str) {
     let is_special = |b| matches!(b, b',' | b'"' | b'\n' | b'\r');
     if !text.is_empty() && !text.bytes().any(is_special) {
         return raw(out, text);
@@ -62,6 +74,31 @@ fn text(out: &mut Vec<u8>, text: &str) {
 #[cfg(test)]
 mod tests {
     use ptx_table::{Scan, ScanOptions, Source, TableName};
+
+    /// Names of files and kernels are chosen by others.
+    #[test]
+    fn formulas_are_texts() {
+        let written = |text: &str| {
+            let mut out = Vec::new();
+            super::text(&mut out, text);
+            String::from_utf8(out).unwrap()
+        };
+        for (text, expected) in [
+            ("=cmd|' /C calc'!A0", "'=cmd|' /C calc'!A0"),
+            ("=1,2", "\"'=1,2\""),
+            ("@SUM(1)", "'@SUM(1)"),
+            ("+cmd", "'+cmd"),
+            ("-x", "'-x"),
+            ("\t=1", "'\t=1"),
+            ("\r=1", "\"'\r=1\""),
+            ("-1", "-1"),
+            ("+1.5e3", "+1.5e3"),
+            ("a=b", "a=b"),
+            ("%r1", "%r1"),
+        ] {
+            assert_eq!(written(text), expected);
+        }
+    }
 
     #[test]
     fn fields_are_in_quotes_where_they_have_to_be() {
