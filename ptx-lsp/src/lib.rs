@@ -20,6 +20,7 @@ mod folding;
 mod formatting;
 mod hover;
 mod inlay_hints;
+mod jobs;
 mod lints;
 mod message;
 mod names;

@@ -1,10 +1,11 @@
 //! The state of the server: its documents and where its life is. Takes messages and gives messages.
 
 use std::collections::HashMap;
+use std::time::Duration;
 
 use lsp_types::notification::{
-    DidChangeConfiguration, DidChangeTextDocument, DidCloseTextDocument, DidOpenTextDocument, Exit,
-    Initialized, Notification, PublishDiagnostics,
+    Cancel, DidChangeConfiguration, DidChangeTextDocument, DidCloseTextDocument,
+    DidOpenTextDocument, Exit, Initialized, Notification, PublishDiagnostics,
 };
 use lsp_types::request::{Initialize, Request, Shutdown};
 use lsp_types::{
@@ -15,8 +16,10 @@ use ptx_analysis::incremental::Budget;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
+use crate::custom;
 use crate::diagnostics;
 use crate::document::Document;
+use crate::jobs::{Jobs, Wake};
 use crate::message::{self, Failure, Incoming, code};
 use crate::opened::Opened;
 use crate::requests::{self, capabilities};
@@ -36,6 +39,9 @@ enum Stage {
 /// How many statements are linted before the next message of the client is taken: it waits for some milliseconds.
 const SLICE: u64 = 5_000;
 
+/// How long the server waits for a kernel that runs when the client ends the session.
+const LAST: Duration = Duration::from_secs(2);
+
 /// A language server without streams: messages go in by [`receive`](Self::receive), answers come out by
 /// [`take_messages`](Self::take_messages). While no message waits, [`work`](Self::work) lints large documents.
 #[derive(Debug)]
@@ -48,6 +54,8 @@ pub struct Server {
     /// The documents of which functions are not linted so far.
     unlinted: Vec<Uri>,
     messages: Vec<String>,
+    /// The requests that other threads answer; `None` if there are no other threads.
+    jobs: Option<Jobs>,
 }
 
 impl Default for Server {
@@ -67,6 +75,23 @@ impl Server {
             changed: Vec::new(),
             unlinted: Vec::new(),
             messages: Vec::new(),
+            jobs: None,
+        }
+    }
+
+    /// A server that answers requests which take long on other threads. When an answer is there, it says so: [`answer`](Self::answer) takes it.
+    pub(crate) fn with_threads(wake: Wake) -> Self {
+        Self {
+            jobs: Some(Jobs::new(wake)),
+            ..Self::new()
+        }
+    }
+
+    /// Takes the answers of other threads.
+    pub(crate) fn answer(&mut self) {
+        let finished = self.jobs.as_mut().map(Jobs::finished);
+        for (id, answer) in finished.into_iter().flatten() {
+            self.respond(&id, answer);
         }
     }
 
@@ -97,10 +122,12 @@ impl Server {
         match (incoming.method, incoming.id) {
             (Some(method), Some(id)) => {
                 let answer = match cancelled.contains(&id) {
-                    true => Err(Failure::new(code::REQUEST_CANCELLED, "cancelled")),
-                    false => self.request(&method, incoming.params),
+                    true => Some(Err(Failure::new(code::REQUEST_CANCELLED, "cancelled"))),
+                    false => self.start(&id, &method, incoming.params),
                 };
-                self.respond(&id, answer);
+                if let Some(answer) = answer {
+                    self.respond(&id, answer);
+                }
             }
             (Some(method), None) => self.notification(&method, incoming.params),
             // The server sends no requests, so it expects no answers.
@@ -109,6 +136,14 @@ impl Server {
                 let failure = Failure::new(code::INVALID_REQUEST, "a message without a method");
                 self.respond(&Value::Null, Err(failure));
             }
+        }
+    }
+
+    /// Waits some time for the answers of other threads, and cancels what is not answered then.
+    pub(crate) fn end_jobs(&mut self, time: Duration) {
+        let ended = self.jobs.as_mut().map(|jobs| jobs.end(time));
+        for (id, answer) in ended.into_iter().flatten() {
+            self.respond(&id, answer);
         }
     }
 
@@ -131,6 +166,19 @@ impl Server {
         }
     }
 
+    /// Answers a request; `None` if another thread does it.
+    fn start(&mut self, id: &Value, method: &str, params: Option<&RawValue>) -> Option<Answer> {
+        if self.stage != Stage::Running || self.jobs.is_none() || !custom::takes_long(method) {
+            return Some(self.request(method, params));
+        }
+        let settings = self.settings;
+        let started = custom::prepare(self, settings, params).and_then(|answer| {
+            let jobs = self.jobs.as_mut();
+            jobs.map_or(Ok(()), |jobs| jobs.start(id, answer))
+        });
+        started.err().map(Err)
+    }
+
     fn request(&mut self, method: &str, params: Option<&RawValue>) -> Answer {
         match (self.stage, method) {
             (Stage::Uninitialized, Initialize::METHOD) => self.initialize(parse(params)?),
@@ -139,6 +187,7 @@ impl Server {
             }
             (Stage::Running, Shutdown::METHOD) => {
                 self.stage = Stage::Stopping;
+                self.end_jobs(LAST);
                 to_json(Value::Null)
             }
             (Stage::Running, _) => requests::answer(self, method, params),
@@ -207,6 +256,13 @@ impl Server {
             (Stage::Running, DidChangeConfiguration::METHOD) => {
                 if let Ok(params) = parse::<DidChangeConfigurationParams>(params) {
                     self.configure(&params.settings);
+                }
+            }
+            (Stage::Running, Cancel::METHOD) => {
+                let id = parse::<Value>(params).ok();
+                let id = id.as_ref().and_then(|params| params.get("id"));
+                if let (Some(jobs), Some(id)) = (&self.jobs, id) {
+                    jobs.cancel(id);
                 }
             }
             (Stage::Stopping, Exit::METHOD) => self.stage = Stage::Exited(0),
@@ -318,7 +374,6 @@ impl Server {
 
 /// The request that a message cancels.
 fn cancels(incoming: &Incoming<'_>) -> Option<Value> {
-    use lsp_types::notification::Cancel;
     (incoming.method.as_deref() == Some(Cancel::METHOD)).then_some(())?;
     let params: Value = serde_json::from_str(incoming.params?.get()).ok()?;
     params.get("id").cloned()

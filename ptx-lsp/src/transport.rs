@@ -3,8 +3,10 @@
 //! A header that cannot be read is skipped line by line, so that a damaged message does not end the connection.
 
 use std::io::{self, BufRead, Read as _, Write};
+use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver, TryRecvError};
 use std::thread;
+use std::time::Duration;
 
 use crate::server::Server;
 
@@ -17,6 +19,9 @@ const MOST_SHOWN: usize = 40;
 /// A header cannot make the server reserve more than this: of a longer message the memory grows while it is read.
 const MOST_RESERVED: u64 = 1 << 26;
 
+/// How long kernels may run after the end of the client's stream.
+const AT_END: Duration = Duration::from_secs(10);
+
 /// Serves a client until it says `exit` or closes its stream. Gives the exit status that the protocol asks for: 0 if `shutdown`
 /// came before `exit`, else 1.
 ///
@@ -25,18 +30,23 @@ const MOST_RESERVED: u64 = 1 << 26;
 /// The streams cannot be read or written.
 pub fn run(input: impl BufRead + Send + 'static, mut output: impl Write) -> io::Result<u8> {
     let (sender, receiver) = mpsc::channel();
+    let answered = sender.clone();
+    let wake = move || {
+        // Without a receiver, the client is gone.
+        let _ = answered.send(Event::Answer);
+    };
     // The thread waits for input and ends with the stream; the program does not wait for it.
     thread::spawn(move || {
         let mut input = input;
         loop {
             let message = read(&mut input, &mut complain);
             let last = !matches!(message, Ok(Some(_)));
-            if sender.send(message).is_err() || last {
+            if sender.send(Event::Message(message)).is_err() || last {
                 break;
             }
         }
     });
-    serve(&receiver, &mut output)
+    serve(Server::with_threads(Arc::new(wake)), &receiver, &mut output)
 }
 
 type Read = io::Result<Option<Vec<u8>>>;
@@ -46,8 +56,19 @@ fn complain(why: &str) {
     let _ = writeln!(io::stderr(), "ptxkit lsp: {why}");
 }
 
-fn serve(receiver: &Receiver<Read>, output: &mut impl Write) -> io::Result<u8> {
-    let mut server = Server::new();
+/// What the server reacts to.
+enum Event {
+    /// A message of the client, or the end of its stream.
+    Message(Read),
+    /// Another thread answered a request.
+    Answer,
+}
+
+fn serve(
+    mut server: Server,
+    receiver: &Receiver<Event>,
+    output: &mut impl Write,
+) -> io::Result<u8> {
     let mut open = true;
     while open && server.exit_status().is_none() {
         let mut next = match server.has_work() {
@@ -58,10 +79,11 @@ fn serve(receiver: &Receiver<Read>, output: &mut impl Write) -> io::Result<u8> {
         let mut waiting = Vec::new();
         loop {
             match next {
-                Ok(message) => match message? {
+                Ok(Event::Message(message)) => match message? {
                     Some(message) => waiting.push(message),
                     None => open = false,
                 },
+                Ok(Event::Answer) => {}
                 Err(TryRecvError::Empty) => break,
                 Err(TryRecvError::Disconnected) => {
                     open = false;
@@ -76,6 +98,10 @@ fn serve(receiver: &Receiver<Read>, output: &mut impl Write) -> io::Result<u8> {
             server.receive_all(&waiting);
             drop(waiting);
             server.publish();
+        }
+        server.answer();
+        if !open {
+            server.end_jobs(AT_END);
         }
         for message in server.take_messages() {
             write!(output, "Content-Length: {}\r\n\r\n{message}", message.len())?;

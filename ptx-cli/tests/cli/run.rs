@@ -556,7 +556,10 @@ fn one_thread_and_many() {
 #[test]
 fn an_interrupted_run() {
     let folder = Folder::new("run-interrupted");
-    let endless = format!("{HEADER}.visible .entry k()\n{{\nagain: bra again;\n}}\n");
+    let endless = format!(
+        "{HEADER}.global .u32 count;\n.visible .entry k()\n{{\n.reg .b32 %n;\nagain: add.u32 %n, %n, 1;\n\
+        st.global.u32 [count], %n;\nbra again;\n}}\n"
+    );
     let file = folder.file("k.ptx", endless);
     let mut child = command(&["run", &file, "--block", "64", "--verbose"])
         .stdout(Stdio::piped())

@@ -10,6 +10,7 @@ mod statistics;
 
 use lsp_types::TextDocumentIdentifier;
 use ptx_ir::{FuncId, Module};
+use ptx_vm::Progress;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
@@ -17,6 +18,7 @@ use crate::document::Document;
 use crate::message::{Failure, code};
 use crate::rewrites;
 use crate::server::{Answer, Server, parse, to_json};
+use crate::settings::Settings;
 
 /// How the names of these requests begin.
 pub(crate) const PREFIX: &str = "ptxkit/";
@@ -45,6 +47,29 @@ struct Rewrite {
     options: serde_json::Map<String, serde_json::Value>,
 }
 
+/// Whether a request may take long: it runs a program.
+pub(crate) fn takes_long(method: &str) -> bool {
+    method.strip_prefix(PREFIX) == Some("run")
+}
+
+/// What answers a request that takes long, on any thread.
+pub(crate) fn prepare(
+    server: &mut Server,
+    mut settings: Settings,
+    params: Option<&RawValue>,
+) -> Result<impl FnOnce(&Progress) -> Answer + Send + 'static, Failure> {
+    let p: run::Run = parse(params)?;
+    let document = server.document(&p.text_document.uri)?;
+    let (uri, version) = (document.uri.clone(), document.version);
+    let text = String::from_utf8_lossy(document.source()).into_owned();
+    settings.lints = false;
+    Ok(move |progress: &Progress| {
+        let mut document = Document::new(uri, version, text, settings);
+        document.update();
+        to_json(run::run(&document, &p, Some(progress))?)
+    })
+}
+
 /// Answers a request, given its name without [`PREFIX`].
 pub(crate) fn answer(server: &mut Server, name: &str, params: Option<&RawValue>) -> Answer {
     match name {
@@ -52,7 +77,8 @@ pub(crate) fn answer(server: &mut Server, name: &str, params: Option<&RawValue>)
         "rewrites" => to_json(rewrites::all()),
         "run" => {
             let p: run::Run = parse(params)?;
-            to_json(run::run(server.document(&p.text_document.uri)?, &p)?)
+            let document = server.document(&p.text_document.uri)?;
+            to_json(run::run(document, &p, None)?)
         }
         "rewrite" => {
             let p: Rewrite = parse(params)?;

@@ -4,6 +4,7 @@ mod client;
 mod completion;
 mod custom;
 mod custom_run;
+mod custom_threads;
 mod diagnostics;
 mod features;
 mod random;

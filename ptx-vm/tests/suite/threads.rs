@@ -238,7 +238,10 @@ fn random_orders() {
 
 #[test]
 fn a_cancelled_launch() {
-    let module = module("", "LOOP: bra LOOP;");
+    let module = module(
+        "",
+        "LOOP: add.u32 %r3, %r3, 1;\nst.global.u32 [%mine], %r3;\nbra LOOP;",
+    );
     let progress = Progress::default();
     let launch = Launch::new("k").shape(2, 64);
     let error = std::thread::scope(|scope| {

@@ -73,6 +73,20 @@ impl Problem {
     }
 }
 
+/// The most bytes of output in an answer.
+const MOST_OUTPUT: usize = 1 << 20;
+
+/// What a kernel printed, up to a limit.
+fn output(bytes: &[u8]) -> String {
+    match bytes.split_at_checked(MOST_OUTPUT) {
+        Some((first, rest)) if !rest.is_empty() => {
+            let first = String::from_utf8_lossy(first);
+            format!("{first}\n({} more bytes)\n", rest.len())
+        }
+        _ => String::from_utf8_lossy(bytes).into_owned(),
+    }
+}
+
 /// The answer after a launch of a kernel.
 pub(super) fn answer(
     document: &Document,
@@ -83,7 +97,7 @@ pub(super) fn answer(
     let findings = machine.reports().iter().map(Report::diagnostic);
     Ran {
         steps: ended.as_ref().ok().map(|outcome| outcome.steps),
-        output: String::from_utf8_lossy(machine.output()).into_owned(),
+        output: output(machine.output()),
         error: ended
             .err()
             .map(|error| Problem::of_error(document, &error, kernel)),

@@ -5,11 +5,12 @@ mod buffer;
 mod kernels;
 
 use std::num::NonZeroU32;
+use std::time::Duration;
 
 use lsp_types::TextDocumentIdentifier;
 use ptx_ir::{Module, Param, Severity};
 use ptx_report::scalars;
-use ptx_vm::{Checker, Checks, Launch, Machine};
+use ptx_vm::{Checker, Checks, Launch, Machine, Progress, RunOptions, StopReason};
 use serde::Deserialize;
 
 use crate::document::Document;
@@ -21,6 +22,12 @@ pub(super) use kernels::kernels;
 
 /// The steps of warps that a launch may make if the client does not say it: some seconds.
 const STEPS: u64 = 100_000_000;
+
+/// The time that a launch may take on a thread of its own.
+const TIME: Duration = Duration::from_secs(60);
+
+/// The memory of the host that a launch may use.
+const MEMORY: u64 = 1 << 29;
 
 /// The parameters of `ptxkit/run`.
 #[derive(Deserialize)]
@@ -66,16 +73,32 @@ fn invalid(message: impl Into<String>) -> Failure {
     Failure::new(code::INVALID_PARAMS, message.into())
 }
 
-/// Runs a kernel of a document without errors.
-pub(super) fn run(document: &Document, run: &Run) -> Result<Ran, Failure> {
+/// Runs a kernel of a document without errors. With a progress, which can cancel it, the time is limited as well.
+pub(super) fn run(
+    document: &Document,
+    run: &Run,
+    progress: Option<&Progress>,
+) -> Result<Ran, Failure> {
     let mut found = document.diagnostics().into_iter();
     if found.any(|d| d.severity == Severity::Error) {
         return Err(invalid("the document has errors"));
     }
     let module = document.module();
     let mut machine = Machine::new(module);
-    let (launch, buffers) = launch(module, run, &mut machine)?;
-    let ended = machine.launch(&launch);
+    machine.limit_memory(MEMORY);
+    let (mut launch, buffers) = launch(module, run, &mut machine)?;
+    launch.limits.memory_bytes = MEMORY;
+    // Where there are no threads, there may be no clock.
+    launch.limits.time = progress.map(|_| TIME);
+    let mut options = RunOptions::new();
+    options.progress = progress;
+    let ended = machine.launch_with(&launch, options);
+    if ended
+        .as_ref()
+        .is_err_and(|error| error.reason == StopReason::Cancelled)
+    {
+        return Err(Failure::new(code::REQUEST_CANCELLED, "cancelled"));
+    }
     Ok(answer::answer(
         document,
         &machine,
