@@ -19,6 +19,7 @@ use crate::matrix::model::Model;
 use crate::memory::{Device, Heap};
 use crate::profile::{Profile, Profiler};
 use crate::program::Program;
+use crate::schedule::Schedule;
 use crate::shape;
 use crate::trace::Tracer;
 
@@ -95,8 +96,8 @@ pub struct Launch {
     pub checks: Checks,
     /// Whether to collect a profile, which [`Machine::profile`] returns.
     pub profile: bool,
-    /// The seed of a random order in which CTAs start and warps are scheduled, on one host thread; `None` for the order of their indices.
-    pub schedule: Option<u64>,
+    /// The order in which CTAs start and warps run, on one host thread; `None` for the order of their indices.
+    pub schedule: Option<Schedule>,
     /// The seed of the random initial contents of shared memory, which the hardware leaves undefined; `None` for zeros.
     pub shared_seed: Option<u64>,
 }

@@ -43,6 +43,7 @@ mod matrix;
 mod memory;
 mod profile;
 mod program;
+mod schedule;
 mod shape;
 mod trace;
 
@@ -52,6 +53,7 @@ pub use execute::performs;
 pub use executor::{Executor, OneThread, Progress, RunOptions};
 pub use launch::{Launch, LaunchLimits, Machine, Outcome, UnsupportedInstruction};
 pub use profile::{InstructionProfile, MatrixProfile, MemoryProfile, Profile};
+pub use schedule::{Schedule, UnknownSchedule};
 pub use trace::{
     AccessUse, ExecutedStep, RegisterValues, StepAccess, StepObserver, StepPlace, StepRegister,
     StepState,

@@ -7,7 +7,7 @@ use std::sync::{Mutex, MutexGuard, TryLockError};
 use std::time::Duration;
 
 use ptxkit::ir::{FunctionKind, Module as IrModule};
-use ptxkit::vm::{self, Checker, Executor, Launch, Progress, RunError, RunOptions};
+use ptxkit::vm::{self, Checker, Executor, Launch, Progress, RunError, RunOptions, Schedule};
 use pyo3::exceptions::{PyMemoryError, PyRuntimeError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
@@ -112,6 +112,18 @@ fn dimensions(object: &Bound<'_, PyAny>) -> PyResult<[u32; 3]> {
     }
     sizes[..all.len()].copy_from_slice(&all);
     Ok(sizes)
+}
+
+/// A seed, or the text of a schedule.
+fn order(object: &Bound<'_, PyAny>) -> PyResult<Schedule> {
+    match object.extract::<u64>() {
+        Ok(seed) => Ok(Schedule::Seed(seed)),
+        Err(_) => {
+            let text = object.extract::<String>()?;
+            text.parse()
+                .map_err(|error: vm::UnknownSchedule| PyValueError::new_err(error.to_string()))
+        }
+    }
 }
 
 impl State {
@@ -246,9 +258,10 @@ impl Machine {
     ///
     /// `grid`, `block` and `cluster` are CTAs, threads and CTAs of a cluster: a number, or up to three. `shared` is the number of bytes of dynamic shared
     /// memory. `checks` are names of checkers: `memcheck`, `initcheck`, `synccheck`, `racecheck`. With `profile` it is counted what is executed. `schedule` is the seed of a random order of warps
-    /// and CTAs. `model` is the target whose tensor cores sums are like. `max_steps` limits the executed instructions of warps. Raises `PtxError` if an
+    /// and CTAs, or a text such as `starve:1`. `model` is the target whose tensor cores sums are like. `max_steps` limits the executed instructions of
+    /// warps, `max_memory` the memory of the host in bytes, and `timeout` the time in seconds. Raises `PtxError` if an
     /// instruction fails; `output`, `findings` and `profile` have what happened before.
-    #[pyo3(signature = (kernel, arguments=Vec::new(), *, grid=None, block=None, cluster=None, shared=0, checks=Vec::new(), profile=false, schedule=None, model=None, max_steps=None))]
+    #[pyo3(signature = (kernel, arguments=Vec::new(), *, grid=None, block=None, cluster=None, shared=0, checks=Vec::new(), profile=false, schedule=None, model=None, max_steps=None, max_memory=None, timeout=None))]
     #[expect(clippy::too_many_arguments, reason = "they are named in Python")]
     fn launch(
         &self,
@@ -261,14 +274,17 @@ impl Machine {
         shared: u32,
         checks: Vec<String>,
         profile: bool,
-        schedule: Option<u64>,
+        schedule: Option<&Bound<'_, PyAny>>,
         model: Option<&str>,
         max_steps: Option<u64>,
+        max_memory: Option<u64>,
+        timeout: Option<f64>,
     ) -> PyResult<Outcome> {
         let mut launch = Launch::new(kernel);
         let sizes = |object: Option<&Bound<'_, PyAny>>| object.map_or(Ok([1; 3]), dimensions);
         (launch.grid, launch.block) = (sizes(grid)?, sizes(block)?);
-        (launch.cluster, launch.shared, launch.schedule) = (sizes(cluster)?, shared, schedule);
+        (launch.cluster, launch.shared) = (sizes(cluster)?, shared);
+        launch.schedule = schedule.map(order).transpose()?;
         for name in &checks {
             launch = launch.check(named::<Checker>(name, "checker")?);
         }
@@ -276,6 +292,14 @@ impl Machine {
         launch.model = model.map(|name| named(name, "target")).transpose()?;
         if let Some(steps) = max_steps {
             launch.limits.steps = steps;
+        }
+        if let Some(bytes) = max_memory {
+            launch.limits.memory_bytes = bytes;
+        }
+        if let Some(seconds) = timeout {
+            let time = Duration::try_from_secs_f64(seconds);
+            let time = time.map_err(|error| PyValueError::new_err(error.to_string()))?;
+            launch.limits.time = Some(time);
         }
         let mut state = self.state()?;
         let buffers = self.pass(&mut launch, &mut state, &arguments)?;

@@ -534,10 +534,125 @@ fn schedules() {
     assert_eq!(random, in_order);
     let run = run(&file, "--schedule 3");
     assert!(
-        run.err.contains("expected `seed:` and a number, found `3`"),
+        run.err
+            .contains("expected `seed:N`, `starve:WARP`, `favor:WARP` or `delay:CTA`, found `3`"),
         "{}",
         run.err
     );
+}
+
+/// The second warp reads what the first one writes, without a barrier.
+const UNORDERED: &str = ".shared .u32 value;\n.visible .entry k(.param .u64 to)\n{\n\
+    .reg .b64 %a; .reg .b32 %r<3>; .reg .pred %p;\n\
+    ld.param.u64 %a, [to];\n\
+    mov.u32 %r1, %tid.x;\n\
+    setp.ge.u32 %p, %r1, 32;\n\
+    @!%p st.shared.u32 [value], 1;\n\
+    @%p ld.shared.u32 %r2, [value];\n\
+    setp.eq.and.u32 %p, %r2, 0, %p;\n\
+    @%p trap;\n\
+    ret;\n}\n";
+
+#[test]
+fn several_schedules() {
+    let folder = Folder::new("run-schedules");
+    let file = folder.file("k.ptx", format!("{HEADER}{UNORDERED}"));
+    let arguments = "--block 64 --format short scratch:64";
+    expect(&run(&file, arguments), 0, "", "");
+    let found = run(&file, &format!("{arguments} --schedules 9"));
+    assert_eq!(found.status, 3);
+    let note = "ptxkit: order 2 of 9; to run only this one, use `--schedule starve:0`\n";
+    let error = found.err.strip_prefix(note).unwrap();
+    assert!(error.contains("error[PTX1303]"), "{error}");
+    let again = run(&file, &format!("{arguments} --schedule starve:0"));
+    assert_eq!((again.status, &*again.err), (3, error));
+    let racing = run(
+        &file,
+        &format!("{arguments} --schedules 9 --check racecheck"),
+    );
+    assert_eq!(
+        racing.status, 1,
+        "the usual order comes first: {}",
+        racing.err
+    );
+    let text = UNORDERED.replace("@%p ld", "bar.sync 0;\n@%p ld");
+    let right = folder.file("right.ptx", format!("{HEADER}{text}"));
+    let run = run(&right, &format!("{arguments} --schedules 9"));
+    expect(
+        &run,
+        0,
+        "",
+        "ptxkit: no error in 9 orders of CTAs and warps\n",
+    );
+}
+
+#[test]
+fn memory_and_time_are_limited() {
+    let folder = Folder::new("run-sandbox");
+    let text = ".global .b8 large[1000000000000];\n.visible .entry k(.param .u64 to)\n{\n.reg .b64 %a; .reg .b32 %n;\n\
+        mov.u64 %a, large;\nagain: ACCESS\nadd.s64 %a, %a, STEP;\nbra again;\n}\n";
+    let file = |name: &str, access: &str, step: &str| {
+        let text = text.replace("ACCESS", access).replace("STEP", step);
+        folder.file(name, format!("{HEADER}{text}"))
+    };
+    let store = file("store.ptx", "st.global.u32 [%a], %n;", "65536");
+    let found = run(&store, "--format short --max-memory 32M scratch:64");
+    assert_eq!(found.status, 3);
+    let message = "error[PTX1320]: the memory limit of 32 MiB was reached: global memory needs 64 KiB more, in block";
+    assert!(found.err.contains(message), "{}", found.err);
+    let found = run(&store, "--max-memory 1M scratch:64 --format json");
+    assert_eq!(found.status, 3);
+    let load = file(
+        "load.ptx",
+        "add.u32 %n, %n, 1;\nst.global.u32 [large], %n;",
+        "4",
+    );
+    let found = run(&load, "--format short --timeout 0.2 scratch:64");
+    assert_eq!(found.status, 3);
+    assert!(
+        found
+            .err
+            .contains("error[PTX1321]: the time limit of 0.2 s was reached"),
+        "{}",
+        found.err
+    );
+    for option in [
+        "--timeout 0",
+        "--timeout never",
+        "--timeout -1",
+        "--max-memory 1T",
+    ] {
+        assert_eq!(
+            run(&load, &format!("{option} scratch:64")).status,
+            2,
+            "{option}"
+        );
+    }
+    let array = folder.0.join("out.npy");
+    let array = array.to_str().unwrap();
+    let input = array_of(&folder, 1 << 20);
+    let found = run(&load, &format!("--max-memory 64K inout:{input}:{array}"));
+    assert_eq!(found.status, 2);
+    assert!(
+        found.err.contains("the memory limit of 64 KiB was reached"),
+        "{}",
+        found.err
+    );
+    let found = run(&load, "--jobs 100000 scratch:64");
+    assert_eq!(found.status, 2);
+    assert!(
+        found
+            .err
+            .contains("expected a number of threads from 1 to 1024"),
+        "{}",
+        found.err
+    );
+}
+
+/// A file with that many bytes other than zero.
+fn array_of(folder: &Folder, bytes: u64) -> String {
+    let data = vec![1; usize::try_from(bytes).unwrap()];
+    array(folder, "ones.npy", "|u1", &[bytes], Order::C, &data)
 }
 
 #[test]

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::grid::Grid;
 use super::groups::State;
 use super::observer::Observer;
-use super::order::{Turn, mix};
+use super::order::{Starved, Turn, mix};
 use super::warp::{Failure, Warp};
 use crate::account::{Held, Purpose};
 use crate::error::{RunError, StopReason};
@@ -25,6 +25,8 @@ pub(crate) struct Block {
     pub(crate) rank: usize,
     pub(crate) cluster: [u32; 3],
     pub(crate) barriers: [Barrier; BARRIERS],
+    /// How often its warps had their turns.
+    turns: u64,
     /// What the CTAs of the cluster share, while one of them runs.
     pub(crate) together: Together,
 }
@@ -94,6 +96,8 @@ pub(crate) struct Cluster {
     _held: Held,
     together: Together,
     stuck: bool,
+    /// How often its CTAs had their turns.
+    turns: u64,
 }
 
 impl Block {
@@ -275,6 +279,7 @@ impl Cluster {
                 ..Together::default()
             },
             stuck: false,
+            turns: 0,
         };
         for rank in 0..count {
             let inner = [rank % x, rank / x % y, rank / (x * y)];
@@ -283,6 +288,7 @@ impl Cluster {
                 rank: rank as usize,
                 cluster: index,
                 barriers: [Barrier::default(); BARRIERS],
+                turns: 0,
                 together: Together::default(),
             };
             let threads = grid.threads_per_block();
@@ -425,7 +431,23 @@ impl Cluster {
     fn round(&mut self, grid: &Grid<'_>, pace: Pace) -> Result<(u64, bool), RunError> {
         let (mut steps, mut any) = (0u64, false);
         let mut pace = pace;
-        for (block, warps) in &mut self.blocks {
+        self.turns += 1;
+        let starved = match pace {
+            Pace::Run(_) => Starved::blocks(grid, self.turns),
+            Pace::Look(_) => Starved::none(),
+        };
+        let count = self.blocks.len();
+        let all = starved
+            .passes()
+            .flat_map(|pass| (0..count).map(move |at| (pass, at)));
+        for (pass, at) in all {
+            let Some((block, warps)) = self.blocks.get_mut(at) else {
+                continue;
+            };
+            let linear = grid.linear(block.index);
+            if !starved.is_in(linear, pass) || starved.waits(linear, steps > 0) {
+                continue;
+            }
             block.together = core::mem::take(&mut self.together);
             let result = run_block(block, warps, grid, pace);
             any |= result.is_ok() && block.complete_barriers(warps, grid);
@@ -473,10 +495,23 @@ fn run_block(
         Pace::Run(most) => Turn::new(grid, warps.len(), most.min(1 << 14)),
         Pace::Look(most) => Turn::in_order(warps.len(), most),
     };
-    for position in 0..warps.len() {
-        let Some(warp) = warps.get_mut(turn.warp(position)) else {
+    block.turns += 1;
+    let starved = match pace {
+        Pace::Run(_) => Starved::warps(grid, block.turns),
+        Pace::Look(_) => Starved::none(),
+    };
+    let count = warps.len();
+    let all = starved
+        .passes()
+        .flat_map(|pass| (0..count).map(move |at| (pass, at)));
+    for (pass, position) in all {
+        let index = turn.warp(position);
+        let Some(warp) = warps.get_mut(index) else {
             continue;
         };
+        if !starved.is_in(index as u64, pass) || starved.waits(index as u64, done > 0) {
+            continue;
+        }
         let first = warp.first;
         let most = match pace {
             Pace::Run(_) => turn

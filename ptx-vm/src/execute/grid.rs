@@ -18,6 +18,7 @@ use crate::launch::LaunchLimits;
 use crate::matrix::model::Model;
 use crate::memory::{Device, Heap};
 use crate::program::Program;
+use crate::schedule::Schedule;
 use crate::trace::StepObserver;
 
 /// What all threads of a launch share.
@@ -45,8 +46,8 @@ pub(crate) struct Grid<'a> {
     pub(crate) progress: &'a Progress,
     /// Sees the steps of warps.
     pub(crate) observer: Option<&'a dyn StepObserver>,
-    /// The seed of a random order of CTAs and warps.
-    pub(crate) schedule: Option<u64>,
+    /// The order of CTAs and warps.
+    pub(crate) schedule: Option<Schedule>,
     /// The seed of what shared memory holds at first.
     pub(crate) shared_seed: Option<u64>,
     pub(crate) heap: &'a Heap,
@@ -272,7 +273,7 @@ fn run_from(
     observer: &mut Option<super::Observing>,
 ) -> Result<(), RunError> {
     let all = grid.clusters().count();
-    let order = Order::new(grid.schedule, all);
+    let order = Order::of_clusters(grid, all);
     let mut watch = Watch::new(FIRST_LOOK);
     while next < all || !waiting.is_empty() {
         let begins = next < all && waiting.len() < grid.limits.resident_clusters;

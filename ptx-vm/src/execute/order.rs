@@ -1,11 +1,14 @@
-//! The order in which CTAs start and warps run: that of their indices, or a random one that a seed determines.
+//! The order in which CTAs start and warps run: that of their indices, or that of a schedule.
 
 use super::grid::Grid;
+use crate::schedule::Schedule;
 
 /// An order of `0..count`, without a table.
 #[derive(Copy, Clone, Debug)]
 pub(super) struct Order {
     seed: Option<u64>,
+    /// The number that comes last.
+    last: Option<u64>,
     count: u64,
     /// Half of the bits of the least power of four that is not below `count`.
     half: u32,
@@ -16,15 +19,30 @@ impl Order {
         let bits = u64::BITS - count.saturating_sub(1).leading_zeros();
         Self {
             seed,
+            last: None,
             count,
             half: bits.div_ceil(2).max(1),
         }
     }
 
+    /// The order in which the clusters of a grid begin.
+    pub(super) fn of_clusters(grid: &Grid<'_>, count: u64) -> Self {
+        let mut order = Self::new(grid.schedule.and_then(Schedule::seed), count);
+        if let Some(Schedule::DelayBlock(block)) = grid.schedule {
+            let number = grid.clusters().of_linear(block);
+            order.last = Some(number).filter(|number| *number < count);
+        }
+        order
+    }
+
     /// The number at a position, which is below `count`, and so are all numbers that [`scatter`] goes through.
     pub(super) fn at(&self, position: u64) -> u64 {
         let Some(seed) = self.seed else {
-            return position;
+            return match self.last {
+                Some(last) if position + 1 == self.count => last,
+                Some(last) if position >= last => position + 1,
+                _ => position,
+            };
         };
         let mut number = scatter(position, self.half, seed);
         while number >= self.count {
@@ -60,11 +78,86 @@ pub(super) struct Turn {
     most: u64,
 }
 
+/// Of how many turns what is starved gets one.
+const PATIENCE: u64 = 64;
+/// The steps of a warp in a turn, if others are starved: they get theirs soon.
+const STEPS: u64 = 1 << 10;
+
+/// Which warps of a CTA, or CTAs of a cluster, run only if the others cannot.
+#[derive(Copy, Clone, Debug)]
+pub(super) struct Starved {
+    /// The index of one of them, and whether it is that one, or all others.
+    one: Option<(u64, bool)>,
+    /// Whether all of them run, whether or not others can.
+    all: bool,
+}
+
+impl Starved {
+    /// The warps of a CTA that has made a number of turns.
+    pub(super) const fn warps(grid: &Grid<'_>, turns: u64) -> Self {
+        let one = match grid.schedule {
+            Some(Schedule::StarveWarp(warp)) => Some((warp as u64, true)),
+            Some(Schedule::FavorWarp(warp)) => Some((warp as u64, false)),
+            _ => None,
+        };
+        let all = turns % PATIENCE == PATIENCE - 1;
+        Self { one, all }
+    }
+
+    /// The CTAs of a grid, by linear index, after a number of turns of their cluster.
+    pub(super) const fn blocks(grid: &Grid<'_>, turns: u64) -> Self {
+        let one = match grid.schedule {
+            Some(Schedule::DelayBlock(block)) => Some((block, true)),
+            _ => None,
+        };
+        let all = turns % PATIENCE == PATIENCE - 1;
+        Self { one, all }
+    }
+
+    /// None of them.
+    pub(super) const fn none() -> Self {
+        Self {
+            one: None,
+            all: true,
+        }
+    }
+
+    /// Whether any of them are.
+    pub(super) const fn any(self) -> bool {
+        self.one.is_some()
+    }
+
+    /// Whether one has to wait for the others, which did some steps or not.
+    pub(super) fn waits(self, index: u64, any_steps: bool) -> bool {
+        let starved = self.one.is_some_and(|(one, own)| (index == one) == own);
+        starved && any_steps && !self.all
+    }
+
+    /// The passes over all of them: those that are not starved come first.
+    pub(super) fn passes(self) -> impl Iterator<Item = Option<bool>> {
+        let passes: &[Option<bool>] = match self.any() {
+            true => &[Some(false), Some(true)],
+            false => &[None],
+        };
+        passes.iter().copied()
+    }
+
+    /// Whether one belongs to a pass.
+    pub(super) fn is_in(self, index: u64, pass: Option<bool>) -> bool {
+        let starved = self.one.is_some_and(|(one, own)| (index == one) == own);
+        pass.is_none_or(|wanted| wanted == starved)
+    }
+}
+
 impl Turn {
     /// A turn of this many warps with at most `most` steps each. In a random order, most of them make only a few.
     pub(super) fn new(grid: &Grid<'_>, warps: usize, most: u64) -> Self {
-        let seed = grid.schedule;
+        let seed = grid.schedule.and_then(Schedule::seed);
         let seed = seed.map(|seed| mix(seed ^ mix(grid.progress.steps())));
+        let most = match grid.schedule {
+            Some(Schedule::StarveWarp(_) | Schedule::FavorWarp(_)) => most.min(STEPS),
+            _ => most,
+        };
         Self {
             order: Order::new(seed, warps as u64),
             most,

@@ -18,6 +18,9 @@ const MOST: usize = 16;
 /// What lanes wait for in a loop that nothing can end.
 const ENDLESS: &str = "in a loop that reads no memory and changes nothing";
 
+/// What the description of a barrier ends with.
+const BARRIER: &str = " threads have arrived";
+
 /// A group of lanes that waits.
 struct Waiting<'a> {
     grid: &'a Grid<'a>,
@@ -57,8 +60,12 @@ pub(super) fn waits<'a>(
             }
         }
     }
-    // Loops that read nothing are the cause of everything else.
-    all.sort_by_key(|(_, wait)| wait.what != ENDLESS);
+    // Loops that read nothing are the cause of everything else, and others that of waiting at barriers.
+    all.sort_by_key(|(_, wait)| match wait.what.as_str() {
+        ENDLESS => 0,
+        what if what.contains(BARRIER) => 2,
+        _ => 1,
+    });
     all.into_iter().map(|(_, wait)| wait).collect()
 }
 
@@ -174,14 +181,14 @@ impl Waiting<'_> {
             count => count,
         };
         let arrived = waiting + barrier.arrived;
-        format!("for barrier {id}, at which {arrived} of {expected} threads have arrived")
+        format!("for barrier {id}, at which {arrived} of {expected}{BARRIER}")
     }
 
     fn cluster_barrier(&self) -> String {
         let warps = self.cluster.blocks().flat_map(|(_, warps)| warps);
         let live: u32 = warps.map(|w| w.groups.live().count_ones()).sum();
         let arrived = self.cluster.arrived();
-        format!("for the barrier of the cluster, at which {arrived} of {live} threads have arrived")
+        format!("for the barrier of the cluster, at which {arrived} of {live}{BARRIER}")
     }
 
     /// Adds the threads to those that wait for the same thing at the same instruction.

@@ -69,7 +69,7 @@ fn check(module: &Module, name: &str, steps: u64) -> Tally {
             let (mut launch, _) = launch_of(&mut machine, module, kernel, seed, &shape);
             launch.limits.steps = steps;
             launch.checks = Checks::all();
-            launch.schedule = (nth > 0).then_some(nth);
+            launch.schedule = (nth > 0).then_some(ptx_vm::Schedule::Seed(nth));
             let options = RunOptions::new().observed_by(&observer);
             let stopped = machine.launch_with(&launch, options).err();
             let run = Run {

@@ -318,16 +318,16 @@ fn loops_that_nothing_can_end() {
 fn loops_that_end_after_long() {
     for body in [
         // A counter.
-        "mov.u32 %r1, 0;\nagain: add.u32 %r1, %r1, 1;\nsetp.lt.u32 %p1, %r1, 2000000;\n@%p1 bra again;",
+        "mov.u32 %r1, 0;\nagain: add.u32 %r1, %r1, 1;\nsetp.lt.u32 %p1, %r1, 500000;\n@%p1 bra again;",
         // Attempts are counted.
-        "mov.u32 %r1, 0;\nagain: ld.volatile.global.u32 %r2, [%out];\nadd.u32 %r1, %r1, 1;\nsetp.eq.u32 %p1, %r2, 0;\nsetp.lt.and.u32 %p1, %r1, 900000, %p1;\n@%p1 bra again;",
+        "mov.u32 %r1, 0;\nagain: ld.volatile.global.u32 %r2, [%out];\nadd.u32 %r1, %r1, 1;\nsetp.eq.u32 %p1, %r2, 0;\nsetp.lt.and.u32 %p1, %r1, 300000, %p1;\n@%p1 bra again;",
         // Time passes.
-        "mov.u64 %rd1, %clock64;\nagain: mov.u64 %rd2, %clock64;\nsub.s64 %rd3, %rd2, %rd1;\nsetp.lt.u64 %p1, %rd3, 4000000;\n@%p1 bra again;",
+        "mov.u64 %rd1, %clock64;\nagain: mov.u64 %rd2, %clock64;\nsub.s64 %rd3, %rd2, %rd1;\nsetp.lt.u64 %p1, %rd3, 1500000;\n@%p1 bra again;",
         // Every other thread of the warp waits for one that computes for long.
         "setp.eq.u32 %p1, %r0, 7;\n@%p1 bra work;\nwait: ld.volatile.global.u32 %r2, [%out+128];\nsetp.eq.u32 %p2, %r2, 0;\n@%p2 bra wait;\nbra end;\n\
-         work: mov.u32 %r1, 0;\nagain: add.u32 %r1, %r1, 1;\nsetp.lt.u32 %p3, %r1, 700000;\n@%p3 bra again;\nst.volatile.global.u32 [%out+128], %r1;\nend:",
+         work: mov.u32 %r1, 0;\nagain: add.u32 %r1, %r1, 1;\nsetp.lt.u32 %p3, %r1, 400000;\n@%p3 bra again;\nst.volatile.global.u32 [%out+128], %r1;\nend:",
         // A pointer goes along a list until it finds something.
-        "mov.u64 %rd1, 0;\nagain: and.b64 %rd2, %rd1, 1023;\nadd.s64 %rd3, %out, %rd2;\nand.b64 %rd3, %rd3, -4;\nld.volatile.global.u32 %r2, [%rd3];\nadd.s64 %rd1, %rd1, 1;\nsetp.lt.u64 %p1, %rd1, 800000;\n@%p1 bra again;",
+        "mov.u64 %rd1, 0;\nagain: and.b64 %rd2, %rd1, 1023;\nadd.s64 %rd3, %out, %rd2;\nand.b64 %rd3, %rd3, -4;\nld.volatile.global.u32 %r2, [%rd3];\nadd.s64 %rd1, %rd1, 1;\nsetp.lt.u64 %p1, %rd1, 200000;\n@%p1 bra again;",
     ] {
         for checks in [false, true] {
             let change = |launch: &mut Launch| {

@@ -26,6 +26,7 @@ mod ranges;
 #[allow(dead_code, reason = "other tests need the rest")]
 mod run;
 mod sandbox;
+mod schedules;
 mod shape;
 mod shared;
 mod threads;

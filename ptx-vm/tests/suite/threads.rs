@@ -212,7 +212,7 @@ fn random_orders() {
     let module = module("", body);
     let words = |seed: Option<u64>| {
         let mut launch = Launch::new("k").shape(5, 96);
-        launch.schedule = seed;
+        launch.schedule = seed.map(ptx_vm::Schedule::Seed);
         let (bytes, _, error) = run(&module, &launch, RunOptions::new().on(&Threads::default()));
         assert_eq!(error, None);
         let words = bytes[4..4 + 4 * 480].chunks(4);

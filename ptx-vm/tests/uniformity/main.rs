@@ -141,7 +141,7 @@ fn prepare(
     };
     launch.limits.steps = steps * warps(&launch);
     launch.shared_seed = Some(seed).filter(|_| is_odd);
-    launch.schedule = Some(seed).filter(|_| !is_odd);
+    launch.schedule = Some(ptx_vm::Schedule::Seed(seed)).filter(|_| !is_odd);
     launch
 }
 

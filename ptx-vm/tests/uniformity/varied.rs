@@ -158,7 +158,7 @@ impl Numbers {
         launch.limits.steps = STEPS + STEPS_PER_STATEMENT * self.statements;
         launch.limits.resident_clusters = 8;
         launch.shared_seed = Some(seed).filter(|_| seed % 2 == 1);
-        launch.schedule = Some(seed);
+        launch.schedule = Some(ptx_vm::Schedule::Seed(seed));
         launch
     }
 }

@@ -871,9 +871,11 @@ class Machine:
         shared: int = 0,
         checks: Sequence[str] = ...,
         profile: bool = False,
-        schedule: Optional[int] = None,
+        schedule: Union[int, str, None] = None,
         model: Optional[str] = None,
         max_steps: Optional[int] = None,
+        max_memory: Optional[int] = None,
+        timeout: Optional[float] = None,
     ) -> Outcome: ...
     @property
     def output(self) -> str: ...

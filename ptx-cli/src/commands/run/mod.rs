@@ -9,6 +9,7 @@ pub(crate) mod profile;
 mod progress;
 mod random;
 pub(crate) mod report;
+mod schedules;
 mod script;
 mod shape;
 pub(crate) mod trace;
@@ -21,7 +22,9 @@ use clap::ValueEnum;
 use ptx_analysis::source_lines::SourceLines;
 use ptx_ir::{Diagnostic, FuncId, Module};
 use ptx_isa::Target;
-use ptx_vm::{Checker, Launch, LaunchLimits, Machine, Report, StopReason};
+use ptx_vm::{
+    Checker, Launch, LaunchLimits, Machine, Report, Schedule, StopReason, UnknownSchedule,
+};
 
 use super::check::target;
 use super::rewrite::Read;
@@ -87,9 +90,13 @@ pub(crate) struct Args {
     /// Format of the errors on standard error; with `json`, the whole output is one object on standard output
     #[arg(long, value_enum, default_value_t = Format::Human)]
     format: Format,
-    /// Start CTAs and schedule warps in a random order, on one thread: results that differ between two seeds depend on the order
-    #[arg(long, value_name = "seed:N", value_parser = seed)]
-    schedule: Option<u64>,
+    /// Run CTAs and warps in another order, on one thread: `seed:N` a random one, `starve:WARP` a warp last, `favor:WARP` a warp as far
+    /// as it can, `delay:CTA` a CTA last
+    #[arg(long, value_name = "ORDER", value_parser = order)]
+    schedule: Option<Schedule>,
+    /// Try this many orders, and run the first one with an error or a finding; without one, the usual order
+    #[arg(long, value_name = "N", conflicts_with = "schedule")]
+    schedules: Option<usize>,
     /// Write a profile to standard output: executions, lanes, bytes, sectors of global memory, bank conflicts
     #[arg(long, value_enum, value_name = "STYLE", num_args = 0..=1, require_equals = true, default_missing_value = "table")]
     profile: Option<profile::Style>,
@@ -109,10 +116,10 @@ enum Format {
     Json,
 }
 
-/// `seed:N`
-fn seed(text: &str) -> Result<u64, String> {
-    let number = text.strip_prefix("seed:").and_then(|n| n.parse().ok());
-    number.ok_or_else(|| format!("expected `seed:` and a number, found `{}`", clean(text)))
+/// `seed:N`, or another order.
+fn order(text: &str) -> Result<Schedule, String> {
+    let found = |error: UnknownSchedule| format!("{error}, found `{}`", clean(text));
+    text.parse().map_err(found)
 }
 
 fn shared(text: &str) -> Result<u32, String> {
@@ -134,7 +141,11 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
         let errors = report::errors(&read, found);
         if errors.is_empty() {
             let (read, watch) = (&read, Watch::new());
-            return Run { args, read, watch }.all(&plan, out);
+            let run = Run { args, read, watch };
+            return match args.schedules {
+                Some(count) => run.schedules(count, &plan, out),
+                None => run.all(&plan, args.schedule, out),
+            };
         }
         match args.format {
             Format::Json => report::json(out, &read, (&[], false), &[], &errors)?,
@@ -187,24 +198,9 @@ struct Run<'a> {
 
 impl<'a> Run<'a> {
     /// Runs all launches, of which each is checked before the first one.
-    fn all(&self, plan: &Plan, out: &mut Out) -> Result<Status> {
-        let module = &self.read.module;
-        let kernels = plan.calls.iter().map(|call| kernel(module, call));
-        let kernels = kernels.collect::<Result<Vec<FuncId>>>()?;
-        let mut machine = Machine::new(module);
-        let limits = self.args.limits.limits();
-        machine.limit_memory(limits.memory_bytes);
-        let memory = Memory::new(&mut machine, plan.buffers())?;
-        let mut launches = Vec::new();
-        for (call, kernel) in plan.calls.iter().zip(kernels) {
-            let mut launch = launch(module, kernel, call, &memory, limits)?;
-            launch.schedule = self.args.schedule;
-            launch.profile = self.args.profile.is_some();
-            launch.checks = self.args.check.iter().copied().collect();
-            launch.model = self.args.model;
-            launches.push((kernel, launch));
-        }
-        let lines = SourceLines::new(module);
+    fn all(&self, plan: &Plan, schedule: Option<Schedule>, out: &mut Out) -> Result<Status> {
+        let (mut machine, memory, launches) = self.prepare(plan, schedule)?;
+        let lines = SourceLines::new(&self.read.module);
         let json = self.args.format == Format::Json;
         let trace = self.args.trace.trace(self.read, &lines, json)?;
         let mut done = Vec::new();

@@ -76,7 +76,7 @@ fn run(
         let shape = Shape::new([2, 1, 1], block).with_offset(offset);
         let (mut launch, _) = launch_of(&mut machine, module, kernel, seed, &shape);
         launch.limits.steps = steps * u64::from(launch.block.iter().product::<u32>().div_ceil(32));
-        launch.schedule = (nth > 0).then_some(nth);
+        launch.schedule = (nth > 0).then_some(ptx_vm::Schedule::Seed(nth));
         observer.begin(&format!("{name}: {kernel} with {block:?} threads"));
         let options = RunOptions::new().observed_by(observer);
         let stopped = machine.launch_with(&launch, options).err();
