@@ -42,7 +42,8 @@ impl Parser<'_> {
         if let Some(found) = unclosed_string(src, at) {
             return found;
         }
-        if src[at..].starts_with(b"%%") && scan::starts_ident(src, at + 2) {
+        let in_code = !src[start..at].starts_with(b".");
+        if in_code && src[at..].starts_with(b"%%") && scan::starts_ident(src, at + 2) {
             return other_notations::doubled_percent(src, at);
         }
         if at == start {

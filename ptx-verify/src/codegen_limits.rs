@@ -93,14 +93,17 @@ fn label_differences(context: &mut Context<'_>) {
                 continue;
             };
             let (first, second) = module.pool().pair(at);
-            for operand in [first, second] {
-                // A label is reported once.
-                if let Operand::Name(name) = operand
-                    && known.insert(name)
-                {
-                    let at = Location::name(module.span(id), name);
-                    context.report(at, ResourceProblem::CodeLabelDifference(name));
-                }
+            let unknown = [first, second]
+                .into_iter()
+                .find_map(|operand| match operand {
+                    Operand::Name(name) if !known.contains(&name) => Some(name),
+                    _ => None,
+                });
+            // A label is reported once.
+            if let Some(name) = unknown {
+                known.insert(name);
+                let at = Location::name(module.span(id), name);
+                context.report(at, ResourceProblem::CodeLabelDifference(name));
             }
         }
     }

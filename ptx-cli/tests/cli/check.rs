@@ -353,3 +353,60 @@ fn the_number_of_threads_does_not_change_the_output() {
     };
     assert_eq!(run("1"), run("7"));
 }
+
+#[test]
+fn functions_of_optix_are_declared() {
+    let folder = Folder::new("optix");
+    let call = "    call (%r1), _optix_get_launch_index_x, ();\n    ret;";
+    let text = GOOD
+        .replacen("    ret;", call, 1)
+        .replacen("   ret;", call, 1);
+    let file = folder.file("a.ptx", text);
+    let run = ptx(&["check", "--format", "short", &file]);
+    assert_eq!(run.status, 1);
+    assert!(
+        run.out
+            .contains("undeclared function `_optix_get_launch_index_x`"),
+        "{}",
+        run.out
+    );
+    expect(&ptx(&["check", "--environment", "optix", &file]), 0, "", "");
+    let run = ptx(&["lint", "--environment", "optix", "--format", "short", &file]);
+    assert!(!run.out.contains("PTX0201"), "{}", run.out);
+    let run = ptx(&["stats", "--environment", "optix", "--json", &file]);
+    assert!(run.out.contains("\"errors\":0"), "{}", run.out);
+    assert_eq!(ptx(&["check", "--environment", "vulkan", &file]).status, 2);
+}
+
+#[test]
+fn short_lines_have_their_own_messages() {
+    let folder = Folder::new("own-messages");
+    let body = "    activemask.b32 %r1;\n    match.any.sync.b32 %r2, %r1, -1;\n    add.f32 %f7, %f8, %f8;\n   ret;";
+    let text = GOOD
+        .replace("sm_90", "sm_30")
+        .replace("8.0", "6.0")
+        .replacen("   ret;", body, 1);
+    let run = ptx(&["check", "--format", "short", &folder.file("a.ptx", text)]);
+    for own in [
+        ": error[PTX0513]: `activemask.b32` requires PTX 6.2",
+        ": error[PTX0513]: `match.any.sync.b32` requires PTX 6.0 and `sm_70`",
+        ": error[PTX0201]: undeclared register `%f7` and 1 more",
+        ": error[PTX0201]: undeclared register `%f8`\n",
+    ] {
+        assert!(run.out.contains(own), "{own}: {}", run.out);
+    }
+}
+
+#[test]
+fn a_final_nul_is_removed() {
+    let folder = Folder::new("final-nul");
+    let file = folder.file("a.ptx", format!("{GOOD}\0\n\0"));
+    let run = ptx(&["check", &file]);
+    assert_eq!(
+        (run.status, run.out.matches("error[").count()),
+        (1, 1),
+        "{}",
+        run.out
+    );
+    assert!(run.out.contains("remove the final NUL"), "{}", run.out);
+}

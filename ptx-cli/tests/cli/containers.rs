@@ -385,3 +385,67 @@ fn the_commands_of_the_page() {
         assert!(run.status == 0, "{line}: {}", run.err);
     }
 }
+
+/// A heading of `cuobjdump -ptx`.
+fn heading(kind: &str, target: &str) -> String {
+    format!(
+        "\nFatbin {kind} code:\n================\narch = {target}\ncode version = [9,2]\nhost = linux\ncompile_size = 64bit\ncompressed\n\n"
+    )
+}
+
+#[test]
+fn text_of_cuobjdump_is_a_container() {
+    let folder = Folder::new("cuobjdump");
+    let second = GOOD.replace("sm_90", "sm_100a").replace("8.0", "8.6");
+    let dump = [
+        heading("elf", "sm_90"),
+        heading("ptx", "sm_90"),
+        GOOD.to_owned(),
+        heading("ptx", "sm_100"),
+        second,
+    ]
+    .concat();
+    let file = folder.file("dump.ptx", &dump);
+    let run = ptx(&["list", "--json", &file]);
+    let list = objects(&run.out).remove(0);
+    assert_eq!((run.status, &list["format"]), (0, &"cuobjdump".into()));
+    let names: Vec<&str> = list["modules"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|m| m["name"].as_str().unwrap())
+        .collect();
+    assert_eq!(names, ["1.sm_90.ptx", "2.sm_100a.ptx"]);
+    // Each module is checked for itself: the same kernel is not declared twice.
+    expect(&ptx(&["check", &file]), 0, "", "");
+    let windows = folder.file("windows/dump.ptx", dump.replace('\n', "\r\n"));
+    expect(&ptx(&["check", &windows]), 0, "", "");
+    // Also in directories, and chosen by name.
+    let run = ptx(&["parse", "--json", folder.0.to_str().unwrap()]);
+    assert_eq!((run.status, objects(&run.out).len()), (0, 4), "{}", run.err);
+    let chosen = format!("{file}!2.sm_100a.ptx");
+    let run = ptx(&["retarget", "--target", "sm_103a", &chosen]);
+    assert!(
+        run.out.starts_with(".version 8.8\n.target sm_103a\n"),
+        "{}",
+        run.out
+    );
+    let run = ptx(&["run", "--grid", "1", "--block", "1", &chosen, "scratch:64"]);
+    assert_eq!(run.status, 0, "{}", run.err);
+}
+
+#[test]
+fn list_of_a_directory() {
+    let folder = Folder::new("list-directory");
+    folder.file("lib/k.o", fs::read(data("k.o")).unwrap());
+    folder.file("size.fatbin", fs::read(data("size.fatbin")).unwrap());
+    folder.file("notes.txt", "nothing");
+    folder.file("a.ptx", GOOD);
+    let run = ptx(&["list", "--json", folder.0.to_str().unwrap()]);
+    let files = objects(&run.out);
+    assert_eq!((run.status, files.len()), (0, 2), "{}", run.err);
+    let empty = Folder::new("list-empty-directory");
+    let run = ptx(&["list", empty.0.to_str().unwrap()]);
+    assert_eq!(run.status, 2);
+    assert!(run.err.contains("no file with PTX"), "{}", run.err);
+}

@@ -157,3 +157,13 @@ fn json_has_all_forms() {
         3
     );
 }
+
+#[test]
+fn lints_are_explained_by_name() {
+    let page = include_str!("../../../ptx-report/pages/PTX1510.md");
+    expect(&ptx(&["explain", "shared-race"]), 0, page, "");
+    let page = include_str!("../../../ptx-report/pages/PTX0701.md");
+    expect(&ptx(&["explain", "unused-register"]), 0, page, "");
+    // `trap` is an instruction.
+    assert!(ptx(&["explain", "trap"]).out.starts_with("trap"));
+}

@@ -220,7 +220,8 @@ fn as_a_page() {
     );
     let empty = folder.file("empty.ptx", ".version 8.5\n.target sm_80\n");
     let run = ptx(&["report", "--format", "html", &empty]);
-    expect(&run, 2, "", "ptxkit: no function with a body\n");
+    let err = format!("ptxkit: {empty}: no function with a body\n");
+    expect(&run, 1, "", &err);
 }
 
 /// Sizes that the text does not say are unknown, and sums with them are lower bounds.
@@ -293,4 +294,29 @@ fn deeply_nested_loops_are_indented_up_to_a_limit() {
     };
     let indents = [1, 10, 40, 59].map(|i| width(&format!("L{i}")) - width("L0"));
     assert_eq!(indents, [2, 20, 48, 48]);
+}
+
+#[test]
+fn what_is_missing_is_said() {
+    let folder = Folder::new("report-missing");
+    let empty = folder.file(
+        "empty.ptx",
+        ".version 8.0\n.target sm_90\n.address_size 64\n.global .b32 x;\n",
+    );
+    let wrong = folder.file(
+        "wrong.ptx",
+        ".version 8.0\n.target sm_90\n.address_size 64\n.entry k() {\nbogus;\nret;\n}\n",
+    );
+    for format in ["text", "json"] {
+        let run = ptx(&["report", "--format", format, &empty]);
+        let err = format!("ptxkit: {empty}: no function with a body\n");
+        assert_eq!((run.status, run.err), (1, err));
+        let run = ptx(&["report", "--format", format, &wrong]);
+        assert!(
+            run.err.contains("1 error, which `ptxkit check` explains"),
+            "{}",
+            run.err
+        );
+        assert!(run.status == 1 && !run.out.is_empty());
+    }
 }

@@ -76,9 +76,8 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
     let inputs = args.files.list()?;
     let (mut used, mut reports, mut written) = (Vec::new(), Vec::new(), Vec::new());
     let work = |source: Source| report(source, &args.functions, format);
-    let emit = |out: &mut Out, (report, chosen, errors): (Report, Chosen, usize)| {
+    let emit = |out: &mut Out, (report, chosen, missing): (Report, Chosen, Option<String>)| {
         chosen.note(&mut used);
-        let missing = missing(&report, errors);
         if let Some(missing) = &missing {
             out.flush()?;
             output::note(format_args!("ptxkit: {}: {missing}", report.file));
@@ -121,19 +120,20 @@ fn write(out: &mut impl Write, report: &Report, format: Format) -> Result<()> {
 }
 
 /// What the report of a file lacks: there are no functions, or the syntax has errors.
-fn missing(report: &Report, errors: usize) -> Option<String> {
+fn missing(has_bodies: bool, errors: usize) -> Option<String> {
     let errors = (errors > 0).then(|| {
         let count = counted(errors, "error");
         format!("{count}, which `ptxkit check` explains: statements with errors are not counted")
     });
-    let none = (report.functions.is_empty()).then(|| "no function with a body".to_owned());
+    let none = (!has_bodies).then(|| "no function with a body".to_owned());
     let all: Vec<String> = none.into_iter().chain(errors).collect();
     (!all.is_empty()).then(|| all.join("; "))
 }
 
-fn report(source: Source, wanted: &Functions, format: Format) -> (Report, Chosen, usize) {
+fn report(source: Source, wanted: &Functions, format: Format) -> (Report, Chosen, Option<String>) {
     let parsed = ptx_parse::parse_shared(source.bytes, &ptx_ir::Limits::default());
-    let (module, errors) = (parsed.module, tally(&parsed.diagnostics).0);
+    let module = parsed.module;
+    let missing = missing(!module.bodies().is_empty(), tally(&parsed.diagnostics).0);
     let chosen = wanted.choose(&module);
     let is_chosen = |id| chosen.contains(id);
     let mut report = match format {
@@ -146,7 +146,7 @@ fn report(source: Source, wanted: &Functions, format: Format) -> (Report, Chosen
         let findings = &mut function.findings;
         findings.retain_mut(|finding| filter.keeps(&mut finding.diagnostic));
     }
-    (report, chosen, errors)
+    (report, chosen, missing)
 }
 
 /// A form without the name of the function, with which compilers begin the names of its parameters.
