@@ -21,6 +21,7 @@ pub(crate) fn explain(src: &[u8], diagnostics: &mut Vec<Diagnostic>) {
         return;
     }
     let (mut uses, taken) = uses(src, &names);
+    let mut reported = BTreeSet::new();
     diagnostics.retain_mut(|d| {
         let Some(span) = name_around(src, d.span.start).filter(|s| names.contains(s.of(src)))
         else {
@@ -29,10 +30,11 @@ pub(crate) fn explain(src: &[u8], diagnostics: &mut Vec<Diagnostic>) {
         // The first error about a name stands for the others.
         match uses.remove(span.of(src)) {
             Some(all) => {
+                reported.insert(span.of(src));
                 *d = diagnostic(src, span, &all, &taken);
                 true
             }
-            None => false,
+            None => !reported.contains(span.of(src)),
         }
     });
 }
@@ -83,16 +85,19 @@ fn dotted_name(src: &[u8], d: &Diagnostic) -> Option<Span> {
     let at = d.span.start as usize;
     let name = name_around(src, d.span.start)?;
     let (start, end) = (name.start as usize, name.end as usize);
-    let next = src.get(end..)?.trim_ascii_start().first();
+    let next = src.get(end..)?.trim_ascii_start();
+    let ends_label = next.starts_with(b":") && !next.starts_with(b"::");
     let is_name = match d.code {
         Code::DottedName => true,
         // In a declaration, or where no component is possible, or a label that is taken for an instruction.
         Code::UnexpectedToken | Code::UnknownDirective => {
             let word = src.get(at + 1..end).unwrap_or_default();
             let found = at > start && src.get(at) == Some(&b'.');
-            found && (Selector::from_text(word).is_none() || in_declaration(src, start))
+            // A register that is declared may be a vector.
+            let is_vector = src.get(start) == Some(&b'%') || Selector::from_text(word).is_some();
+            found && (!is_vector || in_declaration(src, start))
         }
-        Code::UnknownOpcode => at == start && next == Some(&b':'),
+        Code::UnknownOpcode => at == start && ends_label,
         _ => false,
     };
     if name.of(src).starts_with(b".") {
@@ -121,15 +126,19 @@ fn name_around(src: &[u8], at: u32) -> Option<Span> {
     let at = at as usize;
     let is_part = |b: &u8| is(*b, class::IDENT) || *b == b'.';
     let before = src.get(..at)?;
-    let start = before
-        .iter()
-        .rposition(|b| !is_part(b))
-        .map_or(0, |i| i + 1);
+    let start = before.iter().rposition(|b| !is_part(b));
+    let start = start.map_or(0, |i| i + 1);
+    // Only the first character of a name may be `%`.
+    let marked = start > 0 && src.get(start - 1) == Some(&b'%');
+    let start = start - usize::from(marked);
     let rest = src.get(start..)?;
-    let len = rest.iter().position(|b| !is_part(b)).unwrap_or(rest.len());
+    let marks = usize::from(rest.starts_with(b"%"));
+    let end = rest.iter().skip(marks).position(|b| !is_part(b));
+    let len = end.map_or(rest.len(), |end| end + marks);
     let name = rest.get(..len)?;
     let first = *name.first()?;
-    let starts = (is(first, class::IDENT) || first == b'.') && !first.is_ascii_digit();
+    let starts = matches!(first, b'.' | b'%') || is(first, class::IDENT);
+    let starts = starts && !first.is_ascii_digit();
     let is_dotted = name.contains(&b'.') && !name.ends_with(b".");
     let spaced = name.windows(2).any(|pair| pair == b"..");
     (starts && is_dotted && !spaced).then(|| Span::at(start, start + len))
