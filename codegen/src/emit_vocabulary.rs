@@ -336,6 +336,13 @@ fn foreign(v: &Vocabulary) -> Result<String> {
         writeln!(out, "    ForeignWord {{ word: {word:?}, {facts} }},")?;
     }
     out.push_str("];\n");
+    let mut library: Vec<&str> = v.library.iter().map(|w| w.text.as_str()).collect();
+    library.sort_unstable();
+    writeln!(
+        out,
+        "\n/// Functions of C in libdevice, in order.\npub(crate) static LIBRARY: [&str; {}] = {library:?};",
+        library.len()
+    )?;
     Ok(out)
 }
 

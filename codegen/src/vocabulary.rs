@@ -277,6 +277,8 @@ pub(crate) struct Vocabulary {
     pub(crate) targets: Vec<TargetRow>,
     pub(crate) options: Vec<OptionRow>,
     pub(crate) foreign: Vec<ForeignRow>,
+    /// Functions of C in libdevice.
+    pub(crate) library: Vec<Word>,
     pub(crate) registers: Vec<RegisterRow>,
     pub(crate) directives: Vec<DirectiveRow>,
     pub(crate) classes: Vec<ClassRow>,
@@ -313,6 +315,7 @@ impl Vocabulary {
                 "target" => self.target_row(line)?,
                 "option" => self.option_row(line)?,
                 "foreign" => self.foreign_row(line)?,
+                "library" => self.library_row(line)?,
                 "sreg" => self.register_row(line)?,
                 "directive" => self.directive_row(line)?,
                 "mark" => self.mark_row(line)?,
@@ -456,6 +459,15 @@ impl Vocabulary {
         let row = line.parse(OptionRow::parse)?;
         self.once("option", &row.name)?;
         self.options.push(row);
+        Ok(())
+    }
+
+    fn library_row(&mut self, line: &Line<'_>) -> Result<()> {
+        let names = line.parse(preceded(word, expect("functions of C", many1(name))))?;
+        for name in &names {
+            self.once("function of a library", name)?;
+        }
+        self.library.extend(names);
         Ok(())
     }
 

@@ -68,6 +68,7 @@ mod generated;
 mod hash;
 mod instruction;
 mod legality;
+mod library;
 mod matching;
 mod modifier;
 mod operand;
@@ -107,6 +108,7 @@ pub use generated::target_option::TargetOption;
 pub use instruction::{Instruction, find_instruction};
 pub use keyword_table::UnknownKeyword;
 pub use legality::{Deprecation, FormMatch, NoForm};
+pub use library::library_function;
 pub use matching::{MAX_MODIFIERS, SlotAssignment, canonical_order, find_form};
 pub use operand::{
     Access, Digits, FormOperand, ImmRange, Length, Nesting, Role, Size, Spaces, TypeExpr,

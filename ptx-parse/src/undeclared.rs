@@ -382,7 +382,14 @@ impl Group<'_, '_> {
                         }
                     }
                     None => {
-                        let d = d.with_help(declaration);
+                        let library = match context.expected {
+                            Expected::Function => ptx_isa::library_function(name),
+                            _ => None,
+                        };
+                        let d = d.with_help(match library {
+                            Some(meant) => format!("libdevice has it as `{meant}`; {declaration}"),
+                            None => declaration,
+                        });
                         // The class is clear from names like those of compilers.
                         let known = context.expected == Expected::Register && out.in_body();
                         match register_class(common).filter(|_| known) {

@@ -8,7 +8,8 @@ use ptx_isa::{Directive, StateSpace};
 
 use crate::context::Context;
 use crate::location::Location;
-use crate::problem::resource::ResourceProblem;
+use crate::problem::resource::{LibraryName, ResourceProblem};
+
 use crate::uses::{ModuleNames, Uses};
 
 /// Functions that the driver provides.
@@ -32,12 +33,17 @@ pub(crate) fn functions(context: &mut Context<'_>, uses: &Uses, names: &ModuleNa
         if function.kind == FunctionKind::Entry || provided || !known.insert(symbol) {
             continue;
         }
-        let problem = if function.linkage != Some(Linkage::Extern) {
-            ResourceProblem::UndefinedFunction(function.name)
-        } else if used.contains(symbol) {
-            ResourceProblem::ExternFunction(function.name)
-        } else {
+        let name = function.name;
+        let library = ptx_isa::library_function(module.name(name)).map(|_| LibraryName(name));
+        let is_extern = function.linkage == Some(Linkage::Extern);
+        if is_extern && !used.contains(symbol) {
             continue;
+        }
+        let problem = match (is_extern, library) {
+            (true, Some(library)) => ResourceProblem::ExternLibraryFunction(name, library),
+            (true, None) => ResourceProblem::ExternFunction(name),
+            (false, Some(library)) => ResourceProblem::UndefinedLibraryFunction(name, library),
+            (false, None) => ResourceProblem::UndefinedFunction(name),
         };
         context.report(names.function(id), problem);
     }

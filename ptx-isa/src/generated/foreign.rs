@@ -295,3 +295,6 @@ pub(crate) static WORDS: [ForeignWord; 290] = [
     ForeignWord { word: "|=", instead: Some("or"), help: None },
     ForeignWord { word: "~", instead: Some("not"), help: None },
 ];
+
+/// Functions of C in libdevice, in order.
+pub(crate) static LIBRARY: [&str; 79] = ["acos", "acosh", "asin", "asinh", "atan", "atan2", "atanh", "cbrt", "ceil", "copysign", "cos", "cosh", "cospi", "erf", "erfc", "erfcinv", "erfcx", "erfinv", "exp", "exp10", "exp2", "expm1", "fabs", "fdim", "floor", "fma", "fmax", "fmin", "fmod", "frexp", "hypot", "ilogb", "j0", "j1", "jn", "ldexp", "lgamma", "llrint", "llround", "log", "log10", "log1p", "log2", "logb", "lrint", "lround", "modf", "nan", "nearbyint", "nextafter", "norm3d", "norm4d", "normcdf", "normcdfinv", "pow", "powi", "rcbrt", "remainder", "remquo", "rhypot", "rint", "rnorm3d", "rnorm4d", "round", "rsqrt", "scalbn", "sin", "sincos", "sincospi", "sinh", "sinpi", "sqrt", "tan", "tanh", "tgamma", "trunc", "y0", "y1", "yn"];

@@ -4,6 +4,7 @@ use ptx_ir::NameId;
 use ptx_isa::{Modifier, ScalarType};
 
 use super::problems;
+pub(crate) use super::table::LibraryName;
 
 /// Bytes of constants that a module may have.
 pub(crate) const MOST_CONSTANT_BYTES: i64 = 0x1_0000;
@@ -18,6 +19,12 @@ problems! { ResourceProblem {
         "add a body, or declare it `.extern` if another module defines it";
     ExternFunction(name: NameId): warning UnresolvedExtern
         "the external function `{name}` must be defined by another module";
+    ExternLibraryFunction(name: NameId, library: LibraryName): warning UnresolvedExtern
+        "the external function `{name}` must be defined by another module",
+        "libdevice has it as `{library}`: call that, and link libdevice before PTX is generated";
+    UndefinedLibraryFunction(name: NameId, library: LibraryName): warning UndefinedFunction
+        "the function `{name}` is declared but not defined",
+        "libdevice has it as `{library}`: call that, and link libdevice before PTX is generated";
     ExternVariable(name: NameId): warning UnresolvedExtern
         "the external variable `{name}` must be defined by another module";
     ConstantBytes(name: NameId, bytes: i64): warning ConstantMemory

@@ -69,6 +69,17 @@ impl Field for NameId {
     }
 }
 
+/// The function of libdevice that a name means.
+#[derive(Copy, Clone, Debug)]
+pub(crate) struct LibraryName(pub(crate) NameId);
+
+impl Field for LibraryName {
+    fn shown(self, wording: Wording<'_>) -> String {
+        let name = wording.module.name(self.0);
+        ptx_isa::library_function(name).unwrap_or_default()
+    }
+}
+
 /// A name with its number in a range.
 impl Field for (NameId, Option<u32>) {
     fn shown(self, wording: Wording<'_>) -> String {

@@ -342,3 +342,22 @@ fn shared_variables_up_to_the_limit_of_the_target() {
         );
     }
 }
+
+#[test]
+fn functions_of_libdevice() {
+    let with = |linkage: &str, name: &str| {
+        let text = format!(
+            ".version 8.0\n.target sm_80\n.address_size 64\n{linkage}.func (.param .f32 r) {name}(.param .f32 a);\n\
+             .entry k() {{ .param .f32 a, r; call (r), {name}, (a); ret; }}\n"
+        );
+        let mut found = all(&text);
+        assert_eq!(found.len(), 1, "{found:?}");
+        found.remove(0).help.unwrap_or_default()
+    };
+    assert!(with(".extern ", "cosf").contains("`__nv_cosf`"));
+    assert!(with(".extern ", "_Z3powfi").contains("`__nv_powif`"));
+    assert!(with("", "_Z4fmodff").contains("`__nv_fmodf`"));
+    assert!(!with(".extern ", "reduce").contains("libdevice"));
+    let undeclared = only("call (%f1), tanhf, (%f2);");
+    assert!(undeclared.help.unwrap().contains("`__nv_tanhf`"));
+}
