@@ -120,7 +120,7 @@ impl WrongInst<'_> {
             None => of_kind(TypeKind::Bits, self.address_bits())?,
         };
         let mut parts: Vec<Part> = vec![found.part];
-        parts.extend(&found.repeats);
+        parts.extend(found.repeats.iter().map(|(part, _)| *part));
         // The register of an address in brackets is an element of them.
         for part in &mut parts {
             if let Part::Operand(nth) = *part
