@@ -208,7 +208,25 @@ impl Context<'_> {
                     _ => Place::Double(self.code.double(kind, sources)),
                 })
             }
-            (Base::Register(_), _) => None,
+            (Base::Register(place), _) => {
+                let code = &mut self.code;
+                let sum = match place {
+                    Place::Word(at) => {
+                        let by = code.constant_word(address.offset as u32);
+                        Place::Word(code.word(Kind::Word(Integer::Add), [at, by, by]))
+                    }
+                    Place::Double(at) => {
+                        let by = code.constant_double(address.offset);
+                        Place::Double(code.double(Kind::Double(Integer::Add), [at, by, by]))
+                    }
+                    Place::Predicate(_) | Place::Quad(_) => return None,
+                };
+                Some(match (sum, bits) {
+                    (Place::Word(at), 33..) => Place::Double(code.double(Kind::Widen, [at, 0, 0])),
+                    (Place::Double(at), ..=32) => Place::Word(code.word(Kind::Narrow, [at, 0, 0])),
+                    (sum, _) => sum,
+                })
+            }
         }
     }
 
@@ -241,11 +259,11 @@ impl Context<'_> {
                 };
                 let mut of = self.address(address.base, window)?;
                 let offset = (offset as u64).wrapping_mul(scale);
-                of.offset = of.offset.wrapping_add(offset);
-                match index {
-                    Some(index) => self.indexed(of, index, scale),
-                    None => Some(of),
+                if let Some(index) = index {
+                    return self.indexed(of, index, (scale, offset));
                 }
+                of.offset = of.offset.wrapping_add(offset);
+                Some(of)
             }
             Operand::Reg(register) => match self.register(register, None)[..] {
                 [place] => Some(plain(Base::Register(place), 0)),
@@ -307,38 +325,52 @@ impl Context<'_> {
         }
     }
 
-    /// The address of the element of an index in a register, from the first one of an array.
-    fn indexed(&mut self, array: Address, index: Operand, scale: u64) -> Option<Address> {
+    /// The address of the element of an index in a register, and of bytes after it. As in the code of ptxas, bytes from the first element have the
+    /// width of the register, and are not negative where addresses have 64 bits.
+    fn indexed(
+        &mut self,
+        array: Address,
+        index: Operand,
+        (scale, offset): (u64, u64),
+    ) -> Option<Address> {
         let [index] = self.source(index, None)?[..] else {
             return None;
         };
         let code = &mut self.code;
-        let base = match index {
+        let bytes = match index {
             Place::Word(at) => {
-                let each = code.constant_word(scale as u32);
+                let (each, offset) = (
+                    code.constant_word(scale as u32),
+                    code.constant_word(offset as u32),
+                );
                 let bytes = code.word(Kind::Word(Integer::Mul), [at, each, each]);
-                Place::Word(match array.base {
-                    Base::Zero => bytes,
-                    Base::Frame => {
-                        let frame = code.word(Kind::Narrow, [Code::FRAME, 0, 0]);
-                        code.word(Kind::Word(Integer::Add), [bytes, frame, frame])
+                let bytes = code.word(Kind::Word(Integer::Add), [bytes, offset, offset]);
+                match array.window {
+                    Window::Generic | Window::State(StateSpace::Global) => {
+                        Place::Double(code.double(Kind::Widen, [bytes, 0, 0]))
                     }
-                    Base::Register(_) => return None,
-                })
+                    _ => Place::Word(bytes),
+                }
             }
             Place::Double(at) => {
-                let each = code.constant_double(scale);
+                let (each, offset) = (code.constant_double(scale), code.constant_double(offset));
                 let bytes = code.double(Kind::Double(Integer::Mul), [at, each, each]);
-                Place::Double(match array.base {
-                    Base::Zero => bytes,
-                    Base::Frame => {
-                        let sources = [bytes, Code::FRAME, Code::FRAME];
-                        code.double(Kind::Double(Integer::Add), sources)
-                    }
-                    Base::Register(_) => return None,
-                })
+                let kind = Kind::Double(Integer::Add);
+                Place::Double(code.double(kind, [bytes, offset, offset]))
             }
             Place::Predicate(_) | Place::Quad(_) => return None,
+        };
+        let base = match (array.base, bytes) {
+            (Base::Zero, bytes) => bytes,
+            (Base::Frame, Place::Word(bytes)) => {
+                let frame = code.word(Kind::Narrow, [Code::FRAME, 0, 0]);
+                Place::Word(code.word(Kind::Word(Integer::Add), [bytes, frame, frame]))
+            }
+            (Base::Frame, bytes) => {
+                let sources = [bytes.index(), Code::FRAME, Code::FRAME];
+                Place::Double(code.double(Kind::Double(Integer::Add), sources))
+            }
+            (Base::Register(_), _) => return None,
         };
         Some(Address {
             base: Base::Register(base),

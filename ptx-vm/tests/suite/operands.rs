@@ -323,12 +323,40 @@ fn an_index_counts_the_elements_of_an_array() {
         mov.u64 %j, 3; ld.global.u64 %d1, wide[%j]; st.global.u64 [%out+40], %d1;
         st.shared.u32 first[2], 7; ld.shared.u32 %t, [first+8]; st.global.u32 [%out+48], %t;
         st.local.u32 own[3], 8; mov.u32 %i, 2; ld.local.u32 %t, own[%i+1]; ld.local.u32 %u, [own+12]; st.global.v2.u32 [%out+56], {%t, %u};
-        st.shared.u32 first[%i], 9; ld.shared.u32 %t, first[2]; st.global.u32 [%out+52], %t;";
+        st.shared.u32 first[%i], 9; ld.shared.u32 %t, first[2]; st.global.u32 [%out+52], %t;
+        mov.u64 %d1, wide[%i+1]; mov.u64 %d2, wide; sub.u64 %d1, %d1, %d2; st.global.u64 [%out+64], %d1;
+        mov.u64 %d1, wide[%j]; sub.u64 %d1, %d1, %d2; st.global.u64 [%out+72], %d1;
+        mov.u32 %t, first[%i+1]; mov.u32 %u, first; sub.u32 %t, %t, %u; st.global.u32 [%out+80], %t;
+        mov.b32 %i, -1; ld.shared.u32 %t, first[%i+3]; st.global.u32 [%out+84], %t;
+        mov.u64 %d1, wide[%i]; sub.u64 %d1, %d1, %d2; st.global.u64 [%out+88], %d1;";
     let found = run_on(1, before, body);
-    assert_eq!(
-        found[..16],
-        [12, 0, 14, 0, 12, 1, 12, 0, 21, 23, 13, 0, 7, 9, 8, 8]
-    );
+    let expected = [
+        12,
+        0,
+        14,
+        0,
+        12,
+        1,
+        12,
+        0,
+        21,
+        23,
+        13,
+        0,
+        7,
+        9,
+        8,
+        8,
+        24,
+        0,
+        24,
+        0,
+        12,
+        9,
+        0xffff_fff8,
+        0,
+    ];
+    assert_eq!(found[..24], expected);
 }
 
 #[test]

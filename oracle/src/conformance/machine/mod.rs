@@ -13,8 +13,11 @@ use super::case::Setting;
 use super::preamble::Module;
 use super::verdicts::{BASE, NEWER, Set, Verdict};
 
+/// Whether a line has an operand of a kind.
+type IsKind = fn(&str) -> bool;
+
 /// The kinds of operands that the machine does not support, as `docs/vm.md` names them, and how lines with one are recognized.
-const KINDS: [(&str, fn(&str) -> bool); 3] = [
+const KINDS: [(&str, IsKind); 3] = [
     ("a byte or half-word of a register", has_part),
     ("a predicate as an element of a vector", |line| {
         line.contains("{pred_")
