@@ -9,7 +9,7 @@ use ptx_ir::{Applicability, Diagnostic};
 use crate::diagnostics::of_diagnostic;
 use crate::document::Document;
 
-/// The fixes of the diagnostics in a range, and one for all diagnostics of the document if several have one.
+/// The fixes of the diagnostics in a range, and one for all diagnostics of the document if several have one that is certain.
 #[allow(
     clippy::mutable_key_type,
     reason = "the protocol type has URIs as keys"
@@ -43,10 +43,7 @@ pub(crate) fn code_actions(document: &Document, range: Range) -> Vec<CodeActionO
         if let Some(fixed) = ptx_ir::fix_all(document.source(), found, check) {
             let edit = crate::formatting::difference(document, &fixed.text);
             let action = CodeAction {
-                title: format!(
-                    "make all certain fixes of this file, for {} diagnostics",
-                    fixed.count
-                ),
+                title: format!("make all {} fixes of this file", fixed.count),
                 kind: Some(CodeActionKind::QUICKFIX),
                 edit: Some(changes(document, edit.into_iter().collect())),
                 ..CodeAction::default()

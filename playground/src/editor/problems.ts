@@ -10,6 +10,8 @@ import { type Change, moved, type Span, toSpan } from "./positions";
 
 export interface Fix {
   title: string;
+  /** Whether nothing else can be meant. The title of another one, which is a suggestion, says so. */
+  isCertain: boolean;
   changes: Change[];
 }
 
@@ -106,7 +108,7 @@ function show(view: EditorView, diagnostics: lsp.Diagnostic[], actions: lsp.Code
   const span = (range: lsp.Range): Span => moved(toSpan(plugin.syncedDoc, range), plugin.unsyncedChanges);
   const fixOf = (action: lsp.CodeAction): Fix => {
     const edits = Object.values(action.edit?.changes ?? {}).flat();
-    return { title: action.title, changes: edits.map((edit) => ({ ...span(edit.range), insert: edit.newText })) };
+    return { title: action.title, isCertain: action.isPreferred ?? false, changes: edits.map((edit) => ({ ...span(edit.range), insert: edit.newText })) };
   };
   const fixes = Map.groupBy(actions ?? [], (action) => (action.diagnostics?.[0] ? keyOf(action.diagnostics[0]) : ""));
   const problemOf = (diagnostic: lsp.Diagnostic): Problem => ({
@@ -143,13 +145,14 @@ export function applyFix(view: EditorView, fix: Fix): void {
   view.dispatch({ changes: fix.changes, userEvent: "input.fix", scrollIntoView: false });
 }
 
-/** Applies the first fix of a problem at the cursor. */
+/** Applies the fix of a problem at the cursor that is certain. */
 export function fixAtCursor(view: EditorView): boolean {
   const { head } = view.state.selection.main;
   const line = view.state.doc.lineAt(head);
-  const fixable = view.state.field(problemsField).list.filter((p) => p.fixes.length && p.from <= line.to && line.from <= p.to);
+  const fixable = view.state.field(problemsField).list.filter((p) => p.fixes.some((fix) => fix.isCertain) && p.from <= line.to && line.from <= p.to);
   const nearest = fixable.find((p) => p.from <= head && head <= p.to) ?? fixable[0];
-  if (!nearest?.fixes[0]) return false;
-  applyFix(view, nearest.fixes[0]);
+  const certain = nearest?.fixes.find((fix) => fix.isCertain);
+  if (!certain) return false;
+  applyFix(view, certain);
   return true;
 }

@@ -74,7 +74,7 @@ function item(session: Session, problem: Problem, go: (span: Span) => void): HTM
     element("p", {}, ...withCode(message ?? "")),
     ...help.map((line) => element("p", { class: "help" }, ...withCode(line))),
     ...(related.length ? [element("ul", {}, ...related)] : []),
-    ...problem.fixes.map((fix) => codeButton(`Fix: ${effectOf(view, fix)}`, () => applyFix(view, fix), "fix")),
+    ...problem.fixes.map((fix) => codeButton(fix.isCertain ? `Fix: ${effectOf(view, fix)}` : capitalized(fix.title), () => applyFix(view, fix), "fix")),
   );
 }
 

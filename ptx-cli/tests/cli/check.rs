@@ -209,6 +209,18 @@ fn with_fixes_on_standard_output_diagnostics_go_to_standard_error() {
 }
 
 #[test]
+fn a_suggestion_is_not_applied() {
+    let text = BAD.replace("bogus", "ad.s32");
+    let run = with_input(&["check", "--fix", "-q", "-"], text.as_bytes());
+    assert_eq!((run.status, run.out.as_str()), (1, text.as_str()));
+    assert!(!run.err.contains("fixed"), "{}", run.err);
+    let run = with_input(&["check", "--format", "json", "-"], text.as_bytes());
+    let found: serde_json::Value = serde_json::from_str(&run.out).unwrap();
+    assert_eq!(found["applicability"], "MaybeIncorrect");
+    assert_eq!(found["fix"][0]["text"], "add");
+}
+
+#[test]
 fn an_output_needs_fixes() {
     let run = with_input(&["check", "-o", "b.ptx", "-"], GOOD.as_bytes());
     assert_eq!(
@@ -246,6 +258,8 @@ fn errors_as_a_sarif_log() {
     assert_eq!(place["region"], region);
     let edit = &results[1]["fixes"][0]["artifactChanges"][0]["replacements"][0];
     assert_eq!(edit["insertedContent"]["text"], ";");
+    let applicability = &results[1]["fixes"][0]["properties"]["applicability"];
+    assert_eq!(applicability, "MachineApplicable");
     assert_eq!(
         edit["deletedRegion"]["startColumn"],
         edit["deletedRegion"]["endColumn"]

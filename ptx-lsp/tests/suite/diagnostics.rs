@@ -62,6 +62,55 @@ fn a_fix_repairs_its_diagnostic() {
 }
 
 #[test]
+fn a_fix_that_may_be_wrong_is_a_suggestion() {
+    let text = TEXT.replace(
+        "    ret;",
+        "    mov.u32 %r1, %r2\n    ret;\n    mov.u32 %r2, %r0\n    ret;",
+    );
+    let mut client = Client::open(&text);
+    let whole = json!({"start": {"line": 0, "character": 0}, "end": {"line": 13, "character": 0}});
+    let actions = client.ask(
+        "codeAction",
+        json!({"range": whole, "context": {"diagnostics": []}}),
+    );
+    let actions = actions.as_array().unwrap().clone();
+    let of = |code: &str| {
+        let mut found = actions
+            .iter()
+            .filter(|a| a["diagnostics"][0]["code"] == code);
+        found.next().unwrap().clone()
+    };
+    // The title says what the edit is and what it assumes.
+    for (code, edit, assumes) in [
+        ("PTX0206", "`%r<3>`", "declare `%r<8>`"),
+        ("PTX0506", "%converted", "cvt.s32.s16"),
+    ] {
+        let action = of(code);
+        let title = action["title"].as_str().unwrap();
+        assert!(title.starts_with("suggestion: "), "{title}");
+        assert!(
+            title.contains(assumes) && title.len() > assumes.len() + edit.len(),
+            "{title}"
+        );
+        assert_eq!(action["isPreferred"], Value::Null, "{action}");
+    }
+    let certain = of("PTX0102");
+    assert_eq!(certain["title"], "add `;` at the end of the statement");
+    assert_eq!(certain["isPreferred"], true);
+    let all = actions.last().unwrap();
+    assert_eq!(all["title"], "make all 2 fixes of this file");
+    let new = edited(&text, &all["edit"]["changes"][URI]);
+    assert!(
+        new.contains("mov.u32 %r1, %r2;\n    ret;\n    mov.u32 %r2, %r0;\n    ret;"),
+        "{new}"
+    );
+    assert!(
+        new.contains("add.s32 %r0, %r1, %h0;\n    mov.u32 %r1, %r7;"),
+        "{new}"
+    );
+}
+
+#[test]
 fn changes_arrive_as_ranges_in_either_encoding() {
     for (encodings, ret) in [(&["utf-8"][..], 17), (&["utf-16", "utf-32"][..], 14)] {
         let text = TEXT.replace("    ret;", "    /* é😀 */ ret;");
