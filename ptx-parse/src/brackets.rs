@@ -157,16 +157,8 @@ pub(crate) fn explain(src: &[u8], start: usize, end: usize, at: usize) -> Option
             let place = closing_place(src, (start, of_statement), open, end);
             // Another line is another statement.
             let place = place.filter(|place| !src[open..*place].contains(&b'\n'));
-            Some(match place {
-                Some(place) => {
-                    let d = d.with_fix(Span::at(place, place), right);
-                    match is_whole(src, open + 1, place) && ends_operand(src, place) {
-                        true => d.machine_applicable(),
-                        false => d,
-                    }
-                }
-                None => d,
-            })
+            let certain = |place| is_whole(src, open + 1, place) && ends_operand(src, place);
+            Some(inserted(d, place, right, certain))
         }
         Unbalanced::Unopened { close, .. }
             if close == at && src[close] == b')' && !takes_lists(&src[start..close]) =>
@@ -187,18 +179,27 @@ pub(crate) fn explain(src: &[u8], start: usize, end: usize, at: usize) -> Option
                 _ => statement().open(close, b"("),
             };
             let place = first.or(Some(operand).filter(|_| whole));
-            Some(match place {
-                Some(at) => {
-                    let d = d.with_fix(Span::at(at, at), left);
-                    match left == '[' && at == operand && is_whole(src, at, close) {
-                        true => d.machine_applicable(),
-                        false => d,
-                    }
-                }
-                None => d,
-            })
+            let certain = |at| left == '[' && at == operand && is_whole(src, at, close);
+            Some(inserted(d, place, left, certain))
         }
         _ => None,
+    }
+}
+
+/// The error with the fix that inserts a bracket, if there is a place for it.
+fn inserted(
+    d: Diagnostic,
+    place: Option<usize>,
+    bracket: char,
+    certain: impl Fn(usize) -> bool,
+) -> Diagnostic {
+    let Some(at) = place else {
+        return d;
+    };
+    let d = d.with_fix(Span::at(at, at), bracket);
+    match certain(at) {
+        true => d.machine_applicable(),
+        false => d,
     }
 }
 

@@ -17,10 +17,9 @@ pub(crate) fn explain(src: &[u8], start: usize, d: Diagnostic) -> Diagnostic {
     let at = d.span.start as usize;
     let before = src.get(start..at).unwrap_or_default().trim_ascii_end();
     let line = &src[at..line_end(src, at)];
-    let guard = before.starts_with(b"@");
     let one = Span::at(at, (at + 1).min(src.len()));
     let (help, edits): (&str, Vec<(Span, String)>) = match line.first() {
-        Some(b':') if guard && !before.contains(&b'{') => {
+        Some(b':') if before.starts_with(b"@") && !before.contains(&b'{') => {
             ("remove the `:`", vec![(one, String::new())])
         }
         Some(b'@') if before.last().is_some_and(|b| is(*b, class::IDENT)) => {
@@ -88,17 +87,10 @@ pub(crate) fn explain(src: &[u8], start: usize, d: Diagnostic) -> Diagnostic {
         },
         _ => return d,
     };
-    // One mark in place of another, which adds and removes nothing.
-    let certain = match line.first() {
-        Some(b':') => true,
-        Some(b'(') => guard || !before.ends_with(Directive::Entry.text().as_bytes()),
-        Some(b'[') => true,
-        _ => false,
-    };
     let mut d = d.with_help(help);
     d.fix = [].into();
     d.add_fix(edits);
-    match certain {
+    match is_certain(line, before) {
         true => d.machine_applicable(),
         false => d,
     }
@@ -142,6 +134,15 @@ pub(crate) fn cast(src: &[u8], start: usize, d: &Diagnostic) -> Option<Diagnosti
         ForeignWord::from_text("bitcast").and_then(ForeignWord::instead)?
     ));
     Some(found.with_fix(cast, ""))
+}
+
+/// Whether the marks at the start of `line` are only written in another way: the edits neither add nor remove an operand.
+fn is_certain(line: &[u8], before: &[u8]) -> bool {
+    match line.first() {
+        Some(b':' | b'[') => true,
+        Some(b'(') => !before.ends_with(Directive::Entry.text().as_bytes()),
+        _ => false,
+    }
 }
 
 /// The bracket at `open` and the next `close` on its line, replaced.
