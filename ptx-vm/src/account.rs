@@ -75,10 +75,11 @@ impl Account {
     pub(crate) fn note(&self, bytes: u64, purpose: Purpose) {
         let before = self.used.fetch_add(bytes, Ordering::Relaxed);
         let limit = self.limit.load(Ordering::Relaxed);
-        if before.saturating_add(bytes) > limit && !self.exceeded.swap(true, Ordering::Relaxed) {
-            if let Ok(mut refused) = self.refused.lock() {
-                *refused = Some((purpose, bytes));
-            }
+        if before.saturating_add(bytes) > limit
+            && !self.exceeded.swap(true, Ordering::Relaxed)
+            && let Ok(mut refused) = self.refused.lock()
+        {
+            *refused = Some((purpose, bytes));
         }
     }
 

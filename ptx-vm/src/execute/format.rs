@@ -49,10 +49,7 @@ pub(super) fn format(
     let mut rest = format;
     while let Some((&byte, after)) = rest.split_first() {
         rest = after;
-        if out.len() > LONGEST {
-            let what = "the text of one call of `printf` is longer than 1 MiB";
-            return Err(StopReason::MemoryLimit(what.into()));
-        }
+        check_length(&out)?;
         if byte != b'%' {
             out.push(byte);
             continue;
@@ -127,6 +124,15 @@ pub(super) fn format(
         conversion.pad_value(&mut out, kind, &text);
     }
     Ok((out, count))
+}
+
+/// An error if a text is too long.
+fn check_length(text: &[u8]) -> Result<(), StopReason> {
+    let what = "the text of one call of `printf` is longer than 1 MiB";
+    match text.len() > LONGEST {
+        true => Err(StopReason::MemoryLimit(what.into())),
+        false => Ok(()),
+    }
 }
 
 impl Conversion {

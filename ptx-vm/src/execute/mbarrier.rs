@@ -45,6 +45,29 @@ impl Object {
             | (self.odd as u64) << 63
     }
 
+    /// An error if an action of a lane needs an object that is initialized.
+    fn check_initialized(&self, action: Action, lane: usize) -> Result<(), Failed> {
+        let needed = matches!(
+            action,
+            Action::MbarrierExpect
+                | Action::MbarrierComplete
+                | Action::MbarrierArrive
+                | Action::MbarrierDrop
+        );
+        match needed && self.expected == 0 {
+            true => Err(uninitialized(lane)),
+            false => Ok(()),
+        }
+    }
+
+    /// Arrivals of a lane.
+    fn arrive(&mut self, count: u32, lane: usize) -> Result<(), Failed> {
+        let pending = self.pending.checked_sub(count);
+        self.pending = pending.ok_or_else(|| arrivals(lane))?;
+        self.complete();
+        Ok(())
+    }
+
     /// Adds bytes of transactions.
     const fn add_expected(&mut self, bytes: u64) {
         self.transactions = self.transactions.wrapping_add(bytes as i32);
@@ -137,16 +160,7 @@ impl Execution<'_> {
             if possible == Some(false) {
                 continue;
             }
-            let uses = matches!(
-                act.action,
-                Action::MbarrierExpect
-                    | Action::MbarrierComplete
-                    | Action::MbarrierArrive
-                    | Action::MbarrierDrop
-            );
-            if uses && object.expected == 0 {
-                return Err(uninitialized(lane));
-            }
+            object.check_initialized(act.action, lane)?;
             match act.action {
                 Action::MbarrierInit => {
                     let count = first.unwrap_or(1) as u32 & COUNT as u32;
@@ -171,16 +185,12 @@ impl Execution<'_> {
                     if act.action == Action::MbarrierDrop {
                         object.expected = object.expected.saturating_sub(count);
                     }
-                    let pending = object.pending.checked_sub(count);
-                    object.pending = pending.ok_or_else(|| arrivals(lane))?;
-                    object.complete();
+                    object.arrive(count, lane)?;
                 }
                 Action::CopyArrive => {
                     // The copies before it are done. Without `.noinc` the arrival was added to the pending ones.
                     if act.has(Modifier::Noinc) {
-                        let pending = object.pending.checked_sub(1);
-                        object.pending = pending.ok_or_else(|| arrivals(lane))?;
-                        object.complete();
+                        object.arrive(1, lane)?;
                     }
                 }
                 _ => {
@@ -231,9 +241,7 @@ impl Execution<'_> {
             .and_then(|on| self.observe(|observer, of| observer.mbarrier(of, on)));
         if possible != Some(false) {
             let mut object = before;
-            if object.expected == 0 {
-                return Err(uninitialized(lane));
-            }
+            object.check_initialized(Action::MbarrierComplete, lane)?;
             object.perform(bytes);
             if let (Some(on), true) = (&on, object.odd != before.odd) {
                 self.observe(|observer, of| observer.mbarrier_phase(of, on, false));

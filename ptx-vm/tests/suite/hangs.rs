@@ -349,7 +349,7 @@ fn a_cta_that_waits_for_a_later_one_is_not_stuck() {
             "",
             &format!(
                 "mov.u32 %r1, %ctaid.x;\nsetp.eq.u32 %p1, %r1, 5;\n@%p1 bra last;\nagain: {load} %r2, [%out];\nsetp.eq.u32 %p2, %r2, 0;\n@%p2 bra again;\nbra end;\n\
-                 last: mov.u32 %r3, 0;\nwork: add.u32 %r3, %r3, 1;\nsetp.lt.u32 %p3, %r3, 900000;\n@%p3 bra work;\n{store} [%out], 1;\nend:"
+                 last: mov.u32 %r3, 0;\nwork: add.u32 %r3, %r3, 1;\nsetp.lt.u32 %p3, %r3, 400000;\n@%p3 bra work;\n{store} [%out], 1;\nend:"
             ),
         );
         for executor in [&OneThread as &dyn Executor, &Threads] {

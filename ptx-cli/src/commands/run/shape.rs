@@ -55,7 +55,7 @@ pub(crate) struct LimitOptions {
     /// Maximum memory of the host in bytes for memory of the device, output and checkers [default: 4G]
     #[arg(long, value_name = "BYTES", value_parser = size)]
     max_memory: Option<u64>,
-    /// End the launches after this many seconds
+    /// End a launch after this many seconds [default: no limit]
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     timeout: Option<Duration>,
     /// The value of `%nsmid` [default: 1]
