@@ -374,7 +374,11 @@ impl Explainer<'_, '_> {
                 if let Some(entry) = all.get_mut(nth) {
                     *entry = ActualOperand::new(OperandShape::Bracket(&grouped));
                 }
-                if self.takes(&all) {
+                // Another target may be needed, too, which is reported afterwards.
+                let query = self.query.with_operands(&all);
+                let form = self.environment.select(&query).ok();
+                let of_target = |v: &Violation| matches!(v, Violation::RequiresTarget(_));
+                if form.is_some_and(|f| f.violations().as_slice().iter().all(of_target)) {
                     let places = (nth as u32, start as u32, parts.len() as u32 - 1);
                     let kind = InstProblemKind::MissingInnerBraces(places.0, places.1, places.2);
                     return Some(Explanation::new(

@@ -137,7 +137,7 @@ fn list(args: &Args, path: &Path, file: &Opened, out: &mut Out, status: &mut Sta
         out.json(&JsonFile {
             schema: SCHEMA,
             file: &name,
-            format: file.format.name(),
+            format: file.format_name(),
             gzip: file.is_gzip,
             modules: entries.iter().map(json).collect(),
             errors: errors.iter().map(json_error).collect(),

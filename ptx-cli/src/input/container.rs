@@ -17,6 +17,8 @@ pub(crate) struct Opened {
     pub(crate) bytes: SourceText,
     pub(crate) format: InputFormat,
     pub(crate) is_gzip: bool,
+    /// Whether it is an archive of the files of a zip archive.
+    is_zip: bool,
 }
 
 impl Opened {
@@ -26,10 +28,16 @@ impl Opened {
             bytes,
             format,
             is_gzip: format == InputFormat::Gzip,
+            is_zip: false,
         };
         if opened.is_gzip {
             opened.bytes = ptx_container::gunzip(&opened.bytes, DEFAULT_LIMIT)?.into();
             opened.format = InputFormat::of(&opened.bytes);
+        }
+        if opened.format == InputFormat::Zip {
+            opened.bytes = ptx_container::unzip(&opened.bytes, DEFAULT_LIMIT)?.into();
+            opened.format = InputFormat::Archive;
+            opened.is_zip = true;
         }
         Ok(opened)
     }
@@ -37,7 +45,22 @@ impl Opened {
     /// `an ELF object in a gzip file`
     pub(crate) fn describe(&self) -> String {
         let compressed = if self.is_gzip { " in a gzip file" } else { "" };
-        format!("{}{compressed}", self.format)
+        let format = if self.is_zip {
+            InputFormat::Zip
+        } else {
+            self.format
+        };
+        format!("{format}{compressed}")
+    }
+
+    /// The name of its format in JSON.
+    pub(crate) fn format_name(&self) -> &'static str {
+        let format = if self.is_zip {
+            InputFormat::Zip
+        } else {
+            self.format
+        };
+        format.name()
     }
 
     /// Whether it may be PTX.
@@ -84,7 +107,7 @@ pub(super) fn has_to_be_read(path: &Path) -> io::Result<bool> {
     let mut start = Vec::new();
     file.take(4096).read_to_end(&mut start)?;
     let format = InputFormat::of(&start);
-    Ok(format.is_container() || format == InputFormat::Gzip)
+    Ok(format.is_container() || matches!(format, InputFormat::Gzip | InputFormat::Zip))
 }
 
 /// Whether a file in a directory is of a format that holds modules.
@@ -92,8 +115,8 @@ pub(crate) fn is_opened(path: &Path) -> bool {
     let mut start = Vec::new();
     let read = File::open(path).and_then(|file| file.take(4096).read_to_end(&mut start));
     let format = InputFormat::of(&start);
-    read.is_ok()
-        && (format.is_container() && format != InputFormat::Binary || format == InputFormat::Cubin)
+    let holds = matches!(format, InputFormat::Cubin | InputFormat::Zip);
+    read.is_ok() && (format.is_container() && format != InputFormat::Binary || holds)
 }
 
 /// The modules of a file that are meant, and the errors in reading it.

@@ -278,7 +278,7 @@ fn compressed_files() {
 fn other_files_are_named() {
     let folder = Folder::new("other-files");
     let utf16: Vec<u8> = GOOD.encode_utf16().flat_map(u16::to_le_bytes).collect();
-    let cases: [(&str, &[u8], &str); 7] = [
+    let cases: [(&str, &[u8], &str); 6] = [
         (
             "k.cubin",
             &fs::read(data("k.cubin")).unwrap(),
@@ -296,7 +296,6 @@ fn other_files_are_named() {
             b"__global__ void k() {}\n",
             "C++ or CUDA C++ source",
         ),
-        ("k.whl", b"PK\x03\x04\0\0", "a zip archive or Python wheel"),
         ("zeros", &[0; 100], "a binary file of an unknown format"),
     ];
     for (name, content, what) in cases {
@@ -448,4 +447,85 @@ fn list_of_a_directory() {
     let run = ptx(&["list", empty.0.to_str().unwrap()]);
     assert_eq!(run.status, 2);
     assert!(run.err.contains("no file with PTX"), "{}", run.err);
+}
+
+/// A zip archive with stored files.
+fn zip(files: &[(&str, Vec<u8>)]) -> Vec<u8> {
+    let (mut all, mut directory) = (Vec::new(), Vec::new());
+    let numbers = |bytes: &mut Vec<u8>, numbers: &[(usize, usize)]| {
+        for (value, width) in numbers {
+            bytes.extend_from_slice(&value.to_le_bytes()[..*width]);
+        }
+    };
+    for (name, content) in files {
+        let (at, size) = (all.len(), content.len());
+        let common = [
+            (0, 2),
+            (0, 2),
+            (0, 4),
+            (0, 4),
+            (size, 4),
+            (size, 4),
+            (name.len(), 2),
+            (0, 2),
+        ];
+        all.extend_from_slice(b"PK\x03\x04\x14\0");
+        numbers(&mut all, &common);
+        all.extend_from_slice(name.as_bytes());
+        all.extend_from_slice(content);
+        directory.extend_from_slice(b"PK\x01\x02\x14\0\x14\0");
+        numbers(&mut directory, &common);
+        numbers(&mut directory, &[(0, 2), (0, 2), (0, 2), (0, 4), (at, 4)]);
+        directory.extend_from_slice(name.as_bytes());
+    }
+    let at = all.len();
+    all.extend_from_slice(&directory);
+    all.extend_from_slice(b"PK\x05\x06");
+    let count = files.len();
+    numbers(
+        &mut all,
+        &[
+            (0, 2),
+            (0, 2),
+            (count, 2),
+            (count, 2),
+            (directory.len(), 4),
+            (at, 4),
+            (0, 2),
+        ],
+    );
+    all
+}
+
+#[test]
+fn wheels_are_read() {
+    let folder = Folder::new("wheel");
+    let files = [
+        ("k/__init__.py", b"import os".to_vec()),
+        ("k/libk.so", fs::read(data("libk.so")).unwrap()),
+        ("k/size.fatbin", fs::read(data("size.fatbin")).unwrap()),
+    ];
+    let wheel = folder.file("k.whl", zip(&files));
+    let run = ptx(&["list", "--json", &wheel]);
+    let list = objects(&run.out).remove(0);
+    assert_eq!(
+        (run.status, &list["format"]),
+        (0, &"zip".into()),
+        "{}",
+        run.err
+    );
+    let modules = list["modules"].as_array().unwrap();
+    assert!(modules.iter().any(|m| m["member"] == "k/libk.so"));
+    assert!(
+        modules
+            .iter()
+            .any(|m| m["member"] == "k/size.fatbin" && m["kind"] == "ptx")
+    );
+    let run = ptx(&["check", &wheel]);
+    assert_eq!(run.status, 0, "{}{}", run.out, run.err);
+    assert_eq!(ptx(&["list", folder.0.to_str().unwrap()]).status, 0);
+    let damaged = folder.file("damaged.whl", b"PK\x03\x04\0\0");
+    let run = ptx(&["check", &damaged]);
+    assert_eq!(run.status, 2);
+    assert!(run.err.contains("PTX1103"), "{}", run.err);
 }
