@@ -53,12 +53,12 @@ fn diagnostic(src: &[u8], name: Span, uses: &[Span], taken: &BTreeSet<&[u8]>) ->
     d
 }
 
+/// The places of each name.
+type Uses<'s> = BTreeMap<&'s [u8], Vec<Span>>;
+
 /// The uses of names with a dot, and all names without one.
-fn uses<'s>(
-    src: &'s [u8],
-    names: &BTreeSet<&'s [u8]>,
-) -> (BTreeMap<&'s [u8], Vec<Span>>, BTreeSet<&'s [u8]>) {
-    let mut uses: BTreeMap<&[u8], Vec<Span>> = BTreeMap::new();
+fn uses<'s>(src: &'s [u8], names: &BTreeSet<&'s [u8]>) -> (Uses<'s>, BTreeSet<&'s [u8]>) {
+    let mut uses = Uses::new();
     let mut taken = BTreeSet::new();
     let mut done = 0;
     for token in Lexer::new(src) {

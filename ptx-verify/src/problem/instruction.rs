@@ -113,6 +113,9 @@ impl InstProblem {
     pub(super) fn text(self, wording: Wording<'_>, found: &str) -> Text {
         let signature = wording.module.signature(self.sig);
         let op = signature.text();
+        if let Some(text) = self.kind.of_habits(&signature, wording, found) {
+            return text;
+        }
         match self.kind {
             InstProblemKind::Repairable { repairs, rule } => {
                 repair::text(&signature, &repairs, rule)
@@ -132,24 +135,6 @@ impl InstProblem {
                     false => text,
                 }
             }
-            InstProblemKind::MissingInnerBraces(nth, first, last) => {
-                let (start, end) = (Part::Element(nth, first), Part::Element(nth, last));
-                let message = format!(
-                    "expected a vector in braces in the address of `{op}`, found {}",
-                    counted(last - first + 1, "value")
-                );
-                Text::error(Code::VectorLength, message)
-                    .help(format!("write `{{{found}}}`"))
-                    .fix(start, Side::Before, "{")
-                    .fix(end, Side::After, "}")
-            }
-            InstProblemKind::Condition(index) => condition(op, found, index),
-            InstProblemKind::WithoutResult(other) => without_result(&signature, other),
-            InstProblemKind::Conflict(modifier, other) => Text::error(
-                Code::WrongModifier,
-                format!("`{modifier}` cannot be combined with `{other}` in `{op}`"),
-            )
-            .help(format!("remove `{modifier}` or `{other}`")),
             InstProblemKind::UnknownInstruction(opcode) => {
                 let names = opcode.instructions().iter().map(|i| i.name());
                 let names: Vec<&str> = names.collect();
@@ -193,17 +178,6 @@ impl InstProblem {
                 Text::error(Code::Combination, format!("`{op}` violates: {broken}"))
                     .help(form.syntax())
             }
-            InstProblemKind::SmallAddress => Text::warning(
-                Code::SmallAddress,
-                format!("expected an address of 64 bits in `{op}`, found `{found}` of 32 bits"),
-            )
-            .help(
-                "ptxas generates no code for 32-bit addresses of global or generic memory: use a 64-bit register; \
-                 in inline assembly, a pointer has the constraint `\"l\"` instead of `\"r\"`",
-            ),
-            InstProblemKind::RemovedWithoutMask(floors, edit) => {
-                without_mask(&signature, floors, edit, &wording.checked_for())
-            }
             InstProblemKind::NoSampler => Text::error(
                 Code::MissingOperand,
                 format!("`{op}` needs a sampler with `texmode_independent`, found a texture"),
@@ -222,6 +196,48 @@ impl InstProblem {
 }
 
 impl InstProblemKind {
+    /// The text of a mistake that has one likely cause.
+    fn of_habits(
+        &self,
+        signature: &Signature<'_>,
+        wording: Wording<'_>,
+        found: &str,
+    ) -> Option<Text> {
+        let op = signature.text();
+        Some(match *self {
+            Self::MissingInnerBraces(nth, first, last) => {
+                let (start, end) = (Part::Element(nth, first), Part::Element(nth, last));
+                let message = format!(
+                    "expected a vector in braces in the address of `{op}`, found {}",
+                    counted(last - first + 1, "value")
+                );
+                Text::error(Code::VectorLength, message)
+                    .help(format!("write `{{{found}}}`"))
+                    .fix(start, Side::Before, "{")
+                    .fix(end, Side::After, "}")
+            }
+            Self::Condition(index) => condition(op, found, index),
+            Self::WithoutResult(other) => without_result(signature, other),
+            Self::Conflict(modifier, other) => Text::error(
+                Code::WrongModifier,
+                format!("`{modifier}` cannot be combined with `{other}` in `{op}`"),
+            )
+            .help(format!("remove `{modifier}` or `{other}`")),
+            Self::SmallAddress => Text::warning(
+                Code::SmallAddress,
+                format!("expected an address of 64 bits in `{op}`, found `{found}` of 32 bits"),
+            )
+            .help(
+                "ptxas generates no code for 32-bit addresses of global or generic memory: use a 64-bit register; \
+                 in inline assembly, a pointer has the constraint `\"l\"` instead of `\"r\"`",
+            ),
+            Self::RemovedWithoutMask(floors, edit) => {
+                without_mask(signature, floors, edit, &wording.checked_for())
+            }
+            _ => return None,
+        })
+    }
+
     fn of_modifiers(&self, op: &str) -> Option<Text> {
         Some(match *self {
             Self::Modifier(reason, modifier, form) => wrong_modifier(op, reason, modifier, form),
