@@ -4,6 +4,7 @@ use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
 use ptx_analysis::asynchrony::{Certainty, Rule, Violation};
+use ptx_analysis::graph::LoopId;
 use ptx_ir::{InstId, StmtId};
 
 use crate::context::FunctionContext;
@@ -256,6 +257,38 @@ fn tensor_memory(rule: Rule) -> Option<Text> {
     Some(text(Lint::Tcgen05Protocol, does, rest, help, cause))
 }
 
+/// What several violations have in common.
+#[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord)]
+enum Cause {
+    Instruction(InstId),
+    /// The copies in a loop, whose waits are alike: of those that may not be awaited, one is one too few.
+    Copies(LoopId),
+}
+
+impl Cause {
+    fn of(
+        cx: &FunctionContext<'_>,
+        violation: &Violation,
+        stmt: Option<StmtId>,
+        inst: InstId,
+    ) -> Self {
+        let loops = cx.analysis().loops();
+        let is_of_copy = matches!(
+            violation.rule,
+            Rule::CopyNotAwaited | Rule::CopyNotVisible | Rule::ReadNotFinished
+        );
+        let block = stmt.and_then(|stmt| cx.cfg().of_statement(stmt));
+        let inner = block.and_then(|block| loops.innermost(block));
+        let parent = |id: &LoopId| loops.get(*id).and_then(|l| l.parent());
+        match core::iter::successors(inner, parent).last() {
+            Some(outermost) if is_of_copy && violation.certainty == Certainty::Possible => {
+                Self::Copies(outermost)
+            }
+            _ => Self::Instruction(inst),
+        }
+    }
+}
+
 /// What was reported: the violation, and the index of its finding.
 struct Reported<'a> {
     violation: &'a Violation,
@@ -273,7 +306,7 @@ pub(crate) fn check(cx: &FunctionContext<'_>, lint: Lint, found: &mut Vec<Findin
     }
     let statements: BTreeMap<InstId, StmtId> =
         cx.instructions().map(|i| (i.inst, i.stmt)).collect();
-    let mut reported: BTreeMap<(Rule, InstId), Vec<Reported<'_>>> = BTreeMap::new();
+    let mut reported: BTreeMap<(Rule, Cause), Vec<Reported<'_>>> = BTreeMap::new();
     let mut missing: Vec<Rule> = Vec::new();
     for (violation, text) in of_lint {
         let Some(&stmt) = statements.get(&violation.inst) else {
@@ -287,6 +320,7 @@ pub(crate) fn check(cx: &FunctionContext<'_>, lint: Lint, found: &mut Vec<Findin
             missing.push(violation.rule);
         }
         if let Some(cause) = violation.cause.filter(|_| !text.cause.is_empty()) {
+            let cause = Cause::of(cx, violation, statements.get(&cause).copied(), cause);
             let same = reported.entry((violation.rule, cause)).or_default();
             let is_same = |r: &&Reported<'_>| r.violation.certainty == violation.certainty;
             if let Some(first) = same.iter().find(is_same) {

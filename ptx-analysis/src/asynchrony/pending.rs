@@ -132,7 +132,8 @@ impl Waiting<'_> {
                     && (!has_contents && pending.on_all_paths()
                         || !access.asynchronous
                             && self.unawaited.contains(&operation.mechanism)
-                        || self.is_nearest(access.place, operation)) =>
+                        || operation.mechanism == Mechanism::Mbarrier
+                            && self.is_nearest(access.place, operation)) =>
             {
                 return Some((Rule::CopyNotAwaited, Certainty::Possible));
             }

@@ -57,6 +57,7 @@ mod lane_bits;
 mod lane_exchanges;
 mod lane_terms;
 mod lane_values;
+mod packed;
 mod pass;
 mod phases;
 mod stack;

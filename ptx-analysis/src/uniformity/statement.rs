@@ -73,7 +73,8 @@ impl Pass<'_> {
         }
         let is_special = facts.results().any(|(_, uniformity)| uniformity.is_some());
         let parameter = self.loaded_parameter(&facts);
-        for def in defs {
+        let packed = super::packed::parts(self.facts, self.ssa, self.variables, (stmt, &facts));
+        for def in defs.clone() {
             let Value::Def { variable, old, .. } = self.ssa.value(def) else {
                 continue;
             };
@@ -83,7 +84,14 @@ impl Pass<'_> {
                     let of = words.map(|words| self.words_level(words, block));
                     of.map_or(level, |of| of.join(sources))
                 }
-                false => level,
+                false => match packed
+                    .as_ref()
+                    .and_then(|of| of.source(&facts, self.variables, variable))
+                {
+                    // Of a part of a packed value, what it was packed of.
+                    Some((from, operand)) => self.argument(from, block, operand),
+                    None => level,
+                },
                 true => self.stated((stmt, block), &facts, variable, level),
             };
             of = of.join(match variable > self.ssa.carry() {
@@ -97,6 +105,10 @@ impl Pass<'_> {
             }
             let of = self.refined((stmt, inst, block), &facts, (def, variable, old), of);
             self.raise(def, of);
+        }
+        // A part may have changed that the packed value does not tell.
+        if super::packed::is_pack(&facts) {
+            defs.for_each(|def| self.notify(def));
         }
     }
 

@@ -97,18 +97,30 @@ impl Race {
     }
 }
 
-/// Adds the findings. A barrier is missing between two blocks, or two places of one block, once: their other accesses are further places.
+/// Adds the findings. One barrier, after the block of the first access or before that of the second one, orders all accesses of both blocks: these are
+/// further places of one finding.
 fn report(cx: &FunctionContext<'_>, races: BTreeMap<StmtId, Race>, found: &mut Vec<Finding>) {
     let block = |stmt| cx.cfg().of_statement(stmt);
-    let mut first: BTreeMap<_, usize> = BTreeMap::new();
+    let mut known: BTreeMap<_, usize> = BTreeMap::new();
     for (stmt, race) in races {
-        let same = (race.certainty, block(stmt), block(race.other), race.in_warps, stmt == race.other);
-        if let Some(finding) = first.get(&same).and_then(|at| found.get_mut(*at)) {
-            finding.repeat(cx.span(stmt));
-            continue;
+        let kind = (race.certainty, race.in_warps, stmt == race.other);
+        let keys = [(false, block(stmt)), (true, block(race.other))].map(|key| (kind, key));
+        let at = keys.iter().find_map(|key| known.get(key).copied());
+        let at = match at {
+            Some(at) => {
+                if let Some(finding) = found.get_mut(at) {
+                    finding.repeat(cx.span(stmt));
+                }
+                at
+            }
+            None => {
+                found.push(finding(cx, stmt, race));
+                found.len() - 1
+            }
+        };
+        for key in keys {
+            known.entry(key).or_insert(at);
         }
-        first.insert(same, found.len());
-        found.push(finding(cx, stmt, race));
     }
 }
 
