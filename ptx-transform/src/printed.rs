@@ -30,7 +30,7 @@ impl<'m> Printed<'m> {
     }
 
     /// A map from the text, as one from the source of the original.
-    pub(crate) fn from_original(&self, next: OffsetMap) -> OffsetMap {
+    pub(crate) fn map_from_original(&self, next: OffsetMap) -> OffsetMap {
         match &self.changed {
             Some((_, before)) => before.then(&next),
             None => next,
@@ -39,13 +39,13 @@ impl<'m> Printed<'m> {
 
     /// The result of a rewriting of the text, with a map from the source of the original.
     pub(crate) fn rewritten(&self, mut next: Rewritten) -> Rewritten {
-        next.map = self.from_original(next.map);
+        next.map = self.map_from_original(next.map);
         next
     }
 
     /// Replaces the text by one to which `map` leads from it.
     pub(crate) fn then(&mut self, text: &[u8], map: OffsetMap) {
-        let map = self.from_original(map);
+        let map = self.map_from_original(map);
         self.changed = Some((ptx_parse::parse(text).module, map));
     }
 

@@ -42,7 +42,7 @@ pub(super) fn about(input: usize, diagnostic: Diagnostic) -> LinkDiagnostic {
 
 impl LinkDiagnostic {
     /// Replaces the spans in printed modules by those in the sources of the modules.
-    pub(super) fn to_original(&mut self, printed: &[Printed<'_>]) {
+    pub(super) fn move_to_original(&mut self, printed: &[Printed<'_>]) {
         if let Some(printed) = printed.get(self.input) {
             printed.diagnostic_to_original(&mut self.diagnostic);
         }

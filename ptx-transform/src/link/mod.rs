@@ -91,14 +91,14 @@ pub fn link(modules: &[&Module], options: &LinkOptions<'_>) -> Result<Linked, Ve
     let printed: Vec<Printed<'_>> = modules.iter().map(|m| Printed::of(m)).collect();
     let current: Vec<&Module> = printed.iter().map(Printed::module).collect();
     let to_original = |mut found: Vec<LinkDiagnostic>| {
-        found.iter_mut().for_each(|d| d.to_original(&printed));
+        found.iter_mut().for_each(|d| d.move_to_original(&printed));
         found
     };
     let mut linked = link_texts(&current, options).map_err(to_original)?;
     linked.notes = to_original(linked.notes);
     let maps = linked.maps.into_iter().zip(&printed);
     linked.maps = maps
-        .map(|(map, printed)| printed.from_original(map))
+        .map(|(map, printed)| printed.map_from_original(map))
         .collect();
     Ok(linked)
 }
@@ -135,7 +135,7 @@ fn link_texts(
     }
     let maps = linked.maps.into_iter().zip(&unique);
     linked.maps = maps
-        .map(|(map, unique)| unique.from_original(map))
+        .map(|(map, unique)| unique.map_from_original(map))
         .collect();
     found.append(&mut linked.notes);
     linked.notes = found;
