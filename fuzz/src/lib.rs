@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 #[path = "../../ptx-print/tests/common/check.rs"]
 #[allow(dead_code)]
 mod check;
+mod modules;
 #[path = "../../ptx-print/tests/common/mutate.rs"]
 mod mutate;
 
@@ -56,22 +57,46 @@ pub fn target(name: &str) -> Option<Target> {
     TARGETS.iter().find(|(n, _)| *n == name).map(|(_, f)| *f)
 }
 
-/// Every target with its name.
-pub const TARGETS: [(&str, Target); 4] = [
+/// Every target with its name, in the order of `targets.txt`.
+pub const TARGETS: &[(&str, Target)] = &[
     ("container_total", container_total),
     ("parse_total", parse_total),
     ("roundtrip_exact", roundtrip_exact),
     ("canonical_fixpoint", canonical_fixpoint),
+    ("verify", modules::verify),
+    ("lint", modules::lints),
+    ("edit", modules::edit),
+    ("transform", modules::transform),
+    ("diff", modules::diff),
+    ("run", modules::run),
+    ("server", modules::server),
 ];
+
+/// Larger files of the corpus are not seeds.
+const LARGEST_SEED: u64 = 4096;
+
+/// The names of the targets, each with its folders of saved texts.
+pub fn listed() -> impl Iterator<Item = (&'static str, Vec<PathBuf>)> {
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    include_str!("../targets.txt").lines().map(move |line| {
+        let mut words = line.split(' ');
+        let name = words.next().unwrap_or_default();
+        (name, words.map(|folder| here.join(folder)).collect())
+    })
+}
 
 /// The saved texts of a target, by path.
 pub fn saved(name: &str) -> io::Result<Vec<(PathBuf, Vec<u8>)>> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("corpus")
-        .join(name);
-    let mut paths: Vec<PathBuf> = fs::read_dir(folder)?
-        .map(|e| e.map(|e| e.path()))
-        .collect::<io::Result<_>>()?;
+    let mut paths: Vec<PathBuf> = Vec::new();
+    let folders = listed().filter(|(listed, _)| *listed == name);
+    for folder in folders.flat_map(|(_, folders)| folders) {
+        for entry in fs::read_dir(folder)? {
+            let entry = entry?;
+            if entry.metadata()?.is_file() && entry.metadata()?.len() <= LARGEST_SEED {
+                paths.push(entry.path());
+            }
+        }
+    }
     paths.sort();
     paths
         .into_iter()

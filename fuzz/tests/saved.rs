@@ -14,23 +14,13 @@ fn saved_texts_hold(name: &str) {
 }
 
 #[test]
-fn container_total() {
-    saved_texts_hold("container_total");
-}
-
-#[test]
-fn parse_total() {
-    saved_texts_hold("parse_total");
-}
-
-#[test]
-fn roundtrip_exact() {
-    saved_texts_hold("roundtrip_exact");
-}
-
-#[test]
-fn canonical_fixpoint() {
-    saved_texts_hold("canonical_fixpoint");
+fn every_target_holds() {
+    let names: Vec<&str> = ptx_fuzz::TARGETS.iter().map(|(name, _)| *name).collect();
+    let listed: Vec<&str> = ptx_fuzz::listed().map(|(name, _)| name).collect();
+    assert_eq!(names, listed);
+    for name in names {
+        saved_texts_hold(name);
+    }
 }
 
 /// The mutation loop itself works: it tries texts and does not stop at the seeds.

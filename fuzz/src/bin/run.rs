@@ -19,7 +19,7 @@ fn main() -> ExitCode {
     let Some(target) = ptx_fuzz::target(name) else {
         eprintln!(
             "usage: run TARGET [--seconds N] [--seed N]; targets: {:?}",
-            TARGETS.map(|t| t.0)
+            TARGETS.iter().map(|t| t.0).collect::<Vec<_>>()
         );
         return ExitCode::from(2);
     };

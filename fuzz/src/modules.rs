@@ -1,0 +1,246 @@
+//! Targets that read a text as a module and work on it. What they promise holds for any text: it may have errors.
+
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+
+use ptx_diff::{Equality, ModuleDiff};
+use ptx_ir::facts::ModuleFacts;
+use ptx_ir::{Code, Diagnostic, FunctionKind, Module, Severity, compare};
+use ptx_lint::{LintOptions, lint};
+use ptx_transform::clean::{self, Pass, clean};
+use ptx_transform::{LinkOptions, Minify};
+use ptx_vm::{Checker, Launch, Machine};
+
+#[path = "../../ptx-transform/tests/suite/common/edits.rs"]
+mod edits;
+
+/// The longest text: it bounds the time of one run.
+const MOST: usize = 1 << 13;
+
+/// How many steps a kernel may take.
+const STEPS: u64 = 5_000;
+
+fn cut(text: &[u8]) -> &[u8] {
+    &text[..text.len().min(MOST)]
+}
+
+fn parse(text: &[u8]) -> (Module, bool) {
+    let parsed = ptx_parse::parse(cut(text));
+    let is_valid = !parsed.has_errors();
+    (parsed.module, is_valid)
+}
+
+/// Numbers that depend on a text.
+fn random(text: &[u8]) -> fastrand::Rng {
+    let mut hasher = DefaultHasher::new();
+    text.hash(&mut hasher);
+    fastrand::Rng::with_seed(hasher.finish())
+}
+
+fn are_inside(module: &Module, found: &[Diagnostic]) {
+    let end = module.source().len() as u32;
+    for d in found {
+        let others = d
+            .labels
+            .iter()
+            .map(|l| l.span)
+            .chain(d.repeats.iter().copied());
+        for span in others.chain([d.span]) {
+            assert!(span.start <= span.end && span.end <= end, "{d:?}");
+        }
+    }
+}
+
+/// Checking ends, and every diagnostic points into the text. So does what a module requires.
+pub fn verify(text: &[u8]) {
+    let (module, _) = parse(text);
+    are_inside(
+        &module,
+        &ptx_verify::verify(&module, &ptx_verify::Options::default()),
+    );
+    are_inside(&module, &ptx_verify::likely_mistakes(&module));
+    are_inside(&module, &ptx_verify::unused(&module));
+    are_inside(&module, &ptx_verify::codegen_limits(&module));
+    let _ = ptx_verify::requires(&module).module();
+}
+
+/// Linting ends, and every finding points into the text.
+pub fn lints(text: &[u8]) {
+    let (module, _) = parse(text);
+    let found = lint(&ModuleFacts::new(&module), &LintOptions::default());
+    let found: Vec<_> = found.into_iter().map(|f| f.diagnostic).collect();
+    are_inside(&module, &found);
+}
+
+/// An edit is made or refused. Of a text without errors, the edited module is what its printed text parses to.
+pub fn edit(text: &[u8]) {
+    let (mut module, is_valid) = parse(text);
+    let mut rng = random(text);
+    for _ in 0..4 {
+        let (_, edit) = edits::EDITS[rng.usize(..edits::EDITS.len())];
+        edits::make(&mut module, edit, &mut rng);
+    }
+    let (new, map) = ptx_print::verbatim_with_map(&module);
+    for (old, at, len) in map.pieces() {
+        let (old, at, len) = (old as usize, at as usize, len as usize);
+        assert_eq!(module.source()[old..old + len], new[at..at + len]);
+    }
+    if is_valid {
+        let again = ptx_parse::parse(&new);
+        // The editor does not refuse a call before the declaration of its function.
+        let is_known = |d: &&Diagnostic| d.code == Code::UndefinedName;
+        let others = again.diagnostics.iter().filter(|d| !is_known(d));
+        let others: Vec<_> = others.filter(|d| d.severity == Severity::Error).collect();
+        assert!(others.is_empty(), "{others:?}");
+        if !again.has_errors()
+            && let Err(difference) = compare::compare(&module, &again.module)
+        {
+            panic!("{difference}");
+        }
+    }
+}
+
+/// What is linked to each module.
+const LIBRARY: &str =
+    ".version 6.0\n.target sm_30\n.address_size 64\n.visible .func library() { ret; }\n";
+
+/// A text without errors that is rewritten has no errors; of another one, rewriting ends.
+pub fn transform(text: &[u8]) {
+    let (module, is_valid) = parse(text);
+    let all = Minify::new().with_symbols(true).with_dead(true);
+    let mut texts = vec![
+        ptx_transform::strip(&module).text,
+        ptx_transform::minify(&module, all).text,
+        ptx_transform::renumber(&module).text,
+        ptx_transform::flatten(&module).text,
+    ];
+    let first = module
+        .definitions()
+        .next()
+        .map(|(_, f, _)| module.name(f.name));
+    if let Some(first) = first {
+        texts.extend(ptx_transform::extract(&module, &[first]).map(|e| e.rewritten.text));
+        if let Ok(split) = ptx_transform::split(&module, &[first]) {
+            texts.extend([split.part.rewritten.text, split.rest.rewritten.text]);
+        }
+    }
+    let library = ptx_parse::parse_str(LIBRARY).module;
+    let linked = ptx_transform::link(&[&module, &library], &LinkOptions::new());
+    texts.extend(linked.map(|linked| linked.text));
+    let mut cleaned = module;
+    clean(&mut cleaned, &clean::Options::new(Pass::ALL));
+    texts.push(ptx_print::verbatim(&cleaned));
+    for new in texts.iter().filter(|_| is_valid) {
+        let again = ptx_parse::parse(new);
+        let text = String::from_utf8_lossy(new);
+        assert!(!again.has_errors(), "{:?}\n{text}", again.diagnostics);
+    }
+}
+
+/// A module equals itself, and comparing it with a part of itself ends.
+pub fn diff(text: &[u8]) {
+    let (module, _) = parse(text);
+    let (part, _) = parse(&cut(text)[..cut(text).len() / 2]);
+    for equality in [Equality::Statements, Equality::Values] {
+        assert!(ModuleDiff::new(&module, &module, equality).is_equal());
+        let _ = ModuleDiff::new(&module, &part, equality).is_equal();
+    }
+}
+
+/// Executing a kernel ends with a result or an error, within the limits.
+pub fn run(text: &[u8]) {
+    let (module, is_valid) = parse(text);
+    // Other modules are not executed by the program either.
+    let options = ptx_verify::Options::default();
+    let found = ptx_verify::verify(&module, &options);
+    if !is_valid || found.iter().any(|d| d.severity == Severity::Error) {
+        return;
+    }
+    let kernels = module
+        .definitions()
+        .filter(|(_, f, _)| f.kind == FunctionKind::Entry);
+    for (_, kernel, _) in kernels.take(2) {
+        let mut machine = Machine::new(&module);
+        let Some(buffer) = machine.allocate(1 << 12) else {
+            continue;
+        };
+        let mut launch = Launch::new(module.name(kernel.name)).shape(2, 40);
+        launch = launch.check(Checker::Initcheck).check(Checker::Racecheck);
+        launch.limits.steps = STEPS;
+        launch.limits.stack_bytes = 1 << 14;
+        launch.limits.heap_bytes = 1 << 16;
+        launch.limits.resident_clusters = 4;
+        for param in kernel.interface.params.of(module.params()) {
+            let bits = param.ty.known().map_or(0, ptx_isa::ScalarType::bits);
+            let element = usize::from(bits) / 8;
+            let sizes = module.pool().slice(param.dims).iter();
+            let sizes = sizes.map(|size| module.pool().integer(*size).unwrap_or(0));
+            let count: i64 = sizes.fold(1, i64::saturating_mul);
+            let bytes = element.saturating_mul(count.clamp(0, 1 << 12) as usize);
+            let mut argument = vec![0; bytes];
+            for (byte, of) in argument.iter_mut().zip(buffer.to_le_bytes()) {
+                *byte = of;
+            }
+            launch = launch.argument(argument);
+        }
+        let _ = machine.launch(&launch);
+    }
+}
+
+/// The language server answers requests about a document while it is edited, and lives.
+pub fn server(text: &[u8]) {
+    let text = String::from_utf8_lossy(cut(text)).into_owned();
+    let mut rng = random(text.as_bytes());
+    let mut server = ptx_lsp::Server::new();
+    let uri = "file:///a.ptx";
+    let mut say = |message: serde_json::Value| server.receive(message.to_string().as_bytes());
+    say(
+        serde_json::json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {"capabilities": {}}}),
+    );
+    say(serde_json::json!({"jsonrpc": "2.0", "method": "initialized", "params": {}}));
+    let document = serde_json::json!({"uri": uri, "languageId": "ptx", "version": 1, "text": text});
+    say(
+        serde_json::json!({"jsonrpc": "2.0", "method": "textDocument/didOpen", "params": {"textDocument": document}}),
+    );
+    let lines = text.lines().count() as u64 + 2;
+    let mut position = || serde_json::json!({"line": rng.u64(..lines), "character": rng.u64(..60)});
+    for (version, method) in (2..).zip(METHODS) {
+        let (start, end) = (position(), position());
+        let change =
+            serde_json::json!({"range": {"start": start, "end": start}, "text": "x, %r1; {\n"});
+        let params = serde_json::json!({"textDocument": {"uri": uri, "version": version}, "contentChanges": [change]});
+        say(
+            serde_json::json!({"jsonrpc": "2.0", "method": "textDocument/didChange", "params": params}),
+        );
+        let params = serde_json::json!({
+            "textDocument": {"uri": uri}, "position": end, "range": {"start": start, "end": end},
+            "context": {"includeDeclaration": true, "diagnostics": []}, "newName": "fresh",
+            "options": {"tabSize": 4, "insertSpaces": true}, "positions": [end],
+        });
+        say(
+            serde_json::json!({"jsonrpc": "2.0", "id": version, "method": method, "params": params}),
+        );
+    }
+    let answers = server.take_messages();
+    let answered = answers.iter().filter(|a| a.contains("\"id\":")).count();
+    assert_eq!(answered, METHODS.len() + 1);
+}
+
+/// What is asked.
+const METHODS: [&str; 16] = [
+    "textDocument/hover",
+    "textDocument/completion",
+    "textDocument/definition",
+    "textDocument/references",
+    "textDocument/documentHighlight",
+    "textDocument/documentSymbol",
+    "textDocument/rename",
+    "textDocument/prepareRename",
+    "textDocument/formatting",
+    "textDocument/rangeFormatting",
+    "textDocument/codeAction",
+    "textDocument/foldingRange",
+    "textDocument/selectionRange",
+    "textDocument/semanticTokens/full",
+    "textDocument/inlayHint",
+    "textDocument/signatureHelp",
+];
