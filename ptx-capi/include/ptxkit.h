@@ -26,7 +26,7 @@ typedef enum {
   PTXKIT_APPLICABILITY_MACHINE_APPLICABLE = 0,
   // A suggestion: something else may be meant. The help says what it assumes.
   PTXKIT_APPLICABILITY_MAYBE_INCORRECT = 1,
-  // The repair writes something in place of a value that only the author knows.
+  // The repair writes something instead of a value that only the author knows.
   PTXKIT_APPLICABILITY_HAS_PLACEHOLDERS = 2,
 } ptxkit_applicability;
 

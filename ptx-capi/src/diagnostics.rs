@@ -77,7 +77,7 @@ pub enum ptxkit_applicability {
     /// A suggestion: something else may be meant. The help says what it assumes.
     #[default]
     MaybeIncorrect = 1,
-    /// The repair writes something in place of a value that only the author knows.
+    /// The repair writes something instead of a value that only the author knows.
     HasPlaceholders = 2,
 }
 

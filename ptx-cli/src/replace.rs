@@ -1,4 +1,4 @@
-//! Writes files so that nobody sees a part of them.
+//! Writes files so that no reader sees a part of them.
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, ErrorKind, Write as _};
@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 const MOST_NAMES: u32 = 100;
 
 /// Writes a file, or replaces it by another one with the same permissions. The text is written to a file beside it, which then gets
-/// its name: whoever reads the file, or interrupts this program, has the old text or the new one. A link stays, and what it leads
+/// its name: a reader, or a user who interrupts this program, has the old text or the new one. A link stays, and what it leads
 /// to is replaced. A device or a pipe is written to; so is a file in a directory where no other file can be made.
 pub(crate) fn replace_file(path: &Path, text: &[u8]) -> io::Result<()> {
     let place = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());

@@ -58,7 +58,7 @@ fn a_fix_removes_its_diagnostic() {
     assert!(made > 3, "{made}");
 }
 
-/// A kernel around a statement, on a line of its own.
+/// A kernel around a statement, on a separate line.
 fn kernel(statement: &str) -> String {
     format!(
         "\

@@ -68,7 +68,7 @@ struct Module {
     fatbin: usize,
     /// Where the text begins, after the first empty line of the heading.
     text: Option<usize>,
-    is_blank: bool,
+    after_empty_line: bool,
     version: (u16, u16),
     target: String,
     identifier: String,
@@ -82,7 +82,7 @@ impl Module {
             start,
             fatbin,
             text: None,
-            is_blank: false,
+            after_empty_line: false,
             version: (0, 0),
             target: String::new(),
             identifier: String::new(),
@@ -101,11 +101,11 @@ impl Module {
             }
             return;
         }
-        if self.is_blank || line.starts_with(b".") || line.starts_with(b"//") {
+        if self.after_empty_line || line.starts_with(b".") || line.starts_with(b"//") {
             self.text = Some(at);
             return self.line(at, line);
         }
-        self.is_blank = line.is_empty() && at > self.start;
+        self.after_empty_line = line.is_empty() && at > self.start;
         if let Some(arch) = value(line, "arch =") {
             self.target = arch.to_owned();
         } else if let Some(version) = value(line, "code version =") {

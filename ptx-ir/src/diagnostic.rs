@@ -38,7 +38,7 @@ pub enum Applicability {
     /// A suggestion: the fix may be meant, but so may something else. The help says what it assumes.
     #[default]
     MaybeIncorrect,
-    /// The fix writes something in place of a value that only the author knows, such as a missing operand.
+    /// The fix writes something instead of a value that only the author knows, such as a missing operand.
     HasPlaceholders,
 }
 
@@ -519,7 +519,7 @@ impl Diagnostic {
         spans.into_iter().zip(messages).collect()
     }
 
-    /// Replaces the repeats. One without a message of its own gets that of the diagnostic if others have one.
+    /// Replaces the repeats. One without its own message gets that of the diagnostic if others have one.
     pub fn set_repeats(&mut self, repeats: impl IntoIterator<Item = (Span, Option<String>)>) {
         let (spans, messages): (Vec<Span>, Vec<Option<String>>) = repeats.into_iter().unzip();
         self.repeats = spans.into();

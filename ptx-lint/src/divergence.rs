@@ -151,7 +151,7 @@ impl Divergence {
             .flatten()
     }
 
-    /// Stands for branches that are not known. It has no instructions and no successors.
+    /// The target of branches that are not known. It has no instructions and no successors.
     fn unknown() -> BlockId {
         BlockId::from_u32(u32::MAX)
     }

@@ -32,14 +32,14 @@ pub fn run(input: impl BufRead + Send + 'static, mut output: impl Write) -> io::
     let (sender, receiver) = mpsc::channel();
     let answered = sender.clone();
     let wake = move || {
-        // Without a receiver, the client is gone.
+        // Without a receiver, the client closed its stream.
         let _ = answered.send(Event::Answer);
     };
     // The thread waits for input and ends with the stream; the program does not wait for it.
     thread::spawn(move || {
         let mut input = input;
         loop {
-            let message = read(&mut input, &mut complain);
+            let message = read(&mut input, &mut report);
             let last = !matches!(message, Ok(Some(_)));
             if sender.send(Event::Message(message)).is_err() || last {
                 break;
@@ -52,7 +52,7 @@ pub fn run(input: impl BufRead + Send + 'static, mut output: impl Write) -> io::
 type Read = io::Result<Option<Vec<u8>>>;
 
 /// Says on standard error, which clients show or record, why a message is not read.
-fn complain(why: &str) {
+fn report(why: &str) {
     let _ = writeln!(io::stderr(), "ptxkit lsp: {why}");
 }
 
@@ -109,13 +109,13 @@ fn serve(
         output.flush()?;
     }
     if server.exit_status().is_none() {
-        complain("the client closed the stream without the notification `exit`");
+        report("the client closed the stream without the notification `exit`");
     }
     Ok(server.exit_status().unwrap_or(1))
 }
 
 /// Reads a message; `None` at the end of the stream. Each header that is skipped, and a message that is cut off, is reported.
-fn read(input: &mut impl BufRead, complain: &mut impl FnMut(&str)) -> Read {
+fn read(input: &mut impl BufRead, report: &mut impl FnMut(&str)) -> Read {
     let mut length: Option<u64> = None;
     let mut line = Vec::new();
     // Whether the header has lines, and whether they were reported.
@@ -125,7 +125,7 @@ fn read(input: &mut impl BufRead, complain: &mut impl FnMut(&str)) -> Read {
         // A line without an end does not fill the memory.
         if input.by_ref().take(1 << 16).read_until(b'\n', &mut line)? == 0 {
             if begun && !reported {
-                complain("the stream ends in a header");
+                report("the stream ends in a header");
             }
             return Ok(None);
         }
@@ -133,7 +133,7 @@ fn read(input: &mut impl BufRead, complain: &mut impl FnMut(&str)) -> Read {
         if text.is_empty() {
             let Some(length) = length.take() else {
                 if begun && !reported {
-                    complain("a header without `Content-Length` is skipped");
+                    report("a header without `Content-Length` is skipped");
                 }
                 (begun, reported) = (false, false);
                 continue;
@@ -141,7 +141,7 @@ fn read(input: &mut impl BufRead, complain: &mut impl FnMut(&str)) -> Read {
             let mut message = Vec::with_capacity(length.min(MOST_RESERVED) as usize);
             let found = input.by_ref().take(length).read_to_end(&mut message)? as u64;
             if found != length {
-                complain(&format!(
+                report(&format!(
                     "the stream ends after {found} of {length} bytes of a message"
                 ));
                 return Ok(None);
@@ -152,7 +152,7 @@ fn read(input: &mut impl BufRead, complain: &mut impl FnMut(&str)) -> Read {
         match content_length(text) {
             Some(Ok(new)) => length = Some(new),
             Some(Err(value)) if !reported => {
-                complain(&format!(
+                report(&format!(
                     "expected a length of at most {LONGEST} bytes after `Content-Length:`, found `{}`",
                     value.escape_debug()
                 ));
@@ -182,10 +182,10 @@ mod tests {
         let mut stream: &[u8] =
             b"nonsense\r\n\r\nContent-Length: many\r\n\r\ncontent-length: 2\r\nContent-Type: x\r\n\r\n{}Content-Length: 9\r\n\r\n{";
         let mut said = Vec::new();
-        let mut complain = |why: &str| said.push(why.to_owned());
-        let message = read(&mut stream, &mut complain).unwrap();
+        let mut report = |why: &str| said.push(why.to_owned());
+        let message = read(&mut stream, &mut report).unwrap();
         assert_eq!(message.unwrap(), b"{}");
-        assert_eq!(read(&mut stream, &mut complain).unwrap(), None);
+        assert_eq!(read(&mut stream, &mut report).unwrap(), None);
         let expected = [
             "a header without `Content-Length` is skipped",
             "expected a length of at most 4294967296 bytes after `Content-Length:`, found `many`",

@@ -27,7 +27,7 @@ pub(crate) fn explain(src: &[u8], diagnostics: &mut Vec<Diagnostic>) {
         else {
             return true;
         };
-        // The first error about a name stands for the others.
+        // The first error about a name covers the others.
         match uses.remove(span.of(src)) {
             Some(all) => {
                 reported.insert(span.of(src));

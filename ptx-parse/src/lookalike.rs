@@ -50,8 +50,8 @@ fn lookalike(c: char) -> Option<char> {
 fn final_zeros(src: &[u8], start: usize) -> Option<usize> {
     let rest = src.get(start..).filter(|rest| rest.starts_with(b"\0"))?;
     let last = rest.iter().rposition(|b| *b == 0)?;
-    let blank = |b: &u8| *b == 0 || b.is_ascii_whitespace();
-    rest.iter().all(blank).then_some(start + last + 1)
+    let is_space = |b: &u8| *b == 0 || b.is_ascii_whitespace();
+    rest.iter().all(is_space).then_some(start + last + 1)
 }
 
 /// The error of an unexpected character, with the character that was meant.

@@ -103,7 +103,7 @@ pub(crate) fn doubled_percent(src: &[u8], at: usize) -> Diagnostic {
     let message = format!("expected `{name}`, found `%{name}`");
     Diagnostic::error(Code::UnexpectedToken, Span::at(at, end), message)
         .with_help(format!(
-            "`%%` stands for `%` in inline assembly only: write `{name}`"
+            "`%%` means `%` in inline assembly only: write `{name}`"
         ))
         .with_fix(Span::at(at, at + 1), "")
 }

@@ -18,7 +18,7 @@ use crate::problem::Side;
 use crate::problem::operand::OperandMismatch;
 use crate::register_choice::name;
 
-/// The name of the register that holds a converted value, in a block of its own.
+/// The name of the register that holds a converted value, in a separate block.
 const CONVERTED: &str = "%converted";
 
 impl WrongInst<'_> {
@@ -137,7 +137,7 @@ impl WrongInst<'_> {
         }
         match mismatch.operand.role() {
             Role::Def => self.after(query, &parts, wanted),
-            // A predicate is no address.
+            // A predicate is not an address.
             Role::Addr if self.type_of(found.part) == Some(ScalarType::Pred) => None,
             Role::Use | Role::Addr => self.before(query, &parts, wanted),
             _ => None,

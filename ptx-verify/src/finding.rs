@@ -52,7 +52,7 @@ impl Repair {
 }
 
 impl Repair {
-    /// The change, which writes something in place of a value that only the author knows.
+    /// The change, which writes something instead of a value that only the author knows.
     pub(crate) fn with_placeholders(mut self) -> Self {
         self.applicability = Applicability::HasPlaceholders;
         self

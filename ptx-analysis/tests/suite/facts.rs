@@ -246,7 +246,7 @@ fn what_is_not_known_may_do_anything() {
 }
 
 #[test]
-fn an_index_of_an_array_is_no_number_of_bytes() {
+fn an_index_of_an_array_counts_elements() {
     for (address, wanted) in [
         ("[array+4]", Some(4)),
         ("array[0]", Some(0)),

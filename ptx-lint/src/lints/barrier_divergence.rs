@@ -32,7 +32,7 @@ enum Meeting {
     Cta,
     /// The barrier of the cluster or of a warp.
     Other,
-    /// An instruction that all threads of a warp execute together, and that is no barrier.
+    /// An instruction that all threads of a warp execute together, and that is not a barrier.
     Instruction,
 }
 

@@ -1,4 +1,4 @@
-//! Kernels run on threads of their own: the server answers other requests, cancels kernels, and survives every one.
+//! Kernels run on separate threads: the server answers other requests, cancels kernels, and survives every one.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs)]
 

@@ -58,7 +58,7 @@ pub(super) fn text(
         };
     }
     let text = Text::error(code, message);
-    // The narrowest scope is no example: with it, a program is legal and perhaps wrong.
+    // The narrowest scope is not an example: with it, a program is legal and perhaps wrong.
     let is_scope = |r: &Repair| {
         let class = r.edit().modifier().map(|m| m.class());
         class == Some(ModifierClass::Scope)
@@ -98,7 +98,7 @@ pub(super) fn text(
     }
 }
 
-/// Whether a change removes a modifier that directly follows itself and is no type: of several types, each has its operand.
+/// Whether a change removes a modifier that directly follows itself and is not a type: of several types, each has its operand.
 fn repeats(modifiers: &[Modifier], edit: ModifierEdit) -> bool {
     let ModifierEdit::Remove(index) = edit else {
         return false;

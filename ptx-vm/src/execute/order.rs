@@ -78,8 +78,8 @@ pub(super) struct Turn {
     most: u64,
 }
 
-/// Of how many turns what is starved gets one.
-const PATIENCE: u64 = 64;
+/// Of this many turns, a starved warp or CTA gets one.
+const STARVED_PERIOD: u64 = 64;
 /// The steps of a warp in a turn, if others are starved: they get theirs soon.
 const STEPS: u64 = 1 << 10;
 
@@ -100,7 +100,7 @@ impl Starved {
             Some(Schedule::FavorWarp(warp)) => Some((warp as u64, false)),
             _ => None,
         };
-        let all = turns % PATIENCE == PATIENCE - 1;
+        let all = turns % STARVED_PERIOD == STARVED_PERIOD - 1;
         Self { one, all }
     }
 
@@ -110,7 +110,7 @@ impl Starved {
             Some(Schedule::DelayBlock(block)) => Some((block, true)),
             _ => None,
         };
-        let all = turns % PATIENCE == PATIENCE - 1;
+        let all = turns % STARVED_PERIOD == STARVED_PERIOD - 1;
         Self { one, all }
     }
 

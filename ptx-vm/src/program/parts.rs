@@ -46,7 +46,7 @@ impl Places {
         Some(all)
     }
 
-    /// Where a result goes: elements that are dropped have a place of their own.
+    /// Where a result goes: elements that are dropped have a separate place.
     fn result(
         &mut self,
         context: &mut Context<'_>,

@@ -116,7 +116,7 @@ fn a_ring_of_mbarriers_with_a_mistake() {
     let right = kernel("", STAGES);
     run(&right, 1, 64).unwrap();
     for (from, to, expected) in [
-        // Nobody arrives where the writer waits.
+        // No thread arrives where the writer waits.
         (
             "mbarrier.arrive.shared.b64 _, [%b];",
             "",
@@ -326,7 +326,7 @@ fn loops_that_end_after_long() {
         // Every other thread of the warp waits for one that computes for long.
         "setp.eq.u32 %p1, %r0, 7;\n@%p1 bra work;\nwait: ld.volatile.global.u32 %r2, [%out+128];\nsetp.eq.u32 %p2, %r2, 0;\n@%p2 bra wait;\nbra end;\n\
          work: mov.u32 %r1, 0;\nagain: add.u32 %r1, %r1, 1;\nsetp.lt.u32 %p3, %r1, 400000;\n@%p3 bra again;\nst.volatile.global.u32 [%out+128], %r1;\nend:",
-        // A pointer goes along a list until it finds something.
+        // A pointer follows a list until it finds something.
         "mov.u64 %rd1, 0;\nagain: and.b64 %rd2, %rd1, 1023;\nadd.s64 %rd3, %out, %rd2;\nand.b64 %rd3, %rd3, -4;\nld.volatile.global.u32 %r2, [%rd3];\nadd.s64 %rd1, %rd1, 1;\nsetp.lt.u64 %p1, %rd1, 200000;\n@%p1 bra again;",
     ] {
         for checks in [false, true] {

@@ -23,7 +23,7 @@ pub(super) use kernels::kernels;
 /// The steps of warps that a launch may make if the client does not say it: some seconds.
 const STEPS: u64 = 100_000_000;
 
-/// The time that a launch may take on a thread of its own.
+/// The time that a launch may take on a separate thread.
 const TIME: Duration = Duration::from_secs(60);
 
 /// The memory of the host that a launch may use.

@@ -29,7 +29,7 @@ fn annotations_and_texts_have_no_control_characters() {
 
 #[test]
 fn values_of_the_configuration_are_escaped() {
-    let folder = Folder::new("hostile-config");
+    let folder = Folder::new("untrusted-config");
     let file = folder.file("a.ptx", GOOD);
     for value in [
         "target = \"\\u001b]0;x\\u0007\"",
@@ -54,11 +54,11 @@ fn names_of_sources_are_divided_before_they_are_escaped() {
     assert!(run.out.contains("\\u{1b}]0;t\\u{7}a.cu:7"), "{}", run.out);
 }
 
-/// A baseline in the configuration of a hostile repository might have no end.
+/// A baseline in the configuration of a untrusted repository might have no end.
 #[cfg(unix)]
 #[test]
 fn a_configured_baseline_is_a_regular_file() {
-    let folder = Folder::new("hostile-baseline");
+    let folder = Folder::new("untrusted-baseline");
     let file = folder.file("a.ptx", GOOD);
     for command in ["check", "lint"] {
         let config = folder.file(
@@ -84,7 +84,7 @@ fn a_configured_baseline_is_a_regular_file() {
 #[test]
 fn a_link_out_of_the_directory_is_not_followed() {
     use std::os::unix::fs::symlink;
-    let folder = Folder::new("hostile-link");
+    let folder = Folder::new("untrusted-link");
     let outside = folder.file("outside.ptx", GOOD);
     let inside = folder.file("in/a.ptx", GOOD);
     symlink(&outside, folder.0.join("in/b.ptx")).unwrap();
@@ -109,7 +109,7 @@ fn a_link_out_of_the_directory_is_not_followed() {
 #[test]
 fn files_are_replaced_with_their_permissions() {
     use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
-    let folder = Folder::new("hostile-replace");
+    let folder = Folder::new("untrusted-replace");
     let file = folder.file("a.ptx", GOOD);
     fs::set_permissions(&file, fs::Permissions::from_mode(0o640)).unwrap();
     let before = fs::metadata(&file).unwrap();
