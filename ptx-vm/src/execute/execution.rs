@@ -34,6 +34,9 @@ pub(crate) struct Execution<'e> {
     pub(super) by_byte: bool,
 }
 
+/// The work of an instruction that is evaluated lane by lane.
+const FOLD: u64 = 1 << 8;
+
 /// What follows a step.
 pub(crate) enum Control {
     Next,
@@ -77,6 +80,8 @@ impl Execution<'_> {
             Step::Lanes(..) => Ok(Control::Next),
             Step::Fold(fold) => {
                 self.fold(fold);
+                let worked = self.warp.work(FOLD, self.grid);
+                worked.map_err(|reason| (reason, first))?;
                 Ok(Control::Next)
             }
             Step::Load(access) => self.load(access),

@@ -13,6 +13,8 @@ use crate::program::{Act, ActOperand};
 /// The registers of an operand, in all lanes.
 pub(super) type Fragment = Vec<Double>;
 
+/// The work of a product of matrices, in bytes that take as long.
+const MULTIPLY: u64 = 1 << 10;
 /// The mask of a whole warp.
 const WARP: u32 = u32::MAX;
 
@@ -101,6 +103,8 @@ impl Execution<'_> {
 
     /// Multiplies matrices.
     pub(super) fn multiply(&mut self, act: &Act) -> Outcome {
+        let worked = self.warp.work(MULTIPLY, self.grid);
+        worked.map_err(|reason| (reason, self.first()))?;
         self.together(|this| this.multiply_now(act))
     }
 

@@ -16,7 +16,9 @@ use crate::lanes::{Double, LANES, Place, Registers, lanes};
 use crate::program::{Function, Step};
 
 /// The bytes that a step handles between looks at the clock.
-const LOOK: u64 = 1 << 20;
+const LOOK: u64 = 1 << 14;
+/// The work of an observed step.
+const OBSERVED_STEP: u64 = 64;
 /// The bytes that the calls of most programs handle at most.
 const LARGE: u64 = 1 << 16;
 /// The bytes that count as one more step: those of a vector access of all lanes.
@@ -33,6 +35,8 @@ pub(crate) struct Warp {
     held: Held,
     /// The bytes that the current step has handled beyond those that every step may.
     handled: u64,
+    /// The work of steps since the last look at the clock, in bytes that take as long.
+    worked: u64,
     /// The index of its first thread in the CTA.
     pub(crate) first: u32,
     /// Steps that it executed and the grid has not counted yet, at its last step other than operations on all lanes.
@@ -85,6 +89,7 @@ impl Warp {
             stacks: vec![Vec::new(); LANES],
             held: Held::new(Arc::clone(account)),
             handled: 0,
+            worked: 0,
             first,
             uncounted: 0,
             spare: Vec::new(),
@@ -189,10 +194,24 @@ impl Warp {
     pub(crate) fn handle(&mut self, bytes: u64, grid: &Grid<'_>) -> Result<(), StopReason> {
         let before = self.handled;
         self.handled = before.saturating_add(bytes);
-        match before / LOOK == self.handled / LOOK {
-            true => Ok(()),
+        if before / LOOK == self.handled / LOOK {
+            return Ok(());
+        }
+        match self.handled / BYTES_OF_STEP > grid.steps_left() {
+            true => Err(StopReason::StepLimit),
             false => grid.interrupted(),
         }
+    }
+
+    /// Counts work that takes as long as handling bytes, and is not counted as steps. An error if the launch has to end.
+    #[inline]
+    pub(crate) fn work(&mut self, bytes: u64, grid: &Grid<'_>) -> Result<(), StopReason> {
+        self.worked += bytes;
+        if self.worked < LOOK {
+            return Ok(());
+        }
+        self.worked = 0;
+        grid.interrupted()
     }
 
     /// Keeps the register file of a call that ended. What registers hold at the start of a call is undefined.
@@ -310,14 +329,17 @@ impl Warp {
         }
     }
 
-    /// An error if checkers need more memory than allowed.
-    fn check_memory(&self, grid: &Grid<'_>, step: Stepped) -> Result<(), Failure> {
-        grid.account().check().map_err(|reason| Failure {
-            reason,
-            function: Some(step.function),
-            at: step.at,
-            lane: step.mask.trailing_zeros() as usize % LANES,
-        })
+    /// An error if checkers need more memory than allowed, or the launch has to end.
+    fn check_memory(&mut self, grid: &Grid<'_>, step: Stepped) -> Result<(), Failure> {
+        let worked = self.work(OBSERVED_STEP, grid);
+        worked
+            .and_then(|()| grid.account().check())
+            .map_err(|reason| Failure {
+                reason,
+                function: Some(step.function),
+                at: step.at,
+                lane: step.mask.trailing_zeros() as usize % LANES,
+            })
     }
 
     /// Executes a step other than operations on all lanes, for the lanes of a group.

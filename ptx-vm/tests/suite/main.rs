@@ -7,6 +7,7 @@ mod asynchronous;
 mod checkers;
 #[path = "../common/mod.rs"]
 mod common;
+mod extremes;
 #[path = "../../../ptx-print/tests/common/corpus.rs"]
 #[allow(dead_code, reason = "other tests need more of it")]
 mod files;
