@@ -5,8 +5,8 @@ use alloc::vec::Vec;
 use ptx_ir::query::Environment;
 use ptx_ir::{Applicability, Body, EntityId, Label, Module, Operand, Statement, StmtId};
 use ptx_isa::{
-    ActualOperand, ForeignWord, InstQuery, Modifier, ModifierEdit, Opcode, OperandShape,
-    OperandViolation, Role, ScalarType, TypeKind,
+    ActualOperand, EffectKind, ForeignWord, InstQuery, Modifier, ModifierEdit, Opcode,
+    OperandShape, OperandViolation, Role, ScalarType, TypeKind,
 };
 
 use crate::declared::register_of;
@@ -416,6 +416,22 @@ impl WrongInst<'_> {
         Some(Repair::new(at, Side::After, text, note).with_placeholders())
     }
 
+    /// A constant as the only operand: all lanes where it is the mask of lanes, else zero.
+    fn only_operand(&self, query: &InstQuery<'_>) -> Repair {
+        let operands = [ActualOperand::new(OperandShape::Integer(0))];
+        let query = query.with_operands(&operands);
+        let form = self.environment.select(&query);
+        let is_mask = form.is_ok_and(|f| f.effects().any(|e| matches!(e, EffectKind::Lanes(0))));
+        let (text, note) = match is_mask {
+            true => (
+                " 0xffffffff",
+                "for example `0xffffffff`, if all threads of the warp execute it",
+            ),
+            false => (" 0", "for example `0`"),
+        };
+        Repair::new(self.at(Part::Mnemonic), Side::After, text.into(), note).with_placeholders()
+    }
+
     /// The operand that is missing: the last one, if several may be.
     fn missing(&self, query: &InstQuery<'_>) -> Option<Repair> {
         let count = query.operands().len();
@@ -426,9 +442,7 @@ impl WrongInst<'_> {
             form.is_ok_and(|f| f.violations().is_empty())
         };
         if count == 0 && legal(0, ActualOperand::new(OperandShape::Integer(0))) {
-            let at = self.at(Part::Mnemonic);
-            let zero = Repair::new(at, Side::After, " 0".into(), "for example `0`");
-            return Some(zero.with_placeholders());
+            return Some(self.only_operand(query));
         }
         for index in (1..=count).rev() {
             let mut types = self.declared_types();

@@ -19,7 +19,8 @@ const TEXT: &str = "\
 }
 ";
 
-const SHORT: &str = "<stdin>:11:5: warning[PTX1512]: `%r2` is written here but never read\n";
+const SHORT: &str =
+    "<stdin>:11:5: warning[PTX1512]: `%r2` is written here but never read [dead-code, definite]\n";
 
 fn lint(options: &[&str], text: &str) -> crate::support::Run {
     let fixed = ["lint", "--format", "short", "--no-config"];

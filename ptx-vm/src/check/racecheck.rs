@@ -425,7 +425,9 @@ fn advice(
     };
     let same_block = other.block == of.grid.linear(of.block.index);
     let help = match (same_warp, same_block) {
-        (true, _) => "add `bar.warp.sync` between the accesses of the lanes",
+        (true, _) => {
+            "add `bar.warp.sync` between the accesses, or a CTA barrier where other warps access the memory as well"
+        }
         (false, true) => "add a CTA barrier that all threads execute between the accesses",
         (false, false) => {
             "make the accesses atomic, or order them with release and acquire operations whose scope includes both CTAs"

@@ -118,10 +118,13 @@ impl Writer {
                 finding.linted = detail.linted.as_ref();
                 return Ok(serde_json::to_string(&finding)?);
             }
-            Format::Short => return Ok(report.short(diagnostic)),
+            Format::Short => return Ok(report.short(&named(diagnostic, detail))),
             _ => {}
         }
-        let diagnostic = &demangled(diagnostic);
+        let diagnostic = &match self.format {
+            Format::Sarif => demangled(diagnostic),
+            _ => named(&demangled(diagnostic), detail),
+        };
         let text = source_frames::text(&place.source);
         let note = (!text.is_empty()).then(|| format!("from {text}"));
         let note = note.as_deref();
@@ -137,6 +140,19 @@ impl Writer {
             _ => Ok(report.github(diagnostic, note)),
         }
     }
+}
+
+/// The diagnostic with the name and the certainty of its lint after the message and those of the repeats.
+fn named(diagnostic: &Diagnostic, detail: &Detail) -> Diagnostic {
+    let mut named = diagnostic.clone();
+    if let Some(linted) = &detail.linted {
+        let name = format!(" [{}, {}]", linted.lint, linted.certainty);
+        named.message.push_str(&name);
+        for message in &mut named.repeat_messages {
+            message.push_str(&name);
+        }
+    }
+    named
 }
 
 /// The diagnostics up to the `most`-th error.
