@@ -481,6 +481,7 @@ impl<'a> FunctionContext<'a> {
             stmt,
             degree: None,
             declaration: None,
+            places: Vec::new(),
             diagnostic: Diagnostic::warning(lint.code(), self.span(stmt), message),
         }
     }

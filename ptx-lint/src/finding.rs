@@ -2,6 +2,7 @@
 
 use alloc::boxed::Box;
 use alloc::string::String;
+use alloc::vec::Vec;
 
 use ptx_analysis::asynchrony::Certainty;
 use ptx_ir::{Diagnostic, FuncId, Span, StmtId};
@@ -24,6 +25,8 @@ pub struct Finding {
     pub degree: Option<u32>,
     /// The variable of the module whose declaration is the cause: the findings of all functions become one there.
     pub(crate) declaration: Option<Box<str>>,
+    /// Places that [`Finding::add_places`] adds to the repeats of the diagnostic.
+    pub(crate) places: Vec<Span>,
     /// The diagnostic to show.
     pub diagnostic: Diagnostic,
 }
@@ -47,11 +50,18 @@ impl Finding {
         self
     }
 
-    /// Adds a further place with the same cause.
+    /// Adds a further place with the same cause. It is in the diagnostic when the lint ends.
     pub(crate) fn repeat(&mut self, span: Span) {
-        let mut repeats = core::mem::take(&mut self.diagnostic.repeats).into_vec();
-        repeats.push(span);
-        self.diagnostic.repeats = repeats.into();
+        self.places.push(span);
+    }
+
+    /// Adds the further places to the diagnostic.
+    pub(crate) fn add_places(&mut self) {
+        if !self.places.is_empty() {
+            let repeats = core::mem::take(&mut self.diagnostic.repeats).into_vec();
+            let places = core::mem::take(&mut self.places);
+            self.diagnostic.repeats = repeats.into_iter().chain(places).collect();
+        }
     }
 
     /// Adds the degree of bank conflicts.

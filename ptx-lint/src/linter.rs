@@ -1,6 +1,6 @@
 //! Lints modules and functions.
 
-use alloc::collections::BTreeSet;
+use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
 
 use ptx_analysis::function_analysis::{FunctionAnalysis, map_functions};
@@ -117,7 +117,34 @@ pub(crate) fn examine(
             lint.check(context, &mut found);
         }
     }
-    found
+    by_cause(found)
+}
+
+/// One finding for each cause: where a lint says the same about several statements, and the same labels explain it, the later ones are repeats of the
+/// first.
+fn by_cause(found: Vec<Finding>) -> Vec<Finding> {
+    let mut known: BTreeMap<_, usize> = BTreeMap::new();
+    let mut all: Vec<Finding> = Vec::new();
+    for finding in found {
+        let of = &finding.diagnostic;
+        let is_alone = of.labels.is_empty() || !of.fix.is_empty() || finding.declaration.is_some();
+        if !is_alone {
+            let labels = of.labels.iter().map(|l| (l.span.start, l.span.end));
+            let labels: Vec<(u32, u32)> = labels.collect();
+            let key = (finding.lint, finding.certainty, of.message.clone(), labels);
+            let first = *known.entry(key).or_insert(all.len());
+            if let Some(first) = all.get_mut(first) {
+                first.repeat(of.span);
+                for span in &of.repeats {
+                    first.repeat(*span);
+                }
+                continue;
+            }
+        }
+        all.push(finding);
+    }
+    all.iter_mut().for_each(Finding::add_places);
+    all
 }
 
 /// The findings in a function by itself, and further ones in the kernels into which it is inlined.
@@ -127,11 +154,16 @@ pub(crate) fn merged<'f>(
     options: &LintOptions,
 ) -> impl Iterator<Item = &'f Finding> + use<'f> {
     let key = |f: &Finding| (f.lint, f.stmt);
-    let known: BTreeSet<(Lint, StmtId)> = match others.is_empty() {
-        true => BTreeSet::new(),
-        false => own.iter().map(key).collect(),
+    let (mut known, mut repeated) = (BTreeSet::new(), BTreeSet::new());
+    if !others.is_empty() {
+        known.extend(own.iter().map(key));
+        let places = |f: &'f Finding| f.diagnostic.repeats.iter().map(|s| (f.lint, s.start));
+        repeated.extend(own.iter().flat_map(places));
+    }
+    let is_new = move |f: &&Finding| {
+        !known.contains(&key(f)) && !repeated.contains(&(f.lint, f.diagnostic.span.start))
     };
-    let others = others.iter().filter(move |f| !known.contains(&key(f)));
+    let others = others.iter().filter(is_new);
     let certainty = options.certainty;
     let all = own.iter().chain(others);
     all.filter(move |f| f.certainty >= certainty)

@@ -121,3 +121,28 @@ fn messages_tell_the_certainty() {
         }
     }
 }
+
+#[test]
+fn places_with_one_cause_are_one_finding() {
+    let text = "\
+.version 8.0
+.target sm_80
+.address_size 64
+.entry k() {
+    .reg .pred p; .reg .b32 r;
+    mov.u32 r, %tid.x;
+    setp.lt.u32 p, r, 16;
+    @p bra done;
+    bar.sync 0;
+    mov.u32 r, %clock;
+    bar.sync 0;
+    bar.sync 1;
+done:
+    ret;
+}
+";
+    let mut findings = found(text, Path::new("one cause"));
+    findings.retain(|f| f.lint == Lint::BarrierDivergence);
+    assert_eq!(findings.len(), 1, "{findings:?}");
+    assert_eq!(lines(&findings[0], text), BTreeSet::from([9, 11, 12]));
+}

@@ -44,8 +44,8 @@ pub(crate) fn check(cx: &FunctionContext<'_>, found: &mut Vec<Finding>) {
         let reason = Reason(format!("{:?} {}", access.provenance, new.diagnostic.message));
         if new.certainty == Certainty::Possible && access.provenance.is_some() {
             if let Some(known) = first.get(&reason).and_then(|at| found.get_mut(*at)) {
-                let repeats = new.diagnostic.repeats.first().copied();
-                known.repeat(repeats.unwrap_or(new.diagnostic.span));
+                let place = new.places.first().copied();
+                known.repeat(place.unwrap_or(new.diagnostic.span));
                 continue;
             }
             first.insert(reason, found.len());

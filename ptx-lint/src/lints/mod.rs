@@ -52,9 +52,11 @@ macro_rules! lints {
 
             /// Runs the lint on a function.
             pub(crate) fn check(self, context: &FunctionContext<'_>, found: &mut Vec<Finding>) {
+                let known = found.len();
                 match self {
                     $(Self::$variant => $module::check(context, found),)*
                 }
+                found.iter_mut().skip(known).for_each(Finding::add_places);
             }
         }
     };
