@@ -138,6 +138,7 @@ fn declared<'a>(
             .zip(all)
             .map(move |(at, declarator)| {
                 let mut part = Writer::new(writer.module, writer.numbers, body.pool(), Some(body));
+                part.is_declaration = true;
                 part.declaration(d, &body.declarations().attributes);
                 part.declarator(declarator);
                 Variable {
@@ -208,6 +209,8 @@ pub(crate) struct Writer<'a> {
     declarators: Vec<(StmtId, NameId, u32)>,
     /// The tokens that describe a variable, from when it is mentioned first.
     described: Vec<Option<Vec<Token>>>,
+    /// Whether it writes a declaration, in which variables have their names: their numbers depend on what else is declared.
+    is_declaration: bool,
     tokens: Vec<Token>,
 }
 
@@ -223,6 +226,7 @@ impl<'a> Writer<'a> {
             numbers,
             pool,
             body,
+            is_declaration: false,
             parameters: Vec::new(),
             declarators: Vec::new(),
             described: Vec::new(),
@@ -480,6 +484,13 @@ impl<'a> Writer<'a> {
     // --- variables ---
 
     fn variable(&mut self, id: VarId) {
+        if self.is_declaration
+            && let Some(var) = self.body.and_then(|body| body.vars().get(id))
+        {
+            let (name, number) = (var.name, var.number.unwrap_or(0));
+            self.push(Kind::Variable, 1, number);
+            return self.name(name);
+        }
         self.push(Kind::Variable, 0, id.index() as u32);
         let known = self.described.get(id.index()).and_then(Option::as_ref);
         if let Some(known) = known {

@@ -8,13 +8,13 @@ use ptx_analysis::memory_access::Accesses;
 use ptx_analysis::ssa::Ssa;
 use ptx_analysis::uniformity::ModuleUniformity;
 use ptx_analysis::values::Values;
+use ptx_ir::FuncId;
 use ptx_ir::facts::{FunctionFacts, ModuleFacts, StaleFacts};
-use ptx_ir::{FuncId, StmtId};
 
 use crate::context::{FunctionContext, Given, ModuleContext, likely};
 use crate::declared::at_declarations;
 use crate::inline::Contexts;
-use crate::{Finding, Lint, LintOptions};
+use crate::{Finding, LintOptions};
 
 /// Lints all functions of a module. The findings are in source order.
 #[must_use]

@@ -1,8 +1,8 @@
 use ptx_isa::OperandShape::{Integer, Register};
 use ptx_isa::describe::{each_fact, floors, role, type_of};
 use ptx_isa::{
-    ActualOperand, Destination, Directive, Expected, Expr, InstQuery, Modifier, Opcode, PtxVersion,
-    RegisterWidth, ScalarType as T, StateSpace, Target, find_instruction,
+    ActualOperand, Destination, Directive, Expected, Expr, InstQuery, Modifier, Opcode,
+    OperandShape, PtxVersion, RegisterWidth, ScalarType as T, StateSpace, Target, find_instruction,
 };
 
 #[test]
@@ -75,6 +75,18 @@ fn an_instruction_of_the_table() {
     );
     selection.add_floors(old.0, old.1);
     assert!(!selection.violations().is_empty());
+    // The same operands with other words.
+    assert!(request.with_opcode(Opcode::Add).select_anywhere().is_err());
+    let down = request.with_modifiers(&[Modifier::Down, Modifier::B32]);
+    assert!(down.select_anywhere().unwrap().violations().is_empty());
+    // An address of global memory in 32 bits.
+    let address = [ActualOperand::new(Register(T::B32))];
+    let operands = [Register(T::B32), OperandShape::Bracket(&address)].map(ActualOperand::new);
+    let modifiers = [Modifier::Global, Modifier::U32];
+    let request = InstQuery::new(Opcode::Ld, &modifiers, &operands);
+    let selection = request.select_anywhere().unwrap();
+    assert_eq!(selection.small_addresses().collect::<Vec<_>>(), [1]);
+    assert_eq!(Target::Sm75.most_shared_bytes(), 48 << 10);
     assert!(Opcode::Call.takes_lists() && !Opcode::Add.takes_lists());
     assert!(Directive::Func.is_allowed_in(ptx_isa::DirectivePosition::Module));
     let of_bar = find_instruction(Opcode::Mbarrier, &[Modifier::Init, Modifier::B64]);

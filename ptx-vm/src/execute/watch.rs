@@ -10,11 +10,11 @@ use super::waits::{add, waits};
 use crate::error::{RunError, StopReason, Wait};
 
 /// The steps that a look may take at least.
-const LOOK: u64 = 1 << 13;
+const LOOK: u64 = 1 << 12;
 /// The steps that the look at a cluster that has just begun may take.
 const FIRST: u64 = 1 << 10;
 /// Of how many steps that a launch made a look may take one.
-const PART: u64 = 1 << 10;
+const PART: u64 = 1 << 12;
 /// The most clusters that are described at the end of a launch.
 const DESCRIBED: usize = 1024;
 

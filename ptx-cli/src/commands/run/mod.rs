@@ -5,6 +5,7 @@ mod memory;
 mod npy;
 mod parameters;
 mod plan;
+mod printed;
 pub(crate) mod profile;
 mod progress;
 mod random;
@@ -14,7 +15,7 @@ mod script;
 mod shape;
 pub(crate) mod trace;
 
-use std::io::Write;
+use std::io::{self, IsTerminal as _, Write};
 use std::path::PathBuf;
 
 use anyhow::{Context as _, Result, bail};
@@ -33,6 +34,7 @@ use crate::output::{self, Out, Status};
 use argument::Argument;
 use memory::Memory;
 use plan::{Call, Plan, Shape};
+use printed::printed;
 use progress::Watch;
 use ptx_report::clean;
 use ptx_report::demangle::Wanted;
@@ -210,7 +212,7 @@ impl<'a> Run<'a> {
             let (launched, error) = self.one(*kernel, launch, &mut machine, (&trace, out))?;
             found.extend(machine.reports().iter().map(Report::diagnostic));
             if self.args.format != Format::Json {
-                out.write_all(&launched.output)?;
+                out.write_all(&printed(&launched.output, io::stdout().is_terminal()))?;
                 if let (Some(style), Some(counts)) = (self.args.profile, &launched.profile) {
                     profile::write(out, self.read, launched.kernel, counts, style)?;
                 }
