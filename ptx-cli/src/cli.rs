@@ -124,7 +124,7 @@ Examples:
     Source(source::Args) => source::run,
     Diff(diff::Args) => diff::run,
     Roundtrip(roundtrip::Args) => roundtrip::run,
-    Run(run::Args) => run::run,
+    Run(Box<run::Args>) => run::run,
     Analyze(analyze::Args) => analyze::run,
     Dump(dump::Args) => dump::run,
     Table(table::Args) => table::run,

@@ -19,11 +19,14 @@ const MOST: usize = 4;
 /// Tells the thread that serves the client that an answer is there.
 pub(crate) type Wake = Arc<dyn Fn() + Send + Sync>;
 
+/// An answer, after the id of its request.
+type Answered = (Value, Answer);
+
 /// The requests that other threads answer.
 pub(crate) struct Jobs {
     wake: Wake,
     running: Vec<(Value, Arc<Progress>)>,
-    answers: (Sender<(Value, Answer)>, Receiver<(Value, Answer)>),
+    answers: (Sender<Answered>, Receiver<Answered>),
 }
 
 impl fmt::Debug for Jobs {

@@ -60,8 +60,11 @@ fn names(module: &Module) -> Vec<String> {
     names
 }
 
+/// An operation with its name.
+type Operation = (&'static str, fn(&Module) -> Text);
+
 /// Each operation, by its name.
-const OPERATIONS: &[(&str, fn(&Module) -> Text)] = &[
+const OPERATIONS: &[Operation] = &[
     ("strip", |m| kept(m, strip(m))),
     ("minify", |m| kept(m, minify(m, Minify::new()))),
     ("minify all", |m| {

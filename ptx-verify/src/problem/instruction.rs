@@ -121,19 +121,7 @@ impl InstProblem {
                 repair::text(&signature, &repairs, rule)
             }
             InstProblemKind::MissingBraces(first, last, only) => {
-                let (start, end) = (Part::Operand(first), Part::Operand(last));
-                let message = format!(
-                    "expected a vector in braces as operand of `{op}`, found {} operands",
-                    last - first + 1
-                );
-                let text = Text::error(Code::VectorLength, message)
-                    .help(format!("write `{{{found}}}`"))
-                    .fix(start, Side::Before, "{")
-                    .fix(end, Side::After, "}");
-                match only {
-                    true => text.machine_applicable(),
-                    false => text,
-                }
+                in_braces(op, found, (first, last), only)
             }
             InstProblemKind::UnknownInstruction(opcode) => {
                 let names = opcode.instructions().iter().map(|i| i.name());
@@ -192,6 +180,22 @@ impl InstProblem {
                 None => kind.of_versions(op, wording),
             },
         }
+    }
+}
+
+/// Elements of a vector as separate operands, the first and the last of them, and whether no other operands can be.
+fn in_braces(op: &str, found: &str, (first, last): (u32, u32), only: bool) -> Text {
+    let message = format!(
+        "expected a vector in braces as operand of `{op}`, found {} operands",
+        last - first + 1
+    );
+    let text = Text::error(Code::VectorLength, message)
+        .help(format!("write `{{{found}}}`"))
+        .fix(Part::Operand(first), Side::Before, "{")
+        .fix(Part::Operand(last), Side::After, "}");
+    match only {
+        true => text.machine_applicable(),
+        false => text,
     }
 }
 

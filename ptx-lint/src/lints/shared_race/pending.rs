@@ -172,7 +172,9 @@ impl<'a, 'c> Pending<'a, 'c> {
     fn pair(&self, way: &Way, second: usize, each: &mut dyn FnMut(Pair)) {
         let (a, b) = (&self.touches.all[way.touch], &self.touches.all[second]);
         let conflict = (a.writes || b.writes) && !(a.is_atomic && b.is_atomic);
-        let in_order = self.is_in_lockstep && a.is_volatile && b.is_volatile;
+        // Volatile accesses are strong: between them, the order is not known, but there is no data race.
+        let are_strong = a.is_volatile && b.is_volatile;
+        let in_order = self.is_in_lockstep && are_strong;
         if conflict && a.provenance == b.provenance {
             each(Pair {
                 first: way.touch,
@@ -180,7 +182,7 @@ impl<'a, 'c> Pending<'a, 'c> {
                 is_earlier: way.is_earlier,
                 in_other_warps: way.in_other_warps || in_order,
                 group: way.group,
-                is_certain: a.block == b.block && a.stmt < b.stmt && !way.is_earlier,
+                is_certain: a.block == b.block && a.stmt < b.stmt && !way.is_earlier && !are_strong,
             });
         }
     }
