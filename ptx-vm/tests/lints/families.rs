@@ -97,11 +97,21 @@ fn of_register(facts: &ModuleFacts<'_>, (function, inst): At) -> Option<&'static
     if lines.function(of.body()).is_inline_asm(stmt) {
         return Some("inline assembly, whose operands compilers leave undefined");
     }
+    let function = of;
     let of = of.inst(inst);
-    let reads = of.registers().filter(|mention| mention.usage.reads());
-    let is_packed =
-        of.memory().next().is_none() && of.section().starts_with(MOVES) && reads.count() > 1;
-    is_packed.then_some("the register becomes a part of a larger value")
+    let reads = || of.registers().filter(|mention| mention.usage.reads());
+    if of.memory().next().is_none() && of.section().starts_with(MOVES) && reads().count() > 1 {
+        return Some("the register becomes a part of a larger value");
+    }
+    let is_loaded = |at: InstId| {
+        let load = function.inst(at);
+        let results = || load.registers().filter(|mention| mention.usage.writes());
+        let reads_memory = load.memory().any(|m| m.reads() && !m.writes());
+        reads_memory && reads().any(|read| results().any(|to| to.place == read.place))
+    };
+    let mut statements = function.body().statements();
+    let loaded = statements.any(|(_, s)| matches!(s, Statement::Inst(at) if is_loaded(at)));
+    loaded.then_some("the register is loaded where another condition holds")
 }
 
 fn of_race(
