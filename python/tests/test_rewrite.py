@@ -31,6 +31,7 @@ def test_diagnostics():
     assert ptxkit.explain(error.code)[0].kind == "diagnostic"
     assert "k.ptx:7:" in module.render(error)
     assert error.fix and module.fixed().check() == []
+    assert error.applicability == "MachineApplicable"
     assert isinstance(error.notes, list) and error.message
     (unknown,) = ptxkit.parse(".version 8.0\n.target sm_90\n.entry k() { ad.s32; ret; }").check()
     assert unknown.help == "did you mean `add`?"

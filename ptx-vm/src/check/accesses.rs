@@ -156,7 +156,7 @@ impl Accesses {
     }
 
     /// The memory that the accesses besides the last ones use.
-    pub(super) const fn more_bytes(&self) -> u64 {
+    pub(super) fn more_bytes(&self) -> u64 {
         (self.more.capacity() * size_of::<ByLanes>()) as u64
     }
 

@@ -140,7 +140,7 @@ impl WrittenBytes {
     }
 
     /// The memory in use, in bytes.
-    pub(crate) const fn memory(&self) -> u64 {
+    pub(crate) fn memory(&self) -> u64 {
         self.words * 8 + (self.parts.len() * size_of::<Part>()) as u64
     }
 

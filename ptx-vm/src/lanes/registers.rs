@@ -17,7 +17,7 @@ pub(crate) struct Registers {
 
 impl Registers {
     /// The memory that the values use.
-    pub(crate) const fn bytes(&self) -> u64 {
+    pub(crate) fn bytes(&self) -> u64 {
         let words = self.words.len() * size_of::<Word>();
         let doubles = self.doubles.len() * size_of::<Double>();
         (words + doubles + self.predicates.len() * size_of::<u32>()) as u64

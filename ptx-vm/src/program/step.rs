@@ -177,7 +177,7 @@ pub(crate) enum Passed {
 
 impl Argument {
     /// The number of its registers; of one in memory, 1.
-    pub(crate) const fn elements(&self) -> usize {
+    pub(crate) fn elements(&self) -> usize {
         match self {
             Self::Registers(all) => all.len(),
             Self::Memory(_) | Self::None => 1,
