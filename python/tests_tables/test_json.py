@@ -168,6 +168,9 @@ def from_csv(row, wanted):
     def value(text, like):
         if isinstance(like, (bool, int, list)):
             return json.loads(text)
+        if text[:1] == "'" and text[1:2] in tuple("=+-@\t\r"):
+            # A text that a spreadsheet would take for a formula.
+            text = text[1:]
         return like if like is None and text == "" else text
 
     assert list(row) == list(wanted)
