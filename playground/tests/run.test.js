@@ -47,6 +47,21 @@ const PRINT = `${HEADER}.extern .func (.param .b32 r) vprintf(.param .b64 f, .pa
     ret;
 }
 `;
+/** Counts to 2^62: it does not end in the time of a test, and every turn changes the register that its end depends on, so it is no deadlock. */
+const LONG = `${HEADER}.visible .entry count()
+{
+    .reg .pred %p<2>;
+    .reg .b64 %rd<2>;
+    mov.u64 %rd1, 0;
+$L1:
+    add.u64 %rd1, %rd1, 1;
+    setp.lt.u64 %p1, %rd1, 4611686018427387904;
+    @%p1 bra $L1;
+    ret;
+}
+`;
+
+/** A loop that nothing can end. */
 const ENDLESS = `${HEADER}.visible .entry spin()
 {
 $L1:
@@ -115,8 +130,17 @@ test("Run: what a kernel prints, and arguments that are wrong", async () => {
   await page.close();
 });
 
-test("Run: a kernel that does not end is cancelled, or comes to its limit", async () => {
+test("Run: a loop that nothing can end is a deadlock", async () => {
   const { page, problems, panel } = await start(ENDLESS);
+  await run(panel);
+  await summary(panel, "The launch failed.");
+  assert.match(await panel.getByLabel("Errors").textContent(), /PTX1304/);
+  assert.deepEqual(problems, []);
+  await page.close();
+});
+
+test("Run: a kernel that takes too long is cancelled, or comes to its limit", async () => {
+  const { page, problems, panel } = await start(LONG);
   await panel.getByLabel("Most steps").fill("1000000000000");
   await run(panel);
   await panel.getByText("Running…").waitFor();
