@@ -52,15 +52,23 @@ impl<'d> Cursor<'d> {
         }
     }
 
-    /// Where a word is on its page.
+    /// The index of a word on its page.
+    #[inline]
     fn find(&mut self, address: u64) -> Option<usize> {
-        let at = address.wrapping_sub(self.start) / 4;
-        if at < self.words.len() as u64 {
-            return Some(at as usize);
+        let index = address.wrapping_sub(self.start) / 4;
+        if index < self.words.len() as u64 {
+            return Some(index as usize);
         }
-        (self.start, self.words) = match self.writes {
-            true => self.device.page(address).ok()?,
-            false => self.device.readable(address)?,
+        self.find_on_other_page(address)
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn find_on_other_page(&mut self, address: u64) -> Option<usize> {
+        (self.start, self.words) = if self.writes {
+            self.device.page(address).ok()?
+        } else {
+            self.device.readable(address)?
         };
         usize::try_from((address - self.start) / 4).ok()
     }
