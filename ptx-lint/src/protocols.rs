@@ -261,8 +261,8 @@ fn tensor_memory(rule: Rule) -> Option<Text> {
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord)]
 enum Cause {
     Instruction(InstId),
-    /// The copies in a loop, whose waits are alike: of those that may not be awaited, one is one too few.
-    Copies(LoopId),
+    /// The copies in a loop, or those outside of loops, whose waits are alike: of those that may not be awaited, one is one too few.
+    Copies(Option<LoopId>),
 }
 
 impl Cause {
@@ -280,11 +280,9 @@ impl Cause {
         let block = stmt.and_then(|stmt| cx.cfg().of_statement(stmt));
         let inner = block.and_then(|block| loops.innermost(block));
         let parent = |id: &LoopId| loops.get(*id).and_then(|l| l.parent());
-        match core::iter::successors(inner, parent).last() {
-            Some(outermost) if is_of_copy && violation.certainty == Certainty::Possible => {
-                Self::Copies(outermost)
-            }
-            _ => Self::Instruction(inst),
+        match is_of_copy && violation.certainty == Certainty::Possible {
+            true => Self::Copies(core::iter::successors(inner, parent).last()),
+            false => Self::Instruction(inst),
         }
     }
 }

@@ -146,3 +146,38 @@ done:
     assert_eq!(findings.len(), 1, "{findings:?}");
     assert_eq!(lines(&findings[0], text), BTreeSet::from([9, 11, 12]));
 }
+
+#[test]
+fn copies_that_one_path_does_not_wait_for_are_one_finding() {
+    let text = "\
+.version 8.0
+.target sm_80
+.address_size 64
+.entry k(.param .u64 p, .param .u32 n) {
+    .shared .align 16 .b8 tile[48];
+    .reg .pred q; .reg .b32 r; .reg .b64 a;
+    ld.param.u64 a, [p];
+    ld.param.u32 r, [n];
+    cp.async.ca.shared.global [tile], [a], 16;
+    cp.async.ca.shared.global [tile+16], [a+16], 16;
+    cp.async.ca.shared.global [tile+32], [a+32], 16;
+    cp.async.commit_group;
+    setp.eq.u32 q, r, 0;
+    @q bra skip;
+    cp.async.wait_group 0;
+skip:
+    bar.sync 0;
+    ld.shared.u32 r, [tile];
+    st.global.u32 [a], r;
+    ld.shared.u32 r, [tile+16];
+    st.global.u32 [a], r;
+    ld.shared.u32 r, [tile+32];
+    st.global.u32 [a], r;
+    ret;
+}
+";
+    let mut findings = found(text, Path::new("one path"));
+    findings.retain(|f| f.lint == Lint::AsyncCopyWait);
+    assert_eq!(findings.len(), 1, "{findings:?}");
+    assert_eq!(lines(&findings[0], text), BTreeSet::from([18, 20, 22]));
+}

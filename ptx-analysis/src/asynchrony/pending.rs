@@ -259,6 +259,11 @@ impl Protocol for Waiting<'_> {
     type State = State;
     const EDGES: bool = true;
 
+    /// One thread initializes an object for all.
+    fn is_for_all(&self, event: &Event) -> bool {
+        matches!(event.kind, Kind::Initialize(_))
+    }
+
     fn start(&self) -> State {
         State {
             pending: PendingSet::default(),
@@ -290,6 +295,12 @@ impl Protocol for Waiting<'_> {
                 state.pending.wait(mechanism, groups, complete);
             }
             Kind::Phase(object, parity) => self.phase(state, object, parity),
+            Kind::Registers { ref reads, .. } if !reads.is_empty() => {
+                let of = |operation| self.events.operation(operation);
+                let is_read =
+                    |operation| of(operation).is_some_and(|o| intersects(&o.written, reads));
+                state.pending.read(is_read);
+            }
             Kind::Initialize(object) => self.objects.initialize(&mut state.phases, object),
             Kind::Memory(access) if access.writes && !access.asynchronous => {
                 match access.place.root {

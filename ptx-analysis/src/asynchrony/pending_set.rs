@@ -141,6 +141,15 @@ impl PendingSet {
         self.finish(states, complete);
     }
 
+    /// Completes the loads from tensor memory of which a register was read: the read waits for the value.
+    pub(super) fn read(&mut self, is_read: impl Fn(u32) -> bool) {
+        let states = |p: Pending| match p.mechanism {
+            Mechanism::TensorLoads if is_read(p.operation) => !DONE,
+            _ => 0,
+        };
+        self.finish(states, |_| {});
+    }
+
     fn finish(&mut self, states: impl Fn(Pending) -> u32, mut complete: impl FnMut(u32)) {
         for pending in &mut self.0 {
             let states = states(*pending);

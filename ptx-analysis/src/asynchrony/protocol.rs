@@ -16,6 +16,11 @@ pub(super) trait Protocol {
     /// Whether it matters what happens on edges.
     const EDGES: bool = false;
 
+    /// Whether what a thread does with a guard holds for all threads, as if all did it.
+    fn is_for_all(&self, _: &Event) -> bool {
+        false
+    }
+
     /// What holds where the function begins.
     fn start(&self) -> Self::State;
 
@@ -63,7 +68,8 @@ fn is_with_operations(event: &Event) -> bool {
 
 impl<P: Protocol> Problem<'_, P> {
     fn apply(&self, event: &Event, state: &mut P::State) {
-        if event.conditional && !is_with_operations(event) {
+        let is_for_some = !is_with_operations(event) && !self.protocol.is_for_all(event);
+        if event.conditional && is_for_some {
             let unchanged = state.clone();
             self.protocol.apply(event, state);
             state.join(&unchanged);

@@ -170,3 +170,53 @@ fn lints_are_listed() {
         run.err
     );
 }
+
+/// Two instances of a template, and a loop that was unrolled: the code of one source line has one finding.
+#[test]
+fn the_code_of_a_source_line_has_one_finding() {
+    let kernel = |name: &str| {
+        format!(
+            "\
+.entry {name}(.param .u64 p)
+{{
+    .reg .b32 %r<7>;
+    .reg .b64 %rd;
+    ld.param.u64 %rd, [p];
+    .loc 1 8 5
+    add.s32 %r2, %r1, 3;
+    .loc 1 8 9
+    add.s32 %r4, %r3, 3;
+    .loc 1 21 5
+    add.s32 %r6, %r5, %r2;
+    st.global.v2.b32 [%rd], {{%r4, %r6}};
+    ret;
+}}
+"
+        )
+    };
+    let head = ".version 8.0\n.target sm_80\n.address_size 64\n";
+    let text = [head, &kernel("k"), &kernel("l"), ".file 1 \"a.cu\"\n"].concat();
+    let run = with_input(
+        &["lint", "--no-config", "--format", "json", "-"],
+        text.as_bytes(),
+    );
+    let all = objects(&run.out);
+    let found: Vec<_> = all.iter().filter(|o| o.get("lint").is_some()).collect();
+    let lines = |value: &serde_json::Value| {
+        let places = value["repeats"].as_array().into_iter().flatten();
+        places.map(|p| p["line"].as_u64()).collect::<Vec<_>>()
+    };
+    assert_eq!(found.len(), 2, "{}", run.out);
+    assert_eq!(found[0]["span"]["line"], 10);
+    assert_eq!(lines(found[0]), [Some(12), Some(23), Some(25)]);
+    assert_eq!(
+        found[0]["repeats"][0]["message"],
+        "`%r3` is read here before any write to it"
+    );
+    assert_eq!(found[1]["span"]["line"], 14);
+    assert_eq!(lines(found[1]), [Some(27)]);
+    // Without source lines, each is a finding of its own.
+    let plain = text.replace("    .loc", "    // .loc");
+    let run = lint(&["--only", "uninitialised-register"], &plain);
+    assert_eq!(run.out.lines().count(), 6, "{}", run.out);
+}

@@ -73,7 +73,7 @@ struct Check<'a, 't, 'c> {
 }
 
 /// An error in a mask.
-#[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Copy, Clone, PartialEq, Eq)]
 enum Wrong {
     /// The mask includes a lane that does not reach the instruction.
     Absent(u32),
@@ -99,7 +99,8 @@ impl Check<'_, '_, '_> {
         if !matches!(wrong, Wrong::Outside(_)) && self.has_partner() {
             return None;
         }
-        let certainty = match is_exact && wrong != Wrong::Unknown && self.is_certain() {
+        let is_certain = is_exact && self.is_there(wrong) && self.is_certain();
+        let certainty = match is_certain {
             true => Certainty::Definite,
             false => Certainty::Possible,
         };
@@ -184,10 +185,23 @@ impl Check<'_, '_, '_> {
                     0 => continue,
                     _ => Wrong::Absent(absent.trailing_zeros()),
                 };
-                found = found.max(Some(wrong));
+                // Of several lanes, the first one surely exists.
+                found = match found {
+                    Some(Wrong::Outside(_)) => found,
+                    Some(_) if !matches!(wrong, Wrong::Outside(_)) => found,
+                    _ => Some(wrong),
+                };
             }
         }
         found
+    }
+
+    /// Whether the lane that is wrong exists in every launch: a CTA may have fewer threads than a warp has lanes.
+    fn is_there(&self, wrong: Wrong) -> bool {
+        match wrong {
+            Wrong::Absent(lane) | Wrong::Outside(lane) => lane == 0 || self.threads.shape().is_required,
+            Wrong::Unknown => false,
+        }
     }
 
     /// Whether the instruction is executed by these lanes in every launch.

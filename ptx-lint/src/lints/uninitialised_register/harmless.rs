@@ -1,8 +1,10 @@
 //! Reads of uninitialized registers that are not reported because compilers generate them and the value does not matter.
 
+use alloc::vec::Vec;
+
 use ptx_analysis::source_lines::FunctionLines;
 use ptx_analysis::ssa::Use;
-use ptx_ir::facts::{MemoryAccess, RegAccess, Space};
+use ptx_ir::facts::{MemoryAccess, RegAccess, RegLane, Space};
 use ptx_ir::{Binding, Operand, Statement};
 use ptx_isa::StateSpace;
 
@@ -40,6 +42,7 @@ impl<'a> Harmless<'a> {
         }
         self.lines.is_inline_asm(inst.stmt)
             || self.is_packed(inst) && !self.is_calculated(inst)
+            || self.is_repacked(inst)
             || self.is_passed(inst, read)
             || self.is_scaled(inst, read)
     }
@@ -49,6 +52,33 @@ impl<'a> Harmless<'a> {
         let is_move = inst.facts.section().starts_with(MOVES);
         let reads = inst.facts.registers().filter(|m| m.usage.reads());
         is_move && inst.facts.memory().next().is_none() && reads.take(2).count() == 2
+    }
+
+    /// Whether the register is taken apart only to become a part of larger values again: one part of it is replaced.
+    fn is_repacked(&self, inst: &Reached<'_>) -> bool {
+        let facts = |of| self.cx.facts().inst(of);
+        let takes_apart = |(operand, usage): (Operand, RegAccess)| matches!(operand, Operand::Vector(_)) && usage.writes();
+        let is_move = inst.facts.section().starts_with(MOVES) && inst.facts.memory().next().is_none();
+        let block = self.cx.cfg().of_statement(inst.stmt).and_then(|id| self.cx.cfg().block(id));
+        let Some(block) = block.filter(|_| is_move && inst.facts.parts().any(takes_apart)) else {
+            return false;
+        };
+        let mut parts: Vec<RegLane> = facts(inst.inst).registers().filter(|m| m.usage.writes()).map(|m| m.place).collect();
+        let mut is_used = false;
+        for (stmt, statement) in self.cx.body().range(inst.stmt, block.end).skip(1).take(NEAR) {
+            let Statement::Inst(other) = statement else {
+                continue;
+            };
+            let other = Reached { stmt, inst: other, facts: facts(other) };
+            let reads = other.facts.registers().any(|m| m.usage.reads() && parts.contains(&m.place));
+            if reads && (!self.is_packed(&other) || self.is_calculated(&other)) {
+                return false;
+            }
+            is_used |= reads;
+            let written: Vec<RegLane> = other.facts.registers().filter(|m| m.usage.writes()).map(|m| m.place).collect();
+            parts.retain(|part| !written.contains(part));
+        }
+        is_used
     }
 
     /// Whether a use of the result of an instruction in its block is an address, or a calculation, a comparison or an atomic operation, in
