@@ -208,13 +208,13 @@ fn the_code_of_a_source_line_has_one_finding() {
     };
     assert_eq!(found.len(), 2, "{}", run.out);
     assert_eq!(found[0]["span"]["line"], 10);
-    assert_eq!(lines(found[0]), [Some(12), Some(23), Some(25)]);
+    assert_eq!(lines(found[0]), [Some(12), Some(24), Some(26)]);
     assert_eq!(
         found[0]["repeats"][0]["message"],
         "`%r3` is read here before any write to it"
     );
     assert_eq!(found[1]["span"]["line"], 14);
-    assert_eq!(lines(found[1]), [Some(27)]);
+    assert_eq!(lines(found[1]), [Some(28)]);
     // Without source lines, each is a finding of its own.
     let plain = text.replace("    .loc", "    // .loc");
     let run = lint(&["--only", "uninitialised-register"], &plain);
