@@ -21,6 +21,24 @@ pub fn is_copy(opcode: Opcode) -> bool {
     computed.peek().is_some() && computed.all(|c| matches!(c.assignments(), [only] if copies(only)))
 }
 
+/// The indices of the operands of a form that selects one of two: of the condition, of what is selected if it holds, and of what is if not.
+#[must_use]
+pub fn selection(form: &Form) -> Option<[usize; 3]> {
+    let [only] = form.computation()?.assignments() else {
+        return None;
+    };
+    match only.value() {
+        Expr::If(
+            &[
+                Expr::Operand(condition),
+                Expr::Operand(then),
+                Expr::Operand(other),
+            ],
+        ) => Some([condition, then, other].map(usize::from)),
+        _ => None,
+    }
+}
+
 fn copies(assignment: &Assignment) -> bool {
     let (from, to) = (assignment.value(), assignment.target());
     matches!((from, to), (Expr::Operand(_), Destination::Operand(_)))

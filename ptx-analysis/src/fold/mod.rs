@@ -20,7 +20,7 @@ mod parts;
 pub(crate) mod rounding;
 pub(crate) mod value;
 
-pub use algebra::{COPY, Conversion, TO_SPACE, conversion, is_copy};
+pub use algebra::{COPY, Conversion, TO_SPACE, conversion, is_copy, selection};
 pub use commutativity::commutes;
 pub use number_bits::{number, number_bits};
 pub use parts::Video;

@@ -15,6 +15,7 @@ mod bits;
 mod declared;
 mod entry;
 mod evaluate;
+mod implied;
 mod induction;
 mod interval;
 mod launch_bounds;

@@ -4,13 +4,17 @@ use alloc::rc::Rc;
 use alloc::vec::Vec;
 
 use ptx_analysis::cfg::{BlockId, Edge};
-use ptx_analysis::ssa::{Ssa, ValueId};
+use ptx_analysis::fold::selection;
+use ptx_analysis::ssa::{Ssa, Value, ValueId};
 use ptx_ir::{InstId, Statement, StmtId};
 
 use crate::context::FunctionContext;
 
 /// The maximum number of branches before a block that are considered.
 const MOST_BRANCHES: usize = 16;
+
+/// The maximum number of conditions of a path that are considered.
+const MOST_CONDITIONS: usize = 16;
 
 /// A predicate with its value.
 pub(super) type Condition = (ValueId, bool);
@@ -46,15 +50,40 @@ impl<'a> Conditions<'a> {
             Some(Statement::Inst(inst)) => self.guard(stmt, inst),
             _ => None,
         };
-        with(all, guard)
+        let all = with(all, guard);
+        guard.map_or(all.clone(), |guard| with(all, self.selected(guard)))
     }
 
     /// Whether an edge cannot be taken where these conditions hold.
     pub(super) fn exclude(&mut self, edge: &Edge, known: &[Condition]) -> bool {
-        let opposite = |(value, holds): &Condition| known.contains(&(*value, !holds));
-        !known.is_empty()
-            && (self.of_block(edge.from).iter().any(opposite)
-                || self.of_edge(edge).is_some_and(|condition| opposite(&condition)))
+        !known.is_empty() && {
+            let of_block = self.of_block(edge.from);
+            let of_edge = self.of_edge(edge);
+            let mut all = of_block.iter().copied().chain(of_edge);
+            all.any(|condition| self.implied(known, condition) == Some(false))
+        }
+    }
+
+    /// The conditions that hold on a path that comes from an edge to where others hold, in one iteration of the loops around them.
+    pub(super) fn before(&mut self, edge: &Edge, path: &Rc<[Condition]>) -> Rc<[Condition]> {
+        if self.cx.analysis().dominators().dominates(edge.to, edge.from) {
+            return Rc::default();
+        }
+        let of_edge = self.of_edge(edge);
+        let new = of_edge.into_iter().chain(of_edge.and_then(|of| self.selected(of)));
+        path.iter().copied().take(MOST_CONDITIONS).chain(new).collect()
+    }
+
+    /// Whether a condition holds where others are known.
+    pub(super) fn implied(&self, known: &[Condition], (value, holds): Condition) -> Option<bool> {
+        let values = self.cx.values();
+        known.iter().find_map(|of| {
+            let is = match of.0 == value {
+                true => Some(of.1),
+                false => values.and_then(|values| values.implied(*of, value)),
+            };
+            is.map(|is| is == holds)
+        })
     }
 
     /// The conditions that hold in a block, from the branches to it and to its dominators.
@@ -77,11 +106,28 @@ impl<'a> Conditions<'a> {
             let Some(block) = next else { break };
             let mut edges = self.cx.cfg().in_edges(block);
             if let (Some((_, edge)), None) = (edges.next(), edges.next()) {
-                found.extend(self.of_edge(edge));
+                let condition = self.of_edge(edge);
+                found.extend(condition);
+                found.extend(condition.and_then(|condition| self.selected(condition)));
             }
             next = self.cx.analysis().idom(block);
         }
         found
+    }
+
+    /// The predicate that selected between two constants, where a comparison of the selected one has a value.
+    fn selected(&self, (predicate, holds): Condition) -> Option<Condition> {
+        let values = self.cx.values()?;
+        let (value, _) = values.truth_for(predicate, [0, 1])?;
+        let Value::Def { stmt, old: None, .. } = self.ssa.value(value) else {
+            return None;
+        };
+        let facts = self.cx.inst_at(stmt)?;
+        let [by, first, second] = selection(facts.form()?.0)?;
+        let integer = |at: usize| self.cx.integer(facts.form_operand(at)?);
+        let (_, truth) = values.truth_for(predicate, [integer(first)?, integer(second)?])?;
+        let by = self.cx.read(stmt, facts.form_operand(by)?)?;
+        (truth[0] != truth[1]).then_some((by, truth[0] == holds))
     }
 
     /// The condition of a branch.

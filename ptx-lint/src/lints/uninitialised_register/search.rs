@@ -5,6 +5,7 @@ use alloc::vec::Vec;
 
 use ptx_analysis::asynchrony::Certainty;
 use ptx_analysis::graph::Csr;
+use ptx_analysis::source_lines::FunctionLines;
 use ptx_analysis::ssa::{Ssa, Use, Value, ValueId};
 use ptx_ir::{Binding, RegDeclId, Statement, StmtId};
 
@@ -22,6 +23,7 @@ pub(super) struct Search<'a> {
     cx: &'a FunctionContext<'a>,
     ssa: &'a Ssa,
     conditions: Conditions<'a>,
+    lines: FunctionLines<'a, 'a>,
     /// For each value, whether it may be undefined, ignoring conditions.
     suspects: Vec<bool>,
     /// How many values may still be examined.
@@ -29,10 +31,15 @@ pub(super) struct Search<'a> {
     seen: Seen,
 }
 
+/// The maximum number of paths on which a value is examined.
+const MOST_PATHS: u8 = 4;
+
 /// The values that were seen in a search.
 struct Seen {
     /// For each value, the number of the last search in which it was seen.
     last: Vec<u32>,
+    /// And how often.
+    times: Vec<u8>,
     search: u32,
     count: usize,
 }
@@ -41,6 +48,7 @@ impl Seen {
     fn new(values: usize) -> Self {
         Self {
             last: vec![0; values],
+            times: vec![0; values],
             search: 0,
             count: 0,
         }
@@ -59,6 +67,19 @@ impl Seen {
         self.count += usize::from(is_new);
         is_new
     }
+
+    /// Adds a value for another path. Gives whether it was not seen too often.
+    fn insert_again(&mut self, value: ValueId) -> bool {
+        let is_new = self.insert(value);
+        let Some(times) = self.times.get_mut(value.as_u32() as usize) else {
+            return false;
+        };
+        *times = match is_new {
+            true => 1,
+            false => times.saturating_add(1),
+        };
+        *times <= MOST_PATHS
+    }
 }
 
 impl<'a> Search<'a> {
@@ -67,6 +88,7 @@ impl<'a> Search<'a> {
             cx,
             ssa,
             conditions: Conditions::new(cx, ssa),
+            lines: cx.source_lines().function(cx.body()),
             suspects: suspects(cx, ssa),
             values_left: ssa.len().max(MOST_VALUES) * MOST_FOR_EACH,
             seen: Seen::new(ssa.len()),
@@ -94,6 +116,10 @@ impl<'a> Search<'a> {
         })
     }
 
+    fn is_inline_asm(&self, stmt: StmtId) -> bool {
+        self.lines.is_inline_asm(stmt)
+    }
+
     fn is_suspect(&self, value: ValueId) -> bool {
         self.suspects.get(value.as_u32() as usize) == Some(&true)
     }
@@ -114,20 +140,24 @@ impl<'a> Search<'a> {
         known: &Rc<[Condition]>,
     ) -> Option<(bool, Option<StmtId>)> {
         self.seen.begin(value);
-        let mut work = vec![(value, known.clone())];
+        let mut work = vec![(value, known.clone(), Rc::default())];
         let (mut undefined, mut written) = (false, None);
         let mut next = Vec::new();
-        while let Some((value, known)) = work.pop() {
+        while let Some((value, known, path)) = work.pop() {
             self.values_left = self.values_left.checked_sub(1)?;
             match self.ssa.value(value) {
                 Value::Entry { .. } => undefined |= self.is_suspect(value),
                 Value::Def { stmt, old, .. } => {
                     written = written.max(Some(stmt));
                     let guard = self.guard(stmt);
-                    if guard.is_none_or(|guard| !known.contains(&guard)) {
+                    let is_certain = guard.is_some_and(|guard| {
+                        self.conditions.implied(&known, guard) == Some(true)
+                    });
+                    // An assembly statement writes its results, as far as the code around it needs them.
+                    if !is_certain && !self.is_inline_asm(stmt) {
                         // The old value is kept if the guard does not hold.
                         let opposite = guard.map(|(guard, is)| (guard, !is));
-                        next.extend(old.map(|old| (old, with(known, opposite))));
+                        next.extend(old.map(|old| (old, with(known, opposite), path)));
                     }
                 }
                 Value::Phi { block, .. } => {
@@ -135,16 +165,26 @@ impl<'a> Search<'a> {
                     for &argument in self.ssa.args(value) {
                         // At the function entry, the last argument is the initial value.
                         let edge = edges.next();
-                        let excluded =
-                            edge.is_some_and(|(_, edge)| self.conditions.exclude(edge, &known));
-                        next.extend((!excluded).then(|| (argument, known.clone())));
+                        let excludes = |this: &mut Self, of: &[Condition]| {
+                            edge.is_some_and(|(_, edge)| this.conditions.exclude(edge, of))
+                        };
+                        if excludes(self, &known) || excludes(self, &path) {
+                            continue;
+                        }
+                        let before = match edge {
+                            Some((_, edge)) if self.is_suspect(argument) => {
+                                self.conditions.before(edge, &path)
+                            }
+                            _ => Rc::default(),
+                        };
+                        next.push((argument, known.clone(), before));
                     }
                 }
                 Value::Unknown => {}
             }
-            for (value, known) in next.drain(..) {
-                if self.is_suspect(value) && self.seen.insert(value) {
-                    work.push((value, known));
+            for (value, known, path) in next.drain(..) {
+                if self.is_suspect(value) && self.seen.insert_again(value) {
+                    work.push((value, known, path));
                 } else if let Value::Def { stmt, .. } = self.ssa.value(value) {
                     written = written.max(Some(stmt));
                 }
