@@ -4,6 +4,7 @@
 mod balance;
 mod counted;
 mod split;
+mod warpgroup;
 
 use alloc::collections::BTreeSet;
 use alloc::string::String;
@@ -78,6 +79,7 @@ pub(crate) fn check(cx: &FunctionContext<'_>, found: &mut Vec<Finding>) {
             examine(cx, &mut split, (&at, barrier), (block, level, guard), found);
         }
     }
+    warpgroup::check(cx, found);
 }
 
 /// The barrier of an instruction, if it is one.

@@ -4,6 +4,7 @@ use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
 
 use ptx_analysis::cfg::BlockId;
+use ptx_analysis::uniformity::Uniformity;
 use ptx_ir::Statement;
 use ptx_ir::facts::Facts;
 use ptx_isa::{Action, Marks};
@@ -32,6 +33,7 @@ pub(super) fn may_meet(
         cx,
         stop: divergence.meets(branch),
         is_cluster: matches!(of.action(), Some(Action::ClusterArrive | Action::ClusterWait)),
+        is_of_lanes: divergence.branch(branch) == Uniformity::Varying,
         known: BTreeMap::new(),
         is_unknown: false,
     };
@@ -52,6 +54,8 @@ struct Search<'a, 'c> {
     cx: &'a FunctionContext<'c>,
     stop: Option<BlockId>,
     is_cluster: bool,
+    /// Whether the branch divides the lanes of a warp, which do not meet at aligned barriers.
+    is_of_lanes: bool,
     /// The barriers from the start of each block; `None` during the visit, and if the paths differ.
     known: BTreeMap<BlockId, Option<Sequence>>,
     /// Whether a loop, or the size of the function, made the barriers of a path unknown.
@@ -73,7 +77,7 @@ impl Search<'_, '_> {
             return None;
         }
         self.known.insert(block, None);
-        let mut sequence = self.inside(block)?;
+        let mut sequence = self.inside(block, false)?;
         let mut rest: Option<Sequence> = None;
         let cfg = self.cx.cfg();
         if cfg.block(block).is_some_and(|b| b.exits) {
@@ -101,7 +105,7 @@ impl Search<'_, '_> {
             let others = || reached.iter().enumerate().filter(|(other, _)| *other != at);
             let own = blocks.iter().filter(|b| others().all(|(_, of)| !of.contains(b)));
             let numbers: BTreeSet<i64> = own
-                .filter_map(|block| self.inside(*block))
+                .filter_map(|block| self.inside(*block, self.is_of_lanes))
                 .flatten()
                 .flatten()
                 .collect();
@@ -124,8 +128,8 @@ impl Search<'_, '_> {
         seen
     }
 
-    /// The barriers in a block; `None` if it calls functions with barriers.
-    fn inside(&self, block: BlockId) -> Option<Sequence> {
+    /// The barriers in a block, perhaps without the aligned ones; `None` if it calls functions with barriers.
+    fn inside(&self, block: BlockId, skips_aligned: bool) -> Option<Sequence> {
         let of = self.cx.cfg().block(block)?;
         let mut sequence = Sequence::new();
         for (_, statement) in self.cx.body().range(of.first, of.end) {
@@ -141,7 +145,9 @@ impl Search<'_, '_> {
             let number = number.and_then(|o| self.cx.integer(o));
             match facts.action() {
                 Some(Action::BarrierSync | Action::BarrierReduce)
-                    if !self.is_cluster && !is_counted(&facts) =>
+                    if !self.is_cluster
+                        && !is_counted(&facts)
+                        && !(skips_aligned && facts.convergence().is_some()) =>
                 {
                     sequence.push(number);
                 }
