@@ -6,6 +6,7 @@ use alloc::vec::Vec;
 use ptx_analysis::asynchrony::Certainty;
 use ptx_analysis::dataflow::{Analysis, Direction, JoinSemiLattice, solve};
 use ptx_analysis::cfg::BlockId;
+use ptx_analysis::memory_access::Provenance;
 use ptx_analysis::values::SymbolId;
 use ptx_ir::StmtId;
 use ptx_isa::Modifier;
@@ -33,7 +34,14 @@ pub(super) fn check(cx: &FunctionContext<'_>, code: &Code, found: &mut Vec<Findi
     if !signals {
         return;
     }
-    let problem = Ordering { code, kinds: &kinds };
+    let writes = code.steps().filter_map(Step::access).filter(|a| a.writes);
+    let mut written: Vec<Provenance> = Vec::new();
+    for of in writes.filter_map(|a| a.provenance) {
+        if written.len() < MOST && !written.contains(&of) {
+            written.push(of);
+        }
+    }
+    let problem = Ordering { code, kinds: &kinds, written };
     let Ok(solution) = solve(cx.cfg(), &problem, VISITS * cx.cfg().len() as u64) else {
         return;
     };
@@ -130,12 +138,20 @@ impl JoinSemiLattice for State {
 struct Ordering<'a> {
     code: &'a Code,
     kinds: &'a [Vec<Signal>],
+    /// What the function writes.
+    written: Vec<Provenance>,
 }
 
 impl Ordering<'_> {
     fn kind(&self, block: BlockId, index: usize) -> Signal {
         let of = self.kinds.get(block.as_u32() as usize);
         of.and_then(|k| k.get(index)).copied().unwrap_or(Signal::None)
+    }
+
+    /// Whether a load may read the data of a signal: the threads of a kernel that stores the signal write the data, too.
+    fn is_signalled(&self, load: &Access, signal: &Access) -> bool {
+        let writes = |access: &Access| access.provenance.is_none_or(|of| self.written.contains(&of));
+        self.written.len() >= MOST || !writes(signal) || writes(load)
     }
 
     fn step(&self, step: &Step, kind: Signal, state: &mut State) {
@@ -174,7 +190,7 @@ impl Ordering<'_> {
                     Signal::Send => state.written.clear(),
                     Signal::None => {
                         if is_data(access) && access.reads {
-                            state.polled.clear();
+                            state.polled.retain(|o| !self.is_signalled(access, &o.access));
                         }
                         if access.orders_before() {
                             state.written.clear();
@@ -243,7 +259,10 @@ fn violation(
         Signal::None if is_data(access) && access.reads => {
             let mut polled = state.polled.iter();
             let open = polled.find(|o| {
-                o.level < o.access.scope() && o.access.is_apart(access) && o.stmt != step.stmt
+                o.level < o.access.scope()
+                    && o.access.is_apart(access)
+                    && o.stmt != step.stmt
+                    && problem.is_signalled(access, &o.access)
             })?;
             Some(received(cx, step, open, open.access.scope()))
         }
