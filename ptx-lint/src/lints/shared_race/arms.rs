@@ -4,6 +4,7 @@ use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
 
 use ptx_analysis::cfg::BlockId;
+use ptx_analysis::threads::PerThread;
 use ptx_analysis::uniformity::Uniformity;
 use ptx_ir::Statement;
 use ptx_isa::{Action, Marks, Modifier};
@@ -68,8 +69,9 @@ fn is_of_some(touch: &Touch) -> bool {
 
 /// Whether different threads execute two accesses, one of which is a write.
 fn conflicts(a: &Touch, b: &Touch) -> bool {
+    // Where the values differ between threads, those of different threads are compared.
     let same_value = match (&a.stored, &b.stored) {
-        (Some(a), Some(b)) => a == b,
+        (Some(PerThread::Same(a)), Some(PerThread::Same(b))) => a == b,
         _ => false,
     };
     a.set & b.set == 0

@@ -27,6 +27,8 @@ struct Way {
     is_earlier: bool,
     /// Past a warp barrier.
     in_other_warps: bool,
+    /// Past an arrival without a wait: other threads may not have come there.
+    is_past_arrival: bool,
     /// Past a barrier whose number differs between threads.
     group: Option<StmtId>,
 }
@@ -56,6 +58,8 @@ enum Effect {
     Orders,
     /// They are complete in the threads of the warp.
     OrdersWarp,
+    /// They are complete in the threads that wait at the barrier, which this one need not do.
+    Arrives,
 }
 
 pub(super) struct Pending<'a, 'c> {
@@ -102,6 +106,10 @@ impl<'a, 'c> Pending<'a, 'c> {
         let mut changed = false;
         for way in state {
             let mut way = *way;
+            // A thread that arrives usually waits for others in the next iteration.
+            if way.is_past_arrival && around.is_some() {
+                continue;
+            }
             let block = self.touches.all[way.touch].block;
             way.is_earlier |= around.is_some_and(|id| loops.contains(id, block));
             let start = &mut self.starts[to.index()];
@@ -147,6 +155,11 @@ impl<'a, 'c> Pending<'a, 'c> {
                     state.sort_unstable();
                     state.dedup();
                 }
+                Effect::Arrives => {
+                    state.iter_mut().for_each(|way| way.is_past_arrival = true);
+                    state.sort_unstable();
+                    state.dedup();
+                }
             }
             for &second in self.touches.of.get(&stmt).into_iter().flatten() {
                 for way in state.iter() {
@@ -158,6 +171,7 @@ impl<'a, 'c> Pending<'a, 'c> {
                     touch,
                     is_earlier: false,
                     in_other_warps: false,
+                    is_past_arrival: false,
                     group: None,
                 };
                 if let Err(at) = state.binary_search(&way)
@@ -176,13 +190,14 @@ impl<'a, 'c> Pending<'a, 'c> {
         let are_strong = a.is_volatile && b.is_volatile;
         let in_order = self.is_in_lockstep && are_strong;
         if conflict && a.provenance == b.provenance {
+            let is_next = a.block == b.block && a.stmt < b.stmt && !way.is_earlier;
             each(Pair {
                 first: way.touch,
                 second,
                 is_earlier: way.is_earlier,
                 in_other_warps: way.in_other_warps || in_order,
                 group: way.group,
-                is_certain: a.block == b.block && a.stmt < b.stmt && !way.is_earlier && !are_strong,
+                is_certain: is_next && !way.is_past_arrival && !are_strong,
             });
         }
     }
@@ -230,15 +245,13 @@ fn effect(facts: &Facts<'_>) -> Effect {
     }
     match facts.action() {
         Some(Action::WarpBarrier) => Effect::OrdersWarp,
+        Some(Action::BarrierArrive | Action::ClusterArrive | Action::MbarrierArrive) => Effect::Arrives,
         Some(
             Action::BarrierSync
             | Action::BarrierReduce
-            | Action::BarrierArrive
             | Action::ClusterWait
-            | Action::ClusterArrive
             | Action::MbarrierTest
             | Action::MbarrierWait
-            | Action::MbarrierArrive
             | Action::GridDependency,
         ) => Effect::Orders,
         _ if acquires(facts) => Effect::Orders,
