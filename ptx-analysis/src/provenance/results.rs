@@ -3,7 +3,7 @@
 use alloc::vec::Vec;
 
 use ptx_ir::facts::{Facts, MemoryAccess};
-use ptx_ir::{InstId, Operand, StmtId};
+use ptx_ir::{InstId, Operand, Statement, StmtId};
 use ptx_isa::{Action, Destination, Expr, Length, Modifier, Role, StateSpace};
 
 use super::expression::Scope;
@@ -194,6 +194,13 @@ impl Pass<'_> {
                 found.push((variable, Known::Nothing));
                 return;
             }
+            // It is not an address in that space.
+            Known::Address(origin)
+                if action == Action::FromGeneric && self.is_elsewhere(origin, space) =>
+            {
+                found.push((variable, source));
+                return;
+            }
             Known::Address(origin) => (origin.object, origin.offset),
             _ => (None, None),
         };
@@ -205,6 +212,17 @@ impl Pass<'_> {
             offset,
         });
         found.push((variable, address));
+    }
+
+    /// Whether a generic address is certainly in another state space, in a function that does not ask for the state spaces of addresses.
+    fn is_elsewhere(&self, origin: Origin, space: StateSpace) -> bool {
+        let is_other = |of: StateSpace| of != space && of != StateSpace::Param;
+        let asks = |statement| match statement {
+            Statement::Inst(inst) => self.facts.inst(inst).action() == Some(Action::TestSpace),
+            _ => false,
+        };
+        let is_known = origin.is_certain && origin.is_generic && origin.space.is_some_and(is_other);
+        is_known && !self.facts.body().statements().any(|(_, s)| asks(s))
     }
 
     /// The number of elements of the first result.
