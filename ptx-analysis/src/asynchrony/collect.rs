@@ -36,6 +36,8 @@ pub(super) struct Collector<'a> {
     pub(super) decided: BTreeMap<BlockId, [Vec<BlockId>; 2]>,
     /// Whether only some threads of the CTA execute the instruction.
     is_selected: bool,
+    /// Whether parameters of the kernel decide the guard of the instruction.
+    is_by_launch: bool,
     last: Option<(StmtId, InstId)>,
     pub(super) barriers: Vec<Option<Action>>,
     /// Whether operations access global memory through the async proxy.
@@ -86,6 +88,7 @@ impl<'a> Collector<'a> {
             deciders: [Vec::new(), Vec::new()],
             decided: BTreeMap::new(),
             is_selected: false,
+            is_by_launch: false,
             last: None,
             barriers: Vec::new(),
             follows_global: insts().any(|i| i.proxy() == Proxy::Async),
@@ -114,6 +117,7 @@ impl<'a> Collector<'a> {
         let mut kinds = Vec::new();
         let guarded = facts.guard().and(self.places.conditions());
         self.is_selected = !self.deciders[0].is_empty() || guarded.is_some_and(|c| c.selects(stmt));
+        self.is_by_launch = guarded.is_some_and(|c| c.is_of_launch(stmt));
         if facts.action() != Some(Action::WarpgroupMultiply) {
             let is_move = self.is_move(facts, inst);
             kinds.extend(self.registers(facts, is_move));
@@ -134,13 +138,14 @@ impl<'a> Collector<'a> {
         {
             kinds.extend(self.object(facts, stmt).map(Kind::Signal));
         }
-        let (block, selected) = (self.block, self.is_selected);
+        let (block, selected, by_launch) = (self.block, self.is_selected, self.is_by_launch);
         let conditional = facts.guard().is_some();
         self.events.extend(kinds.into_iter().map(|kind| Event {
             inst,
             block,
             conditional,
             selected,
+            by_launch,
             kind,
         }));
     }
@@ -406,6 +411,7 @@ impl<'a> Collector<'a> {
             block: self.block,
             conditional: facts.guard().is_some(),
             selected: self.is_selected,
+            by_launch: self.is_by_launch,
             kind,
         };
         self.on_edges.insert(self.block, (true, event));

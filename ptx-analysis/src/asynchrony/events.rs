@@ -12,6 +12,10 @@ use super::mechanism::Mechanism;
 use super::place::Place;
 use crate::cfg::{BlockId, Cfg};
 use crate::function_analysis::FunctionAnalysis;
+use crate::values::LaunchBounds;
+
+/// The lanes of a warp.
+const LANES: u64 = 32;
 
 /// An asynchronous operation: an instruction that starts one, or what one does in one memory, if it is waited for separately.
 #[derive(Clone, Debug)]
@@ -150,6 +154,8 @@ pub(super) struct Event {
     pub(super) conditional: bool,
     /// Whether only some threads of the CTA execute it.
     pub(super) selected: bool,
+    /// Whether parameters of the kernel decide its guard.
+    pub(super) by_launch: bool,
     pub(super) kind: Kind,
 }
 
@@ -163,6 +169,8 @@ pub(super) struct Events {
     pub(super) roots: usize,
     pub(super) is_kernel: bool,
     pub(super) is_one_thread: bool,
+    /// Whether the kernel requires more threads than a warp has.
+    pub(super) has_warps: bool,
     /// What happens where a block is left, with the value that the guard of its last instruction has then.
     on_edges: BTreeMap<BlockId, (bool, Event)>,
     list: Vec<Event>,
@@ -202,6 +210,7 @@ impl Events {
         Some(Self {
             is_kernel: collector.is_kernel,
             is_one_thread: collector.places.is_one_thread(),
+            has_warps: has_warps(facts),
             on_edges: collector.on_edges,
             barriers: collector.barriers,
             decided: collector.decided,
@@ -266,4 +275,10 @@ impl Events {
     pub(super) fn operation(&self, number: u32) -> Option<&Operation> {
         self.operations.get(number as usize)
     }
+}
+
+/// Whether a kernel requires more threads than a warp has.
+fn has_warps(facts: FunctionFacts<'_>) -> bool {
+    let required = LaunchBounds::of(facts).threads;
+    required.is_some_and(|sizes| sizes.into_iter().map(u64::from).product::<u64>() > LANES)
 }

@@ -152,6 +152,8 @@ struct State {
     known: Flags,
     /// An instruction that names just this object initialized it.
     exact: Flags,
+    /// Threads of other warps do not know, because only the threads of a warp met since.
+    in_warp: Flags,
     /// The thread initialized it, and no fence or barrier followed.
     fresh: Flags,
 }
@@ -161,6 +163,7 @@ impl JoinSemiLattice for State {
         self.initialized.join(&other.initialized)
             | self.known.join(&other.known)
             | self.exact.join(&other.exact)
+            | self.in_warp.join(&other.in_warp)
             | self.fresh.join(&other.fresh)
     }
 }
@@ -201,6 +204,11 @@ impl Objects<'_> {
             Some(Certainty::Definite) if self.is_skipped(event, (number, object)) => {
                 Certainty::Possible
             }
+            Some(Certainty::Definite)
+                if state.in_warp.on_some_path(number) && !event.selected && !event.conditional =>
+            {
+                Certainty::Possible
+            }
             Some(Certainty::Definite) => return None,
             Some(Certainty::Possible) if waits || self.is_used_by_others(event, number) => {
                 Certainty::Possible
@@ -218,8 +226,19 @@ impl Objects<'_> {
             return;
         }
         let State {
-            initialized, known, ..
+            initialized,
+            known,
+            in_warp,
+            ..
         } = state;
+        if self.events.has_warps && self.events.barrier(barrier) == Some(Action::WarpBarrier) {
+            let unknown = initialized
+                .iter()
+                .filter(|object| !known.on_all_paths(*object));
+            unknown.for_each(|object| in_warp.set(object));
+        } else {
+            in_warp.clear();
+        }
         initialized.iter().for_each(|object| known.set(object));
         let published = self.published.get(barrier as usize).copied();
         let published = published.unwrap_or_default();
@@ -257,12 +276,14 @@ impl Objects<'_> {
         let own = self.events.decided_by_launch(event.block);
         let branches = all().flat_map(|e| self.events.decided_by_launch(e.block));
         let mut branches = branches.filter(|b| !own.contains(b));
+        let is_guarded = own.is_empty() && all().count() == 1 && all().all(|e| e.by_launch);
         object.is_fixed()
             && !event.conditional
-            && branches.any(|&branch| {
-                always_follows(self.analysis, event.block, branch)
-                    && avoids(self.events, self.analysis, branch, Some(event.block), all())
-            })
+            && (is_guarded
+                || branches.any(|&branch| {
+                    always_follows(self.analysis, event.block, branch)
+                        && avoids(self.events, self.analysis, branch, Some(event.block), all())
+                }))
     }
 
     /// A copy that reports to an object which the thread has just initialized.
@@ -278,7 +299,7 @@ impl Objects<'_> {
         is_fresh.then_some((Rule::MbarrierNotFenced, Certainty::Possible))
     }
 
-    fn again(&self, place: Place, state: &State) -> Option<(Rule, Certainty)> {
+    fn again(&self, event: &Event, place: Place, state: &State) -> Option<(Rule, Certainty)> {
         let mut objects = self.numbers();
         let (number, _) = objects.find(|(_, object)| object.distance(place) == Some(0))?;
         let certainty = state.exact.certainty(number)?;
@@ -287,7 +308,11 @@ impl Objects<'_> {
             let mut all = all.iter();
             all.any(|p| p.is_same_address(place))
         });
-        if certainty == Certainty::Possible && ended {
+        // Guards of neighboring initializations that parameters decide usually exclude each other.
+        let is_beside = |e: &&Event| e.by_launch && e.block == event.block && e.inst != event.inst;
+        let mut others = self.initializations_of(number).iter();
+        let is_either = event.by_launch && others.any(is_beside);
+        if certainty == Certainty::Possible && (ended || is_either) {
             return None;
         }
         Some((Rule::MbarrierInitializedTwice, certainty))
@@ -330,6 +355,7 @@ impl Protocol for Objects<'_> {
             initialized: Flags::none(self.all.len()),
             known: Flags::none(self.all.len()),
             exact: Flags::none(self.all.len()),
+            in_warp: Flags::none(self.all.len()),
             fresh: Flags::none(self.all.len()),
         }
     }
@@ -377,7 +403,7 @@ impl Protocol for Objects<'_> {
                 let unknown = self.unknown(event, *place, state);
                 unknown.filter(|(_, certainty)| *certainty == Certainty::Definite)
             }
-            Kind::Initialize(place) => self.again(*place, state),
+            Kind::Initialize(place) => self.again(event, *place, state),
             Kind::Start(number) => self.not_fenced(*number, state),
             Kind::Memory(access) => self.overwritten(event, *access, state),
             _ => None,
