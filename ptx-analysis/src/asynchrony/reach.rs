@@ -40,12 +40,17 @@ pub(super) fn avoids<'e>(
     let blocks: Vec<BlockId> = happens.map(at).collect();
     let cfg = analysis.cfg();
     let reached = after(cfg, &[branch], |block| blocks.contains(&block));
+    let ends = |block: BlockId| cfg.successors(block).is_empty() || returns(cfg, block);
     let is_end = |block: BlockId| match to {
         Some(to) => block == to,
-        None => cfg.successors(block).is_empty(),
+        None => ends(block),
     };
-    reached
-        .iter()
-        .map(BlockId::from_u32)
-        .any(|block| is_end(block) && !blocks.contains(&block))
+    let reached = reached.iter().map(BlockId::from_u32);
+    let mut reached = reached.filter(|block| !blocks.contains(block));
+    reached.any(is_end) || to.is_none() && returns(cfg, branch)
+}
+
+/// Whether the function may return at the end of a block.
+fn returns(cfg: &Cfg, block: BlockId) -> bool {
+    cfg.block(block).is_some_and(|b| b.returns)
 }
