@@ -4,24 +4,35 @@ use alloc::vec::Vec;
 
 use ptx_isa::Uniformity;
 
+use super::control::Control;
 use super::graphs::Graphs;
 use crate::cfg::BlockId;
 use crate::graph::Node as _;
 
 /// For each block the largest group of which all threads execute it, or none: the branches decide that it depends on, and so do those that
-/// these depend on. `branches` says in which threads each block goes on to the same place.
+/// these depend on. `branches` says in which threads each block goes on to the same place. Threads that are in different iterations of a loop execute different
+/// instances of its blocks, and what these decide depends on the iteration.
 pub(super) fn executions(
     graphs: &Graphs,
+    control: &Control<'_>,
     branches: &[Uniformity],
     entry: Uniformity,
 ) -> Vec<Uniformity> {
     let count = graphs.cfg.len();
+    let in_step = in_step(graphs, control);
     let mut found = vec![entry; count];
     let mut next: Vec<u32> = (0..=count as u32).collect();
     // From the smallest group on, each block is reached once.
     for level in Uniformity::ALL.into_iter().rev().filter(|l| *l > entry) {
         let at_level = (0u32..).zip(branches).filter(|(_, of)| **of == level);
         let mut work: Vec<u32> = at_level.map(|(block, _)| block).collect();
+        let out_of_step = (0u32..).zip(&in_step).filter(|(_, of)| **of == level);
+        for (block, _) in out_of_step {
+            if let Some(of) = found.get_mut(block as usize) {
+                *of = level.join(*of);
+            }
+            work.push(block);
+        }
         while let Some(from) = work.pop() {
             let from = BlockId::from_u32(from);
             let stop = graphs.post.tree().immediate(from.as_u32());
@@ -37,6 +48,27 @@ pub(super) fn executions(
         }
     }
     found
+}
+
+/// Of each block, in which threads those that meet in the loops around it are in the same iterations.
+fn in_step(graphs: &Graphs, control: &Control<'_>) -> Vec<Uniformity> {
+    // Outer loops come before those inside them.
+    let mut loops = control.in_step().to_vec();
+    for (id, of) in graphs.loops.iter() {
+        let around = of.parent().and_then(|p| loops.get(p.as_u32() as usize));
+        let around = around.copied().unwrap_or(Uniformity::Grid);
+        if let Some(level) = loops.get_mut(id.as_u32() as usize) {
+            *level = level.join(around);
+        }
+    }
+    let of_block = |block: BlockId| {
+        let id = graphs.loops.innermost(block)?;
+        loops.get(id.as_u32() as usize).copied()
+    };
+    let blocks = graphs.cfg.blocks();
+    blocks
+        .map(|(block, _)| of_block(block).unwrap_or(Uniformity::Grid))
+        .collect()
 }
 
 /// Calls `each` for the blocks from one up to a post-dominator of it that were not reached before.

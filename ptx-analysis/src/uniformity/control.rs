@@ -47,6 +47,10 @@ pub(super) struct Control<'a> {
     /// Of each loop, in which threads the number of iterations is the same.
     exits: Vec<Uniformity>,
     any_exits: bool,
+    /// Of each loop, in which threads those that meet in it are in the same iteration.
+    in_step: Vec<Uniformity>,
+    /// In which threads the last branch goes the same way.
+    level: Uniformity,
     split: Vec<bool>,
     /// The blocks after each loop; empty until a loop is left.
     after: Vec<Vec<(BlockId, bool)>>,
@@ -67,6 +71,8 @@ impl<'a> Control<'a> {
             joins: vec![Uniformity::Grid; blocks],
             exits: vec![Uniformity::Grid; graphs.loops.len()],
             any_exits: false,
+            in_step: vec![Uniformity::Grid; graphs.loops.len()],
+            level: Uniformity::Grid,
             split: vec![false; blocks],
             after: Vec::new(),
             visits_left: VISITS + VISITS_PER_BLOCK * blocks as u64,
@@ -82,6 +88,11 @@ impl<'a> Control<'a> {
     pub(super) fn join(&self, block: BlockId) -> Uniformity {
         let join = self.joins.get(block.as_u32() as usize);
         join.copied().unwrap_or(Uniformity::Varying)
+    }
+
+    /// Of each loop, in which threads those that meet in it are in the same iteration.
+    pub(super) fn in_step(&self) -> &[Uniformity] {
+        &self.in_step
     }
 
     /// Whether the lanes of a warp that execute the same instance of a block execute it together.
@@ -120,6 +131,7 @@ impl<'a> Control<'a> {
         }
         let stop = graphs.post.immediate(branch);
         self.query += 1;
+        self.level = level;
         self.visited.clear();
         self.work.clear();
         let mut around = graphs.loops.innermost(branch);
@@ -185,6 +197,7 @@ impl<'a> Control<'a> {
             {
                 depth = next;
                 changed |= self.leave(id, level, stop);
+                self.lose_step(id);
                 self.begin_at(header, true);
                 self.follow(branch, stop);
             }
@@ -222,9 +235,17 @@ impl<'a> Control<'a> {
         old < level
     }
 
-    /// All ways are possible in a loop that is entered at several blocks.
+    /// Threads are in different iterations of a loop from now on.
+    fn lose_step(&mut self, id: LoopId) {
+        if let Some(level) = self.in_step.get_mut(id.as_u32() as usize) {
+            *level = level.join(self.level);
+        }
+    }
+
+    /// All ways are possible in a loop that is entered at several blocks, and so threads may be in different iterations.
     fn enter_irreducible(&mut self, id: LoopId) {
         let graphs = self.graphs;
+        self.lose_step(id);
         for &block in graphs.loops.body(id) {
             self.begin_at(block, true);
         }
@@ -328,6 +349,7 @@ impl<'a> Control<'a> {
         let raise = |all: &mut [Uniformity]| all.iter_mut().for_each(|of| *of = of.join(level));
         raise(&mut self.joins);
         raise(&mut self.exits);
+        raise(&mut self.in_step);
         self.any_exits = true;
         self.split.fill(true);
         let blocks = || self.graphs.cfg.blocks().map(|(id, _)| id).collect();

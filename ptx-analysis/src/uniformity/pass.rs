@@ -182,7 +182,12 @@ impl<'a> Pass<'a> {
         self.start();
         for round in 0.. {
             self.sweep();
-            let found = executions(self.graphs, &self.branches, self.context.entry);
+            let found = executions(
+                self.graphs,
+                &self.control,
+                &self.branches,
+                self.context.entry,
+            );
             let disturbed = self.look_at_memory(round < ROUNDS, &found);
             if found == self.executions && disturbed.is_empty() {
                 return;

@@ -15,6 +15,7 @@ mod instances;
 #[path = "../common/observe.rs"]
 #[allow(dead_code, reason = "other tests need more of it")]
 mod launches;
+mod loops;
 mod missed;
 mod observed;
 #[path = "../common/random/mod.rs"]
