@@ -44,6 +44,8 @@ struct Loop {
     lanes: u32,
     /// Where they were last: the call, the function and the step.
     last: (usize, FuncId, u32),
+    /// The least depth of calls that they were in: only there, the registers of one call decide what they do.
+    depth: u32,
     /// A state that they may come to again.
     start: Option<((usize, FuncId, u32), Registers)>,
     /// How often they jumped back, and when the state is replaced: at powers of two, so that a loop of any length is found.
@@ -76,10 +78,11 @@ pub(crate) struct Probe {
 }
 
 impl Loop {
-    fn new(lanes: u32, last: (usize, FuncId, u32)) -> Self {
+    fn new(lanes: u32, last: (usize, FuncId, u32), depth: u32) -> Self {
         Self {
             lanes,
             last,
+            depth,
             start: None,
             arrivals: 0,
             next: 1,
@@ -96,10 +99,15 @@ impl Loop {
     /// The lanes come to a step.
     fn arrive(&mut self, grid: &Grid<'_>, step: Stepped, call: &CallFrame) {
         let here = (step.call, step.function, step.at);
+        if call.depth < self.depth {
+            // The callers have registers, too.
+            *self = Self::new(self.lanes, here, call.depth);
+            return;
+        }
         let back =
             (step.call, step.function) == (self.last.0, self.last.1) && step.at <= self.last.2;
         self.last = here;
-        if !back || self.repeats() {
+        if !back || self.repeats() || call.depth > self.depth {
             return;
         }
         self.arrivals += 1;
@@ -258,7 +266,7 @@ impl Observer for Probe {
         let here = (step.call, step.function, step.at);
         match loops.iter_mut().find(|one| one.lanes == mask) {
             Some(own) => own.arrive(grid, step, call),
-            None => loops.push(Loop::new(mask, here)),
+            None => loops.push(Loop::new(mask, here, call.depth)),
         }
         for one in loops.iter_mut().filter(|one| mask & !one.lanes == 0) {
             one.steps.insert((step.function, step.at));

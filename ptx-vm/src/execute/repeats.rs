@@ -7,24 +7,29 @@ use ptx_isa::Action;
 
 use super::grid::Grid;
 use crate::lanes::{Double, LaneOp, Place, Registers, lanes};
-use crate::program::{Act, ActOperand, Address, Base, ChangedElement, Function, Step, Target};
+use crate::program::{
+    Act, ActOperand, Address, Argument, Base, Call, Callee, ChangedElement, Function, Step, Target,
+};
 
 /// The steps that were executed.
 pub(super) type Steps = BTreeSet<(FuncId, u32)>;
+
+/// A value of a function; calls of a function that is called again before it returns are not told apart.
+type Value = (FuncId, Place);
 
 /// Values that are read, and those that are computed from them.
 #[derive(Default)]
 struct Flow {
     /// The values that decide where the steps go, and what they access.
-    deciding: HashSet<Place>,
+    deciding: HashSet<Value>,
     /// Values that are written and what they are computed from.
-    computed: Vec<(Place, Vec<Place>)>,
+    computed: Vec<(Value, Vec<Value>)>,
     /// Values that depend on time.
-    timed: Vec<Place>,
+    timed: Vec<Value>,
 }
 
-/// Whether steps that were executed between two states of the registers are executed in the same way again and again: no value differs, in the lanes of
-/// a mask, that decides where they go and what they read, and none of these depends on time.
+/// Whether steps that were executed between two states of the registers of a call are executed in the same way again and again: no value differs, in the
+/// lanes of a mask, that decides where they go and what they read, and none of these depends on time. Calls that began between the states have ended.
 pub(super) fn repeat(
     grid: &Grid<'_>,
     function: FuncId,
@@ -32,16 +37,17 @@ pub(super) fn repeat(
     mask: u32,
     steps: &Steps,
 ) -> bool {
-    let mut changed = differences(before, after, mask);
-    let Some(mut flow) = Flow::of(grid, function, steps) else {
-        return changed.is_empty();
+    let changed = differences(before, after, mask);
+    let Some(mut flow) = Flow::of(grid, steps) else {
+        return false;
     };
-    changed.append(&mut flow.timed);
+    let changed = changed.into_iter().map(|place| (function, place));
+    let changed: Vec<Value> = changed.chain(flow.timed.iter().copied()).collect();
     if changed.is_empty() {
         return true;
     }
     flow.close();
-    !changed.iter().any(|place| flow.deciding.contains(place))
+    !changed.iter().any(|value| flow.deciding.contains(value))
 }
 
 /// The values that differ in the lanes of a mask.
@@ -77,24 +83,51 @@ fn parts(place: Place) -> impl Iterator<Item = Place> {
 }
 
 impl Flow {
-    /// The flow of values in steps of one function; `None` if others are called, or time is read without it.
-    fn of(grid: &Grid<'_>, function: FuncId, steps: &Steps) -> Option<Self> {
+    /// The flow of values in steps; `None` if it is not known.
+    fn of(grid: &Grid<'_>, steps: &Steps) -> Option<Self> {
         let mut flow = Self::default();
-        let code = grid.program.function(function)?;
-        for &(of, at) in steps {
-            if of != function {
-                return None;
-            }
-            flow.add(code, code.steps.get(at as usize)?)?;
+        for &(id, at) in steps {
+            let function = grid.program.function(id)?;
+            let target = function.steps.get(at as usize)?;
+            let mut of = Of {
+                flow: &mut flow,
+                id,
+                function,
+            };
+            of.add(grid, target)?;
         }
         Some(flow)
     }
 
-    fn add(&mut self, function: &Function, target: &Target) -> Option<()> {
+    /// What deciding values are computed from decides as well.
+    fn close(&mut self) {
+        loop {
+            let before = self.deciding.len();
+            for (to, from) in &self.computed {
+                if self.deciding.contains(to) {
+                    self.deciding.extend(from);
+                }
+            }
+            if self.deciding.len() == before {
+                return;
+            }
+        }
+    }
+}
+
+/// The flow of values in a function.
+struct Of<'a> {
+    flow: &'a mut Flow,
+    id: FuncId,
+    function: &'a Function,
+}
+
+impl Of<'_> {
+    fn add(&mut self, grid: &Grid<'_>, target: &Target) -> Option<()> {
         self.decide(target.guard.map(|(at, _)| Place::Predicate(at)));
-        self.compute(function, target.before);
+        self.compute(target.before);
         match &target.step {
-            Step::Lanes(first, end) => self.compute(function, (*first, *end)),
+            Step::Lanes(first, end) => self.compute((*first, *end)),
             Step::Fold(fold) => {
                 let mut reads = fold.sources.clone();
                 let carry = Place::Predicate(crate::lower::Code::CARRY);
@@ -113,22 +146,60 @@ impl Flow {
             Step::Atomic(atomic) => {
                 self.decide(register(&atomic.address));
                 for element in &atomic.elements {
-                    self.decide_element(function, element);
+                    self.decide_element(element);
                 }
             }
             Step::Special(_, place, ops) => {
-                self.timed.extend(parts(*place));
-                self.compute(function, *ops);
+                let id = self.id;
+                let timed = parts(*place).map(|place| (id, place));
+                self.flow.timed.extend(timed);
+                self.compute(*ops);
             }
             Step::Table(index, _) => self.decide([*index]),
-            Step::Act(act) => self.act(function, act),
-            Step::Jump(_) | Step::Exit | Step::Trap | Step::Unsupported(_) => {}
-            Step::Call(_) | Step::Return => return None,
+            Step::Act(act) => self.act(act),
+            Step::Call(call) => self.call(grid, call)?,
+            Step::Return | Step::Jump(_) | Step::Exit | Step::Trap | Step::Unsupported(_) => {}
         }
         Some(())
     }
 
-    fn act(&mut self, function: &Function, act: &Act) {
+    /// The values that a call passes. What is passed in memory is as if it was stored.
+    fn call(&mut self, grid: &Grid<'_>, call: &Call) -> Option<()> {
+        let callee = match &call.callee {
+            Callee::Function(id) => *id,
+            Callee::Indirect(_) => return None,
+            // The observer sees it.
+            Callee::System(_) => return Some(()),
+        };
+        let frame = &grid.program.function(callee)?.frame;
+        let own = self.id;
+        for (argument, parameter) in call.arguments.iter().zip(&frame.parameters) {
+            let (from, to) = ((own, argument), (callee, &parameter.place));
+            self.pass(from, to);
+        }
+        for (result, parameter) in call.results.iter().zip(&frame.results) {
+            self.pass((callee, &parameter.place), (own, result));
+        }
+        Some(())
+    }
+
+    fn pass(&mut self, (from, source): (FuncId, &Argument), (to, target): (FuncId, &Argument)) {
+        let Argument::Registers(sources) = source else {
+            return;
+        };
+        let sources = sources.iter().copied().flat_map(parts);
+        let sources: Vec<Value> = sources.map(|place| (from, place)).collect();
+        match target {
+            Argument::Registers(targets) => {
+                let targets = targets.iter().copied().flat_map(parts);
+                let computed = targets.map(|place| ((to, place), sources.clone()));
+                self.flow.computed.extend(computed);
+            }
+            _ => self.flow.deciding.extend(sources),
+        }
+    }
+
+    fn act(&mut self, act: &Act) {
         if matches!(act.action, Action::Sleep | Action::Hint | Action::Fence) {
             return;
         }
@@ -139,45 +210,36 @@ impl Flow {
             }
         }
         if let Some(element) = &act.element {
-            self.decide_element(function, element);
+            self.decide_element(element);
         }
     }
 
     fn decide(&mut self, places: impl IntoIterator<Item = Place>) {
-        self.deciding.extend(places.into_iter().flat_map(parts));
+        let id = self.id;
+        let values = places.into_iter().flat_map(parts).map(|place| (id, place));
+        self.flow.deciding.extend(values);
     }
 
-    fn decide_element(&mut self, function: &Function, element: &ChangedElement) {
+    fn decide_element(&mut self, element: &ChangedElement) {
         self.decide(element.loaded.iter().copied());
         self.decide([element.new]);
+        let function = self.function;
         self.decide(ops(function, element.ops).iter().flat_map(LaneOp::read));
     }
 
-    fn compute(&mut self, function: &Function, range: (u32, u32)) {
+    fn compute(&mut self, range: (u32, u32)) {
+        let function = self.function;
         for op in ops(function, range) {
             self.define(op.written(), &op.read());
         }
     }
 
     fn define(&mut self, to: Place, from: &[Place]) {
-        let from: Vec<Place> = from.iter().copied().flat_map(parts).collect();
-        let to = parts(to).map(|to| (to, from.clone()));
-        self.computed.extend(to);
-    }
-
-    /// What deciding values are computed from decides as well.
-    fn close(&mut self) {
-        loop {
-            let before = self.deciding.len();
-            for (to, from) in &self.computed {
-                if self.deciding.contains(to) {
-                    self.deciding.extend(from);
-                }
-            }
-            if self.deciding.len() == before {
-                return;
-            }
-        }
+        let id = self.id;
+        let from = from.iter().copied().flat_map(parts);
+        let from: Vec<Value> = from.map(|place| (id, place)).collect();
+        let to = parts(to).map(|to| ((id, to), from.clone()));
+        self.flow.computed.extend(to);
     }
 }
 

@@ -29,16 +29,19 @@ struct Waiting<'a> {
     warps: &'a [Warp],
     warp: &'a Warp,
     group: &'a Group,
+    /// Whether nothing changes any more.
+    is_final: bool,
 }
 
 /// The instruction of a wait, and its description.
 type Described = (FuncId, u32, String);
 
-/// What threads of clusters wait for: at barriers, and in loops that they repeat.
+/// What threads of clusters wait for: at barriers, and in loops that they repeat; `is_final`: nothing changes any more.
 pub(super) fn waits<'a>(
     grid: &Grid<'_>,
     clusters: impl Iterator<Item = &'a Cluster>,
     probe: Option<&Probe>,
+    is_final: bool,
 ) -> Vec<Wait> {
     let mut all: Vec<((FuncId, u32), Wait)> = Vec::new();
     for cluster in clusters {
@@ -52,6 +55,7 @@ pub(super) fn waits<'a>(
                         warps,
                         warp,
                         group,
+                        is_final,
                     };
                     if let Some(described) = waiting.describe(probe) {
                         waiting.add(described, &mut all);
@@ -138,9 +142,11 @@ impl Waiting<'_> {
             ),
             false => {
                 let (bits, value) = (8 * poll.bytes, value);
-                format!(
-                    "another value of the {bits} bits {place}, which are {value:#x} and which no thread changes"
-                )
+                let unchanged = match self.is_final {
+                    true => " and which no thread changes",
+                    false => "",
+                };
+                format!("another value of the {bits} bits {place}, which are {value:#x}{unchanged}")
             }
         }
     }

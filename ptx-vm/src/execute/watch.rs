@@ -84,7 +84,11 @@ fn look(
         let described = with(observer, |probe| {
             probe.enabled = false;
             let shown = clusters.iter().take(DESCRIBED);
-            (probe.reads_global, waits(grid, shown, Some(probe)))
+            let is_final = found == Look::Repeats;
+            (
+                probe.reads_global,
+                waits(grid, shown, Some(probe), is_final),
+            )
         });
         let (reads_global, waits) = described.unwrap_or_default();
         Ok(Found {
@@ -127,7 +131,7 @@ pub(super) fn deadlock(waits: Vec<Wait>) -> RunError {
 
 /// The error of a launch whose threads all wait at barriers.
 pub(super) fn stuck(grid: &Grid<'_>, clusters: &VecDeque<Cluster>) -> RunError {
-    deadlock(waits(grid, clusters.iter().take(DESCRIBED), None))
+    deadlock(waits(grid, clusters.iter().take(DESCRIBED), None, true))
 }
 
 /// Adds to an error what threads wait for, if the launch reached a limit of steps or time.
