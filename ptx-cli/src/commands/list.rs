@@ -1,6 +1,6 @@
 //! `ptxkit list`: shows and extracts the PTX in binary files.
 
-use std::fs::{self, OpenOptions};
+use std::fs;
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
@@ -13,6 +13,7 @@ use crate::input;
 use crate::input::container::{Opened, file_name};
 use crate::input::{read_file, report_unreadable, unreadable};
 use crate::output::{self, Out, Status};
+use crate::replace::NewFile;
 use crate::tables;
 use ptx_report::{SCHEMA, clean, counted};
 
@@ -137,13 +138,13 @@ fn list(args: &Args, path: &Path, file: &Opened, out: &mut Out, status: &mut Sta
         out.json(&JsonFile {
             schema: SCHEMA,
             file: &name,
-            format: file.format_name(),
+            format: file.format_name,
             gzip: file.is_gzip,
             modules: entries.iter().map(json).collect(),
             errors: errors.iter().map(json_error).collect(),
         })?;
     } else {
-        writeln!(out, "{name}: {}", file.describe())?;
+        writeln!(out, "{name}: {}", file.description)?;
         show(&entries, out)?;
     }
     out.flush()?;
@@ -178,11 +179,9 @@ fn list(args: &Args, path: &Path, file: &Opened, out: &mut Out, status: &mut Sta
 fn extract(file: &Opened, entry: &ContainerEntry, place: &Path) -> io::Result<()> {
     let content = entry.content(&file.bytes, DEFAULT_LIMIT);
     let content = content.map_err(io::Error::other)?;
-    let mut new = OpenOptions::new()
-        .write(true)
-        .create_new(true)
-        .open(place)?;
-    new.write_all(&content)
+    let mut new = NewFile::create(place)?;
+    new.write_all(&content)?;
+    new.finish()
 }
 
 fn json(entry: &ContainerEntry) -> JsonModule<'_> {

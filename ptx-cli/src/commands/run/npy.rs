@@ -8,6 +8,8 @@ use anyhow::bail;
 use npyz::{DType, Endianness, NpyHeader, Order, TypeChar, TypeStr, WriteOptions, WriterBuilder};
 use ptx_isa::{ScalarType, TypeKind};
 
+use crate::replace::NewFile;
+
 /// What a file says of its elements.
 #[derive(Clone, PartialEq, Debug)]
 pub(super) struct Layout {
@@ -188,7 +190,7 @@ pub(super) fn write(
     mut from: impl FnMut(u64, usize) -> anyhow::Result<Vec<u8>>,
 ) -> anyhow::Result<()> {
     let bytes = layout.bytes().map_err(anyhow::Error::msg)?;
-    let mut file = BufWriter::new(fs::File::create(path)?);
+    let mut file = BufWriter::new(NewFile::replace(path)?);
     WriteOptions::new_header_only()
         .dtype(layout.ty.clone())
         .shape(&layout.shape)
@@ -201,5 +203,28 @@ pub(super) fn write(
         file.write_all(&from(done, count as usize)?)?;
         done += count;
     }
-    Ok(file.flush()?)
+    file.into_inner()?.finish()?;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_array_that_cannot_be_read_leaves_the_old_file() {
+        let name = format!("ptxkit-npy-{}", std::process::id());
+        let path = std::env::temp_dir().join(name);
+        fs::write(&path, "old").unwrap();
+        let layout = Layout::new(ScalarType::U8, vec![CHUNK as u64 * 2]).unwrap();
+        let failed = write(&path, &layout, |at, count| match at {
+            0 => Ok(vec![1; count]),
+            _ => bail!("no memory"),
+        });
+        assert!(failed.is_err());
+        assert_eq!(fs::read(&path).unwrap(), b"old");
+        write(&path, &layout, |_, count| Ok(vec![1; count])).unwrap();
+        assert!(fs::metadata(&path).unwrap().len() > CHUNK as u64 * 2);
+        fs::remove_file(&path).unwrap();
+    }
 }

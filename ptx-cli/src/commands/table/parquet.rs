@@ -1,7 +1,5 @@
 //! Parquet files. The columns of a batch are encoded on several threads.
 
-use std::fs::File;
-
 use anyhow::Result;
 use arrow_array::ArrayRef;
 use arrow_schema::{DataType, Field, FieldRef};
@@ -18,6 +16,7 @@ use ptx_table::{RecordBatch, SchemaRef};
 use rayon::prelude::*;
 
 use super::words::{self, Words};
+use crate::replace::NewFile;
 
 /// The least rows of a row group, but for the last one. What is encoded of a row group waits in memory.
 const GROUP_ROWS: usize = 1 << 18;
@@ -28,7 +27,7 @@ const MOST_TEXT: usize = 1 << 24;
 /// A file that is being written.
 pub(super) struct Writer {
     schema: SchemaRef,
-    file: SerializedFileWriter<File>,
+    file: SerializedFileWriter<NewFile>,
     columns: ArrowRowGroupWriterFactory,
     /// The row group that is being written.
     group: Vec<Column>,
@@ -36,7 +35,7 @@ pub(super) struct Writer {
 }
 
 impl Writer {
-    pub(super) fn new(file: File, schema: &SchemaRef) -> Result<Self> {
+    pub(super) fn new(file: NewFile, schema: &SchemaRef) -> Result<Self> {
         let properties = properties(schema)?;
         let writer = ArrowWriter::try_new(file, SchemaRef::clone(schema), Some(properties))?;
         let (file, columns) = writer.into_serialized_writer()?;
@@ -94,7 +93,7 @@ impl Writer {
         if self.rows > 0 {
             self.finish_group()?;
         }
-        self.file.close()?;
+        self.file.into_inner()?.finish()?;
         Ok(())
     }
 }
@@ -139,7 +138,7 @@ enum Chunk {
 }
 
 impl Chunk {
-    fn append(self, group: &mut SerializedRowGroupWriter<'_, File>) -> Result<(), ParquetError> {
+    fn append(self, group: &mut SerializedRowGroupWriter<'_, NewFile>) -> Result<(), ParquetError> {
         match self {
             Self::Words(chunk) => group.append_column(&chunk.bytes, chunk.result),
             Self::Values(chunk) => chunk.append_to_row_group(group),
@@ -168,6 +167,7 @@ fn properties(schema: &SchemaRef) -> Result<WriterProperties> {
 
 #[cfg(test)]
 mod tests {
+    use std::fs::File;
     use std::path::Path;
 
     use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
@@ -183,7 +183,7 @@ mod tests {
         for table in TableName::ALL {
             let options = ScanOptions::new(&[table]).rows(700);
             let (_, schema) = &options.tables()[0];
-            let mut writer = Writer::new(File::create(&path).unwrap(), schema).unwrap();
+            let mut writer = Writer::new(NewFile::replace(&path).unwrap(), schema).unwrap();
             let mut written = Vec::new();
             for (number, batch) in Scan::new([Source::Path(folder.clone())], &options).enumerate() {
                 let (_, batch) = batch.unwrap();

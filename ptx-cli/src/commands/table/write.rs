@@ -1,6 +1,6 @@
 //! Reads the files and writes the tables.
 
-use std::fs::{self, File};
+use std::fs;
 use std::io::{self, BufWriter, Read as _, Write};
 use std::path::{Path, PathBuf};
 
@@ -12,6 +12,7 @@ use ptx_table::{RecordBatch, Scan, ScanOptions, SchemaRef, Source, TableName};
 
 use super::{Args, Format, csv, ndjson, parquet};
 use crate::output::{self, Out, Status};
+use crate::replace::NewFile;
 
 pub(crate) fn run(args: &Args) -> Result<Status> {
     let tables = args.tables.iter().map(|name| name.parse::<TableName>());
@@ -66,8 +67,40 @@ fn sources(files: &[PathBuf]) -> Result<Vec<Source>> {
 /// Where a table is written.
 enum Writer {
     Parquet(Box<parquet::Writer>),
-    Arrow(Box<StreamWriter<Box<dyn Write>>>),
-    Text(Box<dyn Write>, Rows, Vec<u8>),
+    Arrow(Box<StreamWriter<Place>>),
+    Text(Place, Rows, Vec<u8>),
+}
+
+/// Where bytes are written.
+enum Place {
+    File(BufWriter<NewFile>),
+    Stdout(Out),
+}
+
+impl Write for Place {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match self {
+            Self::File(file) => file.write(bytes),
+            Self::Stdout(out) => out.write(bytes),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        match self {
+            Self::File(file) => file.flush(),
+            Self::Stdout(out) => out.flush(),
+        }
+    }
+}
+
+impl Place {
+    /// All bytes are written.
+    fn finish(self) -> io::Result<()> {
+        match self {
+            Self::File(file) => file.into_inner()?.finish(),
+            Self::Stdout(mut out) => out.flush(),
+        }
+    }
 }
 
 /// Appends rows as text.
@@ -108,7 +141,7 @@ impl Format {
 impl Writer {
     fn new(format: Format, schema: &SchemaRef, path: Option<&Path>) -> Result<Self> {
         let create = |path: &Path| {
-            File::create(path).with_context(|| clean(&path.to_string_lossy()).into_owned())
+            NewFile::replace(path).with_context(|| clean(&path.to_string_lossy()).into_owned())
         };
         if format == Format::Parquet {
             let Some(path) = path else {
@@ -117,9 +150,9 @@ impl Writer {
             let writer = parquet::Writer::new(create(path)?, schema)?;
             return Ok(Self::Parquet(Box::new(writer)));
         }
-        let mut out: Box<dyn Write> = match path {
-            Some(path) => Box::new(BufWriter::new(create(path)?)),
-            None => Box::new(Out::new()),
+        let mut out = match path {
+            Some(path) => Place::File(BufWriter::new(create(path)?)),
+            None => Place::Stdout(Out::new()),
         };
         Ok(match format {
             Format::Arrow => Self::Arrow(Box::new(StreamWriter::try_new(out, schema)?)),
@@ -149,9 +182,42 @@ impl Writer {
     fn finish(self) -> Result<()> {
         match self {
             Self::Parquet(writer) => writer.finish()?,
-            Self::Arrow(writer) => writer.into_inner()?.flush()?,
-            Self::Text(mut out, ..) => out.flush()?,
+            Self::Arrow(writer) => writer.into_inner()?.finish()?,
+            Self::Text(out, ..) => out.finish()?,
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_table_that_is_not_complete_leaves_the_old_file() {
+        let path = std::env::temp_dir().join(format!("ptxkit-table-{}", std::process::id()));
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../corpus/hand");
+        let options = ScanOptions::new(&[TableName::Functions]);
+        let [(_, schema)] = options.tables() else {
+            panic!("one table");
+        };
+        for format in [Format::Parquet, Format::Arrow, Format::Ndjson, Format::Csv] {
+            fs::write(&path, "old").unwrap();
+            for is_complete in [false, true] {
+                let mut writer = Writer::new(format, schema, Some(&path)).unwrap();
+                for batch in Scan::new([Source::Path(folder.clone())], &options) {
+                    writer.write(&batch.unwrap().1).unwrap();
+                }
+                if is_complete {
+                    writer.finish().unwrap();
+                }
+                assert_eq!(
+                    fs::read(&path).unwrap() == b"old",
+                    !is_complete,
+                    "{format:?}"
+                );
+            }
+        }
+        fs::remove_file(&path).unwrap();
     }
 }
