@@ -144,7 +144,7 @@ fn open(path: Option<&Path>, bytes: SourceText, choice: Option<Choice>, inputs: 
     if !opened.format.is_container() {
         return inputs.push(match choice {
             Some(_) => {
-                let what = opened.describe();
+                let what = opened.description.clone();
                 unreadable(&format!(
                     "{what}, which does not contain modules to choose from"
                 ))

@@ -12,7 +12,7 @@
 //! | text of `cuobjdump -ptx` | after each heading, one module |
 //! | anything else, and where these sections are missing | the whole file, at multiples of 8 bytes |
 //!
-//! Several fatbins may follow each other. A gzip file is decompressed by [`gunzip`] first, and the files of a zip archive by [`unzip`]. [`InputFormat::of`] recognizes all of these, and what
+//! Several fatbins may follow each other. A gzip file is decompressed by [`gunzip`] first, and the files of a zip archive by [`unzip`]; [`unpack`] does both. [`InputFormat::of`] recognizes all of these, and what
 //! is often confused with them.
 //!
 //! # Untrusted files
@@ -49,6 +49,7 @@ mod format;
 mod little_endian;
 mod regions;
 mod text;
+mod unpack;
 mod zip;
 
 pub use content::{DEFAULT_LIMIT, gunzip};
@@ -57,4 +58,5 @@ pub use entry::{Compression, ContainerEntry, EntryKind};
 pub use error::ContainerError;
 pub use fatbin::{Entries, entries};
 pub use format::InputFormat;
+pub use unpack::{Unpacked, unpack};
 pub use zip::unzip;

@@ -73,15 +73,12 @@ fn modules(name: &str, mut bytes: Vec<u8>, each: &mut dyn FnMut(Content)) {
             place_and_message(error),
         )
     };
-    let mut format = InputFormat::of(&bytes);
-    if format == InputFormat::Gzip {
-        match ptx_container::gunzip(&bytes, DEFAULT_LIMIT) {
-            Ok(content) => bytes = content,
-            Err(error) => return each(refuse(&error)),
-        }
-        format = InputFormat::of(&bytes);
-    }
-    if matches!(format, InputFormat::Ptx | InputFormat::Text) {
+    let mut unpacked = match ptx_container::unpack(&bytes, DEFAULT_LIMIT) {
+        Ok(unpacked) => unpacked,
+        Err(error) => return each(refuse(&error)),
+    };
+    bytes = unpacked.content.take().unwrap_or(bytes);
+    if matches!(unpacked.format, InputFormat::Ptx | InputFormat::Text) {
         return each(Content::Module(name.to_owned(), bytes.into()));
     }
     let mut found = false;
@@ -107,7 +104,7 @@ fn modules(name: &str, mut bytes: Vec<u8>, each: &mut dyn FnMut(Content)) {
         }
     }
     if !found {
-        let message = format!("expected PTX, found {format}");
+        let message = format!("expected PTX, found {unpacked}");
         each(Content::Unreadable(
             name.to_owned(),
             Code::NoPtx.to_string(),

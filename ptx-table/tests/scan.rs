@@ -104,15 +104,18 @@ fn what_cannot_be_read_is_a_diagnostic() {
 #[test]
 fn a_container_is_a_module_for_each_entry() {
     let options = ScanOptions::new(&[TableName::Modules]);
-    let all = rows(
-        vec![Source::Path(root("ptx-container/tests/data/k.a"))],
-        &options,
-    );
-    let names: Vec<&str> = all[0].2.lines().collect();
-    assert!(
-        names.len() > 1 && names.iter().all(|n| n.contains("k.a!")),
-        "{names:?}"
-    );
+    for (file, count) in [("k.a", 3), ("k.whl", 1)] {
+        let path = root("ptx-container/tests/data").join(file);
+        let all = rows(vec![Source::Path(path)], &options);
+        let names: Vec<&str> = all[0].2.lines().collect();
+        let is_entry = |name: &&str| name.contains(&format!("{file}!"));
+        assert_eq!(
+            names.iter().filter(|n| is_entry(n)).count(),
+            count,
+            "{names:?}"
+        );
+        assert_eq!(names.len(), count);
+    }
 }
 
 #[test]

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use ptx_report::container_choice::Choice;
 use ptx_report::counted;
 use ptxkit::container::{
-    self, ContainerEntry, ContainerError, DEFAULT_LIMIT, EntryKind, InputFormat,
+    self, ContainerEntry, ContainerError, DEFAULT_LIMIT, EntryKind, InputFormat, Unpacked,
 };
 use ptxkit::ir::Code;
 use pyo3::exceptions::PyFileNotFoundError;
@@ -68,33 +68,30 @@ impl From<ReadError> for PyErr {
     }
 }
 
-fn bytes_of(path: &Path) -> Result<(Vec<u8>, InputFormat), ReadError> {
+/// The content of a file, and what it is.
+fn bytes_of(path: &Path) -> Result<(Vec<u8>, Unpacked), ReadError> {
     let system = |e| ReadError::System(e, path.to_owned());
-    let mut bytes = std::fs::read(path).map_err(system)?;
-    let mut format = InputFormat::of(&bytes);
-    if format == InputFormat::Gzip {
-        let content = container::gunzip(&bytes, DEFAULT_LIMIT);
-        bytes = content.map_err(|e| ReadError::Content(e.into()))?;
-        format = InputFormat::of(&bytes);
-    }
-    Ok((bytes, format))
+    let bytes = std::fs::read(path).map_err(system)?;
+    let unpacked = container::unpack(&bytes, DEFAULT_LIMIT);
+    let mut unpacked = unpacked.map_err(|e| ReadError::Content(e.into()))?;
+    Ok((unpacked.content.take().unwrap_or(bytes), unpacked))
 }
 
 fn read_one(path: &Path) -> Result<Module, ReadError> {
     let name = path.to_string_lossy().into_owned();
     let (file, choice) = Choice::divide(path);
-    let (bytes, format) = bytes_of(&file)?;
+    let (bytes, unpacked) = bytes_of(&file)?;
     let refuse = |text: String| ReadError::Content(Failure::new(text).with_code(Code::NoPtx));
-    if !format.is_container() {
-        return match (format, choice) {
+    if !unpacked.format.is_container() {
+        return match (unpacked.format, choice) {
             (InputFormat::Ptx | InputFormat::Text, None) => Ok(Module::parsed(bytes, Some(name))),
-            _ => Err(refuse(format!("expected PTX, found {format}"))),
+            _ => Err(refuse(format!("expected PTX, found {unpacked}"))),
         };
     }
     let mut found = entries_of(&bytes)?;
     found.retain(|entry| entry.kind() == EntryKind::Ptx);
     if found.is_empty() {
-        return Err(refuse(format!("expected PTX, found {format}")));
+        return Err(refuse(format!("expected PTX, found {unpacked}")));
     }
     let all: Vec<String> = found.iter().map(ContainerEntry::name).collect();
     found.retain(|entry| choice.as_ref().is_none_or(|choice| choice.fits(entry)));
@@ -102,7 +99,7 @@ fn read_one(path: &Path) -> Result<Module, ReadError> {
         let count = counted(found.len(), "PTX module");
         let names = all.join(", ");
         return Err(refuse(format!(
-            "expected one PTX module, found {count} in {format} with {names}"
+            "expected one PTX module, found {count} in {unpacked} with {names}"
         )));
     };
     let content = entry.content(&bytes, DEFAULT_LIMIT);
@@ -118,7 +115,7 @@ fn entries_of(bytes: &[u8]) -> Result<Vec<ContainerEntry>, ReadError> {
 /// Reads a file.
 ///
 /// A binary file is the PTX that it contains: `libfoo.so` if that is one module, else `libfoo.so!3.sm_90.ptx`,
-/// `libfoo.so!sm_90`, `libfoo.so!3` or a pattern such as `libfoo.so!3.*` for one of them; `entries` lists them. Files may be compressed with gzip. Raises `OSError`
+/// `libfoo.so!sm_90`, `libfoo.so!3` or a pattern such as `libfoo.so!3.*` for one of them; `entries` lists them. Files may be compressed with gzip, or be in a zip archive or wheel. Raises `OSError`
 /// if the file cannot be read, and `PtxError` if it contains no PTX.
 ///
 /// >>> import os, ptxkit, tempfile
@@ -188,7 +185,7 @@ pub(crate) fn check_many(
     Ok(found?)
 }
 
-/// The modules in a binary file: an executable, a library, an object, an archive, a fatbin or a cubin.
+/// The modules in a binary file: an executable, a library, an object, an archive, a fatbin, a cubin, or a zip archive or wheel of these.
 ///
 /// Raises `OSError` if the file cannot be read, and `PtxError` if its structure is damaged.
 ///
@@ -198,8 +195,8 @@ pub(crate) fn check_many(
 #[pyfunction]
 pub(crate) fn entries(py: Python<'_>, path: PathBuf) -> PyResult<Vec<Entry>> {
     let found = py.detach(|| {
-        let (bytes, format) = bytes_of(&path)?;
-        let found = if format.is_container() {
+        let (bytes, unpacked) = bytes_of(&path)?;
+        let found = if unpacked.format.is_container() {
             entries_of(&bytes)?
         } else {
             Vec::new()

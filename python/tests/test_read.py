@@ -1,6 +1,7 @@
 """Files, and modules in binary files."""
 
 import gzip
+import zipfile
 import struct
 
 import pytest
@@ -40,6 +41,15 @@ def test_entries(library):
     assert (one.kind, one.target, two.target, one.compression) == ("ptx", "sm_80", "sm_90", "none")
     assert one.name in str(one.path) and one.size >= len(one.content()) and one.identifier == ""
     assert ptxkit.read(two.path).target == "sm_90"
+
+
+def test_wheels(library, tmp_path):
+    wheel = tmp_path / "library.whl"
+    with zipfile.ZipFile(wheel, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.write(library, "package/library.fatbin")
+    one, two = ptxkit.entries(wheel)
+    assert (one.target, two.target) == ("sm_80", "sm_90")
+    assert ptxkit.read(two.path).text == ptxkit.read(f"{library}!sm_90").text
 
 
 def test_modules_are_chosen(library):

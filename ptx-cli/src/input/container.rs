@@ -17,50 +17,22 @@ pub(crate) struct Opened {
     pub(crate) bytes: SourceText,
     pub(crate) format: InputFormat,
     pub(crate) is_gzip: bool,
-    /// Whether it is an archive of the files of a zip archive.
-    is_zip: bool,
+    /// The name of its format in JSON.
+    pub(crate) format_name: &'static str,
+    /// `an ELF object in a gzip file`
+    pub(crate) description: String,
 }
 
 impl Opened {
     pub(crate) fn new(bytes: SourceText) -> Result<Self, ContainerError> {
-        let format = InputFormat::of(&bytes);
-        let mut opened = Self {
-            bytes,
-            format,
-            is_gzip: format == InputFormat::Gzip,
-            is_zip: false,
-        };
-        if opened.is_gzip {
-            opened.bytes = ptx_container::gunzip(&opened.bytes, DEFAULT_LIMIT)?.into();
-            opened.format = InputFormat::of(&opened.bytes);
-        }
-        if opened.format == InputFormat::Zip {
-            opened.bytes = ptx_container::unzip(&opened.bytes, DEFAULT_LIMIT)?.into();
-            opened.format = InputFormat::Archive;
-            opened.is_zip = true;
-        }
-        Ok(opened)
-    }
-
-    /// `an ELF object in a gzip file`
-    pub(crate) fn describe(&self) -> String {
-        let compressed = if self.is_gzip { " in a gzip file" } else { "" };
-        let format = if self.is_zip {
-            InputFormat::Zip
-        } else {
-            self.format
-        };
-        format!("{format}{compressed}")
-    }
-
-    /// The name of its format in JSON.
-    pub(crate) fn format_name(&self) -> &'static str {
-        let format = if self.is_zip {
-            InputFormat::Zip
-        } else {
-            self.format
-        };
-        format.name()
+        let unpacked = ptx_container::unpack(&bytes, DEFAULT_LIMIT)?;
+        Ok(Self {
+            format: unpacked.format,
+            is_gzip: unpacked.is_gzip,
+            format_name: unpacked.named.name(),
+            description: unpacked.to_string(),
+            bytes: unpacked.content.map_or(bytes, SourceText::from),
+        })
     }
 
     /// Whether it may be PTX.
@@ -83,7 +55,7 @@ impl Opened {
 
     /// Why nothing can be read from it, given the entries that are not PTX.
     pub(crate) fn refusal(&self, others: usize) -> String {
-        let what = self.describe();
+        let what = &self.description;
         let without = match others {
             0 if self.format == InputFormat::Binary || !self.format.is_container() => String::new(),
             0 => " without PTX".to_owned(),

@@ -4,7 +4,9 @@
 use std::fs;
 use std::path::PathBuf;
 
-use ptx_container::{Compression, ContainerEntry, DEFAULT_LIMIT, EntryKind, entries, gunzip};
+use ptx_container::{
+    Compression, ContainerEntry, DEFAULT_LIMIT, EntryKind, InputFormat, entries, gunzip, unpack,
+};
 use ptx_ir::Code;
 
 fn data(name: &str) -> Vec<u8> {
@@ -284,6 +286,32 @@ fn compressed_files() {
     assert_eq!(
         gunzip(&gzip[..500], DEFAULT_LIMIT).unwrap_err().code(),
         Code::CorruptContent
+    );
+}
+
+/// A wheel, by itself and in a gzip file, is an archive of its files.
+#[test]
+fn files_are_unpacked() {
+    use std::io::Write as _;
+    let wheel = data("k.whl");
+    let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    gzip.write_all(&wheel).unwrap();
+    let gzip = gzip.finish().unwrap();
+    for (file, name) in [
+        (&wheel, "a zip archive or Python wheel"),
+        (&gzip, "a zip archive or Python wheel in a gzip file"),
+    ] {
+        let unpacked = unpack(file, DEFAULT_LIMIT).unwrap();
+        assert_eq!(unpacked.format, InputFormat::Archive);
+        assert_eq!(unpacked.to_string(), name);
+        holds_the_kernel(&unpacked.content.unwrap());
+        let code = unpack(file, 1000).unwrap_err().code();
+        assert_eq!(code, Code::ContentTooLarge);
+    }
+    let object = unpack(&data("k.o"), DEFAULT_LIMIT).unwrap();
+    assert_eq!(
+        (object.format, object.content),
+        (InputFormat::ElfObject, None)
     );
 }
 
