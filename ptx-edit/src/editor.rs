@@ -3,7 +3,7 @@
 use alloc::boxed::Box;
 
 use hashbrown::HashMap;
-use ptx_ir::raw::{Edits, RawBody, RawEdits, RawModule};
+use ptx_ir::raw::{self, Edits, RawBody, RawEdits, RawModule};
 use ptx_ir::{
     Body, BodyId, EntitySet, FuncId, Inst, InstId, ItemId, Module, NameId, Operand, OperandPool,
     RegDeclId, RegId, Statement, StmtId, SymbolId,
@@ -87,8 +87,7 @@ impl ModuleEditor<'_> {
 
     /// The record of the edits, with a new revision.
     pub(crate) fn edits(&mut self) -> &mut Edits<ItemId> {
-        let revision = self.module.revision() + 1;
-        *self.module.revision_mut() = revision;
+        let revision = raw::next_revision(self.module);
         let parsed = self.module.item_table().len();
         let edits = self.module.edits_mut();
         let edits = edits.get_or_insert_with(|| Box::new(RawEdits::new(parsed)));
@@ -142,8 +141,7 @@ impl Editor<'_> {
 
     /// The record of the edits, with a new revision.
     pub(crate) fn edits(&mut self) -> &mut Edits<StmtId> {
-        let revision = self.module.revision() + 1;
-        *self.module.revision_mut() = revision;
+        let revision = raw::next_revision(self.module);
         let body = self.body_mut();
         let parsed = body.statement_table().len();
         let edits = RawBody::edits_mut(body);

@@ -16,6 +16,7 @@ mod body;
 pub mod compare;
 pub mod constant;
 mod constructors;
+mod content;
 mod cow_vec;
 mod decl;
 mod declaration_spans;

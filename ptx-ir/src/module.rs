@@ -6,6 +6,7 @@ use alloc::vec::Vec;
 use ptx_isa::{Directive, ScalarType};
 
 use crate::body::{Body, Opaque, StmtSpan};
+use crate::content::Content;
 use crate::decl::{Declarations, Param, Symbol};
 use crate::edit_log::Edits;
 use crate::entity::{EntityId, PrimaryMap};
@@ -117,6 +118,8 @@ pub struct Module {
     pub(crate) edits: Option<Box<Edits<ItemId>>>,
     /// How many edits there were.
     pub(crate) revision: u32,
+    /// Which contents it has now.
+    pub(crate) content: Content,
     /// When a directive of the module last came or went.
     pub(crate) directive_revision: u32,
     /// When the declaration of a name was last edited.

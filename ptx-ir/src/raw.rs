@@ -105,7 +105,6 @@ writable! {
         opaques, opaques_mut: PrimaryMap<OpaqueId, Opaque>;
         pool, pool_mut: OperandPool;
         edits, edits_mut: Option<Box<Edits<ItemId>>>;
-        revision, revision_mut: u32;
         directive_revision, directive_revision_mut: u32;
         symbol_revisions, symbol_revisions_mut: BTreeMap<SymbolId, u32>;
     }
@@ -133,6 +132,11 @@ pub fn module_with_source(source: SourceText) -> Module {
 /// Sets the source of a module.
 pub fn set_source(module: &mut Module, source: Option<Vec<u8>>) {
     module.source = source.map_or_else(SourceText::default, SourceText::from);
+}
+
+/// Records that the module is edited: what is known of it is stale. Gives the new revision.
+pub fn next_revision(module: &mut Module) -> u32 {
+    module.change()
 }
 
 /// The source of a module, to share.

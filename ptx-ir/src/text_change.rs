@@ -1,6 +1,7 @@
 //! A change of the text of a module: its effect on places, and on what the module refers to by place.
 
 use crate::body::StmtSpan;
+use crate::content::Content;
 use crate::module::Module;
 use crate::raw::RawModule as _;
 use crate::source_text::SourceText;
@@ -57,6 +58,7 @@ impl TextChange {
 /// that body: they have to be parsed again.
 pub(crate) fn replace_in_body(module: &mut Module, item: ItemId, replaced: Span, text: &[u8]) {
     let change = TextChange::new(replaced, text.len() as u32);
+    module.content = Content::new();
     let mut source = core::mem::take(&mut module.source);
     module.names.source_changes(change);
     module.signatures.source_changes(change);

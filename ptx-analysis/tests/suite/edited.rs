@@ -123,6 +123,39 @@ fn analyses_see_the_order_after_edits() {
     assert!(edits > 300, "{edits} edits");
 }
 
+/// Facts of another module with the same number of edits are refused. A clone is the same module until one of them is edited.
+#[test]
+fn facts_of_another_module_are_refused() {
+    const TEXT: &str =
+        ".version 8.0\n.target sm_80\n.entry k() { .reg .b32 a; mov.b32 a, 1; ret; }\n";
+    let mut module = ptx_parse::parse_str(TEXT).module;
+    let mut clone = module.clone();
+    let tables = ModuleFacts::new(&module).tables().clone();
+    assert!(ModuleFacts::with_tables(&clone, tables.clone()).is_ok());
+    let refused = |module, tables| ModuleFacts::with_tables(module, tables).err();
+    let other = ptx_parse::parse_str(TEXT).module;
+    assert_eq!(refused(&other, tables.clone()), Some(StaleFacts::Module));
+    // Each copy is edited once, in another way.
+    let k = module.function("k").unwrap();
+    for (module, at) in [(&mut module, 1), (&mut clone, 2)] {
+        let mut editor = module.edit(k).unwrap();
+        let statement = editor.body().statements().nth(at).unwrap().0;
+        editor.remove(statement).unwrap();
+    }
+    assert_eq!(module.revision(), clone.revision());
+    let facts = ModuleFacts::new(&module);
+    let of_k = facts.function(k).unwrap();
+    let stamp = FunctionAnalysis::new(of_k).stamp();
+    assert_eq!(
+        refused(&clone, facts.tables().clone()),
+        Some(StaleFacts::Module)
+    );
+    let others = ModuleFacts::new(&clone);
+    assert_eq!(stamp.check(of_k), Ok(()));
+    let found = stamp.check(others.function(k).unwrap());
+    assert_eq!(found, Err(StaleFacts::Module));
+}
+
 /// Facts and analyses of an earlier revision, or of another function, are refused.
 #[test]
 fn facts_that_outlive_an_edit_are_stale() {

@@ -4,7 +4,7 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use super::control::{NoReturn, branch_targets};
-use super::stale::{StaleFacts, check_revision};
+use super::stale::{ModuleStamp, StaleFacts};
 use super::{Facts, FormFacts, Mentions};
 use crate::query::{Environment, Queries};
 use crate::{
@@ -31,8 +31,8 @@ pub struct FactTables {
     forms: Vec<FormFacts>,
     /// The index of the facts of each instruction of each body, perhaps with [`NEVER_RETURNS`].
     bodies: Vec<Vec<u32>>,
-    /// The revision of the module; `None` before anything is known.
-    revision: Option<u32>,
+    /// The contents of the module; `None` before anything is known.
+    module: Option<ModuleStamp>,
 }
 
 /// The facts of some functions.
@@ -106,7 +106,7 @@ impl<'m> ModuleFacts<'m> {
         let mut tables = FactTables {
             forms: vec![FormFacts::UNKNOWN],
             bodies: vec![Vec::new(); module.bodies.len()],
-            revision: Some(module.revision()),
+            module: Some(ModuleStamp::of(module)),
         };
         for run in parallel::map_functions(module, of_run) {
             tables.add(run);
@@ -119,11 +119,11 @@ impl<'m> ModuleFacts<'m> {
     ///
     /// # Errors
     ///
-    /// The module was edited since. The tables of another module of the same revision are not recognized: they give the facts
-    /// of other instructions.
+    /// The module was edited since, or the tables are of another module. A clone of a module is the same module until one of them
+    /// is edited.
     pub fn with_tables(module: &'m Module, tables: Arc<FactTables>) -> Result<Self, StaleFacts> {
-        if let Some(revision) = tables.revision {
-            check_revision(revision, module.revision())?;
+        if let Some(known) = tables.module {
+            known.check(module)?;
         }
         Ok(Self { module, tables })
     }
@@ -161,7 +161,7 @@ impl FactTables {
         Self {
             forms: vec![FormFacts::UNKNOWN],
             bodies: Vec::new(),
-            revision: None,
+            module: None,
         }
     }
 
@@ -182,7 +182,7 @@ impl FactTables {
     /// ```
     pub fn update(&mut self, module: &Module, functions: &[FuncId]) {
         self.bodies.resize(module.bodies.len(), Vec::new());
-        self.revision = Some(module.revision());
+        self.module = Some(ModuleStamp::of(module));
         let before = self.forms.len();
         self.add(Run::new(module, functions));
         // What changed functions had before is not needed any more.

@@ -3,19 +3,22 @@
 use core::fmt;
 
 use super::FunctionFacts;
-use crate::{EntityId, FuncId};
+use crate::content::Content;
+use crate::{EntityId, FuncId, Module};
 
-/// Facts or analyses are of another revision of the module, or of another function.
+/// Facts or analyses are of another revision of the module, of another module, or of another function.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
 #[non_exhaustive]
 pub enum StaleFacts {
-    /// The module was edited since.
+    /// The module was edited since, or they are of another module with another number of edits.
     Revision {
         /// The [revision](crate::Module::revision) that they are of.
         facts: u32,
         /// That of the module.
         module: u32,
     },
+    /// They are of another module, or of a copy that was edited in another way.
+    Module,
     /// They are of another function.
     Function {
         /// The function that they are of.
@@ -32,6 +35,9 @@ impl fmt::Display for StaleFacts {
                 f,
                 "the facts are of revision {facts} of the module, which has revision {module}: compute them again after an edit"
             ),
+            Self::Module => f.write_str(
+                "the facts are of another module, or of a copy that was edited in another way",
+            ),
             Self::Function { facts, function } => write!(
                 f,
                 "the facts are of function {}, used with function {}",
@@ -44,11 +50,42 @@ impl fmt::Display for StaleFacts {
 
 impl core::error::Error for StaleFacts {}
 
-/// The function that an analysis is of, and the revision of its module.
+/// The function that an analysis is of, and the contents of its module.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Stamp {
     function: FuncId,
+    module: ModuleStamp,
+}
+
+/// The contents of a module that facts are of.
+#[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
+pub(super) struct ModuleStamp {
+    content: Content,
     revision: u32,
+}
+
+impl ModuleStamp {
+    pub(super) fn of(module: &Module) -> Self {
+        Self {
+            content: module.content,
+            revision: module.revision,
+        }
+    }
+
+    /// Checks that a module has the same contents.
+    pub(super) fn check(self, module: &Module) -> Result<(), StaleFacts> {
+        let now = Self::of(module);
+        if self.content == now.content {
+            return Ok(());
+        }
+        Err(match self.revision == now.revision {
+            true => StaleFacts::Module,
+            false => StaleFacts::Revision {
+                facts: self.revision,
+                module: now.revision,
+            },
+        })
+    }
 }
 
 impl Stamp {
@@ -57,18 +94,18 @@ impl Stamp {
     pub fn of(facts: FunctionFacts<'_>) -> Self {
         Self {
             function: facts.id(),
-            revision: facts.module().revision(),
+            module: ModuleStamp::of(facts.module()),
         }
     }
 
-    /// Checks that what has this stamp was computed from the same function of the same revision of the module.
+    /// Checks that what has this stamp was computed from the same function of the same module, which was not edited since.
     ///
     /// # Errors
     ///
     /// It was not.
     pub fn check(self, facts: FunctionFacts<'_>) -> Result<(), StaleFacts> {
+        self.module.check(facts.module())?;
         let now = Self::of(facts);
-        check_revision(self.revision, now.revision)?;
         match self.function == now.function {
             true => Ok(()),
             false => Err(StaleFacts::Function {
@@ -76,13 +113,5 @@ impl Stamp {
                 function: now.function,
             }),
         }
-    }
-}
-
-/// Compares the revision of facts with that of the module.
-pub(super) fn check_revision(facts: u32, module: u32) -> Result<(), StaleFacts> {
-    match facts == module {
-        true => Ok(()),
-        false => Err(StaleFacts::Revision { facts, module }),
     }
 }
