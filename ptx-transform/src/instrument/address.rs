@@ -1,12 +1,25 @@
 //! Computes the addresses and sizes of accesses.
 
 use ptx_ir::facts::Space;
-use ptx_ir::{Binding, Operand, RegId, SymbolKind, Var, VarId};
+use ptx_ir::{AddressForm, Binding, Operand, Param, RegId, Statement, SymbolKind, Var, VarId};
 use ptx_isa::{ScalarType, StateSpace};
 
 use super::error::Error;
 use super::mnemonics;
 use super::probe::Probe;
+
+/// The parts of an address.
+#[derive(Copy, Clone, Debug)]
+struct Parts {
+    base: Operand,
+    offset: Operand,
+    /// The constant after a register in `var[r+4]`.
+    more: Operand,
+    /// For `var[index]`, the bytes of an element: the offsets count elements.
+    element: Option<i64>,
+    /// Whether an address with a 32-bit index has 32 bits.
+    wraps: bool,
+}
 
 impl Probe<'_, '_> {
     /// The address of an access in its [space](Self::space), including the offset, as a 64-bit register; a 32-bit address is
@@ -29,30 +42,73 @@ impl Probe<'_, '_> {
         if !self.has_address(access.base) {
             return Ok(None);
         }
-        let (base, offset) = match operand {
-            Operand::Address(id) => match self.body().pool().address(id) {
-                Some(address) => (address.base, address.offset),
-                None => return Ok(None),
-            },
-            plain => (plain, Operand::Absent),
+        let wraps = !matches!(
+            self.space(nth)?,
+            Space::Generic | Space::State(StateSpace::Global | StateSpace::Const)
+        );
+        let Some(parts) = self.parts(operand, wraps) else {
+            return Ok(None);
         };
-        // `var[r+4]`: two offsets.
-        let (offset, more) = match offset {
-            Operand::Address(id) => match self.body().pool().address(id) {
-                Some(inner) => (inner.base, inner.offset),
-                None => return Ok(None),
-            },
-            other => (other, Operand::Absent),
-        };
-        let parts = [base, offset, more];
-        if parts.iter().any(|p| self.mentions_overwritten(*p)) {
+        let read = [parts.base, parts.offset, parts.more];
+        if read.iter().any(|p| self.mentions_overwritten(*p)) {
             return self.before(|p| p.copy_of_sum(parts)).map(Some);
         }
         self.sum(parts).map(Some)
     }
 
+    /// The parts of an address operand.
+    fn parts(&self, operand: Operand, wraps: bool) -> Option<Parts> {
+        let pool = self.body().pool();
+        let plain = |base| Parts {
+            base,
+            offset: Operand::Absent,
+            more: Operand::Absent,
+            element: None,
+            wraps,
+        };
+        let Operand::Address(id) = operand else {
+            return Some(plain(operand));
+        };
+        let address = *pool.address(id)?;
+        // `var[r+4]`: two offsets.
+        let (offset, more) = match address.offset {
+            Operand::Address(id) => pool.address(id).map(|inner| (inner.base, inner.offset))?,
+            other => (other, Operand::Absent),
+        };
+        let element = match address.form {
+            AddressForm::Indexed => Some(self.element_bytes(address.base)?),
+            _ => None,
+        };
+        Some(Parts {
+            offset,
+            more,
+            element,
+            ..plain(address.base)
+        })
+    }
+
+    /// The bytes of an element of an array. Those of an array of vectors are scalars, for `ptxas` as well.
+    fn element_bytes(&self, array: Operand) -> Option<i64> {
+        let (body, module) = (self.body(), self.module());
+        let ty = match array {
+            Operand::Symbol(id) => match module.symbols().get(id)?.kind {
+                SymbolKind::Variable(_, decl) => module.declarations().decls.get(decl)?.ty,
+                _ => return None,
+            },
+            Operand::Var(id) => match body.vars().get(id)?.stmt {
+                Some(stmt) => match body.statement(stmt)? {
+                    Statement::Decl(decl) => body.declarations().decls.get(decl)?.ty,
+                    _ => return None,
+                },
+                None => self.param(id)?.ty,
+            },
+            _ => return None,
+        };
+        Some(i64::from(ty.known()?.bits() / 8))
+    }
+
     /// The same in a separate register.
-    fn copy_of_sum(&mut self, parts: [Operand; 3]) -> Result<Operand, Error> {
+    fn copy_of_sum(&mut self, parts: Parts) -> Result<Operand, Error> {
         let sum = self.sum(parts)?;
         if !self.mentions_overwritten(sum) {
             return Ok(sum);
@@ -62,24 +118,62 @@ impl Probe<'_, '_> {
         Ok(copy)
     }
 
-    /// The 64-bit sum of a base and offsets.
-    fn sum(&mut self, [base, offset, more]: [Operand; 3]) -> Result<Operand, Error> {
-        let mut sum = match self.register_type(base) {
-            Some(_) => base,
-            None => self.name(base)?,
+    /// The 64-bit sum of a base and an offset, or the address of an element.
+    fn sum(&mut self, parts: Parts) -> Result<Operand, Error> {
+        let base = match self.register_type(parts.base) {
+            Some(_) => parts.base,
+            None => self.name(parts.base)?,
         };
-        for part in [offset, more] {
-            sum = match part {
-                Operand::Absent | Operand::Small(0) => continue,
-                // The register determines the width of the addition.
-                _ if self.bits(sum) == 64 && self.bits(part) == 32 => {
-                    let part = self.widened(part)?;
-                    self.added(sum, part)?
-                }
-                _ => self.added(sum, part)?,
-            };
-        }
+        let offset = match parts.element {
+            Some(bytes) => self.element_offset(parts, bytes)?,
+            None => parts.offset,
+        };
+        let sum = match offset {
+            Operand::Absent | Operand::Small(0) => base,
+            // The address is computed with 32 bits where the index has 32 and the space fewer than 4 GiB.
+            _ if parts.wraps && self.bits(offset) == 32 => {
+                let base = self.narrowed(base)?;
+                self.added(base, offset)?
+            }
+            // The base determines the width of the addition.
+            _ if self.bits(base) == 64 => {
+                let offset = self.widened(offset)?;
+                self.added(base, offset)?
+            }
+            _ => {
+                let offset = self.narrowed(offset)?;
+                self.added(base, offset)?
+            }
+        };
         self.widened(sum)
+    }
+
+    /// The bytes before the element of an index; they have as many bits as the index, or 32.
+    fn element_offset(&mut self, parts: Parts, bytes: i64) -> Result<Operand, Error> {
+        let pool = self.body().pool();
+        let Some(ty) = self.register_type(parts.offset) else {
+            let index = pool.integer(parts.offset).unwrap_or(0);
+            return Ok(self.editor().integer(index.wrapping_mul(bytes)));
+        };
+        let more = pool.integer(parts.more).unwrap_or(0).wrapping_mul(bytes);
+        let index = match ty.bits() {
+            8 | 16 => {
+                let wide = Operand::Reg(self.register(ScalarType::B32)?);
+                let mnemonic = mnemonics::zero_extend_to_word(ty.bits());
+                self.emit_always(&mnemonic, &[wide, parts.offset])?;
+                wide
+            }
+            _ => parts.offset,
+        };
+        let (ty, more) = match self.bits(index) {
+            32 => (ScalarType::B32, i64::from(more as i32)),
+            _ => (ScalarType::B64, more),
+        };
+        let offset = Operand::Reg(self.register(ty)?);
+        let [bytes, more] = [bytes, more].map(|number| self.editor().integer(number));
+        let mnemonic = mnemonics::multiply_add(ty.bits());
+        self.emit_always(mnemonic, &[offset, index, bytes, more])?;
+        Ok(offset)
     }
 
     fn added(&mut self, a: Operand, b: Operand) -> Result<Operand, Error> {
@@ -249,10 +343,22 @@ impl Probe<'_, '_> {
     }
 
     fn is_result(&self, var: VarId) -> bool {
+        let [returns, _] = self.params();
+        returns.iter().any(|p| p.binding == Binding::Var(var))
+    }
+
+    /// The results and the parameters of the function.
+    fn params(&self) -> [&[Param]; 2] {
         let module = self.module();
         let function = module.functions().get(self.site().function);
-        let returns = function.map_or(&[][..], |f| f.interface.returns.of(module.params()));
-        returns.iter().any(|p| p.binding == Binding::Var(var))
+        function.map_or([&[], &[]], |f| {
+            [f.interface.returns, f.interface.params].map(|list| list.of(module.params()))
+        })
+    }
+
+    fn param(&self, var: VarId) -> Option<&Param> {
+        let mut all = self.params().into_iter().flatten();
+        all.find(|p| p.binding == Binding::Var(var))
     }
 
     pub(super) fn mentions_overwritten(&self, operand: Operand) -> bool {

@@ -46,6 +46,19 @@ pub(super) fn add(bits: u16) -> &'static str {
     }
 }
 
+/// Multiplies two numbers of 32 or 64 bits and adds a third one.
+pub(super) fn multiply_add(bits: u16) -> &'static str {
+    match bits {
+        32 => "mad.lo.s32",
+        _ => "mad.lo.s64",
+    }
+}
+
+/// Extends a number to 32 bits with zeros.
+pub(super) fn zero_extend_to_word(bits: u16) -> String {
+    format!("cvt.u32.u{bits}")
+}
+
 /// Extends a number to 64 bits with zeros.
 pub(super) fn zero_extend(bits: u16) -> String {
     format!("cvt.u64.u{bits}")
@@ -86,6 +99,8 @@ mod tests {
             TRUNCATE,
             add(32),
             add(64),
+            multiply_add(32),
+            multiply_add(64),
         ]
         .map(ToOwned::to_owned)
         .into();
@@ -97,6 +112,7 @@ mod tests {
         ];
         all.extend(types.map(copy));
         all.extend([8, 16, 32].map(zero_extend));
+        all.extend([8, 16].map(zero_extend_to_word));
         let spaces = [
             StateSpace::Global,
             StateSpace::Shared,

@@ -187,7 +187,7 @@ fn addresses_of_every_space() {
     assert_eq!(address("ld.global.b32 r0, [g];"), "mov.u64 b64_0, g;");
     assert_eq!(
         address("ld.global.b32 r0, g[r1+4];"),
-        "add.s64 b64_3, b64_2, 4;"
+        "add.s64 b64_2, b64_0, b64_1;"
     );
     assert_eq!(address("ld.param.b64 d0, [n];"), "mov.u64 b64_0, n;");
     assert_eq!(address("ld.local.b32 r0, [16];"), "mov.u64 b64_0, 16;");

@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
 
+mod addresses;
 mod behavior;
 #[path = "../../../ptx-vm/tests/programs/case.rs"]
 #[allow(dead_code, reason = "other tests need more of it")]
