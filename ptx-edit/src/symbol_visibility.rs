@@ -1,11 +1,11 @@
 //! Whether a symbol of the module is declared before the function that uses it.
 
-use ptx_ir::{Binding, Item, Operand, Statement, StmtId, SymbolId, SymbolKind};
+use ptx_ir::{Binding, Body, FuncId, Item, Operand, Statement, StmtId, SymbolId, SymbolKind};
 
 use crate::{EditError, Editor};
 
 impl Editor<'_> {
-    /// Looks up the symbols that a statement mentions: whether an item up to the function declares them.
+    /// Looks up the symbols that a statement mentions: whether an item up to the function declares them, or a function before it does.
     pub(crate) fn look_up_symbols(&mut self, statement: Statement) {
         let mut found = alloc::vec::Vec::new();
         self.body().mentions(statement, &mut found);
@@ -49,7 +49,25 @@ impl Editor<'_> {
                 break;
             }
         }
-        false
+        matches!(kind, Some(SymbolKind::Function(_))) && self.is_declared_inside(symbol)
+    }
+
+    /// Whether a function is declared inside an earlier one. Linear in the module.
+    fn is_declared_inside(&self, symbol: SymbolId) -> bool {
+        let module = &*self.module;
+        let items = module.items().map(|(_, item)| item);
+        let before = items.take_while(|item| *item != Item::Function(self.function));
+        let bodies = before.filter_map(|item| match item {
+            Item::Function(id) => module.body(id),
+            _ => None,
+        });
+        let mut inner = bodies.flat_map(Body::functions);
+        inner.any(|id| self.is_function(id, symbol))
+    }
+
+    /// Whether a function has this name.
+    fn is_function(&self, id: FuncId, symbol: SymbolId) -> bool {
+        self.module.functions().get(id).and_then(|f| f.symbol) == Some(symbol)
     }
 
     /// A symbol is declared before the function or, as functions may be, inside it or an earlier one.
@@ -60,17 +78,10 @@ impl Editor<'_> {
         if !self.undeclared.contains(symbol) {
             return Ok(());
         }
-        if let SymbolKind::Function(function) = known.kind {
-            let is_it = |(_, s): &(StmtId, Statement)| *s == Statement::Function(function);
-            let visible = match body.statements().find(is_it) {
-                Some((stmt, _)) => ptx_ir::raw::stmt_key(body, stmt) < key,
-                // Functions are numbered in the order of the text.
-                None => {
-                    let mut items = self.module.items();
-                    function < self.function && !items.any(|(_, i)| i == Item::Function(function))
-                }
-            };
-            if visible {
+        if let SymbolKind::Function(_) = known.kind {
+            let is_it = |(_, s): &(StmtId, Statement)| matches!(s, Statement::Function(id) if self.is_function(*id, symbol));
+            let declared = body.statements().find(is_it);
+            if declared.is_some_and(|(stmt, _)| ptx_ir::raw::stmt_key(body, stmt) < key) {
                 return Ok(());
             }
         }
