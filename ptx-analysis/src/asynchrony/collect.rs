@@ -277,9 +277,9 @@ impl<'a> Collector<'a> {
         }
         let place = self.places.of(stmt, access);
         if access.is_mbarrier
-            && let Some(root) = self.places.mapped(stmt, access)
+            && let Some(place) = self.places.mapped(stmt, access)
         {
-            return Some(Kind::RemoteObject(root));
+            return Some(Kind::RemoteObject(place));
         }
         if access.is_mbarrier {
             return Some(object_kind(facts.action()).unwrap_or(Kind::Object)(place));

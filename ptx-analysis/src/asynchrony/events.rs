@@ -130,8 +130,8 @@ pub(super) enum Kind {
     Await(Place),
     /// A thread arrives at an mbarrier object, for others that wait for it.
     Signal(Place),
-    /// The object of this variable in another CTA is used.
-    RemoteObject(u32),
+    /// The object in another CTA that is at this place there is used.
+    RemoteObject(Place),
     /// Bytes are added to what an object expects.
     Expect(Place, Option<u64>),
     /// Tensor memory: the address is stored there, and the number of columns.

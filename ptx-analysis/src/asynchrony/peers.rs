@@ -3,8 +3,11 @@
 
 use alloc::vec::Vec;
 
+use ptx_isa::Action;
+
 use super::events::{Event, Events, Kind};
 use super::flags::Flags;
+use super::place::{Place, distinct};
 use super::protocol::{Protocol, follow};
 use super::{Certainty, Rule, Violation};
 use crate::cfg::Cfg;
@@ -12,23 +15,50 @@ use crate::dataflow::JoinSemiLattice;
 
 /// Adds the uses of objects that need not be initialized yet, and relaxed arrivals that do not publish them.
 pub(super) fn check(events: &Events, cfg: &Cfg, found: &mut Vec<Violation>) {
-    let initializes = events.all().any(|e| matches!(e.kind, Kind::Initialize(_)));
-    if events.is_kernel && initializes {
-        let mut remote = events.all();
+    let initialized = || {
+        events.all().filter_map(|e| match e.kind {
+            Kind::Initialize(place) if place.root.is_some() => Some(place),
+            _ => None,
+        })
+    };
+    if events.is_kernel && initialized().next().is_some() {
+        let has = |is: fn(&Kind) -> bool| events.all().any(|e| is(&e.kind));
+        let variables = || distinct(initialized().map(of_variable), MOST);
         let peers = Peers {
             events,
-            uses_remote: remote.any(|e| matches!(e.kind, Kind::RemoteObject(_))),
+            objects: (distinct(initialized(), MOST))
+                .or_else(variables)
+                .unwrap_or_default(),
+            uses_remote: has(|kind| matches!(kind, Kind::RemoteObject(_))),
+            is_of_cluster: has(|kind| matches!(kind, Kind::ClusterWait)),
         };
         follow(&peers, events, cfg, found);
     }
 }
 
-struct Peers<'a> {
-    events: &'a Events,
-    uses_remote: bool,
+/// Objects beyond these are not told apart.
+const MOST: usize = 64;
+
+/// Any object in the same variable.
+fn of_variable(place: Place) -> Place {
+    Place {
+        base: None,
+        offset: None,
+        address: None,
+        ..place
+    }
 }
 
-/// By variables.
+struct Peers<'a> {
+    events: &'a Events,
+    /// The objects that are initialized.
+    objects: Vec<Place>,
+    uses_remote: bool,
+    /// Whether threads of the cluster wait for each other. Otherwise the kernel also runs with one CTA in each cluster, or only so.
+    is_of_cluster: bool,
+}
+
+/// By objects.
 #[derive(Clone, Debug)]
 struct State {
     /// An object was initialized, and the CTAs did not meet since.
@@ -51,7 +81,7 @@ impl Protocol for Peers<'_> {
     type State = State;
 
     fn start(&self) -> State {
-        let none = || Flags::none(self.events.roots);
+        let none = || Flags::none(self.objects.len());
         State {
             apart: none(),
             unfenced: none(),
@@ -62,15 +92,23 @@ impl Protocol for Peers<'_> {
     fn apply(&self, event: &Event, state: &mut State) {
         match &event.kind {
             Kind::Initialize(place) => {
-                if let Some(root) = place.root {
-                    state.apart.set(root);
-                    state.unfenced.set(root);
-                    state.lost.unset(root);
+                let objects = (0u32..).zip(&self.objects);
+                let same = objects.filter(|(_, o)| *o == place || **o == of_variable(*place));
+                for (object, _) in same {
+                    state.apart.set(object);
+                    state.unfenced.set(object);
+                    state.lost.unset(object);
                 }
             }
             Kind::ScopeFence => state.unfenced.clear(),
             Kind::RelaxedArrive => state.lost = state.unfenced.clone(),
             Kind::ClusterWait => state.apart = state.lost.clone(),
+            Kind::Barrier(number)
+                if !self.is_of_cluster
+                    && self.events.barrier(*number) != Some(Action::WarpBarrier) =>
+            {
+                state.apart.clear();
+            }
             Kind::Call => *state = self.start(),
             _ => {}
         }
@@ -83,10 +121,14 @@ impl Protocol for Peers<'_> {
                 let certainty = objects.filter_map(|object| state.unfenced.certainty(object));
                 certainty.max().map(|c| (Rule::MbarrierNotPublished, c))
             }
-            Kind::RemoteObject(root) => state
-                .apart
-                .on_some_path(root)
-                .then_some((Rule::MbarrierNotInitialized, Certainty::Possible)),
+            Kind::RemoteObject(place) => {
+                let is_it = |object: u32| {
+                    let object = self.objects.get(object as usize);
+                    object.is_some_and(|object| object.may_be_same_address(place))
+                };
+                let apart = state.apart.iter().any(is_it);
+                apart.then_some((Rule::MbarrierNotInitialized, Certainty::Possible))
+            }
             _ => None,
         };
         found.extend(violation.map(|(rule, certainty)| Violation {

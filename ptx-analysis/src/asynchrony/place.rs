@@ -99,8 +99,20 @@ impl Place {
         }
         match (self.offset, other.offset) {
             (Some(a), Some(b)) if same_base && self.root == other.root => a == b,
-            _ => self.distance(other).is_none_or(|d| d == 0),
+            _ => match self.distance(other) {
+                Some(distance) => distance == 0,
+                None => !self.is_out_of_reach(other),
+            },
         }
+    }
+
+    /// Whether the addresses that this place may have are all different from those of another one.
+    fn is_out_of_reach(self, other: Self) -> bool {
+        let reach = |place: Self| place.address.and_then(|address| address.reach);
+        let (Some(a), Some(b)) = (reach(self), reach(other)) else {
+            return false;
+        };
+        a.sum == b.sum && (a.max < b.min || b.max < a.min)
     }
 
     /// From the address of another place to this one, if both are the same whenever they are evaluated.

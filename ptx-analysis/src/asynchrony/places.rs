@@ -225,28 +225,44 @@ impl<'a> Places<'a> {
         }
     }
 
-    /// The variable that an access in another CTA reaches, which is named by the address of the same variable in this one.
-    pub(super) fn mapped(&self, stmt: StmtId, access: &MemoryAccess) -> Option<u32> {
-        self.mapped_from(self.read(stmt, access.base?)?, DEPTH)
+    /// The place that an access in another CTA reaches, which is named by the address of the same variable in this one.
+    pub(super) fn mapped(&mut self, stmt: StmtId, access: &MemoryAccess) -> Option<Place> {
+        let value = self.read(stmt, access.base?)?;
+        let (mapping, is_direct) = self.mapping(value, DEPTH)?;
+        let ssa = self.ssa.as_ref()?;
+        let reads = ssa.uses(mapping);
+        let root = |value: ValueId| match self.origin(value) {
+            Origin::One(root) => Some(root),
+            _ => None,
+        };
+        let (variable, root) = (reads.iter()).find_map(|r| Some((r.variable, root(r.value)?)))?;
+        let (mut base, mut address) = (None, None);
+        if is_direct {
+            let register = self.analysis.variables().place(variable).register;
+            (_, base, address) = self.of_register(mapping, register, access.offset);
+        }
+        Some(Place {
+            root: Some(root),
+            base,
+            offset: access.offset.filter(|_| is_direct),
+            bytes: access.bytes,
+            address,
+        })
     }
 
-    fn mapped_from(&self, value: ValueId, depth: usize) -> Option<u32> {
+    /// The statement that maps an address to another CTA from which a value is derived, and whether the value is what it gives.
+    fn mapping(&self, value: ValueId, depth: usize) -> Option<(StmtId, bool)> {
         let (stmt, facts) = self.definition(value)?;
-        let reads = self.ssa.as_ref()?.uses(stmt);
         if facts.action() == Some(Action::MapShared) {
-            let mut origins = reads.iter().map(|read| self.origin(read.value));
-            return origins.find_map(|origin| match origin {
-                Origin::One(root) => Some(root),
-                _ => None,
-            });
+            return Some((stmt, true));
         }
         if facts.has_side_effects() || facts.memory().next().is_some() {
             return None;
         }
         let depth = depth.checked_sub(1)?;
-        reads
-            .iter()
-            .find_map(|read| self.mapped_from(read.value, depth))
+        let reads = self.ssa.as_ref()?.uses(stmt);
+        let found = (reads.iter()).find_map(|read| self.mapping(read.value, depth));
+        found.map(|(stmt, _)| (stmt, false))
     }
 
     /// The variable that an operand was loaded from.
