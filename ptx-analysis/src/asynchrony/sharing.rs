@@ -109,6 +109,13 @@ fn only_copied(events: &Events) -> Vec<bool> {
                 Some(root) => only[root as usize] = false,
                 None => only.fill(false),
             },
+            // The address of tensor memory is stored there.
+            Kind::Allocate(
+                Some(Place {
+                    root: Some(root), ..
+                }),
+                _,
+            ) => only[*root as usize] = false,
             Kind::Call => only.fill(false),
             _ => {}
         }
