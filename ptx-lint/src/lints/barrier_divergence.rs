@@ -144,7 +144,12 @@ fn examine(
     if barrier.may_differ && !in_lanes && !is_guarded && !causes.is_empty() {
         // All paths from each branch may have the same barriers.
         let mut all = causes.iter();
-        if all.all(|branch| balance::may_meet(cx, divergence, *branch, &at.facts)) {
+        let meets_in_loop = |branch| {
+            !barrier.is_aligned && balance::may_meet_in_loop(cx, (branch, block), &at.facts)
+        };
+        if all.all(|branch| {
+            balance::may_meet(cx, divergence, *branch, &at.facts) || meets_in_loop(*branch)
+        }) {
             return;
         }
     }

@@ -4,6 +4,7 @@ use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
 
 use ptx_analysis::cfg::BlockId;
+use ptx_analysis::graph::LoopId;
 use ptx_analysis::uniformity::Uniformity;
 use ptx_ir::Statement;
 use ptx_ir::facts::Facts;
@@ -15,6 +16,8 @@ use crate::divergence::{Divergence, is_counted};
 /// The maximum number of visited blocks, and of compared barriers.
 const BLOCKS: usize = 256;
 const BARRIERS: usize = 16;
+/// The maximum number of blocks from the end of a loop to where threads exit.
+const STEPS: usize = 4;
 /// The maximum number of ways from a branch.
 const WAYS: usize = 16;
 
@@ -29,30 +32,66 @@ pub(super) fn may_meet(
     branch: BlockId,
     of: &Facts<'_>,
 ) -> bool {
-    let mut search = Search {
-        cx,
-        stop: divergence.meets(branch),
-        is_cluster: matches!(of.action(), Some(Action::ClusterArrive | Action::ClusterWait)),
+    let ways = cx.cfg().successors(branch);
+    let search = Search {
         is_of_lanes: divergence.branch(branch) == Uniformity::Varying,
+        ..search(cx, divergence.meets(branch), None, of)
+    };
+    search.agree(ways)
+}
+
+/// The same for all paths from a branch to the next iteration of a loop that contains the branch and a barrier which is not aligned: threads that do
+/// different things in each iteration may meet at it. Nothing waits for those that exit.
+pub(super) fn may_meet_in_loop(
+    cx: &FunctionContext<'_>,
+    (branch, barrier): (BlockId, BlockId),
+    of: &Facts<'_>,
+) -> bool {
+    let loops = cx.analysis().loops();
+    let parent = |id: &LoopId| loops.get(*id).and_then(|l| l.parent());
+    let mut around = core::iter::successors(loops.innermost(branch), parent);
+    let Some(id) = around.find(|id| loops.contains(*id, barrier)) else {
+        return false;
+    };
+    let stays = |to: &BlockId| loops.contains(id, *to);
+    let (ways, others): (Vec<BlockId>, Vec<BlockId>) = cx.cfg().successors(branch).iter().partition(|to| stays(to));
+    let header = loops.get(id).map(|l| l.header());
+    let search = search(cx, header, Some(id), of);
+    others.iter().all(|to| search.leaves(*to)) && search.agree(&ways)
+}
+
+/// The number of a barrier, if it is known.
+fn number(cx: &FunctionContext<'_>, of: &Facts<'_>) -> Option<i64> {
+    let first = of.parts().next().map(|(operand, _)| operand);
+    let number = of.marked(Marks::PARTICIPANTS).next().or(first);
+    number.and_then(|operand| cx.integer(operand))
+}
+
+fn search<'a, 'c>(
+    cx: &'a FunctionContext<'c>,
+    stop: Option<BlockId>,
+    inside: Option<LoopId>,
+    of: &Facts<'_>,
+) -> Search<'a, 'c> {
+    Search {
+        cx,
+        stop,
+        inside,
+        number: number(cx, of),
+        is_cluster: matches!(of.action(), Some(Action::ClusterArrive | Action::ClusterWait)),
+        is_of_lanes: false,
         known: BTreeMap::new(),
         is_unknown: false,
-    };
-    let ways = cx.cfg().successors(branch);
-    if ways.len() > WAYS {
-        return false;
     }
-    let sequences: Vec<Option<Sequence>> = ways.iter().map(|to| search.from(*to)).collect();
-    if let [Some(first), rest @ ..] = sequences.as_slice()
-        && rest.iter().all(|other| other.as_ref() == Some(first))
-    {
-        return true;
-    }
-    search.is_unknown && search.shares_number(ways)
 }
 
 struct Search<'a, 'c> {
     cx: &'a FunctionContext<'c>,
     stop: Option<BlockId>,
+    /// The loop of whose iterations paths are followed.
+    inside: Option<LoopId>,
+    /// The number of the barrier.
+    number: Option<i64>,
     is_cluster: bool,
     /// Whether the branch divides the lanes of a warp, which do not meet at aligned barriers.
     is_of_lanes: bool,
@@ -63,6 +102,44 @@ struct Search<'a, 'c> {
 }
 
 impl Search<'_, '_> {
+    /// Whether the ways from a branch may have the same barriers.
+    fn agree(mut self, ways: &[BlockId]) -> bool {
+        if ways.len() > WAYS {
+            return false;
+        }
+        let sequences: Vec<Option<Sequence>> = ways.iter().map(|to| self.from(*to)).collect();
+        if let [Some(first), rest @ ..] = sequences.as_slice()
+            && rest.iter().all(|other| other.as_ref() == Some(first))
+        {
+            return true;
+        }
+        self.is_unknown && self.shares_number(ways)
+    }
+
+    /// Whether threads leave the loop and exit, perhaps after they met others at a barrier with another number.
+    fn leaves(&self, to: BlockId) -> bool {
+        let is_inside = |id| self.cx.analysis().loops().contains(id, to);
+        if self.inside.is_none_or(is_inside) {
+            return false;
+        }
+        let mut at = to;
+        for _ in 0..STEPS {
+            let Some(block) = self.cx.cfg().block(at) else {
+                return false;
+            };
+            let barriers = self.inside(at, false);
+            if barriers.is_none_or(|all| all.iter().any(|n| n.is_none() || *n == self.number)) {
+                return false;
+            }
+            match self.cx.cfg().successors(at) {
+                [] => return block.exits,
+                [next] => at = *next,
+                _ => return false,
+            }
+        }
+        false
+    }
+
     /// The barriers on all paths from the start of a block; `None` if they differ.
     fn from(&mut self, block: BlockId) -> Option<Sequence> {
         if Some(block) == self.stop {
@@ -84,6 +161,9 @@ impl Search<'_, '_> {
             rest = Some(Sequence::new());
         }
         for to in cfg.successors(block) {
+            if self.leaves(*to) {
+                continue;
+            }
             let next = self.from(*to)?;
             if rest.get_or_insert_with(|| next.clone()) != &next {
                 return None;
@@ -140,16 +220,13 @@ impl Search<'_, '_> {
             if facts.callees().is_some_and(|callee| self.cx.waits(&callee)) {
                 return None;
             }
-            let first = facts.parts().next().map(|(operand, _)| operand);
-            let number = facts.marked(Marks::PARTICIPANTS).next().or(first);
-            let number = number.and_then(|o| self.cx.integer(o));
             match facts.action() {
                 Some(Action::BarrierSync | Action::BarrierReduce)
                     if !self.is_cluster
                         && !is_counted(&facts)
                         && !(skips_aligned && facts.convergence().is_some()) =>
                 {
-                    sequence.push(number);
+                    sequence.push(number(self.cx, &facts));
                 }
                 Some(Action::ClusterArrive) if self.is_cluster => sequence.push(Some(-1)),
                 _ => {}
