@@ -84,6 +84,13 @@ fn copies(rule: Rule) -> Option<Text> {
             "expect the total number of bytes of the copies",
             "",
         ),
+        Rule::ExpectedBytesDiffer => text(
+            lint,
+            ["expects", "may expect"],
+            "a different number of bytes than the copies transfer: the same tensor maps are expected to transfer another number elsewhere",
+            "expect the number of bytes of the boxes of the tensor maps",
+            "copies by the same tensor maps are expected here",
+        ),
         _ => return None,
     })
 }
@@ -131,6 +138,13 @@ fn objects(rule: Rule) -> Option<Text> {
             "an mbarrier object that is already initialized",
             "use the next phase of the object, or invalidate it with `mbarrier.inval` first",
             "it is initialized here first",
+        ),
+        Rule::MbarrierNotArrived => text(
+            Lint::MbarrierInit,
+            ["waits", "may wait"],
+            "for ever: no instruction of the kernel arrives at the mbarrier object",
+            "arrive at the object after the work that the phase stands for, as with `mbarrier.arrive.expect_tx` before bulk copies or with `tcgen05.commit`",
+            "",
         ),
         Rule::MbarrierNotPublished => text(
             Lint::MbarrierInit,

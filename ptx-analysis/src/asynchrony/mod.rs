@@ -17,6 +17,7 @@
 //! | tensor maps | maps that were changed, and not released or acquired since | `tensor_maps.rs` |
 //! | mbarrier objects | objects that were initialized, and whether a barrier followed | `mbarriers.rs` |
 //! | ended objects | barriers after which an object is no longer valid | `invalidations.rs` |
+//! | arrivals | waits for objects at which nothing arrives | `starved.rs` |
 //! | parities | waits for phases that are complete already | `parity.rs` |
 //! | objects of other CTAs | objects that were initialized since the last barrier of the cluster | `peers.rs` |
 //! | tensor memory | allocations that were not freed; the permit to allocate | `tensor_memory.rs` |
@@ -58,6 +59,7 @@ mod reports;
 mod selection;
 mod sharing;
 mod sources;
+mod starved;
 mod tails;
 mod tensor_conflicts;
 mod tensor_fences;
@@ -88,6 +90,8 @@ pub enum Rule {
     ReadNotFinished,
     /// An mbarrier object that expects a different number of bytes than is copied.
     ExpectedBytes,
+    /// An mbarrier object that expects another number of bytes than elsewhere for copies by the same tensor maps.
+    ExpectedBytesDiffer,
     /// A write to the source of a pending asynchronous copy.
     SourceNotAwaited,
     /// An access to a register of a pending asynchronous matrix operation of a warpgroup.
@@ -112,6 +116,8 @@ pub enum Rule {
     MbarrierInitializedTwice,
     /// An arrival at the cluster barrier without a fence after the initialization of an mbarrier object.
     MbarrierNotPublished,
+    /// A wait for an mbarrier object at which no instruction arrives.
+    MbarrierNotArrived,
     /// A wait for the parity of a phase of an mbarrier object that is already complete.
     MbarrierPhase,
     /// An asynchronous operation that reports to an mbarrier object without a fence after its initialization by the same thread.
@@ -209,6 +215,7 @@ pub fn violations(facts: FunctionFacts<'_>, analysis: &FunctionAnalysis) -> Vec<
     tensor_maps::check(&events, cfg, &mut found);
     mbarriers::check(&events, analysis, &mut found);
     parity::check(&events, analysis, &mut found);
+    starved::check(&events, &mut found);
     peers::check(&events, cfg, &mut found);
     tensor_memory::check(&events, analysis, &mut found);
     tensor_registers::check(&events, cfg, &mut found);

@@ -90,6 +90,15 @@ impl Place {
             || self.distance(other) == Some(0)
     }
 
+    /// The same of two instructions of a block, between which no value changes.
+    pub(super) fn is_same_in_block(self, other: Self) -> bool {
+        let same_sum = || {
+            let (a, b) = self.address.zip(other.address)?;
+            Some(a.sum == b.sum && a.constant == b.constant && self.root == other.root)
+        };
+        self.is_same_address(other) || same_sum() == Some(true)
+    }
+
     /// Whether both may be the same address, for objects that do not overlap otherwise.
     pub(super) fn may_be_same_address(self, other: Self) -> bool {
         let same_base = self.base.is_some() && self.base == other.base;

@@ -1,10 +1,11 @@
-//! The last iterations of pipelines. A loop that always leaves some groups pending waits for too little in the iterations that commit no
+//! Loops that copy and do not wait, and the last iterations of pipelines. A loop that always leaves some groups pending waits for too little in the iterations that commit no
 //! new group: the oldest group that is pending is the youngest one then.
 
 use alloc::vec::Vec;
 
 use super::events::{Event, Events, Kind};
 use super::mechanism::Mechanism;
+use super::place::Overlap;
 use super::{Certainty, Rule, Violation};
 use crate::function_analysis::FunctionAnalysis;
 use crate::graph::LoopId;
@@ -25,6 +26,58 @@ pub(super) fn check(events: &Events, analysis: &FunctionAnalysis, found: &mut Ve
         if !wait.conditional && commits_on_some_paths(events, analysis, inner, wait, groups) {
             found.extend(first_read(events, analysis, inner, wait));
         }
+    }
+    never_awaited(events, analysis, found);
+}
+
+/// Adds the first accesses in loops that start copies and never wait for them: reads of what is copied, and writes to what is copied from.
+fn never_awaited(events: &Events, analysis: &FunctionAnalysis, found: &mut Vec<Violation>) {
+    let loops = analysis.loops();
+    let mut seen: Vec<(LoopId, Mechanism)> = Vec::new();
+    for copy in &events.operations {
+        let (place, rule) = match copy.mechanism {
+            Mechanism::Copies => (copy.destination, Rule::CopyNotAwaited),
+            Mechanism::Bulk => (copy.source, Rule::SourceNotAwaited),
+            _ => continue,
+        };
+        let Some((inner, place)) = loops.innermost(copy.block).zip(place) else {
+            continue;
+        };
+        let key = (inner, copy.mechanism);
+        if seen.len() >= MOST || seen.contains(&key) {
+            continue;
+        }
+        seen.push(key);
+        let of_loop = || events.all().filter(|e| loops.contains(inner, e.block));
+        let mut commits =
+            of_loop().filter(|e| matches!(e.kind, Kind::Commit(m) if m == copy.mechanism));
+        let waits = |e: &Event| match e.kind {
+            Kind::Wait(mechanism, _) => mechanism == copy.mechanism,
+            Kind::Report(..) | Kind::Call => true,
+            _ => false,
+        };
+        if commits.next().is_none() || of_loop().any(|e| waits(e)) {
+            continue;
+        }
+        let mut accesses = of_loop().filter(|e| match &e.kind {
+            Kind::Memory(access) => {
+                let does = match copy.mechanism {
+                    Mechanism::Bulk => access.writes,
+                    _ => access.reads,
+                };
+                does && !access.asynchronous
+                    && access.place.root.is_some()
+                    && access.place.root == place.root
+                    && access.place.overlap(place) != Overlap::Never
+            }
+            _ => false,
+        });
+        found.extend(accesses.next().map(|access| Violation {
+            inst: access.inst,
+            rule,
+            certainty: Certainty::Possible,
+            cause: Some(copy.inst),
+        }));
     }
 }
 

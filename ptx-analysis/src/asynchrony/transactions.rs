@@ -15,6 +15,10 @@ struct Sum {
     /// The first instruction that states what is expected.
     first: Option<ptx_ir::InstId>,
     copies: u32,
+    /// How often it is stated what is expected.
+    statements: u32,
+    /// The tensor maps of the copies, in order; `None` if there are other copies.
+    maps: Option<Vec<Place>>,
 }
 
 /// Adds the instructions that expect a wrong number of bytes, where one block has these and the copies.
@@ -26,11 +30,21 @@ pub(super) fn check(events: &Events, cfg: &Cfg, found: &mut Vec<Violation>) {
         return;
     }
     let mut left = MOST;
+    let mut mapped: Vec<Mapped> = Vec::new();
     for (block, _) in cfg.blocks() {
         let mut sums: Vec<Sum> = Vec::new();
+        let mut map = None;
         for event in events.of(block) {
-            add(events, event, &mut sums);
+            match event.kind {
+                Kind::MapRead(place) => map = Some((event.inst, place)),
+                _ => add(events, event, map, &mut sums),
+            }
         }
+        mapped.extend(
+            sums.iter()
+                .filter_map(Mapped::new)
+                .take(MOST - mapped.len()),
+        );
         for sum in &sums {
             let (Some(expected), Some(copied)) = (sum.expected, sum.copied) else {
                 continue;
@@ -39,7 +53,7 @@ pub(super) fn check(events: &Events, cfg: &Cfg, found: &mut Vec<Violation>) {
                 continue;
             };
             let Some(rest) = left.checked_sub(1) else {
-                return;
+                break;
             };
             left = rest;
             if is_alone(events, sum) {
@@ -52,19 +66,68 @@ pub(super) fn check(events: &Events, cfg: &Cfg, found: &mut Vec<Violation>) {
             }
         }
     }
+    differing(&mapped, found);
+}
+
+/// What is expected of copies by tensor maps alone.
+struct Mapped {
+    inst: ptx_ir::InstId,
+    expected: u64,
+    maps: Vec<Place>,
+}
+
+impl Mapped {
+    fn new(sum: &Sum) -> Option<Self> {
+        let maps = sum.maps.as_ref().filter(|maps| !maps.is_empty())?;
+        Some(Self {
+            inst: sum.first.filter(|_| sum.statements == 1)?,
+            expected: sum.expected?,
+            maps: maps.clone(),
+        })
+    }
+
+    /// Whether the copies are of boxes of the same tensor maps.
+    fn has_same_maps(&self, other: &Self) -> bool {
+        let mut pairs = self.maps.iter().zip(&other.maps);
+        self.maps.len() == other.maps.len() && pairs.all(|(a, b)| a.is_same_address(*b))
+    }
+}
+
+/// Adds the instructions that expect other numbers of bytes than most do of copies by the same tensor maps: the size of a box does not change.
+fn differing(all: &[Mapped], found: &mut Vec<Violation>) {
+    for own in all {
+        let same = || all.iter().filter(|other| own.has_same_maps(other));
+        let count = |bytes: u64| same().filter(|other| other.expected == bytes).count();
+        let votes = |other: &Mapped| (count(other.expected), core::cmp::Reverse(other.inst));
+        let Some(usual) = same().max_by_key(|other| votes(other)) else {
+            continue;
+        };
+        if usual.expected != own.expected {
+            found.push(Violation {
+                inst: own.inst,
+                rule: Rule::ExpectedBytesDiffer,
+                certainty: Certainty::Possible,
+                cause: Some(usual.inst),
+            });
+        }
+    }
 }
 
 /// Whether all that adds to an object is counted in a sum.
 fn is_alone(events: &Events, sum: &Sum) -> bool {
     let copies = events.operations.iter().filter_map(|o| o.object);
     let copies = copies.filter(|object| object.may_be_same_address(sum.object));
-    copies.count() == sum.copies as usize
+    let expects = events.all().filter(|e| match &e.kind {
+        Kind::Expect(object, _) => object.may_be_same_address(sum.object),
+        _ => false,
+    });
+    copies.count() == sum.copies as usize && expects.count() == sum.statements as usize
 }
 
 /// Objects of a block, and sums that are wrong, beyond these are not looked at.
 const MOST: usize = 64;
 
-fn add(events: &Events, event: &Event, sums: &mut Vec<Sum>) {
+fn add(events: &Events, event: &Event, map: Option<(ptx_ir::InstId, Place)>, sums: &mut Vec<Sum>) {
     let (object, expected, copied) = match &event.kind {
         Kind::Expect(object, bytes) => (*object, Some(*bytes), None),
         Kind::Start(number) => {
@@ -79,7 +142,7 @@ fn add(events: &Events, event: &Event, sums: &mut Vec<Sum>) {
         }
         _ => return,
     };
-    let at = sums.iter().position(|s| s.object.is_same_address(object));
+    let at = sums.iter().position(|s| s.object.is_same_in_block(object));
     let at = at.unwrap_or_else(|| {
         if sums.len() < MOST {
             sums.push(Sum {
@@ -88,6 +151,8 @@ fn add(events: &Events, event: &Event, sums: &mut Vec<Sum>) {
                 copied: Some(0),
                 first: None,
                 copies: 0,
+                statements: 0,
+                maps: Some(Vec::new()),
             });
         }
         sums.len() - 1
@@ -97,9 +162,15 @@ fn add(events: &Events, event: &Event, sums: &mut Vec<Sum>) {
     if let Some(bytes) = expected {
         sum.expected = plus(sum.expected, bytes);
         sum.first = sum.first.or(Some(event.inst));
+        sum.statements += 1;
     }
     if let Some(bytes) = copied {
         sum.copied = plus(sum.copied, bytes);
         sum.copies += 1;
+        let of_event = map.filter(|(inst, _)| *inst == event.inst);
+        match (&mut sum.maps, of_event) {
+            (Some(maps), Some((_, place))) => maps.push(place),
+            (maps, _) => *maps = None,
+        }
     }
 }
