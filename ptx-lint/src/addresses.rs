@@ -255,12 +255,13 @@ pub(crate) fn is_loaded(cx: &FunctionContext<'_>, value: ValueId, left: u32) -> 
     let (Some(ssa), Some(left)) = (cx.ssa(), left.checked_sub(1)) else {
         return false;
     };
-    let Value::Def {
-        stmt, old: None, ..
-    } = ssa.value(value)
-    else {
+    let Value::Def { stmt, old, .. } = ssa.value(value) else {
         return false;
     };
+    // Where a guard skips the load, it is the same in all threads.
+    if old.is_some_and(|old| !matches!(ssa.value(old), Value::Def { .. }) || !is_uniform(cx, old)) {
+        return false;
+    }
     let Some(facts) = cx.inst_at(stmt) else {
         return false;
     };
