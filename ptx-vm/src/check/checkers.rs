@@ -121,9 +121,9 @@ impl Checkers {
         self.blocks.get(block, new)
     }
 
-    /// The CTA of a rank in the cluster of the one that executes an instruction.
+    /// The CTA of a rank in the cluster of the one that executes an instruction; that one itself if there is none.
     pub(super) fn of_rank(&mut self, of: &Execution<'_>, rank: usize) -> (u64, &mut BlockState) {
-        let block = match rank == of.block.rank {
+        let block = match rank == of.block.rank || of.block.shared(rank).is_none() {
             true => of.grid.linear(of.block.index),
             false => of.grid.of_rank(of.block.index, rank),
         };

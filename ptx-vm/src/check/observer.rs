@@ -27,15 +27,20 @@ impl Observer for Checkers {
         if self.has(Checker::Memcheck) {
             allowed = self.memcheck(of, touch);
         }
+        // Other accesses fail.
+        let possible = of.possible(touch, allowed);
+        if possible == 0 {
+            return allowed;
+        }
         if self.has(Checker::Initcheck) {
-            self.initcheck(of, touch, allowed);
+            self.initcheck(of, touch, possible);
         }
         if self.has(Checker::Synccheck) {
-            self.on_object(of, touch, allowed);
+            self.on_object(of, touch, possible);
         }
         if self.orders() {
             self.operation = self.operation_of(of, touch);
-            self.racecheck(of, touch, allowed);
+            self.racecheck(of, touch, possible);
             self.operation = None;
         }
         allowed

@@ -66,7 +66,7 @@ pub(super) const TURN: u64 = 1 << 20;
 /// The same for clusters that may wait for others, before all have begun, and after that.
 const DEPENDENT_TURNS: [u64; 2] = [1 << 16, 1 << 14];
 /// The steps that a cluster makes before it is looked whether it waits for others.
-const FIRST_TURN: u64 = 1 << 13;
+pub(super) const FIRST_TURN: u64 = 1 << 13;
 /// The steps of a launch whose CTAs may wait for each other before it is looked whether they only wait.
 const FIRST_LOOK: u64 = 1 << 17;
 

@@ -5,9 +5,9 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::block::{Cluster, Look};
-use super::grid::{Grid, TURN};
+use super::grid::{FIRST_TURN, Grid, TURN};
 use super::watch::{self, Watch};
-use crate::error::{RunError, StopReason};
+use crate::error::{RunError, Wait};
 use crate::executor::Executor;
 
 /// The clusters that the executor is given at a time: no more of them begin after one has failed.
@@ -24,14 +24,15 @@ pub(super) fn run(grid: &Grid<'_>, executor: &dyn Executor) -> Result<(), RunErr
         if number > failed.load(Ordering::Relaxed) {
             return;
         }
-        let found = match run_cluster(grid, number) {
+        let any_waits = waiting.lock().is_ok_and(|all| !all.is_empty());
+        let found = match run_cluster(grid, number, any_waits) {
             Ok(None) => return,
-            Ok(Some(cluster)) => match waiting.lock() {
+            Ok(Some((cluster, waits))) => match waiting.lock() {
                 Ok(mut all) if all.len() < grid.limits.resident_clusters => {
                     all.insert(number, cluster);
                     return;
                 }
-                _ => RunError::new(StopReason::Deadlock),
+                _ => watch::deadlock(waits),
             },
             Err(found) => found,
         };
@@ -58,27 +59,34 @@ pub(super) fn run(grid: &Grid<'_>, executor: &dyn Executor) -> Result<(), RunErr
     }
 }
 
-/// Runs a cluster to its end; gives it if it reads memory that others may change yet.
-fn run_cluster(grid: &Grid<'_>, number: u64) -> Result<Option<Cluster>, RunError> {
+/// Runs a cluster to its end; gives it, and what it waits for, if it reads memory that others may change yet. It is soon looked whether it does if another one
+/// did.
+fn run_cluster(
+    grid: &Grid<'_>,
+    number: u64,
+    soon: bool,
+) -> Result<Option<(Cluster, Vec<Wait>)>, RunError> {
     let cluster = Cluster::new(grid, grid.clusters().index(number))?;
     let mut own = VecDeque::from([cluster]);
-    let (mut watch, mut steps) = (Watch::new(TURN), 0);
+    let turn = if soon { FIRST_TURN } else { TURN };
+    let (mut watch, mut steps) = (Watch::new(turn), 0);
     while let Some(cluster) = own.front_mut()
         && !cluster.is_done()
     {
-        match cluster.run_observed(grid, TURN, &mut None) {
+        let turn = turn.max(steps).min(TURN);
+        match cluster.run_observed(grid, turn, &mut None) {
             Ok(true) => {}
             Ok(false) => return Err(watch::stuck(grid, &own)),
             Err(error) => return Err(watch::explain(grid, &mut own, &mut None, error)),
         }
-        steps += TURN;
+        steps += turn;
         if cluster.is_done() || !watch.is_due(steps) {
             continue;
         }
         let found = watch.look(grid, &mut own, (steps, &mut None))?;
         if found.look == Look::Repeats {
             if found.reads_global && grid.clusters().count() > 1 {
-                return Ok(own.pop_front());
+                return Ok(own.pop_front().map(|cluster| (cluster, found.waits)));
             }
             return Err(watch::deadlock(found.waits));
         }

@@ -293,8 +293,11 @@ impl Observer for Probe {
             self.read(of, touch);
         }
         if touch.usage != Use::Read {
-            // Actions that write are not followed.
-            self.changed |= of.by_byte;
+            if of.by_byte {
+                // Actions that write are not followed.
+                self.changed = true;
+                return touch.lanes;
+            }
             for lane in lanes(touch.lanes) {
                 for at in (0..touch.bytes).map(|at| touch.at[lane].wrapping_add(at)) {
                     let old = byte(of.grid, of.block, of.warp, (touch.memory, lane, at));

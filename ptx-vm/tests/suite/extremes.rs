@@ -106,6 +106,7 @@ fn random_kernels_with_extreme_operands_end() {
         launch = launch.argument(data.to_le_bytes());
         launch.limits.steps = 20_000;
         launch.limits.memory_bytes = 64 << 20;
+        launch.limits.time = Some(Duration::from_secs(2));
         if random.bool() {
             let names = ["memcheck", "initcheck", "synccheck", "racecheck"];
             let checkers = names.iter().map(|name| name.parse().unwrap());

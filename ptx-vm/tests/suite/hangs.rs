@@ -406,6 +406,25 @@ fn a_cta_that_waits_for_a_later_one_is_not_stuck() {
 }
 
 #[test]
+fn many_ctas_that_wait_for_what_nobody_writes() {
+    // More than are resident, and more than one thread of the host could each run for long.
+    let text = kernel(
+        "",
+        "again: ld.global.u32 %r2, [%out];\nsetp.eq.u32 %p2, %r2, 0;\n@%p2 bra again;",
+    );
+    for (grid, resident) in [(300, 1024), (300, 20)] {
+        let change = |launch: &mut Launch| {
+            *launch = launch.clone().shape(grid, 1);
+            launch.limits.steps = 1 << 24;
+            launch.limits.resident_clusters = resident;
+        };
+        let error = end(&text, change, &OneThread).unwrap_err();
+        assert_eq!(error.reason, StopReason::Deadlock, "{error}");
+        assert_eq!(error.waits.len(), 1);
+    }
+}
+
+#[test]
 fn a_limit_says_what_was_waited_for() {
     // Thread 32 counts for long, the others wait for it.
     let text = kernel(

@@ -138,6 +138,54 @@ fn checkers_count() {
 }
 
 #[test]
+fn checkers_keep_nothing_of_accesses_without_memory() {
+    let checkers = [
+        Checker::Initcheck,
+        Checker::Racecheck,
+        Checker::Synccheck,
+        Checker::Memcheck,
+    ];
+    for access in [
+        "st.global.u32 [%rd1], 0;",
+        "ld.global.u32 %r2, [%rd1];",
+        "st.u64 [%rd1], %rd1;",
+        "st.local.u32 [%rd1], 0;",
+        "atom.add.u32 %r2, [%rd1], 1;",
+        "st.shared::cluster.u32 [%rd1], 0;",
+        "mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%r9];",
+        "cp.reduce.async.bulk.global.shared::cta.bulk_group.add.u32 [%rd1], [s], 4294967280;",
+        "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%r9], [%rd1], 4294967280, [%r9];",
+    ] {
+        for address in [
+            0u64,
+            16,
+            0x1000_0000,
+            0xffff_fff0,
+            0x7000_0000_0000,
+            0x7200_ffff_fff0,
+            0x7fff_ffff_ffff_fff0,
+            u64::MAX - 15,
+        ] {
+            let body = format!(
+                "mov.u64 %rd1, {address};\nmov.u32 %r9, {};\n{access}",
+                address as u32
+            );
+            let text = kernel(".shared .align 16 .b8 s[64];", &body);
+            for checker in checkers {
+                let launch = |launch: &mut Launch| {
+                    *launch = launch.clone().check(checker).shape(2, 32);
+                    launch.cluster = [2, 1, 1];
+                };
+                if let Err(error) = end(&text, launch) {
+                    let is_limit = matches!(error.reason, StopReason::MemoryLimit(_));
+                    assert!(!is_limit, "{access} {address:#x}: {error}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
 fn the_limit_of_the_host_is_that_of_the_machine() {
     let text = kernel("", "");
     let parsed = ptx_parse::parse_str(&text);
