@@ -48,6 +48,12 @@ impl Allocations {
         self.all.insert(start, allocation);
     }
 
+    /// The memory in use, in bytes, but for the names of variables.
+    pub(crate) fn memory(&self) -> u64 {
+        // Nodes of the tree are at least half full.
+        2 * self.all.len() as u64 * size_of::<(u64, Allocation)>() as u64
+    }
+
     /// Whether all bytes of a range are in one allocation that was not freed.
     #[inline]
     pub(crate) fn contain(&mut self, range: &Range<u64>) -> bool {

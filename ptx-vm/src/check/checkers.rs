@@ -50,7 +50,7 @@ pub(crate) struct Checkers {
     pub(super) published: HashMap<Shared, Published>,
     /// The memory of the clocks that a location publishes.
     pub(super) clock_bytes: u64,
-    /// The memory of the sets of written bytes of global memory.
+    /// The memory of the sets of written bytes of global memory, and of the allocations.
     global_held: Held,
 }
 
@@ -154,10 +154,10 @@ impl Checkers {
         }
     }
 
-    /// Counts the memory of the sets of written bytes of global memory.
+    /// Counts the memory of the sets of written bytes of global memory, and of the allocations.
     pub(super) fn count_written(&mut self) {
-        self.global_held
-            .set(self.global.memory(), Purpose::Checkers);
+        let bytes = self.global.memory() + self.allocations.memory();
+        self.global_held.set(bytes, Purpose::Checkers);
     }
 
     /// A CTA ended.

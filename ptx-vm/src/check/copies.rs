@@ -80,6 +80,11 @@ impl Checkers {
             Action::BulkCommit | Action::BulkWait => true,
             _ => return,
         };
+        if matches!(act.action, Action::CopyCommit | Action::BulkCommit) {
+            let state = self.block(of.grid, block);
+            state.sync.committed += u64::from(of.active.count_ones());
+            state.count();
+        }
         for lane in lanes(of.active) {
             let state = self.block(of.grid, block);
             let copies = state.sync.copies(first + lane as u32, bulk);

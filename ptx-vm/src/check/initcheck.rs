@@ -57,13 +57,21 @@ impl Checkers {
             }
             missing.extend(first.map(|first| (lane, first, whole)));
         };
+        let mut more = 0;
         if local {
             let stacks = &mut self.own_warp(of).stacks;
             for lane in lanes(allowed) {
+                let before = stacks[lane].memory();
                 check(&mut stacks[lane], lane);
+                more += stacks[lane].memory().saturating_sub(before);
             }
         } else if let Some(written) = self.written(of, touch.memory) {
+            let before = written.memory();
             lanes(allowed).for_each(|lane| check(written, lane));
+            more = written.memory().saturating_sub(before);
+        }
+        if touch.memory != Memory::Global {
+            self.count_more(of, touch.memory, more);
         }
         if local {
             // Padding of structures is copied with them.
@@ -140,8 +148,8 @@ impl Checkers {
         let Some(of) = sites.get(site) else { return };
         let block = grid.linear(index);
         let variables = sites.variables(step.function);
-        let warp_state = self.warp(grid, block, warp);
-        let known = warp_state.registers(step.call, variables.len());
+        let state = self.block(grid, block);
+        let known = state.registers(warp, step.call, variables.len());
         let determined = |unknown: &[Unknown], results: &[Place]| {
             determined(grid, (step, call), unknown, results)
         };

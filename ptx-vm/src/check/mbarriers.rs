@@ -48,6 +48,7 @@ impl Checkers {
                     complete: None,
                 };
                 sync.mbarriers.insert(at, object);
+                state.count();
                 return true;
             }
             (_, None) => (

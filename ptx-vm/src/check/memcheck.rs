@@ -179,6 +179,7 @@ impl Checkers {
         if start != 0 {
             self.allocations.insert(start, bytes, Owner::Heap);
             self.global.remove(start, bytes);
+            self.count_written();
         }
     }
 

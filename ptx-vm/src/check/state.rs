@@ -19,6 +19,8 @@ const PAGE: u64 = 1 << 12;
 const CLOCKS: u64 = 8;
 /// The memory of a warp besides its clocks.
 const WARP: u64 = 1 << 12;
+/// The memory of a call besides that of its variables; of calls that ended, too.
+const CALL: u64 = size_of::<Vec<Followed>>() as u64;
 /// The memory of a read that is reported later.
 const ATTEMPT: u64 = 512;
 
@@ -69,6 +71,8 @@ pub(super) struct WarpState {
     pub(super) tainted: Vec<Tainted>,
     /// The variables that are followed, by call.
     registers: Vec<Vec<Followed>>,
+    /// The memory of the variables that are followed.
+    followed: u64,
 }
 
 impl WarpState {
@@ -78,6 +82,7 @@ impl WarpState {
             stacks: vec![WrittenBytes::new(0, PAGE); LANES],
             tainted: vec![Tainted::default(); LANES],
             registers: Vec::new(),
+            followed: 0,
         }
     }
 
@@ -88,7 +93,10 @@ impl WarpState {
         }
         let of = &mut self.registers[call];
         if of.len() != count {
+            let bytes = |of: &Vec<Followed>| (of.capacity() * size_of::<Followed>()) as u64;
+            self.followed -= bytes(of);
             *of = vec![Followed::default(); count];
+            self.followed += bytes(of) + CALL;
         }
         of
     }
@@ -116,6 +124,8 @@ pub(super) struct BlockState {
     /// Reads that race with atomic operations, by thread and place: reported unless the thread performs such an operation there next.
     pub(super) attempts: BTreeMap<(u32, u64), (Actor, Text)>,
     pub(super) sync: super::sync_state::SyncState,
+    /// The memory of sets of bytes of shared memory and stacks.
+    more: u64,
 }
 
 impl BlockState {
@@ -129,6 +139,7 @@ impl BlockState {
             attempts: BTreeMap::new(),
             warps: warps.map(|first| WarpState::new(block, first)).collect(),
             sync: super::sync_state::SyncState::new(threads),
+            more: 0,
         };
         state.count();
         state
@@ -136,11 +147,28 @@ impl BlockState {
 
     /// Counts the memory in use: of each warp, the clocks of some of its lanes and the sets of written bytes.
     pub(super) fn count(&mut self) {
-        let threads = (self.warps.len() * LANES) as u64;
-        let each = CLOCKS * threads * size_of::<u32>() as u64 + WARP;
+        let each = CLOCKS * self.sync.clock_bytes() + WARP;
         let attempts = self.attempts.len() as u64 * ATTEMPT;
+        let followed: u64 = self.warps.iter().map(|warp| warp.followed).sum();
         let all = self.warps.len() as u64 * each + attempts;
-        self.places.count(all);
+        let sync = self.sync.memory();
+        self.places.count(all + followed + self.more + sync);
+    }
+
+    /// Counts more memory of sets of bytes.
+    pub(super) fn count_more(&mut self, bytes: u64) {
+        self.more += bytes;
+        self.count();
+    }
+
+    /// The variables that are followed in a call of a warp.
+    pub(super) fn registers(&mut self, warp: u32, call: usize, count: usize) -> &mut [Followed] {
+        let before = self.warp(warp).followed;
+        self.warp(warp).registers(call, count);
+        if self.warp(warp).followed != before {
+            self.count();
+        }
+        self.warp(warp).registers(call, count)
     }
 
     /// A warp, by its first thread.

@@ -64,7 +64,12 @@ pub(super) struct SyncState {
     /// The first thread at each aligned instruction that does not wait, by warp and instruction, with the lanes that have not reached it yet.
     pub(super) missing: HashMap<(u32, u32), Expected>,
     next: u32,
+    /// How many groups of copies were committed.
+    pub(super) committed: u64,
 }
+
+/// The bytes of a group of copies that was committed, in lists that double.
+const GROUP: u64 = 2 * size_of::<u32>() as u64;
 
 impl SyncState {
     pub(super) fn new(threads: u32) -> Self {
@@ -75,7 +80,19 @@ impl SyncState {
             expected: HashMap::new(),
             missing: HashMap::new(),
             next: threads.next_multiple_of(32),
+            committed: 0,
         }
+    }
+
+    /// The memory of a clock of the threads and the asynchronous operations of the CTA.
+    pub(super) const fn clock_bytes(&self) -> u64 {
+        self.next as u64 * size_of::<u32>() as u64
+    }
+
+    /// The memory in use, in bytes: an mbarrier object may have two clocks.
+    pub(super) fn memory(&self) -> u64 {
+        let mbarrier = size_of::<(u64, Mbarrier)>() as u64 + 2 * self.clock_bytes();
+        self.mbarriers.len() as u64 * mbarrier + self.committed * GROUP
     }
 
     /// The number of a new asynchronous operation.

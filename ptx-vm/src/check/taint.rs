@@ -18,6 +18,11 @@ pub(super) struct Tainted {
 }
 
 impl Tainted {
+    /// The memory in use, in bytes.
+    pub(super) fn memory(&self) -> u64 {
+        (self.words.capacity() * size_of::<(u64, (u8, Traced))>()) as u64
+    }
+
     /// Records what bytes were computed from.
     fn set(&mut self, at: u64, bytes: u64, from: Traced) {
         for (word, mask) in words(at, bytes) {
@@ -136,16 +141,32 @@ impl Checkers {
                         Some((at, from))
                     });
                     let written: Vec<(u64, Traced)> = written.collect();
-                    if let Some(tainted) = self.tainted(of, memory, lane) {
-                        tainted.clear(touch.at[lane], touch.bytes);
-                        for (at, from) in written {
-                            tainted.set(at, touch.element, from);
-                        }
+                    let Some(tainted) = self.tainted(of, memory, lane) else {
+                        continue;
+                    };
+                    let before = tainted.memory();
+                    tainted.clear(touch.at[lane], touch.bytes);
+                    for (at, from) in written {
+                        tainted.set(at, touch.element, from);
                     }
+                    let more = tainted.memory() - before;
+                    self.count_more(of, memory, more);
                 }
             }
             Use::ReadWrite => {}
         }
+    }
+
+    /// Counts memory that is kept about a memory.
+    pub(super) fn count_more(&mut self, of: &Execution<'_>, memory: Memory, bytes: u64) {
+        if bytes == 0 {
+            return;
+        }
+        let state = match memory {
+            Memory::Shared(rank) => self.of_rank(of, rank).1,
+            _ => self.block(of.grid, of.grid.linear(of.block.index)),
+        };
+        state.count_more(bytes);
     }
 
     fn tainted(&mut self, of: &Execution<'_>, memory: Memory, lane: usize) -> Option<&mut Tainted> {

@@ -59,6 +59,8 @@ pub(crate) struct Grid<'a> {
 
 /// The bytes of memory that a byte of output counts as: there are copies of it, lists that grow, and what shows it.
 const COPIES: u64 = 16;
+/// The bytes of memory that the first output of a cluster counts as besides.
+const CLUSTER_OUTPUT: u64 = 128;
 /// The steps of the launch between looks at the clock.
 const CLOCK_STEPS: u64 = 1 << 12;
 /// The steps that a cluster makes before another one gets its turn: enough that most clusters end before.
@@ -125,12 +127,14 @@ impl Grid<'_> {
 
     /// Adds to what the cluster of a CTA printed.
     pub(super) fn print(&self, block: [u32; 3], text: Vec<u8>) -> Result<(), StopReason> {
-        let bytes = COPIES * text.len() as u64;
+        let number = self.clusters().of_block(block);
+        let Ok(mut output) = self.output.lock() else {
+            return Ok(());
+        };
+        let is_first = !output.contains_key(&number);
+        let bytes = COPIES * text.len() as u64 + if is_first { CLUSTER_OUTPUT } else { 0 };
         self.account().take(bytes, Purpose::Output)?;
-        if let Ok(mut output) = self.output.lock() {
-            let number = self.clusters().of_block(block);
-            output.entry(number).or_default().extend(text);
-        }
+        output.entry(number).or_default().extend(text);
         Ok(())
     }
 
@@ -141,7 +145,8 @@ impl Grid<'_> {
         let output = self.output.lock().map(|mut all| core::mem::take(&mut *all));
         let output = output.unwrap_or_default();
         let bytes: usize = output.values().map(Vec::len).sum();
-        self.account().release(COPIES * bytes as u64);
+        let clusters = output.len() as u64 * CLUSTER_OUTPUT;
+        self.account().release(COPIES * bytes as u64 + clusters);
         let output = output.into_iter();
         let shown = output.filter(|(number, _)| *number <= last);
         shown.flat_map(|(_, text)| text).collect()

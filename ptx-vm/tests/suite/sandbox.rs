@@ -137,6 +137,53 @@ fn checkers_count() {
     }
 }
 
+/// What checkers keep besides the accesses: allocations, mbarrier objects, groups of copies, values that were not written, and calls.
+#[test]
+fn what_checkers_remember_counts() {
+    let malloc = ".extern .func (.param .b64 r) malloc(.param .b64 n);";
+    let deep = ".func f(.reg .b32 n)\n{\n.reg .b32 %a; .reg .b32 %b;\nadd.u32 %a, %a, n;\nadd.u32 %b, %b, %a;\ncall f, (%b);\nadd.u32 %b, %a, %b;\nret;\n}";
+    for (checker, before, body) in [
+        (
+            Checker::Memcheck,
+            malloc,
+            "again: { .param .b64 n; .param .b64 r; st.param.b64 [n], 1; call (r), malloc, (n); ld.param.b64 %rd1, [r]; }\nsetp.ne.u64 %p1, %rd1, 0;\n@%p1 bra again;",
+        ),
+        (
+            Checker::Racecheck,
+            ".shared .align 8 .b64 s[25000];",
+            "mov.u32 %r2, s;\nagain: mbarrier.init.shared.b64 [%r2], 1;\nadd.u32 %r2, %r2, 8;\nadd.u32 %r1, %r1, 1;\nsetp.lt.u32 %p1, %r1, 25000;\n@%p1 bra again;",
+        ),
+        (
+            Checker::Racecheck,
+            "",
+            "again: cp.async.commit_group;\nadd.u32 %r1, %r1, 1;\nsetp.lt.u32 %p1, %r1, 3000000;\n@%p1 bra again;",
+        ),
+        (
+            Checker::Initcheck,
+            "",
+            ".reg .b32 %u; .local .align 8 .b32 s[60000];\nmov.u64 %rd2, s;\nagain: add.u32 %r3, %u, 1;\nst.local.u32 [%rd2], %r3;\nadd.u64 %rd2, %rd2, 4;\nadd.u32 %r1, %r1, 1;\nsetp.lt.u32 %p1, %r1, 60000;\n@%p1 bra again;",
+        ),
+        (Checker::Initcheck, deep, "call f, (%r0);"),
+    ] {
+        let text = kernel(before, &format!("mov.u32 %r1, 0;\n{body}"));
+        let launch = |launch: &mut Launch| {
+            *launch = launch.clone().check(checker).shape(1, 32);
+            launch.limits.heap_bytes = 1 << 30;
+            launch.limits.call_depth = u32::MAX;
+            launch.limits.stack_bytes = 1 << 30;
+        };
+        let what = refused(&text, launch);
+        assert!(what.contains("need"), "{body}: {what}");
+    }
+}
+
+#[test]
+fn output_of_many_ctas_counts() {
+    let text = printing("x", "list").replace("100000;\n@%p1", "1;\n@%p1");
+    let what = refused(&text, |launch| *launch = launch.clone().shape(200_000, 1));
+    assert!(what.contains("the output of `printf` needs"), "{what}");
+}
+
 #[test]
 fn checkers_keep_nothing_of_accesses_without_memory() {
     let checkers = [
