@@ -3,7 +3,7 @@
 
 use crate::foreign::ForeignWord;
 
-pub(crate) static WORDS: [ForeignWord; 290] = [
+pub(crate) static WORDS: [ForeignWord; 292] = [
     ForeignWord { word: "%", instead: Some("rem"), help: None },
     ForeignWord { word: "%=", instead: Some("rem"), help: None },
     ForeignWord { word: "&", instead: Some("and"), help: None },
@@ -144,6 +144,8 @@ pub(crate) static WORDS: [ForeignWord; 290] = [
     ForeignWord { word: "atomicXor", instead: None, help: Some("use `atom`, as in `atom.global.add.u32 %old, [%address], %value;`, or `red` without the old value") },
     ForeignWord { word: "auto", instead: None, help: Some("declare registers with `.reg`, for example `.reg .b32 %n;`, and set them with `mov`") },
     ForeignWord { word: "b", instead: Some("bra"), help: None },
+    ForeignWord { word: "barrier.cluster", instead: None, help: Some("all threads of a cluster wait for each other with two instructions, in this order: `barrier.cluster.arrive.aligned;` and `barrier.cluster.wait.aligned;`") },
+    ForeignWord { word: "barrier.cluster.sync", instead: None, help: Some("all threads of a cluster wait for each other with two instructions, in this order: `barrier.cluster.arrive.aligned;` and `barrier.cluster.wait.aligned;`") },
     ForeignWord { word: "bitcast", instead: Some("cvt"), help: None },
     ForeignWord { word: "blockDim", instead: Some("%ntid"), help: None },
     ForeignWord { word: "blockIdx", instead: Some("%ctaid"), help: None },

@@ -3,7 +3,7 @@
 use alloc::string::{String, ToString as _};
 use alloc::vec::Vec;
 use ptx_ir::{Code, Signature};
-use ptx_isa::{Modifier, ModifierClass, ModifierEdit, Repair, Rule};
+use ptx_isa::{ForeignWord, Modifier, ModifierClass, ModifierEdit, Repair, Rule};
 
 use super::instruction::{Named, list};
 use super::{Side, Text};
@@ -74,6 +74,9 @@ pub(super) fn text(
             None => advice.into(),
         });
     }
+    if let Some(help) = sequence(signature, first.edit()) {
+        return text.help(help);
+    }
     let best = best(signature, repairs);
     let example = mnemonic(signature, best.unwrap_or(first.edit()));
     match best {
@@ -96,6 +99,21 @@ pub(super) fn text(
             }
         }
     }
+}
+
+/// What to write instead of the beginning of a mnemonic up to the changed modifier, where no single instruction is meant.
+fn sequence(signature: &Signature<'_>, edit: ModifierEdit) -> Option<&'static str> {
+    let count = match edit {
+        ModifierEdit::Insert(index, _) => index,
+        ModifierEdit::Replace(index, _) => index + 1,
+        _ => return None,
+    };
+    let mut start = String::from(signature.opcode_text());
+    signature
+        .modifiers()
+        .take(count)
+        .for_each(|m| start.push_str(m.text()));
+    ForeignWord::from_text(&start)?.help()
 }
 
 /// Whether a change removes a modifier that directly follows itself and is not a type: of several types, each has its operand.
