@@ -5,19 +5,17 @@ use alloc::vec::Vec;
 use ptx_analysis::source_lines::FunctionLines;
 use ptx_analysis::ssa::Use;
 use ptx_ir::facts::{MemoryAccess, RegAccess, RegLane, Space};
-use ptx_ir::{Binding, Operand, Statement};
-use ptx_isa::StateSpace;
+use ptx_ir::{Binding, InstId, Operand, Statement};
+use ptx_isa::{StateSpace, TypeKind};
 
 use crate::context::{FunctionContext, Reached};
 
 /// The section of the PTX ISA manual about moves and conversions.
 const MOVES: &str = "9.7.9.";
 
-/// The section about calculations with integers, in which each part of a sum depends on the parts below it.
-const INTEGERS: &str = "9.7.1.";
-
-/// The section about comparisons.
-const COMPARISONS: &str = "9.7.6.";
+/// The sections about calculations with integers, in which each part of a sum depends on the parts below it; about floating-point
+/// numbers, of which each part matters; and about comparisons.
+const CALCULATIONS: [&str; 4] = ["9.7.1.", "9.7.2.", "9.7.3.", "9.7.6."];
 
 /// The number of later statements that are searched for uses of a result.
 const NEAR: usize = 32;
@@ -95,19 +93,33 @@ impl<'a> Harmless<'a> {
         let mut is_written = false;
         let mut uses = after.filter_map(|(_, statement)| match statement {
             Statement::Inst(other) => {
-                let mention = facts(other).registers().find(|m| m.place == own.place)?;
+                let mentions = facts(other).registers().filter(|m| m.place == own.place);
+                let (mut is_read, mut is_overwritten) = (false, false);
+                for mention in mentions {
+                    is_read |= mention.usage.reads();
+                    is_overwritten |= mention.usage.writes();
+                }
                 let is_base = |access: MemoryAccess| matches!(access.base, Some(Operand::Reg(base)) if base == own.place.register);
                 let is_address = facts(other).memory().any(is_base);
                 let section = facts(other).section();
-                let calculates = [INTEGERS, COMPARISONS].iter().any(|of| section.starts_with(of));
+                let calculates = CALCULATIONS.iter().any(|of| section.starts_with(of)) && !self.is_elementwise(other);
                 let updates = facts(other).memory().any(|access| access.reads() && access.writes());
-                let is_use = !is_written && mention.usage.reads();
-                is_written |= mention.usage.writes();
+                let is_use = !is_written && is_read;
+                is_written |= is_overwritten;
                 Some(is_use && (calculates || updates || is_address))
             }
             _ => None,
         });
         uses.any(|is_calculated| is_calculated)
+    }
+
+    /// Whether an instruction computes each part of a value separately.
+    fn is_elementwise(&self, inst: InstId) -> bool {
+        let Some(record) = self.cx.body().inst(inst) else {
+            return false;
+        };
+        let mut types = self.cx.module().signature(record.sig).types();
+        types.any(|ty| ty.kind() == TypeKind::Packed)
     }
 
     /// Whether it is an argument, or a part of a result, which may contain padding.
