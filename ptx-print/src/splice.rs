@@ -52,6 +52,10 @@ struct Splice<'m, 'o> {
     /// If the text ends with a copy of the source, where the copied part ends.
     at: Option<u32>,
     newline: &'static [u8],
+    /// Whether the source ends in a comment that the end of a line would end.
+    ends_in_comment: bool,
+    /// Whether the text ends with that comment.
+    in_comment: bool,
     /// Writes what cannot be copied.
     printer: Printer<'m, 'o, Vec<u8>>,
     written: Vec<u8>,
@@ -68,6 +72,8 @@ impl<'m, 'o> Splice<'m, 'o> {
             map: OffsetMap::new(),
             at: None,
             newline: if returns { b"\r\n" } else { b"\n" },
+            ends_in_comment: ends_in_comment(module),
+            in_comment: false,
             printer: Printer::new(module, &Style::default(), Out::new(written)),
             written: Vec::new(),
         }
@@ -81,6 +87,15 @@ impl<'m, 'o> Splice<'m, 'o> {
         self.map.push(span.start, new, bytes.len() as u32);
         self.text.extend_from_slice(bytes);
         self.at = Some(span.end);
+        let is_last = !bytes.is_empty() && span.end as usize == self.module.source().len();
+        self.in_comment = self.ends_in_comment && is_last;
+    }
+
+    /// Ends a comment at the end of the source before other text.
+    fn end_comment(&mut self) {
+        if core::mem::take(&mut self.in_comment) {
+            self.text.extend_from_slice(self.newline);
+        }
     }
 
     fn begins_line(&self) -> bool {
@@ -92,6 +107,7 @@ impl<'m, 'o> Splice<'m, 'o> {
         if self.at == Some(start) {
             return;
         }
+        self.end_comment();
         let before = (start as usize).checked_sub(1);
         let began = before.is_none_or(|b| self.module.source().get(b) == Some(&b'\n'));
         match (began, self.begins_line()) {
@@ -343,6 +359,7 @@ impl<'m, 'o> Splice<'m, 'o> {
     }
 
     fn begin_new(&mut self, indent: &[u8]) {
+        self.end_comment();
         if self.begins_line() {
             self.text.extend_from_slice(indent);
             self.at = Some(u32::MAX);
@@ -518,6 +535,22 @@ impl<'m, 'o> Splice<'m, 'o> {
             self.copy(Span::new(body.base() + body.end(), span.end));
         }
     }
+}
+
+/// Whether the last token of the source of a module is a comment that the end of a line would end.
+fn ends_in_comment(module: &Module) -> bool {
+    let source = module.source();
+    if matches!(source.last(), None | Some(b'\n')) {
+        return false;
+    }
+    let ends = module
+        .item_table()
+        .iter()
+        .map(|(id, _)| module.span(id).end);
+    let start = ends.max().unwrap_or(0) as usize;
+    let last = Lexer::fragment(source.get(start..).unwrap_or_default()).last();
+    let kind = last.map(|token| token.kind);
+    matches!(kind, Some(TokenKind::LineComment | TokenKind::LineMarker))
 }
 
 /// The outermost `{` around a new statement that is new itself, and how many there are; the statement where there is none. A `}`

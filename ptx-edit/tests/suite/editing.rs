@@ -160,6 +160,52 @@ fn line_endings_are_those_of_the_file() {
     assert_eq!(ptx_print::verbatim(&module), want.as_bytes());
 }
 
+/// A comment at the end of the source may lack the end of its line: what follows it is not a part of it.
+#[test]
+fn new_items_follow_the_last_comment() {
+    let head = ".version 8.0\n.target sm_80\n";
+    for (text, expected) in [
+        (
+            ".entry k() { ret; } // end",
+            ".entry k() { ret; } // end\n.global .b32 new;\n",
+        ),
+        (
+            ".entry k() { ret; }\n// end",
+            ".entry k() { ret; }\n.global .b32 new;\n// end",
+        ),
+        (
+            ".entry k() { ret; } /* end */",
+            ".entry k() { ret; } /* end */ .global .b32 new; ",
+        ),
+    ] {
+        let mut module = ptx_parse::parse_str(&format!("{head}{text}")).module;
+        let (last, _) = module.items().last().unwrap();
+        let mut editor = module.editor();
+        let (space, ty) = (StateSpace::Global, ScalarType::B32);
+        editor
+            .insert_variable(last, space, 0, ty, "new", None)
+            .unwrap();
+        let printed = String::from_utf8(ptx_print::verbatim(&module)).unwrap();
+        assert_eq!(printed, format!("{head}{expected}"));
+    }
+    // So is an item that is moved before another one.
+    let mut module = ptx_parse::parse_str(&format!(
+        "{head}.entry a() {{ ret; }}\n.entry b() {{ ret; }} // end"
+    ))
+    .module;
+    let items: Vec<_> = module.items().map(|(id, _)| id).collect();
+    let [.., target, a, b] = items[..] else {
+        unreachable!()
+    };
+    module.editor().move_item(b, target).unwrap();
+    module.editor().move_item(a, b).unwrap();
+    let printed = String::from_utf8(ptx_print::verbatim(&module)).unwrap();
+    assert_eq!(
+        printed,
+        format!("{head}.entry b() {{ ret; }} // end\n.entry a() {{ ret; }}\n")
+    );
+}
+
 #[test]
 fn comments_stay_with_what_they_describe() {
     let text =
