@@ -40,6 +40,7 @@ impl EditModule for Module {
             registers: None,
             seen: EntitySet::new(),
             undeclared: EntitySet::new(),
+            repeated: EntitySet::new(),
         })
     }
 
@@ -76,6 +77,8 @@ pub struct Editor<'m> {
     /// The symbols that were looked up, and those of them that no item up to the function declares.
     pub(crate) seen: EntitySet<SymbolId>,
     pub(crate) undeclared: EntitySet<SymbolId>,
+    /// Those of them that have the name of something in the function.
+    pub(crate) repeated: EntitySet<SymbolId>,
 }
 
 impl ModuleEditor<'_> {

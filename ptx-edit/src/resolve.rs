@@ -23,6 +23,24 @@ impl Editor<'_> {
     /// The operand that a name denotes at a place; `None` if nothing visible has the name. Linear in the names of the function
     /// and of the module.
     pub(crate) fn resolve(&mut self, key: u64, name: &str) -> Option<Operand> {
+        match self.local_named(key, name) {
+            Some((local, number)) => self.operand_of(local, number),
+            None => self.symbol_named(name).map(Operand::Symbol),
+        }
+    }
+
+    /// The scope of the declaration in the function that a name denotes at a place.
+    pub(crate) fn scope_of_name(&self, key: u64, name: &str) -> Option<ScopeId> {
+        let body = self.body();
+        match self.local_named(key, name)?.0 {
+            Local::Register(id) => body.reg_decls().get(id).map(|d| d.scope),
+            Local::Var(id) => body.vars().get(id).map(|v| v.scope),
+            Local::Label(id) => body.labels().get(id).map(|l| l.scope),
+        }
+    }
+
+    /// The declaration in the function that a name denotes at a place and, of a range, the number of the member.
+    fn local_named(&self, key: u64, name: &str) -> Option<(Local, Option<u32>)> {
         let plain = self.module.find_name(name.as_bytes());
         let plain = plain.and_then(|name| self.innermost(key, name, None));
         let member = range_member(name).and_then(|(stem, number)| {
@@ -32,11 +50,11 @@ impl Editor<'_> {
         });
         match (plain, member) {
             (Some((depth, local)), Some((range, ..))) if plain_wins(depth, range) => {
-                self.operand_of(local, None)
+                Some((local, None))
             }
-            (_, Some((_, local, number))) => self.operand_of(local, Some(number)),
-            (Some((_, local)), None) => self.operand_of(local, None),
-            (None, None) => self.symbol_named(name).map(Operand::Symbol),
+            (_, Some((_, local, number))) => Some((local, Some(number))),
+            (Some((_, local)), None) => Some((local, None)),
+            (None, None) => None,
         }
     }
 

@@ -2,6 +2,7 @@
 
 use ptx_ir::{Binding, Body, FuncId, Item, Operand, Statement, StmtId, SymbolId, SymbolKind};
 
+use crate::names::{NameForm, TakenNames, body_names};
 use crate::{EditError, Editor};
 
 impl Editor<'_> {
@@ -17,11 +18,28 @@ impl Editor<'_> {
         for &operand in operands {
             if let Operand::Symbol(symbol) = operand
                 && self.seen.insert(symbol)
-                && !self.is_declared(symbol)
             {
-                self.undeclared.insert(symbol);
+                if !self.is_declared(symbol) {
+                    self.undeclared.insert(symbol);
+                }
+                // What is declared in the function later has another name than all symbols.
+                if self.is_repeated(symbol) {
+                    self.repeated.insert(symbol);
+                }
             }
         }
+    }
+
+    /// Whether something in the function has the name of a symbol, or may have it as a member.
+    fn is_repeated(&self, symbol: SymbolId) -> bool {
+        let Some(symbol) = self.module.symbols().get(symbol) else {
+            return false;
+        };
+        let mut names = TakenNames::default();
+        let name = self.spelled(symbol.name, symbol.number);
+        names.add(name.as_bytes(), NameForm::Plain);
+        let conflicts = |(name, form)| names.conflicts(self.module.name_bytes(name), form);
+        body_names(self.body()).any(conflicts)
     }
 
     /// Most symbols are declared early: the search starts at the first item.
@@ -75,6 +93,13 @@ impl Editor<'_> {
         let body = self.body();
         let known = self.module.symbols().get(symbol);
         let known = known.ok_or(EditError::UnknownId)?;
+        let hidden = || Err(EditError::Hidden(self.spelled(known.name, known.number)));
+        if self.repeated.contains(symbol) {
+            let name = self.spelled(known.name, known.number);
+            if self.scope_of_name(key, &name).is_some() {
+                return hidden();
+            }
+        }
         if !self.undeclared.contains(symbol) {
             return Ok(());
         }
@@ -85,7 +110,6 @@ impl Editor<'_> {
                 return Ok(());
             }
         }
-        let name = self.module.name(known.name);
-        Err(EditError::Hidden(alloc::string::String::from(name)))
+        hidden()
     }
 }

@@ -1,6 +1,6 @@
 //! Which names a statement can use: what is visible at its place.
 
-use alloc::string::String;
+use alloc::string::{String, ToString as _};
 use alloc::vec::Vec;
 
 use ptx_ir::name::split_numeric_suffix_str;
@@ -41,20 +41,22 @@ impl Editor<'_> {
     /// Checks that the name of one operand is visible at a place.
     pub(crate) fn check_visible(&self, key: u64, operand: Operand) -> Result<(), EditError> {
         let body = self.body();
-        let (name, scope, decl) = match operand {
+        let (name, number, scope, decl) = match operand {
             Operand::Symbol(symbol) => return self.check_symbol_visible(key, symbol),
             Operand::Reg(id) => {
                 let decl = body.reg_decl_of(id).ok_or(EditError::UnknownId)?;
-                (decl.name, decl.scope, decl.stmt)
+                let number = body.registers().get(id).map(|r| r.number);
+                let number = number.filter(|_| decl.count.is_some());
+                (decl.name, number, decl.scope, decl.stmt)
             }
             Operand::Var(id) => {
                 let var = body.vars().get(id).ok_or(EditError::UnknownId)?;
-                (var.name, var.scope, var.stmt)
+                (var.name, var.number, var.scope, var.stmt)
             }
             // A label may be placed after its use, also by a later edit.
             Operand::Label(id) => {
                 let label = body.labels().get(id).ok_or(EditError::UnknownId)?;
-                (label.name, label.scope, None)
+                (label.name, None, label.scope, None)
             }
             _ => return Ok(()),
         };
@@ -62,10 +64,26 @@ impl Editor<'_> {
         if !is_declared_before(body, decl, key)
             || !body.is_in_scope(here, scope)
             || is_shadowed(body, name, scope, here)
+            || scope != here && self.is_captured(key, &self.spelled(name, number), scope)
         {
             return Err(self.hidden(name));
         }
         Ok(())
+    }
+
+    /// Whether a name denotes something in another scope than this one.
+    fn is_captured(&self, key: u64, name: &str, scope: ScopeId) -> bool {
+        let found = self.scope_of_name(key, name);
+        found.is_some_and(|found| found != scope)
+    }
+
+    /// A name with the number of a member of a range.
+    pub(crate) fn spelled(&self, name: NameId, number: Option<u32>) -> String {
+        let mut text = String::from(self.module.name(name));
+        if let Some(number) = number {
+            text += &number.to_string();
+        }
+        text
     }
 
     /// Checks that a label which is used already is visible to its uses if it is placed here.

@@ -183,16 +183,33 @@ impl<'m, 'o> Splice<'m, 'o> {
             Piece::Kept(span) => self.copy(span),
             Piece::New(patch) => match (patch.text, of) {
                 (NewText::Text(text), _) => {
+                    let before = self.text.len();
                     self.text.extend_from_slice(self.module.name_bytes(text));
+                    self.divide(before, patch.span);
                 }
                 (part, Some((body, id))) => {
+                    let before = self.text.len();
                     self.printer.inst_part(body, id, part);
                     self.add_written();
+                    self.divide(before, patch.span);
                     self.comments_after(patch.span);
                 }
                 _ => {}
             },
         });
+    }
+
+    /// Adds a space before a new piece that would continue the word before it, as what it replaces did not: the name `a` for `%r`
+    /// in `mov.b32%r,1`.
+    fn divide(&mut self, new: usize, replaced: Span) {
+        let is_word = |b: Option<&u8>| {
+            b.is_some_and(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'$'))
+        };
+        let before = new.checked_sub(1).and_then(|at| self.text.get(at));
+        let joins = is_word(before) && is_word(self.text.get(new));
+        if joins && !is_word(replaced.of(self.module.source()).first()) {
+            self.text.insert(new, b' ');
+        }
     }
 
     /// The comments of a piece of the source that was replaced, after what replaced it.

@@ -160,6 +160,47 @@ fn line_endings_are_those_of_the_file() {
     assert_eq!(ptx_print::verbatim(&module), want.as_bytes());
 }
 
+/// A symbol is not used where a register, a member of a range, or a label has its name.
+#[test]
+fn local_names_hide_symbols() {
+    let text = ".version 8.0\n.target sm_80\n.func %r1() { ret; }\n.func l() { ret; }\n.func %q() { ret; }\n\
+        .entry k() { { .reg .b32 %q; bar.sync 1; } .reg .b32 %r<2>; bar.sync 0; l: ret; }\n";
+    let mut module = ptx_parse::parse_str(text).module;
+    let symbol = |name: &str, module: &Module| {
+        let function = module.function(name).unwrap();
+        module.functions().get(function).unwrap().symbol.unwrap()
+    };
+    let symbols = ["%r1", "l", "%q"].map(|name| (name, symbol(name, &module)));
+    let k = module.function("k").unwrap();
+    let mut editor = module.edit(k).unwrap();
+    let at = |editor: &Editor<'_>, nth: usize| {
+        let mut all = editor.body().statements().map(|(id, _)| id);
+        all.nth(nth).unwrap()
+    };
+    for (name, symbol) in symbols {
+        // Before `bar.sync 1`, and before `bar.sync 0`.
+        for (place, nth) in [(2, 0), (5, 1)] {
+            let call = editor.inst("call", &[Operand::Symbol(symbol)]).unwrap();
+            let place = at(&editor, place);
+            let found = editor.insert_before(place, call).map(drop);
+            let is_visible = matches!((name, nth), ("%r1", 0) | ("%q", 1));
+            match found {
+                Ok(()) => {
+                    assert!(is_visible, "{name} at {nth}");
+                    let new = editor.body().statements().map(|(id, _)| id);
+                    let new: Vec<_> = new.collect();
+                    let at = new.iter().position(|id| *id == place).unwrap();
+                    editor.remove(new[at - 1]).unwrap();
+                }
+                Err(error) => {
+                    assert!(!is_visible, "{name} at {nth}");
+                    assert_eq!(error, EditError::Hidden(name.into()));
+                }
+            }
+        }
+    }
+}
+
 /// A comment at the end of the source may lack the end of its line: what follows it is not a part of it.
 #[test]
 fn new_items_follow_the_last_comment() {

@@ -35,6 +35,26 @@ fn edited(instruction: &str, edit: impl FnOnce(&mut Editor<'_>, StmtId)) -> Stri
     new.strip_suffix("\n\t}\n").unwrap().to_owned()
 }
 
+/// What replaces a register right after a word is divided from it.
+#[test]
+fn new_operands_do_not_continue_a_word() {
+    let barrier = edited("bar.sync%r1;", |e, stmt| {
+        e.set_operand(stmt, 0, Operand::Small(1)).unwrap();
+    });
+    assert_eq!(barrier, "bar.sync 1;");
+    let text = ".version 8.0\n.target sm_90\n.entry k() { .reg .b32 %n; bar.sync%n; }\n";
+    let mut module = ptx_parse::parse_str(text).module;
+    let k = module.function("k").unwrap();
+    let mut editor = module.edit(k).unwrap();
+    let decl = editor.body().reg_decls().ids().next().unwrap();
+    editor.rename_register(decl, "sum").unwrap();
+    let printed = String::from_utf8(ptx_print::verbatim(&module)).unwrap();
+    assert!(
+        printed.ends_with("{ .reg .b32 sum; bar.sync sum; }\n"),
+        "{printed}"
+    );
+}
+
 fn modifier(text: &str) -> Modifier {
     Modifier::from_text(text.as_bytes()).unwrap()
 }
