@@ -23,9 +23,12 @@ fn cut(text: &[u8]) -> &[u8] {
     &text[..text.len().min(MOST)]
 }
 
+/// The module of a text, and whether it is valid for certain: below a version that is newer than the known ones, unknown words
+/// are no errors, and where they end depends on the lines.
 fn parse(text: &[u8]) -> (Module, bool) {
     let parsed = ptx_parse::parse(cut(text));
-    let is_valid = !parsed.has_errors();
+    let is_newer = |d: &Diagnostic| d.code == Code::NewerVersion;
+    let is_valid = !parsed.has_errors() && !parsed.diagnostics.iter().any(is_newer);
     (parsed.module, is_valid)
 }
 
@@ -74,11 +77,8 @@ pub fn lints(text: &[u8]) {
 /// An edit is made or refused. The printed text keeps the bytes that its map says. Of a text without errors, the edited module is
 /// what its printed text parses to.
 pub fn edit(text: &[u8]) {
-    let parsed = ptx_parse::parse(cut(text));
-    // An unknown word is no error below a version that is newer than the known ones; the edits change the version.
-    let is_newer = |d: &Diagnostic| d.code == Code::NewerVersion;
-    let is_valid = !parsed.has_errors() && !parsed.diagnostics.iter().any(is_newer);
-    let (mut module, mut rng) = (parsed.module, random(text));
+    let (mut module, is_valid) = parse(text);
+    let mut rng = random(text);
     for _ in 0..4 {
         let (_, edit) = edits::EDITS[rng.usize(..edits::EDITS.len())];
         edits::make(&mut module, edit, &mut rng);

@@ -68,10 +68,15 @@ pub(crate) fn target_option(source: &[u8], directive: Span) -> Option<Span> {
     while let Some(token) = tokens.next() {
         let word = token.span.of(text);
         if token.kind == TokenKind::Ident && word == TargetOption::Debug.text().as_bytes() {
-            let start = comma.unwrap_or(token.span.start);
-            let after = tokens.peek().filter(|_| comma.is_none());
-            let end = after.map_or(token.span.end, |t| t.span.end);
-            return Some(Span::new(start, end).shifted(directive.start));
+            // Without a comma, nothing else is in the list, and it would be empty.
+            let removed = match comma {
+                Some(comma) => Span::new(comma, token.span.end),
+                None => {
+                    let comma = tokens.peek().filter(|t| t.span.of(text) == b",")?;
+                    Span::new(token.span.start, comma.span.end)
+                }
+            };
+            return Some(removed.shifted(directive.start));
         }
         comma = (word == b",").then_some(token.span.start);
     }

@@ -208,6 +208,28 @@ fn debug_sections_that_refer_to_removed_names_are_removed() {
     assert!(!text.contains(".section"), "{text}");
 }
 
+/// The list of targets does not become empty.
+#[test]
+fn an_option_without_a_target_stays() {
+    for (target, stripped) in [
+        ("debug", "debug"),
+        ("debug, sm_80", "sm_80"),
+        ("sm_80, debug", "sm_80"),
+        (
+            "sm_80, debug, texmode_independent",
+            "sm_80, texmode_independent",
+        ),
+    ] {
+        let head = ".version 8.0\n.target ";
+        let module = ptx_parse::parse_str(&format!("{head}{target}\n")).module;
+        let text = String::from_utf8(ptx_transform::strip(&module).text).unwrap();
+        assert_eq!(
+            text.split_whitespace().collect::<Vec<_>>().join(" "),
+            format!(".version 8.0 .target {stripped}")
+        );
+    }
+}
+
 #[test]
 fn what_the_sections_that_stay_speak_of_stays() {
     let text = DEBUG.replace(
