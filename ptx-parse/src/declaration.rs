@@ -266,6 +266,13 @@ impl Parser<'_> {
         if !scan::starts_ident(self.cursor.src, name) {
             return Box::new(d);
         }
+        if self.out.in_body()
+            && self.is_declared_or_member(name, scan::ident_end(self.cursor.src, name))
+        {
+            let mut d = d.with_help("a modifier follows an opcode, such as `mov`");
+            d.message = format!("expected an opcode before the modifier `{found}`, found none");
+            return Box::new(d);
+        }
         // Only registers have such names.
         let register = scan::peek(self.cursor.src, name) == b'%';
         let space = match self.out.in_body() {

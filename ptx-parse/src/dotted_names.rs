@@ -9,9 +9,17 @@ use ptx_ir::lex::{Lexer, TokenKind};
 use ptx_ir::{Code, Diagnostic, Span};
 use ptx_isa::{ScalarType, Selector, SpecialReg};
 
+use crate::unfinished;
+
 /// Replaces the errors about each name with a dot by one. Linear in the source if there is one, and else in the errors.
 #[cold]
 pub(crate) fn explain(src: &[u8], diagnostics: &mut Vec<Diagnostic>) {
+    for d in diagnostics.iter_mut() {
+        let name = dotted_name(src, d).filter(|name| !in_declaration(src, name.start as usize));
+        if let Some(unfinished) = name.and_then(|name| unfinished::before(src, name)) {
+            *d = unfinished;
+        }
+    }
     let names: BTreeSet<&[u8]> = diagnostics
         .iter()
         .filter_map(|d| dotted_name(src, d))
@@ -47,8 +55,18 @@ fn diagnostic(src: &[u8], name: Span, uses: &[Span], taken: &BTreeSet<&[u8]>) ->
         new.push('_');
     }
     let message = format!("a name cannot contain `.`, found `{old}`");
-    let mut d = Diagnostic::error(Code::DottedName, name, message)
-        .with_help(format!("rename it everywhere, for example to `{new}`"));
+    let d = Diagnostic::error(Code::DottedName, name, message);
+    let is_label = |span: &Span| {
+        let next = src.get(span.end as usize..).unwrap_or_default();
+        next.trim_ascii_start().starts_with(b":")
+    };
+    let declares = |span: &&Span| in_declaration(src, span.start as usize) || is_label(span);
+    if !uses.iter().any(|span| declares(&span)) {
+        return d.with_help(format!(
+            "nothing declares `{old}`: declare it with another name, such as `{new}`"
+        ));
+    }
+    let mut d = d.with_help(format!("rename it everywhere, for example to `{new}`"));
     d.add_fix(uses.iter().map(|span| (*span, new.clone())));
     d
 }
@@ -69,11 +87,17 @@ fn uses<'s>(src: &'s [u8], names: &BTreeSet<&'s [u8]>) -> (Uses<'s>, BTreeSet<&'
         if token.kind == TokenKind::Ident {
             taken.insert(token.span.of(src));
         }
-        if let Some(span) = name_around(src, start)
-            && span.start == start
-            && names.contains(span.of(src))
+        let Some(span) = name_around(src, start).filter(|span| span.start == start) else {
+            continue;
+        };
+        // A member of a range of registers has a number after the name.
+        let digits = span.of(src).iter().rev().take_while(|b| b.is_ascii_digit());
+        let prefix = Span::new(start, span.end - digits.count() as u32);
+        if let Some(name) = [span, prefix]
+            .into_iter()
+            .find(|s| names.contains(s.of(src)))
         {
-            uses.entry(span.of(src)).or_default().push(span);
+            uses.entry(name.of(src)).or_default().push(name);
             done = span.end;
         }
     }

@@ -1,11 +1,11 @@
 //! Malformed statements and items: which mistake explains them best. Only errors cost something.
 
-use alloc::string::String;
+use alloc::string::{String, ToString as _};
 use alloc::vec::Vec;
 use ptx_ir::lex::scan::{self, class, is};
 use ptx_ir::lex::{Lexer, Token, TokenKind};
 use ptx_ir::{Code, Diagnostic, Span};
-use ptx_isa::{Directive, ForeignWord, Modifier, Opcode, ScalarType, TypeKind, find_form};
+use ptx_isa::{Directive, ForeignWord, Modifier, Opcode, Role, ScalarType, TypeKind, find_form};
 
 use crate::brackets;
 use crate::other_notations;
@@ -69,7 +69,7 @@ impl Parser<'_> {
         {
             return found;
         }
-        let d = operand_without_comma(src, start, d);
+        let d = self.operand_without_comma(start, d);
         unfinished(src, start, operator(src, start, d))
     }
 
@@ -251,11 +251,26 @@ pub(crate) fn extra(src: &[u8], d: Diagnostic) -> Diagnostic {
                 .with_help("a statement ends with `;`")
                 .with_fix(remove(at), ";");
         }
-        b'#' | b'&'
+        b'#' if last == b','
+            && unclosed_bracket(before)
+            && rest.first().is_some_and(u8::is_ascii_digit) =>
+        {
+            let comma = Span::at(before.len() - 1, at + 1);
+            return d
+                .with_help("an offset is added to the address with `+`")
+                .with_fix(comma, "+");
+        }
+        b'\'' if rest.get(1) == Some(&b'\'') && rest[0].is_ascii_graphic() => {
+            let value = rest[0].to_string();
+            return d
+                .with_help(format!("a character is a number: write `{value}`"))
+                .with_fix(Span::at(at, at + 3), value);
+        }
+        b'#' | b'&' | b'@'
             if is(
                 src.get(at + 1).copied().unwrap_or(0),
                 class::IDENT | class::START,
-            ) =>
+            ) && (here != b'@' || before.len() < at) =>
         {
             (here, remove(at))
         }
@@ -282,56 +297,92 @@ pub(crate) fn extra(src: &[u8], d: Diagnostic) -> Diagnostic {
     }
 }
 
-/// An operand after another one on the same line.
-fn operand_without_comma(src: &[u8], start: usize, d: Diagnostic) -> Diagnostic {
-    let at = d.span.start as usize;
-    let here = src.get(at).copied().unwrap_or(0);
-    let before = &src[start..at];
-    let end = start + before.trim_ascii_end().len();
-    let gap = &src[end..at];
-    let mut opcode = false;
-    let mut last = None;
-    for token in Lexer::fragment(before).filter(|t| !t.kind.is_trivia()) {
-        opcode = last.is_some_and(|t: Token| is_opcode(t.span.of(before)));
-        last = Some(token);
-    }
-    if let Some(modifier) = last.filter(|_| opcode) {
-        let text = modifier.span.of(before);
-        let dotted = String::from_utf8_lossy(&[b".", text].concat()).into_owned();
-        if Modifier::from_text(dotted.as_bytes()).is_some() {
-            let start = start + modifier.span.start as usize;
-            let gap = src[..start].trim_ascii_end().len();
+impl Parser<'_> {
+    /// An operand after another one on the same line.
+    fn operand_without_comma(&self, start: usize, d: Diagnostic) -> Diagnostic {
+        let src = self.cursor.src;
+        let at = d.span.start as usize;
+        let here = src.get(at).copied().unwrap_or(0);
+        let before = &src[start..at];
+        let end = start + before.trim_ascii_end().len();
+        let gap = &src[end..at];
+        let mut opcode = false;
+        let mut last = None;
+        for token in Lexer::fragment(before).filter(|t| !t.kind.is_trivia()) {
+            opcode = last.is_some_and(|t: Token| is_opcode(t.span.of(before)));
+            last = Some(token);
+        }
+        if let Some(modifier) = last.filter(|_| opcode) {
+            let text = modifier.span.of(before);
+            let dotted = String::from_utf8_lossy(&[b".", text].concat()).into_owned();
+            if Modifier::from_text(dotted.as_bytes()).is_some() {
+                let start = start + modifier.span.start as usize;
+                let gap = src[..start].trim_ascii_end().len();
+                return d
+                    .with_help(format!("did you mean the modifier `{dotted}`?"))
+                    .with_fix(Span::at(gap, start), ".");
+            }
+        }
+        let operand = last.is_some_and(|t| {
+            let text = t.span.of(before);
+            let number = [TokenKind::Integer, TokenKind::Single, TokenKind::Double];
+            let word = t.kind == TokenKind::Ident || number.contains(&t.kind);
+            word && !is_opcode(text) || matches!(text, b"]" | b"}" | b")")
+        });
+        let operand = operand && src[start] != b'.';
+        if here == b'(' {
+            // Only a call has arguments.
+            if !operand || gap.contains(&b'\n') || !takes_role(before, Role::Args) {
+                return d;
+            }
             return d
-                .with_help(format!("did you mean the modifier `{dotted}`?"))
-                .with_fix(Span::at(gap, start), ".");
+                .with_help("separate a function and its arguments with `,`")
+                .with_fix(Span::at(end, at), ", ")
+                .machine_applicable();
+        }
+        let begins =
+            scan::starts_ident(src, at) || is(here, class::DIGIT) || matches!(here, b'[' | b'{');
+        if !operand || !begins || gap.is_empty() || gap.contains(&b'\n') || !d.fix.is_empty() {
+            return d;
+        }
+        let d = d
+            .with_help("separate operands with `,`")
+            .with_fix(Span::at(end, end), ",");
+        // Other words may belong to the operand beside them.
+        let is_operand = |token: Token, base: usize| {
+            let (from, to) = (
+                base + token.span.start as usize,
+                base + token.span.end as usize,
+            );
+            token.kind != TokenKind::Ident || src[from] == b'%' || self.is_declared(from, to)
+        };
+        let next = Lexer::fragment(&src[at..]).next();
+        let certain = last.is_some_and(|t| is_operand(t, start))
+            && next.is_some_and(|t| is_operand(t, at))
+            && !is(here, class::DIGIT);
+        match certain {
+            true => d.machine_applicable(),
+            false => d,
         }
     }
-    let operand = last.is_some_and(|t| {
-        let text = t.span.of(before);
-        let number = [TokenKind::Integer, TokenKind::Single, TokenKind::Double];
-        let word = t.kind == TokenKind::Ident || number.contains(&t.kind);
-        word && !is_opcode(text) || matches!(text, b"]" | b"}" | b")")
-    });
-    let operand = operand && src[start] != b'.';
-    if here == b'(' && operand && !gap.contains(&b'\n') {
-        return d
-            .with_help("separate a function and its arguments with `,`")
-            .with_fix(Span::at(end, at), ", ")
-            .machine_applicable();
-    }
-    let begins =
-        scan::starts_ident(src, at) || is(here, class::DIGIT) || matches!(here, b'[' | b'{');
-    if !operand || !begins || gap.is_empty() || gap.contains(&b'\n') || !d.fix.is_empty() {
-        return d;
-    }
-    let d = d
-        .with_help("separate operands with `,`")
-        .with_fix(Span::at(end, end), ",");
-    // A number may belong to the word before it.
-    match is(here, class::DIGIT) {
-        true => d,
-        false => d.machine_applicable(),
-    }
+}
+
+/// Whether the opcode at the beginning of a statement has a form with such an operand.
+fn takes_role(statement: &[u8], role: Role) -> bool {
+    let mut tokens = Lexer::fragment(statement);
+    let opcode = tokens.find_map(|t| Opcode::from_text(t.span.of(statement)));
+    let forms = opcode
+        .iter()
+        .flat_map(|o| o.instructions())
+        .flat_map(|i| i.forms());
+    let mut operands = forms.flat_map(|f| f.operands());
+    operands.any(|o| o.role() == role)
+}
+
+/// Whether the text ends in an address, whose bracket is open.
+fn unclosed_bracket(text: &[u8]) -> bool {
+    let last = text.iter().rposition(|b| b"[];".contains(b));
+    last.is_some_and(|i| text.get(i) == Some(&b'['))
 }
 
 /// An operator after an operand: PTX has expressions of constants only.
@@ -357,6 +408,15 @@ fn operator(src: &[u8], start: usize, d: Diagnostic) -> Diagnostic {
     let before = before.last();
     let operand =
         before.is_some_and(|t| matches!(t.kind, TokenKind::Ident) || t.kind == TokenKind::Integer);
+    let accesses = || takes_role(&src[start..at], Role::Addr);
+    if !operand && word == "*" && scan::starts_ident(src, at + 1) && accesses() {
+        let end = scan::ident_end(src, at + 1);
+        let name = String::from_utf8_lossy(&src[at + 1..end]);
+        return d
+            .with_help(format!("an address is in brackets: write `[{name}]`"))
+            .with_fix(Span::at(at, at + 1), "[")
+            .with_fix(Span::at(end, end), "]");
+    }
     let stray = "~^*!=&".contains(word);
     if stray && (closed || !operand) {
         return d

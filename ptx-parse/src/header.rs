@@ -214,6 +214,10 @@ impl Parser<'_> {
         // What is found may be the next item.
         let directive = Directive::from_text(found.as_bytes());
         let is_next = directive.is_some() || gap.of(self.cursor.src).contains(&b'\n');
+        if found.as_bytes() == Directive::AddressSize.text().as_bytes() {
+            let d = d.with_help(format!("remove the second `{found}`"));
+            return Box::new(d.with_fix(span, ""));
+        }
         let d = d.with_help("write `32` or `64`");
         let d = match is_next {
             true => d.with_fix(Span::new(start, start), " 64"),

@@ -51,6 +51,7 @@ pub mod suggest;
 mod suppressed_names;
 mod swar;
 mod undeclared;
+mod unfinished;
 mod unknown_modifier;
 mod unknown_opcode;
 mod visit;

@@ -62,6 +62,12 @@ pub(crate) fn explain(src: &[u8], d: Diagnostic) -> Diagnostic {
         let help = "the text ends with the NUL of a C string: remove the final NUL";
         return d.with_help(help).with_fix(Span::at(start, end), "");
     }
+    if src.get(start) == Some(&0) {
+        let zeros = src[start..].iter().take_while(|b| **b == 0).count();
+        return d
+            .with_help("a NUL ends a text for ptxas: remove it")
+            .with_fix(Span::at(start, start + zeros), "");
+    }
     let rest = &src[start..line_end(src, start)];
     let text = String::from_utf8_lossy(rest);
     let Some(found) = text.chars().next().filter(|c| !c.is_ascii()) else {

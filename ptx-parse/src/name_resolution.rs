@@ -113,6 +113,18 @@ impl Parser<'_> {
         name.is_some_and(|n| self.scopes.find(n).is_some())
     }
 
+    /// Whether a name is declared, by itself or as a member of a range of registers.
+    pub(crate) fn is_declared_or_member(&mut self, start: usize, end: usize) -> bool {
+        let name = &self.cursor.src[start..end];
+        let digits = name.iter().rev().take_while(|b| b.is_ascii_digit());
+        let len = name.len() - digits.count();
+        let is_range = len < name.len() && {
+            let key = prefix_key(self.cursor.src, start, len);
+            self.scopes.ranges.find(key).is_some()
+        };
+        is_range || self.is_declared(start, end)
+    }
+
     /// What a name that is not a member of a range means.
     fn plain_name(&mut self, start: usize, end: usize) -> Operand {
         let name = self.intern(start, end);

@@ -387,6 +387,17 @@ impl Parser<'_> {
         let start = self.cursor.pos;
         self.cursor.advance(1);
         let found = constant::read_expression(self.cursor.src, self.cursor.pos, 64);
+        if found.value.is_err() {
+            self.cursor.pos = start;
+            let mut d = *self.cursor.unexpected("a constant offset");
+            let subtract = ForeignWord::from_text("-").and_then(ForeignWord::instead);
+            let help = format!(
+                "subtract registers first with `{}`: an address is one register and a constant",
+                subtract.unwrap_or_default()
+            );
+            d.code = Code::NegativeOffset;
+            return Box::new(d.with_help(help));
+        }
         let end = if found.value.is_ok() {
             found.end
         } else {

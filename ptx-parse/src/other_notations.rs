@@ -9,6 +9,8 @@ use ptx_isa::{Directive, ForeignWord, ScalarType, StateSpace};
 
 use crate::explain::line_end;
 
+/// How a guard is negated in words.
+const NEGATION: &[u8] = b"not ";
 /// The longest string that is written as bytes.
 const LONGEST_STRING: usize = 64;
 
@@ -28,10 +30,23 @@ pub(crate) fn explain(src: &[u8], start: usize, d: Diagnostic) -> Diagnostic {
                 None => return d,
             }
         }
-        Some(b'(') if matches!(before, b"@" | b"@!") => match replaced(src, at, b')', "", "") {
-            Some(edits) => ("a guard has no parentheses", edits),
-            None => return d,
-        },
+        Some(b'~') if before == b"@" => (
+            "a negated guard is written `@!%p`",
+            vec![(one, String::from("!"))],
+        ),
+        Some(b'n') if before == b"@" && line.starts_with(NEGATION) => {
+            let word = Span::at(at, at + NEGATION.len());
+            (
+                "a negated guard is written `@!%p`",
+                vec![(word, String::from("!"))],
+            )
+        }
+        Some(b'(') if matches!(before, b"@" | b"@!") && encloses_name(line) => {
+            match replaced(src, at, b')', "", "") {
+                Some(edits) => ("a guard has no parentheses", edits),
+                None => return d,
+            }
+        }
         Some(b'(') if before.ends_with(Directive::Entry.text().as_bytes()) => {
             let close = memchr::memchr(b')', line).filter(|close| {
                 let name = line[close + 1..].trim_ascii_start();
@@ -131,7 +146,7 @@ pub(crate) fn cast(src: &[u8], start: usize, d: &Diagnostic) -> Option<Diagnosti
     let message = format!("expected an operand, found the cast `({inner})`");
     let found = Diagnostic::error(Code::UnexpectedToken, cast, message).with_help(format!(
         "PTX has no casts: write `{value}`, or convert a register with `{}` first",
-        ForeignWord::from_text("bitcast").and_then(ForeignWord::instead)?
+        ForeignWord::from_text("sext").and_then(ForeignWord::instead)?
     ));
     Some(found.with_fix(cast, ""))
 }
@@ -158,6 +173,15 @@ fn replaced(
         (Span::at(open, open + 1), first.into()),
         (Span::at(end, end + 1), last.into()),
     ])
+}
+
+/// Whether a line begins with a name in parentheses.
+fn encloses_name(line: &[u8]) -> bool {
+    let inner = line.get(1..).unwrap_or_default().trim_ascii_start();
+    scan::starts_ident(inner, 0)
+        && inner[scan::ident_end(inner, 0)..]
+            .trim_ascii_start()
+            .starts_with(b")")
 }
 
 /// The guard that is all of a line up to its `;`.

@@ -113,7 +113,11 @@ impl<'s> Parser<'s> {
                 let message = format!("expected an ASCII character, found `\\x{:02x}`", text[i]);
                 let at = start + token.span.start as usize + i;
                 let span = Span::at(at, at + 1);
-                self.report(Diagnostic::error(Code::StrayByte, span, message));
+                let d = Diagnostic::error(Code::StrayByte, span, message);
+                self.report(match text[i] {
+                    0 => crate::lookalike::explain(self.cursor.src, d),
+                    _ => d,
+                });
             }
         }
     }

@@ -9,7 +9,6 @@ use ptx_ir::{Code, Diagnostic, Opaque, OperandRange, Severity, Span, Statement};
 
 use crate::cursor::ParseResult;
 use crate::explain::line_end;
-use crate::other_notations::trailing_guard;
 use crate::output::Level;
 use crate::parser::Parser;
 use crate::statement_extent::{
@@ -26,7 +25,7 @@ impl Parser<'_> {
         let new_line = src[end..pos].contains(&b'\n');
         let next = self.cursor.peek();
         let begins = match next {
-            b'@' => new_line || trailing_guard(&src[pos..line_end(src, pos)]).is_none(),
+            b'@' => new_line || guards_instruction(&src[pos..line_end(src, pos)]),
             b'}' => closes_block(src, pos),
             b'{' | b'.' => new_line,
             0 if self.cursor.at_end() => true,
@@ -174,4 +173,17 @@ impl Parser<'_> {
         self.scopes.labels.uses.truncate(uses);
         self.out.range_from(mark)
     }
+}
+
+/// Whether a line begins with a guard and a word that it guards.
+fn guards_instruction(line: &[u8]) -> bool {
+    let Some(guard) = line.strip_prefix(b"@") else {
+        return false;
+    };
+    let name = guard.strip_prefix(b"!").unwrap_or(guard);
+    if !scan::starts_ident(name, 0) {
+        return false;
+    }
+    let rest = name[scan::ident_end(name, 0)..].trim_ascii_start();
+    scan::starts_ident(rest, 0)
 }

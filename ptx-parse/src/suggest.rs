@@ -18,17 +18,7 @@ pub(crate) fn opcode_of(mnemonic: &str, operands: Option<usize>) -> Option<Simil
     let word = words.next()?;
     let modifiers = words.filter_map(|w| Modifier::from_text(format!(".{w}").as_bytes()));
     let modifiers: Vec<Modifier> = modifiers.collect();
-    let has_form = |opcode: &&Opcode| {
-        find_form(**opcode, &modifiers).is_some_and(|(instruction, ..)| {
-            let rest = modifiers.get(instruction.words().len()..);
-            let mut forms = instruction.forms().iter();
-            forms.any(|f| {
-                let (least, most) = operand_count(f);
-                let taken = rest.is_some_and(|r| f.match_lenient(r).is_some());
-                taken && operands.is_none_or(|n| (least..=most).contains(&n))
-            })
-        })
-    };
+    let has_form = |opcode: &&Opcode| has_form(**opcode, &modifiers, operands);
     let takes = |opcode: &&Opcode| {
         let known = |m: &Modifier| {
             let mut instructions = opcode.instructions().iter();
@@ -39,9 +29,30 @@ pub(crate) fn opcode_of(mnemonic: &str, operands: Option<usize>) -> Option<Simil
     let near = |opcode: &&&Opcode| nearest(word, [opcode.text()].into_iter()).is_some();
     let near: Vec<&Opcode> = Opcode::ALL.iter().filter(|o| near(&o)).collect();
     let near = || near.iter().copied();
-    nearest(word, near().filter(has_form).map(|o| o.text()))
-        .or_else(|| nearest(word, near().filter(takes).map(|o| o.text())))
-        .or_else(|| nearest(word, near().map(|o| o.text())))
+    if let Some(legal) = nearest(word, near().filter(has_form).map(|o| o.text())) {
+        return Some(legal);
+    }
+    // Short words are often words of other languages.
+    if word.len() < SHORTEST_CERTAIN {
+        return None;
+    }
+    let found = nearest(word, near().filter(takes).map(|o| o.text()))
+        .or_else(|| nearest(word, near().map(|o| o.text())))?;
+    let sole = false;
+    Some(Similar { sole, ..found })
+}
+
+/// Whether a form of an opcode takes these modifiers and, if it is known, as many operands.
+pub(crate) fn has_form(opcode: Opcode, modifiers: &[Modifier], operands: Option<usize>) -> bool {
+    find_form(opcode, modifiers).is_some_and(|(instruction, ..)| {
+        let rest = modifiers.get(instruction.words().len()..);
+        let mut forms = instruction.forms().iter();
+        forms.any(|f| {
+            let (least, most) = operand_count(f);
+            let taken = rest.is_some_and(|r| f.match_lenient(r).is_some());
+            taken && operands.is_none_or(|n| (least..=most).contains(&n))
+        })
+    })
 }
 
 /// The nearest modifier, its dot included: one that the opcode takes, if one is near.
@@ -57,13 +68,24 @@ pub(crate) fn modifier_of(opcode: Option<Opcode>, word: &str) -> Option<Similar<
         .flat_map(|o| o.instructions())
         .flat_map(|i| i.forms());
     let own = forms.flat_map(|f| f.accepted()).map(|m| m.text());
-    let longer = own
-        .clone()
-        .find(|m| m.strip_prefix(word).is_some_and(|r| r.starts_with("::")));
-    let sole = true;
-    nearest(word, own)
-        .or(longer.map(|text| Similar { text, sole }))
+    nearest(word, own.clone())
+        .or_else(|| completion(word, own))
         .or_else(|| nearest(word, Modifier::ALL.iter().map(|m| m.text())))
+}
+
+/// The only one of these words that begins with a word of at least three letters.
+pub(crate) fn completion<'a>(
+    word: &str,
+    words: impl Iterator<Item = &'a str>,
+) -> Option<Similar<'a>> {
+    const SHORTEST: usize = ".abc".len();
+    let mut longer = words.filter(|m| m.len() > word.len() && m.starts_with(word));
+    let text = longer.next().filter(|_| word.len() >= SHORTEST)?;
+    // One that continues with `::` is a variant of a shorter one.
+    let part = |text: &str| text.find("::").unwrap_or(text.len());
+    let same = |other: &str| other.get(..part(other)) == text.get(..part(text));
+    let sole = true;
+    longer.all(same).then_some(Similar { text, sole })
 }
 
 /// The nearest directive, its dot included.
@@ -77,9 +99,11 @@ pub(crate) fn directive_of(word: &str) -> Option<Similar<'static>> {
     nearest(word, Directive::ALL.iter().map(|d| d.text()))
 }
 
-/// The nearest type of a declaration, its dot included.
+/// The nearest type that registers, variables or parameters can have, its dot included.
 pub(crate) fn ty(word: &str) -> Option<Similar<'static>> {
-    nearest(word, ScalarType::ALL.iter().map(|t| t.text()))
+    let mut types: Vec<ScalarType> = ScalarType::ALL.to_vec();
+    types.retain(|t| t.is_register_type() || t.is_variable_type() || t.is_parameter_type());
+    nearest(word, types.iter().map(|t| t.text()))
 }
 
 /// The target that a word most likely names: of the same number, else the nearest one.
@@ -94,7 +118,17 @@ pub(crate) fn target(word: &str) -> Option<Similar<'static>> {
             text: target.text(),
             sole,
         }),
-        None => nearest(word, Target::ALL.iter().map(|t| t.text())),
+        // Of equally similar ones, that with the nearest number.
+        None => {
+            let number: u32 = digits.parse().unwrap_or(0);
+            let of = |name: &str| -> u32 {
+                let digits = name.bytes().filter(u8::is_ascii_digit);
+                digits.fold(0, |n, digit| n * 10 + u32::from(digit - b'0'))
+            };
+            let targets = Target::ALL.iter().map(|t| t.text());
+            let targets = targets.map(|name| (name, number.abs_diff(of(name))));
+            nearest_of(word, targets).map(|(similar, _)| similar)
+        }
     }
 }
 

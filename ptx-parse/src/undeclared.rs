@@ -16,6 +16,7 @@ use crate::mnemonic::{correct, suggestion};
 use crate::output::{Level, Output};
 use crate::parser::{Parser, late_declaration};
 use crate::suggest;
+use crate::unfinished;
 
 /// How many names are compared with undeclared ones to find similar ones, so that the cost stays linear.
 pub(crate) const MOST_COMPARISONS: usize = 1 << 18;
@@ -206,6 +207,19 @@ impl Group<'_, '_> {
     }
 }
 
+/// What a name may be that is a mark and a number: an operand of inline assembly, or a constant of another assembler.
+fn placeholder(name: &str) -> Option<String> {
+    let digits = name.strip_prefix(['%', '$'])?;
+    let is_number = !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit());
+    let constant = match name.starts_with('$') {
+        true => format!(", and a constant is written `{digits}`"),
+        false => String::new(),
+    };
+    is_number.then(|| {
+        format!("`{name}` is an operand in a template of inline assembly, for which the compiler writes a register{constant}")
+    })
+}
+
 /// The number at the end of a name.
 fn number(name: &str) -> u32 {
     suffix_number(split_numeric_suffix_str(name).1.as_bytes())
@@ -315,6 +329,7 @@ impl Parser<'_> {
         self.suppressed.reported(spelled, self.reporter.count());
         let context = Context {
             expected,
+            guards: false,
             types: Vec::new(),
         };
         let (declared, left) = (Declared::default(), &mut self.reporter.comparisons_left);
@@ -349,6 +364,9 @@ impl Group<'_, '_> {
             }
             Cause::BeyondRange => self.beyond_range(src, out, declared),
             Cause::Missing => {
+                if let Some(unfinished) = unfinished::before(src, self.first.span()) {
+                    return unfinished;
+                }
                 let noun = context.expected.noun();
                 let message = format!("undeclared {noun} `{name}`{}", self.others());
                 let d = Diagnostic::error(Code::UndefinedName, self.first.span(), message);
@@ -359,6 +377,9 @@ impl Group<'_, '_> {
                     return correct(d, foreign, None);
                 }
                 let declaration = self.declaration(context);
+                if let Some(help) = placeholder(name) {
+                    return d.with_help(format!("{help}; otherwise {declaration}"));
+                }
                 match self.similar(out, declared, context, comparisons_left) {
                     Some((similar, stmt, _)) if similar == name => {
                         let help = format!(
@@ -603,6 +624,8 @@ impl Expected {
 /// The instruction before a name.
 struct Context {
     expected: Expected,
+    /// Whether the name is a guard.
+    guards: bool,
     /// The types among its modifiers.
     types: Vec<ScalarType>,
 }
@@ -634,6 +657,9 @@ impl Context {
             _ if list == Some(Directive::Branchtargets) => Expected::Label,
             _ if list == Some(Directive::Calltargets) => Expected::Function,
             _ if name.starts_with('%') => Expected::Register,
+            // A guard.
+            Some(b"@") => Expected::Register,
+            Some(b"!") if tokens.len() == 2 => Expected::Register,
             Some(b"[") => Expected::Variable,
             _ if count(b"(") > count(b")") => Expected::Name,
             // Only calls have arguments.
@@ -645,6 +671,7 @@ impl Context {
         };
         Self {
             expected,
+            guards: tokens.first().map(text) == Some(b"@") && opcode.is_none(),
             types: tokens
                 .iter()
                 .filter_map(|t| ScalarType::from_text(text(t)))
@@ -659,6 +686,9 @@ impl Context {
 
     /// A type for a register.
     fn class(&self) -> ScalarType {
+        if self.guards {
+            return ScalarType::Pred;
+        }
         let width = self.types.last().map_or(32, |t| t.bits());
         let mut types = ScalarType::ALL.iter().copied();
         let class = types.find(|t| t.kind() == TypeKind::Bits && t.bits() == width);

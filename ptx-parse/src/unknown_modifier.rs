@@ -18,6 +18,8 @@ pub(crate) struct Choices {
     legal: Vec<&'static str>,
     /// Whether the first of them is more similar than the others and similar at all.
     similar: bool,
+    /// Whether the first one is an example: it is similar, and no other one is as similar.
+    likely: bool,
     /// The most similar one of all modifiers.
     nearest: Option<Similar<'static>>,
     /// It is a number, and an instruction without it takes a constant.
@@ -41,6 +43,8 @@ impl Choices {
         let lower = word.to_ascii_lowercase();
         // In upper case, the others may be unknown as well.
         let same = Modifier::from_text(lower.as_bytes());
+        let of_case = |text: &&Modifier| text.text().eq_ignore_ascii_case(&lower);
+        let same = possible.iter().find(of_case).copied().or(same);
         let word = lower.as_str();
         let mut ranked: Vec<(usize, &'static str)> = possible
             .iter()
@@ -60,12 +64,19 @@ impl Choices {
             similar && edits == closest || !letters.is_empty() && letters == self::letters(text)
         };
         let any = ranked.iter().any(kept);
-        let legal = ranked.iter().filter(|r| !any || kept(r)).map(|r| r.1);
+        let completed = suggest::completion(word, ranked.iter().map(|r| r.1));
+        let completed = completed.filter(|_| !similar).map(|c| c.text);
+        let legal = ranked.iter().filter(|r| match completed {
+            Some(text) => r.1 == text,
+            None => !any || kept(r),
+        });
+        let legal: Vec<&'static str> = legal.map(|r| r.1).collect();
         let other_length = ranked.first().is_some_and(|r| r.1.len() != word.len());
         let ties = ranked.iter().filter(|r| r.0 == closest).count();
         let is_number = word.bytes().skip(1).all(|b| b.is_ascii_digit());
         Self {
-            legal: legal.collect(),
+            likely: legal.len() == 1 || any && ties == 1,
+            legal,
             similar: similar && ties == 1 && (word.len() > 3 || other_length),
             nearest: match same {
                 Some(same) => Some(Similar {
@@ -120,6 +131,9 @@ impl Choices {
             }
             [first, ..] if self.legal.len() <= MOST_LISTED => {
                 let d = d.with_help(list(&self.legal));
+                if !self.likely {
+                    return d;
+                }
                 // No vector has as many elements.
                 let is_length =
                     Modifier::from_text(first.as_bytes()).is_some_and(|m| m.vector_len().is_some());

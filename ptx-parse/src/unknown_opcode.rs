@@ -15,6 +15,8 @@ use crate::suggest::{self, Similar};
 
 /// Longer words are not compared with mnemonics.
 const LONGEST_NAME: usize = 40;
+/// How far uses of a word are looked for that may be a label, so that the cost of each is limited.
+const LABEL_DISTANCE: usize = 1 << 15;
 /// How far the operands of an unknown instruction are counted.
 const LOOK_AHEAD: usize = 512;
 
@@ -64,9 +66,17 @@ impl Parser<'_> {
                     }),
                 )
             } else if ForeignWord::from_text(opcode).is_some() {
-                replaced(correct(d, opcode, None), self.cursor.src, start)
+                let d = self.only_legal(sig, correct(d, opcode, None), end);
+                replaced(d, self.cursor.src, start)
             } else if let Some(length) = glued(opcode) {
                 apart(d, opcode, length)
+            } else if let Some(meant) = ptx_isa::library_function(opcode) {
+                let mnemonic = self.out.module.signature(sig).text();
+                // The function of floats has a name with an `f`.
+                let double = ptx_isa::library_function(&format!("{opcode}f")).is_some()
+                    && mnemonic.contains(ScalarType::F32.text());
+                let float = if double { "f" } else { "" };
+                d.with_help(format!("`call` the function `{meant}{float}` of libdevice"))
             } else {
                 self.similar_opcode(sig, d, opcode, end)
             }
@@ -108,6 +118,25 @@ impl Parser<'_> {
         })
     }
 
+    /// The error of an unknown opcode, whose edit another opcode makes a legal instruction, as far as its modifiers and the number
+    /// of its operands show; else without the edit.
+    fn only_legal(&self, sig: SigId, mut d: Diagnostic, end: usize) -> Diagnostic {
+        let [edit] = &*d.fix else { return d };
+        let Some(opcode) = Opcode::from_text(edit.text.as_bytes()) else {
+            return d;
+        };
+        let mnemonic = self.out.module.signature(sig).text();
+        let words = mnemonic.split('.').skip(1);
+        let modifiers = words.map(|w| Modifier::from_text(format!(".{w}").as_bytes()));
+        let modifiers: Option<Vec<Modifier>> = modifiers.collect();
+        let src = self.cursor.src;
+        let operands = operand_count(src, start_of_operands(src, end));
+        if !modifiers.is_some_and(|m| suggest::has_form(opcode, &m, Some(operands))) {
+            d.fix = [].into();
+        }
+        d
+    }
+
     /// Whether the token after `end` is an opcode on the same line.
     fn at_opcode(&self, end: usize) -> bool {
         let src = self.cursor.src;
@@ -146,17 +175,18 @@ impl Parser<'_> {
         let src = self.cursor.src;
         let mnemonic = self.out.module.signature(sig).text();
         let operands = operand_count(src, start_of_operands(src, end));
-        let nearest = self
-            .mnemonics
-            .suggestions
-            .entry((sig, 0))
-            .or_insert_with(|| suggest::opcode_of(mnemonic, Some(operands)));
+        let nearest = self.mnemonics.suggestions.entry((sig, 0));
+        let nearest = nearest.or_insert_with(|| suggest::opcode_of(mnemonic, Some(operands)));
+        let nearest = *nearest;
         let alone = is_alone(src, end);
         match nearest {
             Some(nearest) if !(alone && opcode.starts_with('$')) => {
-                correct(d, opcode, Some(*nearest))
+                correct(d, opcode, Some(nearest))
             }
-            _ if alone => {
+            _ if alone && self.is_guarded(end - opcode.len()) => {
+                d.with_help("an instruction follows a guard, such as a branch to a label")
+            }
+            _ if alone && (opcode.starts_with('$') || self.is_used(opcode, end)) => {
                 let semicolon = scan::peek(src, end) == b';';
                 let span = Span::at(end, end + usize::from(semicolon));
                 let mut d = d.with_help("a label ends with `:`").with_fix(span, ":");
@@ -169,6 +199,31 @@ impl Parser<'_> {
             }
             _ => d,
         }
+    }
+}
+
+impl Parser<'_> {
+    /// Whether a guard precedes the word at `start` on its line.
+    fn is_guarded(&self, start: usize) -> bool {
+        let src = &self.cursor.src[..start];
+        let line = memchr::memrchr2(b'\n', b';', src).map_or(0, |i| i + 1);
+        src[line..].trim_ascii_start().starts_with(b"@")
+    }
+
+    /// Whether a word, which ends at `end`, is near in the source again.
+    fn is_used(&self, word: &str, end: usize) -> bool {
+        let src = self.cursor.src;
+        let (first, last) = (end.saturating_sub(LABEL_DISTANCE), end + LABEL_DISTANCE);
+        let text = &src[first..src.len().min(last)];
+        let is_part = |i: Option<usize>| {
+            i.and_then(|i| text.get(i))
+                .is_some_and(|b| is(*b, class::IDENT))
+        };
+        let mut places = memchr::memmem::find_iter(text, word.as_bytes());
+        places.any(|i| {
+            let whole = !is_part(i.checked_sub(1)) && !is_part(Some(i + word.len()));
+            whole && first + i + word.len() != end
+        })
     }
 }
 
@@ -298,18 +353,21 @@ fn start_of_operands(src: &[u8], mut end: usize) -> usize {
     end
 }
 
-/// How many operands are between `start` and the next `;`.
+/// How many operands are between `start` and the next `;`; `usize::MAX` if words follow each other as in a sentence.
 fn operand_count(src: &[u8], start: usize) -> usize {
     let text = &src[start..src.len().min(start + LOOK_AHEAD)];
     let (mut depth, mut commas, mut any) = (0usize, 0, false);
+    let mut after_word = false;
     for token in Lexer::fragment(text).filter(|t| !t.kind.is_trivia()) {
         match token.span.of(text) {
             b";" => break,
             b"(" | b"[" | b"{" => depth += 1,
             b")" | b"]" | b"}" => depth = depth.saturating_sub(1),
             b"," if depth == 0 => commas += 1,
+            _ if after_word && token.kind == TokenKind::Ident => return usize::MAX,
             _ => {}
         }
+        after_word = token.kind == TokenKind::Ident;
         any |= token.kind != TokenKind::DotWord;
     }
     commas + usize::from(any)

@@ -242,6 +242,54 @@ fn a_missing_header_directive_fits_the_rest_of_the_header() {
 }
 
 #[test]
+fn a_statement_that_an_instruction_follows_lacks_its_end() {
+    let cases = [
+        ("exit\n\tmov.u32 %r1, 1;", "exit;\n\tmov.u32 %r1, 1;"),
+        ("ret // done\n\tret;", "ret; // done\n\tret;"),
+        (
+            "bar.sync 0\n\tst.global.u32 [%rd1], %r1;",
+            "bar.sync 0;\n\tst.global.u32 [%rd1], %r1;",
+        ),
+        (
+            "mov.u32 %r1, %r2\n\tadd.u32 %r1, %r1, 1;",
+            "mov.u32 %r1, %r2;\n\tadd.u32 %r1, %r1, 1;",
+        ),
+    ];
+    for (wrong, right) in cases {
+        assert_eq!(certainly_fixed(&kernel(wrong)), kernel(right), "{wrong}");
+    }
+    let open = kernel("add.s64 %rd2, %rd1, %rd1[\n\tst.global.u32 [%rd2], %r1;");
+    let found = parse(open.as_bytes()).diagnostics;
+    assert!(
+        found[0]
+            .message
+            .starts_with("expected an operand after `[`"),
+        "{found:?}"
+    );
+    let right = "add.s64 %rd2, %rd1, %rd1;\n\tst.global.u32 [%rd2], %r1;";
+    assert_eq!(fixed(&open), kernel(right));
+}
+
+#[test]
+fn words_of_other_assemblers_are_no_certain_fixes() {
+    let statements = [
+        "ld.global.u32 %r1, dword ptr [%rd1];",
+        "ld.global.u32 %r1, 4(%rd1);",
+        "ld.global.u32 %r1, [%rd1-%rd2];",
+        "mov.u32 %r1, sm@4;",
+        "call @helper, (%r1);",
+        "@(%r1 < %r2) bra L;",
+    ];
+    for statement in statements {
+        let source = kernel(statement);
+        let found = parse(source.as_bytes()).diagnostics;
+        assert!(!found.is_empty(), "{statement}");
+        let certain = found.iter().any(|d| d.is_machine_applicable());
+        assert!(!certain, "{statement}: {found:?}");
+    }
+}
+
+#[test]
 fn no_guess_among_equally_similar_names() {
     let source = kernel("mov.u32 %ra, %r1;");
     assert_eq!(fixed(&source), source);
@@ -250,7 +298,8 @@ fn no_guess_among_equally_similar_names() {
 #[test]
 fn the_likeliest_of_several_repairs_is_made() {
     let cases = [
-        ("setp.lz.s32 %p1, %r1, %r2;", "setp.le.s32 %p1, %r1, %r2;"),
+        // As similar to `.lt` as to `.le`.
+        ("setp.lz.s32 %p1, %r1, %r2;", "setp.lz.s32 %p1, %r1, %r2;"),
         ("mul.WIDE.u32 %rd1, %r1, 4;", "mul.wide.u32 %rd1, %r1, 4;"),
         ("add.int64 %rd1, %rd1, 4;", "add.s64 %rd1, %rd1, 4;"),
         (
