@@ -117,6 +117,35 @@ fn a_mistake_of_thought_is_not_fixed() {
     assert!(count > 100, "{count}");
 }
 
+#[test]
+fn a_habit_is_explained_and_what_is_suggested_is_legal() {
+    let text = include_str!("fixes/habits.txt");
+    let lines = text.lines().filter(|l| !l.starts_with('#'));
+    let mut count = 0;
+    for line in lines {
+        let (statement, expected) = line.split_once(" ==> ").unwrap();
+        let source = kernel(statement);
+        let mut before = diagnose(source.as_bytes());
+        before.retain(|d| d.severity == Severity::Error);
+        let first = before.first().unwrap_or_else(|| panic!("{statement}"));
+        let help = first.help.as_deref().unwrap_or_default();
+        let edited = apply_fix(source.as_bytes(), first);
+        let edited = edited.map(|f| String::from_utf8(f.text).unwrap());
+        let said = help.contains(expected) || edited.iter().any(|text| text.contains(expected));
+        assert!(said, "{statement}: {first} | {help} | {:?}", first.fix);
+        if let Some(edited) = edited {
+            let after = diagnose(edited.as_bytes());
+            assert!(
+                errors(&after) < before.len(),
+                "{statement}: {:?}",
+                first.fix
+            );
+        }
+        count += 1;
+    }
+    assert!(count > 50, "{count}");
+}
+
 /// The tokens of a text, roughly: words, and other bytes one by one.
 fn tokens(text: &[u8]) -> Vec<(usize, usize)> {
     let is_word = |b: u8| b.is_ascii_alphanumeric() || b"_%$.".contains(&b);

@@ -3,7 +3,7 @@
 
 use alloc::string::String;
 use alloc::vec::Vec;
-use ptx_ir::StmtId;
+use ptx_ir::{RegId, StmtId};
 use ptx_isa::{
     ActualOperand, Destination, Expected, Expr, ForeignWord, InstQuery, Modifier, ModifierEdit,
     Opcode, OperandShape, Role, ScalarType, TypeKind,
@@ -18,6 +18,8 @@ use crate::problem::Side;
 use crate::problem::operand::OperandMismatch;
 use crate::register_choice::name;
 
+/// The fewest bits of a number that an instruction computes.
+const SHORTEST_NUMBER: u16 = 16;
 /// The name of the register that holds a converted value, in a separate block.
 const CONVERTED: &str = "%converted";
 
@@ -32,6 +34,106 @@ impl WrongInst<'_> {
         (self.widening(query))
             .or_else(|| self.as_conversion(query, found.part))
             .or_else(|| self.around(query, found, mismatch))
+    }
+
+    /// A guard that is not a predicate, compared with zero in a block before the instruction.
+    pub(crate) fn guarded(&self, register: RegId) -> Option<Repair> {
+        let decl = self.body.reg_decl_of(register)?;
+        let ty = decl.ty.known().filter(|_| decl.vector < 2)?;
+        let conversion = Conversion::of(self, ScalarType::Pred, ty, false)?;
+        let old = name(self.module, self.body, register);
+        let line = conversion.line(CONVERTED, &old);
+        let before = format!("{{\n\t.reg {} {CONVERTED};\n\t{line}\n\t", ScalarType::Pred);
+        Some(Repair {
+            note: format!("for example first with `{}`", conversion.mnemonic),
+            edits: vec![
+                (self.place(Part::Whole), Side::Before, before),
+                (
+                    self.place(Part::Guard),
+                    Side::Inside(old),
+                    String::from(CONVERTED),
+                ),
+                (self.place(Part::Whole), Side::After, String::from("\n\t}")),
+            ],
+            ..Repair::default()
+        })
+    }
+
+    /// The instruction that reads or writes the memory to which a copy refers, with the same operands.
+    pub(crate) fn accessing(&self, query: &InstQuery<'_>, nth: usize) -> Option<Repair> {
+        let address = *query.operands().get(nth)?;
+        let copies = query.operands().len() == 2 && self.is_copy(query);
+        let mnemonic = match copies {
+            true => self.access(query.modifiers(), address, query.operands())?,
+            false => return None,
+        };
+        let verb = if nth == 0 { "written" } else { "read" };
+        let note = format!("memory is {verb} with `{mnemonic}`");
+        let at = self.place(Part::Mnemonic);
+        Some(Repair::new(at, Side::Whole, mnemonic, note))
+    }
+
+    /// How a source that is in memory is loaded.
+    pub(crate) fn loaded(
+        &self,
+        query: &InstQuery<'_>,
+        nth: usize,
+        mismatch: &OperandMismatch,
+    ) -> Option<Repair> {
+        let Some(Expected::Type(ty)) = mismatch.expected else {
+            return None;
+        };
+        if mismatch.operand.role() != Role::Use {
+            return None;
+        }
+        let address = *query.operands().get(nth)?;
+        let result = ActualOperand::new(OperandShape::Register(ty));
+        let mnemonic = self.access(&[modifier(ty)?], address, &[result, address])?;
+        Some(Repair {
+            note: format!("load it first with `{mnemonic}`"),
+            ..Repair::default()
+        })
+    }
+
+    /// The first instruction with these modifiers, and the state space of the variable in the address, that takes the operands.
+    fn access(
+        &self,
+        modifiers: &[Modifier],
+        address: ActualOperand<'_>,
+        operands: &[ActualOperand<'_>],
+    ) -> Option<String> {
+        let OperandShape::Bracket([base, ..]) = address.shape else {
+            return None;
+        };
+        let space = match base.shape {
+            // Without a variant such as `::entry`, which older versions lack.
+            OperandShape::Variable(space, _) => {
+                let text = space.text().split("::").next()?;
+                Modifier::from_text(text.as_bytes())
+            }
+            _ => None,
+        };
+        let modifiers: Vec<Modifier> = space.into_iter().chain(modifiers.iter().copied()).collect();
+        let takes = |opcode: &Opcode| {
+            let query = InstQuery::new(*opcode, &modifiers, operands);
+            let form = self.environment.select(&query).ok();
+            form.is_some_and(|f| self.environment.is_clean(&f))
+        };
+        let opcode = Opcode::ALL.iter().copied().find(takes)?;
+        Some(mnemonic(opcode, &modifiers))
+    }
+
+    /// Whether an instruction copies its operand.
+    fn is_copy(&self, query: &InstQuery<'_>) -> bool {
+        let form = self.environment.select(query).ok();
+        let computation = form.and_then(|f| f.form().computation());
+        computation.is_some_and(|c| match c.assignments() {
+            [assignment] => matches!(
+                (assignment.value(), assignment.target()),
+                (Expr::Operand(_), Destination::Operand(_))
+            ),
+            _ => false,
+        })
     }
 
     fn place(&self, part: Part) -> Location {
@@ -81,16 +183,12 @@ impl WrongInst<'_> {
 
     /// A conversion instead of an instruction that copies its operand.
     fn as_conversion(&self, query: &InstQuery<'_>, wrong: Part) -> Option<Repair> {
-        let form = self.environment.select(query).ok()?;
-        let computation = form.form().computation()?;
-        let [assignment] = computation.assignments() else {
+        let [result, value] = query.operands() else {
             return None;
         };
-        let is_copy = matches!(
-            (assignment.value(), assignment.target()),
-            (Expr::Operand(_), Destination::Operand(_))
-        );
-        if !is_copy || query.operands().len() != 2 || !matches!(wrong, Part::Operand(_)) {
+        let scalar = |o: &ActualOperand<'_>| matches!(o.shape, OperandShape::Register(_));
+        let scalars = scalar(result) && scalar(value);
+        if !self.is_copy(query) || !scalars || !matches!(wrong, Part::Operand(_)) {
             return None;
         }
         let [to, from] = [0, 1].map(|nth| self.type_of(Part::Operand(nth)));
@@ -132,9 +230,17 @@ impl WrongInst<'_> {
                 *part = Part::Element(nth, 0);
             }
         }
-        if !is_legal_with(self.environment, query, &parts, wanted) {
+        let legal = |ty: ScalarType| is_legal_with(self.environment, query, &parts, ty);
+        if !legal(wanted) {
             return None;
         }
+        // A predicate becomes a number of 16 bits or more, of which an instruction may use a part.
+        let wanted = match self.type_of(found.part) {
+            Some(ScalarType::Pred) if wanted.bits() < SHORTEST_NUMBER => {
+                of_kind(TypeKind::Unsigned, SHORTEST_NUMBER).filter(|ty| legal(*ty))?
+            }
+            _ => wanted,
+        };
         match mismatch.operand.role() {
             Role::Def => self.after(query, &parts, wanted),
             // A predicate is not an address.

@@ -180,7 +180,7 @@ impl Explainer<'_, '_> {
     /// A violation that is not one of a single operand.
     fn whole(&self, selected: &FormMatch<'_>, violation: Violation) -> Explanation {
         if let (Violation::Count(..), Search::Full) = (violation, self.search)
-            && let Some(found) = self.wrong_count()
+            && let Some(found) = self.wrong_count(selected.form())
         {
             return found;
         }
@@ -229,6 +229,28 @@ impl Explainer<'_, '_> {
             _ => Vec::new(),
         };
         repairs.retain(Repair::fits_operands);
+        // The length of a vector follows from a shape or a number, not from the type; a constant is no additional operand.
+        let constant = |index: usize| {
+            let written = selected.operands().get(index);
+            written.is_some_and(|w| w.shape.constant_kind().is_some())
+        };
+        repairs.retain(|r| match first {
+            Some(OperandViolation::Length(_)) => type_change(self.query, r).is_none(),
+            _ => true,
+        });
+        let all = selected.violations().as_slice().iter();
+        let unexpected = |v: &Violation| match v {
+            Violation::Operand(index, OperandViolation::Unexpected) => constant(*index),
+            _ => false,
+        };
+        if all.clone().any(unexpected) {
+            repairs.clear();
+        }
+        // A type with the same sign is more likely meant.
+        repairs.sort_by_key(|r| {
+            let changed = type_change(self.query, r);
+            changed.is_some_and(|(a, b)| a.is_integer() && b.is_integer() && a.kind() != b.kind())
+        });
         let one_cause = !repairs.is_empty();
         let all = selected.violations().as_slice().iter();
         let mismatches = all.filter_map(|v| match *v {
@@ -325,7 +347,7 @@ impl Explainer<'_, '_> {
     }
 
     /// A condition among the operands, or a result that is not wanted.
-    fn wrong_count(&self) -> Option<Explanation> {
+    fn wrong_count(&self, form: &Form) -> Option<Explanation> {
         let operands = self.query.operands();
         let is_predicate =
             |o: &ActualOperand<'_>| matches!(o.shape, OperandShape::Register(ScalarType::Pred));
@@ -339,6 +361,10 @@ impl Explainer<'_, '_> {
                 let kind = InstProblemKind::Condition(index as u32);
                 return Some(Explanation::new(Part::Operand(index as u32), kind));
             }
+        }
+        // Only a result can be unwanted.
+        if form.operands().first()?.role() != Role::Def {
+            return None;
         }
         let opcodes = Opcode::ALL.iter().copied();
         let mut others = opcodes.filter(|opcode| {
@@ -425,6 +451,17 @@ impl Explainer<'_, '_> {
         }
         let found = found.map(|(first, last)| braces(first, last, true));
         found.or_else(|| self.missing_inner_braces())
+    }
+}
+
+/// The type that a change replaces, and the new one.
+fn type_change(query: &InstQuery<'_>, repair: &Repair) -> Option<(ScalarType, ScalarType)> {
+    match repair.edit() {
+        ModifierEdit::Replace(index, new) => {
+            let old = query.modifiers().get(index)?;
+            Some((old.scalar_type()?, new.scalar_type()?))
+        }
+        _ => None,
     }
 }
 

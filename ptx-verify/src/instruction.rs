@@ -326,7 +326,7 @@ impl Instructions {
             Operand::Name(_) => return,
             _ => (None, None),
         };
-        let module = context.module;
+        let (module, environment) = (context.module, context.environment);
         let at = Location::part(body.source_span(stmt), Part::Guard);
         let finding = context.report(at, CallProblem::Guard(ty));
         let Some(register) = register else { return };
@@ -337,7 +337,15 @@ impl Instructions {
             self.searches_left = left;
             let uses = (self.registers).get_or_insert_with(|| RegisterUses::of(module, body));
             let found = register_choice::name(module, body, register);
-            finding.repair = operand_repair::guard(module, body, stmt, uses, &found);
+            let inst = WrongInst {
+                module,
+                body,
+                environment,
+                stmt,
+                operands: &[],
+                uses,
+            };
+            finding.repair = operand_repair::guard(&inst, register, &found);
         }
     }
 

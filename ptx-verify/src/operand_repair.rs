@@ -3,7 +3,7 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 use ptx_ir::query::Environment;
-use ptx_ir::{Applicability, Body, EntityId, Label, Module, Operand, Statement, StmtId};
+use ptx_ir::{Applicability, Body, EntityId, Label, Module, Operand, RegId, Statement, StmtId};
 use ptx_isa::{
     ActualOperand, EffectKind, ForeignWord, InstQuery, Modifier, ModifierEdit, Opcode,
     OperandShape, OperandViolation, Role, ScalarType, TypeKind,
@@ -20,7 +20,7 @@ use crate::register_choice::{Choice, Purpose, RegisterUses, Wanted, name};
 use crate::uses;
 
 /// How many pairs of modifiers are tried in the other order.
-const MOST_EXCHANGES: usize = 28;
+const MOST_EXCHANGES: usize = 45;
 /// How many elements of a vector are replaced, one at a time. No instruction takes a longer vector.
 const MOST_ELEMENTS: u32 = 256;
 
@@ -107,11 +107,14 @@ impl WrongInst<'_> {
             let form = self.environment.select(&query).ok();
             exchanged != modifiers && form.is_some_and(|f| self.environment.is_clean(&f))
         };
-        let mut pairs = pairs.take(MOST_EXCHANGES).filter(legal);
-        let (a, b) = pairs.next()?;
-        let only = pairs.next().is_none();
-        let [first, second] = [a, b].map(|i| modifiers.get(i).map_or("", |m| m.text()));
         let kind = |i: usize| modifiers.get(i).map(|m| m.class());
+        let pairs: Vec<(usize, usize)> = pairs.take(MOST_EXCHANGES).filter(legal).collect();
+        let only = pairs.len() == 1;
+        // ptxas takes modifiers of different kinds in any order: two of a kind are more likely exchanged, or neighbors.
+        let (a, b) = pairs
+            .into_iter()
+            .min_by_key(|(a, b)| (kind(*a) != kind(*b), b - a))?;
+        let [first, second] = [a, b].map(|i| modifiers.get(i).map_or("", |m| m.text()));
         let place = |i: usize| self.at(Part::Modifiers(i as u32, i as u32));
         Some(Repair {
             note: format!("write `{second}` before `{first}`"),
@@ -304,11 +307,19 @@ impl WrongInst<'_> {
     ) -> Option<Repair> {
         let mut parts = vec![found.part];
         parts.extend(found.repeats.iter().map(|(part, _)| *part));
-        // A type that several operands do not have is wrong itself.
-        if parts.len() > 1 && !mismatch.repairs.is_empty() {
+        // Several registers are hardly wrong at once.
+        if parts.len() > 1 {
             return None;
         }
         if let [Part::Operand(nth)] = *parts {
+            let access = self.accessing(query, nth as usize);
+            if let Some(repair) = access.or_else(|| self.loaded(query, nth as usize, mismatch)) {
+                return Some(repair);
+            }
+            // A component of another register is another value.
+            if let Some(Operand::Lane(..)) = self.operands.get(nth as usize) {
+                return None;
+            }
             let written = query.operands().get(nth as usize)?;
             if let OperandShape::Bracket([inner]) = written.shape
                 && self.is_legal_as(query, nth as usize, *inner)
@@ -494,14 +505,23 @@ fn split_access(text: &str, bytes: usize) -> Option<(String, String)> {
     Some((with(low, place)?, with(high, &further)?))
 }
 
+/// A predicate for a guard that is none: whether it is not zero, or else another register.
+pub(crate) fn guard(inst: &WrongInst<'_>, register: RegId, found: &str) -> Option<Repair> {
+    let other = other_guard(inst, found);
+    match inst.guarded(register) {
+        Some(mut repair) => {
+            if let Some(other) = other {
+                repair.note = format!("{}; {}", repair.note, other.note);
+            }
+            Some(repair)
+        }
+        None => other,
+    }
+}
+
 /// Another register for a guard that is not a predicate.
-pub(crate) fn guard(
-    module: &Module,
-    body: &Body,
-    stmt: StmtId,
-    uses: &RegisterUses,
-    found: &str,
-) -> Option<Repair> {
+fn other_guard(inst: &WrongInst<'_>, found: &str) -> Option<Repair> {
+    let (module, body, stmt, uses) = (inst.module, inst.body, inst.stmt, inst.uses);
     let wanted = Wanted {
         stmt,
         purpose: Purpose::Read,

@@ -114,6 +114,13 @@ impl OperandMismatch {
                 format!("`{found}` has the components `.x`, `.y` and `.z`: for example `{found}.x`")
             }
             _ if self.brackets.is_some() => format!("write `[{found}]`"),
+            _ if self.is_special() && Some(signature.opcode_text()) == instruction("=") => {
+                let bits = match self.found {
+                    FoundOperand::Special(ty) => ty.bits(),
+                    _ => 0,
+                };
+                format!("the special register has {bits} bits: use a type of {bits} bits")
+            }
             _ if self.is_special() => format!(
                 "copy the special register to a register with `{}` first",
                 instruction("=").unwrap_or_default()

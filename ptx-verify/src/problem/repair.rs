@@ -3,7 +3,7 @@
 use alloc::string::{String, ToString as _};
 use alloc::vec::Vec;
 use ptx_ir::{Code, Signature};
-use ptx_isa::{ForeignWord, Modifier, ModifierClass, ModifierEdit, Repair, Rule};
+use ptx_isa::{ForeignWord, Modifier, ModifierClass, ModifierEdit, Repair, Rule, ScalarType};
 
 use super::instruction::{Named, list};
 use super::{Side, Text};
@@ -77,6 +77,9 @@ pub(super) fn text(
     if let Some(help) = sequence(signature, first.edit()) {
         return text.help(help);
     }
+    if let Some(help) = other_function(&modifiers, repairs) {
+        return text.help(help);
+    }
     let best = best(signature, repairs);
     let example = mnemonic(signature, best.unwrap_or(first.edit()));
     match best {
@@ -114,6 +117,28 @@ fn sequence(signature: &Signature<'_>, edit: ModifierEdit) -> Option<&'static st
         .take(count)
         .for_each(|m| start.push_str(m.text()));
     ForeignWord::from_text(&start)?.help()
+}
+
+/// The help where no change of the modifier keeps what the instruction does: another operation computes something else, and a
+/// predicate is no number.
+fn other_function(modifiers: &[Modifier], repairs: &[Repair]) -> Option<String> {
+    let ModifierEdit::Replace(index, _) = repairs.first()?.edit() else {
+        return None;
+    };
+    let found = modifiers.get(index)?;
+    if found.scalar_type() == Some(ScalarType::Pred) {
+        let select = ForeignWord::from_text("?")?.instead()?;
+        return Some(format!(
+            "a predicate is not a number: select one of two numbers with `{select}`, as in `{select}.b32 d, 1, 0, p`"
+        ));
+    }
+    let is_operation = |m: Modifier| m.class() == ModifierClass::Operation;
+    let mut others = repairs.iter().filter_map(|r| r.edit().modifier());
+    (is_operation(*found) && others.all(is_operation)).then(|| {
+        format!(
+            "another operation computes something else: perhaps another type or several instructions compute `{found}`"
+        )
+    })
 }
 
 /// Whether a change removes a modifier that directly follows itself and is not a type: of several types, each has its operand.
