@@ -174,6 +174,15 @@ impl Parser<'_> {
             let help = format!("write `{number}` or `0f{bits:08X}`: numbers have no such suffix");
             return Box::new(d.with_help(help).with_fix(span, number));
         }
+        // As other assemblers write it: `0FFh`.
+        let hex = text
+            .strip_suffix(['h', 'H'])
+            .filter(|_| code == Code::MalformedNumber);
+        if let Some(digits) = hex.filter(|t| t.bytes().all(|b| b.is_ascii_hexdigit())) {
+            let number = format!("0x{digits}");
+            let help = format!("a hexadecimal number begins with `0x`: write `{number}`");
+            return Box::new(d.with_help(help).with_fix(span, number));
+        }
         let integer = text.trim_end_matches(['u', 'U', 'l', 'L']);
         let read = constant::read_expression(integer.as_bytes(), 0, 1);
         let plain = read.value.is_ok() && read.end == integer.len();

@@ -3,7 +3,7 @@
 use alloc::boxed::Box;
 use alloc::string::String;
 use ptx_ir::constant;
-use ptx_ir::lex::scan;
+use ptx_ir::lex::scan::{self, Trivia};
 use ptx_ir::raw::RawBody;
 use ptx_ir::{
     Address, AddressForm, Code, Diagnostic, DirectiveStmt, Immediate, LabelId, NameId, Operand,
@@ -53,7 +53,14 @@ impl Parser<'_> {
             Some(length) => apart(d, &text, length),
             // A part of an instruction's name.
             None if Modifier::from_text(word).is_some() => d,
-            None => correct(d, &text, suggest::directive_of(&text)),
+            None => {
+                // A type or an alignment follows a state space.
+                let next = scan::skip_trivia(self.cursor.src, end, &mut Trivia::default());
+                let dotted = scan::peek(self.cursor.src, next) == b'.';
+                let fits = |text: &str| dotted || StateSpace::from_text(text.as_bytes()).is_none();
+                let nearest = suggest::directive_of(&text).filter(|n| fits(n.text));
+                correct(d, &text, nearest)
+            }
         };
         d.severity = self.header.unknown;
         Box::new(d)

@@ -39,6 +39,9 @@ impl Parser<'_> {
             return d;
         }
         let at = d.span.start as usize;
+        if src.get(at) == Some(&0) {
+            return crate::lookalike::explain(src, d);
+        }
         if let Some(found) = unclosed_string(src, at) {
             return found;
         }
@@ -154,12 +157,25 @@ fn reversed_guard(src: &[u8], start: usize) -> Option<Diagnostic> {
     )
 }
 
+/// The escapes of a string in C at `at`, such as `\n\t`, without their string.
+fn escapes(src: &[u8], at: usize) -> Option<Span> {
+    let pairs = src[at..line_end(src, at)].chunks(2);
+    let escapes = pairs.take_while(|p| matches!(p, [b'\\', b'n' | b't' | b'r']));
+    let end = at + 2 * escapes.count();
+    (end > at).then(|| Span::at(at, end))
+}
+
 /// A mark before a statement.
 fn stray(src: &[u8], start: usize, d: Diagnostic) -> Diagnostic {
     let mark = src.get(start).copied().unwrap_or(0);
     let next = scan::starts_ident(src, start + 1) && !src[start + 1..].starts_with(b"%%");
     if !d.fix.is_empty() || !next || !b"~^*!`\\?&='".contains(&mark) {
         return d;
+    }
+    if let Some(span) = escapes(src, start) {
+        return d
+            .with_help("an escape of a string in C is no PTX: remove it")
+            .with_fix(span, "");
     }
     d.with_help(format!("remove this `{}`", mark as char))
         .with_fix(Span::at(start, start + 1), "")
@@ -260,6 +276,10 @@ pub(crate) fn extra(src: &[u8], d: Diagnostic) -> Diagnostic {
                 .with_help("an offset is added to the address with `+`")
                 .with_fix(comma, "+");
         }
+        // The operator of C.
+        b'?' if rest.contains(&b':') => return d,
+        // A number after a word belongs to it in other assemblers: `lsl #2`.
+        b'#' if is(last, class::IDENT) && before.contains(&b',') => return d,
         b'\'' if rest.get(1) == Some(&b'\'') && rest[0].is_ascii_graphic() => {
             let value = rest[0].to_string();
             return d

@@ -116,11 +116,19 @@ pub(crate) fn doubled_percent(src: &[u8], at: usize) -> Diagnostic {
     let end = scan::ident_end(src, at + 1);
     let name = String::from_utf8_lossy(&src[at + 1..end]);
     let message = format!("expected `{name}`, found `%{name}`");
-    Diagnostic::error(Code::UnexpectedToken, Span::at(at, end), message)
+    let mut d = Diagnostic::error(Code::UnexpectedToken, Span::at(at, end), message)
         .with_help(format!(
             "`%%` means `%` in inline assembly only: write `{name}`"
         ))
-        .with_fix(Span::at(at, at + 1), "")
+        .with_fix(Span::at(at, at + 1), "");
+    // The others of the statement are written like it.
+    let rest = &src[end..line_end(src, at)];
+    let rest = &rest[..memchr::memchr(b';', rest).unwrap_or(rest.len())];
+    for other in memchr::memmem::find_iter(rest, "%%") {
+        let place = end + other;
+        d = d.with_fix(Span::at(place, place + 1), "");
+    }
+    d
 }
 
 /// A cast of C: a type in parentheses before an operand, at the place of `d` or around it.

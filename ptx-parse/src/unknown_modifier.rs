@@ -24,6 +24,8 @@ pub(crate) struct Choices {
     nearest: Option<Similar<'static>>,
     /// It is a number, and an instruction without it takes a constant.
     operand: bool,
+    /// Whether the word that replaces a word of another language is possible here.
+    takes_foreign: bool,
     /// The first of the words that a sentence about a word of another language mentions.
     translated: Option<&'static str>,
 }
@@ -37,6 +39,8 @@ impl Choices {
         let modifiers: Vec<Modifier> = before.iter().chain(after).copied().collect();
         let possible = opcode.completions(&modifiers, before.len());
         let help = ForeignWord::from_text(word).and_then(ForeignWord::help);
+        let instead = ForeignWord::from_text(word).and_then(ForeignWord::instead);
+        let takes_foreign = instead.is_some_and(|text| possible.iter().any(|m| m.text() == text));
         let mut mentioned = help.unwrap_or_default().split('`');
         let is_possible = |text: &&str| possible.iter().any(|m| m.text() == *text);
         let translated = mentioned.find(is_possible);
@@ -86,6 +90,7 @@ impl Choices {
                 None => suggest::modifier_of(Some(opcode), word),
             },
             operand: is_number && after.is_empty() && takes_constant(opcode, before),
+            takes_foreign,
             translated,
         }
     }
@@ -107,7 +112,7 @@ impl Choices {
             ));
             return d.with_fix(Span::new(span.start, span.start + 1), " ");
         }
-        if ForeignWord::from_text(word).is_some() {
+        if ForeignWord::from_text(word).is_some_and(|w| w.help().is_some() || self.takes_foreign) {
             let d = correct(d, word, None);
             return match self.translated.filter(|_| d.fix.is_empty()) {
                 Some(text) => {

@@ -203,7 +203,9 @@ impl<'c, 'm> Call<'c, 'm> {
                 Part::Element(nth as u32, i as u32)
             });
             let likely = self.candidates(list, core::slice::from_ref(formal));
-            let repair = likely.filter(|_| written.is_some()).map(|name| {
+            // Without a result, it is another program.
+            let is_likely = |name: &String| written.is_some() && name != "_";
+            let repair = likely.filter(is_likely).map(|name| {
                 let note = format!("perhaps `{name}` is meant");
                 Repair::new(self.at(part), Side::Whole, name, note)
             });

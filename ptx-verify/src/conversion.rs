@@ -124,7 +124,7 @@ impl WrongInst<'_> {
     }
 
     /// Whether an instruction copies its operand.
-    fn is_copy(&self, query: &InstQuery<'_>) -> bool {
+    pub(crate) fn is_copy(&self, query: &InstQuery<'_>) -> bool {
         let form = self.environment.select(query).ok();
         let computation = form.and_then(|f| f.form().computation());
         computation.is_some_and(|c| match c.assignments() {

@@ -316,6 +316,15 @@ impl WrongInst<'_> {
             if let Some(repair) = access.or_else(|| self.loaded(query, nth as usize, mismatch)) {
                 return Some(repair);
             }
+            // Another type is meant, not another value.
+            let is_other = match mismatch.found {
+                FoundOperand::Special(_) => self.is_copy(query),
+                FoundOperand::SpecialVector => true,
+                _ => false,
+            };
+            if is_other {
+                return None;
+            }
             // A component of another register is another value.
             if let Some(Operand::Lane(..)) = self.operands.get(nth as usize) {
                 return None;

@@ -155,6 +155,14 @@ impl Checker<'_, '_> {
         let removed = Directive::Tex.until().is_some_and(|until| until <= version);
         let problem = if !matches!(self.ty, ScalarType::U32 | ScalarType::U64) {
             VariableProblem::TexType(self.ty)
+        } else if self
+            .decl
+            .declarators
+            .of(&self.tables.declarations.declarators)
+            .iter()
+            .any(|d| !self.tables.pool.slice(d.dims).is_empty())
+        {
+            VariableProblem::TexArray
         } else if self.scope == Scope::Body {
             VariableProblem::TexInBody
         } else if removed {

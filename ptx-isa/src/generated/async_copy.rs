@@ -440,7 +440,7 @@ const TENSORMAP_REPLACE_FIELD3: &Slot = &slot(".field3", &[M::SwizzleMode, M::Sw
 const TENSORMAP_REPLACE_MODE: &Slot = &slot(".mode", &[M::Tile]);
 const TENSORMAP_REPLACE_SS_OPT: &Slot = &slot(".ss", &[M::Global, M::SharedCta]).optional();
 const TENSORMAP_REPLACE_TYPE: &Slot = &slot(".type", &[M::B32, M::B64]);
-pub(crate) static TENSORMAP_REPLACE: [Form; 7] = [ // tensormap.replace
+pub(crate) static TENSORMAP_REPLACE: [Form; 8] = [ // tensormap.replace
     form("9.7.9.26", ".mode.field1{.ss}.b1024.type [addr], new_val", &[TENSORMAP_REPLACE_MODE, TENSORMAP_REPLACE_FIELD1, TENSORMAP_REPLACE_SS_OPT, l::B1024, TENSORMAP_REPLACE_TYPE], &[ptx(8, 3, &t::SM_90A), ptx(8, 6, &t::SM_100A_SM_110A_SM_120A), ptx(8, 8, &t::SM_100F_SM_110F_SM_120F)])
         .not_ignoring(&[M::GlobalAddress, M::Rank, M::BoxDim, M::GlobalDim, M::GlobalStride, M::ElementStride, M::Elemtype, M::InterleaveLayout, M::SwizzleMode, M::SwizzleAtomicity, M::FillMode])
         .with_operands(&[
@@ -461,8 +461,13 @@ pub(crate) static TENSORMAP_REPLACE: [Form; 7] = [ // tensormap.replace
         .not_ignoring(&[M::GlobalAddress, M::Rank, M::BoxDim, M::GlobalDim, M::GlobalStride, M::ElementStride, M::Elemtype, M::InterleaveLayout, M::SwizzleMode, M::SwizzleAtomicity, M::FillMode])
         .with_operands(&[
             op("addr", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::NARROW_ADDR, K::TENSORMAP, K::ADDR_32_64]).with_access(A::ReadWrite).with_spaces(Spaces::Slot(2)).with_size(Size::Fixed(128)),
-            op("new_val", 1, R::Imm).with_range(0, 15, 1)]).with_effects(&[effect(E::Order(Source::Fixed(M::Weak)))]).does(Action::TensorMap)
-        .with_differences(&["on sm_90a, ptxas accepts only 0 to 12"]),
+            op("new_val", 1, R::Imm).with_range(0, 12, 1)]).with_effects(&[effect(E::Order(Source::Fixed(M::Weak)))]).does(Action::TensorMap),
+    form("9.7.9.26", ".mode.elemtype{.ss}.b1024.b32 [addr], new_val", &[TENSORMAP_REPLACE_MODE, l::ELEMTYPE, TENSORMAP_REPLACE_SS_OPT, l::B1024, l::B32], &[ptx(8, 7, &t::SM_100A_SM_110A_SM_120A), ptx(8, 8, &t::SM_100F_SM_110F_SM_120F)])
+        .not_ignoring(&[M::GlobalAddress, M::Rank, M::BoxDim, M::GlobalDim, M::GlobalStride, M::ElementStride, M::Elemtype, M::InterleaveLayout, M::SwizzleMode, M::SwizzleAtomicity, M::FillMode])
+        .with_operands(&[
+            op("addr", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::NARROW_ADDR, K::TENSORMAP, K::ADDR_32_64]).with_access(A::ReadWrite).with_spaces(Spaces::Slot(2)).with_size(Size::Fixed(128)),
+            op("new_val", 1, R::Imm).with_range(13, 15, 1)]).with_effects(&[effect(E::Order(Source::Fixed(M::Weak)))]).does(Action::TensorMap)
+        .about("Sets the element type to one with packed elements of 4 or 6 bits."),
     form("9.7.9.26", ".mode.field3{.ss}.b1024.b32 [addr], new_val", &[TENSORMAP_REPLACE_MODE, TENSORMAP_REPLACE_FIELD3, TENSORMAP_REPLACE_SS_OPT, l::B1024, l::B32], &[ptx(8, 3, &t::SM_90A), ptx(8, 6, &t::SM_100A_SM_110A_SM_120A), ptx(8, 8, &t::SM_100F_SM_110F_SM_120F)])
         .not_ignoring(&[M::GlobalAddress, M::Rank, M::BoxDim, M::GlobalDim, M::GlobalStride, M::ElementStride, M::Elemtype, M::InterleaveLayout, M::SwizzleMode, M::SwizzleAtomicity, M::FillMode])
         .with_operands(&[

@@ -109,12 +109,20 @@ impl OperandMismatch {
         let instruction = |word| ForeignWord::from_text(word).and_then(ForeignWord::instead);
         let negation = instruction("-x");
         let is_vector = self.found == FoundOperand::SpecialVector;
+        let is_copy = Some(signature.opcode_text()) == instruction("=");
         let help = match advice {
+            _ if is_vector && !is_copy => format!(
+                "`{found}` has the components `.x`, `.y` and `.z`: copy one to a register with `{}` first",
+                instruction("=").unwrap_or_default()
+            ),
             _ if is_vector => {
                 format!("`{found}` has the components `.x`, `.y` and `.z`: for example `{found}.x`")
             }
             _ if self.brackets.is_some() => format!("write `[{found}]`"),
-            _ if self.is_special() && Some(signature.opcode_text()) == instruction("=") => {
+            _ if self.is_special() && self.operand.role() == Role::Def => {
+                "special registers are only read".into()
+            }
+            _ if self.is_special() && is_copy => {
                 let bits = match self.found {
                     FoundOperand::Special(ty) => ty.bits(),
                     _ => 0,
@@ -151,7 +159,7 @@ impl OperandMismatch {
                 .fix(self.part, Side::Whole, constant);
         }
         let text = Text::error(code, message).help(help);
-        if is_vector {
+        if is_vector && is_copy {
             return text.fix(self.part, Side::After, ".x");
         }
         if let Some(brackets) = self.brackets {

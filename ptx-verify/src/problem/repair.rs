@@ -52,7 +52,7 @@ pub(super) fn text(
     if let Some((form, rule)) = rule {
         let broken = ptx_isa::describe::rule_kind(form.form, rule.kind());
         let text = Text::error(Code::Combination, message).help(broken.to_string());
-        return match first.fits_operands() {
+        return match first.fits_operands() && keeps_order(&modifiers, first.edit()) {
             true => fix(text, first.edit()),
             false => text,
         };
@@ -82,6 +82,14 @@ pub(super) fn text(
     }
     let best = best(signature, repairs);
     let example = mnemonic(signature, best.unwrap_or(first.edit()));
+    if !keeps_order(&modifiers, best.unwrap_or(first.edit())) {
+        return text.help(format!(
+            "`{example}` is legal, but orders memory accesses in another way"
+        ));
+    }
+    if let Some(help) = other_instructions(signature, repairs) {
+        return text.help(help);
+    }
     match best {
         Some(edit) if repairs.len() == 1 => {
             let text = fix(text.help(format!("write `{example}`")), edit);
@@ -139,6 +147,41 @@ fn other_function(modifiers: &[Modifier], repairs: &[Repair]) -> Option<String> 
             "another operation computes something else: perhaps another type or several instructions compute `{found}`"
         )
     })
+}
+
+/// Whether a change neither replaces nor removes a memory order, and assumes no scope: with another one, a program is legal and
+/// perhaps wrong.
+fn keeps_order(modifiers: &[Modifier], edit: ModifierEdit) -> bool {
+    let is_order = |m: &Modifier| matches!(m.class(), ModifierClass::Order | ModifierClass::Scope);
+    let old = match edit {
+        ModifierEdit::Replace(index, _) | ModifierEdit::Remove(index) => modifiers.get(index),
+        _ => None,
+    };
+    !old.is_some_and(is_order)
+        && !edit
+            .modifier()
+            .is_some_and(|m| m.class() == ModifierClass::Scope)
+}
+
+/// The help where the changes name different instructions, of which none is more likely than the others.
+fn other_instructions(signature: &Signature<'_>, repairs: &[Repair]) -> Option<String> {
+    let found = match repairs.first()?.edit() {
+        ModifierEdit::Replace(index, _) => signature.modifiers().nth(index)?,
+        _ => return None,
+    };
+    let names = signature.opcode()?.instructions().iter();
+    let new = repairs.iter().filter_map(|r| r.edit().modifier());
+    let is_name = |m: &Modifier| names.clone().any(|i| i.words().contains(m));
+    let completed = new.clone().filter(|m| m.text().starts_with(found.text()));
+    if repairs.len() < 2 || !new.clone().all(|m| is_name(&m)) || completed.count() == 1 {
+        return None;
+    }
+    let all: Vec<String> = repairs
+        .iter()
+        .map(|r| mnemonic(signature, r.edit()))
+        .collect();
+    let all: Vec<&str> = all.iter().map(String::as_str).collect();
+    Some(format!("write {}, or several of them", one_of(&all)))
 }
 
 /// Whether a change removes a modifier that directly follows itself and is not a type: of several types, each has its operand.

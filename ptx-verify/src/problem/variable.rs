@@ -27,6 +27,9 @@ problems! { VariableProblem {
     TexType(ty: ScalarType): error VariablePlace
         "expected `.u32` or `.u64` as the type of a `.tex` variable, found `{ty}`",
         "declare a `.global .texref`";
+    TexArray: error VariablePlace
+        "a `.tex` variable cannot be an array",
+        "declare each texture with a name of its own";
     TexInBody: error VariablePlace
         "a `.tex` variable must be declared at module level, found it in a function",
         "declare a `.global .texref`";

@@ -361,3 +361,38 @@ fn functions_of_libdevice() {
     let undeclared = only("call (%f1), tanhf, (%f2);");
     assert!(undeclared.help.unwrap().contains("`__nv_tanhf`"));
 }
+
+#[test]
+fn fields_of_tensor_maps_depend_on_the_target() {
+    let field = |field: &str, value: u32| {
+        format!("tensormap.replace.tile.{field}.global.b1024.b32 [%rd1], {value};")
+    };
+    let cases = [
+        ("8.8", "sm_90a", "elemtype", 12, 0),
+        ("8.8", "sm_90a", "elemtype", 13, 1),
+        ("8.6", "sm_100a", "elemtype", 15, 1),
+        ("8.7", "sm_100a", "elemtype", 15, 0),
+        ("8.8", "sm_100f", "elemtype", 14, 0),
+        ("8.8", "sm_120a", "elemtype", 16, 1),
+        ("8.8", "sm_100a", "swizzle_mode", 4, 1),
+        ("8.8", "sm_103a", "swizzle_mode", 4, 0),
+        ("9.0", "sm_90a", "interleave_layout", 2, 0),
+        ("9.0", "sm_90a", "fill_mode", 2, 1),
+    ];
+    for (version, target, name, value, errors) in cases {
+        let found = of(version, target, &field(name, value));
+        assert_eq!(found.len(), errors, "{target} {name} {value}: {found:?}");
+    }
+}
+
+#[test]
+fn textures_of_old_versions_are_no_arrays() {
+    let of = |declaration: &str| {
+        all(&format!(
+            ".version 1.4\n.target sm_13\n{declaration}\n.entry k() {{ exit; }}\n"
+        ))
+    };
+    assert_eq!(of(".tex .u32 t;"), []);
+    let found = of(".tex .u32 t[2];");
+    assert!(found[0].message.contains("cannot be an array"), "{found:?}");
+}
