@@ -210,14 +210,14 @@ fn with_fixes_on_standard_output_diagnostics_go_to_standard_error() {
 
 #[test]
 fn a_suggestion_is_not_applied() {
-    let text = BAD.replace("bogus", "ad.s32");
+    let text = BAD.replace("bogus", "nanosleeq");
     let run = with_input(&["check", "--fix", "-q", "-"], text.as_bytes());
     assert_eq!((run.status, run.out.as_str()), (1, text.as_str()));
     assert!(!run.err.contains("fixed"), "{}", run.err);
     let run = with_input(&["check", "--format", "json", "-"], text.as_bytes());
     let found: serde_json::Value = serde_json::from_str(&run.out).unwrap();
     assert_eq!(found["applicability"], "MaybeIncorrect");
-    assert_eq!(found["fix"][0]["text"], "add");
+    assert_eq!(found["fix"][0]["text"], "nanosleep");
 }
 
 #[test]
