@@ -174,12 +174,7 @@ impl Parser<'_> {
             let help = format!("write `{number}` or `0f{bits:08X}`: numbers have no such suffix");
             return Box::new(d.with_help(help).with_fix(span, number));
         }
-        // As other assemblers write it: `0FFh`.
-        let hex = text
-            .strip_suffix(['h', 'H'])
-            .filter(|_| code == Code::MalformedNumber);
-        if let Some(digits) = hex.filter(|t| t.bytes().all(|b| b.is_ascii_hexdigit())) {
-            let number = format!("0x{digits}");
+        if let Some(number) = hexadecimal(&text).filter(|_| code == Code::MalformedNumber) {
             let help = format!("a hexadecimal number begins with `0x`: write `{number}`");
             return Box::new(d.with_help(help).with_fix(span, number));
         }
@@ -202,6 +197,13 @@ impl Parser<'_> {
             None => Box::new(d),
         }
     }
+}
+
+/// A hexadecimal number as other assemblers write it: `0FFh`.
+fn hexadecimal(text: &str) -> Option<String> {
+    let digits = text.strip_suffix(['h', 'H'])?;
+    let is_number = digits.bytes().all(|b| b.is_ascii_hexdigit());
+    is_number.then(|| format!("0x{digits}"))
 }
 
 /// The number that a malformed one may be: with as many digits as it needs, without other letters.

@@ -19,42 +19,31 @@ pub(crate) fn explain(src: &[u8], start: usize, d: Diagnostic) -> Diagnostic {
     let at = d.span.start as usize;
     let before = src.get(start..at).unwrap_or_default().trim_ascii_end();
     let line = &src[at..line_end(src, at)];
+    let found = guard(src, start, at).or_else(|| declaration(src, start, at));
+    let Some((help, edits)) = found else {
+        return d;
+    };
+    let mut d = d.with_help(help);
+    d.fix = [].into();
+    d.add_fix(edits);
+    match is_certain(line, before) {
+        true => d.machine_applicable(),
+        false => d,
+    }
+}
+
+/// The declaration or directive of the statement at `start` in another notation, up to the error at `at`.
+fn declaration(src: &[u8], start: usize, at: usize) -> Option<(&'static str, Vec<(Span, String)>)> {
+    let before = src.get(start..at).unwrap_or_default().trim_ascii_end();
+    let line = &src[at..line_end(src, at)];
     let one = Span::at(at, (at + 1).min(src.len()));
-    let (help, edits): (&str, Vec<(Span, String)>) = match line.first() {
-        Some(b':') if before.starts_with(b"@") && !before.contains(&b'{') => {
-            ("remove the `:`", vec![(one, String::new())])
-        }
-        Some(b'@') if before.last().is_some_and(|b| is(*b, class::IDENT)) => {
-            match moved_guard(src, start, at) {
-                Some(edits) => ("a guard precedes its instruction", edits),
-                None => return d,
-            }
-        }
-        Some(b'~') if before == b"@" => (
-            "a negated guard is written `@!%p`",
-            vec![(one, String::from("!"))],
-        ),
-        Some(b'n') if before == b"@" && line.starts_with(NEGATION) => {
-            let word = Span::at(at, at + NEGATION.len());
-            (
-                "a negated guard is written `@!%p`",
-                vec![(word, String::from("!"))],
-            )
-        }
-        Some(b'(') if matches!(before, b"@" | b"@!") && encloses_name(line) => {
-            match replaced(src, at, b')', "", "") {
-                Some(edits) => ("a guard has no parentheses", edits),
-                None => return d,
-            }
-        }
+    Some(match line.first() {
         Some(b'(') if before.ends_with(Directive::Entry.text().as_bytes()) => {
             let close = memchr::memchr(b')', line).filter(|close| {
                 let name = line[close + 1..].trim_ascii_start();
                 scan::starts_ident(name, 0)
             });
-            let Some(close) = close else {
-                return d;
-            };
+            let close = close?;
             let list = Span::at(at, at + close + 1);
             (
                 "a kernel has no results: it writes them to memory",
@@ -65,7 +54,7 @@ pub(crate) fn explain(src: &[u8], start: usize, d: Diagnostic) -> Diagnostic {
             let close = if line.starts_with(b"[") { b']' } else { b')' };
             match replaced(src, at, close, "{", "}") {
                 Some(edits) => ("the values of an array are in braces", edits),
-                None => return d,
+                None => return None,
             }
         }
         Some(b'(') if before.starts_with(b".") && line.get(1).is_some_and(u8::is_ascii_digit) => {
@@ -76,7 +65,7 @@ pub(crate) fn explain(src: &[u8], start: usize, d: Diagnostic) -> Diagnostic {
             };
             match replaced(src, at, b')', open, close) {
                 Some(edits) => (help, edits),
-                None => return d,
+                None => return None,
             }
         }
         Some(b'=') if in_directive(src, at) => ("remove the `=`", vec![(one, String::new())]),
@@ -98,16 +87,35 @@ pub(crate) fn explain(src: &[u8], start: usize, d: Diagnostic) -> Diagnostic {
         ),
         Some(b'"') if before.ends_with(b"=") => match bytes(src, at) {
             Some(edit) => ("write the values of the characters", vec![edit]),
-            None => return d,
+            None => return None,
         },
-        _ => return d,
-    };
-    let mut d = d.with_help(help);
-    d.fix = [].into();
-    d.add_fix(edits);
-    match is_certain(line, before) {
-        true => d.machine_applicable(),
-        false => d,
+        _ => return None,
+    })
+}
+
+/// The guard of the statement at `start` in another notation, up to the error at `at`.
+fn guard(src: &[u8], start: usize, at: usize) -> Option<(&'static str, Vec<(Span, String)>)> {
+    const NEGATED: &str = "a negated guard is written `@!%p`";
+    let before = src.get(start..at)?.trim_ascii_end();
+    let line = &src[at..line_end(src, at)];
+    let first = |text: &str, len: usize| vec![(Span::at(at, at + len), String::from(text))];
+    match line.first()? {
+        b':' if before.starts_with(b"@") && !before.contains(&b'{') => {
+            Some(("remove the `:`", first("", 1)))
+        }
+        b'@' if before.last().is_some_and(|b| is(*b, class::IDENT)) => Some((
+            "a guard precedes its instruction",
+            moved_guard(src, start, at)?,
+        )),
+        b'~' if before == b"@" => Some((NEGATED, first("!", 1))),
+        b'n' if before == b"@" && line.starts_with(NEGATION) => {
+            Some((NEGATED, first("!", NEGATION.len())))
+        }
+        b'(' if matches!(before, b"@" | b"@!") && encloses_name(line) => Some((
+            "a guard has no parentheses",
+            replaced(src, at, b')', "", "")?,
+        )),
+        _ => None,
     }
 }
 

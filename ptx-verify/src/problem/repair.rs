@@ -74,25 +74,28 @@ pub(super) fn text(
             None => advice.into(),
         });
     }
-    if let Some(help) = sequence(signature, first.edit()) {
-        return text.help(help);
-    }
-    if let Some(help) = other_function(&modifiers, repairs) {
-        return text.help(help);
-    }
     let best = best(signature, repairs);
+    match without_edit(signature, repairs, best) {
+        Some(help) => text.help(help),
+        None => suggested(text, signature, repairs, best),
+    }
+}
+
+/// A message with the best change, or with the first one as an example.
+fn suggested(
+    text: Text,
+    signature: &Signature<'_>,
+    repairs: &[Repair],
+    best: Option<ModifierEdit>,
+) -> Text {
+    let Some(first) = repairs.first() else {
+        return text;
+    };
     let example = mnemonic(signature, best.unwrap_or(first.edit()));
-    if !keeps_order(&modifiers, best.unwrap_or(first.edit())) {
-        return text.help(format!(
-            "`{example}` is legal, but orders memory accesses in another way"
-        ));
-    }
-    if let Some(help) = other_instructions(signature, repairs) {
-        return text.help(help);
-    }
     match best {
         Some(edit) if repairs.len() == 1 => {
             let text = fix(text.help(format!("write `{example}`")), edit);
+            let modifiers: Vec<Modifier> = signature.modifiers().collect();
             match repeats(&modifiers, edit) {
                 true => text.machine_applicable(),
                 false => text,
@@ -127,6 +130,26 @@ fn sequence(signature: &Signature<'_>, edit: ModifierEdit) -> Option<&'static st
     ForeignWord::from_text(&start)?.help()
 }
 
+/// The help where each change makes another program of the instruction, so that none is suggested.
+fn without_edit(
+    signature: &Signature<'_>,
+    repairs: &[Repair],
+    best: Option<ModifierEdit>,
+) -> Option<String> {
+    let modifiers: Vec<Modifier> = signature.modifiers().collect();
+    let edit = best.unwrap_or(repairs.first()?.edit());
+    let other_order = || {
+        let example = mnemonic(signature, edit);
+        let keeps = keeps_order(&modifiers, edit);
+        (!keeps).then(|| format!("`{example}` is legal, but orders memory accesses in another way"))
+    };
+    sequence(signature, repairs.first()?.edit())
+        .map(String::from)
+        .or_else(|| other_function(&modifiers, repairs))
+        .or_else(other_order)
+        .or_else(|| other_instructions(signature, repairs))
+}
+
 /// The help where no change of the modifier keeps what the instruction does: another operation computes something else, and a
 /// predicate is no number.
 fn other_function(modifiers: &[Modifier], repairs: &[Repair]) -> Option<String> {
@@ -157,10 +180,8 @@ fn keeps_order(modifiers: &[Modifier], edit: ModifierEdit) -> bool {
         ModifierEdit::Replace(index, _) | ModifierEdit::Remove(index) => modifiers.get(index),
         _ => None,
     };
-    !old.is_some_and(is_order)
-        && !edit
-            .modifier()
-            .is_some_and(|m| m.class() == ModifierClass::Scope)
+    let assumed = edit.modifier().map(|m| m.class());
+    !old.is_some_and(is_order) && assumed != Some(ModifierClass::Scope)
 }
 
 /// The help where the changes name different instructions, of which none is more likely than the others.
