@@ -12,6 +12,7 @@ use alloc::vec::Vec;
 
 use ptx_analysis::cfg::BlockId;
 use ptx_analysis::uniformity::Uniformity;
+use ptx_analysis::values::LaunchBounds;
 use ptx_ir::facts::Facts;
 use ptx_ir::{Statement, StmtId};
 use ptx_isa::{Action, ConvergenceScope};
@@ -57,6 +58,8 @@ pub(crate) fn check(cx: &FunctionContext<'_>, found: &mut Vec<Finding>) {
     };
     let known: BTreeSet<StmtId> = found.iter().map(|f| f.stmt).collect();
     let mut split = Split::new(cx, divergence);
+    // The threads of a warp are all threads of the CTA.
+    let is_one_warp = LaunchBounds::of(cx.facts()).most as usize <= LANES;
     for at in cx.instructions() {
         let Some(block) = cx.cfg().of_statement(at.stmt) else {
             continue;
@@ -66,7 +69,8 @@ pub(crate) fn check(cx: &FunctionContext<'_>, found: &mut Vec<Finding>) {
             None => Uniformity::Grid,
         };
         let level = divergence.level(block).join(guard);
-        if level <= Uniformity::Cta || known.contains(&at.stmt) {
+        let is_same = level <= Uniformity::Cta || is_one_warp && level <= Uniformity::Warp;
+        if is_same || known.contains(&at.stmt) {
             continue;
         }
         if let Some(callee) = at.facts.callees() {
