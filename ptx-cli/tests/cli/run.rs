@@ -587,6 +587,30 @@ fn several_schedules() {
 }
 
 #[test]
+fn results_of_several_schedules() {
+    let folder = Folder::new("run-schedule-results");
+    let file = folder.file("append.ptx", format!("{HEADER}{APPEND}"));
+    let found = run(&file, "--grid 9 zero:64 zero:u32[10] --schedules 5");
+    assert_eq!(found.status, 2, "{}", found.err);
+    let found = run(&file, "--grid 9 zero:u32[10] --schedules 5");
+    expect(
+        &found,
+        0,
+        "",
+        "ptxkit: no error in 5 orders of CTAs and warps\n\
+         ptxkit: the results depend on the order: with `--schedule delay:0`, buffer 1 differs from offset 4 on\n",
+    );
+    // One CTA appends in the same order always.
+    let found = run(&file, "--grid 1 --block 1 zero:u32[10] --schedules 5");
+    expect(
+        &found,
+        0,
+        "",
+        "ptxkit: no error in 5 orders of CTAs and warps\n",
+    );
+}
+
+#[test]
 fn memory_and_time_are_limited() {
     let folder = Folder::new("run-sandbox");
     let text = ".global .b8 large[1000000000000];\n.visible .entry k(.param .u64 to)\n{\n.reg .b64 %a; .reg .b32 %n;\n\

@@ -9,6 +9,10 @@ use super::argument::{Buffer, Content};
 use super::npy::{self, Layout, Reader};
 use ptx_report::clean;
 
+/// Bytes of the buffers that are compared between two orders, and those of a part.
+const COMPARED: u64 = 1 << 30;
+const PART: u64 = 64 << 10;
+
 /// Where buffers are.
 #[derive(Debug, Default)]
 pub(super) struct Memory {
@@ -18,6 +22,7 @@ pub(super) struct Memory {
 #[derive(Debug)]
 struct Allocated {
     address: u64,
+    bytes: u64,
     output: Option<(PathBuf, Layout)>,
 }
 
@@ -67,6 +72,7 @@ impl Memory {
             }
             memory.buffers.push(Allocated {
                 address,
+                bytes,
                 output: buffer.output.clone().zip(layout),
             });
         }
@@ -75,6 +81,24 @@ impl Memory {
 
     pub(super) fn address(&self, buffer: usize) -> u64 {
         self.buffers.get(buffer).map_or(0, |b| b.address)
+    }
+
+    /// The contents of all buffers in parts, with the number of the buffer from one and the offset of each part; at most [`COMPARED`] bytes.
+    pub(super) fn parts<'a>(
+        &'a self,
+        machine: &'a Machine<'_>,
+    ) -> impl Iterator<Item = (usize, u64, Vec<u8>)> + 'a {
+        let numbered = (1..).zip(&self.buffers);
+        let parts = numbered.flat_map(|(number, buffer)| {
+            let starts = (0..buffer.bytes).step_by(PART as usize);
+            starts.map(move |at| (number, at, buffer))
+        });
+        let most = usize::try_from(COMPARED / PART).unwrap_or(usize::MAX);
+        parts.take(most).map(|(number, at, buffer)| {
+            let count = PART.min(buffer.bytes - at) as usize;
+            let part = machine.read(buffer.address + at, count);
+            (number, at, part.unwrap_or_default())
+        })
     }
 
     /// Writes the files of buffers.

@@ -1,4 +1,6 @@
-//! Tries orders of CTAs and warps, to find one with an error.
+//! Tries orders of CTAs and warps, to find one with an error, or with other results.
+
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
 use anyhow::Result;
 use ptx_ir::FuncId;
@@ -41,27 +43,55 @@ impl<'a> Run<'a> {
         let threads = u32::try_from(threads.max().unwrap_or(1)).unwrap_or(u32::MAX);
         let all = Schedule::several(threads, blocks.max().unwrap_or(1));
         let mut tried = 0;
+        let mut usual = None;
+        let mut other = None;
         for schedule in [None].into_iter().chain(all.map(Some)).take(count) {
             tried += 1;
-            let fails = self.fails(plan, schedule)?;
-            if fails && let Some(schedule) = schedule {
-                output::note(format_args!(
-                    "ptxkit: order {tried} of {count}; to run only this one, use `--schedule {schedule}`"
-                ));
-            }
-            if fails {
+            let Some(results) = self.results(plan, schedule)? else {
+                if let Some(schedule) = schedule {
+                    output::note(format_args!(
+                        "ptxkit: order {tried} of {count}; to run only this one, use `--schedule {schedule}`"
+                    ));
+                }
                 return self.all(plan, schedule, out);
+            };
+            if *usual.get_or_insert(results) != results && other.is_none() {
+                other = schedule;
             }
         }
         output::note(format_args!(
             "ptxkit: no error in {tried} orders of CTAs and warps"
         ));
+        if let Some(schedule) = other {
+            self.compare(plan, schedule)?;
+        }
         self.all(plan, None, out)
     }
 
-    /// Whether launches in an order end with an error or a finding, or are interrupted.
-    fn fails(&self, plan: &Plan, schedule: Option<Schedule>) -> Result<bool> {
-        let (mut machine, _, launches) = self.prepare(plan, schedule)?;
+    /// Says where the results of an order differ from those of the usual order.
+    fn compare(&self, plan: &Plan, schedule: Schedule) -> Result<()> {
+        let (mut machine, memory, launches) = self.prepare(plan, None)?;
+        let (mut other, other_memory, other_launches) = self.prepare(plan, Some(schedule))?;
+        for ((_, launch), (_, other_launch)) in launches.iter().zip(&other_launches) {
+            let _ = self.watch.run(&mut machine, launch, None);
+            let _ = self.watch.run(&mut other, other_launch, None);
+        }
+        let parts = memory.parts(&machine).zip(other_memory.parts(&other));
+        let mut differences = parts.filter_map(|((buffer, start, a), (_, _, b))| {
+            let at = a.iter().zip(&b).position(|(a, b)| a != b)?;
+            Some((buffer, start + at as u64))
+        });
+        if let Some((buffer, at)) = differences.next() {
+            output::note(format_args!(
+                "ptxkit: the results depend on the order: with `--schedule {schedule}`, buffer {buffer} differs from offset {at} on"
+            ));
+        }
+        Ok(())
+    }
+
+    /// A digest of the buffers after all launches in an order; `None` if these end with an error or a finding, or are interrupted.
+    fn results(&self, plan: &Plan, schedule: Option<Schedule>) -> Result<Option<u64>> {
+        let (mut machine, memory, launches) = self.prepare(plan, schedule)?;
         for (_, launch) in &launches {
             let ended = self.watch.run(&mut machine, launch, None);
             let fails = match &ended {
@@ -70,10 +100,14 @@ impl<'a> Run<'a> {
                 Err(error) => error.reason != StopReason::NoKernel,
             };
             if fails || !machine.reports().is_empty() {
-                return Ok(true);
+                return Ok(None);
             }
         }
-        Ok(false)
+        let mut digest = DefaultHasher::new();
+        memory
+            .parts(&machine)
+            .for_each(|(.., part)| part.hash(&mut digest));
+        Ok(Some(digest.finish()))
     }
 }
 
