@@ -17,7 +17,7 @@ use crate::sample::{sample, seed};
 
 /// A register of a line.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
-struct Register {
+pub(super) struct Register {
     name: String,
     bits: u16,
     /// Elements of a vector register, else 1.
@@ -42,7 +42,7 @@ impl Register {
     }
 
     /// Loads it from an address.
-    fn load(&self, at: &str) -> String {
+    pub(super) fn load(&self, at: &str) -> String {
         let (name, bits) = (&self.name, self.bits);
         match (self.elements, bits) {
             (_, 1) => format!("ld.global.b32 init_r, [{at}]; setp.gt.s32 {name}, init_r, 0;\n"),
@@ -76,7 +76,7 @@ fn words(line: &str) -> Vec<(bool, &str)> {
 }
 
 /// The registers of a line, each with whether it is in the first operand, and whether it is in brackets.
-fn registers(line: &str) -> Vec<(Register, bool, bool)> {
+pub(super) fn registers(line: &str) -> Vec<(Register, bool, bool)> {
     let (mut depth, mut brackets, mut first) = (0, 0, true);
     let mut found = Vec::new();
     for (named, word) in words(line) {
@@ -106,7 +106,7 @@ fn replaced(line: &str, names: &BTreeMap<String, String>) -> String {
 }
 
 /// Bytes of the value of a register.
-const PART: usize = 32;
+pub(super) const PART: usize = 32;
 /// Parts of a thread: the values at first, those in the end, and what it has in memory.
 const PARTS: usize = 64;
 /// The end of a run that reached something that the machine does not support.

@@ -1,6 +1,7 @@
 //! The virtual machine on the accepted cases: the kinds of operands that it does not support are those that `docs/vm.md` lists.
 
 mod aliases;
+mod extremes;
 
 use std::collections::BTreeMap;
 
