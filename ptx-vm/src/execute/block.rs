@@ -384,8 +384,8 @@ impl Cluster {
         loop {
             let (done, completed) = self.round(grid, Pace::Look(each))?;
             all += done;
-            each *= 2;
-            let (mut changed, mut covered) = (completed, true);
+            each = each.saturating_mul(2);
+            let (mut changed, mut covered) = (false, true);
             self.observe(|observer, block, warps| {
                 if let Some(probe) = observer.probe() {
                     changed |= probe.changed;
@@ -395,7 +395,9 @@ impl Cluster {
             match (changed, covered) {
                 (true, _) => return Ok(Look::Changes),
                 (false, true) => return Ok(Look::Repeats),
-                (false, false) if all >= most || done == 0 => return Ok(Look::Unknown),
+                (false, false) if all >= most || done == 0 && !completed => {
+                    return Ok(Look::Unknown);
+                }
                 (false, false) => {}
             }
         }

@@ -70,6 +70,8 @@ pub(crate) struct Probe {
     pub(super) enabled: bool,
     /// Whether something changed.
     pub(super) changed: bool,
+    /// Whether a barrier of a CTA was completed, so that threads that wait at one may go on.
+    completed: bool,
     /// Whether a loop reads memory that other clusters have as well.
     pub(super) reads_global: bool,
     warps: HashMap<Key, Vec<Loop>>,
@@ -140,7 +142,8 @@ fn byte(grid: &Grid<'_>, block: &Block, warp: &Warp, of: (Memory, usize, u64)) -
     }
 }
 
-/// Whether an action changes nothing but registers, and neither waits for other threads nor tells them anything.
+/// Whether an action changes nothing but registers, and tells other threads nothing. Waiting at a barrier changes only when threads go on: if all of them
+/// repeat loops, it does not matter.
 const fn is_pure(action: Action) -> bool {
     matches!(
         action,
@@ -165,6 +168,7 @@ const fn is_pure(action: Action) -> bool {
             | Action::WarpReduce
             | Action::Elect
             | Action::WarpBarrier
+            | Action::BarrierSync
             | Action::MbarrierTest
             | Action::MbarrierWait
             | Action::MbarrierPending
@@ -185,7 +189,7 @@ impl Probe {
     }
 
     /// Whether all lanes of a warp that have not ended wait at barriers or repeat loops, or some repeat a loop that reads nothing: that never ends,
-    /// and lanes that come after it in the code do not run before.
+    /// and lanes that come after it in the code do not run before. If barriers are completed, all have to repeat loops.
     pub(super) fn covers(&self, grid: &Grid<'_>, block: &Block, warp: &Warp) -> bool {
         let loops = self.warps.get(&(grid.linear(block.index), warp.first));
         let repeating = loops.into_iter().flatten().filter(|one| one.repeats());
@@ -194,9 +198,14 @@ impl Probe {
             endless |= one.polls.is_empty();
             all | one.lanes
         });
-        let ready = warp.groups.all.iter().filter(|g| g.state == State::Ready);
+        let goes_on = |state: State| match state {
+            State::Ready => true,
+            State::Barrier(_) => self.completed,
+            State::Lanes(_) | State::Matrix | State::Cluster => false,
+        };
+        let ready = warp.groups.all.iter().filter(|g| goes_on(g.state));
         let ready = ready.fold(0, |all, group| all | group.mask);
-        endless || ready & !repeating == 0
+        endless && !self.completed || ready & !repeating == 0
     }
 
     /// What lanes of a warp read in a loop that they repeat; `None` if they do not.
@@ -328,8 +337,8 @@ impl Observer for Probe {
         self.changed |= !is_pure(act.action) || exchanges && meets || !alone;
     }
 
-    fn acted(&mut self, _: &Execution<'_>, _: &Act, waits: bool) {
-        self.changed |= self.enabled && waits;
+    fn acted(&mut self, _: &Execution<'_>, act: &Act, waits: bool) {
+        self.changed |= self.enabled && waits && act.action != Action::BarrierSync;
     }
 
     fn mbarrier(&mut self, of: &Execution<'_>, on: &OnMbarrier) -> bool {
@@ -371,7 +380,7 @@ impl Observer for Probe {
     }
 
     fn barrier(&mut self, _: &Grid<'_>, _: &Block, _: &[Warp], _: u32) {
-        self.changed = true;
+        self.completed = true;
     }
 
     fn cluster_barrier(&mut self, _: &Grid<'_>, _: &Block, _: &[Warp]) {

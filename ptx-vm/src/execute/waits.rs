@@ -89,9 +89,14 @@ pub(super) fn add(error: &mut RunError, waits: Vec<Wait>) {
 impl Waiting<'_> {
     fn describe(&self, probe: Option<&Probe>) -> Option<Described> {
         let call = self.warp.groups.calls.get(self.group.call)?.as_ref()?;
+        let repeats = || self.describe_loop(call.function, probe?);
         let what = match self.group.state {
-            State::Ready => return self.describe_loop(call.function, probe?),
-            State::Barrier(id) => self.barrier(id),
+            State::Ready => return repeats(),
+            // The barrier may be in the loop.
+            State::Barrier(id) => match repeats() {
+                Some(described) => return Some(described),
+                None => self.barrier(id),
+            },
             State::Cluster => self.cluster_barrier(),
             State::Lanes(mask) => {
                 let same = |g: &&Group| g.state == State::Lanes(mask);

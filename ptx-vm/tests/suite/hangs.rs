@@ -329,6 +329,41 @@ fn barriers_that_are_not_reached() {
 }
 
 #[test]
+fn loops_with_barriers() {
+    let spin = |counter: &str| {
+        format!(
+            "mov.u32 %r3, 0;\nagain: bar.sync 0;\nld.volatile.global.u32 %r1, [%out];\nbar.sync 0;\n{counter}\n@%p1 bra again;"
+        )
+    };
+    let endless = spin("add.u32 %r3, %r3, 1;\nsetp.eq.u32 %p1, %r1, 0;");
+    let all = waits(&kernel("", &endless), 1, 96);
+    assert_eq!(all.len(), 1, "{all:?}");
+    assert!(
+        all[0].starts_with("96 threads wait for another value of the 32 bits"),
+        "{all:?}"
+    );
+    for counter in [
+        // All threads give up.
+        "add.u32 %r3, %r3, 1;\nsetp.lt.u32 %p1, %r3, 100000;",
+        // Only one warp does, and the others go on without it: it writes what they read.
+        "add.u32 %r3, %r3, 1;\nsetp.gt.u32 %p2, %r3, 100000;\nsetp.gt.and.u32 %p2, %r0, 63, %p2;\n@%p2 st.volatile.global.u32 [%out], 1;\nsetp.eq.u32 %p1, %r1, 0;",
+    ] {
+        run(&kernel("", &spin(counter)), 1, 96).unwrap();
+    }
+    // One warp does not come to the barrier any more.
+    let leaves = kernel(
+        "",
+        "setp.lt.u32 %p2, %r0, 32;\n@%p2 bra other;\nagain: bar.sync 0;\nbra again;\nother: mov.u32 %r3, 0;\nmore: bar.sync 0;\nadd.u32 %r3, %r3, 1;\nsetp.lt.u32 %p1, %r3, 100000;\n@%p1 bra more;\n\
+         spin: ld.volatile.global.u32 %r1, [%out];\nsetp.eq.u32 %p1, %r1, 0;\n@%p1 bra spin;",
+    );
+    let all = waits(&leaves, 1, 64);
+    assert!(
+        all.iter().any(|wait| wait.contains("another value")),
+        "{all:?}"
+    );
+}
+
+#[test]
 fn a_cluster_barrier_that_one_cta_does_not_reach() {
     let text = kernel(
         "",
