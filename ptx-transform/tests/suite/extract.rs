@@ -217,7 +217,7 @@ fn an_option_without_a_target_stays() {
         ("sm_80, debug", "sm_80"),
         (
             "sm_80, debug, texmode_independent",
-            "sm_80, texmode_independent",
+            "sm_80 , texmode_independent",
         ),
     ] {
         let head = ".version 8.0\n.target ";
