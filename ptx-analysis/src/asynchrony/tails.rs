@@ -56,7 +56,7 @@ fn never_awaited(events: &Events, analysis: &FunctionAnalysis, found: &mut Vec<V
             Kind::Report(..) | Kind::Call => true,
             _ => false,
         };
-        if commits.next().is_none() || of_loop().any(|e| waits(e)) {
+        if commits.next().is_none() || of_loop().any(waits) {
             continue;
         }
         let mut accesses = of_loop().filter(|e| match &e.kind {

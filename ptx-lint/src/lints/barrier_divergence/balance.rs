@@ -222,9 +222,9 @@ impl Search<'_, '_> {
             }
             match facts.action() {
                 Some(Action::BarrierSync | Action::BarrierReduce)
-                    if !self.is_cluster
-                        && !is_counted(&facts)
-                        && !(skips_aligned && facts.convergence().is_some()) =>
+                    if !(self.is_cluster
+                        || is_counted(&facts)
+                        || skips_aligned && facts.convergence().is_some()) =>
                 {
                     sequence.push(number(self.cx, &facts));
                 }
