@@ -45,6 +45,9 @@ impl Execution<'_> {
 
     /// Changes an element of each lane. Their places are different.
     fn change_lanes(&mut self, element: &ChangedElement, at: &Addresses) -> Result<(), Failed> {
+        let first = self.first();
+        let worked = self.warp.work(work(element), self.grid);
+        worked.map_err(|reason| (reason, first))?;
         let old = self.read_lanes(at, element.bytes)?;
         let active = self.active;
         let ops = &self.function.code.ops[element.ops.0 as usize..element.ops.1 as usize];
@@ -107,6 +110,8 @@ impl Execution<'_> {
         other: Option<Location>,
         lane: usize,
     ) -> Result<(), Failed> {
+        let worked = self.warp.work(work(element), self.grid);
+        worked.map_err(|reason| (reason, lane))?;
         for (place, from) in element.loaded.iter().zip([Some(at), other]) {
             if let Some(from) = from {
                 let value = self.read(from, element.bytes, lane)?;
@@ -122,6 +127,11 @@ impl Execution<'_> {
         let new = self.get(element.new, lane);
         self.write(at, element.bytes, new, lane)
     }
+}
+
+/// The work of a change of an element, which takes as long as handling that many bytes.
+const fn work(element: &ChangedElement) -> u64 {
+    8 * (element.ops.1 - element.ops.0) as u64
 }
 
 /// Lanes of a mask at different addresses. Of those at one address, the first is among them.

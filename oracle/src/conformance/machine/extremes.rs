@@ -22,7 +22,7 @@ use crate::sample::seed;
 const MEMORY: u64 = 64 << 20;
 const TIME: Duration = Duration::from_millis(250);
 /// How much later a launch may end on a machine that does other things, too.
-const LATE: Duration = Duration::from_secs(3);
+const LATE: Duration = Duration::from_secs(6);
 
 /// Values of operands, among them addresses.
 const VALUES: [u64; 30] = [
