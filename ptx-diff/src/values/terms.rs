@@ -6,7 +6,10 @@ use hashbrown::HashMap;
 use ptx_analysis::cfg::{BlockId, Cfg};
 use ptx_analysis::fold::{commutes, is_copy};
 use ptx_ir::facts::{Facts, Flow, FunctionFacts, ModuleFacts, RegAccess, Space};
-use ptx_ir::{FuncId, FunctionKind, Inst, InstId, LabelId, Operand, RegId, Statement, StmtId};
+use ptx_ir::{
+    Body, EntityId as _, FuncId, FunctionKind, Inst, InstId, LabelId, Operand, RegId, Statement,
+    StmtId,
+};
 use ptx_isa::{Access, ScalarType, StateSpace};
 use smallvec::SmallVec;
 
@@ -60,8 +63,6 @@ pub(super) enum Term {
 #[derive(Default)]
 pub(super) struct Sequence {
     pub(super) effects: Vec<Id>,
-    /// The first statement.
-    first: Option<StmtId>,
     /// The registers that it writes, with their values at its end.
     pub(super) end: HashMap<u32, Id>,
     /// The sequences before it, in ascending order.
@@ -75,6 +76,8 @@ pub(super) struct Sequence {
 pub(crate) struct Terms {
     pub(super) terms: Vec<Term>,
     pub(super) sequences: Vec<Sequence>,
+    /// The sequence of each statement.
+    of_statement: Vec<u32>,
     /// The terms of registers at the beginning of sequences.
     registers: HashMap<(u32, u32), Id>,
 }
@@ -87,7 +90,7 @@ impl Terms {
         let interface = function.interface;
         let lists = [interface.params, interface.returns].into_iter();
         let mut params = lists.flat_map(|list| list.of(module.params()));
-        if module.is_edited() || params.any(|p| p.space == StateSpace::Reg) {
+        if params.any(|p| p.space == StateSpace::Reg) {
             return None;
         }
         let writer = Writer::of_function(module, id, numbers)?;
@@ -103,10 +106,12 @@ impl Terms {
             now: 0,
             terms: Self::default(),
         };
+        let mut firsts: HashMap<StmtId, u32> = HashMap::new();
         for (now, blocks) in sequences.blocks.iter().enumerate() {
             builder.now = now as u32;
+            let first = blocks.first().and_then(|b| cfg.block(*b));
+            firsts.extend(first.map(|b| (b.first, now as u32)));
             builder.terms.sequences.push(Sequence {
-                first: blocks.first().and_then(|b| cfg.block(*b)).map(|b| b.first),
                 before: sequences.before(&cfg, now),
                 is_entry: now == 0,
                 ..Sequence::default()
@@ -118,13 +123,15 @@ impl Terms {
                 }
             }
         }
-        Some(builder.terms)
+        let mut terms = builder.terms;
+        terms.of_statement = of_statements(facts.body(), &firsts);
+        Some(terms)
     }
 
     /// The sequence that a statement is in.
     pub(super) fn sequence_of(&self, stmt: StmtId) -> usize {
-        let later = |s: &Sequence| s.first.is_none_or(|first| first <= stmt);
-        self.sequences.partition_point(later).saturating_sub(1)
+        let sequence = self.of_statement.get(stmt.index());
+        sequence.map_or(0, |s| *s as usize)
     }
 
     fn add(&mut self, term: Term) -> Id {
@@ -204,6 +211,19 @@ impl Terms {
         }
         hashes
     }
+}
+
+/// The sequence of each statement, by the first statements of the sequences. Edits place statements in any order of their ids.
+fn of_statements(body: &Body, firsts: &HashMap<StmtId, u32>) -> Vec<u32> {
+    let mut found = vec![0; body.statement_table().len()];
+    let mut now = 0;
+    for (stmt, _) in body.statements() {
+        now = firsts.get(&stmt).copied().unwrap_or(now);
+        if let Some(sequence) = found.get_mut(stmt.index()) {
+            *sequence = now;
+        }
+    }
+    found
 }
 
 /// Which blocks are one sequence.

@@ -298,18 +298,19 @@ fn edited_modules_are_compared_as_they_are() {
         }
         made += 1;
         let printed = parse(&ptx_print::verbatim(&new));
-        let statements = Equality::Statements;
-        assert!(
-            ModuleDiff::new(&new, &printed, statements).is_equal(),
-            "{name}: {what}"
-        );
-        let count = |with: &Module| {
-            let diff = ModuleDiff::new(&old, with, statements);
-            let lines = diff.functions.iter().flat_map(|f| &f.lines);
-            let changed = lines.filter(|l| !matches!(l, Line::Same(..)));
-            (diff.changes.len(), diff.functions.len(), changed.count())
-        };
-        assert_eq!(count(&new), count(&printed), "{name}: {what}");
+        for equality in [Equality::Statements, Equality::Values] {
+            assert!(
+                ModuleDiff::new(&new, &printed, equality).is_equal(),
+                "{name}: {what}"
+            );
+            let count = |with: &Module| {
+                let diff = ModuleDiff::new(&old, with, equality);
+                let lines = diff.functions.iter().flat_map(|f| &f.lines);
+                let changed = lines.filter(|l| !matches!(l, Line::Same(..)));
+                (diff.changes.len(), diff.functions.len(), changed.count())
+            };
+            assert_eq!(count(&new), count(&printed), "{name}: {what}");
+        }
     }
     assert!(made > 20, "{made}");
 }
