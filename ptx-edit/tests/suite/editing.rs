@@ -220,7 +220,7 @@ fn new_items_follow_the_last_comment() {
         ),
     ] {
         let mut module = ptx_parse::parse_str(&format!("{head}{text}")).module;
-        let (last, _) = module.items().last().unwrap();
+        let (last, _) = module.items().next_back().unwrap();
         let mut editor = module.editor();
         let (space, ty) = (StateSpace::Global, ScalarType::B32);
         editor
