@@ -58,7 +58,11 @@ impl NewFile {
     /// A file at a path where no other one is, nor a link.
     pub(crate) fn create(path: &Path) -> io::Result<Self> {
         match fs::symlink_metadata(path) {
-            Ok(_) => Err(ErrorKind::AlreadyExists.into()),
+            // The system words the error.
+            Ok(_) => match OpenOptions::new().write(true).create_new(true).open(path) {
+                Ok(file) => Ok(Self { file, beside: None }),
+                Err(error) => Err(error),
+            },
             Err(error) if error.kind() == ErrorKind::NotFound => {
                 Self::beside(path.to_owned(), None, false)
             }
