@@ -4,7 +4,6 @@ mod batches;
 pub(crate) mod container;
 mod item;
 mod origin;
-mod read;
 
 use std::fmt::Display;
 use std::fs;
@@ -19,7 +18,6 @@ use serde::Serialize;
 pub(crate) use batches::{in_order, one_by_one};
 pub(crate) use item::{Input, Source};
 pub(crate) use origin::Origin;
-pub(crate) use read::{read_file, read_limited};
 
 use crate::output::{self, Out, Status};
 use container::Opened;
@@ -124,8 +122,8 @@ fn list_file(file: &Path, choice: Option<Choice>, inputs: &mut Vec<Input>) {
         inputs.push(Input::file(file));
         return;
     }
-    match read_file(file) {
-        Ok(bytes) => open(Some(file), bytes, choice, inputs),
+    match fs::read(file) {
+        Ok(bytes) => open(Some(file), bytes.into(), choice, inputs),
         Err(error) => inputs.push(Input::unreadable(Origin::new(Some(file)), &error)),
     }
 }
@@ -239,4 +237,18 @@ pub(crate) fn report_unreadable(
         file: &clean(name),
         error: error.to_string(),
     })
+}
+
+/// The longest text that [`read_limited`] reads.
+const LONGEST: u64 = 1 << 28;
+
+/// Reads a text that is not PTX, such as ptxkit.toml or a baseline, of at most 256 MiB.
+pub(crate) fn read_limited(path: &Path) -> io::Result<String> {
+    let mut text = String::new();
+    let mut file = fs::File::open(path)?.take(LONGEST + 1);
+    if file.read_to_string(&mut text)? as u64 > LONGEST {
+        let most = LONGEST >> 20;
+        return Err(io::Error::other(format!("longer than {most} MiB")));
+    }
+    Ok(text)
 }

@@ -17,7 +17,6 @@ mod replace;
 mod schemas;
 mod select;
 mod tables;
-mod threads;
 
 use std::process::ExitCode;
 

@@ -221,15 +221,6 @@ impl<V: Clone> CowVec<V> {
         })
     }
 
-    /// Changes every value in place. A table that waits for its rows, or shares them already, stays as it is.
-    pub(crate) fn update(&mut self, change: impl FnMut(&mut V)) {
-        let rows = match &mut self.0 {
-            Rows::Own { rows, first } => rows.get_mut(*first as usize..),
-            Rows::Shared { rows, .. } => Arc::get_mut(rows),
-        };
-        rows.unwrap_or_default().iter_mut().for_each(change);
-    }
-
     fn share(&mut self, all: &Self) {
         if let (Rows::Shared { rows, .. }, Rows::Shared { rows: all, .. }) = (&mut self.0, &all.0)
             && rows.is_empty()

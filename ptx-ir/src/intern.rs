@@ -31,12 +31,6 @@ struct Entry {
 }
 
 impl Entry {
-    const EMPTY: Self = Self {
-        start: 0,
-        len: 0,
-        hash: 0,
-    };
-
     /// A table uses the upper and the lower bits of a hash.
     #[inline]
     const fn spread(hash: u32) -> u64 {
@@ -58,23 +52,6 @@ impl Interner {
         }
     }
 
-    /// An empty set that computes the same hashes: texts can be taken from one to the other without computing them again.
-    #[must_use]
-    pub fn sibling(&self, capacity: usize) -> Self {
-        Self {
-            hasher: self.hasher.clone(),
-            ..Self::new(self.source.clone(), capacity)
-        }
-    }
-
-    /// Reserves capacity for more texts.
-    pub fn reserve(&mut self, more: usize) {
-        let Self { table, entries, .. } = self;
-        entries.reserve(more);
-        let of = |i: &u32| Entry::spread(entries.get(*i as usize).map_or(0, |e| e.hash));
-        table.reserve(more, of);
-    }
-
     /// Removes the texts numbered from `len` on.
     pub fn truncate(&mut self, len: usize) {
         let Self { table, entries, .. } = self;
@@ -85,25 +62,6 @@ impl Interner {
             }
         }
         entries.truncate(len);
-    }
-
-    /// The number here of the text that has the number `index` in a [sibling](Self::sibling), if it is in the set.
-    #[must_use]
-    pub fn find_of(&self, sibling: &Self, index: u32) -> Option<u32> {
-        let other = sibling.entries.get(index as usize)?;
-        // The same place in the source is the same text, which is not read.
-        self.probe(other.hash, |e| {
-            e.len == other.len
-                && (e.start == other.start && e.start & EXTRA == 0
-                    || self.text(e) == sibling.text(other))
-        })
-    }
-
-    /// Adds the text that has the number `index` in a [sibling](Self::sibling), and is not in the set; gives its number here.
-    pub fn add_of(&mut self, sibling: &Self, index: u32) -> u32 {
-        let entry = sibling.entries.get(index as usize);
-        let entry = entry.copied().unwrap_or(Entry::EMPTY);
-        self.add(sibling.text(&entry), sibling.start(index), entry.hash)
     }
 
     /// The source is about to change: texts that the change touches are copied, others move. The set has no source until

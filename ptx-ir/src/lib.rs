@@ -48,7 +48,6 @@ pub mod query;
 pub mod raw;
 #[cfg(feature = "render")]
 pub mod render;
-mod renumber;
 mod scopes;
 mod share;
 mod signature;

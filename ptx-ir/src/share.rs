@@ -66,7 +66,9 @@ pub fn clear(storage: &mut Body) {
 
 /// Gives `bodies`, all that were [split off](split_off) since the last time, their tables.
 pub fn share<'b>(storage: &mut Body, bodies: impl Iterator<Item = &'b mut Body>) {
-    attach(seal(storage), bodies);
+    let mut all = Body::default();
+    all.step(storage, ShareOp::Seal);
+    attach(all, bodies);
 }
 
 /// [`share`] for the last time.
@@ -76,15 +78,8 @@ pub fn finish<'b>(mut storage: Body, bodies: impl Iterator<Item = &'b mut Body>)
     attach(all, bodies);
 }
 
-/// The first half of [`share`]: the tables of all bodies that were [split off](split_off) since the last time.
-pub fn seal(storage: &mut Body) -> Body {
-    let mut all = Body::default();
-    all.step(storage, ShareOp::Seal);
-    all
-}
-
-/// The second half of [`share`]: gives `bodies` their stretches of what was [sealed](seal).
-pub fn attach<'b>(mut sealed: Body, bodies: impl Iterator<Item = &'b mut Body>) {
+/// Gives `bodies` their stretches of the tables that all of them share.
+fn attach<'b>(mut sealed: Body, bodies: impl Iterator<Item = &'b mut Body>) {
     for body in bodies {
         body.step(&mut sealed, ShareOp::Share);
     }

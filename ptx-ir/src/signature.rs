@@ -80,16 +80,6 @@ impl Signatures {
         SigId::new(index)
     }
 
-    /// The signature of the mnemonic that has the number `id` in another table of the same source.
-    #[doc(hidden)]
-    pub fn intern_of(&mut self, other: &Self, id: SigId) -> SigId {
-        let text = other.texts.get(id.as_u32());
-        match other.texts.start(id.as_u32()) {
-            Some(start) => self.intern_at(text, start),
-            None => self.intern(text),
-        }
-    }
-
     #[cold]
     fn add(&mut self, text: &[u8]) {
         let opcode_end = ident_end(text, 0).min(text.len());

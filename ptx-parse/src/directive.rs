@@ -94,8 +94,6 @@ impl Parser<'_> {
                 self.cursor.advance(directive.text().len());
                 self.loc(start)
             }
-            #[cfg(feature = "parallel")]
-            Directive::Callprototype if self.stops_ahead() => Ok(()),
             Directive::Callprototype => {
                 self.cursor.advance(directive.text().len());
                 let interface = self.prototype()?;

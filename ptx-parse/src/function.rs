@@ -120,7 +120,7 @@ impl Parser<'_> {
         // A block after the `;` of a declaration does not belong to it.
         if !declared && self.cursor.skip_to(b'{') {
             let body = self.visited_body(id);
-            function.body = Some(body.unwrap_or_else(|| self.kept_body(start)));
+            function.body = Some(body.unwrap_or_else(|| self.kept_body()));
             self.scopes.bind_exported();
         } else {
             self.end_scope();
@@ -132,12 +132,8 @@ impl Parser<'_> {
         self.out.push_item(Item::Function(id), start, end, comments);
     }
 
-    /// Parses the body at the cursor, of the function at `start`, or adopts it.
-    fn kept_body(&mut self, start: usize) -> BodyId {
-        if let Some(adopted) = self.adopt_body(start) {
-            self.end_scope();
-            return adopted;
-        }
+    /// Parses the body at the cursor and keeps it.
+    fn kept_body(&mut self) -> BodyId {
         let body = self.body();
         self.out.keep_body(body, self.cursor.pos)
     }
@@ -149,18 +145,11 @@ impl Parser<'_> {
         raw::clear(&mut self.out.body);
     }
 
-    /// Parses the header of the function at `start`, where the cursor is, without what is around it; gives the place of the
-    /// `{` after it.
-    pub(crate) fn header_ahead(&mut self, start: usize, id: FuncId) -> Option<usize> {
+    /// Parses the header of the function at `start`, where the cursor is, and gives the place of the `{` after it.
+    pub(crate) fn header_before_body(&mut self, start: usize, id: FuncId) -> Option<usize> {
         let mut header = Header::new(id, start, ParamNames::Bind);
         self.function_header(&mut header).ok()?;
         self.cursor.skip_to(b'{').then_some(self.cursor.pos)
-    }
-
-    /// Without the feature `parallel`, no body was parsed before.
-    #[cfg(not(feature = "parallel"))]
-    fn adopt_body(&mut self, _start: usize) -> Option<BodyId> {
-        None
     }
 
     /// A declaration without its `;`, if the next item begins here. ptxas requires none after a

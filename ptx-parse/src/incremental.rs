@@ -17,7 +17,6 @@ use ptx_isa::StateSpace;
 
 use crate::cursor::Cursor;
 use crate::output::Output;
-use crate::parallel::part_len;
 use crate::parser::Parser;
 use crate::reporter::Reports;
 use crate::scope::{Binding, Scopes};
@@ -73,7 +72,7 @@ impl Incremental {
         let text = source.clone();
         let mut parser = Parser::new(&text, source, limits);
         parser.reporter.reports = Reports::OfFunctions;
-        let readable = parser.source(&text, part_len(text.len()));
+        let readable = parser.source(&text);
         let alone = parser.leaves_nothing(text.len())
             && !parser.scopes.has_module_ranges()
             && parser.scopes.module_bindings().len() == parser.out.module.symbols().len();
@@ -384,7 +383,7 @@ impl<'s> Parser<'s> {
             last: start,
             ..Cursor::new(self.cursor.src)
         };
-        let same = self.header_ahead(start, id) == Some(open);
+        let same = self.header_before_body(start, id) == Some(open);
         self.out.module.params_mut().truncate(params);
         self.out
             .module

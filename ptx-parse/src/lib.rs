@@ -37,8 +37,6 @@ mod name_resolution;
 mod operand;
 mod other_notations;
 mod output;
-#[cfg_attr(not(feature = "parallel"), path = "serial.rs")]
-mod parallel;
 mod parser;
 mod ranges;
 mod recovery;
@@ -59,9 +57,6 @@ mod visit;
 use alloc::vec::Vec;
 
 pub use incremental::{Incremental, Reparsed};
-#[cfg(feature = "parallel")]
-#[doc(hidden)]
-pub use parallel::testing;
 use ptx_ir::{Diagnostic, Limits, Module, SourceText};
 #[doc(hidden)]
 pub use visit::{Division, Visited, visit_bodies};
@@ -162,22 +157,12 @@ pub fn parse_str(source: &str) -> Parsed {
 }
 
 /// [`parse`] for a source that is already shared or can be taken, which saves a copy, with custom limits.
-///
-/// With the feature `parallel`, the functions of a large source are parsed in parallel. The result is the same.
 #[must_use]
 pub fn parse_shared(source: impl Into<SourceText>, limits: &Limits) -> Parsed {
     let source = source.into();
-    let part = parallel::part_len(source.len());
-    parse_in_parts(source, limits, part)
-}
-
-/// [`parse_shared`] with parts of about this many bytes that are parsed in parallel, for tests.
-#[doc(hidden)]
-#[must_use]
-pub fn parse_in_parts(source: SourceText, limits: &Limits, part: Option<usize>) -> Parsed {
     let text = source.clone();
     let mut parser = parser::Parser::new(&text, source, *limits);
-    parser.source(&text, part);
+    parser.source(&text);
     let (module, _, diagnostics) = parser.finish();
     Parsed {
         module,

@@ -14,7 +14,6 @@ use crate::header_state::HeaderState;
 use crate::missing_declaration;
 use crate::mnemonic_table::MnemonicTable;
 use crate::output::Output;
-use crate::parallel::parse_functions;
 use crate::repeated;
 use crate::reporter::Reporter;
 use crate::scope::Scopes;
@@ -34,11 +33,6 @@ pub(crate) struct Parser<'s> {
     pub(crate) visits: Option<Visits<'s>>,
     /// Whether all characters of the source were checked and none is wrong.
     pub(crate) is_plain: bool,
-    #[cfg(feature = "parallel")]
-    pub(crate) adoption: crate::parallel::Adoption,
-    /// Whether functions are parsed before the module around them.
-    #[cfg(feature = "parallel")]
-    pub(crate) ahead: crate::parallel::Ahead,
 }
 
 impl<'s> Parser<'s> {
@@ -54,20 +48,14 @@ impl<'s> Parser<'s> {
             limits,
             visits: None,
             is_plain: false,
-            #[cfg(feature = "parallel")]
-            adoption: Default::default(),
-            #[cfg(feature = "parallel")]
-            ahead: Default::default(),
         }
     }
 
     /// Parses the whole source, unless it is too large.
-    pub(crate) fn source(&mut self, text: &SourceText, part: Option<usize>) -> bool {
+    pub(crate) fn source(&mut self, text: &SourceText) -> bool {
         let readable = text.len() <= self.limits.source_bytes;
         if readable {
-            let functions = parse_functions(self, text, part);
-            self.is_plain = functions.is_plain;
-            self.expect_functions(functions);
+            self.is_plain = is_plain(text);
             self.module();
         } else {
             self.too_large();
@@ -152,11 +140,7 @@ impl<'s> Parser<'s> {
         }
         let diagnostics = self.take_diagnostics();
         drop((self.mnemonics, self.suppressed));
-        #[allow(unused_mut, reason = "adopted bodies are parsed with a feature only")]
-        let mut module = self.out.finish();
-        #[cfg(feature = "parallel")]
-        self.adoption.finish(&mut module);
-        (module, self.scopes, diagnostics)
+        (self.out.finish(), self.scopes, diagnostics)
     }
 
     // --- errors ---

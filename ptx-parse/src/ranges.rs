@@ -133,12 +133,6 @@ impl Ranges {
         self.hints[slot(key)] = self.all.len().min(u16::MAX as usize) as u16;
     }
 
-    /// The keys of all ranges that were ever declared.
-    #[cfg(feature = "parallel")]
-    pub(crate) fn keys(&self) -> impl Iterator<Item = u64> + '_ {
-        self.by_key.keys().copied()
-    }
-
     /// Removes the ranges declared since there were `len`.
     pub(crate) fn truncate(&mut self, len: usize) {
         if self.all.len() <= len {

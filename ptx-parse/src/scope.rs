@@ -310,13 +310,6 @@ impl Scopes {
         open.map_or(self.ranges.len(), |s| s.ranges as usize) > 0
     }
 
-    /// Whether the module declares a plain name with this prefix and a number after it.
-    #[cfg(feature = "parallel")]
-    pub(crate) fn is_numbered_in_module(&self, key: u64) -> bool {
-        let all = (key, NameId::new(0))..=(key, NameId::new(u32::MAX));
-        self.numbered[0].range(all).next().is_some()
-    }
-
     /// Forgets the names of the module that are declared from an offset on, and gives them in their order.
     pub(crate) fn hide_from(&mut self, at: usize) -> Vec<Binding> {
         let first = self.bindings.partition_point(|b| (b.at as usize) < at);

@@ -19,7 +19,7 @@
 //! | [`vm`] | `ptx-vm` | `vm` | runs kernels without a GPU |
 //!
 //! All of these features but `container` and `vm`, which need `std`, are on by default. Others: `std` (on by default; without it the crate is `no_std` and needs `alloc`),
-//! `parallel` (the functions of a large module are parsed, checked and analyzed on several threads, with the same results; needs `std`),
+//! `parallel` (the functions of a large module are checked and analyzed on several threads, with the same results; needs `std`),
 //! `petgraph` (petgraph's traits for the graphs of [`analysis`]), `render` (diagnostics with the lines of their source), `serde` (ids, spans
 //! and diagnostics).
 //!

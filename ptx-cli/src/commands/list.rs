@@ -11,7 +11,7 @@ use serde::Serialize;
 
 use crate::input;
 use crate::input::container::{Opened, file_name};
-use crate::input::{read_file, report_unreadable, unreadable};
+use crate::input::{report_unreadable, unreadable};
 use crate::output::{self, Out, Status};
 use crate::replace::NewFile;
 use crate::tables;
@@ -124,7 +124,7 @@ fn files(given: &[PathBuf], status: &mut Status) -> Vec<PathBuf> {
 
 fn read(path: &Path) -> io::Result<SourceText> {
     if path.as_os_str() != "-" {
-        return read_file(path);
+        return fs::read(path).map(SourceText::from);
     }
     let mut bytes = Vec::new();
     io::stdin().lock().read_to_end(&mut bytes)?;

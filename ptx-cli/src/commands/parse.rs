@@ -90,7 +90,7 @@ fn summary(source: Source) -> Summary {
     } = ptx_parse::parse_shared(source.bytes.clone(), &Limits::default());
     let (errors, warnings) = tally(&diagnostics);
     let header = module.header();
-    let summary = Summary {
+    Summary {
         schema: SCHEMA,
         file: source.name.clone(),
         version: header.version.map(|v| v.to_string()),
@@ -100,9 +100,7 @@ fn summary(source: Source) -> Summary {
         instructions: module.bodies().values().map(|b| b.insts().count()).sum(),
         errors,
         warnings,
-    };
-    source.free(module);
-    summary
+    }
 }
 
 impl Summary {

@@ -1,7 +1,6 @@
 //! Reads inputs and works on them, several at a time.
 
 use std::io::{self, IsTerminal};
-use std::mem;
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
@@ -11,7 +10,6 @@ use rayon::prelude::*;
 use super::item::{Input, Source};
 use super::report_unreadable;
 use crate::output::{self, Out, Status};
-use crate::threads;
 
 /// The number of bytes of sources that are held at a time, unless a single file is larger.
 const BATCH_BYTES: u64 = 256 << 20;
@@ -26,18 +24,11 @@ pub(crate) fn in_order<T: Send>(
     mut emit: impl FnMut(&mut Out, T) -> Result<Status>,
 ) -> Result<()> {
     let bar = progress(inputs);
-    start_threads(inputs);
     let mut rest = inputs;
     while !rest.is_empty() {
         let (batch, later) = rest.split_at(batch_len(rest));
         rest = later;
-        let work = |source| {
-            work(Source {
-                is_only: inputs.len() == 1,
-                ..source
-            })
-        };
-        let process = |input: &Input| process(input, &bar, work);
+        let process = |input: &Input| process(input, &bar, &work);
         let results: Vec<io::Result<T>> = match batch {
             // Without starting threads.
             [input] => vec![process(input)],
@@ -67,7 +58,6 @@ pub(crate) fn one_by_one(
     mut work: impl FnMut(&mut Out, Source) -> Result<Status>,
 ) -> Result<()> {
     let bar = progress(inputs);
-    start_threads(inputs);
     for input in inputs {
         let worked = process(input, &bar, |source| {
             bar.suspend(|| -> Result<Status> {
@@ -83,18 +73,6 @@ pub(crate) fn one_by_one(
     }
     bar.finish_and_clear();
     Ok(())
-}
-
-/// A shorter file is read, parsed and checked by one thread.
-const LARGE_FILE: u64 = 1 << 17;
-
-/// Starts threads for large files, of which this one is the first, and does not wait for them. For small files they are started where they
-/// are needed, if at all.
-fn start_threads(inputs: &[Input]) {
-    if inputs.iter().any(|input| input.size() > LARGE_FILE) {
-        // They run to the end of the program. `--jobs` may have started others.
-        mem::forget(threads::start());
-    }
 }
 
 /// Reads an input and works on it.

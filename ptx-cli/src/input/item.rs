@@ -3,7 +3,6 @@
 use std::fmt::Display;
 use std::fs;
 use std::io;
-use std::mem;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -12,7 +11,6 @@ use ptx_ir::SourceText;
 
 use super::container::{self, Opened};
 use super::origin::Origin;
-use super::read_file;
 
 /// An input.
 pub(crate) struct Input {
@@ -38,17 +36,6 @@ pub(crate) struct Source {
     pub(crate) origin: Origin,
     /// Its content.
     pub(crate) bytes: SourceText,
-    /// Whether there are no other inputs.
-    pub(super) is_only: bool,
-}
-
-impl Source {
-    /// Frees what was made of it, unless the process ends soon anyway: the system frees all of its memory faster.
-    pub(crate) fn free<T>(&self, value: T) {
-        if self.is_only {
-            mem::forget(value);
-        }
-    }
 }
 
 impl Input {
@@ -87,7 +74,8 @@ impl Input {
     pub(super) fn read(&self) -> io::Result<Source> {
         let bytes: SourceText = match &self.content {
             Content::File => {
-                let bytes = read_file(self.origin.file.as_deref().unwrap_or(Path::new("-")))?;
+                let path = self.origin.file.as_deref().unwrap_or(Path::new("-"));
+                let bytes = fs::read(path).map(SourceText::from)?;
                 let format = InputFormat::of(&bytes);
                 if !container::may_be_ptx(format) {
                     let opened = Opened::new(bytes).map_err(io::Error::other)?;
@@ -106,7 +94,6 @@ impl Input {
             name: self.origin.name(),
             origin: self.origin.clone(),
             bytes,
-            is_only: false,
         })
     }
 }

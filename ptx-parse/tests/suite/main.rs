@@ -4,6 +4,4 @@ mod fixes;
 mod incremental;
 mod limits;
 mod names;
-#[cfg(feature = "parallel")]
-mod parallel;
 mod swar;

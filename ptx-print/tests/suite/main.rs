@@ -7,5 +7,4 @@ mod corpus;
 mod extremes;
 mod grammar;
 mod mutations;
-mod parallel;
 mod sharing;

@@ -44,8 +44,7 @@ pub(super) fn check(source: Source, options: &Options, args: &Args) -> Checked {
             found: Found::default(),
         };
     }
-    let (mut found, module) = diagnose(&source.bytes, options, args);
-    source.free(module);
+    let mut found = diagnose(&source.bytes, options, args);
     let mut fixed = None;
     if args.fix
         && found
@@ -61,7 +60,7 @@ pub(super) fn check(source: Source, options: &Options, args: &Args) -> Checked {
         };
         if let Some(new) = ptx_ir::fix_all(&source.bytes, errors(&source.bytes), errors) {
             let text = SourceText::from(new.text);
-            found = diagnose(&text, options, args).0;
+            found = diagnose(&text, options, args);
             fixed = Some((text, new.count));
         }
     }
@@ -92,7 +91,7 @@ fn is_clean(source: &SourceText, options: &Options, args: &Args) -> bool {
 }
 
 /// The diagnostics of a text that the options select, and where they are; and its module.
-fn diagnose(source: &SourceText, options: &Options, args: &Args) -> (Found, Module) {
+fn diagnose(source: &SourceText, options: &Options, args: &Args) -> Found {
     let parsed = ptx_parse::parse_shared(source.clone(), &Default::default());
     let mut diagnostics = parsed.diagnostics;
     if let Some(environment) = args.environment {
@@ -129,12 +128,11 @@ fn diagnose(source: &SourceText, options: &Options, args: &Args) -> (Found, Modu
         let unknown = diagnostics.iter_mut().filter(|d| is_unknown(d.code));
         unknown.for_each(|d| d.severity = Severity::Warning);
     }
-    let found = Found {
+    Found {
         details: details(&parsed.module, &diagnostics),
         diagnostics,
         mistakes: filter.into_mistakes(),
-    };
-    (found, parsed.module)
+    }
 }
 
 /// Where diagnostics are.

@@ -37,7 +37,6 @@ pub(super) fn examine(source: Source, options: &LintOptions, args: &Args) -> Che
     for (detail, linted) in details.iter_mut().zip(linted) {
         detail.linted = linted;
     }
-    source.free(module);
     let (diagnostics, details) = by_source_line(diagnostics, details);
     Checked {
         source,
