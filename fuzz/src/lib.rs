@@ -6,12 +6,10 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 // The checks and the damage are those of the tests of `ptx-print`.
-#[path = "../../ptx-print/tests/common/check.rs"]
-#[allow(dead_code)]
-mod check;
 mod modules;
-#[path = "../../ptx-print/tests/common/mutate.rs"]
-mod mutate;
+
+use test_support::check;
+use test_support::mutate;
 
 /// Longer texts are truncated: other tests check depth and size.
 const MOST: usize = 1 << 16;

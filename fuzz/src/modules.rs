@@ -10,8 +10,7 @@ use ptx_transform::clean::{self, Pass, clean};
 use ptx_transform::{LinkOptions, Minify};
 use ptx_vm::{Checker, Launch, Machine};
 
-#[path = "../../ptx-transform/tests/suite/common/edits.rs"]
-mod edits;
+use test_support::edits;
 
 /// The longest text: it bounds the time of one run.
 const MOST: usize = 1 << 13;

@@ -23,10 +23,10 @@ mod pressure;
 mod rebuild;
 mod requires;
 #[cfg(test)]
-#[path = "../../ptx-print/tests/common/sample.rs"]
-mod sample;
 mod shared;
 mod transforms;
+
+use test_support::sample;
 
 use clap::Parser;
 use shared::Shared;

@@ -2,9 +2,7 @@
 
 #![allow(clippy::expect_used, reason = "a test that cannot go on fails")]
 
-#[path = "../../ptx-print/tests/common/corpus.rs"]
-#[allow(dead_code, reason = "other tests need more of it")]
-mod files;
+use test_support::corpus as files;
 
 use std::collections::BTreeMap;
 use std::path::Path;

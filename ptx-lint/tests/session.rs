@@ -7,16 +7,13 @@
     reason = "a test that cannot go on fails"
 )]
 
-#[path = "../../ptx-print/tests/common/corpus.rs"]
-#[allow(dead_code, reason = "other tests need more of it")]
-mod files;
-
 #[path = "session/counts.rs"]
 mod counts;
 #[path = "session/edits.rs"]
 mod edits;
-#[path = "../../ptx-print/tests/common/sample.rs"]
-mod sample;
+
+use test_support::corpus as files;
+use test_support::sample;
 
 use std::path::Path;
 

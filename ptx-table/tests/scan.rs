@@ -6,8 +6,7 @@
     reason = "tests"
 )]
 
-#[path = "../../ptx-print/tests/common/sample.rs"]
-mod sample;
+use test_support::sample;
 
 use std::fs;
 use std::path::{Path, PathBuf};

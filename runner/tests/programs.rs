@@ -3,15 +3,12 @@
 //! both places.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)] // test helpers outside #[test] functions
 
-#[path = "../../ptx-vm/tests/programs/case.rs"]
-mod case;
 mod common;
-#[path = "../../ptx-vm/tests/programs/compare.rs"]
-mod compare;
-#[path = "../../ptx-vm/tests/programs/list.rs"]
-mod list;
-#[path = "../../ptx-vm/tests/programs/run.rs"]
-mod run;
+
+use test_support::programs::case;
+use test_support::programs::compare;
+use test_support::programs::list;
+use test_support::programs::run;
 
 use std::fs;
 use std::sync::Arc;

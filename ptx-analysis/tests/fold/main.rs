@@ -21,14 +21,13 @@ mod lanes;
 mod nonsense;
 mod numbers;
 mod packed;
-#[path = "../../../ptx-vm/tests/common/random/mod.rs"]
-mod random;
 mod refused;
-#[path = "../../../ptx-print/tests/common/sample.rs"]
-mod sample;
 mod scaled;
 mod short;
 mod simd;
 mod single;
 mod smt;
 mod video;
+
+use test_support::random;
+use test_support::sample;

@@ -12,9 +12,6 @@ mod corpus;
 mod dataflow;
 mod edited;
 mod facts;
-#[path = "../../../ptx-print/tests/common/corpus.rs"]
-#[allow(dead_code, reason = "other tests need more of it")]
-mod files;
 mod graph;
 mod memory_access;
 mod provenance;
@@ -25,3 +22,5 @@ mod threads;
 mod uniformity;
 mod values;
 mod work;
+
+use test_support::corpus as files;

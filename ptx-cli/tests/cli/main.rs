@@ -27,11 +27,11 @@ mod rewrite;
 mod run;
 mod run_script;
 mod run_trace;
-#[path = "../../../ptx-print/tests/common/sample.rs"]
-mod sample;
 mod source;
 mod stats;
 mod support;
 mod suppression;
 mod threads;
 mod untrusted;
+
+use test_support::sample;

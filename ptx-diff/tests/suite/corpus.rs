@@ -1,9 +1,7 @@
 //! Renamed, renumbered and reordered modules are equal; a module with any part of an instruction changed is not.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
 
-#[path = "../../../ptx-vm/tests/common/observe.rs"]
-#[allow(dead_code, reason = "other tests need more of it")]
-mod observe;
+use test_support::observe;
 
 use std::fs;
 use std::path::Path;

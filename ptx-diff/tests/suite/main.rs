@@ -2,8 +2,7 @@
 
 mod corpus;
 mod diff;
-#[path = "../../../ptx-transform/tests/suite/common/edits.rs"]
-mod edits;
-#[path = "../../../ptx-print/tests/common/sample.rs"]
-mod sample;
 mod values;
+
+use test_support::edits;
+use test_support::sample;

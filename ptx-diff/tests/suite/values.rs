@@ -1,11 +1,8 @@
 //! Random functions that are changed at random: those that are equal by their values have the same effects.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
 
-#[path = "../../../ptx-vm/tests/common/random/mod.rs"]
-mod random;
-#[path = "../../../ptx-vm/tests/common/random/run.rs"]
-#[allow(dead_code, reason = "other tests need more of it")]
-mod run;
+use test_support::random;
+use test_support::random::run;
 
 use crate::sample::sample;
 use ptx_diff::{Equality, ModuleDiff};

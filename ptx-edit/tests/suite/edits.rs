@@ -5,7 +5,6 @@
 
 use std::sync::LazyLock;
 
-use crate::common::corpus;
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 use ptx_edit::{Batch, Edit, EditError, EditModule as _, RemovedComments};
@@ -15,6 +14,7 @@ use ptx_ir::{
     Statement, StmtId, SymbolId, VarId, compare,
 };
 use ptx_isa::{Directive, ScalarType, StateSpace, Target};
+use test_support::corpus;
 
 struct File {
     name: String,
@@ -412,7 +412,7 @@ fn holds(module: &Module) -> Result<Vec<u8>, TestCaseError> {
         );
     }
     let again = ptx_parse::parse(&text);
-    if let Some(error) = crate::common::check::first_error(&again) {
+    if let Some(error) = test_support::check::first_error(&again) {
         prop_assert!(false, "{:?}\n{}", error, near(&text, error.span.start));
     }
     if let Err(difference) = compare::compare(module, &again.module) {
@@ -433,7 +433,7 @@ fn holds(module: &Module) -> Result<Vec<u8>, TestCaseError> {
     prop_assert!(
         !read.has_errors(),
         "{:?}",
-        crate::common::check::first_error(&read)
+        test_support::check::first_error(&read)
     );
     if let Err(difference) = compare::compare(module, &read.module) {
         let place = near(&canonical, difference.right.start);

@@ -3,10 +3,10 @@
 //!
 //! Errors of names alone are not counted: a renamed declaration makes each use a mistake.
 
-use crate::common::corpus;
-use crate::common::mutate::Random;
 use ptx_ir::Severity;
 use ptx_ir::lex::Lexer;
+use test_support::corpus;
+use test_support::mutate::Random;
 
 /// How many files are damaged.
 const CASES: usize = 2000;

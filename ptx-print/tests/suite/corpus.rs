@@ -5,8 +5,8 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 
-use crate::common::check;
-use crate::common::corpus::{Entry, entries, own, shared};
+use test_support::check;
+use test_support::corpus::{Entry, entries, own, shared};
 
 /// Checks every entry and lists all that fail.
 fn check_all(entries: &[Entry], one: impl Fn(&Entry) -> Result<(), String>) {

@@ -2,9 +2,9 @@
 //! a thread with a small stack, so that recursion on depth could not go unnoticed.
 #![allow(clippy::expect_used)]
 
-use crate::common::check;
 use ptx_ir::{Code, Severity};
 use ptx_parse::Parsed;
+use test_support::check;
 
 const HEADER: &str = ".version 8.5\n.target sm_90\n.address_size 64\n";
 const DEEP: usize = 100_000;

@@ -2,11 +2,12 @@
 //! tokens are set apart. A sixth of the cases without `PTXKIT_SEED`; `PTX_TEST_CASES` asks for another number.
 #![allow(clippy::panic)]
 
-use crate::common::sample::sample;
-use crate::common::{check, grammar};
+use crate::tokens;
 use proptest::prelude::*;
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 use ptx_ir::compare;
+use test_support::check;
+use test_support::sample::sample;
 
 /// Runs a property over deterministic cases.
 fn run<S: Strategy>(
@@ -47,7 +48,7 @@ fn no_errors(text: &str) -> Result<ptx_parse::Parsed, TestCaseError> {
 
 #[test]
 fn valid_modules_read_and_print() {
-    run(150, &grammar::module(), |tokens| {
+    run(150, &tokens::module(), |tokens| {
         let text = tokens.plain();
         no_errors(&text)?;
         check::everything(text.as_bytes());
@@ -57,7 +58,7 @@ fn valid_modules_read_and_print() {
 
 #[test]
 fn trivia_mean_nothing() {
-    run(150, &grammar::module_with_trivia(), |(text, plain)| {
+    run(150, &tokens::module_with_trivia(), |(text, plain)| {
         let parsed = no_errors(&text)?;
         let other = no_errors(&plain)?;
         if let Err(d) = compare::compare(&parsed.module, &other.module) {

@@ -6,8 +6,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::{Sender, channel};
 use std::time::Duration;
 
-use crate::common::mutate::{self, Random};
-use crate::common::{check, corpus};
+use test_support::mutate::{self, Random};
+use test_support::{check, corpus};
 
 fn setting(name: &str, default: u64) -> u64 {
     std::env::var(name)

@@ -7,22 +7,15 @@
 
 mod accesses;
 mod corpus;
-#[path = "../../../ptx-print/tests/common/corpus.rs"]
-#[allow(dead_code, reason = "other tests need more of it")]
-mod files;
 mod keep;
-#[path = "../../../ptx-vm/tests/common/observe.rs"]
-#[allow(dead_code, reason = "other tests need more of it")]
-mod observe;
-#[path = "../../../ptx-vm/tests/common/random/mod.rs"]
-mod random;
 mod rules;
-#[path = "../../../ptx-vm/tests/common/random/run.rs"]
-#[allow(dead_code, reason = "other tests need more of it")]
-mod run;
-#[path = "../../../ptx-print/tests/common/sample.rs"]
-mod sample;
 mod synchronization;
+
+use test_support::corpus as files;
+use test_support::observe;
+use test_support::random;
+use test_support::random::run;
+use test_support::sample;
 
 use ptx_transform::clean::{Options, Pass, Report, clean};
 

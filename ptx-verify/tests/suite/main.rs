@@ -3,9 +3,6 @@
 mod body_by_body;
 mod codes;
 mod conversions;
-#[path = "../../../ptx-print/tests/common/corpus.rs"]
-#[allow(dead_code, reason = "other tests need more of it")]
-mod corpus;
 mod edited;
 mod examples;
 mod growth;
@@ -15,8 +12,7 @@ mod instructions;
 mod labels;
 mod likely_mistakes;
 mod messages;
-#[path = "../../../ptx-print/tests/common/mutate.rs"]
-#[allow(dead_code, reason = "other tests need more of it")]
-mod mutate;
-#[path = "../../../ptx-print/tests/common/sample.rs"]
-mod sample;
+
+use test_support::corpus;
+use test_support::mutate;
+use test_support::sample;

@@ -5,19 +5,14 @@
 mod agreement;
 mod executed;
 mod families;
-#[path = "../../../ptx-print/tests/common/corpus.rs"]
-#[allow(dead_code, reason = "other tests need more of it")]
-mod files;
-#[path = "../common/observe.rs"]
-#[allow(dead_code, reason = "other tests need more of it")]
-mod launches;
 mod measured;
-#[path = "../common/random/mod.rs"]
-mod random;
 mod random_kernels;
-#[path = "../../../ptx-print/tests/common/sample.rs"]
-mod sample;
 mod tally;
+
+use test_support::corpus as files;
+use test_support::observe as launches;
+use test_support::random;
+use test_support::sample;
 
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;

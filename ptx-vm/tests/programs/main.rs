@@ -2,19 +2,14 @@
 //! `PROGRAMS` names another folder with programs.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)] // test helpers outside #[test] functions
 
-mod case;
-mod compare;
-mod list;
-mod machine;
-mod run;
-
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use libtest_mimic::{Arguments, Trial};
-use machine::Checked;
 use ptx_vm::{Checker, Checks, Machine};
+use test_support::programs::machine::Checked;
+use test_support::programs::{case, compare, list, run};
 
 fn main() -> ExitCode {
     let arguments = Arguments::from_args();

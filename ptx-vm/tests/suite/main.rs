@@ -8,24 +8,13 @@ mod checkers;
 #[path = "../common/mod.rs"]
 mod common;
 mod extremes;
-#[path = "../../../ptx-print/tests/common/corpus.rs"]
-#[allow(dead_code, reason = "other tests need more of it")]
-mod files;
 mod hangs;
 mod host_memory;
 mod kernels;
-#[path = "../common/observe.rs"]
-#[allow(dead_code, reason = "other tests need more of it")]
-mod observe;
 mod operands;
 mod printing;
 mod profile;
-#[path = "../common/random/mod.rs"]
-mod random;
 mod ranges;
-#[path = "../common/random/run.rs"]
-#[allow(dead_code, reason = "other tests need the rest")]
-mod run;
 mod sandbox;
 mod schedules;
 mod shape;
@@ -35,3 +24,8 @@ mod trace;
 mod undefined;
 mod unsupported;
 mod work;
+
+use test_support::corpus as files;
+use test_support::observe;
+use test_support::random;
+use test_support::random::run;

@@ -7,24 +7,19 @@
 //! If that reports a race, the launch is left out, and counted.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
 
-#[path = "../../../ptx-print/tests/common/corpus.rs"]
-#[allow(dead_code, reason = "other tests need more of it")]
-mod files;
 mod hashing;
 mod instances;
-#[path = "../common/observe.rs"]
-#[allow(dead_code, reason = "other tests need more of it")]
-mod launches;
 mod loops;
 mod missed;
 mod observed;
-#[path = "../common/random/mod.rs"]
-mod random;
 mod random_kernels;
-#[path = "../../../ptx-print/tests/common/sample.rs"]
-mod sample;
 mod tally;
 mod varied;
+
+use test_support::corpus as files;
+use test_support::observe as launches;
+use test_support::random;
+use test_support::sample;
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;

@@ -5,19 +5,16 @@
 //! [`ptx_analysis::memory_access`]: spaces, objects, alignment, and the addresses of the lanes of warps.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
 
-#[path = "../../../ptx-print/tests/common/corpus.rs"]
-#[allow(dead_code, reason = "other tests need more of it")]
-mod files;
-
 mod accesses;
 mod checked;
 mod function;
 mod kernels;
 mod pointers;
 mod random;
-#[path = "../../../ptx-print/tests/common/sample.rs"]
-mod sample;
 mod threads;
+
+use test_support::corpus as files;
+use test_support::sample;
 
 use checked::Checked;
 use kernels::Shape;

@@ -2,8 +2,7 @@
 #![allow(dead_code, clippy::unwrap_used)]
 
 pub(crate) mod check;
-#[path = "../../../../ptx-vm/tests/common/random/mod.rs"]
-pub(crate) mod random;
+pub(crate) use test_support::random;
 
 use ptx_analysis::cfg::{BlockId, Cfg};
 use ptx_analysis::graph::{Digraph, Graph};

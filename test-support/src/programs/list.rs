@@ -6,15 +6,15 @@ use std::path::{Path, PathBuf};
 use super::case::{self, Line};
 
 /// A program with one of its modules.
-pub(crate) struct Program {
-    pub(crate) title: String,
+pub struct Program {
+    pub title: String,
     /// The text of the steps.
-    pub(crate) steps: String,
-    pub(crate) module: PathBuf,
+    pub steps: String,
+    pub module: PathBuf,
 }
 
 /// The programs of a folder; without one, those of `corpus/compiled/programs`.
-pub(crate) fn programs(folder: Option<PathBuf>) -> Vec<Program> {
+pub fn programs(folder: Option<PathBuf>) -> Vec<Program> {
     let compiled = Path::new(env!("CARGO_MANIFEST_DIR")).join("../corpus/compiled");
     let folder = folder.unwrap_or(compiled.join("programs"));
     let mut files: Vec<PathBuf> = fs::read_dir(folder)

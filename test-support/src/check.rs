@@ -8,12 +8,12 @@ use ptx_parse::Parsed;
 use ptx_print::{Indent, Style};
 
 /// The styles that are tried.
-pub(crate) fn styles() -> [Style; 3] {
+pub fn styles() -> [Style; 3] {
     [Indent::Tab, Indent::Spaces(2), Indent::Spaces(4)].map(Style::with_indent)
 }
 
 /// The tokens of a text follow one another without gaps, and none is empty.
-pub(crate) fn tokens_tile(source: &[u8]) {
+pub fn tokens_tile(source: &[u8]) {
     let mut at = 0;
     for token in Lexer::new(source) {
         assert_eq!(token.span.start as usize, at, "a gap before {token:?}");
@@ -27,7 +27,7 @@ pub(crate) fn tokens_tile(source: &[u8]) {
 }
 
 /// Reading is total: the statements tile the text, and every diagnostic points into it.
-pub(crate) fn reading_is_total(source: &[u8]) -> Parsed {
+pub fn reading_is_total(source: &[u8]) -> Parsed {
     let parsed = ptx_parse::parse(source);
     if let Err(v) = tiling::check(&parsed.module) {
         panic!("bytes {}..{}: {}", v.span.start, v.span.end, v.message);
@@ -53,7 +53,7 @@ pub(crate) fn reading_is_total(source: &[u8]) -> Parsed {
 }
 
 /// Printing what was read gives the same bytes.
-pub(crate) fn verbatim_is_exact(source: &[u8]) -> Parsed {
+pub fn verbatim_is_exact(source: &[u8]) -> Parsed {
     let parsed = reading_is_total(source);
     assert!(
         ptx_print::verbatim(&parsed.module) == source,
@@ -64,7 +64,7 @@ pub(crate) fn verbatim_is_exact(source: &[u8]) -> Parsed {
 
 /// The canonical text of a module without errors reads back as the same module, and printing it
 /// again changes nothing. With errors it only has to be printed at all.
-pub(crate) fn canonical_is_stable(parsed: &Parsed) {
+pub fn canonical_is_stable(parsed: &Parsed) {
     for style in styles() {
         let text = ptx_print::canonical(&parsed.module, &style);
         if parsed.has_errors() {
@@ -98,7 +98,7 @@ pub(crate) fn canonical_is_stable(parsed: &Parsed) {
 }
 
 /// The first error of a reading.
-pub(crate) fn first_error(parsed: &Parsed) -> Option<&ptx_ir::Diagnostic> {
+pub fn first_error(parsed: &Parsed) -> Option<&ptx_ir::Diagnostic> {
     parsed
         .diagnostics
         .iter()
@@ -106,7 +106,7 @@ pub(crate) fn first_error(parsed: &Parsed) -> Option<&ptx_ir::Diagnostic> {
 }
 
 /// All of the above.
-pub(crate) fn everything(source: &[u8]) -> Parsed {
+pub fn everything(source: &[u8]) -> Parsed {
     tokens_tile(source);
     let parsed = verbatim_is_exact(source);
     canonical_is_stable(&parsed);

@@ -1,7 +1,7 @@
 //! What to launch and what to expect: `corpus/compiled/programs/NAME.case`, a line per step.
 
 /// A step of a program.
-pub(crate) enum Line {
+pub enum Line {
     /// A file with the kernels, of `corpus/compiled`.
     Module(String),
     /// A new buffer with a number of bytes that begins with a content.
@@ -29,20 +29,20 @@ pub(crate) enum Line {
 }
 
 /// A launch of a kernel.
-pub(crate) struct Launch {
-    pub(crate) kernel: String,
-    pub(crate) grid: [u32; 3],
-    pub(crate) block: [u32; 3],
-    pub(crate) shared: u32,
-    pub(crate) cluster: [u32; 3],
-    pub(crate) arguments: Vec<Data>,
+pub struct Launch {
+    pub kernel: String,
+    pub grid: [u32; 3],
+    pub block: [u32; 3],
+    pub shared: u32,
+    pub cluster: [u32; 3],
+    pub arguments: Vec<Data>,
 }
 
 /// Bytes that have pointers to buffers among them.
-pub(crate) type Data = Vec<Part>;
+pub type Data = Vec<Part>;
 
 /// A part of a content.
-pub(crate) enum Part {
+pub enum Part {
     Bytes(Vec<u8>),
     /// The address of a byte of a buffer.
     Pointer(Pointer),
@@ -50,28 +50,28 @@ pub(crate) enum Part {
 
 /// A buffer, by its number, and an offset.
 #[derive(Copy, Clone)]
-pub(crate) struct Pointer {
-    pub(crate) buffer: usize,
-    pub(crate) offset: u64,
+pub struct Pointer {
+    pub buffer: usize,
+    pub offset: u64,
 }
 
 /// Where results are.
-pub(crate) enum Place {
+pub enum Place {
     Buffer(Pointer),
     Variable(String),
 }
 
 /// What memory has after the launches.
-pub(crate) struct Expected {
-    pub(crate) place: Place,
-    pub(crate) ty: Type,
-    pub(crate) allowed: Allowed,
-    pub(crate) data: Data,
+pub struct Expected {
+    pub place: Place,
+    pub ty: Type,
+    pub allowed: Allowed,
+    pub data: Data,
 }
 
 /// How elements are compared.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
-pub(crate) enum Type {
+pub enum Type {
     Bytes,
     F16,
     F32,
@@ -80,7 +80,7 @@ pub(crate) enum Type {
 
 /// How far a result may be from that of the CPU.
 #[derive(Copy, Clone, PartialEq, Debug)]
-pub(crate) enum Allowed {
+pub enum Allowed {
     Exact,
     /// A part of the expected number.
     Relative(f64),
@@ -90,7 +90,7 @@ pub(crate) enum Allowed {
 }
 
 /// The steps of a program.
-pub(crate) fn parse(text: &str) -> Result<Vec<Line>, String> {
+pub fn parse(text: &str) -> Result<Vec<Line>, String> {
     let lines = text.lines().enumerate();
     lines
         .map(|(n, line)| self::line(line).ok_or(format!("line {}: {line:.60}", n + 1)))

@@ -4,7 +4,7 @@ use super::Random;
 
 /// What an instruction reads.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Source {
+pub enum Source {
     /// `%r0` to `%r5`.
     Reg(usize),
     /// A constant.
@@ -28,20 +28,20 @@ enum Act {
 
 /// What a thread holds.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct State {
+pub struct State {
     /// `%r0` to `%r5`.
-    pub(crate) regs: [u32; 6],
+    pub regs: [u32; 6],
     /// `%p0` to `%p2`.
-    pub(crate) preds: [bool; 3],
+    pub preds: [bool; 3],
     /// The carry flag.
-    pub(crate) carry: bool,
+    pub carry: bool,
     /// The only memory.
-    pub(crate) cell: u32,
+    pub cell: u32,
 }
 
 impl State {
     /// Small numbers, so that some are equal.
-    pub(crate) fn random(random: &mut Random) -> Self {
+    pub fn random(random: &mut Random) -> Self {
         Self {
             regs: core::array::from_fn(|_| random.below(5) as u32),
             preds: core::array::from_fn(|_| random.below(2) == 0),
@@ -53,9 +53,9 @@ impl State {
 
 /// A function of integers.
 #[derive(Clone, Debug)]
-pub(crate) struct Program {
+pub struct Program {
     /// The module that contains it; it is called `k`.
-    pub(crate) text: String,
+    pub text: String,
     acts: Vec<(Option<(usize, bool)>, Act)>,
     labels: Vec<usize>,
 }
@@ -72,7 +72,7 @@ const TWO: [&str; 7] = [
 const TESTS: [&str; 4] = ["eq.u32", "ne.u32", "lt.u32", "lt.s32"];
 
 /// A random function.
-pub(crate) fn program(random: &mut Random) -> Program {
+pub fn program(random: &mut Random) -> Program {
     let count = 3 + random.below(22) as usize;
     let labels: Vec<usize> = {
         let mut at: Vec<usize> = (0..1 + random.below(4))
@@ -185,7 +185,7 @@ impl Program {
     }
 
     /// Runs up to 200 steps; tells the number of each instruction, and the states around it.
-    pub(crate) fn run(&self, start: State, mut tell: impl FnMut(usize, &State, &State)) {
+    pub fn run(&self, start: State, mut tell: impl FnMut(usize, &State, &State)) {
         let mut state = start;
         let mut at = 0;
         for _ in 0..200 {

@@ -5,37 +5,36 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// A row of an `INDEX.tsv`.
-pub(crate) struct Entry {
+pub struct Entry {
     /// The file.
-    pub(crate) path: PathBuf,
+    pub path: PathBuf,
     /// Its path in the corpus.
-    pub(crate) name: String,
+    pub name: String,
     /// The verdict of ptxas: `ok` or `error`.
-    pub(crate) verdict: String,
+    pub verdict: String,
     /// The first message of ptxas.
-    pub(crate) message: String,
+    pub message: String,
 }
 
 impl Entry {
     /// Its bytes.
-    pub(crate) fn read(&self) -> Vec<u8> {
+    pub fn read(&self) -> Vec<u8> {
         fs::read(&self.path).unwrap_or_else(|e| panic!("{}: {e}", self.path.display()))
     }
 }
 
 /// The corpus of this repository.
-pub(crate) fn own() -> PathBuf {
+pub fn own() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../corpus")
 }
 
 /// The larger corpus beside the repository.
-#[allow(dead_code, reason = "not every test needs it")]
-pub(crate) fn shared() -> PathBuf {
+pub fn shared() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared/corpus")
 }
 
 /// The rows of the index in `folder` whose files exist.
-pub(crate) fn entries(folder: &Path) -> Vec<Entry> {
+pub fn entries(folder: &Path) -> Vec<Entry> {
     let text = fs::read_to_string(folder.join("INDEX.tsv")).unwrap_or_default();
     let mut lines = text.lines();
     let header: Vec<&str> = lines.next().unwrap_or_default().split('\t').collect();
@@ -61,7 +60,7 @@ pub(crate) fn entries(folder: &Path) -> Vec<Entry> {
 }
 
 /// Small valid files of this repository with at most `most` bytes, in the order of the index.
-pub(crate) fn small(most: u64) -> Vec<Entry> {
+pub fn small(most: u64) -> Vec<Entry> {
     let mut all = entries(&own());
     all.retain(|e| e.verdict == "ok" && fs::metadata(&e.path).is_ok_and(|m| m.len() <= most));
     all

@@ -7,7 +7,7 @@ use ptx_isa::Directive;
 use ptx_vm::{Checker, Launch, Machine, StopReason};
 
 /// Bytes of the buffer of each argument.
-pub(crate) const BUFFER: u64 = 16 << 10;
+pub const BUFFER: u64 = 16 << 10;
 /// Bytes before and after the buffers that memory has, too.
 const MARGIN: u64 = 64 << 20;
 /// The buffers begin at a multiple of it, whatever variables the module has.
@@ -17,11 +17,11 @@ const STEPS: u64 = 20_000;
 
 /// What a launch did that others can see.
 #[derive(Clone, PartialEq, Debug)]
-pub(crate) struct Seen {
+pub struct Seen {
     /// Why it ended, unless it came to its end.
-    pub(crate) failed: Option<StopReason>,
+    pub failed: Option<StopReason>,
     /// The executed instructions of warps; only known at the end.
-    pub(crate) steps: u64,
+    pub steps: u64,
     /// What `printf` wrote; only known at the end.
     output: Vec<u8>,
     /// What the buffers of the arguments hold.
@@ -32,13 +32,13 @@ pub(crate) struct Seen {
 
 impl Seen {
     /// Whether the kernel came to its end.
-    pub(crate) fn is_done(&self) -> bool {
+    pub fn is_done(&self) -> bool {
         self.failed.is_none()
     }
 
     /// Whether a rewritten kernel does what this one does. An instruction that nothing needs may be gone, and so may an error of it; of endless
     /// loops nothing is known.
-    pub(crate) fn agrees(&self, rewritten: &Self) -> bool {
+    pub fn agrees(&self, rewritten: &Self) -> bool {
         match &self.failed {
             Some(StopReason::StepLimit) => true,
             failed if *failed == rewritten.failed => self.same_memory(rewritten),
@@ -74,11 +74,11 @@ fn numbers(seed: u64) -> impl Iterator<Item = u32> {
 }
 
 /// Seeds of one kind of data.
-pub(crate) const SEEDS: u64 = 64;
+pub const SEEDS: u64 = 64;
 
 /// Words that are small as integers, or numbers near 1; for seeds from [`SEEDS`] on any words, then numbers of any size in 32 and in 64 bits, then few
 /// different words, and at last numbers of moderate size in 16 and in 32 bits.
-pub(crate) fn content(seed: u64) -> Vec<u8> {
+pub fn content(seed: u64) -> Vec<u8> {
     let mut random = numbers(seed);
     let mut word = |at: u64| {
         let n = random.next().unwrap_or(0);
@@ -106,7 +106,7 @@ fn parameters(module: &Module, kernel: &str) -> Vec<u64> {
 }
 
 /// Writes data to the variables of a module that hold zeros, as the host may do before a launch.
-pub(crate) fn fill_variables(machine: &mut Machine<'_>, module: &Module, seed: u64) {
+pub fn fill_variables(machine: &mut Machine<'_>, module: &Module, seed: u64) {
     for (nth, name) in (0..).zip(variables(module)) {
         let Some((at, size)) = machine.variable(name) else {
             continue;
@@ -130,12 +130,12 @@ fn variables(module: &Module) -> impl Iterator<Item = &str> {
 }
 
 /// Runs a kernel: 8 bytes of its parameters are a pointer to a buffer, fewer are a small number.
-pub(crate) fn observe(module: &Module, kernel: &str, seed: u64) -> Seen {
+pub fn observe(module: &Module, kernel: &str, seed: u64) -> Seen {
     observe_within(module, kernel, seed, STEPS)
 }
 
 /// Whether a kernel has a data race, so that what it does depends on the order of its threads.
-pub(crate) fn has_race(module: &Module, kernel: &str, seed: u64) -> bool {
+pub fn has_race(module: &Module, kernel: &str, seed: u64) -> bool {
     let mut machine = Machine::new(module);
     let (launch, _) = prepare(&mut machine, module, kernel, seed);
     let mut launch = launch.check(Checker::Racecheck);
@@ -157,7 +157,7 @@ fn prepare(
 
 /// The CTAs and threads of a launch.
 #[derive(Copy, Clone, Debug)]
-pub(crate) struct Shape {
+pub struct Shape {
     grid: [u32; 3],
     block: [u32; 3],
     cluster: [u32; 3],
@@ -166,11 +166,11 @@ pub(crate) struct Shape {
 }
 
 impl Shape {
-    pub(crate) const fn new(grid: [u32; 3], block: [u32; 3]) -> Self {
+    pub const fn new(grid: [u32; 3], block: [u32; 3]) -> Self {
         Self::clusters(grid, block, [1; 3])
     }
 
-    pub(crate) const fn clusters(grid: [u32; 3], block: [u32; 3], cluster: [u32; 3]) -> Self {
+    pub const fn clusters(grid: [u32; 3], block: [u32; 3], cluster: [u32; 3]) -> Self {
         Self {
             grid,
             block,
@@ -180,7 +180,7 @@ impl Shape {
     }
 
     /// With pointers that are as far from the beginnings of the buffers.
-    pub(crate) const fn with_offset(mut self, bytes: u64) -> Self {
+    pub const fn with_offset(mut self, bytes: u64) -> Self {
         self.offset = bytes;
         self
     }
@@ -203,7 +203,7 @@ fn required(module: &Module, kernel: &str) -> Option<[u32; 3]> {
 }
 
 /// A launch of a shape with buffers, and their addresses. A required number of threads is respected.
-pub(crate) fn launch_of(
+pub fn launch_of(
     machine: &mut Machine<'_>,
     module: &Module,
     kernel: &str,
@@ -245,7 +245,7 @@ pub(crate) fn launch_of(
 }
 
 /// The same with a limit of steps.
-pub(crate) fn observe_within(module: &Module, kernel: &str, seed: u64, steps: u64) -> Seen {
+pub fn observe_within(module: &Module, kernel: &str, seed: u64, steps: u64) -> Seen {
     let mut machine = Machine::new(module);
     let (mut launch, buffers) = prepare(&mut machine, module, kernel, seed);
     launch.limits.steps = steps;

@@ -3,19 +3,19 @@
 use ptx_ir::lex::{Lexer, TokenKind};
 
 /// Random numbers.
-pub(crate) struct Random(fastrand::Rng);
+pub struct Random(fastrand::Rng);
 
 impl Random {
-    pub(crate) fn new(seed: u64) -> Self {
+    pub fn new(seed: u64) -> Self {
         Self(fastrand::Rng::with_seed(seed))
     }
 
     /// A number below `end`, or 0.
-    pub(crate) fn below(&mut self, end: usize) -> usize {
+    pub fn below(&mut self, end: usize) -> usize {
         self.0.usize(..end.max(1))
     }
 
-    pub(crate) fn pick<'t, T>(&mut self, from: &'t [T]) -> &'t T {
+    pub fn pick<'t, T>(&mut self, from: &'t [T]) -> &'t T {
         &from[self.below(from.len())]
     }
 }
@@ -146,7 +146,7 @@ const TOKENS: &[&str] = &[
 ];
 
 /// One random change of bytes.
-pub(crate) fn bytes(text: &mut Vec<u8>, random: &mut Random) {
+pub fn bytes(text: &mut Vec<u8>, random: &mut Random) {
     let at = random.below(text.len() + 1);
     match random.below(7) {
         0 => text.insert(at, *random.pick(BYTES)),
@@ -170,7 +170,7 @@ pub(crate) fn bytes(text: &mut Vec<u8>, random: &mut Random) {
 }
 
 /// One random change of tokens: drop, duplicate, replace, insert, end the text with another token.
-pub(crate) fn tokens(text: &mut Vec<u8>, random: &mut Random) {
+pub fn tokens(text: &mut Vec<u8>, random: &mut Random) {
     let spans: Vec<(usize, usize)> = Lexer::new(text)
         .filter(|t| t.kind != TokenKind::Whitespace)
         .map(|t| (t.span.start as usize, t.span.end as usize))

@@ -2,17 +2,17 @@
 
 use ptx_vm::{Checks, Launch, Machine};
 
-use crate::case;
-use crate::run::Host;
+use super::case;
+use super::run::Host;
 
 /// A machine with checkers.
-pub(crate) struct Checked<'m> {
+pub struct Checked<'m> {
     machine: Machine<'m>,
     checks: Checks,
 }
 
 impl<'m> Checked<'m> {
-    pub(crate) fn new(machine: Machine<'m>, checks: Checks) -> Self {
+    pub fn new(machine: Machine<'m>, checks: Checks) -> Self {
         Self { machine, checks }
     }
 }

@@ -1,14 +1,9 @@
 //! Compares results with those of the CPU.
 
-use crate::case::{Allowed, Type};
+use super::case::{Allowed, Type};
 
 /// Where results differ by more than is allowed: the first element, and how many.
-pub(crate) fn compare(
-    found: &[u8],
-    expected: &[u8],
-    ty: Type,
-    allowed: Allowed,
-) -> Result<(), String> {
+pub fn compare(found: &[u8], expected: &[u8], ty: Type, allowed: Allowed) -> Result<(), String> {
     let each = match ty {
         Type::F16 => 2,
         Type::Bytes | Type::F32 => 4,

@@ -6,10 +6,10 @@ use ptx_isa::{Directive, PtxVersion, ScalarType, StateSpace, Target};
 use ptx_transform::instrument::{Candidate, Timing, instrument};
 
 /// An edit; the generator chooses where.
-pub(crate) type Edit = fn(&mut Module, &mut fastrand::Rng) -> Result<(), EditError>;
+pub type Edit = fn(&mut Module, &mut fastrand::Rng) -> Result<(), EditError>;
 
 /// Each kind of edit, by its name.
-pub(crate) const EDITS: &[(&str, Edit)] = &[
+pub const EDITS: &[(&str, Edit)] = &[
     ("rename a symbol", |module, rng| {
         let symbols: Vec<_> = module.symbols().ids().collect();
         let symbol = one(&symbols, rng)?;
@@ -139,7 +139,7 @@ pub(crate) const EDITS: &[(&str, Edit)] = &[
 ];
 
 /// Makes an edit at one of some places; `false` where all were refused.
-pub(crate) fn make(module: &mut Module, edit: Edit, rng: &mut fastrand::Rng) -> bool {
+pub fn make(module: &mut Module, edit: Edit, rng: &mut fastrand::Rng) -> bool {
     (0..8).any(|_| {
         let before = module.revision();
         edit(module, rng).is_ok() && module.revision() > before

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use ptx_vm::{Launch, Machine, StopReason};
 
-use super::random::program::State;
+use super::program::State;
 
 /// Steps after which a run ends, those that write the log included.
 const STEPS: u64 = 800;
@@ -12,7 +12,7 @@ const STEPS: u64 = 800;
 const LOG: u64 = STEPS;
 
 /// A function that first takes the values of its registers from the variable `data`, whose first word is the only memory that it uses.
-pub(crate) fn with_values(text: &str) -> String {
+pub fn with_values(text: &str) -> String {
     let mut start = String::from("mov.u64 %d, data;\nld.global.b32 %r0, [%d+28];\n");
     for p in 0..3 {
         let bit = 1 << p;
@@ -36,7 +36,7 @@ pub(crate) fn with_values(text: &str) -> String {
 }
 
 /// The bytes of `data` for a state.
-pub(crate) fn data(state: &State) -> Vec<u8> {
+pub fn data(state: &State) -> Vec<u8> {
     let mut words = vec![state.cell];
     words.extend(state.regs);
     let bits = (0..3).map(|p| u32::from(state.preds[p]) << p);
@@ -47,18 +47,18 @@ pub(crate) fn data(state: &State) -> Vec<u8> {
 
 /// What a run did that others can see.
 #[derive(Clone, Debug)]
-pub(crate) struct Run {
+pub struct Run {
     /// Why it ended, unless it came to its end.
-    pub(crate) failed: Option<StopReason>,
+    pub failed: Option<StopReason>,
     /// The words that it stored; at the end, what the function returned.
-    pub(crate) log: Vec<u32>,
+    pub log: Vec<u32>,
     /// The executed instructions; only known at the end.
-    pub(crate) steps: u64,
+    pub steps: u64,
 }
 
 impl Run {
     /// Whether the rewritten function does what this one does: it stores the same words, as far as both were followed. It takes no more steps.
-    pub(crate) fn agrees(&self, rewritten: &Self) -> bool {
+    pub fn agrees(&self, rewritten: &Self) -> bool {
         let mut pairs = self.log.iter().zip(&rewritten.log);
         let same = pairs.all(|(a, b)| a == b);
         let ended = match self.failed {
@@ -71,7 +71,7 @@ impl Run {
 
 impl Run {
     /// Whether both functions store the same words, as far as they were followed.
-    pub(crate) fn same_as_far_as_known(&self, other: &Self) -> bool {
+    pub fn same_as_far_as_known(&self, other: &Self) -> bool {
         let mut pairs = self.log.iter().zip(&other.log);
         let limited = [self, other].map(|r| r.failed == Some(StopReason::StepLimit));
         let whole = self.failed == other.failed && self.log.len() == other.log.len();
@@ -121,7 +121,7 @@ fn note(out: &mut String, guard: &str, value: &str) {
 }
 
 /// Runs a function with [`with_values`], perhaps rewritten, from each of some states.
-pub(crate) fn runs(text: &str, states: &[State]) -> Vec<Run> {
+pub fn runs(text: &str, states: &[State]) -> Vec<Run> {
     let text = logged(text);
     let parsed = ptx_parse::parse_str(&text);
     let errors: Vec<_> = parsed.diagnostics.iter().map(|d| &d.message).collect();

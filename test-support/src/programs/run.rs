@@ -4,7 +4,7 @@ use super::case::{self, Allowed, Data, Line, Part, Place, Type};
 use super::compare;
 
 /// What has memory and runs launches.
-pub(crate) trait Host {
+pub trait Host {
     /// Allocates bytes, all zero; gives their address.
     fn allocate(&mut self, bytes: u64) -> Result<u64, String>;
     /// The address of a variable of the module.
@@ -22,15 +22,11 @@ pub(crate) trait Host {
 }
 
 /// What memory had where a program states what it expects; zeros in the place of addresses.
-pub(crate) struct Found {
-    #[allow(dead_code, reason = "for comparisons of two hosts")]
-    pub(crate) line: usize,
-    #[allow(dead_code, reason = "for comparisons of two hosts")]
-    pub(crate) bytes: Vec<u8>,
-    #[allow(dead_code, reason = "for comparisons of two hosts")]
-    pub(crate) ty: Type,
-    #[allow(dead_code, reason = "for comparisons of two hosts")]
-    pub(crate) allowed: Allowed,
+pub struct Found {
+    pub line: usize,
+    pub bytes: Vec<u8>,
+    pub ty: Type,
+    pub allowed: Allowed,
 }
 
 /// A run of a program.
@@ -47,7 +43,7 @@ struct Run<'h, H> {
 }
 
 /// Runs the steps of a program and compares with what it expects.
-pub(crate) fn run(text: &str, host: &mut impl Host) -> Result<Vec<Found>, String> {
+pub fn run(text: &str, host: &mut impl Host) -> Result<Vec<Found>, String> {
     let mut run = Run {
         host,
         buffers: Vec::new(),

@@ -1,0 +1,25 @@
+//! What the tests of several crates share.
+//!
+//! The feature `vm` adds what runs kernels, the feature `edit` adds edits of modules: a crate whose tests need neither does not wait for those libraries.
+#![allow(
+    clippy::expect_used,
+    clippy::missing_errors_doc,
+    clippy::missing_panics_doc,
+    clippy::must_use_candidate,
+    clippy::panic,
+    clippy::unwrap_used,
+    missing_debug_implementations,
+    missing_docs,
+    reason = "a test that cannot go on fails"
+)]
+
+pub mod check;
+pub mod corpus;
+#[cfg(feature = "edit")]
+pub mod edits;
+pub mod mutate;
+#[cfg(feature = "vm")]
+pub mod observe;
+pub mod programs;
+pub mod random;
+pub mod sample;
