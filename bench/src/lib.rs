@@ -1,10 +1,8 @@
 //! What the benchmarks share: the texts that they measure.
 
-mod inputs;
-
 use std::sync::LazyLock;
 
-pub use inputs::{Input, all, repeated};
+pub use test_support::inputs::{Input, all, repeated};
 
 /// The texts that all benchmarks measure.
 static INPUTS: LazyLock<Vec<Input>> = LazyLock::new(all);

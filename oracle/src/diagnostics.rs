@@ -7,8 +7,8 @@ use anyhow::{Context as _, Result, bail};
 use rayon::prelude::*;
 
 use crate::assembler::{Assemblers, Job, Verdict};
-use crate::page::Page;
 use crate::shared::Shared;
+use test_support::page::Page;
 
 pub(crate) fn run(shared: &Shared) -> Result<()> {
     let Some(assemblers) = shared.assemblers("EXAMPLES OF DIAGNOSTICS")? else {

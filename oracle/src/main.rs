@@ -17,8 +17,6 @@ mod messages;
 mod modules;
 mod mutations;
 mod outcome;
-#[path = "../../xtask/src/page.rs"]
-mod page;
 mod pressure;
 mod rebuild;
 mod requires;

@@ -1,10 +1,6 @@
 //! The pages of the diagnostics: one for each code, with examples that are what they say.
 
 #[cfg(test)]
-#[path = "../../xtask/src/page.rs"]
-mod page;
-
-#[cfg(test)]
 mod pages {
     use std::collections::BTreeSet;
     use std::fs;
@@ -13,7 +9,7 @@ mod pages {
 
     use ptx_ir::Code;
 
-    use crate::page::Page;
+    use test_support::page::Page;
 
     fn folder() -> PathBuf {
         Path::new(env!("CARGO_MANIFEST_DIR")).join("../ptx-report/pages")

@@ -1,16 +1,13 @@
 //! What reading allocates, counted: few calls of the allocator, and little more than the module.
 #![allow(missing_docs)]
 
-#[path = "../../bench/src/inputs.rs"]
-#[allow(unreachable_pub, reason = "the library of another package")]
-mod inputs;
-
 use std::alloc::System;
 use std::sync::Arc;
 
 use peakmem_alloc::{PeakMemAlloc, PeakMemAllocTrait as _};
 use ptx_ir::Limits;
 use stats_alloc::{INSTRUMENTED_SYSTEM, Region, StatsAlloc};
+use test_support::inputs;
 
 #[global_allocator]
 static ALLOCATOR: PeakMemAlloc<&StatsAlloc<System>> = PeakMemAlloc::new(&INSTRUMENTED_SYSTEM);

@@ -1,13 +1,10 @@
 //! What verifying allocates beyond the module: at most a byte for each byte of a large source.
 #![allow(missing_docs)]
 
-#[path = "../../bench/src/inputs.rs"]
-#[allow(unreachable_pub, reason = "the library of another package")]
-mod inputs;
-
 use std::alloc::System;
 
 use peakmem_alloc::{PeakMemAlloc, PeakMemAllocTrait as _};
+use test_support::inputs;
 
 #[global_allocator]
 static ALLOCATOR: PeakMemAlloc<System> = PeakMemAlloc::new(System);

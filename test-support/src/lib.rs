@@ -1,4 +1,4 @@
-//! What the tests of several crates share.
+//! What the tests of several crates, the tools and the benchmarks share.
 //!
 //! The feature `vm` adds what runs kernels, the feature `edit` adds edits of modules: a crate whose tests need neither does not wait for those libraries.
 #![allow(
@@ -17,9 +17,11 @@ pub mod check;
 pub mod corpus;
 #[cfg(feature = "edit")]
 pub mod edits;
+pub mod inputs;
 pub mod mutate;
 #[cfg(feature = "vm")]
 pub mod observe;
+pub mod page;
 pub mod programs;
 pub mod random;
 pub mod sample;

@@ -10,7 +10,6 @@ mod docs;
 mod editors;
 #[cfg(test)]
 mod opcode_lint;
-mod page;
 mod semantics;
 mod wording;
 

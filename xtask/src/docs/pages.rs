@@ -7,7 +7,7 @@ use std::path::Path;
 use anyhow::{Context as _, Result};
 use ptx_codegen::{Mode, Output};
 
-use crate::page::Page;
+use test_support::page::Page;
 
 const HEAD: &str = "\
 # Diagnostics

@@ -1,21 +1,20 @@
 //! A page of `ptx-report/pages`: a title, a severity, prose, and two modules as examples.
 
 /// What a page says.
-pub(crate) struct Page<'a> {
+pub struct Page<'a> {
     /// As in `PTX0506`.
-    pub(crate) code: &'a str,
-    #[allow(dead_code, reason = "only the index of the pages needs it")]
-    pub(crate) title: &'a str,
+    pub code: &'a str,
+    pub title: &'a str,
     /// `error` or `warning`.
-    pub(crate) severity: &'a str,
+    pub severity: &'a str,
     /// A module with one mistake, and one without.
-    pub(crate) examples: Option<(&'a str, &'a str)>,
+    pub examples: Option<(&'a str, &'a str)>,
     text: &'a str,
 }
 
 impl<'a> Page<'a> {
     /// Reads a page; `None` where it has another shape.
-    pub(crate) fn read(text: &'a str) -> Option<Self> {
+    pub fn read(text: &'a str) -> Option<Self> {
         let head = text.strip_prefix("# ")?.lines().next()?;
         let (code, title) = head.split_once(": ")?;
         let severity = text.lines().find_map(|l| l.strip_prefix("Severity: "))?;
@@ -37,14 +36,14 @@ impl<'a> Page<'a> {
     }
 
     /// The text under a heading.
-    pub(crate) fn section(&self, heading: &str) -> Option<&'a str> {
+    pub fn section(&self, heading: &str) -> Option<&'a str> {
         let (_, rest) = self.text.split_once(&format!("\n## {heading}\n"))?;
         Some(rest.split("\n## ").next().unwrap_or(rest).trim())
     }
 
     /// The line of the wrong example that the comment `// CODE` ends.
     #[allow(dead_code, reason = "generating alone does not ask")]
-    pub(crate) fn line(&self) -> Option<usize> {
+    pub fn line(&self) -> Option<usize> {
         let mark = format!("// {}", self.code);
         let (wrong, _) = self.examples?;
         Some(wrong.lines().position(|l| l.ends_with(&mark))? + 1)
