@@ -329,3 +329,119 @@ impl<'t, V> IntoIterator for &'t CowVec<V> {
         self.iter()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Tables that were cut off one storage, and the values that each has to contain.
+    #[derive(Default)]
+    struct Model {
+        storage: CowVec<u32>,
+        /// The values after the last cut.
+        current: Vec<u32>,
+        tables: Vec<(CowVec<u32>, Vec<u32>)>,
+        /// The number of tables that have their values.
+        attached: usize,
+    }
+
+    impl Model {
+        fn push(&mut self, value: u32) {
+            assert_eq!(self.storage.push(value), self.current.len());
+            self.current.push(value);
+        }
+
+        fn append(&mut self, values: &[u32]) {
+            assert_eq!(self.storage.append(values), self.current.len());
+            self.current.extend_from_slice(values);
+        }
+
+        fn clear(&mut self) {
+            CowVec::new().step(&mut self.storage, ShareOp::Clear);
+            self.current.clear();
+        }
+
+        fn cut(&mut self) {
+            let mut table = CowVec::new();
+            table.step(&mut self.storage, ShareOp::Cut);
+            self.tables
+                .push((table, core::mem::take(&mut self.current)));
+        }
+
+        /// Gives all tables since the last time their values.
+        fn share(&mut self, step: ShareOp) {
+            self.clear();
+            let mut all = CowVec::new();
+            all.step(&mut self.storage, step);
+            for (table, _) in self.tables.iter_mut().skip(self.attached) {
+                table.step(&mut all, ShareOp::Share);
+            }
+            self.attached = self.tables.len();
+        }
+
+        fn check(&self) {
+            assert_eq!(*self.storage, *self.current);
+            for (table, values) in self.tables.iter().take(self.attached) {
+                assert_eq!(**table, **values);
+                assert_eq!(table.len(), values.len());
+                assert_eq!(table.at(0), values.first());
+                assert_eq!(table.at(values.len()), None);
+            }
+        }
+    }
+
+    fn change(table: &mut CowVec<u32>, values: &mut Vec<u32>, random: &mut fastrand::Rng) {
+        match random.u32(..5) {
+            0 => {
+                table.push(7);
+                values.push(7);
+            }
+            1 => {
+                table.append(&[8, 9]);
+                values.extend([8, 9]);
+            }
+            2 => {
+                table.clear();
+                values.clear();
+            }
+            3 => {
+                table.iter_mut().for_each(|value| *value += 1);
+                values.iter_mut().for_each(|value| *value += 1);
+            }
+            _ => {
+                let copy = table.clone();
+                table.push(1);
+                values.push(1);
+                assert_eq!(copy.len() + 1, table.len());
+            }
+        }
+    }
+
+    #[test]
+    fn tables_agree_with_vectors() {
+        for seed in 0..200 {
+            let mut random = fastrand::Rng::with_seed(seed);
+            let mut model = Model::default();
+            for value in 0..random.u32(1..400) {
+                match random.u32(..20) {
+                    0 => model.clear(),
+                    1..4 => model.cut(),
+                    4 => model.share(ShareOp::Seal),
+                    5 => model.append(&[value; 3]),
+                    // A table that is longer than those that share an allocation.
+                    6 if seed % 50 == 0 => model.append(&vec![value; LONG + 1]),
+                    _ => model.push(value),
+                }
+                if random.bool()
+                    && let Some(index) = model.attached.checked_sub(1)
+                {
+                    let (table, values) = &mut model.tables[random.usize(..=index)];
+                    change(table, values, &mut random);
+                }
+                model.check();
+            }
+            model.share(ShareOp::Finish);
+            model.check();
+        }
+    }
+}
