@@ -214,9 +214,9 @@ impl Metric {
         }
     }
 
-    /// Whether only ptxas knows it.
+    /// Whether the value is one that only ptxas gives.
     pub(crate) fn needs_ptxas(&self) -> bool {
-        matches!(self, Self::Plain(metric) if metric.name.starts_with("ptxas."))
+        matches!(self, Self::Plain(metric) if metric.name.starts_with(PTXAS))
     }
 
     pub(crate) fn unit(&self) -> Unit {
@@ -244,11 +244,6 @@ impl Metric {
         }));
         all.extend(classes().map(Self::Class));
         all
-    }
-
-    /// Whether only ptxas knows it.
-    pub(crate) fn is_of_ptxas(&self) -> bool {
-        matches!(self, Self::Plain(metric) if metric.name.starts_with(PTXAS))
     }
 
     /// Its value; `None` if it is not known.

@@ -96,9 +96,9 @@ pub struct SourceRange {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct OfLoop {
-    /// The ids of the first block and of the first block of the enclosing loop.
+    /// The number of the first block.
     pub header: u32,
-    /// `None` for an outermost loop.
+    /// The number of the first block of the enclosing loop; `None` for an outermost loop.
     pub parent: Option<u32>,
     /// The label of its header.
     pub label: Option<String>,

@@ -62,7 +62,7 @@ pub(super) fn parse(text: &str) -> Result<Limit, String> {
         .parse(text.trim())
         .map_err(|_: nom::Err<()>| "expected a metric".to_owned())?;
     let metric = Metric::parse(name)?;
-    if metric.is_of_ptxas() {
+    if metric.needs_ptxas() {
         return Err(format!(
             "`{metric}` comes from ptxas, which diff does not run"
         ));
