@@ -180,6 +180,7 @@ impl Shape {
     }
 
     /// With pointers that are as far from the beginnings of the buffers.
+    #[must_use]
     pub const fn with_offset(mut self, bytes: u64) -> Self {
         self.offset = bytes;
         self
