@@ -20,14 +20,13 @@ mod outcome;
 mod pressure;
 mod rebuild;
 mod requires;
-#[cfg(test)]
 mod shared;
 mod transforms;
 
-use test_support::sample;
-
 use clap::Parser;
 use shared::Shared;
+#[cfg(test)]
+use test_support::sample;
 
 /// Compare the libraries with ptxas
 #[derive(Parser)]
