@@ -41,3 +41,41 @@ fn forms_of_values_and_lists_of_calls() {
     let lists = insts[4].1.call_lists().map(|(list, _)| list.len());
     assert_eq!(lists.collect::<Vec<_>>(), [1, 1]);
 }
+
+#[test]
+fn comparisons_that_follow_from_others_and_selections() {
+    let text = ".version 8.0\n.target sm_80\n.address_size 64\n.entry k() {\n\
+        .reg .pred p, q, r;\n.reg .b32 t, s;\n\
+        mov.u32 t, %tid.x; setp.lt.s32 p, t, 5; setp.lt.s32 q, t, 9; selp.b32 s, 1, 0, p; setp.eq.s32 r, s, 1; ret;\n}\n";
+    let module = ptx_parse::parse(text.as_bytes()).module;
+    let facts = ModuleFacts::new(&module);
+    let facts = facts.function(module.function("k").unwrap()).unwrap();
+    let analysis = FunctionAnalysis::new(facts);
+    let ssa = Ssa::new(
+        facts,
+        analysis.cfg(),
+        analysis.dominators(),
+        analysis.variables(),
+    )
+    .unwrap();
+    let values = Values::new(facts, &analysis, &ssa);
+    let statements: Vec<_> = facts
+        .body()
+        .statements()
+        .filter_map(|(stmt, statement)| match statement {
+            Statement::Inst(inst) => Some((stmt, facts.inst(inst))),
+            _ => None,
+        })
+        .collect();
+    let result = |index: usize| ssa.defs(statements[index].0).next().unwrap();
+    let (below_five, below_nine, selected, is_one) = (result(1), result(2), result(3), result(4));
+    assert_eq!(values.implied((below_five, true), below_nine), Some(true));
+    assert_eq!(values.implied((below_nine, false), below_five), Some(false));
+    assert_eq!(values.implied((below_nine, true), below_five), None);
+    assert_eq!(
+        values.truth_for(is_one, [1, 0]),
+        Some((selected, [true, false]))
+    );
+    let (form, _) = statements[3].1.form().unwrap();
+    assert_eq!(ptx_analysis::fold::selection(form), Some([3, 1, 2]));
+}
