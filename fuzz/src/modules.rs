@@ -23,7 +23,7 @@ fn cut(text: &[u8]) -> &[u8] {
 }
 
 /// The module of a text, and whether it is valid for certain: below a version that is newer than the known ones, unknown words
-/// are no errors, and where they end depends on the lines.
+/// are warnings, and where they end depends on the lines.
 fn parse(text: &[u8]) -> (Module, bool) {
     let parsed = ptx_parse::parse(cut(text));
     let is_newer = |d: &Diagnostic| d.code == Code::NewerVersion;

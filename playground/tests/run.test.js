@@ -47,7 +47,7 @@ const PRINT = `${HEADER}.extern .func (.param .b32 r) vprintf(.param .b64 f, .pa
     ret;
 }
 `;
-/** Counts to 2^62: it does not end in the time of a test, and every iteration changes the register that its end depends on, so it is no deadlock. */
+/** Counts to 2^62: it does not end in the time of a test, and every iteration changes the register that its end depends on, so this is not a deadlock. */
 const LONG = `${HEADER}.visible .entry count()
 {
     .reg .pred %p<2>;

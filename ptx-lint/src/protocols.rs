@@ -143,7 +143,7 @@ fn objects(rule: Rule) -> Option<Text> {
             Lint::MbarrierInit,
             ["waits", "may wait"],
             "for ever: no instruction of the kernel arrives at the mbarrier object",
-            "arrive at the object after the work that the phase stands for, as with `mbarrier.arrive.expect_tx` before bulk copies or with `tcgen05.commit`",
+            "arrive at the object after the work whose end the phase signals, as with `mbarrier.arrive.expect_tx` before bulk copies or with `tcgen05.commit`",
             "",
         ),
         Rule::MbarrierNotPublished => text(

@@ -63,7 +63,7 @@ fn diagnostic(src: &[u8], name: Span, uses: &[Span], taken: &BTreeSet<&[u8]>) ->
     let declares = |span: &&Span| in_declaration(src, span.start as usize) || is_label(span);
     if !uses.iter().any(|span| declares(&span)) {
         return d.with_help(format!(
-            "nothing declares `{old}`: declare it with another name, such as `{new}`"
+            "`{old}` is undeclared: declare it with another name, such as `{new}`"
         ));
     }
     let mut d = d.with_help(format!("rename it everywhere, for example to `{new}`"));

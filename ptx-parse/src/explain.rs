@@ -174,7 +174,7 @@ fn stray(src: &[u8], start: usize, d: Diagnostic) -> Diagnostic {
     }
     if let Some(span) = escapes(src, start) {
         return d
-            .with_help("an escape of a string in C is no PTX: remove it")
+            .with_help("escapes of strings in C are not PTX: remove it")
             .with_fix(span, "");
     }
     d.with_help(format!("remove this `{}`", mark as char))

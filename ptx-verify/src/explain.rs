@@ -229,7 +229,7 @@ impl Explainer<'_, '_> {
             _ => Vec::new(),
         };
         repairs.retain(Repair::fits_operands);
-        // The length of a vector follows from a shape or a number, not from the type; a constant is no additional operand.
+        // The length of a vector follows from a shape or a number, not from the type; a constant is not an additional operand.
         let constant = |index: usize| {
             let written = selected.operands().get(index);
             written.is_some_and(|w| w.shape.constant_kind().is_some())

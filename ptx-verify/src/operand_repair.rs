@@ -514,7 +514,7 @@ fn split_access(text: &str, bytes: usize) -> Option<(String, String)> {
     Some((with(low, place)?, with(high, &further)?))
 }
 
-/// A predicate for a guard that is none: whether it is not zero, or else another register.
+/// A predicate for a guard that is not a predicate: whether it is not zero, or else another register.
 pub(crate) fn guard(inst: &WrongInst<'_>, register: RegId, found: &str) -> Option<Repair> {
     let other = other_guard(inst, found);
     match inst.guarded(register) {

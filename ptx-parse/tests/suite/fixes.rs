@@ -271,7 +271,7 @@ fn a_statement_that_an_instruction_follows_lacks_its_end() {
 }
 
 #[test]
-fn words_of_other_assemblers_are_no_certain_fixes() {
+fn words_of_other_assemblers_have_uncertain_fixes() {
     let statements = [
         "ld.global.u32 %r1, dword ptr [%rd1];",
         "ld.global.u32 %r1, 4(%rd1);",

@@ -151,7 +151,7 @@ fn without_edit(
 }
 
 /// The help where no change of the modifier keeps what the instruction does: another operation computes something else, and a
-/// predicate is no number.
+/// predicate is not a number.
 fn other_function(modifiers: &[Modifier], repairs: &[Repair]) -> Option<String> {
     let ModifierEdit::Replace(index, _) = repairs.first()?.edit() else {
         return None;

@@ -29,7 +29,7 @@ problems! { VariableProblem {
         "declare a `.global .texref`";
     TexArray: error VariablePlace
         "a `.tex` variable cannot be an array",
-        "declare each texture with a name of its own";
+        "declare each texture with a separate name";
     TexInBody: error VariablePlace
         "a `.tex` variable must be declared at module level, found it in a function",
         "declare a `.global .texref`";

@@ -386,7 +386,7 @@ fn fields_of_tensor_maps_depend_on_the_target() {
 }
 
 #[test]
-fn textures_of_old_versions_are_no_arrays() {
+fn textures_of_old_versions_are_not_arrays() {
     let of = |declaration: &str| {
         all(&format!(
             ".version 1.4\n.target sm_13\n{declaration}\n.entry k() {{ exit; }}\n"

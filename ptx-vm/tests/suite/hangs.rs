@@ -441,7 +441,7 @@ fn a_cta_that_waits_for_a_later_one_is_not_stuck() {
 }
 
 #[test]
-fn many_ctas_that_wait_for_what_nobody_writes() {
+fn many_ctas_that_wait_for_what_is_never_written() {
     // More than are resident, and more than one thread of the host could each run for long.
     let text = kernel(
         "",
