@@ -32,8 +32,8 @@ pub(crate) fn opcode_of(mnemonic: &str, operands: Option<usize>) -> Option<Simil
     if let Some(legal) = nearest(word, near().filter(has_form).map(|o| o.text())) {
         return Some(legal);
     }
-    // Short words are often words of other languages.
-    if word.len() < SHORTEST_CERTAIN {
+    // Short words of a statement are often words of other languages.
+    if operands.is_some() && word.len() < SHORTEST_CERTAIN {
         return None;
     }
     let found = nearest(word, near().filter(takes).map(|o| o.text()))

@@ -149,7 +149,7 @@ impl Checkers {
                     for (at, from) in written {
                         tainted.set(at, touch.element, from);
                     }
-                    let more = tainted.memory() - before;
+                    let more = tainted.memory().saturating_sub(before);
                     self.count_more(of, memory, more);
                 }
             }
