@@ -16,8 +16,8 @@ use crate::{names, symbols};
 /// The function whose name is at an offset.
 pub(crate) fn prepare(document: &Document, offset: u32) -> Vec<CallHierarchyItem> {
     let module = document.module();
-    let named = names::name_at(document, offset).map(|(_, name)| name.entity);
-    let Some(Entity::Symbol(symbol)) = named else {
+    let entity = names::name_at(document, offset).map(|(_, name)| name.entity);
+    let Some(Entity::Symbol(symbol)) = entity else {
         return Vec::new();
     };
     match module.symbols().get(symbol).map(|s| s.kind) {
@@ -29,89 +29,90 @@ pub(crate) fn prepare(document: &Document, offset: u32) -> Vec<CallHierarchyItem
 fn item(document: &Document, function: FuncId) -> Option<CallHierarchyItem> {
     let module = document.module();
     let id = module.item_of(function)?;
-    let declared = symbols::declared(module, id, module.item(id)?);
-    let (name, _) = declared.first()?;
-    let spelled = document.text(*name);
+    let names = symbols::declared_names(module, id, module.item(id)?);
+    let name_span = names.first()?.span;
+    let name = document.text(name_span);
     Some(CallHierarchyItem {
-        name: shown(&spelled).into_owned(),
+        name: shown(&name).into_owned(),
         kind: SymbolKind::FUNCTION,
         tags: None,
         detail: None,
         uri: document.uri.clone(),
         range: document.range(module.span(id)),
-        selection_range: document.range(*name),
-        data: Some(json!(spelled)),
+        selection_range: document.range(name_span),
+        data: Some(json!(name)),
     })
 }
 
-/// The function of an item that the client got.
+/// The function of an item that [`prepare`] or another request returned.
 fn function_of(module: &Module, item: &CallHierarchyItem) -> Option<FuncId> {
     module.function(item.data.as_ref()?.as_str()?)
 }
 
-/// Who calls it.
+/// The callers of a function, with their calls.
 pub(crate) fn incoming(
     document: &Document,
-    item_: &CallHierarchyItem,
+    callee: &CallHierarchyItem,
 ) -> Vec<CallHierarchyIncomingCall> {
     let module = document.module();
-    let Some(function) = function_of(module, item_) else {
+    let Some(function) = function_of(module, callee) else {
         return Vec::new();
     };
     let facts = ModuleFacts::new(module);
     let graph = CallGraph::new(&facts);
-    let callers = graph.callers(function).into_iter();
-    callers
+    graph
+        .callers(function)
+        .into_iter()
         .filter_map(|caller| {
-            let calls = graph.calls_of(caller).filter(|c| reaches(c, function));
+            let calls = graph.calls_of(caller).filter(|c| is_call_of(c, function));
             Some(CallHierarchyIncomingCall {
                 from: item(document, caller)?,
-                from_ranges: places(document, caller, calls.map(|c| c.inst)),
+                from_ranges: call_ranges(document, caller, calls.map(|c| c.inst)),
             })
         })
         .collect()
 }
 
-/// Whom it calls.
+/// The callees of a function, with its calls of them.
 pub(crate) fn outgoing(
     document: &Document,
-    item_: &CallHierarchyItem,
+    caller: &CallHierarchyItem,
 ) -> Vec<CallHierarchyOutgoingCall> {
     let module = document.module();
-    let Some(function) = function_of(module, item_) else {
+    let Some(function) = function_of(module, caller) else {
         return Vec::new();
     };
     let facts = ModuleFacts::new(module);
     let graph = CallGraph::new(&facts);
-    let callees = graph.callees(function).into_iter();
-    callees
+    graph
+        .callees(function)
+        .into_iter()
         .filter_map(|callee| {
-            let calls = graph.calls_of(function).filter(|c| reaches(c, callee));
+            let calls = graph.calls_of(function).filter(|c| is_call_of(c, callee));
             Some(CallHierarchyOutgoingCall {
                 to: item(document, callee)?,
-                from_ranges: places(document, function, calls.map(|c| c.inst)),
+                from_ranges: call_ranges(document, function, calls.map(|c| c.inst)),
             })
         })
         .collect()
 }
 
-fn reaches(call: &Call, function: FuncId) -> bool {
-    matches!(call.to, Target::Function(f) if f == function)
+fn is_call_of(call: &Call, function: FuncId) -> bool {
+    matches!(call.to, Target::Function(callee) if callee == function)
 }
 
-/// The statements of calls.
-fn places(
+/// The ranges of the statements of calls in a function.
+fn call_ranges(
     document: &Document,
-    function: FuncId,
+    caller: FuncId,
     calls: impl Iterator<Item = InstId>,
 ) -> Vec<Range> {
-    let Some(body) = document.module().body(function) else {
+    let Some(body) = document.module().body(caller) else {
         return Vec::new();
     };
     let calls: Vec<InstId> = calls.collect();
-    let statements = body.statements();
-    let found = statements.filter(|(_, s)| matches!(s, Statement::Inst(id) if calls.contains(id)));
-    found
+    body.statements()
+        .filter(|(_, s)| matches!(s, Statement::Inst(id) if calls.contains(id)))
         .map(|(stmt, _)| document.range(body.source_span(stmt)))
         .collect()
 }

@@ -1,4 +1,4 @@
-//! Code lenses: what each kernel and function requires.
+//! Code lenses with the requirements of kernels and functions.
 
 use lsp_types::{CodeLens, Command};
 use ptx_ir::Item;
@@ -7,17 +7,17 @@ use serde_json::json;
 use crate::document::Document;
 use crate::symbols;
 
-/// A lens for each defined function. What it says is computed when the client shows it.
+/// A lens for each function with a body. Its text is computed when the client shows it.
 pub(crate) fn lenses(document: &Document) -> Vec<CodeLens> {
     let module = document.module();
-    let items = module.items();
-    items
+    module
+        .items()
         .filter_map(|(id, item)| {
             let Item::Function(function) = item else {
                 return None;
             };
             module.body(function)?;
-            let (name, _) = *symbols::declared(module, id, item).first()?;
+            let name = symbols::declared_names(module, id, item).first()?.span;
             Some(CodeLens {
                 range: document.range(name),
                 command: None,
@@ -27,13 +27,13 @@ pub(crate) fn lenses(document: &Document) -> Vec<CodeLens> {
         .collect()
 }
 
-/// The lens with its text.
+/// Adds the text to a lens.
 pub(crate) fn resolve(document: &Document, mut lens: CodeLens) -> CodeLens {
     let name = lens.data.as_ref().and_then(|d| d.get("function")?.as_str());
     let text = name.and_then(|name| document.requirements_of(name));
     lens.command = Some(Command {
         title: text.unwrap_or_else(|| "legal on no target".to_owned()),
-        // An empty command shows the text only.
+        // Without a command, the client only shows the text.
         command: String::new(),
         arguments: None,
     });

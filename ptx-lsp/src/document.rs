@@ -1,20 +1,47 @@
-//! An open document: its text, its module and its diagnostics, kept up to date with the changes of the client.
+//! An open document: its text, its module, its diagnostics and the findings of lints, which are updated after changes of the client.
 
 use std::cell::OnceCell;
 use std::collections::HashMap;
 
 use lsp_types::{Position, Range, TextDocumentContentChangeEvent, Uri};
 use ptx_analysis::incremental::Budget;
-use ptx_ir::{Diagnostic, FuncId, Limits, Module, Severity, Span, TextChange};
-use ptx_lint::Finding;
+use ptx_ir::{Changed, Diagnostic, FuncId, Limits, Module, Severity, Span, TextChange};
+use ptx_lint::{Finding, LintOptions, LintSession};
 use ptx_parse::Incremental;
 use ptx_report::requirements::Minimal;
 use ptx_report::warnings::Allowed;
 use ptx_verify::{Changes, Checked, Options};
+use serde_json::Value;
 
-use crate::lints::Lints;
-use crate::settings::Settings;
-use crate::text::Lines;
+use crate::text::{Encoding, Lines};
+
+/// The settings of the client for reading and examining documents.
+#[derive(Copy, Clone, Debug)]
+pub(crate) struct Settings {
+    pub(crate) encoding: Encoding,
+    /// Whether documents are linted.
+    pub(crate) lints: bool,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            encoding: Encoding::default(),
+            lints: true,
+        }
+    }
+}
+
+impl Settings {
+    /// Reads `initializationOptions`, or the settings of `workspace/didChangeConfiguration`, which may be in a section `ptxkit`. Settings that are missing
+    /// or have a wrong type are not changed.
+    pub(crate) fn read(&mut self, options: &Value) {
+        let options = options.get("ptxkit").unwrap_or(options);
+        if let Some(lints) = options.get("lints").and_then(Value::as_bool) {
+            self.lints = lints;
+        }
+    }
+}
 
 /// An open document.
 #[derive(Debug)]
@@ -23,47 +50,46 @@ pub(crate) struct Document {
     pub(crate) version: i32,
     parsed: Incremental,
     lines: Lines,
-    /// `None` where the whole module has to be checked.
+    /// `None` if the whole module has to be checked.
     checked: Option<Checked>,
-    /// `None` where the client wants no lints.
+    /// `None` if the client disabled lints.
     lints: Option<Lints>,
-    /// The comments that turn warnings off; `None` while they are not looked for, because there are no warnings.
+    /// The comments that suppress warnings. They are collected when there are warnings; `None` before that.
     allowed: Option<Allowed>,
-    /// Functions that were parsed again and not checked so far.
+    /// The functions that were parsed again and have to be checked again.
     stale: Vec<FuncId>,
-    /// What the functions require, by their names; computed when it is asked for.
+    /// The text of the requirements of each function, by its name. Computed on the first query after a change.
     requirements: OnceCell<HashMap<String, String>>,
 }
 
 impl Document {
-    /// A document that [`update`](Self::update) parses, when the message that it came in is freed.
-    pub(crate) fn new(uri: Uri, version: i32, text: String, how: Settings) -> Self {
+    /// Creates a document without parsing it. [`update`](Self::update) parses it, when the memory of the message with its text is free again.
+    pub(crate) fn new(uri: Uri, version: i32, text: String, settings: Settings) -> Self {
         let text = text.into_bytes();
         Self {
             uri,
             version,
-            lines: Lines::new(how.encoding, &text),
+            lines: Lines::new(settings.encoding, &text),
             parsed: Incremental::unparsed(text, Limits::default()),
             checked: None,
-            lints: how.lints.then(Lints::new),
+            lints: settings.lints.then(Lints::new),
             allowed: None,
             stale: Vec::new(),
             requirements: OnceCell::new(),
         }
     }
 
-    /// Makes a change of the client. The module is out of date until [`update`](Self::update).
+    /// Applies a change of the client to the text. The module is out of date until [`update`](Self::update).
     pub(crate) fn change(&mut self, change: TextDocumentContentChangeEvent) {
         self.requirements.take();
         let text = change.text.as_bytes();
-        let whole = Span::at(0, self.source().len());
         let span = match change.range {
             Some(range) => self.span(range),
-            None => whole,
+            None => Span::at(0, self.source().len()),
         };
         let function = self.parsed.change(span, text);
         if let Some(lints) = &mut self.lints {
-            lints.change(function);
+            lints.record_change(function);
         }
         match function {
             Some(function) => {
@@ -81,12 +107,12 @@ impl Document {
         self.lines.replace(span, text.len(), self.parsed.source());
     }
 
-    /// Chooses whether lints examine the document, from the next [`update`](Self::update) on.
+    /// Enables or disables lints from the next [`update`](Self::update) on.
     pub(crate) fn set_linted(&mut self, is_linted: bool) {
         self.lints = is_linted.then(Lints::new);
     }
 
-    /// Parses and checks what the changes made necessary.
+    /// Parses and checks the functions that changed, or the whole module.
     pub(crate) fn update(&mut self) {
         self.parsed.update();
         let module = self.parsed.module();
@@ -102,10 +128,12 @@ impl Document {
         self.stale.clear();
     }
 
-    /// Lints functions of the document, unless it has errors, until the budget is spent. Gives whether nothing is left. The document has to be up to date.
+    /// Lints functions until the budget is spent. Returns whether all functions are linted. A document with errors is not linted.
+    ///
+    /// The document must be up to date.
     pub(crate) fn lint(&mut self, budget: &mut Budget) -> bool {
-        let mut all = all(&self.parsed, self.checked.as_ref());
-        let has_errors = all.any(|d| d.severity == Severity::Error);
+        let has_errors =
+            diagnostics(&self.parsed, self.checked.as_ref()).any(|d| d.severity == Severity::Error);
         let module = self.parsed.module();
         let is_complete = match &mut self.lints {
             Some(lints) if !has_errors => {
@@ -114,7 +142,11 @@ impl Document {
             }
             _ => true,
         };
-        if self.allowed.is_none() && self.found().any(|d| d.severity == Severity::Warning) {
+        if self.allowed.is_none()
+            && self
+                .unfiltered_diagnostics()
+                .any(|d| d.severity == Severity::Warning)
+        {
             self.allowed = Some(Allowed::new(self.module()));
         }
         is_complete
@@ -132,53 +164,58 @@ impl Document {
         &self.lines
     }
 
-    /// All diagnostics of the parser, of the verifier and of lints, in the order of the source.
+    /// The diagnostics of the parser, the verifier and lints, without suppressed warnings, in the order of the source.
     pub(crate) fn diagnostics(&self) -> Vec<&Diagnostic> {
-        let mut all: Vec<&Diagnostic> = self.found().collect();
-        all.retain(|d| d.severity == Severity::Error || self.keeps(d));
-        all.sort_by_key(|d| d.span.start);
-        all
+        let mut diagnostics: Vec<&Diagnostic> = self
+            .unfiltered_diagnostics()
+            .filter(|d| d.severity == Severity::Error || self.is_enabled(d))
+            .collect();
+        diagnostics.sort_by_key(|d| d.span.start);
+        diagnostics
     }
 
-    /// Whether no comment turns a warning off.
-    fn keeps(&self, warning: &Diagnostic) -> bool {
+    /// Whether no comment suppresses a warning.
+    fn is_enabled(&self, warning: &Diagnostic) -> bool {
         let allowed = self.allowed.as_ref();
         allowed.is_none_or(|allowed| allowed.keeps(&mut warning.clone()))
     }
 
-    fn found(&self) -> impl Iterator<Item = &Diagnostic> {
-        let lints = self.findings().map(|f| &f.diagnostic);
-        all(&self.parsed, self.checked.as_ref()).chain(lints)
+    /// The diagnostics including suppressed warnings.
+    fn unfiltered_diagnostics(&self) -> impl Iterator<Item = &Diagnostic> {
+        let lints = self.unfiltered_findings().map(|f| &f.diagnostic);
+        diagnostics(&self.parsed, self.checked.as_ref()).chain(lints)
     }
 
-    /// What lints found; nothing where the file has errors.
-    fn findings(&self) -> impl Iterator<Item = &Finding> {
+    /// The findings of lints including suppressed ones; none if the document has errors.
+    fn unfiltered_findings(&self) -> impl Iterator<Item = &Finding> {
         self.lints.iter().flat_map(Lints::findings)
     }
 
-    /// The finding of a lint that a diagnostic is.
-    pub(crate) fn finding(&self, d: &Diagnostic) -> Option<&Finding> {
-        let is_it = |f: &&Finding| f.diagnostic.span == d.span && f.diagnostic.code == d.code;
-        self.findings().find(is_it)
+    /// The finding that a diagnostic belongs to; `None` if it is not a diagnostic of a lint.
+    pub(crate) fn finding(&self, diagnostic: &Diagnostic) -> Option<&Finding> {
+        self.unfiltered_findings()
+            .find(|f| f.diagnostic.span == diagnostic.span && f.diagnostic.code == diagnostic.code)
     }
 
-    /// What lints found that comments do not turn off, in the order of the source.
+    /// The findings of lints without suppressed ones, in the order of the source.
     pub(crate) fn lint_findings(&self) -> Vec<&Finding> {
-        let mut all: Vec<&Finding> = self.findings().collect();
-        all.retain(|f| self.keeps(&f.diagnostic));
-        all.sort_by_key(|f| f.diagnostic.span.start);
-        all
+        let mut findings: Vec<&Finding> = self
+            .unfiltered_findings()
+            .filter(|f| self.is_enabled(&f.diagnostic))
+            .collect();
+        findings.sort_by_key(|f| f.diagnostic.span.start);
+        findings
     }
 
-    /// On which targets and in which versions a function is legal; `None` if nowhere.
+    /// The targets and versions on which a function is legal, as text; `None` if it is legal nowhere.
     pub(crate) fn requirements_of(&self, function: &str) -> Option<String> {
-        let all = self
+        let requirements = self
             .requirements
             .get_or_init(|| requirements(self.module()));
-        all.get(function).cloned()
+        requirements.get(function).cloned()
     }
 
-    /// Those of the parser.
+    /// The diagnostics of the parser.
     pub(crate) fn syntax_errors(&self) -> impl Iterator<Item = &Diagnostic> {
         self.parsed.diagnostics()
     }
@@ -199,14 +236,14 @@ impl Document {
         self.lines.range(self.source(), span)
     }
 
-    /// A part of the text.
+    /// Returns a part of the text.
     pub(crate) fn text(&self, span: Span) -> String {
         String::from_utf8_lossy(span.of(self.source())).into_owned()
     }
 }
 
-/// What the parser and the verifier report.
-fn all<'a>(
+/// The diagnostics of the parser and the verifier.
+fn diagnostics<'a>(
     parsed: &'a Incremental,
     checked: Option<&'a Checked>,
 ) -> impl Iterator<Item = &'a Diagnostic> {
@@ -214,15 +251,89 @@ fn all<'a>(
     parsed.diagnostics().chain(checked)
 }
 
+/// The text of the requirements of each function that is legal somewhere.
 fn requirements(module: &Module) -> HashMap<String, String> {
-    let needs = ptx_verify::requires(module);
+    let requirements = ptx_verify::requires(module);
     let mut minimal = Minimal::default();
-    let functions = needs.functions().iter();
-    let texts = functions.filter_map(|(id, availability)| {
-        let name = module.name(module.functions().get(*id)?.name);
-        let pairs = minimal.of(availability).into_iter().map(|p| p.text());
-        let text = pairs.collect::<Vec<_>>().join(", or ");
-        (!text.is_empty()).then(|| (name.to_owned(), text))
-    });
-    texts.collect()
+    let mut texts = HashMap::new();
+    for (id, availability) in requirements.functions() {
+        let Some(function) = module.functions().get(*id) else {
+            continue;
+        };
+        let alternatives: Vec<String> = minimal
+            .of(availability)
+            .into_iter()
+            .map(|alternative| alternative.text())
+            .collect();
+        if !alternatives.is_empty() {
+            let name = module.name(function.name).to_owned();
+            texts.insert(name, alternatives.join(", or "));
+        }
+    }
+    texts
+}
+
+/// The lints of a document.
+#[derive(Debug)]
+struct Lints {
+    session: LintSession,
+    /// The changes that the session has not been told of.
+    pending: PendingChanges,
+}
+
+/// Changes of a module since the last update of its lints.
+#[derive(Debug)]
+enum PendingChanges {
+    /// The bodies of these functions were parsed again; an empty list means no change.
+    Functions(Vec<FuncId>),
+    /// The whole module was parsed again.
+    Module,
+}
+
+impl Lints {
+    /// Creates lints that have examined no function.
+    fn new() -> Self {
+        Self {
+            session: LintSession::new(LintOptions::default()),
+            pending: PendingChanges::Module,
+        }
+    }
+
+    /// Records that the body of a function, or for `None` the whole module, was parsed again.
+    fn record_change(&mut self, function: Option<FuncId>) {
+        match (&mut self.pending, function) {
+            (PendingChanges::Functions(functions), Some(function)) => functions.push(function),
+            (pending, None) => *pending = PendingChanges::Module,
+            (PendingChanges::Module, Some(_)) => {}
+        }
+    }
+
+    /// Marks the functions that have to be linted again because of the recorded changes.
+    fn update(&mut self, module: &Module) {
+        let pending = std::mem::replace(&mut self.pending, PendingChanges::Functions(Vec::new()));
+        match pending {
+            PendingChanges::Functions(functions) if functions.is_empty() => {}
+            PendingChanges::Functions(functions) => {
+                let mut changed = Changed::default();
+                changed.functions = functions;
+                self.session.update(module, &changed);
+            }
+            PendingChanges::Module => self.session.parsed(module),
+        }
+    }
+
+    /// Lints functions until the budget is spent. Returns whether all functions are linted.
+    ///
+    /// `module` must be the module of the last [`update`](Self::update).
+    fn advance(&mut self, module: &Module, budget: &mut Budget) -> bool {
+        self.session.advance(module, budget)
+    }
+
+    /// The findings in the functions that are linted; none while there are pending changes.
+    fn findings(&self) -> impl Iterator<Item = &Finding> {
+        let is_current =
+            matches!(&self.pending, PendingChanges::Functions(functions) if functions.is_empty());
+        let session = is_current.then_some(&self.session);
+        session.into_iter().flat_map(LintSession::findings)
+    }
 }

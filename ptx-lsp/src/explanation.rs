@@ -1,20 +1,24 @@
-//! Explanations as Markdown.
+//! Explanations of words and diagnostic codes as Markdown.
 
 use std::fmt::Write as _;
 
-use ptx_report::explain::Entry;
+use ptx_report::explain::{self, Entry};
 
-/// The most forms, and the most meanings of a word, that are shown.
-const MOST: usize = 12;
+/// The maximum number of meanings of a word that are shown, and of forms of an instruction.
+const MAX_SHOWN: usize = 12;
 
-/// The meanings of a word; `None` if it has none.
-pub(crate) fn markdown(entries: &[Entry]) -> Option<String> {
-    let all: Vec<String> = entries.iter().take(MOST).map(of_entry).collect();
-    (!all.is_empty()).then(|| all.join("\n\n---\n\n"))
+/// Explains a word or the code of a diagnostic; `None` if it has no meaning. The answer to `ptxkit/explain`.
+pub(crate) fn explain(word: &str) -> Option<String> {
+    markdown(&explain::find(word.trim()).ok()?)
 }
 
-/// One explanation.
-fn of_entry(entry: &Entry) -> String {
+/// Writes the meanings of a word; `None` if there are none.
+pub(crate) fn markdown(entries: &[Entry]) -> Option<String> {
+    let meanings: Vec<String> = entries.iter().take(MAX_SHOWN).map(entry_markdown).collect();
+    (!meanings.is_empty()).then(|| meanings.join("\n\n---\n\n"))
+}
+
+fn entry_markdown(entry: &Entry) -> String {
     let section = entry.section.map(|s| format!(", PTX ISA {s}"));
     let mut out = format!(
         "**`{}`** ({}{})",
@@ -28,8 +32,12 @@ fn of_entry(entry: &Entry) -> String {
     for fact in &entry.facts {
         out = out + "\n- " + fact;
     }
-    let forms = entry.forms.iter().take(MOST);
-    let syntax: Vec<&str> = forms.map(|f| &*f.syntax).collect();
+    let syntax: Vec<&str> = entry
+        .forms
+        .iter()
+        .take(MAX_SHOWN)
+        .map(|form| &*form.syntax)
+        .collect();
     if !syntax.is_empty() {
         let _ = write!(out, "\n\n```ptx\n{}\n```", syntax.join("\n"));
     }
@@ -39,20 +47,20 @@ fn of_entry(entry: &Entry) -> String {
             .iter()
             .chain(&first.operands)
             .chain(&first.since);
-        for line in lines.take(2 * MOST) {
+        for line in lines.take(2 * MAX_SHOWN) {
             out = out + "\n- " + line;
         }
     }
-    if entry.forms.len() > MOST {
-        let _ = write!(out, "\n\n{} more forms", entry.forms.len() - MOST);
+    if entry.forms.len() > MAX_SHOWN {
+        let _ = write!(out, "\n\n{} more forms", entry.forms.len() - MAX_SHOWN);
     }
     for pitfall in entry.pitfalls {
         out = out + "\n\n" + pitfall;
     }
     if let Some(page) = entry.page {
-        // The title of the page is the name and the summary.
-        let (_, rest) = page.split_once('\n').unwrap_or_default();
-        out = out + "\n" + rest.trim_end();
+        // The first line of a page is a title with the name and the summary, which are already written.
+        let (_, content) = page.split_once('\n').unwrap_or_default();
+        out = out + "\n" + content.trim_end();
     }
     out
 }

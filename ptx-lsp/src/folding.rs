@@ -1,51 +1,37 @@
-//! Folding: bodies, blocks, sections, long comments and initial values.
+//! Folding of bodies, blocks, sections, initial values and comments.
 
 use lsp_types::{FoldingRange, FoldingRangeKind};
-use ptx_ir::Span;
 use ptx_ir::lex::{Lexer, TokenKind};
 
 use crate::document::Document;
 
-/// Everything of more than one line between braces, and comments.
-pub(crate) fn folding(document: &Document) -> Vec<FoldingRange> {
-    let mut open = Vec::new();
-    let mut found = Vec::new();
-    // Line comments without a line between them fold together.
-    let mut comments: Option<(u32, u32)> = None;
-    let mut fold = |(first, last): (u32, u32), kind: Option<FoldingRangeKind>| {
-        if first < last {
-            found.push(FoldingRange {
-                start_line: first,
-                end_line: last,
-                kind,
-                ..FoldingRange::default()
-            });
-        }
-    };
-    let line = |offset: u32| document.lines().line_of(offset);
-    let lines = |span: Span| (line(span.start), line(span.end.saturating_sub(1)));
+/// The ranges of comments and of text in braces that have more than one line, sorted by their lines.
+pub(crate) fn folding_ranges(document: &Document) -> Vec<FoldingRange> {
+    let mut ranges = Ranges::default();
+    let mut open_braces = Vec::new();
+    // Line comments on consecutive lines fold together: the first and the last line of those read so far.
+    let mut line_comments: Option<(u32, u32)> = None;
     for token in Lexer::new(document.source()) {
+        let first = document.lines().line_of(token.span.start);
         match token.kind {
-            TokenKind::BlockComment => fold(lines(token.span), Some(FoldingRangeKind::Comment)),
-            TokenKind::LineComment => {
-                let at = line(token.span.start);
-                comments = match comments {
-                    Some((first, last)) if last + 1 == at => Some((first, at)),
-                    other => {
-                        other
-                            .into_iter()
-                            .for_each(|c| fold(c, Some(FoldingRangeKind::Comment)));
-                        Some((at, at))
-                    }
-                };
+            TokenKind::BlockComment => {
+                let end = token.span.end.saturating_sub(1);
+                ranges.add_comment(first, document.lines().line_of(end));
             }
+            TokenKind::LineComment => match &mut line_comments {
+                Some((_, last)) if *last + 1 == first => *last = first,
+                _ => {
+                    if let Some((start, last)) = line_comments.replace((first, first)) {
+                        ranges.add_comment(start, last);
+                    }
+                }
+            },
             TokenKind::Punct => match token.span.of(document.source()) {
-                b"{" => open.push(token.span.start),
+                b"{" => open_braces.push(first),
                 b"}" => {
-                    if let Some(start) = open.pop() {
-                        let (first, last) = (line(start), line(token.span.start));
-                        // The line of the `}` stays visible.
-                        fold((first, last.saturating_sub(1)), None);
+                    if let Some(start) = open_braces.pop() {
+                        // The line of the closing brace stays visible.
+                        ranges.add(start, first.saturating_sub(1), None);
                     }
                 }
                 _ => {}
@@ -53,9 +39,32 @@ pub(crate) fn folding(document: &Document) -> Vec<FoldingRange> {
             _ => {}
         }
     }
-    comments
-        .into_iter()
-        .for_each(|c| fold(c, Some(FoldingRangeKind::Comment)));
-    found.sort_by_key(|f| (f.start_line, f.end_line));
-    found
+    if let Some((start, last)) = line_comments {
+        ranges.add_comment(start, last);
+    }
+    ranges
+        .0
+        .sort_by_key(|range| (range.start_line, range.end_line));
+    ranges.0
+}
+
+/// Ranges of more than one line.
+#[derive(Default)]
+struct Ranges(Vec<FoldingRange>);
+
+impl Ranges {
+    fn add_comment(&mut self, first: u32, last: u32) {
+        self.add(first, last, Some(FoldingRangeKind::Comment));
+    }
+
+    fn add(&mut self, first: u32, last: u32, kind: Option<FoldingRangeKind>) {
+        if first < last {
+            self.0.push(FoldingRange {
+                start_line: first,
+                end_line: last,
+                kind,
+                ..FoldingRange::default()
+            });
+        }
+    }
 }

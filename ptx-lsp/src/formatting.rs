@@ -6,7 +6,7 @@ use ptx_print::{Indent, Style};
 
 use crate::document::Document;
 
-/// The edit that formats a document; an error where it has syntax errors.
+/// The edit that formats a document, or no edit if it is formatted. Fails if the document has syntax errors.
 pub(crate) fn format(
     document: &Document,
     options: &FormattingOptions,
@@ -15,80 +15,95 @@ pub(crate) fn format(
     Ok(difference(document, &text).into_iter().collect())
 }
 
-/// The formatted text of a document; an error where it has syntax errors, whose text has no layout.
+/// Formats a document. Fails if it has syntax errors, because text that was not parsed has no layout.
 pub(crate) fn canonical(document: &Document, style: &Style) -> Result<Vec<u8>, String> {
-    let broken = document
+    let has_errors = document
         .syntax_errors()
         .any(|d| d.severity == Severity::Error);
-    if broken {
+    if has_errors {
         return Err("the document has syntax errors".to_owned());
     }
     Ok(ptx_print::canonical(document.module(), style))
 }
 
-/// Formats the lines of a range: of the edits of the whole document, those that are in it.
+/// The edits that format the items that a range touches. Fails if one of them has syntax errors.
 pub(crate) fn format_range(
     document: &Document,
     range: Range,
     options: &FormattingOptions,
 ) -> Result<Vec<TextEdit>, String> {
-    let items = document.module().items();
-    let span = document.span(range);
-    let touched = items.filter_map(|(id, _)| {
-        let item = document.module().span(id);
-        (item.start < span.end.max(span.start + 1) && span.start < item.end).then_some(item)
-    });
-    let broken = |item: Span| {
-        let mut errors = document.syntax_errors();
-        errors.any(|d| {
-            d.severity == Severity::Error && item.start <= d.span.start && d.span.start < item.end
-        })
-    };
+    let range = document.span(range);
     let mut edits = Vec::new();
-    for item in touched {
-        if broken(item) {
+    for (id, _) in document.module().items() {
+        let item = document.module().span(id);
+        if item.start >= range.end.max(range.start + 1) || range.start >= item.end {
+            continue;
+        }
+        if has_errors_in(document, item) {
             return Err("the range has syntax errors".to_owned());
         }
-        // An item is formatted as a separate module: layout does not depend on what names mean.
+        // An item is formatted as a module of its own, because the layout does not depend on the meaning of names.
         let module = ptx_parse::parse(item.of(document.source())).module;
-        let new = ptx_print::canonical(&module, &style(options));
-        let new = String::from_utf8_lossy(new.trim_ascii_end()).into_owned();
-        if new.as_bytes() != item.of(document.source()) {
-            edits.push(TextEdit::new(document.range(item), new));
+        let formatted = ptx_print::canonical(&module, &style(options));
+        let formatted = formatted.trim_ascii_end();
+        if formatted != item.of(document.source()) {
+            let new_text = String::from_utf8_lossy(formatted).into_owned();
+            edits.push(TextEdit::new(document.range(item), new_text));
         }
     }
     Ok(edits)
 }
 
+/// Whether a syntax error begins in a part of the source.
+fn has_errors_in(document: &Document, span: Span) -> bool {
+    document.syntax_errors().any(|d| {
+        d.severity == Severity::Error && span.start <= d.span.start && d.span.start < span.end
+    })
+}
+
 fn style(options: &FormattingOptions) -> Style {
     let width = u8::try_from(options.tab_size).unwrap_or(u8::MAX).min(16);
     let mut style = Style::default();
-    style.indent = match options.insert_spaces {
-        true => Indent::Spaces(width),
-        false => Indent::Tab,
+    style.indent = if options.insert_spaces {
+        Indent::Spaces(width)
+    } else {
+        Indent::Tab
     };
     style
 }
 
-/// One edit that makes a document the text `new`: it replaces what is between the common beginning and the common end.
+/// The edit that changes the text of a document to `new`; `None` if they are equal. It replaces the text between the common prefix and the common suffix.
 pub(crate) fn difference(document: &Document, new: &[u8]) -> Option<TextEdit> {
     let old = document.source();
     if old == new {
         return None;
     }
-    let mut start = old.iter().zip(new).take_while(|(a, b)| a == b).count();
-    let (old_rest, new_rest) = (&old[start..], &new[start..]);
-    let same = old_rest.iter().rev().zip(new_rest.iter().rev());
-    let mut end = same.take_while(|(a, b)| a == b).count();
-    // Not inside of a character.
-    let inside = |text: &[u8], at: usize| text.get(at).is_some_and(|b| b & 0xC0 == 0x80);
-    while inside(old, start) || inside(new, start) {
-        start -= 1;
+    let mut prefix = old.iter().zip(new).take_while(|(a, b)| a == b).count();
+    let mut suffix = old[prefix..]
+        .iter()
+        .rev()
+        .zip(new[prefix..].iter().rev())
+        .take_while(|(a, b)| a == b)
+        .count();
+    // The edit must not divide a character.
+    while is_inside_character(old, prefix) || is_inside_character(new, prefix) {
+        prefix -= 1;
     }
-    while end > 0 && (inside(old, old.len() - end) || inside(new, new.len() - end)) {
-        end -= 1;
+    while suffix > 0
+        && (is_inside_character(old, old.len() - suffix)
+            || is_inside_character(new, new.len() - suffix))
+    {
+        suffix -= 1;
     }
-    let text = String::from_utf8_lossy(new.get(start..new.len() - end).unwrap_or_default());
-    let span = Span::at(start, old.len() - end);
-    Some(TextEdit::new(document.range(span), text.into_owned()))
+    let replacement = new.get(prefix..new.len() - suffix).unwrap_or_default();
+    let span = Span::at(prefix, old.len() - suffix);
+    Some(TextEdit::new(
+        document.range(span),
+        String::from_utf8_lossy(replacement).into_owned(),
+    ))
+}
+
+/// Whether the byte at an offset continues a character of UTF-8.
+fn is_inside_character(text: &[u8], offset: usize) -> bool {
+    text.get(offset).is_some_and(|byte| byte & 0xC0 == 0x80)
 }

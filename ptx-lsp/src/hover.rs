@@ -1,28 +1,29 @@
-//! Hover: what a keyword means, what a name denotes.
+//! Hovers: explanations of keywords, and declarations of names.
 
 use std::fmt::Write as _;
 
 use lsp_types::{Hover, HoverContents, MarkupContent, MarkupKind};
 use ptx_analysis::function_analysis::FunctionAnalysis;
 use ptx_edit::{Entity, NameRef};
-use ptx_ir::facts::ModuleFacts;
+use ptx_ir::facts::{ModuleFacts, RegLane};
 use ptx_ir::lex::TokenKind;
-use ptx_ir::{FuncId, Item, ItemId, Module, RegId, Span, Statement, StmtId};
+use ptx_ir::{Body, FuncId, Item, ItemId, Module, RegId, Span, Statement, StmtId};
 use ptx_report::demangle::demangle;
 use ptx_report::explain;
 
 use crate::document::Document;
 use crate::explanation::markdown;
-use crate::{accesses, names, place, register_value};
+use crate::names::RegisterAccess;
+use crate::{analysis_text, names, place};
 
-/// The longest text of the source that is shown.
-const LONGEST: usize = 2000;
-/// The most lines that are listed.
-const MOST: usize = 12;
+/// The maximum length of a declaration that is shown, in bytes.
+const MAX_DECLARATION: usize = 2000;
+/// The maximum number of lines, or ranges of lines, that are listed.
+const MAX_LINES: usize = 12;
 
-/// What is shown at an offset.
+/// The hover for an offset.
 pub(crate) fn hover(document: &Document, offset: u32) -> Option<Hover> {
-    let (text, span) = of_keyword(document, offset).or_else(|| of_name(document, offset))?;
+    let (text, span) = keyword_hover(document, offset).or_else(|| name_hover(document, offset))?;
     Some(Hover {
         contents: HoverContents::Markup(MarkupContent {
             kind: MarkupKind::Markdown,
@@ -32,23 +33,24 @@ pub(crate) fn hover(document: &Document, offset: u32) -> Option<Hover> {
     })
 }
 
-// --- keywords ---
-
-fn of_keyword(document: &Document, offset: u32) -> Option<(String, Span)> {
+/// The text and the span of the hover for a keyword.
+fn keyword_hover(document: &Document, offset: u32) -> Option<(String, Span)> {
     let module = document.module();
     let token = place::token_at(module, offset)?;
     let word = document.text(token.span);
     let mnemonic = mnemonic_at(module, token.span.start);
-    let found = match (token.kind, mnemonic) {
-        // The modifiers of an instruction select one of its forms.
-        (TokenKind::Ident, Some(whole)) => explain::find(&whole).or_else(|_| explain::find(&word)),
+    let entries = match (token.kind, mnemonic) {
+        // The explanation of the mnemonic with its modifiers is that of one form.
+        (TokenKind::Ident, Some(mnemonic)) => {
+            explain::find(&mnemonic).or_else(|_| explain::find(&word))
+        }
         (TokenKind::DotWord, _) => explain::find(&word),
         (TokenKind::Ident, None) if ptx_isa::SpecialReg::from_text(word.as_bytes()).is_some() => {
             explain::find(&word)
         }
         _ => return None,
     };
-    let mut text = markdown(&found.ok()?)?;
+    let mut text = markdown(&entries.ok()?)?;
     if token.kind == TokenKind::Ident {
         for line in access_lines(module, token.span.start) {
             let _ = write!(text, "\n- {line}");
@@ -57,14 +59,14 @@ fn of_keyword(document: &Document, offset: u32) -> Option<(String, Span)> {
     Some((text, token.span))
 }
 
-/// What is known of the access to memory of the instruction whose opcode begins at an offset.
+/// Describes the memory access of the instruction whose opcode begins at an offset.
 fn access_lines(module: &Module, start: u32) -> Vec<String> {
-    let found = place::function_at(module, start).and_then(|function| {
+    let lines = place::function_at(module, start).and_then(|function| {
         let (stmt, _) = place::statement_at(module.body(function)?, start)?;
         mnemonic_at(module, start)?;
-        Some(accesses::lines(module, function, stmt))
+        Some(analysis_text::access_lines(module, function, stmt))
     });
-    found.unwrap_or_default()
+    lines.unwrap_or_default()
 }
 
 /// The mnemonic of the instruction whose opcode begins at an offset.
@@ -75,27 +77,27 @@ fn mnemonic_at(module: &Module, start: u32) -> Option<String> {
         return None;
     };
     let signature = module.signature(body.inst(id)?.sig);
-    let before = Span::new(body.source_span(stmt).start, start).of(module.source());
-    // Before the opcode there is nothing but the guard.
-    let first = before.is_empty() || before.starts_with(b"@");
+    // Only a guard precedes the opcode.
+    let prefix = Span::new(body.source_span(stmt).start, start).of(module.source());
+    let follows_guard = prefix.is_empty() || prefix.starts_with(b"@");
     let opcode = signature.opcode_text().as_bytes();
-    let at = module.source().get(start as usize..)?;
-    (first && at.starts_with(opcode)).then(|| signature.text().to_owned())
+    let text = module.source().get(start as usize..)?;
+    (follows_guard && text.starts_with(opcode)).then(|| signature.text().to_owned())
 }
 
-// --- names ---
-
-fn of_name(document: &Document, offset: u32) -> Option<(String, Span)> {
+/// The text and the span of the hover for a name.
+fn name_hover(document: &Document, offset: u32) -> Option<(String, Span)> {
     let module = document.module();
     let (item, name) = names::name_at(document, offset)?;
     let text = match name.entity {
         Entity::Register(function, _) => register(document, item, &name, function),
         Entity::Label(..) => label(document, item, &name),
         Entity::Symbol(symbol) => {
-            let spelled = module.name(module.symbols().get(symbol)?.name);
             let declaration = declaration(document, item, &name);
-            let demangled = demangle(spelled).map(|d| format!("**`{d}`**\n\n"));
-            demangled.unwrap_or_default() + &declaration
+            match demangle(module.name(module.symbols().get(symbol)?.name)) {
+                Some(demangled) => format!("**`{demangled}`**\n\n{declaration}"),
+                None => declaration,
+            }
         }
         Entity::Variable(..) | Entity::Parameter(_) => declaration(document, item, &name),
         _ => return None,
@@ -103,31 +105,34 @@ fn of_name(document: &Document, offset: u32) -> Option<(String, Span)> {
     Some((text, name.whole()))
 }
 
-/// The declaration of a name: the statement, or the header of a function.
+/// The text of the declaration of a name: the statement, or the header of the function. Prefers the definition of a function.
 fn declaration(document: &Document, item: ItemId, name: &NameRef) -> String {
     let module = document.module();
-    let all = names::declarations(module, item, name.entity);
-    let defined = |r: &&NameRef| {
-        place::function_at(module, r.name.start).is_some_and(|f| module.body(f).is_some())
-    };
-    let found = all.iter().find(defined).or_else(|| all.first());
-    let span = found.map(|r| declaring_text(module, r.name.start));
-    code(&document.text(span.unwrap_or_default()))
+    let declarations = names::declarations(module, item, name.entity);
+    let declaration = declarations
+        .iter()
+        .find(|r| {
+            let function = place::function_at(module, r.name.start);
+            function.is_some_and(|function| module.body(function).is_some())
+        })
+        .or_else(|| declarations.first());
+    let span = declaration.map(|r| declaration_span(module, r.name.start));
+    code_block(&document.text(span.unwrap_or_default()))
 }
 
-/// The text of the statement or header that declares the name at an offset.
-fn declaring_text(module: &Module, at: u32) -> Span {
-    let Some((id, item)) = place::item_at(module, at) else {
+/// The span of the statement or header that declares the name at an offset.
+fn declaration_span(module: &Module, offset: u32) -> Span {
+    let Some((id, item)) = place::item_at(module, offset) else {
         return Span::default();
     };
     let span = module.span(id);
     let body = match item {
-        Item::Function(f) => module.body(f),
+        Item::Function(function) => module.body(function),
         _ => None,
     };
     match body {
-        Some(body) if at > body.base() => {
-            let statement = place::statement_at(body, at);
+        Some(body) if offset > body.base() => {
+            let statement = place::statement_at(body, offset);
             statement.map_or(Span::default(), |(stmt, _)| body.source_span(stmt))
         }
         Some(body) => Span::new(span.start, body.base()),
@@ -135,153 +140,157 @@ fn declaring_text(module: &Module, at: u32) -> Span {
     }
 }
 
-/// A code block. Its fences are longer than the backticks in the text, so that no comment ends it.
-fn code(text: &str) -> String {
+/// Writes a code block of Markdown. Its fences are longer than all sequences of backticks in the text, so that a comment cannot end the block.
+fn code_block(text: &str) -> String {
     let text = text.trim();
-    let cut = text.floor_char_boundary(LONGEST.min(text.len()));
-    let more = if cut < text.len() { " …" } else { "" };
+    let end = text.floor_char_boundary(MAX_DECLARATION.min(text.len()));
+    let ellipsis = if end < text.len() { " …" } else { "" };
     let longest = text.split(|c| c != '`').map(str::len).max();
     let fence = "`".repeat(longest.map_or(3, |n| 3.max(n + 1)));
-    format!("{fence}ptx\n{}{more}\n{fence}", &text[..cut])
+    format!("{fence}ptx\n{}{ellipsis}\n{fence}", &text[..end])
 }
 
-/// The type of a register, where it is written, and where it is live.
+/// The type of a register, the lines that access it, the lines in which it is live, and its value.
 fn register(document: &Document, item: ItemId, name: &NameRef, function: FuncId) -> String {
     let module = document.module();
-    let mut out = declaration(document, item, name);
+    let mut text = declaration(document, item, name);
+    let Some(body) = module.body(function) else {
+        return text;
+    };
     if name.declares {
-        return out;
+        return text;
     }
-    let line = |stmt: StmtId| {
-        let body = module.body(function);
-        let start = body.map_or(0, |b| b.source_span(stmt).start);
-        document.lines().line_of(start) + 1
-    };
-    let accesses = names::accesses(module, name.entity, name.member);
-    let lines = |writes: bool| {
-        let found = accesses.iter().filter(|(_, w)| *w == writes);
-        let mut all: Vec<u32> = found.map(|(stmt, _)| line(*stmt)).collect();
-        all.dedup();
-        list(&all)
-    };
+    let accesses = names::register_accesses(module, name.entity, name.member);
+    let (writes, reads): (Vec<RegisterAccess>, Vec<RegisterAccess>) =
+        accesses.into_iter().partition(|access| access.is_write);
     let _ = write!(
-        out,
+        text,
         "\n\n- written in {}\n- read in {}",
-        lines(true),
-        lines(false)
+        access_line_list(document, body, &writes),
+        access_line_list(document, body, &reads)
     );
     let live: Vec<u32> = live_statements(module, name, function)
         .into_iter()
-        .map(line)
+        .map(|stmt| line_number(document, body, stmt))
         .collect();
     if !live.is_empty() {
-        let _ = write!(out, "\n- live in {}", runs(live));
+        let _ = write!(text, "\n- live in {}", line_ranges(live));
     }
-    for line in value_lines(document, name, function) {
-        let _ = write!(out, "\n- {line}");
+    for line in value_lines(module, name, function) {
+        let _ = write!(text, "\n- {line}");
     }
-    out
+    text
 }
 
-/// What is known of the value of a register where it is named.
-fn value_lines(document: &Document, name: &NameRef, function: FuncId) -> Vec<String> {
-    let module = document.module();
-    let found = || {
-        let body = module.body(function)?;
-        let (stmt, _) = place::statement_at(body, name.name.start)?;
-        Some((stmt, register_of(module, name, function)?))
-    };
-    found().map_or(Vec::new(), |(stmt, register)| {
-        register_value::lines(module, function, stmt, register)
-    })
+/// The number of the line of a statement, counted from 1.
+fn line_number(document: &Document, body: &Body, stmt: StmtId) -> u32 {
+    document.lines().line_of(body.source_span(stmt).start) + 1
 }
 
-/// The register that a name means.
-fn register_of(module: &Module, name: &NameRef, function: FuncId) -> Option<RegId> {
+fn access_line_list(document: &Document, body: &Body, accesses: &[RegisterAccess]) -> String {
+    let mut lines: Vec<u32> = accesses
+        .iter()
+        .map(|access| line_number(document, body, access.stmt))
+        .collect();
+    lines.dedup();
+    line_list(&lines)
+}
+
+/// Describes the value of a register at the statement that names it.
+fn value_lines(module: &Module, name: &NameRef, function: FuncId) -> Vec<String> {
+    let statement = module
+        .body(function)
+        .and_then(|body| place::statement_at(body, name.name.start));
+    match (statement, register_id(module, name, function)) {
+        (Some((stmt, _)), Some(register)) => {
+            analysis_text::value_lines(module, function, stmt, register)
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// The register that a name denotes; `None` if it is not the name of a register.
+fn register_id(module: &Module, name: &NameRef, function: FuncId) -> Option<RegId> {
     let Entity::Register(_, decl) = name.entity else {
         return None;
     };
     let number = name.member.unwrap_or(0);
     let mut registers = module.body(function)?.registers().iter();
-    let found = registers.find(|(_, r)| r.decl == decl && r.number == number);
-    found.map(|(id, _)| id)
+    let (id, _) = registers.find(|(_, r)| r.decl == decl && r.number == number)?;
+    Some(id)
 }
 
-fn list(lines: &[u32]) -> String {
-    let shown: Vec<String> = lines.iter().take(MOST).map(u32::to_string).collect();
+fn line_list(lines: &[u32]) -> String {
+    let shown: Vec<String> = lines.iter().take(MAX_LINES).map(u32::to_string).collect();
+    let shown = shown.join(", ");
     match lines {
         [] => "no line".to_owned(),
-        [only] => format!("line {only}"),
-        _ if lines.len() > MOST => {
-            format!("lines {} and {} more", shown.join(", "), lines.len() - MOST)
+        [line] => format!("line {line}"),
+        _ if lines.len() > MAX_LINES => {
+            format!("lines {shown} and {} more", lines.len() - MAX_LINES)
         }
-        _ => format!("lines {}", shown.join(", ")),
-    }
-}
-
-/// Lines as ranges.
-fn runs(mut lines: Vec<u32>) -> String {
-    lines.sort_unstable();
-    lines.dedup();
-    let all = lines.chunk_by(|a, b| *b - *a <= 1);
-    let text = |run: &[u32]| match (run.first(), run.last()) {
-        (Some(a), Some(b)) if a < b => format!("{a}–{b}"),
-        (Some(a), _) => a.to_string(),
-        _ => String::new(),
-    };
-    let texts: Vec<String> = all.map(text).collect();
-    let shown = texts
-        .iter()
-        .take(MOST)
-        .cloned()
-        .collect::<Vec<_>>()
-        .join(", ");
-    match texts.len() {
-        n if n > MOST => format!("lines {shown} and {} more ranges", n - MOST),
         _ => format!("lines {shown}"),
     }
 }
 
-/// The instructions after which a register still has a value that is read later, and those that read it.
+/// Writes lines as ranges of consecutive lines.
+fn line_ranges(mut lines: Vec<u32>) -> String {
+    lines.sort_unstable();
+    lines.dedup();
+    let ranges: Vec<String> = lines
+        .chunk_by(|a, b| *b - *a <= 1)
+        .map(|range| match range {
+            [first, .., last] => format!("{first}–{last}"),
+            [line] => line.to_string(),
+            [] => String::new(),
+        })
+        .collect();
+    if ranges.len() > MAX_LINES {
+        let shown = ranges[..MAX_LINES].join(", ");
+        format!("lines {shown} and {} more ranges", ranges.len() - MAX_LINES)
+    } else {
+        format!("lines {}", ranges.join(", "))
+    }
+}
+
+/// The instructions after which a register has a value that is read later, and the instructions that read it.
 fn live_statements(module: &Module, name: &NameRef, function: FuncId) -> Vec<StmtId> {
     let facts = ModuleFacts::of(module, |f| f == function);
     let (Some(facts), Some(body)) = (facts.function(function), module.body(function)) else {
         return Vec::new();
     };
-    let Some(id) = register_of(module, name, function) else {
+    let Some(register) = register_id(module, name, function) else {
         return Vec::new();
     };
     let analysis = FunctionAnalysis::new(facts);
-    let variables = analysis.variables().of(id.into());
-    let is_it = |lane| variables.contains(&analysis.variables().of(lane).start);
-    let mut live = Vec::new();
+    let variables = analysis.variables().of(register.into());
+    let is_accessed = |lane: RegLane| variables.contains(&analysis.variables().of(lane).start);
+    let mut statements = Vec::new();
     for (block, range) in analysis.cfg().blocks() {
-        let out = analysis.liveness().live_out(block);
-        let mut now = variables.clone().any(|v| out.contains(v));
+        let live_out = analysis.liveness().live_out(block);
+        let mut is_live = variables.clone().any(|v| live_out.contains(v));
         for (stmt, statement) in body.range(range.first, range.end).rev() {
             let Statement::Inst(inst) = statement else {
                 continue;
             };
             let facts = facts.inst(inst);
-            let written = facts.writes().any(is_it);
-            if now || written {
-                live.push(stmt);
+            let is_written = facts.writes().any(is_accessed);
+            if is_live || is_written {
+                statements.push(stmt);
             }
-            now = now && !written;
-            if facts.reads().any(is_it) {
-                now = true;
-                live.push(stmt);
+            is_live = is_live && !is_written;
+            if facts.reads().any(is_accessed) {
+                is_live = true;
+                statements.push(stmt);
             }
         }
     }
-    live
+    statements
 }
 
-/// How many branches name a label.
+/// The lines that use a label.
 fn label(document: &Document, item: ItemId, name: &NameRef) -> String {
-    let module = document.module();
-    let all = names::occurrences(module, item, name.entity);
-    let uses: Vec<u32> = all
+    let uses: Vec<u32> = names::occurrences(document.module(), item, name.entity)
         .iter()
         .filter(|r| !r.declares)
         .map(|r| document.lines().line_of(r.name.start) + 1)
@@ -289,6 +298,6 @@ fn label(document: &Document, item: ItemId, name: &NameRef) -> String {
     format!(
         "label `{}`, used in {}",
         document.text(name.name),
-        list(&uses)
+        line_list(&uses)
     )
 }

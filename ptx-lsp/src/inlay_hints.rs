@@ -1,5 +1,4 @@
-//! Inlay hints: how many registers are live where most are, where loops begin, how often they are repeated, where the lanes of a warp take
-//! different branches, and which accesses to memory cost more than others.
+//! Inlay hints: register pressure, loops with their iterations, divergent branches, and costly memory accesses.
 
 use lsp_types::{InlayHint, InlayHintKind, InlayHintLabel, InlayHintTooltip};
 use ptx_analysis::calls::CallGraph;
@@ -13,59 +12,61 @@ use ptx_report::counted;
 use ptx_report::function_values::FunctionValues;
 use ptx_report::register_names::RegisterNames;
 
-use crate::accesses;
+use crate::analysis_text::{self, MAX_WHOLE_MODULE};
 use crate::document::Document;
-use crate::register_value::MOST_BYTES;
 
-/// The hints in a part of a document.
-pub(crate) fn hints(document: &Document, wanted: Span) -> Vec<InlayHint> {
+/// The hints in a range.
+pub(crate) fn hints(document: &Document, range: Span) -> Vec<InlayHint> {
     let module = document.module();
-    let items = module.items().filter(|(id, _)| {
-        let span = module.span(*id);
-        span.start < wanted.end && wanted.start < span.end
-    });
-    let functions: Vec<FuncId> = items
-        .filter_map(|(_, item)| match item {
-            Item::Function(f) => module.body(f).map(|_| f),
-            _ => None,
-        })
-        .collect();
+    let mut functions: Vec<FuncId> = Vec::new();
+    for (id, item) in module.items() {
+        let span = module.span(id);
+        if let Item::Function(function) = item
+            && module.body(function).is_some()
+            && span.start < range.end
+            && range.start < span.end
+        {
+            functions.push(function);
+        }
+    }
     if functions.is_empty() {
         return Vec::new();
     }
-    let whole = module.source().len() <= MOST_BYTES;
-    let facts = ModuleFacts::of(module, |f| whole || functions.contains(&f));
+    let is_whole_module = module.source().len() <= MAX_WHOLE_MODULE;
+    let facts = ModuleFacts::of(module, |f| is_whole_module || functions.contains(&f));
     let calls = CallGraph::new(&facts);
-    let uniformity = whole.then(|| what_functions_give(&facts, &calls));
+    let uniformity = is_whole_module.then(|| interprocedural_uniformity(&facts, &calls));
     let mut hints = Hints {
         document,
-        found: Vec::new(),
+        hints: Vec::new(),
     };
     for function in functions {
-        if let Some(of) = facts.function(function) {
-            let uniformity = uniformity.as_ref();
-            let uniformity = uniformity.and_then(|u| u.function(&facts, &calls, function));
-            hints.of_function(of, uniformity.as_ref());
+        if let Some(function_facts) = facts.function(function) {
+            let function_uniformity = uniformity
+                .as_ref()
+                .and_then(|uniformity| uniformity.function(&facts, &calls, function));
+            hints.add_function(function_facts, function_uniformity.as_ref());
         }
     }
-    let mut found = hints.found;
-    found.retain(|(offset, _)| wanted.start <= *offset && *offset <= wanted.end);
-    found.sort_by_key(|(offset, _)| *offset);
-    found.into_iter().map(|(_, hint)| hint).collect()
+    let mut hints = hints.hints;
+    hints.retain(|(offset, _)| range.start <= *offset && *offset <= range.end);
+    hints.sort_by_key(|(offset, _)| *offset);
+    hints.into_iter().map(|(_, hint)| hint).collect()
 }
 
-/// The uniformity of the arguments and results of all functions, from which that of a single function follows.
-fn what_functions_give(facts: &ModuleFacts<'_>, calls: &CallGraph) -> IncrementalUniformity {
+/// The uniformity of the arguments and results of all functions, from which the uniformity in a function is computed.
+fn interprocedural_uniformity(facts: &ModuleFacts<'_>, calls: &CallGraph) -> IncrementalUniformity {
     let mut uniformity = IncrementalUniformity::new();
     uniformity.enter_all(facts);
     uniformity.update(facts, calls, &mut Budget::unlimited());
     uniformity
 }
 
-/// Hints with their offsets.
+/// The hints of some functions.
 struct Hints<'d> {
     document: &'d Document,
-    found: Vec<(u32, InlayHint)>,
+    /// Each hint with its offset.
+    hints: Vec<(u32, InlayHint)>,
 }
 
 impl Hints<'_> {
@@ -80,23 +81,24 @@ impl Hints<'_> {
             padding_right: None,
             data: None,
         };
-        self.found.push((offset, hint));
+        self.hints.push((offset, hint));
     }
 
-    fn of_function(&mut self, facts: FunctionFacts<'_>, uniformity: Option<&FunctionUniformity>) {
+    fn add_function(&mut self, facts: FunctionFacts<'_>, uniformity: Option<&FunctionUniformity>) {
         let analysis = &FunctionAnalysis::new(facts);
         let values = FunctionValues::new(facts, analysis);
-        self.pressure(facts, analysis);
-        self.loops(facts, analysis, values.as_ref());
+        self.add_pressure(facts, analysis);
+        self.add_loops(facts, analysis, values.as_ref());
         if let Some(uniformity) = uniformity {
-            self.branches(facts, analysis, uniformity);
+            self.add_divergent_branches(facts, analysis, uniformity);
         }
         if let Some(values) = &values {
-            self.accesses(facts, values);
+            self.add_costly_accesses(facts, values);
         }
     }
 
-    fn pressure(&mut self, facts: FunctionFacts<'_>, analysis: &FunctionAnalysis) {
+    /// Adds the register pressure at the beginning of the body, and marks the statement with the highest pressure.
+    fn add_pressure(&mut self, facts: FunctionFacts<'_>, analysis: &FunctionAnalysis) {
         let pressure = analysis.pressure();
         if pressure.units == 0 {
             return;
@@ -112,7 +114,8 @@ impl Hints<'_> {
         }
     }
 
-    fn loops(
+    /// Adds the depth and the number of iterations to the headers of loops.
+    fn add_loops(
         &mut self,
         facts: FunctionFacts<'_>,
         analysis: &FunctionAnalysis,
@@ -124,26 +127,23 @@ impl Hints<'_> {
             return;
         }
         let names = RegisterNames::new(module, body, analysis.variables());
-        let count = |id: LoopId| {
-            let values = values?;
-            let count = values.trip_count(id, &values.text(facts, &names))?;
-            let most = if count.exact { "" } else { "at most " };
-            Some(format!(", {most}{} iterations", count.form))
-        };
         for (id, block) in analysis.cfg().blocks() {
-            let innermost = loops.innermost(id);
-            let header = innermost.and_then(|l| loops.get(l)).map(|l| l.header());
-            if header == Some(id) {
-                let span = body.source_span(block.first);
-                let count = innermost.and_then(count).unwrap_or_default();
-                let text = format!("loop of depth {}{count}", loops.depth(id));
-                self.add(span.end, text, "the header of a loop");
+            let Some(innermost) = loops.innermost(id) else {
+                continue;
+            };
+            if loops.get(innermost).is_some_and(|l| l.header() == id) {
+                let iterations = values
+                    .and_then(|values| iterations(innermost, facts, values, &names))
+                    .unwrap_or_default();
+                let text = format!("loop of depth {}{iterations}", loops.depth(id));
+                let end = body.source_span(block.first).end;
+                self.add(end, text, "the header of a loop");
             }
         }
     }
 
-    /// Branches where the lanes of a warp may separate.
-    fn branches(
+    /// Marks branches at which the threads of a warp may diverge.
+    fn add_divergent_branches(
         &mut self,
         facts: FunctionFacts<'_>,
         analysis: &FunctionAnalysis,
@@ -163,13 +163,26 @@ impl Hints<'_> {
         }
     }
 
-    fn accesses(&mut self, facts: FunctionFacts<'_>, values: &FunctionValues) {
+    /// Adds the cost of accesses that cost more than consecutive ones.
+    fn add_costly_accesses(&mut self, facts: FunctionFacts<'_>, values: &FunctionValues) {
         for access in values.accesses().all() {
-            if let Some(text) = accesses::cost(access) {
+            if let Some(text) = analysis_text::extra_cost(access) {
                 let end = facts.body().source_span(access.stmt).end;
                 let tooltip = "the cost of this access for a warp with 32 active threads";
                 self.add(end, text, tooltip);
             }
         }
     }
+}
+
+/// Describes the number of iterations of a loop; `None` if it is unknown.
+fn iterations(
+    id: LoopId,
+    facts: FunctionFacts<'_>,
+    values: &FunctionValues,
+    names: &RegisterNames,
+) -> Option<String> {
+    let count = values.trip_count(id, &values.text(facts, names))?;
+    let bound = if count.exact { "" } else { "at most " };
+    Some(format!(", {bound}{} iterations", count.form))
 }

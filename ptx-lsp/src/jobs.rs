@@ -1,4 +1,4 @@
-//! Requests that take long are answered by other threads, so that the server answers others meanwhile.
+//! Jobs: slow requests that are answered on other threads, while the thread of the server answers others.
 
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -10,23 +10,24 @@ use std::time::{Duration, Instant};
 use ptx_vm::Progress;
 use serde_json::Value;
 
-use crate::message::{Failure, code};
-use crate::server::Answer;
+use crate::message::{Answer, Failure, code};
 
-/// The most requests that are answered at a time.
-const MOST: usize = 4;
+/// The maximum number of jobs that run at the same time.
+const MAX_RUNNING: usize = 4;
 
-/// Tells the thread that serves the client that an answer is there.
+/// Wakes the thread that serves the client after a job sent its answer.
 pub(crate) type Wake = Arc<dyn Fn() + Send + Sync>;
 
-/// An answer, after the id of its request.
-type Answered = (Value, Answer);
+/// The id of a request and its answer.
+type IdAndAnswer = (Value, Answer);
 
-/// The requests that other threads answer.
+/// The running jobs, and the channel on which they send their answers.
 pub(crate) struct Jobs {
     wake: Wake,
+    /// The id of each request, and the progress by which its job is cancelled.
     running: Vec<(Value, Arc<Progress>)>,
-    answers: (Sender<Answered>, Receiver<Answered>),
+    sender: Sender<IdAndAnswer>,
+    receiver: Receiver<IdAndAnswer>,
 }
 
 impl fmt::Debug for Jobs {
@@ -37,81 +38,80 @@ impl fmt::Debug for Jobs {
 
 impl Jobs {
     pub(crate) fn new(wake: Wake) -> Self {
+        let (sender, receiver) = mpsc::channel();
         Self {
             wake,
             running: Vec::new(),
-            answers: mpsc::channel(),
+            sender,
+            receiver,
         }
     }
 
-    /// Answers a request on another thread.
+    /// Starts a thread that answers the request `id` by `job`. Fails if too many jobs are running.
     pub(crate) fn start(
         &mut self,
         id: &Value,
-        answer: impl FnOnce(&Progress) -> Answer + Send + 'static,
+        job: impl FnOnce(&Progress) -> Answer + Send + 'static,
     ) -> Result<(), Failure> {
-        if self.running.len() >= MOST {
-            let message = format!("{MOST} kernels are running; wait for one, or cancel it");
+        if self.running.len() >= MAX_RUNNING {
+            let message = format!("{MAX_RUNNING} kernels are running; wait for one, or cancel it");
             return Err(Failure::new(code::REQUEST_FAILED, message));
         }
         let progress = Arc::new(Progress::default());
-        let (own, sender, wake) = (
-            Arc::clone(&progress),
-            self.answers.0.clone(),
-            Arc::clone(&self.wake),
-        );
-        let request = id.clone();
-        let run = move || {
-            // The last resort: a mistake in the machine does not end the server.
-            let answered = catch_unwind(AssertUnwindSafe(|| answer(&own)));
-            let answered = answered.unwrap_or_else(|_| {
-                let message = "the machine failed unexpectedly";
-                Err(Failure::new(code::REQUEST_FAILED, message))
-            });
-            if sender.send((request, answered)).is_ok() {
+        let (sender, wake) = (self.sender.clone(), Arc::clone(&self.wake));
+        let (request, job_progress) = (id.clone(), Arc::clone(&progress));
+        let spawned = thread::Builder::new().name("kernel".into()).spawn(move || {
+            // A panic in the virtual machine is a defect, but it must not end the server.
+            let answer =
+                catch_unwind(AssertUnwindSafe(|| job(&job_progress))).unwrap_or_else(|_| {
+                    let message = "the machine failed unexpectedly";
+                    Err(Failure::new(code::REQUEST_FAILED, message))
+                });
+            if sender.send((request, answer)).is_ok() {
                 wake();
             }
-        };
-        let started = thread::Builder::new().name("kernel".into()).spawn(run);
-        started.map_err(|error| Failure::new(code::REQUEST_FAILED, error.to_string()))?;
+        });
+        spawned.map_err(|error| Failure::new(code::REQUEST_FAILED, error.to_string()))?;
         self.running.push((id.clone(), progress));
         Ok(())
     }
 
-    /// Ends a request, which is answered with an error.
+    /// Asks a job to stop. It then answers its request with an error.
     pub(crate) fn cancel(&self, id: &Value) {
-        let all = self.running.iter().filter(|(of, _)| of == id);
-        all.for_each(|(_, progress)| progress.cancel());
+        for (running, progress) in &self.running {
+            if running == id {
+                progress.cancel();
+            }
+        }
     }
 
-    /// The answers that are there.
-    pub(crate) fn finished(&mut self) -> Vec<(Value, Answer)> {
-        let all: Vec<_> = self.answers.1.try_iter().collect();
-        self.running
-            .retain(|(id, _)| all.iter().all(|(of, _)| of != id));
-        all
+    /// Returns the answers of the jobs that finished since the last call.
+    pub(crate) fn finished(&mut self) -> Vec<IdAndAnswer> {
+        let answers: Vec<_> = self.receiver.try_iter().collect();
+        for (id, _) in &answers {
+            self.running.retain(|(running, _)| running != id);
+        }
+        answers
     }
-}
 
-impl Jobs {
-    /// Waits some time for the answers that are not there yet; after that, their requests are cancelled.
-    pub(crate) fn end(&mut self, time: Duration) -> Vec<(Value, Answer)> {
-        let end = Instant::now() + time;
-        let mut all = self.finished();
+    /// Waits for the answers of all jobs, for at most `time`. Jobs that are running then are cancelled, and an error answers their requests.
+    pub(crate) fn end(&mut self, time: Duration) -> Vec<IdAndAnswer> {
+        let deadline = Instant::now() + time;
+        let mut answers = self.finished();
         while !self.running.is_empty() {
-            let left = end.saturating_duration_since(Instant::now());
-            let Ok((id, answer)) = self.answers.1.recv_timeout(left) else {
+            let timeout = deadline.saturating_duration_since(Instant::now());
+            let Ok((id, answer)) = self.receiver.recv_timeout(timeout) else {
                 break;
             };
-            self.running.retain(|(of, _)| *of != id);
-            all.push((id, answer));
+            self.running.retain(|(running, _)| *running != id);
+            answers.push((id, answer));
         }
         for (id, progress) in self.running.drain(..) {
             progress.cancel();
             let failure = Failure::new(code::REQUEST_CANCELLED, "cancelled");
-            all.push((id, Err(failure)));
+            answers.push((id, Err(failure)));
         }
-        all
+        answers
     }
 }
 

@@ -1,9 +1,9 @@
-//! What is at an offset of a document: the item, the statement and the token.
+//! The item, the statement and the token at an offset of a document.
 
 use ptx_ir::lex::{Lexer, Token};
 use ptx_ir::{Body, EntityId as _, FuncId, Item, ItemId, Module, Span, Statement, StmtId};
 
-/// The item whose text contains an offset, or ends there.
+/// The item whose text contains an offset or ends at it.
 pub(crate) fn item_at(module: &Module, offset: u32) -> Option<(ItemId, Item)> {
     let spans = module.item_spans();
     let index = spans.partition_point(|s| s.span().start <= offset);
@@ -29,22 +29,25 @@ pub(crate) fn body_at(module: &Module, offset: u32) -> Option<(FuncId, &Body)> {
 
 /// The last statement of a body that begins at or before an offset.
 pub(crate) fn statement_before(body: &Body, offset: u32) -> Option<(StmtId, Statement)> {
-    let at = offset.checked_sub(body.base())?;
-    let index = body.stmt_spans().partition_point(|s| s.span().start <= at);
+    let offset_in_body = offset.checked_sub(body.base())?;
+    let index = body
+        .stmt_spans()
+        .partition_point(|s| s.span().start <= offset_in_body);
     let id = StmtId::from_index(index.checked_sub(1)?);
     Some((id, body.statement(id)?))
 }
 
-/// The statement of a body whose text contains an offset, or ends there.
+/// The statement of a body whose text contains an offset or ends at it.
 pub(crate) fn statement_at(body: &Body, offset: u32) -> Option<(StmtId, Statement)> {
-    let found = statement_before(body, offset)?;
-    (offset <= body.source_span(found.0).end).then_some(found)
+    let (id, statement) = statement_before(body, offset)?;
+    (offset <= body.source_span(id).end).then_some((id, statement))
 }
 
-/// The smallest stretch of the source around an offset that can be read on its own: a statement, a header, or an item.
-pub(crate) fn stretch_at(module: &Module, offset: u32) -> Span {
+/// The smallest part of the source that contains an offset and can be lexed separately: a statement with the text up to the next one, the header of a
+/// function, an item, or the text between two items.
+pub(crate) fn lexical_unit_at(module: &Module, offset: u32) -> Span {
     let Some((id, item)) = item_at(module, offset) else {
-        return gap(module, offset);
+        return text_between_items(module, offset);
     };
     let span = module.span(id);
     let Item::Function(function) = item else {
@@ -66,30 +69,31 @@ pub(crate) fn stretch_at(module: &Module, offset: u32) -> Span {
     }
 }
 
-/// The text between two items around an offset.
-fn gap(module: &Module, offset: u32) -> Span {
+/// The text between the two items before and after an offset.
+fn text_between_items(module: &Module, offset: u32) -> Span {
     let spans = module.item_spans();
     let index = spans.partition_point(|s| s.span().start <= offset);
-    let before = index.checked_sub(1).and_then(|i| spans.get(i));
-    let end = spans
-        .get(index)
-        .map_or(module.source().len() as u32, |s| s.span().start);
-    Span::new(before.map_or(0, |s| s.span().end), end)
+    let previous = index.checked_sub(1).and_then(|i| spans.get(i));
+    let next = spans.get(index);
+    Span::new(
+        previous.map_or(0, |s| s.span().end),
+        next.map_or(module.source().len() as u32, |s| s.span().start),
+    )
 }
 
-/// The token that contains an offset, or ends there and no other begins there; its span counts from the start of the source.
+/// The token that contains an offset. At the end of a token, this is the token that begins there, or else the one that ends. The span of the token counts
+/// from the start of the source.
 pub(crate) fn token_at(module: &Module, offset: u32) -> Option<Token> {
-    let stretch = stretch_at(module, offset);
-    let text = stretch.of(module.source());
-    let mut found = None;
-    for mut token in Lexer::fragment(text) {
-        token.span = token.span.shifted(stretch.start);
+    let unit = lexical_unit_at(module, offset);
+    let mut last = None;
+    for mut token in Lexer::fragment(unit.of(module.source())) {
+        token.span = token.span.shifted(unit.start);
         if token.span.start > offset {
             break;
         }
         if !token.kind.is_trivia() && offset <= token.span.end {
-            found = Some(token);
+            last = Some(token);
         }
     }
-    found
+    last
 }

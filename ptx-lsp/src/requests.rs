@@ -1,4 +1,4 @@
-//! Which requests there are, and what answers them.
+//! The requests of the protocol: each one is passed to the feature that answers it.
 
 use lsp_types::request::*;
 use lsp_types::*;
@@ -6,15 +6,15 @@ use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 
 use crate::document::Document;
-use crate::message::{Failure, code};
-use crate::server::{Answer, Server, parse, to_json};
+use crate::documents::Documents;
+use crate::message::{Answer, Failure, code, parse, to_json};
 use crate::text::Encoding;
 use crate::{
-    call_hierarchy, code_action, code_lens, completion, custom, folding, formatting, hover,
-    inlay_hints, names, rename, semantic_tokens, symbols,
+    call_hierarchy, code_lens, completion, custom, diagnostics, folding, formatting, hover,
+    inlay_hints, names, semantic_tokens, symbols,
 };
 
-/// What the server offers.
+/// The capabilities of the server that it sends at the beginning of a session.
 pub(crate) fn capabilities(encoding: Encoding) -> ServerCapabilities {
     ServerCapabilities {
         position_encoding: Some(encoding.kind()),
@@ -97,78 +97,84 @@ in_document! {
     CallHierarchyOutgoingCallsParams: item;
 }
 
-/// A request with its parameters, which are not read so far.
-struct Asked<'s, 'p> {
-    server: &'s mut Server,
+/// A request about one document, with its unparsed parameters.
+struct DocumentRequest<'s, 'p> {
+    documents: &'s mut Documents,
     params: Option<&'p RawValue>,
 }
 
-impl Asked<'_, '_> {
-    /// The answer for the document that the parameters name.
-    fn of<P: InDocument, T: serde::Serialize>(
+impl DocumentRequest<'_, '_> {
+    /// Answers the request with the result of `feature` for the document that the parameters name.
+    fn answer<P: InDocument, T: serde::Serialize>(
         self,
-        answer: impl FnOnce(&Document, P) -> T,
+        feature: impl FnOnce(&Document, P) -> T,
     ) -> Answer {
-        self.or_fail(|document, params| Ok(answer(document, params)))
+        self.try_answer(|document, params| Ok(feature(document, params)))
     }
 
-    fn or_fail<P: InDocument, T: serde::Serialize>(
+    /// Answers the request with the result or the error message of `feature`.
+    fn try_answer<P: InDocument, T: serde::Serialize>(
         self,
-        answer: impl FnOnce(&Document, P) -> Result<T, String>,
+        feature: impl FnOnce(&Document, P) -> Result<T, String>,
     ) -> Answer {
         let params: P = parse(self.params)?;
-        let document = self.server.document(params.uri())?;
-        let result = answer(document, params);
+        let document = self.documents.get(params.uri())?;
+        let result = feature(document, params);
         to_json(result.map_err(|message| Failure::new(code::REQUEST_FAILED, message))?)
     }
 }
 
 /// Answers a request.
-pub(crate) fn answer(server: &mut Server, method: &str, params: Option<&RawValue>) -> Answer {
+pub(crate) fn answer(documents: &mut Documents, method: &str, params: Option<&RawValue>) -> Answer {
     if let Some(name) = method.strip_prefix(custom::PREFIX) {
-        return custom::answer(server, name, params);
+        return custom::answer(documents, name, params);
     }
-    let asked = Asked { server, params };
+    let request = DocumentRequest { documents, params };
     match method {
-        CodeActionRequest::METHOD | CodeLensRequest::METHOD | CodeLensResolve::METHOD => {
-            of_code(asked, method)
+        CodeActionRequest::METHOD => {
+            request.answer(|d, p: CodeActionParams| diagnostics::code_actions(d, p.range))
         }
+        CodeLensRequest::METHOD => request.answer(|d, _: CodeLensParams| code_lens::lenses(d)),
+        CodeLensResolve::METHOD => resolve_code_lens(request),
         Formatting::METHOD => {
-            asked.or_fail(|d, p: DocumentFormattingParams| formatting::format(d, &p.options))
+            request.try_answer(|d, p: DocumentFormattingParams| formatting::format(d, &p.options))
         }
-        RangeFormatting::METHOD => asked.or_fail(|d, p: DocumentRangeFormattingParams| {
+        RangeFormatting::METHOD => request.try_answer(|d, p: DocumentRangeFormattingParams| {
             formatting::format_range(d, p.range, &p.options)
         }),
         DocumentSymbolRequest::METHOD => {
             let p: DocumentSymbolParams = parse(params)?;
-            to_json(symbols::Outline(asked.server.document(p.uri())?))
+            to_json(symbols::Outline(request.documents.get(p.uri())?))
         }
         WorkspaceSymbolRequest::METHOD => {
             let p: WorkspaceSymbolParams = parse(params)?;
-            to_json(symbols::search(asked.server.documents(), &p.query))
+            to_json(symbols::search(request.documents.all(), &p.query))
         }
-        FoldingRangeRequest::METHOD => asked.of(|d, _: FoldingRangeParams| folding::folding(d)),
+        FoldingRangeRequest::METHOD => {
+            request.answer(|d, _: FoldingRangeParams| folding::folding_ranges(d))
+        }
         InlayHintRequest::METHOD => {
-            asked.of(|d, p: InlayHintParams| inlay_hints::hints(d, d.span(p.range)))
+            request.answer(|d, p: InlayHintParams| inlay_hints::hints(d, d.span(p.range)))
         }
-        SemanticTokensFullRequest::METHOD => asked.of(|d, _: SemanticTokensParams| tokens(d, None)),
+        SemanticTokensFullRequest::METHOD => {
+            request.answer(|d, _: SemanticTokensParams| tokens(d, None))
+        }
         SemanticTokensRangeRequest::METHOD => {
-            asked.of(|d, p: SemanticTokensRangeParams| tokens(d, Some(p.range)))
+            request.answer(|d, p: SemanticTokensRangeParams| tokens(d, Some(p.range)))
         }
-        CallHierarchyPrepare::METHOD => asked.of(|d, p: CallHierarchyPrepareParams| {
+        CallHierarchyPrepare::METHOD => request.answer(|d, p: CallHierarchyPrepareParams| {
             call_hierarchy::prepare(d, d.offset(p.text_document_position_params.position))
         }),
-        CallHierarchyIncomingCalls::METHOD => {
-            asked.of(|d, p: CallHierarchyIncomingCallsParams| call_hierarchy::incoming(d, &p.item))
-        }
-        CallHierarchyOutgoingCalls::METHOD => {
-            asked.of(|d, p: CallHierarchyOutgoingCallsParams| call_hierarchy::outgoing(d, &p.item))
-        }
-        _ => at_position(asked, method),
+        CallHierarchyIncomingCalls::METHOD => request
+            .answer(|d, p: CallHierarchyIncomingCallsParams| call_hierarchy::incoming(d, &p.item)),
+        CallHierarchyOutgoingCalls::METHOD => request
+            .answer(|d, p: CallHierarchyOutgoingCallsParams| call_hierarchy::outgoing(d, &p.item)),
+        _ => answer_at_position(request, method),
     }
 }
 
-/// Of a longer document, only the tokens of a range are given: all of them would take many times its memory.
+/// The length of a document, in bytes, up to which all of its tokens are returned at once. They take many times the memory of the document; of a
+/// longer document, clients get the tokens of a range only.
 const LONGEST_WITH_TOKENS: usize = 2_000_000;
 
 fn tokens(document: &Document, range: Option<Range>) -> Option<SemanticTokens> {
@@ -179,51 +185,44 @@ fn tokens(document: &Document, range: Option<Range>) -> Option<SemanticTokens> {
     })
 }
 
-/// Code actions and lenses.
-fn of_code(asked: Asked<'_, '_>, method: &str) -> Answer {
-    match method {
-        CodeActionRequest::METHOD => {
-            asked.of(|d, p: CodeActionParams| code_action::code_actions(d, p.range))
-        }
-        CodeLensRequest::METHOD => asked.of(|d, _: CodeLensParams| code_lens::lenses(d)),
-        _ => {
-            let lens: CodeLens = parse(asked.params)?;
-            let uri = lens
-                .data
-                .as_ref()
-                .and_then(|d| d.get("uri")?.as_str()?.parse().ok());
-            let missing = || Failure::new(code::INVALID_PARAMS, "a lens without a document");
-            let document = asked.server.document(&uri.ok_or_else(missing)?)?;
-            to_json(code_lens::resolve(document, lens))
-        }
-    }
+fn resolve_code_lens(request: DocumentRequest<'_, '_>) -> Answer {
+    let lens: CodeLens = parse(request.params)?;
+    let uri = lens
+        .data
+        .as_ref()
+        .and_then(|data| data.get("uri")?.as_str()?.parse().ok());
+    let Some(uri) = uri else {
+        let message = "a lens without a document";
+        return Err(Failure::new(code::INVALID_PARAMS, message));
+    };
+    to_json(code_lens::resolve(request.documents.get(&uri)?, lens))
 }
 
-/// Requests about a place.
-fn at_position(asked: Asked<'_, '_>, method: &str) -> Answer {
+/// Answers a request about a position in a document.
+fn answer_at_position(request: DocumentRequest<'_, '_>, method: &str) -> Answer {
     match method {
-        HoverRequest::METHOD => asked.of(|d, p: HoverParams| {
+        HoverRequest::METHOD => request.answer(|d, p: HoverParams| {
             hover::hover(d, d.offset(p.text_document_position_params.position))
         }),
-        Completion::METHOD => asked.of(|d, p: CompletionParams| {
+        Completion::METHOD => request.answer(|d, p: CompletionParams| {
             completion::complete(d, d.offset(p.text_document_position.position))
         }),
-        GotoDefinition::METHOD => asked.of(|d, p: GotoDefinitionParams| {
+        GotoDefinition::METHOD => request.answer(|d, p: GotoDefinitionParams| {
             names::definition(d, d.offset(p.text_document_position_params.position))
         }),
-        DocumentHighlightRequest::METHOD => asked.of(|d, p: DocumentHighlightParams| {
+        DocumentHighlightRequest::METHOD => request.answer(|d, p: DocumentHighlightParams| {
             names::highlights(d, d.offset(p.text_document_position_params.position))
         }),
-        References::METHOD => asked.of(|d, p: ReferenceParams| {
+        References::METHOD => request.answer(|d, p: ReferenceParams| {
             let offset = d.offset(p.text_document_position.position);
             names::references(d, offset, p.context.include_declaration)
         }),
-        PrepareRenameRequest::METHOD => {
-            asked.of(|d, p: TextDocumentPositionParams| rename::prepare(d, d.offset(p.position)))
-        }
-        Rename::METHOD => asked.or_fail(|d, p: RenameParams| {
+        PrepareRenameRequest::METHOD => request.answer(|d, p: TextDocumentPositionParams| {
+            names::prepare_rename(d, d.offset(p.position))
+        }),
+        Rename::METHOD => request.try_answer(|d, p: RenameParams| {
             let offset = d.offset(p.text_document_position.position);
-            rename::rename(d, offset, &p.new_name)
+            names::rename(d, offset, &p.new_name)
         }),
         _ => Err(Failure::new(
             code::METHOD_NOT_FOUND,

@@ -1,6 +1,8 @@
-//! Semantic tokens: what each word is.
+//! Semantic tokens: the syntactic category of each word.
 
-use lsp_types::{SemanticToken, SemanticTokenModifier, SemanticTokenType, SemanticTokensLegend};
+use lsp_types::{
+    Position, SemanticToken, SemanticTokenModifier, SemanticTokenType, SemanticTokensLegend,
+};
 use ptx_edit::{Entity, NameRef, Names};
 use ptx_ir::lex::{Lexer, Token, TokenKind};
 use ptx_ir::{Module, Span, SymbolKind};
@@ -9,7 +11,7 @@ use ptx_isa::{Directive, Opcode, ScalarType, SpecialReg};
 use crate::document::Document;
 use crate::place;
 
-/// The types, in the order of their numbers.
+/// The types of tokens. The number of a variant is the index of its type in [`TYPES`].
 #[derive(Copy, Clone, PartialEq, Eq)]
 enum Kind {
     Instruction,
@@ -43,11 +45,25 @@ const TYPES: [SemanticTokenType; 13] = [
     SemanticTokenType::COMMENT,
 ];
 
+/// The bits of modifiers: bit `i` is the modifier `i` of the legend.
 const DECLARATION: u32 = 1;
 const GLOBAL: u32 = 2;
 const READONLY: u32 = 4;
 
-/// The names of types and modifiers.
+/// The type of a token with its modifiers.
+#[derive(Copy, Clone)]
+struct Classification {
+    kind: Kind,
+    modifiers: u32,
+}
+
+impl Classification {
+    const fn new(kind: Kind, modifiers: u32) -> Self {
+        Self { kind, modifiers }
+    }
+}
+
+/// The names of types and modifiers, which the client gets at the beginning of a session.
 pub(crate) fn legend() -> SemanticTokensLegend {
     SemanticTokensLegend {
         token_types: TYPES.to_vec(),
@@ -59,81 +75,87 @@ pub(crate) fn legend() -> SemanticTokensLegend {
     }
 }
 
-/// The tokens of a part of a document: of the items that it touches, those in it.
+/// The tokens in a range, or in the whole document.
 pub(crate) fn tokens(document: &Document, range: Option<Span>) -> Vec<SemanticToken> {
     let module = document.module();
-    let whole = Span::at(0, document.source().len());
-    let wanted = range.unwrap_or(whole);
-    let mut out = Out::new(document);
-    // Comments and directives between items belong to none: the stretches between names are lexed in one pass.
-    let start = line_start(module, wanted.start);
-    let names = names_in(module, wanted);
+    let range = range.unwrap_or_else(|| Span::at(0, document.source().len()));
+    let mut encoder = Encoder::new(document);
+    // Lexing begins at the beginning of the statement that contains the start of the range. Comments and directives between items belong to no item, so
+    // the whole range is lexed in one pass.
+    let start = place::lexical_unit_at(module, range.start)
+        .start
+        .min(range.start);
+    let names = names_in(module, range);
     let mut refs = names.iter().peekable();
-    let text = Span::new(start, wanted.end).of(document.source());
-    let mut previous = None;
+    let text = Span::new(start, range.end).of(document.source());
     for mut token in Lexer::fragment(text) {
         token.span = token.span.shifted(start);
         while refs.next_if(|r| r.name.start < token.span.start).is_some() {}
-        if token.span.end <= wanted.start {
+        if token.span.end <= range.start {
             continue;
         }
         let name = refs.next_if(|r| r.name.start == token.span.start);
-        let kind = match name {
-            Some(name) => of_name(module, name),
-            None => of_token(module, token, previous),
+        let classification = match name {
+            Some(name) => classify_name(module, name),
+            None => classify_token(module, token),
         };
-        if let Some((kind, modifiers)) = kind {
-            out.push(token.span, kind, modifiers);
-        }
-        if !token.kind.is_trivia() {
-            previous = Some(token.kind);
+        if let Some(classification) = classification {
+            encoder.push(token.span, classification);
         }
     }
-    out.tokens
+    encoder.tokens
 }
 
-/// Where reading can begin before an offset: at the beginning of its statement.
-fn line_start(module: &Module, offset: u32) -> u32 {
-    place::stretch_at(module, offset).start.min(offset)
-}
-
-/// The names of the items that a part of the text touches.
-fn names_in(module: &Module, wanted: Span) -> Vec<NameRef> {
-    let items = module.items().filter(|(id, _)| {
-        let span = module.span(*id);
-        span.start < wanted.end && wanted.start < span.end
-    });
-    let touched: Vec<_> = items.map(|(id, _)| id).collect();
-    if touched.len() > 8 {
-        return Names::of(module).within(wanted).to_vec();
+/// The names of the items that a range touches, in the order of the text.
+fn names_in(module: &Module, range: Span) -> Vec<NameRef> {
+    /// For more items, it is cheaper to collect the names of the whole module.
+    const MAX_SEPARATE_ITEMS: usize = 8;
+    let items: Vec<_> = module
+        .items()
+        .map(|(id, _)| id)
+        .filter(|id| {
+            let span = module.span(*id);
+            span.start < range.end && range.start < span.end
+        })
+        .collect();
+    if items.len() > MAX_SEPARATE_ITEMS {
+        return Names::of(module).within(range).to_vec();
     }
-    let names = touched.into_iter().map(|id| Names::of_item(module, id));
-    names.flat_map(|n| n.refs().to_vec()).collect()
+    items
+        .into_iter()
+        .flat_map(|id| Names::of_item(module, id).refs().to_vec())
+        .collect()
 }
 
-fn of_name(module: &Module, name: &NameRef) -> Option<(Kind, u32)> {
-    let declares = if name.declares { DECLARATION } else { 0 };
-    let kind = match name.entity {
-        Entity::Register(..) => (Kind::Register, 0),
-        Entity::Label(..) => (Kind::Label, 0),
-        Entity::Parameter(_) => (Kind::Parameter, 0),
-        Entity::Variable(f, v) => {
-            let var = module.body(f).and_then(|b| b.vars().get(v));
-            match var.is_some_and(|v| v.stmt.is_none()) {
-                true => (Kind::Parameter, 0),
-                false => (Kind::Variable, 0),
+fn classify_name(module: &Module, name: &NameRef) -> Option<Classification> {
+    let mut classification = match name.entity {
+        Entity::Register(..) => Classification::new(Kind::Register, 0),
+        Entity::Label(..) => Classification::new(Kind::Label, 0),
+        Entity::Parameter(_) => Classification::new(Kind::Parameter, 0),
+        Entity::Variable(function, variable) => {
+            let variable = module.body(function).and_then(|b| b.vars().get(variable));
+            // A variable without a statement is declared in the header of its function.
+            match variable {
+                Some(variable) if variable.stmt.is_none() => {
+                    Classification::new(Kind::Parameter, 0)
+                }
+                _ => Classification::new(Kind::Variable, 0),
             }
         }
         Entity::Symbol(s) => match module.symbols().get(s)?.kind {
-            SymbolKind::Function(_) => (Kind::Function, 0),
-            _ => (Kind::Variable, GLOBAL),
+            SymbolKind::Function(_) => Classification::new(Kind::Function, 0),
+            _ => Classification::new(Kind::Variable, GLOBAL),
         },
         _ => return None,
     };
-    Some((kind.0, kind.1 | declares))
+    if name.declares {
+        classification.modifiers |= DECLARATION;
+    }
+    Some(classification)
 }
 
-fn of_token(module: &Module, token: Token, previous: Option<TokenKind>) -> Option<(Kind, u32)> {
+/// Classifies a token that is not a name.
+fn classify_token(module: &Module, token: Token) -> Option<Classification> {
     let text = token.span.of(module.source());
     let kind = match token.kind {
         TokenKind::LineComment | TokenKind::BlockComment | TokenKind::LineMarker => Kind::Comment,
@@ -142,73 +164,60 @@ fn of_token(module: &Module, token: Token, previous: Option<TokenKind>) -> Optio
             Kind::Number
         }
         TokenKind::DotWord if ScalarType::from_text(text).is_some() => Kind::Type,
-        TokenKind::DotWord
-            if previous != Some(TokenKind::Ident) && previous != Some(TokenKind::DotWord)
-                || Directive::from_text(text).is_some() =>
-        {
-            match Directive::from_text(text) {
-                Some(_) => Kind::Directive,
-                None => Kind::Modifier,
-            }
-        }
+        TokenKind::DotWord if Directive::from_text(text).is_some() => Kind::Directive,
         TokenKind::DotWord => Kind::Modifier,
         TokenKind::Ident if SpecialReg::from_text(text).is_some() => {
-            return Some((Kind::SpecialRegister, READONLY));
+            return Some(Classification::new(Kind::SpecialRegister, READONLY));
         }
         TokenKind::Ident if Opcode::from_text(text).is_some() => Kind::Instruction,
         _ => return None,
     };
-    Some((kind, 0))
+    Some(Classification::new(kind, 0))
 }
 
-/// Tokens with their distance to the one before. Those of several lines are divided.
-struct Out<'d> {
+/// Encodes tokens by their distance from the previous one, as the protocol demands. A token of several lines becomes one token for each line.
+struct Encoder<'d> {
     document: &'d Document,
     tokens: Vec<SemanticToken>,
-    /// The line and the column of the last token, and where its line begins.
-    line: u32,
-    column: u32,
+    /// The beginning of the last token.
+    position: Position,
 }
 
-impl<'d> Out<'d> {
+impl<'d> Encoder<'d> {
     fn new(document: &'d Document) -> Self {
         Self {
             document,
             tokens: Vec::new(),
-            line: 0,
-            column: 0,
+            position: Position::new(0, 0),
         }
     }
 
-    fn push(&mut self, span: Span, kind: Kind, modifiers: u32) {
+    fn push(&mut self, span: Span, classification: Classification) {
         let mut start = span.start;
-        for line in span
-            .of(self.document.source())
-            .split_inclusive(|b| *b == b'\n')
-        {
-            let end = start + line.len() as u32;
-            let content = line.trim_ascii_end().len() as u32;
-            if content > 0 {
-                self.push_line(Span::new(start, start + content), kind, modifiers);
+        let text = span.of(self.document.source());
+        for line in text.split_inclusive(|byte| *byte == b'\n') {
+            let length = line.trim_ascii_end().len() as u32;
+            if length > 0 {
+                self.push_line(Span::new(start, start + length), classification);
             }
-            start = end;
+            start += line.len() as u32;
         }
     }
 
-    fn push_line(&mut self, span: Span, kind: Kind, modifiers: u32) {
-        let at = self.document.position(span.start);
-        let delta_line = at.line - self.line;
+    fn push_line(&mut self, span: Span, classification: Classification) {
+        let position = self.document.position(span.start);
+        let delta_line = position.line - self.position.line;
         let delta_start = match delta_line {
-            0 => at.character - self.column,
-            _ => at.character,
+            0 => position.character - self.position.character,
+            _ => position.character,
         };
-        (self.line, self.column) = (at.line, at.character);
+        self.position = position;
         self.tokens.push(SemanticToken {
             delta_line,
             delta_start,
             length: self.document.lines().len(self.document.source(), span),
-            token_type: kind as u32,
-            token_modifiers_bitset: modifiers,
+            token_type: classification.kind as u32,
+            token_modifiers_bitset: classification.modifiers,
         });
     }
 }

@@ -1,9 +1,9 @@
-//! Lines and columns of a text as the protocol counts them.
+//! Conversion between offsets and the lines and columns of the protocol.
 
 use lsp_types::{Position, PositionEncodingKind, Range};
 use ptx_ir::Span;
 
-/// What a column counts.
+/// The unit of columns: bytes of UTF-8, or code units of UTF-16.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
 pub(crate) enum Encoding {
     Utf8,
@@ -19,7 +19,7 @@ impl Encoding {
         }
     }
 
-    /// The length of a character.
+    /// The length of a character in units.
     fn len(self, c: char) -> usize {
         match self {
             Self::Utf8 => c.len_utf8(),
@@ -28,14 +28,14 @@ impl Encoding {
     }
 }
 
-/// Where the lines of a text begin, and what its columns count.
+/// The beginnings of the lines of a text, and the unit of its columns.
 #[derive(Clone, Debug)]
 pub(crate) struct Lines {
     encoding: Encoding,
     /// The offset of each line but the first.
     starts: Vec<u32>,
-    /// Whether each character is one byte.
-    ascii: bool,
+    /// Whether the text is ASCII, so that each character is one byte and one unit.
+    is_ascii: bool,
 }
 
 impl Lines {
@@ -45,7 +45,7 @@ impl Lines {
         Self {
             encoding,
             starts,
-            ascii: text.is_ascii(),
+            is_ascii: text.is_ascii(),
         }
     }
 
@@ -53,28 +53,30 @@ impl Lines {
         self.starts.len() + 1
     }
 
-    /// `replaced` became `inserted` bytes of `text`, which is the new one.
+    /// Updates the lines after a change, in time linear in the number of lines after it. `text` is the new text, in which `inserted` bytes replace the
+    /// bytes `replaced` of the old text.
     pub(crate) fn replace(&mut self, replaced: Span, inserted: usize, text: &[u8]) {
         let (start, old_end) = (replaced.start as usize, replaced.end as usize);
-        let end = start + inserted;
-        self.ascii &= text.get(start..end).is_none_or(<[u8]>::is_ascii);
-        // Whether a line begins at an offset depends on the bytes before and after it.
+        let new_end = start + inserted;
+        self.is_ascii &= text.get(start..new_end).is_none_or(<[u8]>::is_ascii);
+        // Whether a line begins at an offset depends on the byte before the offset and the byte at it.
         let first = self.starts.partition_point(|&s| (s as usize) < start);
         let last = self.starts.partition_point(|&s| s as usize <= old_end + 1);
-        let mut new = Vec::new();
+        let mut new_starts = Vec::new();
         add_starts(
             text,
             start.saturating_sub(1),
-            (end + 1).min(text.len()),
-            &mut new,
+            (new_end + 1).min(text.len()),
+            &mut new_starts,
         );
-        new.retain(|&s| s as usize >= start);
+        new_starts.retain(|&s| s as usize >= start);
         for s in self.starts.iter_mut().skip(last) {
-            *s = (*s as usize - old_end + end) as u32;
+            *s = (*s as usize - old_end + new_end) as u32;
         }
-        self.starts.splice(first..last, new);
+        self.starts.splice(first..last, new_starts);
     }
 
+    /// The offset of the beginning of a line; `None` after the last line.
     fn start(&self, line: usize) -> Option<usize> {
         match line.checked_sub(1) {
             None => Some(0),
@@ -82,26 +84,26 @@ impl Lines {
         }
     }
 
-    /// A line without its end.
+    /// The offset and the text of a line without its line break.
     fn line<'t>(&self, text: &'t [u8], line: usize) -> (usize, &'t [u8]) {
         let start = self.start(line).unwrap_or(text.len());
         let end = self.start(line + 1).unwrap_or(text.len());
         let mut content = text.get(start..end).unwrap_or_default();
-        while let [rest @ .., b'\n' | b'\r'] = content {
-            content = rest;
+        while let [shorter @ .., b'\n' | b'\r'] = content {
+            content = shorter;
         }
         (start, content)
     }
 
-    /// The offset of a position. One beyond the end of its line means that end, one beyond the last line the end of the text.
-    pub(crate) fn offset(&self, text: &[u8], at: Position) -> u32 {
-        let line = at.line as usize;
+    /// The offset of a position. A position after the end of its line denotes that end, and a position after the last line denotes the end of the text.
+    pub(crate) fn offset(&self, text: &[u8], position: Position) -> u32 {
+        let line = position.line as usize;
         if line >= self.count() {
             return text.len() as u32;
         }
         let (start, content) = self.line(text, line);
-        let column = at.character as usize;
-        if self.ascii {
+        let column = position.character as usize;
+        if self.is_ascii {
             return (start + column.min(content.len())) as u32;
         }
         let content = String::from_utf8_lossy(content);
@@ -116,7 +118,7 @@ impl Lines {
         (start + bytes) as u32
     }
 
-    /// The line of an offset.
+    /// The line of an offset, counted from 0.
     pub(crate) fn line_of(&self, offset: u32) -> u32 {
         self.starts.partition_point(|&s| s <= offset) as u32
     }
@@ -129,9 +131,9 @@ impl Lines {
         Position::new(line, self.len(text, column))
     }
 
-    /// The length of a part of a line.
+    /// The length of a part of a line in units.
     pub(crate) fn len(&self, text: &[u8], span: Span) -> u32 {
-        if self.ascii || self.encoding == Encoding::Utf8 {
+        if self.is_ascii || self.encoding == Encoding::Utf8 {
             return span.len() as u32;
         }
         let text = String::from_utf8_lossy(span.of(text));
@@ -145,14 +147,14 @@ impl Lines {
         )
     }
 
-    /// The span of a range; an empty one where it ends before it begins.
+    /// The span of a range. The span of a range that ends before it begins is empty.
     pub(crate) fn span(&self, text: &[u8], range: Range) -> Span {
         let start = self.offset(text, range.start);
         Span::new(start, self.offset(text, range.end).max(start))
     }
 }
 
-/// Adds the beginnings of lines in `from + 1..=to`. A line ends with `\n`, `\r\n` or `\r`.
+/// Adds the offsets in `from + 1..=to` at which lines begin. A line ends with `\n`, `\r\n` or `\r`.
 fn add_starts(text: &[u8], from: usize, to: usize, starts: &mut Vec<u32>) {
     let part = text.get(from..to).unwrap_or_default();
     for i in memchr::memchr2_iter(b'\n', b'\r', part) {

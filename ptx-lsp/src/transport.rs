@@ -1,6 +1,12 @@
-//! Messages on streams: each one after a header with its length.
+//! Messages on streams, and the loop that serves a client.
 //!
-//! A header that cannot be read is skipped line by line, so that a damaged message does not end the connection.
+//! ```text
+//! Content-Length: 17\r\n        header: lines, of which only this one is used
+//! \r\n                          end of the header
+//! {"jsonrpc":"2.0"}             message: as many bytes as the header says
+//! ```
+//!
+//! A header that cannot be parsed is skipped line by line, so that a damaged message does not end the connection.
 
 use std::io::{self, BufRead, Read as _, Write};
 use std::sync::Arc;
@@ -10,19 +16,22 @@ use std::time::Duration;
 
 use crate::server::Server;
 
-/// The longest message that is read. A document has at most 2 GB.
-const LONGEST: u64 = 1 << 32;
+/// The maximum length of a message in bytes. A document has at most 2 GB.
+const MAX_MESSAGE: u64 = 1 << 32;
 
-/// How much of a wrong length is shown, in characters.
-const MOST_SHOWN: usize = 40;
+/// The maximum length of a header line in bytes. A line without an end cannot fill the memory.
+const MAX_LINE: u64 = 1 << 16;
 
-/// A header cannot make the server reserve more than this: of a longer message the memory grows while it is read.
-const MOST_RESERVED: u64 = 1 << 26;
+/// The number of characters of an invalid length that an error message shows.
+const SHOWN_CHARACTERS: usize = 40;
 
-/// How long kernels may run after the end of the client's stream.
-const AT_END: Duration = Duration::from_secs(10);
+/// The maximum number of bytes that are reserved because of a header. The memory of a longer message grows while it is read.
+const MAX_RESERVED: u64 = 1 << 26;
 
-/// Serves a client until it says `exit` or closes its stream. Gives the exit status that the protocol asks for: 0 if `shutdown`
+/// The time that running kernels get after the end of the client's stream.
+const DISCONNECT_TIME: Duration = Duration::from_secs(10);
+
+/// Serves a client until it sends the notification `exit` or closes its stream. Returns the exit status that the protocol demands: 0 if `shutdown`
 /// came before `exit`, else 1.
 ///
 /// # Errors
@@ -30,78 +39,81 @@ const AT_END: Duration = Duration::from_secs(10);
 /// The streams cannot be read or written.
 pub fn run(input: impl BufRead + Send + 'static, mut output: impl Write) -> io::Result<u8> {
     let (sender, receiver) = mpsc::channel();
-    let answered = sender.clone();
-    let wake = move || {
-        // Without a receiver, the client closed its stream.
-        let _ = answered.send(Event::Answer);
-    };
-    // The thread waits for input and ends with the stream; the program does not wait for it.
+    let answer_sender = sender.clone();
+    let wake = Arc::new(move || {
+        // Sending fails if there is no receiver any more, because the client closed its stream.
+        let _ = answer_sender.send(Event::Answer);
+    });
+    // The thread waits for input and ends with the stream. The program does not wait for the thread.
     thread::spawn(move || {
         let mut input = input;
         loop {
             let message = read(&mut input, &mut report);
-            let last = !matches!(message, Ok(Some(_)));
-            if sender.send(Event::Message(message)).is_err() || last {
+            let is_last = !matches!(message, Ok(Some(_)));
+            if sender.send(Event::Message(message)).is_err() || is_last {
                 break;
             }
         }
     });
-    serve(Server::with_threads(Arc::new(wake)), &receiver, &mut output)
+    serve(Server::with_threads(wake), &receiver, &mut output)
 }
 
-type Read = io::Result<Option<Vec<u8>>>;
+/// A message; `None` at the end of the stream.
+type ReadResult = io::Result<Option<Vec<u8>>>;
 
-/// Says on standard error, which clients show or record, why a message is not read.
-fn report(why: &str) {
-    let _ = writeln!(io::stderr(), "ptxkit lsp: {why}");
+/// Writes an error about the stream to standard error, which clients show or record.
+fn report(error: &str) {
+    let _ = writeln!(io::stderr(), "ptxkit lsp: {error}");
 }
 
-/// What the server reacts to.
+/// An event that wakes the loop of the server.
 enum Event {
     /// A message of the client, or the end of its stream.
-    Message(Read),
+    Message(ReadResult),
     /// Another thread answered a request.
     Answer,
 }
 
+/// Handles events until the end of the session.
 fn serve(
     mut server: Server,
     receiver: &Receiver<Event>,
     output: &mut impl Write,
 ) -> io::Result<u8> {
-    let mut open = true;
-    while open && server.exit_status().is_none() {
-        let mut next = match server.has_work() {
-            true => receiver.try_recv(),
-            false => receiver.recv().map_err(|_| TryRecvError::Disconnected),
+    let mut is_open = true;
+    while is_open && server.exit_status().is_none() {
+        let mut event = if server.has_work() {
+            receiver.try_recv()
+        } else {
+            receiver.recv().map_err(|_| TryRecvError::Disconnected)
         };
-        // All that has arrived is taken before anything is published: only the newest state is of interest.
-        let mut waiting = Vec::new();
+        // All messages that have arrived are handled before diagnostics are published, because the client needs only those of the newest text.
+        let mut messages = Vec::new();
         loop {
-            match next {
+            match event {
                 Ok(Event::Message(message)) => match message? {
-                    Some(message) => waiting.push(message),
-                    None => open = false,
+                    Some(message) => messages.push(message),
+                    None => is_open = false,
                 },
                 Ok(Event::Answer) => {}
                 Err(TryRecvError::Empty) => break,
                 Err(TryRecvError::Disconnected) => {
-                    open = false;
+                    is_open = false;
                     break;
                 }
             }
-            next = receiver.try_recv();
+            event = receiver.try_recv();
         }
-        if waiting.is_empty() {
+        if messages.is_empty() {
             server.work();
         } else {
-            server.receive_all(&waiting);
-            drop(waiting);
+            server.receive_all(&messages);
+            drop(messages);
             server.publish();
         }
-        server.answer();
-        if !open {
-            server.end_jobs(AT_END);
+        server.collect_answers();
+        if !is_open {
+            server.end_jobs(DISCONNECT_TIME);
         }
         for message in server.take_messages() {
             write!(output, "Content-Length: {}\r\n\r\n{message}", message.len())?;
@@ -114,17 +126,16 @@ fn serve(
     Ok(server.exit_status().unwrap_or(1))
 }
 
-/// Reads a message; `None` at the end of the stream. Each header that is skipped, and a message that is cut off, is reported.
-fn read(input: &mut impl BufRead, report: &mut impl FnMut(&str)) -> Read {
+/// Reads a message. Calls `report` for each header that is skipped, and for a message that is cut off by the end of the stream.
+fn read(input: &mut impl BufRead, report: &mut impl FnMut(&str)) -> ReadResult {
     let mut length: Option<u64> = None;
     let mut line = Vec::new();
-    // Whether the header has lines, and whether they were reported.
-    let (mut begun, mut reported) = (false, false);
+    // Whether the current header has lines, and whether an error in it was reported.
+    let (mut has_lines, mut is_reported) = (false, false);
     loop {
         line.clear();
-        // A line without an end does not fill the memory.
-        if input.by_ref().take(1 << 16).read_until(b'\n', &mut line)? == 0 {
-            if begun && !reported {
+        if input.by_ref().take(MAX_LINE).read_until(b'\n', &mut line)? == 0 {
+            if has_lines && !is_reported {
                 report("the stream ends in a header");
             }
             return Ok(None);
@@ -132,45 +143,49 @@ fn read(input: &mut impl BufRead, report: &mut impl FnMut(&str)) -> Read {
         let text = line.trim_ascii();
         if text.is_empty() {
             let Some(length) = length.take() else {
-                if begun && !reported {
+                if has_lines && !is_reported {
                     report("a header without `Content-Length` is skipped");
                 }
-                (begun, reported) = (false, false);
+                (has_lines, is_reported) = (false, false);
                 continue;
             };
-            let mut message = Vec::with_capacity(length.min(MOST_RESERVED) as usize);
-            let found = input.by_ref().take(length).read_to_end(&mut message)? as u64;
-            if found != length {
+            let mut message = Vec::with_capacity(length.min(MAX_RESERVED) as usize);
+            let read_bytes = input.by_ref().take(length).read_to_end(&mut message)? as u64;
+            if read_bytes != length {
                 report(&format!(
-                    "the stream ends after {found} of {length} bytes of a message"
+                    "the stream ends after {read_bytes} of {length} bytes of a message"
                 ));
                 return Ok(None);
             }
             return Ok(Some(message));
         }
-        begun = true;
+        has_lines = true;
         match content_length(text) {
-            Some(Ok(new)) => length = Some(new),
-            Some(Err(value)) if !reported => {
+            Some(Ok(bytes)) => length = Some(bytes),
+            Some(Err(value)) if !is_reported => {
                 report(&format!(
-                    "expected a length of at most {LONGEST} bytes after `Content-Length:`, found `{}`",
+                    "expected a length of at most {MAX_MESSAGE} bytes after `Content-Length:`, found `{}`",
                     value.escape_debug()
                 ));
-                reported = true;
+                is_reported = true;
             }
             _ => {}
         }
     }
 }
 
-/// The number of a line `Content-Length: 123`, or what is there instead.
+/// The length in a header line `Content-Length: 123`, or the value if it is not a valid length; `None` for other lines.
 fn content_length(line: &[u8]) -> Option<Result<u64, String>> {
     let line = String::from_utf8_lossy(line);
     let (name, value) = line.split_once(':')?;
     let value = value.trim();
-    let length = value.parse().ok().filter(|length| *length <= LONGEST);
-    let is_length = name.trim().eq_ignore_ascii_case("content-length");
-    is_length.then(|| length.ok_or_else(|| value.chars().take(MOST_SHOWN).collect()))
+    if !name.trim().eq_ignore_ascii_case("content-length") {
+        return None;
+    }
+    match value.parse() {
+        Ok(length) if length <= MAX_MESSAGE => Some(Ok(length)),
+        _ => Some(Err(value.chars().take(SHOWN_CHARACTERS).collect())),
+    }
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! The items of a completion.
+//! The list of completion items, and the words that are added to it for each kind of position.
 
 use lsp_types::{
     CompletionItem, CompletionItemKind, CompletionItemLabelDetails, CompletionList,
@@ -17,15 +17,14 @@ use crate::document::Document;
 pub(super) struct Items<'d> {
     pub(super) document: &'d Document,
     environment: Environment,
-    /// The word that the items replace.
+    /// The beginning of a word that the items replace.
     word: String,
     range: Range,
     items: Vec<CompletionItem>,
-    /// Whether items are left out.
-    incomplete: bool,
+    is_incomplete: bool,
 }
 
-/// How likely an item is meant.
+/// The likelihood of an item. More likely items come first.
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(super) enum Rank {
     Likely,
@@ -41,26 +40,27 @@ impl<'d> Items<'d> {
             word: document.text(word),
             range: document.range(word),
             items: Vec::new(),
-            incomplete: false,
+            is_incomplete: false,
         }
     }
 
-    pub(super) fn finish(mut self, most: usize) -> CompletionList {
+    /// Returns the first `max_items` items.
+    pub(super) fn finish(mut self, max_items: usize) -> CompletionList {
         self.items.sort_by(|a, b| a.sort_text.cmp(&b.sort_text));
-        self.incomplete |= self.items.len() > most;
-        self.items.truncate(most);
+        self.is_incomplete |= self.items.len() > max_items;
+        self.items.truncate(max_items);
         CompletionList {
-            is_incomplete: self.incomplete,
+            is_incomplete: self.is_incomplete,
             items: self.items,
         }
     }
 
-    /// Adds a text, unless it does not begin with what is written.
+    /// Adds an item, if its text begins with the written word, ignoring case.
     pub(super) fn add(&mut self, text: &str, kind: CompletionItemKind, rank: Rank, detail: &str) {
-        let begins = text
+        let has_prefix = text
             .get(..self.word.len())
-            .is_some_and(|t| t.eq_ignore_ascii_case(&self.word));
-        if !begins {
+            .is_some_and(|prefix| prefix.eq_ignore_ascii_case(&self.word));
+        if !has_prefix {
             return;
         }
         let number = self.items.len();
@@ -78,18 +78,19 @@ impl<'d> Items<'d> {
         });
     }
 
-    /// Adds a sentence to the last item.
+    /// Adds a summary to the last item, if it is the item of `text`: [`add`](Self::add) may have skipped it.
     fn document_last(&mut self, text: &str, summary: &str) {
         if let Some(last) = self.items.last_mut().filter(|i| i.label == text) {
             last.documentation = Some(Documentation::String(summary.to_owned()));
         }
     }
 
+    /// Whether a word with these minimum versions exists for the document.
     fn has(&self, since: PtxVersion, target: Option<Target>) -> bool {
         self.environment.has(since, target)
     }
 
-    pub(super) fn opcodes(&mut self) {
+    pub(super) fn add_opcodes(&mut self) {
         for &opcode in Opcode::ALL {
             if !self.is_available(opcode) {
                 continue;
@@ -107,65 +108,77 @@ impl<'d> Items<'d> {
         }
     }
 
-    /// Whether one of the alternatives is met, or there are no alternatives.
-    fn met(&self, since: &[Since]) -> bool {
+    /// Whether one of the alternatives is satisfied, or there are no alternatives.
+    fn is_met(&self, alternatives: &[Since]) -> bool {
         let version = self.environment.version();
-        let on = |s: &Since| match self.environment.target() {
-            Some(target) => s.is_met(version, target),
-            None => s.version() <= version,
-        };
-        since.is_empty() || since.iter().any(on)
+        alternatives.is_empty()
+            || alternatives
+                .iter()
+                .any(|since| match self.environment.target() {
+                    Some(target) => since.is_met(version, target),
+                    None => since.version() <= version,
+                })
     }
 
-    /// Whether some form of an instruction with the opcode exists in the version and on the target.
+    /// Whether a form of an instruction with the opcode exists in the version and on the target.
     fn is_available(&self, opcode: Opcode) -> bool {
-        let mut all = opcode.instructions().iter();
-        all.any(|i| self.met(i.since()) && i.forms().iter().any(|f| self.met(f.since())))
+        opcode.instructions().iter().any(|instruction| {
+            self.is_met(instruction.since())
+                && instruction.forms().iter().any(|f| self.is_met(f.since()))
+        })
     }
 
-    /// The modifiers that may follow: the next ones in their order first.
-    pub(super) fn modifiers(&mut self, opcode: Opcode, before: &[Modifier]) {
-        let next = modifiers::next(opcode, before, |since| self.met(since));
-        let later = opcode.completions(before, before.len());
-        let later = later.into_iter().filter(|m| !next.contains(m));
-        let later = later.map(|m| (m, Rank::Unlikely));
-        let next = next.iter().map(|m| (*m, Rank::Likely));
-        for (modifier, rank) in next.chain(later).collect::<Vec<_>>() {
-            if !self.exists(opcode, before, modifier) {
-                continue;
-            }
-            let kind = match modifier.scalar_type() {
-                Some(_) => CompletionItemKind::TYPE_PARAMETER,
-                None => CompletionItemKind::ENUM_MEMBER,
-            };
-            self.add(modifier.text(), kind, rank, "");
-            if let Some(summary) = modifier.summary() {
-                self.document_last(modifier.text(), summary);
+    /// Adds the modifiers that may follow `preceding`: first those that may come next, then those that may come later.
+    pub(super) fn add_modifiers(&mut self, opcode: Opcode, preceding: &[Modifier]) {
+        let next = modifiers::next_modifiers(opcode, preceding, |since| self.is_met(since));
+        for modifier in &next {
+            self.add_modifier(opcode, preceding, *modifier, Rank::Likely);
+        }
+        for modifier in opcode.completions(preceding, preceding.len()) {
+            if !next.contains(&modifier) {
+                self.add_modifier(opcode, preceding, modifier, Rank::Unlikely);
             }
         }
     }
 
-    /// Whether a mnemonic that is complete with a modifier exists in the version and on the target.
-    fn exists(&self, opcode: Opcode, before: &[Modifier], modifier: Modifier) -> bool {
+    fn add_modifier(
+        &mut self,
+        opcode: Opcode,
+        preceding: &[Modifier],
+        modifier: Modifier,
+        rank: Rank,
+    ) {
+        if !self.may_complete(opcode, preceding, modifier) {
+            return;
+        }
+        let kind = match modifier.scalar_type() {
+            Some(_) => CompletionItemKind::TYPE_PARAMETER,
+            None => CompletionItemKind::ENUM_MEMBER,
+        };
+        self.add(modifier.text(), kind, rank, "");
+        if let Some(summary) = modifier.summary() {
+            self.document_last(modifier.text(), summary);
+        }
+    }
+
+    /// Whether the mnemonic with one more modifier exists in the version and on the target, or is not complete yet.
+    fn may_complete(&self, opcode: Opcode, preceding: &[Modifier], modifier: Modifier) -> bool {
         let Some(target) = self.environment.target() else {
             return true;
         };
-        let all: Vec<Modifier> = before.iter().copied().chain([modifier]).collect();
-        let query = InstQuery::new(opcode, &all, &[]);
+        let modifiers: Vec<Modifier> = preceding.iter().copied().chain([modifier]).collect();
+        let query = InstQuery::new(opcode, &modifiers, &[]);
         let mut candidates = query.candidates().peekable();
-        // One without candidates is not complete.
-        let complete = candidates.peek().is_some();
-        !complete || candidates.any(|f| f.targets(self.environment.version()).contains(target))
+        let is_complete = candidates.peek().is_some();
+        !is_complete || candidates.any(|f| f.targets(self.environment.version()).contains(target))
     }
 
-    pub(super) fn directives(&mut self, position: DirectivePosition) {
-        let allowed = |d: Directive| {
-            let linkage =
-                position == DirectivePosition::Module && Linkage::from_directive(d).is_some();
-            d.is_allowed_in(position) || linkage
-        };
+    pub(super) fn add_directives(&mut self, position: DirectivePosition) {
         for &directive in Directive::ALL {
-            if allowed(directive) && self.has(directive.since(), None) {
+            let is_linkage = position == DirectivePosition::Module
+                && Linkage::from_directive(directive).is_some();
+            let is_allowed = is_linkage || directive.is_allowed_in(position);
+            if is_allowed && self.has(directive.since(), None) {
                 self.add(
                     directive.text(),
                     CompletionItemKind::KEYWORD,
@@ -177,11 +190,12 @@ impl<'d> Items<'d> {
         }
     }
 
-    /// The words of a declaration: types, and the directives that can be combined with them.
-    pub(super) fn types(&mut self) {
+    /// Adds the words of a declaration: types, and the directives that can be combined with them.
+    pub(super) fn add_types(&mut self) {
         for &ty in ScalarType::ALL {
-            let declared = ty.is_register_type() || ty.is_variable_type() || ty.is_parameter_type();
-            if declared && self.has(ty.since(), ty.target()) {
+            let is_declarable =
+                ty.is_register_type() || ty.is_variable_type() || ty.is_parameter_type();
+            if is_declarable && self.has(ty.since(), ty.target()) {
                 self.add(
                     ty.text(),
                     CompletionItemKind::TYPE_PARAMETER,
@@ -191,10 +205,10 @@ impl<'d> Items<'d> {
                 self.document_last(ty.text(), ty.summary());
             }
         }
-        self.directives(DirectivePosition::Declaration);
+        self.add_directives(DirectivePosition::Declaration);
     }
 
-    pub(super) fn versions(&mut self) {
+    pub(super) fn add_versions(&mut self) {
         for version in PtxVersion::KNOWN.iter().rev() {
             self.add(
                 &version.to_string(),
@@ -205,7 +219,7 @@ impl<'d> Items<'d> {
         }
     }
 
-    pub(super) fn targets(&mut self) {
+    pub(super) fn add_targets(&mut self) {
         for target in Target::ALL.iter().rev() {
             if self.has(target.min_version(), None) {
                 self.add(
@@ -218,7 +232,7 @@ impl<'d> Items<'d> {
         }
     }
 
-    pub(super) fn special_registers(&mut self, rank: Rank) {
+    pub(super) fn add_special_registers(&mut self, rank: Rank) {
         for &register in SpecialReg::ALL {
             if self.has(register.since(), register.target()) {
                 self.add(register.text(), CompletionItemKind::CONSTANT, rank, "");
@@ -227,8 +241,14 @@ impl<'d> Items<'d> {
         }
     }
 
-    /// Adds a name, with a C++ or Rust name beside it.
-    pub(super) fn name(&mut self, text: &str, kind: CompletionItemKind, rank: Rank, detail: &str) {
+    /// Adds a name. Its demangled C++ or Rust name is shown beside it.
+    pub(super) fn add_name(
+        &mut self,
+        text: &str,
+        kind: CompletionItemKind,
+        rank: Rank,
+        detail: &str,
+    ) {
         let count = self.items.len();
         self.add(text, kind, rank, detail);
         if self.items.len() > count

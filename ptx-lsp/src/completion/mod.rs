@@ -1,4 +1,4 @@
-//! Completion: what is legal at a place, for the version and the target of the document.
+//! Completion: the words that are legal at an offset, for the PTX version and the target of the document.
 
 mod context;
 mod items;
@@ -9,45 +9,37 @@ use lsp_types::CompletionList;
 use ptx_ir::query::Environment;
 
 use crate::document::Document;
-use context::{Context, Wanted};
+use context::{Context, Expectation};
 use items::Items;
 
-/// The most items that are sent at once; the client asks again while the word grows.
-const MOST: usize = 400;
+/// The maximum number of items that are sent at once. If there are more, the client asks again after each character.
+const MAX_ITEMS: usize = 400;
 
-/// What may be written at an offset.
+/// The words that may be written at an offset.
 pub(crate) fn complete(document: &Document, offset: u32) -> CompletionList {
     let context = Context::at(document, offset);
     let module = document.module();
     let mut items = Items::new(document, context.word, Environment::of(module));
-    match context.wanted {
-        Wanted::Nothing => {}
-        Wanted::ModuleDirective => items.directives(ptx_isa::DirectivePosition::Module),
-        Wanted::Version => items.versions(),
-        Wanted::Target => items.targets(),
-        Wanted::HeaderDirective(position) => items.directives(position),
-        Wanted::Statement => {
-            items.opcodes();
-            items.directives(ptx_isa::DirectivePosition::Body);
+    match context.expectation {
+        Expectation::Nothing => {}
+        Expectation::ModuleDirective => items.add_directives(ptx_isa::DirectivePosition::Module),
+        Expectation::Version => items.add_versions(),
+        Expectation::Target => items.add_targets(),
+        Expectation::HeaderDirective(position) => items.add_directives(position),
+        Expectation::Statement => {
+            items.add_opcodes();
+            items.add_directives(ptx_isa::DirectivePosition::Body);
         }
-        Wanted::Opcode => items.opcodes(),
-        Wanted::Guard => operands::predicates(&mut items, context.body),
-        Wanted::Modifier { opcode, ref before } => items.modifiers(opcode, before),
-        Wanted::DeclaredType => items.types(),
-        Wanted::Operand {
+        Expectation::Opcode => items.add_opcodes(),
+        Expectation::Guard => operands::add_predicates(&mut items, context.body),
+        Expectation::Modifier {
             opcode,
-            ref modifiers,
-            position,
-            within,
-        } => {
-            operands::operand(
-                &mut items,
-                context.body,
-                (opcode, modifiers),
-                position,
-                within,
-            );
+            ref preceding,
+        } => items.add_modifiers(opcode, preceding),
+        Expectation::DeclaredType => items.add_types(),
+        Expectation::Operand(ref position) => {
+            operands::add_operands(&mut items, context.body, position);
         }
     }
-    items.finish(MOST)
+    items.finish(MAX_ITEMS)
 }

@@ -1,4 +1,4 @@
-//! `ptxkit/controlFlow`: the control-flow graph of a function as a picture, and what its blocks have to do with the text.
+//! `ptxkit/controlFlow`: the control-flow graph of a function as a picture, with the ranges and properties of its blocks.
 
 use std::collections::HashMap;
 
@@ -17,13 +17,13 @@ use ptx_report::control_flow::{self, Details, Graph, Theme};
 use ptx_report::register_names::RegisterNames;
 use serde::Serialize;
 
-use super::{About, function};
+use super::{FunctionParams, function};
+use crate::analysis_text::MAX_WHOLE_MODULE;
 use crate::document::Document;
 use crate::message::{Failure, code};
-use crate::register_value::MOST_BYTES;
 
-/// The most instructions of a block that the picture shows.
-const MOST_INSTRUCTIONS: usize = 12;
+/// The maximum number of instructions of a block that the picture shows.
+const MAX_INSTRUCTIONS: usize = 12;
 
 /// A function as a graph.
 #[derive(Serialize)]
@@ -38,51 +38,58 @@ pub(super) struct ControlFlow {
 #[serde(rename_all = "camelCase")]
 struct Block {
     id: u32,
-    /// From its first statement to its last one.
+    /// The range from its first statement to its last one.
     range: Range,
-    /// The names of the registers that are live at its beginning; `None` if there are too many in the function.
+    /// The names of the registers that are live at its beginning; `None` if the lists of all blocks are too long.
     live_in: Option<Vec<String>>,
+    /// The names of the registers that are live at its end.
     live_out: Option<Vec<String>>,
-    /// The most live registers at one of its instructions, in units of 32 bits.
+    /// The maximum number of live registers at an instruction, in units of 32 bits.
     pressure: u32,
     loop_depth: u32,
-    /// The largest group of threads of which all execute it or none: `grid`, `cluster`, `cta`, `warp` or `varying`; `None` if the document is too large.
+    /// The largest group of threads of which either all or none execute the block: `grid`, `cluster`, `cta`, `warp` or `varying`; `None` if the document is
+    /// too large.
     uniform: Option<&'static str>,
-    /// The largest group whose threads go on to the same place.
+    /// The largest group of threads that all continue with the same block.
     branch: Option<&'static str>,
-    /// The names of the lints that report something in it.
+    /// The names of the lints with findings in the block.
     lints: Vec<&'static str>,
 }
 
-/// Of the function that the parameters name.
-pub(super) fn control_flow(document: &Document, about: &About) -> Result<ControlFlow, Failure> {
+/// The control flow of the function that the parameters name.
+pub(super) fn control_flow(
+    document: &Document,
+    params: &FunctionParams,
+) -> Result<ControlFlow, Failure> {
     let module = document.module();
-    let id = function(module, about)?;
-    let theme = about.theme.as_deref().unwrap_or("automatic");
-    let theme: Result<Theme, _> = theme.parse();
-    let theme = theme.map_err(|e| Failure::new(code::INVALID_PARAMS, e.to_string()))?;
-    let whole = module.source().len() <= MOST_BYTES;
-    let facts = ModuleFacts::of(module, |f| whole || f == id);
-    let uniformity = whole.then(|| ModuleUniformity::new(&facts));
-    let uniformity = uniformity.as_ref().and_then(|u| u.function(id));
-    let failed = |why: String| Failure::new(code::REQUEST_FAILED, why);
-    let no_facts = || failed("the function has no facts".to_owned());
-    let facts = facts.function(id).ok_or_else(no_facts)?;
+    let id = function(module, params)?;
+    let theme = params.theme.as_deref().unwrap_or("automatic");
+    let theme = theme
+        .parse::<Theme>()
+        .map_err(|error| Failure::new(code::INVALID_PARAMS, error.to_string()))?;
+    let is_whole_module = module.source().len() <= MAX_WHOLE_MODULE;
+    let facts = ModuleFacts::of(module, |f| is_whole_module || f == id);
+    let uniformity = is_whole_module.then(|| ModuleUniformity::new(&facts));
+    let Some(facts) = facts.function(id) else {
+        let message = "the function has no facts";
+        return Err(Failure::new(code::REQUEST_FAILED, message));
+    };
     let analysis = FunctionAnalysis::new(facts);
     let lines = SourceLines::new(module);
     let name = module.functions()[id].name;
     let graph = Graph::new(document.uri.as_str(), &lines, facts, &analysis, name);
     let details = Details::new(&lines, facts, &analysis);
     let mut svg = Vec::new();
-    control_flow::svg(&graph, &details, MOST_INSTRUCTIONS, theme, &mut svg)
-        .map_err(|e| failed(e.to_string()))?;
+    control_flow::svg(&graph, &details, MAX_INSTRUCTIONS, theme, &mut svg)
+        .map_err(|e| Failure::new(code::REQUEST_FAILED, e.to_string()))?;
+    let uniformity = uniformity.as_ref().and_then(|u| u.function(id));
     Ok(ControlFlow {
         svg: String::from_utf8_lossy(&svg).into_owned(),
         blocks: blocks(document, facts, &analysis, uniformity),
     })
 }
 
-/// Those with statements, in the order of the text.
+/// The blocks with statements, in the order of the text.
 fn blocks(
     document: &Document,
     facts: FunctionFacts<'_>,
@@ -90,66 +97,74 @@ fn blocks(
     uniformity: Option<&FunctionUniformity>,
 ) -> Vec<Block> {
     let (module, body) = (document.module(), facts.body());
-    let basic = BasicBlocks::new(module, body, analysis);
+    let blocks = BasicBlocks::new(module, body, analysis);
     let names = RegisterNames::new(module, body, analysis.variables());
-    let listed = |live: LiveSet<'_>| {
-        let list = || live.iter().map(|v| names.get(v).to_owned()).collect();
-        basic.has_live_lists().then(list)
+    let list_names = |live: LiveSet<'_>| {
+        blocks
+            .has_live_lists()
+            .then(|| live.iter().map(|v| names.get(v).to_owned()).collect())
     };
-    let pressure = pressures(facts, analysis);
+    let pressure = block_pressures(facts, analysis);
     let findings = document.lint_findings();
-    let block = |(id, block): (BlockId, &BasicBlock)| Block {
-        id: id.as_u32(),
-        range: document.range(extent(body, block)),
-        live_in: listed(analysis.liveness().live_in(id)),
-        live_out: listed(analysis.liveness().live_out(id)),
-        pressure: pressure.get(&id).copied().unwrap_or(0),
-        loop_depth: analysis.loops().depth(id),
-        uniform: uniformity.map(|u| u.block(id).name()),
-        branch: uniformity.map(|u| u.branch(id).name()),
-        lints: lints_in(&findings, extent(body, block)),
-    };
-    basic.iter().map(block).collect()
+    blocks
+        .iter()
+        .map(|(id, block)| {
+            let span = block_span(body, block);
+            Block {
+                id: id.as_u32(),
+                range: document.range(span),
+                live_in: list_names(analysis.liveness().live_in(id)),
+                live_out: list_names(analysis.liveness().live_out(id)),
+                pressure: pressure.get(&id).copied().unwrap_or(0),
+                loop_depth: analysis.loops().depth(id),
+                uniform: uniformity.map(|u| u.block(id).name()),
+                branch: uniformity.map(|u| u.branch(id).name()),
+                lints: lints_in(&findings, span),
+            }
+        })
+        .collect()
 }
 
-/// The names of the lints with findings in a part of the text, each once. Findings are in the order of the text.
-fn lints_in(findings: &[&Finding], extent: Span) -> Vec<&'static str> {
-    let start = |f: &&Finding| f.diagnostic.span.start;
-    let first = findings.partition_point(|f| start(f) < extent.start);
-    let inside = findings.iter().skip(first);
-    let inside = inside.take_while(|f| start(f) < extent.end);
-    let mut names: Vec<&str> = inside.map(|f| f.lint.name()).collect();
+/// The names of the lints with findings that begin in a span, each once. `findings` are in the order of the text.
+fn lints_in(findings: &[&Finding], span: Span) -> Vec<&'static str> {
+    let first = findings.partition_point(|f| f.diagnostic.span.start < span.start);
+    let mut names: Vec<&str> = findings
+        .iter()
+        .skip(first)
+        .take_while(|f| f.diagnostic.span.start < span.end)
+        .map(|f| f.lint.name())
+        .collect();
     names.sort_unstable();
     names.dedup();
     names
 }
 
-/// From the first statement of a block to its last one; the beginning of the body for a block without statements.
-fn extent(body: &Body, block: &BasicBlock) -> Span {
-    let mut statements = body.range(block.first, block.end);
-    let first = statements.next().map(|(stmt, _)| body.source_span(stmt));
-    let last = statements
-        .next_back()
+/// The span from the first statement of a block to its last one; empty, at the beginning of the body, for a block without statements.
+fn block_span(body: &Body, block: &BasicBlock) -> Span {
+    let mut spans = body
+        .range(block.first, block.end)
         .map(|(stmt, _)| body.source_span(stmt));
-    let start = Span::new(body.base() + 1, body.base() + 1);
-    first.map_or(start, |first| first.join(last.unwrap_or(first)))
+    match spans.next() {
+        Some(first) => first.join(spans.next_back().unwrap_or(first)),
+        None => Span::new(body.base() + 1, body.base() + 1),
+    }
 }
 
-/// The most live registers in each block.
-fn pressures(facts: FunctionFacts<'_>, analysis: &FunctionAnalysis) -> HashMap<BlockId, u32> {
+/// The maximum number of live registers in each block, in units of 32 bits.
+fn block_pressures(facts: FunctionFacts<'_>, analysis: &FunctionAnalysis) -> HashMap<BlockId, u32> {
     let (cfg, body) = (analysis.cfg(), facts.body());
     let mut block_of = HashMap::new();
     for (id, block) in cfg.blocks() {
         let statements = body.range(block.first, block.end);
         block_of.extend(statements.map(|(stmt, _)| (stmt, id)));
     }
-    let mut most: HashMap<BlockId, u32> = HashMap::new();
+    let mut pressures: HashMap<BlockId, u32> = HashMap::new();
     let (variables, liveness) = (analysis.variables(), analysis.liveness());
     Pressure::visit(facts, cfg, variables, liveness, &mut |point| {
         if let Some(block) = block_of.get(&point.stmt) {
-            let most = most.entry(*block).or_insert(0);
-            *most = point.units.max(*most);
+            let pressure = pressures.entry(*block).or_insert(0);
+            *pressure = point.units.max(*pressure);
         }
     });
-    most
+    pressures
 }

@@ -20,39 +20,43 @@ pub(super) struct Liveness {
     lines: Vec<Line>,
 }
 
-/// Where most registers are live.
+/// The point at which most registers are live.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Peak {
-    /// In units of 32 bits, without predicates.
+    /// The number of live registers in units of 32 bits, without predicates.
     total: u32,
-    /// Counted from 0; `None` if no register is live anywhere.
+    /// The line, counted from 0; `None` if no register is live anywhere.
     line: Option<u32>,
-    /// The most registers of each class, which may be at different places.
+    /// The maximum number of live registers of each class. The maxima may be at different points.
     per_class: Classes,
 }
 
-/// An instruction.
+/// The live registers at an instruction.
 #[derive(Serialize)]
 struct Line {
-    /// Counted from 0.
+    /// The line of the instruction, counted from 0.
     line: u32,
-    /// The registers that are live before it; `None` if there are too many in the function.
+    /// The registers that are live before the instruction; `None` if the lists of all instructions are too long.
     live: Option<Vec<String>>,
-    /// The greater number of live registers before it and after it, in units of 32 bits.
+    /// The maximum of the numbers of live registers before and after the instruction, in units of 32 bits.
     total: u32,
-    /// The same of each class.
+    /// The maximum of the numbers of live registers of each class.
     pressure: Classes,
 }
 
+/// A number for the name of each class of registers.
 type Classes = BTreeMap<String, u32>;
 
 fn classes(counts: [u32; CLASSES.len()]) -> Classes {
-    let named = CLASSES.iter().zip(counts);
-    named.map(|(c, n)| (labels::class(*c), n)).collect()
+    CLASSES
+        .iter()
+        .zip(counts)
+        .map(|(class, count)| (labels::class(*class), count))
+        .collect()
 }
 
-/// What is live at an instruction.
+/// The register pressure at an instruction, and the variables that it writes and reads.
 struct Point {
     stmt: StmtId,
     units: u32,
@@ -61,7 +65,7 @@ struct Point {
     read: Vec<u32>,
 }
 
-/// Of a function with a body; the instructions in the order of the text.
+/// The live registers of a function with a body, with the instructions in the order of the text.
 pub(super) fn liveness(document: &Document, function: FuncId) -> Option<Liveness> {
     let module = document.module();
     let facts = ModuleFacts::of(module, |f| f == function);
@@ -70,35 +74,33 @@ pub(super) fn liveness(document: &Document, function: FuncId) -> Option<Liveness
     let analysis = FunctionAnalysis::new(facts);
     let (points, peak) = points(facts, &analysis);
     let names = RegisterNames::new(module, body, analysis.variables());
-    let lists = lists(facts, &analysis, &points);
-    let line = |stmt: StmtId| document.lines().line_of(body.source_span(stmt).start);
-    let mut lists = lists.into_iter().flatten();
-    let of_point = |point: &Point| {
-        let named = |live: Vec<u32>| live.iter().map(|v| names.get(*v).to_owned()).collect();
+    let mut live_lists = live_lists(facts, &analysis, &points).into_iter().flatten();
+    let line_of = |stmt: StmtId| document.lines().line_of(body.source_span(stmt).start);
+    let mut lines: Vec<(u32, Line)> = Vec::with_capacity(points.len());
+    for point in &points {
         let line = Line {
-            line: line(point.stmt),
-            live: lists.next().map(named),
+            line: line_of(point.stmt),
+            live: live_lists
+                .next()
+                .map(|live| live.iter().map(|v| names.get(*v).to_owned()).collect()),
             total: point.units,
             pressure: classes(point.by_class),
         };
-        (body.source_span(point.stmt).start, line)
-    };
-    let mut lines: Vec<(u32, Line)> = points.iter().map(of_point).collect();
+        lines.push((body.source_span(point.stmt).start, line));
+    }
     lines.sort_by_key(|(start, _)| *start);
+    let has_live = peak.by_class != [0; CLASSES.len()];
     Some(Liveness {
         peak: Peak {
             total: peak.units,
-            line: peak
-                .at
-                .filter(|_| peak.by_class != [0; CLASSES.len()])
-                .map(line),
+            line: peak.at.filter(|_| has_live).map(line_of),
             per_class: classes(peak.by_class),
         },
         lines: lines.into_iter().map(|(_, line)| line).collect(),
     })
 }
 
-/// Block after block, in each one from the last instruction to the first.
+/// All instructions and the peak, block by block, in each block from the last instruction to the first.
 fn points(facts: FunctionFacts<'_>, analysis: &FunctionAnalysis) -> (Vec<Point>, Pressure) {
     let mut points = Vec::new();
     let peak = Pressure::visit(
@@ -120,13 +122,13 @@ fn points(facts: FunctionFacts<'_>, analysis: &FunctionAnalysis) -> (Vec<Point>,
 }
 
 /// The registers that are live before each point; `None` if all lists together are too long.
-fn lists(
+fn live_lists(
     facts: FunctionFacts<'_>,
     analysis: &FunctionAnalysis,
     points: &[Point],
 ) -> Option<Vec<Vec<u32>>> {
     let body = facts.body();
-    let most = list_entries(body.statement_table().len());
+    let max_entries = list_entries(body.statement_table().len());
     let mut entries = 0;
     let mut lists = Vec::with_capacity(points.len());
     let mut points = points.iter();
@@ -137,12 +139,12 @@ fn lists(
                 continue;
             }
             let point = points.next()?;
-            point.written.iter().for_each(|v| {
-                live.remove(v);
-            });
+            for variable in &point.written {
+                live.remove(variable);
+            }
             live.extend(&point.read);
             entries += live.len() as u64;
-            if entries > most {
+            if entries > max_entries {
                 return None;
             }
             lists.push(live.iter().copied().collect());

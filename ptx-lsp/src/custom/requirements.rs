@@ -1,4 +1,4 @@
-//! `ptxkit/requirements`: the targets and PTX versions on which each function and the module are legal, and why.
+//! `ptxkit/requirements`: the targets and PTX versions on which each function and the module are legal, and the reasons for that.
 
 use lsp_types::Range;
 use ptx_ir::Span;
@@ -11,7 +11,7 @@ use serde::Serialize;
 use super::functions;
 use crate::document::Document;
 
-/// A column for each target, a row for each function.
+/// A matrix with a column for each target, and a row for the module and each function.
 #[derive(Serialize)]
 pub(super) struct Matrix {
     /// The names of all targets.
@@ -30,80 +30,105 @@ struct Function {
     row: Row,
 }
 
-/// Where something is legal.
+/// The targets and versions on which the module or a function is legal.
 #[derive(Serialize)]
 struct Row {
     /// The lowest PTX version on any target; `None` if it is legal nowhere.
     version: Option<String>,
-    /// Whether it is legal on each target.
+    /// For each target, whether it is legal in some version.
     allowed: Vec<bool>,
-    /// The lowest PTX version on each target.
+    /// For each target, the lowest PTX version.
     versions: Vec<Option<String>>,
-    reasons: Vec<Because>,
+    reasons: Vec<ReasonText>,
 }
 
-/// What restricts where something is legal.
+/// A word or a feature in the text that restricts the targets and versions.
 #[derive(Serialize)]
-struct Because {
+struct ReasonText {
     text: String,
-    /// Its first use.
+    /// The range of its first use.
     range: Range,
+}
+
+/// A reason for a requirement.
+struct UsedReason<'n> {
+    reason: &'n Reason,
+    first_use: Span,
+    /// The number of uses that the text states.
+    uses: usize,
 }
 
 /// The requirements of a document.
 pub(super) fn requirements(document: &Document) -> Matrix {
     let module = document.module();
-    let needs = ptx_verify::requires(module);
-    let mut rows = Rows {
+    let requirements = ptx_verify::requires(module);
+    let mut rows = RowBuilder {
         document,
         minimal: Minimal::default(),
     };
-    let reasons = needs.reasons().iter();
-    let whole = reasons.map(|r| (r, r.span(), r.count()));
-    let whole = rows.row(needs.module(), whole);
-    let functions = needs.functions().iter();
-    let functions = functions.filter_map(|(id, availability)| {
-        let function = module.functions().get(*id)?;
-        let name = module.name(function.name);
-        let reasons = needs.reasons_of(*id);
-        Some(Function {
-            name: name.to_owned(),
-            demangled: demangle(name),
-            kind: functions::kind(function.kind),
-            row: rows.row(availability, reasons.map(|(r, span)| (r, span, 1))),
-        })
+    let module_reasons = requirements.reasons().iter().map(|reason| UsedReason {
+        reason,
+        first_use: reason.span(),
+        uses: reason.count(),
     });
+    let module_row = rows.row(requirements.module(), module_reasons);
+    let mut functions = Vec::new();
+    for (id, availability) in requirements.functions() {
+        if let Some(function) = module.functions().get(*id) {
+            let name = module.name(function.name);
+            let reasons = requirements
+                .reasons_of(*id)
+                .map(|(reason, first_use)| UsedReason {
+                    reason,
+                    first_use,
+                    uses: 1,
+                });
+            functions.push(Function {
+                name: name.to_owned(),
+                demangled: demangle(name),
+                kind: functions::kind(function.kind),
+                row: rows.row(availability, reasons),
+            });
+        }
+    }
     Matrix {
-        functions: functions.collect(),
         targets: Target::ALL.iter().map(|t| t.text()).collect(),
-        module: whole,
+        functions,
+        module: module_row,
     }
 }
 
-/// Makes rows; many functions have the same requirements.
-struct Rows<'n> {
+/// Builds rows. The minimal requirements are cached, because many functions have the same.
+struct RowBuilder<'n> {
     document: &'n Document,
     minimal: Minimal<'n>,
 }
 
-impl<'n> Rows<'n> {
-    /// Each reason with its first use and how often the text says that it is used.
+impl<'n> RowBuilder<'n> {
     fn row(
         &mut self,
         availability: &'n Availability,
-        reasons: impl Iterator<Item = (&'n Reason, Span, usize)>,
+        reasons: impl Iterator<Item = UsedReason<'n>>,
     ) -> Row {
-        let targets = Target::ALL.iter();
-        let lowest: Vec<Option<PtxVersion>> = targets.map(|t| availability.lowest(*t)).collect();
-        let reasons = reasons.map(|(r, span, count)| Because {
-            text: reason(r.what(), count, &self.minimal.of(r.availability())),
-            range: self.document.range(span),
-        });
+        let lowest: Vec<Option<PtxVersion>> = Target::ALL
+            .iter()
+            .map(|target| availability.lowest(*target))
+            .collect();
+        let reasons = reasons
+            .map(|used| ReasonText {
+                text: reason(
+                    used.reason.what(),
+                    used.uses,
+                    &self.minimal.of(used.reason.availability()),
+                ),
+                range: self.document.range(used.first_use),
+            })
+            .collect();
         Row {
-            reasons: reasons.collect(),
             version: lowest.iter().flatten().min().map(PtxVersion::to_string),
             allowed: lowest.iter().map(Option::is_some).collect(),
             versions: lowest.iter().map(|v| v.map(|v| v.to_string())).collect(),
+            reasons,
         }
     }
 }

@@ -1,12 +1,12 @@
-//! Some functions with all that they depend on, or the rest of the document.
+//! The rewrite that keeps some functions with their dependencies, or the remainder of the document.
 
 use ptx_report::demangle::Wanted;
 
-use super::options::{OptionOf, Values};
-use super::{Outcome, Rewrite, listed};
+use super::options::{RewriteOption, Values};
+use super::{Outcome, Rewrite, in_one_line};
 use crate::document::Document;
 
-/// Which part of the document remains.
+/// The parts of the document that may be kept.
 const PARTS: [&str; 3] = ["functions", "linkable", "rest"];
 
 pub(super) fn rewrite() -> Rewrite {
@@ -15,12 +15,12 @@ pub(super) fn rewrite() -> Rewrite {
         title: "Extract functions",
         description: "Keeps some functions with everything they depend on.",
         options: vec![
-            OptionOf::string(
+            RewriteOption::string(
                 "functions",
                 None,
                 "names, mangled or demangled, or patterns with `*` and `?`, separated by `;`",
             ),
-            OptionOf::choice(
+            RewriteOption::choice(
                 "part",
                 PARTS,
                 Some("functions"),
@@ -33,25 +33,27 @@ pub(super) fn rewrite() -> Rewrite {
 
 fn apply(document: &Document, values: &Values<'_>) -> Result<Outcome, String> {
     let module = document.module();
-    let mut names = Vec::new();
-    // The parameters of a demangled name contain commas.
-    let wanted = values.text("functions").split(';').map(str::trim);
-    for text in wanted.filter(|t| !t.is_empty()) {
-        let functions = module.functions().values();
-        let found = Wanted::new(text).among(functions.map(|f| module.name(f.name)));
-        let found = found.map_err(|e| e.to_string())?;
-        if found.is_empty() {
-            return Err(format!("unknown function or kernel `{text}`"));
+    let mut functions = Vec::new();
+    // Patterns are not separated by commas, because the parameters of a demangled name contain commas.
+    for pattern in values.text("functions").split(';').map(str::trim) {
+        if pattern.is_empty() {
+            continue;
         }
-        names.extend(found);
+        let names = module.functions().values().map(|f| module.name(f.name));
+        let matches = Wanted::new(pattern)
+            .among(names)
+            .map_err(|e| e.to_string())?;
+        if matches.is_empty() {
+            return Err(format!("unknown function or kernel `{pattern}`"));
+        }
+        functions.extend(matches);
     }
-    let split = || ptx_transform::split(module, &names);
     let part = match values.text("part") {
-        "linkable" => split().map(|s| s.part),
-        "rest" => split().map(|s| s.rest),
-        _ => ptx_transform::extract(module, &names),
+        "linkable" => ptx_transform::split(module, &functions).map(|split| split.part),
+        "rest" => ptx_transform::split(module, &functions).map(|split| split.rest),
+        _ => ptx_transform::extract(module, &functions),
     };
     let part = part.map_err(|e| e.to_string())?;
-    let notes = part.notes.iter().map(|note| listed(document, &[note]));
+    let notes = part.notes.iter().map(|note| in_one_line(document, &[note]));
     Ok(Outcome::new(&part.rewritten.text).with_notes(notes))
 }

@@ -1,4 +1,4 @@
-//! Bounds checks and traces of memory accesses.
+//! The rewrites that insert bounds checks or traces of memory accesses.
 
 use ptx_ir::Module;
 use ptx_ir::facts::Space;
@@ -6,11 +6,11 @@ use ptx_isa::StateSpace;
 use ptx_report::{counted, labels};
 use ptx_transform::instrument::{Bounds, Error, Outside, Records, Report, Trace};
 
-use super::options::{OptionOf, Values};
+use super::options::{NumberKind, RewriteOption, Values};
 use super::{Outcome, Rewrite};
 use crate::document::Document;
 
-/// The state spaces whose accesses bounds checks know.
+/// The state spaces whose accesses can be checked.
 const CHECKED: [StateSpace; 4] = [
     StateSpace::Global,
     StateSpace::Shared,
@@ -18,7 +18,7 @@ const CHECKED: [StateSpace; 4] = [
     StateSpace::Const,
 ];
 
-/// What a trace can record.
+/// The address spaces whose accesses can be recorded.
 const TRACED: [Space; 6] = [
     Space::Generic,
     Space::State(StateSpace::Global),
@@ -32,29 +32,33 @@ pub(super) fn all() -> [Rewrite; 2] {
     let spaces = TRACED.iter().map(|space| {
         let name = labels::space(*space);
         let description = format!("record accesses to {name} addresses");
-        OptionOf::bool(name, Trace::MEMORY.contains(space), description)
+        RewriteOption::bool(name, Trace::MEMORY.contains(space), description)
     });
-    let name = |default| OptionOf::string("name", Some(default), "prefix of the new names");
-    let capacity = OptionOf::number("records", (1, 1 << 16, u32::MAX), "capacity in records");
+    let capacity = NumberKind {
+        minimum: 1,
+        default: 1 << 16,
+        maximum: u32::MAX,
+    };
+    let capacity = RewriteOption::number("records", capacity, "capacity in records");
     [
         Rewrite {
             name: "bounds",
             title: "Check bounds",
             description: "Inserts checks of the addresses of memory accesses; an access outside of the range stops the kernel.",
             options: vec![
-                OptionOf::choice(
+                RewriteOption::choice(
                     "space",
                     CHECKED.map(|s| labels::space(Space::State(s))),
                     Some("global"),
                     "the state space whose accesses are checked",
                 ),
-                OptionOf::string("low", Some("0"), "first valid address, decimal or 0x…"),
-                OptionOf::string(
+                RewriteOption::string("low", Some("0"), "first valid address, decimal or 0x…"),
+                RewriteOption::string(
                     "high",
                     Some("0xffffffffffffffff"),
                     "end of the valid addresses, exclusive",
                 ),
-                name("ptx_bounds"),
+                name_option("ptx_bounds"),
             ],
             apply: bounds,
         },
@@ -62,16 +66,21 @@ pub(super) fn all() -> [Rewrite; 2] {
             name: "trace",
             title: "Trace memory accesses",
             description: "Inserts a record of the address and the value of each memory access.",
-            options: spaces.chain([capacity, name("ptx_trace")]).collect(),
+            options: spaces.chain([capacity, name_option("ptx_trace")]).collect(),
             apply: trace,
         },
     ]
 }
 
+fn name_option(default: &'static str) -> RewriteOption {
+    RewriteOption::string("name", Some(default), "prefix of the new names")
+}
+
 fn bounds(document: &Document, values: &Values<'_>) -> Result<Outcome, String> {
     let space = values.text("space");
-    let is_it = |s: &StateSpace| labels::space(Space::State(*s)) == space;
-    let space = CHECKED.into_iter().find(is_it);
+    let space = CHECKED
+        .into_iter()
+        .find(|s| labels::space(Space::State(*s)) == space);
     let bounds = Bounds {
         space: space.unwrap_or(StateSpace::Global),
         low: address(values, "low")?,
@@ -83,13 +92,13 @@ fn bounds(document: &Document, values: &Values<'_>) -> Result<Outcome, String> {
 }
 
 fn trace(document: &Document, values: &Values<'_>) -> Result<Outcome, String> {
-    let spaces = TRACED.into_iter();
     let trace = Trace {
         records: Records {
             name: values.text("name").to_owned(),
             capacity: values.number("records"),
         },
-        spaces: spaces
+        spaces: TRACED
+            .into_iter()
             .filter(|s| values.is_set(labels::space(*s)))
             .collect(),
     };

@@ -1,10 +1,9 @@
-//! Rewriting of a whole document, for `ptxkit/rewrites` and `ptxkit/rewrite`.
+//! `ptxkit/rewrites` and `ptxkit/rewrite`: rewrites of a whole document.
 
-mod clean;
+mod equivalent;
 mod extract;
 mod instrument;
 mod options;
-mod plain;
 mod retarget;
 
 use ptx_ir::{Diagnostic, Severity};
@@ -13,29 +12,29 @@ use serde_json::{Map, Value};
 
 use crate::document::Document;
 use crate::message::{Failure, code};
-use options::{OptionOf, Values};
+use options::{RewriteOption, Values};
 
-/// A way to rewrite a document.
+/// A rewrite that the client may choose.
 #[derive(Serialize)]
 pub(crate) struct Rewrite {
     name: &'static str,
     title: &'static str,
-    /// A sentence.
+    /// A full sentence.
     description: &'static str,
-    options: Vec<OptionOf>,
+    options: Vec<RewriteOption>,
     #[serde(skip)]
     apply: Apply,
 }
 
-/// Why a document is not rewritten, if it is not.
+/// Rewrites a document without syntax errors. The error says why that is impossible.
 type Apply = fn(&Document, &Values<'_>) -> Result<Outcome, String>;
 
-/// A document that was rewritten.
+/// The result of a rewrite.
 #[derive(Serialize)]
 pub(crate) struct Outcome {
-    /// The whole text.
+    /// The new text of the document.
     text: String,
-    /// What could not be done.
+    /// Parts of the document that could not be rewritten, and further remarks.
     notes: Vec<String>,
 }
 
@@ -53,48 +52,56 @@ impl Outcome {
     }
 }
 
-/// All of them.
+/// All rewrites, in the order in which clients list them.
 pub(crate) fn all() -> Vec<Rewrite> {
-    let mut all = plain::all();
-    all.extend([clean::rewrite(), extract::rewrite(), retarget::rewrite()]);
-    all.extend(instrument::all());
-    all
+    let mut rewrites = equivalent::all();
+    rewrites.extend([extract::rewrite(), retarget::rewrite()]);
+    rewrites.extend(instrument::all());
+    rewrites
 }
 
-/// Rewrites a document.
+/// Applies the rewrite `name`. Fails if there is no such rewrite, an option is wrong, the document has syntax errors, or the rewrite is impossible.
 pub(crate) fn rewrite(
     document: &Document,
     name: &str,
     options: &Map<String, Value>,
 ) -> Result<Outcome, Failure> {
-    let invalid = |why: String| Failure::new(code::INVALID_PARAMS, why);
-    let found = all().into_iter().find(|r| r.name == name);
-    let found = found.ok_or_else(|| invalid(format!("unknown rewrite `{name}`")))?;
-    let values = Values::new(&found.options, options).map_err(invalid)?;
-    let errors = document.syntax_errors();
-    let errors: Vec<_> = errors.filter(|d| d.severity == Severity::Error).collect();
+    let Some(rewrite) = all().into_iter().find(|r| r.name == name) else {
+        let message = format!("unknown rewrite `{name}`");
+        return Err(Failure::new(code::INVALID_PARAMS, message));
+    };
+    let values = Values::new(&rewrite.options, options)
+        .map_err(|error| Failure::new(code::INVALID_PARAMS, error))?;
+    let errors: Vec<_> = document
+        .syntax_errors()
+        .filter(|d| d.severity == Severity::Error)
+        .collect();
     if !errors.is_empty() {
-        let why = format!(
+        let message = format!(
             "the document has syntax errors: {}",
-            listed(document, &errors)
+            in_one_line(document, &errors)
         );
-        return Err(Failure::new(code::REQUEST_FAILED, why));
+        return Err(Failure::new(code::REQUEST_FAILED, message));
     }
-    let outcome = (found.apply)(document, &values);
-    outcome.map_err(|why| Failure::new(code::REQUEST_FAILED, why))
+    (rewrite.apply)(document, &values).map_err(|error| Failure::new(code::REQUEST_FAILED, error))
 }
 
-/// The most errors that a message lists.
-const MOST_ERRORS: usize = 3;
+/// The maximum number of errors that a message lists.
+const MAX_ERRORS: usize = 3;
 
-/// Diagnostics with their lines, in one line.
-fn listed(document: &Document, all: &[&Diagnostic]) -> String {
-    let line = |d: &Diagnostic| document.lines().line_of(d.span.start) + 1;
-    let shown = all.iter().take(MOST_ERRORS);
-    let shown = shown.map(|d| format!("line {}: {}", line(d), d.message));
-    let mut text = shown.collect::<Vec<_>>().join("; ");
-    if all.len() > MOST_ERRORS {
-        text += &format!("; and {} more", all.len() - MOST_ERRORS);
+/// Writes diagnostics with the numbers of their lines, in one line.
+fn in_one_line(document: &Document, diagnostics: &[&Diagnostic]) -> String {
+    let shown: Vec<String> = diagnostics
+        .iter()
+        .take(MAX_ERRORS)
+        .map(|d| {
+            let line = document.lines().line_of(d.span.start) + 1;
+            format!("line {line}: {}", d.message)
+        })
+        .collect();
+    let mut text = shown.join("; ");
+    if diagnostics.len() > MAX_ERRORS {
+        text += &format!("; and {} more", diagnostics.len() - MAX_ERRORS);
     }
     text
 }

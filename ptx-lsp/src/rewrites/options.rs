@@ -1,19 +1,19 @@
-//! The options of a rewrite: which there are, and their values.
+//! The options of a rewrite, and the values that a client chose for them.
 
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-/// An option.
+/// An option of a rewrite.
 #[derive(Clone, Serialize)]
-pub(super) struct OptionOf {
+pub(super) struct RewriteOption {
     name: &'static str,
     #[serde(flatten)]
     kind: Kind,
-    /// Without a full stop.
+    /// A phrase without a full stop.
     description: String,
 }
 
-/// What values an option has. Without a default value it has to be given.
+/// The values that an option accepts. An option without a default value is required.
 #[derive(Clone, Serialize)]
 #[serde(tag = "kind", rename_all = "lowercase")]
 enum Kind {
@@ -24,11 +24,7 @@ enum Kind {
         #[serde(skip_serializing_if = "Option::is_none")]
         default: Option<&'static str>,
     },
-    Number {
-        minimum: u32,
-        maximum: u32,
-        default: u32,
-    },
+    Number(NumberKind),
     Choice {
         choices: Vec<String>,
         #[serde(skip_serializing_if = "Option::is_none")]
@@ -36,7 +32,15 @@ enum Kind {
     },
 }
 
-impl OptionOf {
+/// The values of a number.
+#[derive(Copy, Clone, Serialize)]
+pub(super) struct NumberKind {
+    pub(super) minimum: u32,
+    pub(super) maximum: u32,
+    pub(super) default: u32,
+}
+
+impl RewriteOption {
     fn new(name: &'static str, kind: Kind, description: impl Into<String>) -> Self {
         let description = description.into();
         Self {
@@ -60,15 +64,10 @@ impl OptionOf {
 
     pub(super) fn number(
         name: &'static str,
-        (minimum, default, maximum): (u32, u32, u32),
+        kind: NumberKind,
         description: impl Into<String>,
     ) -> Self {
-        let kind = Kind::Number {
-            minimum,
-            maximum,
-            default,
-        };
-        Self::new(name, kind, description)
+        Self::new(name, Kind::Number(kind), description)
     }
 
     pub(super) fn choice(
@@ -81,27 +80,28 @@ impl OptionOf {
         Self::new(name, Kind::Choice { choices, default }, description)
     }
 
-    /// Why a value is not one of this option, if it is not.
+    /// Fails if the option does not accept a value.
     fn check(&self, value: &Value) -> Result<(), String> {
         let name = self.name;
         match (&self.kind, value) {
             (Kind::Bool { .. }, Value::Bool(_)) | (Kind::String { .. }, Value::String(_)) => Ok(()),
-            (
-                Kind::Number {
+            (Kind::Number(kind), Value::Number(number)) => {
+                let NumberKind {
                     minimum, maximum, ..
-                },
-                Value::Number(number),
-            ) => {
-                let range = u64::from(*minimum)..=u64::from(*maximum);
-                let is_one = number.as_u64().is_some_and(|n| range.contains(&n));
-                is_one.then_some(()).ok_or_else(|| {
-                    format!("`{name}` is {number}; expected a number from {minimum} to {maximum}")
-                })
+                } = *kind;
+                let range = u64::from(minimum)..=u64::from(maximum);
+                if number.as_u64().is_some_and(|n| range.contains(&n)) {
+                    return Ok(());
+                }
+                Err(format!(
+                    "`{name}` is {number}; expected a number from {minimum} to {maximum}"
+                ))
             }
             (Kind::Choice { choices, .. }, Value::String(text)) => {
-                let is_one = choices.contains(text);
-                let unknown = || format!("`{name}` has no choice `{text}`");
-                is_one.then_some(()).ok_or_else(unknown)
+                if choices.contains(text) {
+                    return Ok(());
+                }
+                Err(format!("`{name}` has no choice `{text}`"))
             }
             _ => Err(format!("`{name}` has a value of another type: {value}")),
         }
@@ -115,61 +115,70 @@ impl OptionOf {
     }
 }
 
-/// The values of the options of a rewrite: those that were given, or else the default ones.
+/// The values of the options of a rewrite: chosen ones and defaults.
 pub(super) struct Values<'a> {
-    options: &'a [OptionOf],
-    given: &'a Map<String, Value>,
+    options: &'a [RewriteOption],
+    chosen: &'a Map<String, Value>,
 }
 
 impl<'a> Values<'a> {
-    /// Fails if an option does not exist, has a wrong value, or is missing. `null` is as good as missing.
+    /// Fails if an option does not exist, does not accept its value, or is required and missing. An option with the value `null` is missing.
     pub(super) fn new(
-        options: &'a [OptionOf],
-        given: &'a Map<String, Value>,
+        options: &'a [RewriteOption],
+        chosen: &'a Map<String, Value>,
     ) -> Result<Self, String> {
-        for (name, value) in given.iter().filter(|(_, value)| !value.is_null()) {
-            let option = options.iter().find(|o| o.name == name);
-            let option = option.ok_or_else(|| format!("unknown option `{name}`"))?;
+        for (name, value) in chosen.iter().filter(|(_, value)| !value.is_null()) {
+            let option = options
+                .iter()
+                .find(|option| option.name == name)
+                .ok_or_else(|| format!("unknown option `{name}`"))?;
             option.check(value)?;
         }
-        let values = Self { options, given };
-        let mut required = options.iter().filter(|o| o.is_required());
-        match required.find(|o| values.text(o.name).is_empty()) {
-            Some(missing) => Err(format!("`{}` is missing", missing.name)),
+        let values = Self { options, chosen };
+        let missing = options
+            .iter()
+            .find(|option| option.is_required() && values.text(option.name).is_empty());
+        match missing {
+            Some(option) => Err(format!("`{}` is missing", option.name)),
             None => Ok(values),
         }
     }
 
     fn kind(&self, name: &str) -> Option<&'a Kind> {
-        let option = self.options.iter().find(|o| o.name == name);
-        option.map(|o| &o.kind)
+        let option = self.options.iter().find(|option| option.name == name)?;
+        Some(&option.kind)
     }
 
     pub(super) fn is_set(&self, name: &str) -> bool {
         let default = matches!(self.kind(name), Some(Kind::Bool { default: true }));
-        self.given
+        self.chosen
             .get(name)
             .and_then(Value::as_bool)
             .unwrap_or(default)
     }
 
-    /// Without spaces around it.
+    /// The value of a string or a choice without spaces at its ends.
     pub(super) fn text(&self, name: &str) -> &'a str {
         let default = match self.kind(name) {
             Some(Kind::String { default } | Kind::Choice { default, .. }) => *default,
             _ => None,
         };
-        let given = self.given.get(name).and_then(Value::as_str);
-        given.or(default).unwrap_or_default().trim()
+        self.chosen
+            .get(name)
+            .and_then(Value::as_str)
+            .or(default)
+            .unwrap_or_default()
+            .trim()
     }
 
     pub(super) fn number(&self, name: &str) -> u32 {
-        let default = match self.kind(name) {
-            Some(Kind::Number { default, .. }) => *default,
-            _ => 0,
-        };
-        let given = self.given.get(name).and_then(Value::as_u64);
-        given.map_or(default, |n| u32::try_from(n).unwrap_or(u32::MAX))
+        match self.chosen.get(name).and_then(Value::as_u64) {
+            Some(number) => u32::try_from(number).unwrap_or(u32::MAX),
+            None => match self.kind(name) {
+                Some(Kind::Number(kind)) => kind.default,
+                _ => 0,
+            },
+        }
     }
 }
 
@@ -179,10 +188,18 @@ mod tests {
 
     fn problem(given: &Value) -> String {
         let options = [
-            OptionOf::bool("on", true, ""),
-            OptionOf::number("count", (1, 5, 9), ""),
-            OptionOf::choice("target", ["a", "b"], None, ""),
-            OptionOf::string("name", Some("x"), ""),
+            RewriteOption::bool("on", true, ""),
+            RewriteOption::number(
+                "count",
+                NumberKind {
+                    minimum: 1,
+                    default: 5,
+                    maximum: 9,
+                },
+                "",
+            ),
+            RewriteOption::choice("target", ["a", "b"], None, ""),
+            RewriteOption::string("name", Some("x"), ""),
         ];
         let given = given.as_object().unwrap();
         match Values::new(&options, given) {

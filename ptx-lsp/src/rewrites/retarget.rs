@@ -1,36 +1,36 @@
-//! Another target and PTX version.
+//! The rewrite that changes the target and the PTX version.
 
 use ptx_ir::Diagnostic;
 use ptx_isa::{PtxVersion, Target};
 use ptx_report::requirements::Cause;
 use ptx_report::retarget::{Refused, Version, retarget};
 
-use super::options::{OptionOf, Values};
-use super::{MOST_ERRORS, Outcome, Rewrite, listed};
+use super::options::{RewriteOption, Values};
+use super::{MAX_ERRORS, Outcome, Rewrite, in_one_line};
 use crate::document::Document;
 
-/// The version of the header, or the first that supports the target.
+/// The choice of the version in the header, or of the first version that supports the target if that is later.
 const KEPT: &str = "keep";
-/// The first in which the document is legal on the target.
+/// The choice of the first version in which the document is legal on the target.
 const LOWEST: &str = "lowest";
 
 pub(super) fn rewrite() -> Rewrite {
     let versions = PtxVersion::KNOWN.iter().rev().map(ToString::to_string);
-    let choices = [KEPT, LOWEST].map(str::to_owned).into_iter();
+    let special_versions = [KEPT, LOWEST].map(str::to_owned).into_iter();
     Rewrite {
         name: "retarget",
         title: "Change the target",
         description: "Changes the target and the PTX version in the header, or reports the reasons why that is impossible.",
         options: vec![
-            OptionOf::choice(
+            RewriteOption::choice(
                 "target",
                 Target::ALL.iter().map(|t| t.text()),
                 None,
                 "the new target",
             ),
-            OptionOf::choice(
+            RewriteOption::choice(
                 "version",
-                choices.chain(versions),
+                special_versions.chain(versions),
                 Some(KEPT),
                 "the new PTX version; `keep` raises it if the target requires that, `lowest` is the first version in which the module is legal",
             ),
@@ -41,38 +41,42 @@ pub(super) fn rewrite() -> Rewrite {
 
 fn apply(document: &Document, values: &Values<'_>) -> Result<Outcome, String> {
     let target = values.text("target");
-    let unknown = || format!("unknown target {target}");
-    let target = Target::from_name(target.as_bytes()).ok_or_else(unknown)?;
+    let target =
+        Target::from_name(target.as_bytes()).ok_or_else(|| format!("unknown target {target}"))?;
     let version = match values.text("version") {
         KEPT => Version::Kept,
         LOWEST => Version::Lowest,
-        text => {
-            let unknown = || format!("unknown PTX version {text}");
-            Version::Exactly(PtxVersion::from_text(text.as_bytes()).ok_or_else(unknown)?)
-        }
+        text => Version::Exactly(
+            PtxVersion::from_text(text.as_bytes())
+                .ok_or_else(|| format!("unknown PTX version {text}"))?,
+        ),
     };
-    let syntax = document.syntax_errors().cloned().collect();
-    let module = document.module();
-    let text = retarget(document.uri.as_str(), module, syntax, target, version);
-    match text {
+    let diagnostics = document.syntax_errors().cloned().collect();
+    let (uri, module) = (document.uri.as_str(), document.module());
+    match retarget(uri, module, diagnostics, target, version) {
         Ok(text) => Ok(Outcome::new(&text)),
-        Err(refused) => Err(message(document, &refused)),
+        Err(refused) => Err(refusal_message(document, &refused)),
     }
 }
 
-/// Why there is no new text, in one line.
-fn message(document: &Document, refused: &Refused) -> String {
+/// The reasons of a refusal in one line.
+fn refusal_message(document: &Document, refused: &Refused) -> String {
+    let mut causes: Vec<String> = refused
+        .blocked
+        .iter()
+        .take(MAX_ERRORS)
+        .map(Cause::text)
+        .collect();
+    if refused.blocked.len() > MAX_ERRORS {
+        causes.push(format!("and {} more", refused.blocked.len() - MAX_ERRORS));
+    }
     let errors: Vec<&Diagnostic> = refused.errors.iter().collect();
-    let blocked = refused.blocked.iter().take(MOST_ERRORS).map(Cause::text);
-    let mut causes: Vec<String> = blocked.collect();
-    if refused.blocked.len() > MOST_ERRORS {
-        causes.push(format!("and {} more", refused.blocked.len() - MOST_ERRORS));
-    }
     if !errors.is_empty() {
-        causes.push(listed(document, &errors));
+        causes.push(in_one_line(document, &errors));
     }
-    match causes.is_empty() {
-        true => refused.why.clone(),
-        false => format!("{}: {}", refused.why, causes.join("; ")),
+    if causes.is_empty() {
+        refused.why.clone()
+    } else {
+        format!("{}: {}", refused.why, causes.join("; "))
     }
 }

@@ -1,29 +1,29 @@
-//! What a launch did.
+//! The answer to `ptxkit/run`: the results of a launch.
 
 use std::collections::BTreeMap;
 
 use lsp_types::Range;
 use ptx_ir::Diagnostic;
-use ptx_vm::{Machine, Outcome, Report, RunError};
+use ptx_vm::{Machine, Outcome, RunError};
 use serde::Serialize;
 
-use super::buffer::{After, Allocated};
+use super::buffer::{AllocatedBuffer, FinalBuffer};
 use crate::document::Document;
 
-/// The answer to `ptxkit/run`.
+/// The results of a launch.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(in crate::custom) struct Ran {
+pub(in crate::custom) struct RunAnswer {
     /// The number of executed warp instructions; `None` if the launch did not complete.
     steps: Option<u64>,
-    /// What the kernel printed.
+    /// The text that the kernel printed.
     output: String,
-    /// What ended the launch.
+    /// The error that ended the launch.
     error: Option<Problem>,
-    /// What checkers found.
+    /// The findings of checkers.
     findings: Vec<Problem>,
-    buffers: Vec<After>,
-    /// What was executed, by lines.
+    buffers: Vec<FinalBuffer>,
+    /// The executions of each line, if they were counted.
     profile: Option<Vec<Line>>,
 }
 
@@ -33,34 +33,38 @@ struct Problem {
     code: Option<String>,
     message: String,
     help: Option<String>,
-    /// The instruction.
+    /// The range of the instruction.
     range: Option<Range>,
 }
 
-/// What was executed of a line.
+/// The executions of a line.
 #[derive(Serialize)]
 struct Line {
-    /// Counted from 0.
+    /// The line, counted from 0.
     line: u32,
+    /// The number of executed warp instructions.
     executions: u64,
+    /// The sum of their active lanes.
     lanes: u64,
+    /// The number of bytes that they accessed in memory.
     bytes: u64,
 }
 
 impl Problem {
-    fn new(document: &Document, of: &Diagnostic) -> Self {
+    fn new(document: &Document, diagnostic: &Diagnostic) -> Self {
         Self {
-            code: Some(of.code.to_string()),
-            message: of.message.to_string(),
-            help: of.help.as_ref().map(ToString::to_string),
-            range: Some(document.range(of.span)),
+            code: Some(diagnostic.code.to_string()),
+            message: diagnostic.message.to_string(),
+            help: diagnostic.help.as_ref().map(ToString::to_string),
+            range: Some(document.range(diagnostic.span)),
         }
     }
 
-    fn of_error(document: &Document, error: &RunError, kernel: &str) -> Self {
+    fn from_error(document: &Document, error: &RunError, kernel: &str) -> Self {
         let module = document.module();
-        let id = module.function(kernel);
-        let header = id.and_then(|id| module.interface_spans(id));
+        let header = module
+            .function(kernel)
+            .and_then(|id| module.interface_spans(id));
         match error.diagnostic(header.map(|h| h.name).unwrap_or_default()) {
             Some(diagnostic) => Self::new(document, &diagnostic),
             None => Self {
@@ -73,36 +77,44 @@ impl Problem {
     }
 }
 
-/// The most bytes of output in an answer.
-const MOST_OUTPUT: usize = 1 << 20;
+/// The maximum number of bytes of output in an answer.
+const MAX_OUTPUT: usize = 1 << 20;
 
-/// What a kernel printed, up to a limit.
+/// The beginning of the printed text.
 fn output(bytes: &[u8]) -> String {
-    match bytes.split_at_checked(MOST_OUTPUT) {
-        Some((first, rest)) if !rest.is_empty() => {
-            let first = String::from_utf8_lossy(first);
-            format!("{first}\n({} more bytes)\n", rest.len())
-        }
-        _ => String::from_utf8_lossy(bytes).into_owned(),
+    let shown = String::from_utf8_lossy(&bytes[..bytes.len().min(MAX_OUTPUT)]);
+    if bytes.len() > MAX_OUTPUT {
+        format!("{shown}\n({} more bytes)\n", bytes.len() - MAX_OUTPUT)
+    } else {
+        shown.into_owned()
     }
 }
 
-/// The answer after a launch of a kernel.
+/// The answer after a launch of `kernel` on `machine`.
 pub(super) fn answer(
     document: &Document,
     machine: &Machine<'_>,
-    (kernel, ended): (&str, Result<Outcome, RunError>),
-    buffers: &[Allocated],
-) -> Ran {
-    let findings = machine.reports().iter().map(Report::diagnostic);
-    Ran {
-        steps: ended.as_ref().ok().map(|outcome| outcome.steps),
+    kernel: &str,
+    result: Result<Outcome, RunError>,
+    buffers: &[AllocatedBuffer],
+) -> RunAnswer {
+    let (steps, error) = match result {
+        Ok(outcome) => (Some(outcome.steps), None),
+        Err(error) => (None, Some(Problem::from_error(document, &error, kernel))),
+    };
+    RunAnswer {
+        steps,
         output: output(machine.output()),
-        error: ended
-            .err()
-            .map(|error| Problem::of_error(document, &error, kernel)),
-        findings: findings.map(|d| Problem::new(document, &d)).collect(),
-        buffers: buffers.iter().map(|buffer| buffer.after(machine)).collect(),
+        error,
+        findings: machine
+            .reports()
+            .iter()
+            .map(|report| Problem::new(document, &report.diagnostic()))
+            .collect(),
+        buffers: buffers
+            .iter()
+            .map(|buffer| buffer.read_back(machine))
+            .collect(),
         profile: profile(document, machine),
     }
 }

@@ -1,4 +1,4 @@
-//! Buffers that a kernel gets, and what is in them afterwards.
+//! Buffers for the parameters of a kernel: their initial elements, and their elements after a launch.
 
 use ptx_analysis::fold::{number, number_bits};
 use ptx_isa::ScalarType;
@@ -6,14 +6,14 @@ use ptx_report::scalars;
 use ptx_vm::Machine;
 use serde::{Deserialize, Serialize};
 
-/// The most bytes of a buffer.
-const MOST_BYTES: u64 = 64 << 20;
-/// How many values are shown as text.
+/// The maximum size of a buffer in bytes.
+const MAX_BYTES: u64 = 64 << 20;
+/// The number of elements that are shown as text.
 const SHOWN: usize = 64;
-/// How many values are drawn.
-const DRAWN: usize = 256;
+/// The maximum number of elements that are drawn.
+const MAX_SAMPLES: usize = 256;
 
-/// A buffer and what is in it at first.
+/// The description of a buffer and its initial elements.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Buffer {
@@ -23,94 +23,96 @@ pub(super) struct Buffer {
     count: u64,
     #[serde(default)]
     fill: Fill,
-    /// The values, separated by commas, which are repeated.
+    /// Values separated by commas. They are repeated until the buffer is full.
     #[serde(default)]
     values: String,
 }
 
-/// What the elements are at first.
+/// The initial elements.
 #[derive(Copy, Clone, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "camelCase")]
 enum Fill {
     #[default]
     Zero,
     One,
-    /// Each its index.
+    /// The index of each element.
     Index,
-    /// Integers from 0 to 99, or numbers from 0 to 1, always the same ones.
+    /// Pseudo-random integers from 0 to 99 or floating-point numbers from 0 to 1. Each launch gets the same numbers.
     Random,
-    /// Those that are given.
+    /// The values of the description.
     Values,
 }
 
 /// A buffer in the memory of a machine.
-pub(super) struct Allocated {
+pub(super) struct AllocatedBuffer {
+    /// The index of the parameter.
     parameter: usize,
     address: u64,
     ty: ScalarType,
-    before: Vec<u8>,
+    initial: Vec<u8>,
 }
 
 /// A buffer after a launch.
 #[derive(Serialize)]
-pub(super) struct After {
+pub(super) struct FinalBuffer {
     /// The index of the parameter.
     parameter: usize,
     #[serde(rename = "type")]
     ty: &'static str,
     count: usize,
-    /// How many elements were changed.
+    /// The number of elements that differ from their initial values.
     changed: usize,
-    /// The first ones.
+    /// The first elements.
     values: Vec<String>,
-    /// Elements at equal distances, as numbers; `None` where one is not finite.
+    /// Elements at equal distances as numbers; `None` for an element that is not finite.
     samples: Vec<Option<f64>>,
 }
 
 impl Buffer {
-    /// Allocates it and writes its elements.
+    /// Allocates the buffer and writes its initial elements.
     pub(super) fn allocate(
         &self,
         machine: &mut Machine<'_>,
         parameter: usize,
-    ) -> Result<Allocated, String> {
+    ) -> Result<AllocatedBuffer, String> {
         let ty = scalars::scalar_type(&self.ty)?;
-        let each = u64::from(ty.bits() / 8).max(1);
+        let element_bytes = u64::from(ty.bits() / 8).max(1);
         let bytes = self
             .count
-            .checked_mul(each)
-            .filter(|bytes| *bytes <= MOST_BYTES);
-        let bytes = bytes.ok_or("a buffer has at most 64 MiB")?;
-        let before = self.elements(ty, bytes)?;
+            .checked_mul(element_bytes)
+            .filter(|bytes| *bytes <= MAX_BYTES)
+            .ok_or("a buffer has at most 64 MiB")?;
+        let initial = self.initial_bytes(ty, bytes)?;
         let address = machine.allocate(bytes).ok_or("not enough memory")?;
         machine
-            .write(address, &before)
+            .write(address, &initial)
             .map_err(|error| error.to_string())?;
-        Ok(Allocated {
+        Ok(AllocatedBuffer {
             parameter,
             address,
             ty,
-            before,
+            initial,
         })
     }
 
-    fn elements(&self, ty: ScalarType, bytes: u64) -> Result<Vec<u8>, String> {
-        let wanted = usize::try_from(bytes).map_err(|error| error.to_string())?;
+    fn initial_bytes(&self, ty: ScalarType, byte_count: u64) -> Result<Vec<u8>, String> {
+        let byte_count = usize::try_from(byte_count).map_err(|error| error.to_string())?;
         if self.fill == Fill::Zero {
-            return Ok(vec![0; wanted]);
+            return Ok(vec![0; byte_count]);
         }
         if self.fill == Fill::Values {
-            let part = scalars::bytes(ty, &self.values)?;
-            return Ok(part.iter().copied().cycle().take(wanted).collect());
+            let values = scalars::bytes(ty, &self.values)?;
+            return Ok(values.iter().copied().cycle().take(byte_count).collect());
         }
         let element = ty.element().unwrap_or(ty);
         let bits = u32::from(element.bits());
         let mut state = 1u32;
-        let lanes = self.count * u64::from(ty.lanes().max(1));
-        let mut all = Vec::with_capacity(wanted);
+        let element_count = self.count * u64::from(ty.lanes().max(1));
+        let mut bytes = Vec::with_capacity(byte_count);
+        // The value of the packed type that is being filled, and the number of bits of it that are filled.
         let (mut packed, mut filled) = (0u128, 0);
-        for index in 0..lanes {
-            // A linear congruential generator: the same numbers each time.
+        for index in 0..element_count {
+            // A linear congruential generator with a constant seed.
             state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
             let value = match self.fill {
                 Fill::Index => index as f64,
@@ -118,60 +120,59 @@ impl Buffer {
                 Fill::Random => f64::from((state >> 16) % 100),
                 _ => 1.0,
             };
-            let one = match number_bits(element, value) {
+            let element_bits = match number_bits(element, value) {
                 Some(bits) => bits.into(),
                 None if element.is_float() => {
                     return Err(format!("`{element}` has no value near {value}"));
                 }
                 None => value as u128,
             };
-            packed |= (one & (u128::MAX >> (128 - bits))) << filled;
+            packed |= (element_bits & (u128::MAX >> (128 - bits))) << filled;
             filled += bits;
             if filled == u32::from(ty.bits()) {
-                all.extend_from_slice(&packed.to_le_bytes()[..usize::from(ty.bits() / 8)]);
+                bytes.extend_from_slice(&packed.to_le_bytes()[..usize::from(ty.bits() / 8)]);
                 (packed, filled) = (0, 0);
             }
         }
-        Ok(all)
+        Ok(bytes)
     }
 }
 
-impl Allocated {
+impl AllocatedBuffer {
     pub(super) const fn address(&self) -> u64 {
         self.address
     }
 
-    /// What is in it now.
-    pub(super) fn after(&self, machine: &Machine<'_>) -> After {
+    /// Reads the elements after a launch.
+    pub(super) fn read_back(&self, machine: &Machine<'_>) -> FinalBuffer {
         let bytes = machine
-            .read(self.address, self.before.len())
+            .read(self.address, self.initial.len())
             .unwrap_or_default();
-        let each = usize::from(self.ty.bits() / 8).max(1);
-        let elements = bytes.chunks_exact(each);
-        let changed = elements.clone().zip(self.before.chunks_exact(each));
-        let bits = |element: &[u8]| {
-            element
-                .iter()
-                .rev()
-                .fold(0u128, |all, byte| all << 8 | u128::from(*byte))
-        };
-        let step = elements.len().div_ceil(DRAWN).max(1);
-        let samples = elements.clone().step_by(step).map(|e| self.number(bits(e)));
-        After {
+        let element_bytes = usize::from(self.ty.bits() / 8).max(1);
+        let elements = bytes.chunks_exact(element_bytes);
+        let step = elements.len().div_ceil(MAX_SAMPLES).max(1);
+        FinalBuffer {
             parameter: self.parameter,
             ty: scalars::name(self.ty),
             count: elements.len(),
-            changed: changed.filter(|(now, before)| now != before).count(),
+            changed: elements
+                .clone()
+                .zip(self.initial.chunks_exact(element_bytes))
+                .filter(|(element, initial)| element != initial)
+                .count(),
             values: elements
                 .clone()
                 .take(SHOWN)
-                .map(|e| scalars::plain(self.ty, bits(e)))
+                .map(|element| scalars::plain(self.ty, little_endian(element)))
                 .collect(),
-            samples: samples.collect(),
+            samples: elements
+                .step_by(step)
+                .map(|element| self.number(little_endian(element)))
+                .collect(),
         }
     }
 
-    /// An element as a number; of a packed type the lowest one.
+    /// The number that the bits of an element encode. Of a packed type, this is the element in the lowest bits.
     fn number(&self, bits: u128) -> Option<f64> {
         let element = self.ty.element().unwrap_or(self.ty);
         let width = u32::from(element.bits());
@@ -182,4 +183,12 @@ impl Allocated {
         };
         value.is_finite().then_some(value)
     }
+}
+
+/// The unsigned integer of at most 16 bytes.
+fn little_endian(bytes: &[u8]) -> u128 {
+    bytes
+        .iter()
+        .rev()
+        .fold(0, |value, byte| value << 8 | u128::from(*byte))
 }

@@ -1,8 +1,7 @@
-//! `ptxkit/kernels` and `ptxkit/run`: kernels are run without a GPU.
+//! `ptxkit/run`: runs a kernel on the virtual machine.
 
 mod answer;
 mod buffer;
-mod kernels;
 
 use std::num::NonZeroU32;
 use std::time::Duration;
@@ -13,21 +12,21 @@ use ptx_report::scalars;
 use ptx_vm::{Checker, Checks, Launch, Machine, Progress, RunOptions, StopReason};
 use serde::Deserialize;
 
+use crate::custom::functions::parameter_size;
 use crate::document::Document;
 use crate::message::{Failure, code};
 
-pub(super) use answer::Ran;
-use buffer::{Allocated, Buffer};
-pub(super) use kernels::kernels;
+pub(super) use answer::RunAnswer;
+use buffer::{AllocatedBuffer, Buffer};
 
-/// The steps of warps that a launch may make if the client does not say it: some seconds.
-const STEPS: u64 = 100_000_000;
+/// The default limit of executed warp instructions. They take some seconds.
+const DEFAULT_STEPS: u64 = 100_000_000;
 
-/// The time that a launch may take on a separate thread.
-const TIME: Duration = Duration::from_secs(60);
+/// The maximum duration of a launch on a separate thread.
+const MAX_TIME: Duration = Duration::from_secs(60);
 
-/// The memory of the host that a launch may use.
-const MEMORY: u64 = 1 << 29;
+/// The maximum memory of the host that a launch uses, in bytes.
+const MAX_MEMORY: u64 = 1 << 29;
 
 /// The parameters of `ptxkit/run`.
 #[derive(Deserialize)]
@@ -40,13 +39,13 @@ pub(super) struct Run {
     grid: [NonZeroU32; 3],
     #[serde(default = "one")]
     block: [NonZeroU32; 3],
-    /// Bytes of dynamic shared memory.
+    /// The size of dynamic shared memory in bytes.
     #[serde(default)]
     shared: u32,
     /// The names of checkers.
     #[serde(default)]
     checks: Vec<String>,
-    /// Whether executions are counted.
+    /// Whether the executions of each instruction are counted.
     #[serde(default)]
     profile: bool,
     /// The maximum number of executed warp instructions.
@@ -59,7 +58,7 @@ const fn one() -> [NonZeroU32; 3] {
     [NonZeroU32::MIN; 3]
 }
 
-/// An argument for a parameter.
+/// The argument for a parameter.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 enum Argument {
@@ -73,54 +72,58 @@ fn invalid(message: impl Into<String>) -> Failure {
     Failure::new(code::INVALID_PARAMS, message.into())
 }
 
-/// Runs a kernel of a document without errors. With a progress, which can cancel it, the time is limited as well.
+/// Runs a kernel of a document. Fails if the document has errors.
+///
+/// With `progress`, which can cancel the launch, its duration is limited as well.
 pub(super) fn run(
     document: &Document,
     run: &Run,
     progress: Option<&Progress>,
-) -> Result<Ran, Failure> {
-    let mut found = document.diagnostics().into_iter();
-    if found.any(|d| d.severity == Severity::Error) {
+) -> Result<RunAnswer, Failure> {
+    let mut diagnostics = document.diagnostics().into_iter();
+    if diagnostics.any(|d| d.severity == Severity::Error) {
         return Err(invalid("the document has errors"));
     }
     let module = document.module();
     let mut machine = Machine::new(module);
-    machine.limit_memory(MEMORY);
+    machine.limit_memory(MAX_MEMORY);
     let (mut launch, buffers) = launch(module, run, &mut machine)?;
-    launch.limits.memory_bytes = MEMORY;
-    // Where there are no threads, there may be no clock.
-    launch.limits.time = progress.map(|_| TIME);
+    launch.limits.memory_bytes = MAX_MEMORY;
+    // Without `progress`, the platform may have no threads and no clock.
+    launch.limits.time = progress.map(|_| MAX_TIME);
     let mut options = RunOptions::new();
     options.progress = progress;
-    let ended = machine.launch_with(&launch, options);
-    if ended
-        .as_ref()
-        .is_err_and(|error| error.reason == StopReason::Cancelled)
+    let result = machine.launch_with(&launch, options);
+    if let Err(error) = &result
+        && error.reason == StopReason::Cancelled
     {
         return Err(Failure::new(code::REQUEST_CANCELLED, "cancelled"));
     }
     Ok(answer::answer(
         document,
         &machine,
-        (&launch.kernel, ended),
+        &launch.kernel,
+        result,
         &buffers,
     ))
 }
 
-/// The launch with its buffers, by the parameters.
+/// The launch that the parameters describe, and its buffers, which are allocated.
 fn launch(
     module: &Module,
     run: &Run,
     machine: &mut Machine<'_>,
-) -> Result<(Launch, Vec<Allocated>), Failure> {
-    let function = module.function(&run.kernel);
-    let function = function.and_then(|id| module.functions().get(id));
-    let function = function.ok_or_else(|| invalid(format!("no kernel `{}`", run.kernel)))?;
+) -> Result<(Launch, Vec<AllocatedBuffer>), Failure> {
+    let function = module
+        .function(&run.kernel)
+        .and_then(|id| module.functions().get(id))
+        .ok_or_else(|| invalid(format!("no kernel `{}`", run.kernel)))?;
     let params = function.interface.params.of(module.params());
     if params.len() != run.arguments.len() {
-        let (wanted, found) = (params.len(), run.arguments.len());
         return Err(invalid(format!(
-            "the kernel has {wanted} parameters, not {found}"
+            "the kernel has {} parameters, not {}",
+            params.len(),
+            run.arguments.len()
         )));
     }
     let mut launch = Launch::new(run.kernel.clone());
@@ -128,41 +131,55 @@ fn launch(
     launch.block = run.block.map(NonZeroU32::get);
     launch.shared = run.shared;
     launch.profile = run.profile;
-    launch.limits.steps = run.steps.unwrap_or(STEPS);
+    launch.limits.steps = run.steps.unwrap_or(DEFAULT_STEPS);
     launch.checks = checks(&run.checks)?;
     let mut buffers = Vec::new();
-    for (at, (param, argument)) in params.iter().zip(&run.arguments).enumerate() {
-        let wrong = |why: String| invalid(format!("parameter {}: {why}", at + 1));
-        let size =
-            kernels::size(module, param).ok_or_else(|| wrong("its size is unknown".into()))?;
-        let bytes = match argument {
-            Argument::Value(text) => value(param, text).map_err(wrong)?,
-            Argument::Buffer(buffer) => {
-                let allocated = buffer.allocate(machine, at).map_err(wrong)?;
-                let address = allocated.address().to_le_bytes();
-                buffers.push(allocated);
-                address[..size.min(8) as usize].to_vec()
-            }
-        };
-        if bytes.len() as u64 != size {
-            return Err(wrong(format!("it has {size} bytes, not {}", bytes.len())));
-        }
+    for (index, (param, argument)) in params.iter().zip(&run.arguments).enumerate() {
+        let bytes = argument_bytes(module, param, argument, |buffer| {
+            let allocated = buffer.allocate(machine, index)?;
+            let address = allocated.address();
+            buffers.push(allocated);
+            Ok(address)
+        })
+        .map_err(|error| invalid(format!("parameter {}: {error}", index + 1)))?;
         launch = launch.argument(bytes);
     }
     Ok((launch, buffers))
 }
 
+/// The bytes of an argument. `allocate` returns the address of a buffer.
+fn argument_bytes(
+    module: &Module,
+    param: &Param,
+    argument: &Argument,
+    allocate: impl FnOnce(&Buffer) -> Result<u64, String>,
+) -> Result<Vec<u8>, String> {
+    let size = parameter_size(module, param).ok_or("its size is unknown")?;
+    let bytes = match argument {
+        Argument::Value(text) => value(param, text)?,
+        Argument::Buffer(buffer) => {
+            let address = allocate(buffer)?.to_le_bytes();
+            address[..size.min(8) as usize].to_vec()
+        }
+    };
+    if bytes.len() as u64 != size {
+        return Err(format!("it has {size} bytes, not {}", bytes.len()));
+    }
+    Ok(bytes)
+}
+
 fn checks(names: &[String]) -> Result<Checks, Failure> {
-    let named = names.iter().map(|name| name.parse::<Checker>());
-    let named = named.collect::<Result<Vec<Checker>, _>>();
-    let named = named.map_err(|unknown| invalid(unknown.to_string()))?;
-    Ok(named.into_iter().collect())
+    names
+        .iter()
+        .map(|name| name.parse::<Checker>())
+        .collect::<Result<Checks, _>>()
+        .map_err(|error| invalid(error.to_string()))
 }
 
 /// The bytes of values such as `5` or `f32:1.5`.
 fn value(param: &Param, text: &str) -> Result<Vec<u8>, String> {
-    if let Some((name, rest)) = text.split_once(':') {
-        return scalars::bytes(scalars::scalar_type(name.trim())?, rest);
+    if let Some((ty, values)) = text.split_once(':') {
+        return scalars::bytes(scalars::scalar_type(ty.trim())?, values);
     }
     let ty = param.ty.known().ok_or("its type is not known")?;
     scalars::bytes(ty, text)

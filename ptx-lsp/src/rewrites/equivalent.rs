@@ -1,11 +1,13 @@
-//! Rewrites that are possible for every document without syntax errors, and the prefix for names.
+//! Rewrites that keep the behavior of kernels: layout, names, blocks and clean-ups.
 
 use ptx_edit::{Names, OwnSymbols, Renaming};
 use ptx_ir::{Module, Rewritten};
 use ptx_print::{Indent, Style};
+use ptx_report::demangle::shown;
 use ptx_transform::Minify;
+use ptx_transform::clean::{self, Pass};
 
-use super::options::{OptionOf, Values};
+use super::options::{NumberKind, RewriteOption, Values};
 use super::{Outcome, Rewrite};
 use crate::document::Document;
 use crate::formatting;
@@ -17,8 +19,16 @@ pub(super) fn all() -> Vec<Rewrite> {
             title: "Format",
             description: "Writes the document in the canonical style: one statement per line, one indentation.",
             options: vec![
-                OptionOf::bool("tabs", true, "indent by tabs"),
-                OptionOf::number("spaces", (0, 4, 16), "how many spaces indent without tabs"),
+                RewriteOption::bool("tabs", true, "indent by tabs"),
+                RewriteOption::number(
+                    "spaces",
+                    NumberKind {
+                        minimum: 0,
+                        default: 4,
+                        maximum: 16,
+                    },
+                    "how many spaces indent without tabs",
+                ),
             ],
             apply: format,
         },
@@ -34,12 +44,12 @@ pub(super) fn all() -> Vec<Rewrite> {
             title: "Minify",
             description: "Removes whitespace, comments and unused registers, and shortens names; the machine code stays the same.",
             options: vec![
-                OptionOf::bool(
+                RewriteOption::bool(
                     "symbols",
                     false,
                     "also rename functions and variables that are not visible to other modules",
                 ),
-                OptionOf::bool(
+                RewriteOption::bool(
                     "dead",
                     false,
                     "remove functions and variables that are not visible to other modules and not used by kernels",
@@ -66,8 +76,8 @@ pub(super) fn all() -> Vec<Rewrite> {
             title: "Prefix names",
             description: "Adds a prefix to the names of functions and variables that are not visible to other modules.",
             options: vec![
-                OptionOf::string("prefix", None, "the prefix"),
-                OptionOf::bool(
+                RewriteOption::string("prefix", None, "the prefix"),
+                RewriteOption::bool(
                     "visible",
                     false,
                     "also rename visible functions, kernels and variables that are defined here",
@@ -75,7 +85,19 @@ pub(super) fn all() -> Vec<Rewrite> {
             ],
             apply: prefix,
         },
+        Rewrite {
+            name: "clean",
+            title: "Clean up",
+            description: "Eliminates dead and unreachable code, folds constants, propagates copies, infers address spaces.",
+            options: Pass::ALL.iter().map(pass_option).collect(),
+            apply: clean,
+        },
     ]
+}
+
+fn pass_option(pass: &Pass) -> RewriteOption {
+    let description = format!("{}: {}", pass.term(), pass.summary());
+    RewriteOption::bool(pass.name(), pass.is_default(), description)
 }
 
 fn rewritten(document: &Document, rewrite: fn(&Module) -> Rewritten) -> Result<Outcome, String> {
@@ -84,30 +106,52 @@ fn rewritten(document: &Document, rewrite: fn(&Module) -> Rewritten) -> Result<O
 
 fn format(document: &Document, values: &Values<'_>) -> Result<Outcome, String> {
     let spaces = u8::try_from(values.number("spaces")).unwrap_or(u8::MAX);
-    let indent = match values.is_set("tabs") {
-        true => Indent::Tab,
-        false => Indent::Spaces(spaces),
+    let indent = if values.is_set("tabs") {
+        Indent::Tab
+    } else {
+        Indent::Spaces(spaces)
     };
     let text = formatting::canonical(document, &Style::with_indent(indent))?;
     Ok(Outcome::new(&text))
 }
 
 fn minify(document: &Document, values: &Values<'_>) -> Result<Outcome, String> {
-    let how = Minify::new()
+    let options = Minify::new()
         .with_symbols(values.is_set("symbols"))
         .with_dead(values.is_set("dead"));
-    let new = ptx_transform::minify(document.module(), how);
-    Ok(Outcome::new(&new.text))
+    let minified = ptx_transform::minify(document.module(), options);
+    Ok(Outcome::new(&minified.text))
 }
 
 fn prefix(document: &Document, values: &Values<'_>) -> Result<Outcome, String> {
     let module = document.module();
-    let which = match values.is_set("visible") {
-        true => OwnSymbols::WithVisible,
-        false => OwnSymbols::Private,
+    let symbols = if values.is_set("visible") {
+        OwnSymbols::WithVisible
+    } else {
+        OwnSymbols::Private
     };
     let names = Names::of(module);
-    let renaming = Renaming::prefix(module, &names, values.text("prefix"), which);
-    let new = renaming.apply(module, &names).map_err(|e| e.to_string())?;
-    Ok(Outcome::new(&new.text))
+    let renaming = Renaming::prefix(module, &names, values.text("prefix"), symbols);
+    let renamed = renaming.apply(module, &names).map_err(|e| e.to_string())?;
+    Ok(Outcome::new(&renamed.text))
+}
+
+fn clean(document: &Document, values: &Values<'_>) -> Result<Outcome, String> {
+    let passes: Vec<Pass> = Pass::ALL
+        .iter()
+        .copied()
+        .filter(|pass| values.is_set(pass.name()))
+        .collect();
+    let mut module = document.module().clone();
+    let report = if passes.is_empty() {
+        clean::Report::default()
+    } else {
+        clean::clean(&mut module, &clean::Options::new(passes))
+    };
+    let notes = report.skipped.iter().map(|skipped| {
+        let function = module.functions().get(skipped.function);
+        let name = function.map_or("", |f| module.name(f.name));
+        format!("`{}` is left unchanged: {}", shown(name), skipped.reason)
+    });
+    Ok(Outcome::new(&ptx_print::verbatim(&module)).with_notes(notes))
 }
