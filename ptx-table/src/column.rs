@@ -1,29 +1,29 @@
-//! Columns: name, type, values and description.
+//! Columns of tables: the name, the type, the computation of the values and a description.
 
 use arrow_schema::{DataType, Field};
 
-/// A table: the columns, and what they are computed from.
+/// A table: its columns, and the type of the rows from which their values are computed.
 pub(crate) trait Rows: Sized + 'static {
-    /// The input from which the values of a row are computed.
+    /// A row, from which the value of each column is computed.
     type Row<'a>;
 
     /// The columns, in order.
     const COLUMNS: &'static [Column<Self>];
 }
 
-/// A column. The schema, the list in `docs/scale.md` and the values are made from it.
+/// A column. The schema, the list in `docs/scale.md` and the values all come from this description.
 pub(crate) struct Column<T: Rows> {
     pub(crate) name: &'static str,
     /// Whether a row may have no value.
     pub(crate) nullable: bool,
-    /// Whether it is only computed if it is asked for.
+    /// Whether the column is only computed on request.
     pub(crate) on_request: bool,
     pub(crate) value: Value<T>,
-    /// What the values are, as a sentence.
+    /// A sentence that describes the values.
     pub(crate) text: &'static str,
 }
 
-/// A column with a value in each row.
+/// Creates a column with a value in each row.
 pub(crate) const fn column<T: Rows>(
     name: &'static str,
     value: Value<T>,
@@ -38,7 +38,7 @@ pub(crate) const fn column<T: Rows>(
     }
 }
 
-/// A column that may have no value in a row.
+/// Creates a column that may have no value in a row.
 pub(crate) const fn optional<T: Rows>(
     name: &'static str,
     value: Value<T>,
@@ -50,7 +50,7 @@ pub(crate) const fn optional<T: Rows>(
     }
 }
 
-/// A column that may have no value in a row, and takes an analysis that no other column needs.
+/// Creates a column that may have no value in a row, and that requires an analysis that no other column needs.
 pub(crate) const fn on_request<T: Rows>(
     name: &'static str,
     value: Value<T>,
@@ -62,30 +62,32 @@ pub(crate) const fn on_request<T: Rows>(
     }
 }
 
-/// Gets the texts of a value.
-pub(crate) type Texts<'t> = &'t mut dyn FnMut(&str);
+/// Receives the texts of a value.
+pub(crate) type TextSink<'t> = &'t mut dyn FnMut(&str);
 
-/// Gets the numbers of a value.
-pub(crate) type Numbers<'n> = &'n mut dyn FnMut(u32);
+/// Receives the numbers of a value.
+pub(crate) type NumberSink<'n> = &'n mut dyn FnMut(u32);
 
-/// How the value of a row is computed. The functions with a list say whether there is one.
+/// The type of a column, and the function that computes the value of a row.
 pub(crate) enum Value<T: Rows> {
     /// A number below 2^31, such as a line.
     Int(fn(&T::Row<'_>) -> Option<u32>),
     Long(fn(&T::Row<'_>) -> Option<i64>),
     Flag(fn(&T::Row<'_>) -> Option<bool>),
-    /// A text that many rows share.
+    /// A text that many rows have in common.
     Word(for<'r, 'a> fn(&'r T::Row<'a>) -> Option<&'r str>),
-    /// At most one text.
-    Text(fn(&T::Row<'_>, Texts<'_>)),
-    TextList(fn(&T::Row<'_>, Texts<'_>) -> bool),
-    IntList(fn(&T::Row<'_>, Numbers<'_>) -> bool),
+    /// A text that few rows have in common. Without a call of the sink, the row has no value; only the first call counts.
+    Text(fn(&T::Row<'_>, TextSink<'_>)),
+    /// A list of texts. The function returns false if the row has no value.
+    TextList(fn(&T::Row<'_>, TextSink<'_>) -> bool),
+    /// A list of numbers. The function returns false if the row has no value.
+    IntList(fn(&T::Row<'_>, NumberSink<'_>) -> bool),
 }
 
 impl<T: Rows> Value<T> {
     /// The type of the column.
     pub(crate) fn data_type(&self) -> DataType {
-        let list = |of| DataType::LargeList(Field::new_list_field(of, true).into());
+        let list_of = |element| DataType::LargeList(Field::new_list_field(element, true).into());
         match self {
             Self::Int(_) => DataType::Int32,
             Self::Long(_) => DataType::Int64,
@@ -94,8 +96,8 @@ impl<T: Rows> Value<T> {
                 DataType::Dictionary(DataType::Int32.into(), DataType::LargeUtf8.into())
             }
             Self::Text(_) => DataType::LargeUtf8,
-            Self::TextList(_) => list(DataType::LargeUtf8),
-            Self::IntList(_) => list(DataType::Int32),
+            Self::TextList(_) => list_of(DataType::LargeUtf8),
+            Self::IntList(_) => list_of(DataType::Int32),
         }
     }
 

@@ -1,4 +1,4 @@
-//! The analyses from which the rows of a file and of a function are computed.
+//! The analyses of a file, a function and an instruction, from which rows are computed. Analyses are made when they are first used.
 
 use std::borrow::Cow;
 use std::cell::OnceCell;
@@ -19,7 +19,7 @@ use ptx_report::clean;
 use ptx_report::facts_json::FactsWriter;
 use ptx_report::function_values::FunctionValues;
 
-use crate::column::Texts;
+use crate::column::TextSink;
 
 /// A module with its name.
 pub(crate) struct File<'m> {
@@ -29,7 +29,7 @@ pub(crate) struct File<'m> {
     text: Option<&'m str>,
     pub(crate) lines: LineIndex,
     pub(crate) source_lines: SourceLines<'m>,
-    /// By signature.
+    /// The texts of the mnemonics, indexed by signature.
     mnemonics: Vec<Mnemonic<'m>>,
     uniformity: OnceLock<ModuleUniformity>,
 }
@@ -38,47 +38,51 @@ pub(crate) struct File<'m> {
 struct Mnemonic<'m> {
     text: &'m str,
     opcode: &'m str,
-    /// Without their dots.
+    /// The modifiers without dots.
     modifiers: Vec<&'m str>,
 }
 
 impl<'m> File<'m> {
     pub(crate) fn new(name: &'m str, module: &'m Module) -> Self {
-        let sigs = module.signatures().ids();
         Self {
             name,
             module,
             text: str::from_utf8(module.source()).ok(),
             lines: LineIndex::new(module.source()),
             source_lines: SourceLines::new(module),
-            mnemonics: sigs
+            mnemonics: module
+                .signatures()
+                .ids()
                 .map(|sig| Mnemonic::new(module.signature(sig)))
                 .collect(),
             uniformity: OnceLock::new(),
         }
     }
 
-    /// In which threads values are the same.
     fn uniformity(&self, id: FuncId) -> Option<&FunctionUniformity> {
-        let new = || ModuleUniformity::new(&ModuleFacts::new(self.module));
-        self.uniformity.get_or_init(new).function(id)
+        let uniformity = self
+            .uniformity
+            .get_or_init(|| ModuleUniformity::new(&ModuleFacts::new(self.module)));
+        uniformity.function(id)
     }
 }
 
 impl<'m> Mnemonic<'m> {
     fn new(signature: Signature<'m>) -> Self {
-        let modifiers = signature.words().iter();
-        let modifiers = modifiers.map(|word| signature.word_text(*word).trim_start_matches('.'));
         Self {
             text: signature.text(),
             opcode: signature.opcode_text(),
-            modifiers: modifiers.collect(),
+            modifiers: signature
+                .words()
+                .iter()
+                .map(|word| signature.word_text(*word).trim_start_matches('.'))
+                .collect(),
         }
     }
 }
 
 /// A function with a body.
-pub(crate) struct InFunction<'f> {
+pub(crate) struct FunctionContext<'f> {
     pub(crate) file: &'f File<'f>,
     pub(crate) id: FuncId,
     pub(crate) name: Cow<'f, str>,
@@ -90,14 +94,14 @@ pub(crate) struct InFunction<'f> {
     values: OnceCell<Option<FunctionValues>>,
 }
 
-/// The graph and its loops, without the other analyses.
+/// The control-flow graph and its loops, for tables that need no other analysis.
 struct Graph {
     cfg: Cfg,
     dominators: Dominators<BlockId>,
     loops: Loops<BlockId>,
 }
 
-impl<'f> InFunction<'f> {
+impl<'f> FunctionContext<'f> {
     pub(crate) fn new(
         file: &'f File<'f>,
         id: FuncId,
@@ -118,21 +122,22 @@ impl<'f> InFunction<'f> {
         }
     }
 
-    /// The values of the function.
+    /// The values of the function; `None` if it is too large for the analysis.
     pub(crate) fn values(&self) -> Option<&FunctionValues> {
-        let new = || FunctionValues::new(self.facts, self.analysis());
-        self.values.get_or_init(new).as_ref()
+        self.values
+            .get_or_init(|| FunctionValues::new(self.facts, self.analysis()))
+            .as_ref()
     }
 
-    /// The largest group of threads that all execute a block or all do not.
+    /// The largest group of threads of which either all or none execute a block.
     pub(crate) fn uniform_block(&self, block: BlockId) -> Option<&'static str> {
         Some(self.file.uniformity(self.id)?.block(block).name())
     }
 
-    /// All analyses of the function.
+    /// The classical analyses of the function.
     pub(crate) fn analysis(&self) -> &FunctionAnalysis {
-        let new = || FunctionAnalysis::new(self.facts);
-        self.analysis.get_or_init(new)
+        self.analysis
+            .get_or_init(|| FunctionAnalysis::new(self.facts))
     }
 
     fn graph(&self) -> &Graph {
@@ -169,126 +174,160 @@ impl<'f> InFunction<'f> {
         }
     }
 
-    /// The header of the innermost loop of a block.
+    /// The id of the header of the innermost loop of a block; `None` for a loop through the dispatch block of indirect jumps, which has no text.
     pub(crate) fn loop_header(&self, block: BlockId) -> Option<u32> {
         let header = self.loops().header(block)?;
         let is_dispatch = self.cfg().block(header).is_some_and(|b| b.is_dispatch);
         (!is_dispatch).then_some(header.as_u32())
     }
 
-    /// Calls `work` with runs of consecutive instructions, in the order of the text.
-    pub(crate) fn instructions(&self, most: usize, work: &mut dyn FnMut(&[Instruction<'_>])) {
-        let mut rows = Vec::with_capacity(most.min(self.body.statement_table().len()));
+    /// Calls `visit` with chunks of at most `max_len` instructions, in the order of the text.
+    pub(crate) fn visit_instructions(
+        &self,
+        max_len: usize,
+        visit: &mut dyn FnMut(&[Instruction<'_>]),
+    ) {
+        let mut chunk = Vec::with_capacity(max_len.min(self.body.statement_table().len()));
         let mut lines = LineCursor::new(&self.file.lines, self.file.module.source());
-        let mut sources = Sources::new(self.file.source_lines.function(self.body));
-        for (block, basic) in self.cfg().blocks().filter(|(_, b)| !b.is_dispatch) {
-            for (stmt, statement) in self.body.range(basic.first, basic.end) {
-                let (inst, facts) = match statement {
-                    Statement::Inst(inst) => (Some(inst), Some(self.facts.inst(inst))),
-                    Statement::Opaque(_) => (None, None),
+        let mut sources = SourceCursor::new(self.file.source_lines.function(self.body));
+        for (block, basic_block) in self.cfg().blocks().filter(|(_, b)| !b.is_dispatch) {
+            for (stmt, statement) in self.body.range(basic_block.first, basic_block.end) {
+                let kind = match statement {
+                    Statement::Inst(id) => InstructionKind::Known {
+                        id,
+                        facts: self.facts.inst(id),
+                    },
+                    Statement::Opaque(id) => InstructionKind::Opaque(self.facts.opaque(id)),
                     _ => continue,
                 };
                 let span = self.body.source_span(stmt);
-                let at = lines.position(span.start);
-                rows.push(Instruction {
-                    of: self,
-                    inst,
+                let position = lines.position(span.start);
+                chunk.push(Instruction {
+                    function: self,
                     stmt,
-                    facts,
-                    mentions: match statement {
-                        Statement::Opaque(opaque) => Some(self.facts.opaque(opaque)),
-                        _ => None,
-                    },
+                    kind,
                     span,
-                    line: at.line,
-                    column: at.column,
+                    line: position.line,
+                    column: position.column,
                     block,
-                    source: sources.of(stmt),
+                    source: sources.source_line(stmt),
                     inline_asm: sources.lines.is_inline_asm(stmt),
                 });
-                if rows.len() >= most {
-                    work(&rows);
-                    rows.clear();
+                if chunk.len() >= max_len {
+                    visit(&chunk);
+                    chunk.clear();
                 }
             }
         }
-        work(&rows);
+        visit(&chunk);
     }
 }
 
 /// An instruction, or a statement of a function that was not recognized.
 pub(crate) struct Instruction<'f> {
-    pub(crate) of: &'f InFunction<'f>,
-    pub(crate) inst: Option<InstId>,
+    pub(crate) function: &'f FunctionContext<'f>,
     pub(crate) stmt: StmtId,
-    /// `None` if it was not recognized.
-    pub(crate) facts: Option<Facts<'f>>,
-    /// The registers that it mentions, if it was not recognized.
-    mentions: Option<Mentions<'f>>,
+    kind: InstructionKind<'f>,
     pub(crate) span: Span,
     pub(crate) line: u32,
     pub(crate) column: u32,
     pub(crate) block: BlockId,
+    /// The innermost source line.
     pub(crate) source: Option<Rc<SourceLine>>,
     pub(crate) inline_asm: bool,
 }
 
+enum InstructionKind<'f> {
+    Known {
+        id: InstId,
+        facts: Facts<'f>,
+    },
+    /// A statement that was not recognized: the registers that it mentions.
+    Opaque(Mentions<'f>),
+}
+
 impl<'f> Instruction<'f> {
-    fn texts(&self) -> Option<&'f Mnemonic<'f>> {
-        let inst = self.of.body.inst(self.inst?)?;
-        self.of.file.mnemonics.get(inst.sig.as_u32() as usize)
+    /// The facts of an instruction; `None` if it was not recognized.
+    pub(crate) fn facts(&self) -> Option<&Facts<'f>> {
+        match &self.kind {
+            InstructionKind::Known { facts, .. } => Some(facts),
+            InstructionKind::Opaque(_) => None,
+        }
     }
 
-    /// The largest group of threads in which all registers that it writes are the same.
+    fn mnemonic_texts(&self) -> Option<&'f Mnemonic<'f>> {
+        let InstructionKind::Known { id, .. } = self.kind else {
+            return None;
+        };
+        let signature = self.function.body.inst(id)?.sig;
+        self.function
+            .file
+            .mnemonics
+            .get(signature.as_u32() as usize)
+    }
+
+    /// The largest group of threads in which all registers that it writes have the same values; `None` if it writes none.
     pub(crate) fn uniform(&self) -> Option<&'static str> {
-        let uniformity = self.of.file.uniformity(self.of.id)?;
-        let defs = uniformity.defs(self.stmt).iter().map(|d| d.uniformity);
-        Some(defs.reduce(Uniformity::join)?.name())
+        let uniformity = self.function.file.uniformity(self.function.id)?;
+        let level = uniformity
+            .defs(self.stmt)
+            .iter()
+            .map(|def| def.uniformity)
+            .reduce(Uniformity::join)?;
+        Some(level.name())
     }
 
-    /// The registers that it writes and that are sums of multiples of symbols.
-    pub(crate) fn affine(&self, each: Texts<'_>) -> bool {
-        let Some(values) = self.of.values() else {
+    /// Writes the affine forms of the registers that it writes.
+    pub(crate) fn affine(&self, sink: TextSink<'_>) -> bool {
+        let Some(values) = self.function.values() else {
             return false;
         };
-        let names = self.of.names.names();
-        let text = values.text(self.of.facts, names);
+        let names = self.function.names.names();
+        let text = values.text(self.function.facts, names);
         for (register, form) in values.forms(self.stmt) {
-            each(&format!("{} = {}", names.get(register), text.form(&form)));
+            sink(&format!("{} = {}", names.get(register), text.form(&form)));
         }
         true
     }
 
     pub(crate) fn mnemonic(&self) -> Option<&'f str> {
-        Some(self.texts()?.text)
+        Some(self.mnemonic_texts()?.text)
     }
 
     pub(crate) fn opcode(&self) -> Option<&'f str> {
-        Some(self.texts()?.opcode)
+        Some(self.mnemonic_texts()?.opcode)
     }
 
-    /// The modifiers without their dots.
-    pub(crate) fn modifiers(&self, each: Texts<'_>) -> bool {
-        let texts = self.texts();
-        let modifiers = texts.iter().flat_map(|texts| &texts.modifiers);
-        modifiers.for_each(|modifier| each(modifier));
-        texts.is_some()
-    }
-
-    /// Its registers that `belong`, each once.
-    pub(crate) fn registers(&self, belong: impl Fn(&RegUse) -> bool, each: Texts<'_>) -> bool {
-        let mentions = match (&self.facts, &self.mentions) {
-            (Some(facts), _) => facts.registers(),
-            (None, Some(mentions)) => mentions.clone(),
-            (None, None) => return true,
+    /// Writes the modifiers without dots.
+    pub(crate) fn modifiers(&self, sink: TextSink<'_>) -> bool {
+        let Some(mnemonic) = self.mnemonic_texts() else {
+            return false;
         };
-        self.of.names.each_register(mentions, belong, each);
+        for modifier in &mnemonic.modifiers {
+            sink(modifier);
+        }
         true
     }
 
-    /// Its text.
+    /// Writes the registers whose use `is_selected`, each once.
+    pub(crate) fn registers(
+        &self,
+        is_selected: impl Fn(&RegUse) -> bool,
+        sink: TextSink<'_>,
+    ) -> bool {
+        let mentions = match &self.kind {
+            InstructionKind::Known { facts, .. } => facts.registers(),
+            InstructionKind::Opaque(mentions) => mentions.clone(),
+        };
+        self.function
+            .names
+            .each_register(mentions, is_selected, sink);
+        true
+    }
+
+    /// The text of the instruction.
     pub(crate) fn text(&self) -> Cow<'f, str> {
-        let file = self.of.file;
+        let file = self.function.file;
         let (start, end) = (self.span.start as usize, self.span.end as usize);
         match file.text.and_then(|text| text.get(start..end)) {
             Some(text) => Cow::Borrowed(text),
@@ -305,32 +344,36 @@ pub(crate) struct SourceLine {
     pub(crate) function: Option<String>,
 }
 
-/// The source lines of successive statements.
-struct Sources<'l, 'm> {
+/// Finds the source lines of successive statements. Statements with the same location share their source line.
+struct SourceCursor<'l, 'm> {
     lines: FunctionLines<'l, 'm>,
-    /// The place of the last statement, and its line.
-    last: (Option<u32>, Option<Rc<SourceLine>>),
+    last_place: Option<u32>,
+    last_line: Option<Rc<SourceLine>>,
 }
 
-impl<'l, 'm> Sources<'l, 'm> {
+impl<'l, 'm> SourceCursor<'l, 'm> {
     fn new(lines: FunctionLines<'l, 'm>) -> Self {
         Self {
             lines,
-            last: (None, None),
+            last_place: None,
+            last_line: None,
         }
     }
 
-    fn of(&mut self, stmt: StmtId) -> Option<Rc<SourceLine>> {
+    fn source_line(&mut self, stmt: StmtId) -> Option<Rc<SourceLine>> {
         let place = self.lines.place(stmt);
-        if place != self.last.0 {
-            let frame = self.lines.frames(stmt).next().map(|frame| SourceLine {
-                file: frame.file.map(|file| clean(&file).into_owned()),
-                line: frame.line,
-                column: frame.column,
-                function: frame.function.map(|name| clean(&name).into_owned()),
+        if place != self.last_place {
+            let innermost = self.lines.frames(stmt).next();
+            self.last_place = place;
+            self.last_line = innermost.map(|frame| {
+                Rc::new(SourceLine {
+                    file: frame.file.map(|file| clean(&file).into_owned()),
+                    line: frame.line,
+                    column: frame.column,
+                    function: frame.function.map(|name| clean(&name).into_owned()),
+                })
             });
-            self.last = (place, frame.map(Rc::new));
         }
-        self.last.1.clone()
+        self.last_line.clone()
     }
 }

@@ -1,10 +1,10 @@
-//! Files, directories and modules in containers.
+//! The input of a scan: files, directories and modules in containers.
 
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use ptx_container::{ContainerError, DEFAULT_LIMIT, EntryKind, InputFormat};
+use ptx_container::{ContainerEntry, ContainerError, DEFAULT_LIMIT, EntryKind, InputFormat};
 use ptx_ir::{Code, SourceText};
 
 /// An input of a scan.
@@ -29,150 +29,171 @@ impl From<&Path> for Source {
     }
 }
 
-/// What is in a file.
+/// A module in a file, or an error.
 pub(crate) enum Content {
-    Module(String, SourceText),
-    /// A file or a part of it that cannot be read: its name, a code and a message.
-    Unreadable(String, String, String),
+    Module { name: String, source: SourceText },
+    Unreadable(Unreadable),
 }
 
-/// Calls `each` with the modules of a file, one after the other, and with what cannot be read.
-pub(crate) fn read(source: Source, each: &mut dyn FnMut(Content)) {
-    let (name, bytes) = match source {
-        Source::Bytes(name, bytes) => (name, Ok(bytes)),
-        Source::Path(path) => (name_of(&path), fs::read(&path)),
-    };
-    match bytes {
-        Ok(bytes) => modules(&name, bytes, each),
-        Err(error) => each(unreadable(&name, &error)),
+/// A file, or a part of it, that cannot be read.
+pub(crate) struct Unreadable {
+    pub(crate) name: String,
+    /// The code of the error.
+    pub(crate) code: String,
+    pub(crate) message: String,
+}
+
+impl Unreadable {
+    fn from_io(name: String, error: &io::Error) -> Self {
+        Self {
+            name,
+            code: "unreadable".to_owned(),
+            message: error.to_string(),
+        }
+    }
+
+    /// The message is the text of the error without the code before the first colon: `member k.o: byte 0x40: the entry is truncated`.
+    fn from_container(name: &str, error: &ContainerError) -> Self {
+        let text = error.to_string();
+        let message = text.split_once(": ").map(|(_, message)| message.to_owned());
+        Self {
+            name: name.to_owned(),
+            code: error.code().to_string(),
+            message: message.unwrap_or(text),
+        }
+    }
+}
+
+/// Calls `visit` with each module of a file, and with each part that cannot be read.
+pub(crate) fn read(source: Source, visit: &mut dyn FnMut(Content)) {
+    match source {
+        Source::Bytes(name, bytes) => read_bytes(&name, bytes, visit),
+        Source::Path(path) => match fs::read(&path) {
+            Ok(bytes) => read_bytes(&table_name(&path), bytes, visit),
+            Err(error) => {
+                let unreadable = Unreadable::from_io(table_name(&path), &error);
+                visit(Content::Unreadable(unreadable));
+            }
+        },
     }
 }
 
 /// The name of a file in the tables.
-pub(crate) fn name_of(path: &Path) -> String {
+fn table_name(path: &Path) -> String {
     ptx_report::clean(&path.to_string_lossy()).into_owned()
 }
 
-/// A file that the system cannot read.
-pub(crate) fn unreadable(name: &str, error: &io::Error) -> Content {
-    Content::Unreadable(name.to_owned(), "unreadable".to_owned(), error.to_string())
-}
-
-/// `member k.o: byte 0x40: the entry is truncated`
-fn place_and_message(error: &ContainerError) -> String {
-    let text = error.to_string();
-    let after_code = text.split_once(": ").map(|(_, rest)| rest.to_owned());
-    after_code.unwrap_or(text)
-}
-
-fn modules(name: &str, mut bytes: Vec<u8>, each: &mut dyn FnMut(Content)) {
-    let refuse = |error: &ContainerError| {
-        Content::Unreadable(
-            name.to_owned(),
-            error.code().to_string(),
-            place_and_message(error),
-        )
-    };
+fn read_bytes(name: &str, mut bytes: Vec<u8>, visit: &mut dyn FnMut(Content)) {
     let mut unpacked = match ptx_container::unpack(&bytes, DEFAULT_LIMIT) {
         Ok(unpacked) => unpacked,
-        Err(error) => return each(refuse(&error)),
+        Err(error) => {
+            let unreadable = Unreadable::from_container(name, &error);
+            return visit(Content::Unreadable(unreadable));
+        }
     };
     bytes = unpacked.content.take().unwrap_or(bytes);
     if matches!(unpacked.format, InputFormat::Ptx | InputFormat::Text) {
-        return each(Content::Module(name.to_owned(), bytes.into()));
-    }
-    let mut found = false;
-    for entry in ptx_container::entries(&bytes) {
-        let content = entry.and_then(|entry| match entry.kind() {
-            EntryKind::Ptx => {
-                let content = entry.content(&bytes, DEFAULT_LIMIT)?;
-                let name = ptx_report::clean(&format!("{name}!{}", entry.name())).into_owned();
-                Ok(Some(Content::Module(name, content.into_owned().into())))
-            }
-            _ => Ok(None),
+        return visit(Content::Module {
+            name: name.to_owned(),
+            source: bytes.into(),
         });
-        match content {
-            Ok(Some(module)) => {
-                found = true;
-                each(module);
-            }
+    }
+    let mut is_empty = true;
+    for entry in ptx_container::entries(&bytes) {
+        match entry.and_then(|entry| read_entry(name, &bytes, &entry)) {
             Ok(None) => {}
+            Ok(Some(module)) => {
+                is_empty = false;
+                visit(module);
+            }
             Err(error) => {
-                found = true;
-                each(refuse(&error));
+                is_empty = false;
+                visit(Content::Unreadable(Unreadable::from_container(
+                    name, &error,
+                )));
             }
         }
     }
-    if !found {
-        let message = format!("expected PTX, found {unpacked}");
-        each(Content::Unreadable(
-            name.to_owned(),
-            Code::NoPtx.to_string(),
-            message,
-        ));
+    if is_empty {
+        visit(Content::Unreadable(Unreadable {
+            name: name.to_owned(),
+            code: Code::NoPtx.to_string(),
+            message: format!("expected PTX, found {unpacked}"),
+        }));
     }
 }
 
-/// The files of sources, in order. Directories are read when it is their turn.
-pub(crate) struct Files<I> {
-    sources: I,
-    /// What is left of the directories that are being read, the innermost last.
-    folders: Vec<std::vec::IntoIter<PathBuf>>,
+/// The module of an entry of a container; `None` if it is not PTX.
+fn read_entry(
+    container: &str,
+    bytes: &[u8],
+    entry: &ContainerEntry,
+) -> Result<Option<Content>, ContainerError> {
+    if entry.kind() != EntryKind::Ptx {
+        return Ok(None);
+    }
+    let content = entry.content(bytes, DEFAULT_LIMIT)?.into_owned();
+    let name = format!("{container}!{}", entry.name());
+    Ok(Some(Content::Module {
+        name: ptx_report::clean(&name).into_owned(),
+        source: content.into(),
+    }))
 }
 
-/// A file, or what cannot be read.
-pub(crate) enum Found {
-    File(Source),
-    Unreadable(PathBuf, io::Error),
+/// The files of sources in order. A directory is listed when the files before it were returned.
+pub(crate) struct Files<I> {
+    sources: I,
+    /// The remaining paths of the directories that are being listed, each one in the directory before it.
+    directories: Vec<std::vec::IntoIter<PathBuf>>,
 }
 
 impl<I: Iterator<Item = Source>> Files<I> {
     pub(crate) fn new(sources: I) -> Self {
         Self {
             sources,
-            folders: Vec::new(),
+            directories: Vec::new(),
         }
     }
 
-    /// The entries of a directory in order.
-    fn enter(&mut self, folder: &Path) -> io::Result<()> {
-        let entries = fs::read_dir(folder)?;
-        let mut paths: Vec<PathBuf> = entries.map(|e| Ok(e?.path())).collect::<io::Result<_>>()?;
+    fn enter(&mut self, directory: &Path) -> io::Result<()> {
+        let mut paths = fs::read_dir(directory)?
+            .map(|entry| Ok(entry?.path()))
+            .collect::<io::Result<Vec<PathBuf>>>()?;
         paths.sort();
-        self.folders.push(paths.into_iter());
+        self.directories.push(paths.into_iter());
         Ok(())
-    }
-
-    /// Whether a path in a directory is a directory; links to directories are not followed.
-    fn is_folder(path: &Path) -> bool {
-        fs::symlink_metadata(path).is_ok_and(|m| m.is_dir())
     }
 }
 
-impl<I: Iterator<Item = Source>> Iterator for Files<I> {
-    type Item = Found;
+/// Whether a path in a directory is a directory. Links to directories are not followed.
+fn is_directory(path: &Path) -> bool {
+    fs::symlink_metadata(path).is_ok_and(|metadata| metadata.is_dir())
+}
 
-    fn next(&mut self) -> Option<Found> {
+impl<I: Iterator<Item = Source>> Iterator for Files<I> {
+    type Item = Result<Source, Unreadable>;
+
+    fn next(&mut self) -> Option<Self::Item> {
         loop {
-            let folder = match self.folders.last_mut() {
+            let directory = match self.directories.last_mut() {
                 Some(paths) => match paths.next() {
-                    Some(path) if Self::is_folder(&path) => path,
+                    Some(path) if is_directory(&path) => path,
                     Some(path) if path.extension().is_some_and(|e| e == "ptx") => {
-                        return Some(Found::File(Source::Path(path)));
+                        return Some(Ok(Source::Path(path)));
                     }
                     Some(_) => continue,
                     None => {
-                        self.folders.pop();
+                        self.directories.pop();
                         continue;
                     }
                 },
                 None => match self.sources.next()? {
                     Source::Path(path) if path.is_dir() => path,
-                    other => return Some(Found::File(other)),
+                    file => return Some(Ok(file)),
                 },
             };
-            if let Err(error) = self.enter(&folder) {
-                return Some(Found::Unreadable(folder, error));
+            if let Err(error) = self.enter(&directory) {
+                return Some(Err(Unreadable::from_io(table_name(&directory), &error)));
             }
         }
     }

@@ -1,4 +1,4 @@
-//! Where the batches of a group of files go.
+//! The channels on which threads send batches to a scan.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
@@ -10,81 +10,97 @@ use arrow_schema::ArrowError;
 
 use crate::table::TableName;
 
-/// The batches that wait until they are asked for, of a group of files or of a part of a file.
-const WAITING: usize = 8;
+/// The number of messages that a channel holds. A thread that sends more of them waits for the scan, which limits memory.
+const CHANNEL_CAPACITY: usize = 8;
 
-/// What a thread made.
+/// A message of a thread to the scan.
 pub(crate) enum Message {
     Batch(TableName, Result<RecordBatch, ArrowError>),
-    /// The batches of a part of a file come from here.
+    /// The batches of a part of a file come from this channel, up to its [`End`](Self::End).
     Part(Receiver<Message>),
-    /// The group, or the part, is complete.
+    /// The group of files, or the part of a file, is complete.
     End,
 }
 
-/// Gets batches.
+/// Receives the batches of tables.
 pub(crate) trait Output {
-    /// The next batch.
+    /// Receives the next batch of a table.
     fn batch(&mut self, table: TableName, batch: Result<RecordBatch, ArrowError>);
 
-    /// Calls `work` for each of a number of parts, on any thread. The batches of the parts are in the order of the parts.
+    /// Calls `work` once for each index below `count`, on any thread. The order of the batches is that of the indexes.
     fn parts(&mut self, count: usize, work: &(dyn Fn(usize, &mut dyn Output) + Sync));
 }
 
-/// Sends the batches to the scan.
+/// Sends the batches of a group of files, or of a part of a file, to the scan.
 pub(crate) struct Channel<'a> {
     sender: SyncSender<Message>,
-    /// The scan was dropped.
-    stopped: bool,
+    /// Whether the scan was dropped.
+    is_closed: bool,
     threads: &'a Threads,
 }
 
-/// The threads of a scan.
+/// Counts the threads of a scan, so that a large file can use the processors of threads that have ended.
 pub(crate) struct Threads {
-    most: usize,
+    total: usize,
     busy: AtomicUsize,
 }
 
 impl Threads {
-    pub(crate) fn new(most: usize) -> Self {
+    pub(crate) fn new(total: usize) -> Self {
         Self {
-            most,
-            busy: AtomicUsize::new(most),
+            total,
+            busy: AtomicUsize::new(total),
         }
     }
 
-    /// A thread has nothing to do any more.
+    /// Records that a thread ended.
     pub(crate) fn end(&self) {
         self.busy.fetch_sub(1, Ordering::Relaxed);
     }
 
-    /// Takes the place of threads that have nothing to do: their number.
-    fn take(&self) -> usize {
-        let busy = self.busy.swap(self.most, Ordering::Relaxed);
-        self.most - busy
+    /// Records that all idle threads are replaced by threads of the caller. Returns their number.
+    fn claim_idle(&self) -> usize {
+        let busy = self.busy.swap(self.total, Ordering::Relaxed);
+        self.total - busy
     }
 
-    fn give_back(&self, count: usize) {
+    /// Records that the threads of [`claim_idle`](Self::claim_idle) ended.
+    fn release(&self, count: usize) {
         self.busy.fetch_sub(count, Ordering::Relaxed);
     }
 }
 
 impl<'a> Channel<'a> {
-    /// Makes one, and what its messages are received from.
+    /// Creates a channel, and the receiver of its messages.
     pub(crate) fn new(threads: &'a Threads) -> (Self, Receiver<Message>) {
-        let (sender, receiver) = sync_channel(WAITING);
+        let (sender, receiver) = sync_channel(CHANNEL_CAPACITY);
         let channel = Self {
             sender,
-            stopped: false,
+            is_closed: false,
             threads,
         };
         (channel, receiver)
     }
 
-    /// Whether the scan still wants messages.
+    /// Sends a message. Returns false if the scan was dropped.
     pub(crate) fn send(&mut self, message: Message) -> bool {
-        self.stopped |= self.sender.send(message).is_err();
-        !self.stopped
+        self.is_closed |= self.sender.send(message).is_err();
+        !self.is_closed
+    }
+
+    /// Takes the next index and opens the channel of its part. The lock makes the order of the channels that of the indexes.
+    fn open_part(
+        indexes_and_channel: &Mutex<(std::ops::Range<usize>, &mut Self)>,
+    ) -> Option<(usize, Self)> {
+        let mut locked = indexes_and_channel
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        let (indexes, channel) = &mut *locked;
+        let index = indexes.next()?;
+        let (part, receiver) = Channel::new(channel.threads);
+        channel
+            .send(Message::Part(receiver))
+            .then_some((index, part))
     }
 }
 
@@ -95,30 +111,20 @@ impl Output for Channel<'_> {
 
     fn parts(&mut self, count: usize, work: &(dyn Fn(usize, &mut dyn Output) + Sync)) {
         let threads = self.threads;
-        let parts = Mutex::new((0..count, self));
-        // The next part, and where its batches go. Sending waits while the scan has enough parts, which limits memory.
-        let next = || {
-            let mut parts = parts.lock().unwrap_or_else(PoisonError::into_inner);
-            let (numbers, channel) = &mut *parts;
-            let number = numbers.next()?;
-            let (part, receiver) = Channel::new(threads);
-            channel
-                .send(Message::Part(receiver))
-                .then_some((number, part))
-        };
-        let all = || {
-            while let Some((number, mut part)) = next() {
-                work(number, &mut part);
+        let indexes_and_channel = Mutex::new((0..count, self));
+        let work_on_parts = || {
+            while let Some((index, mut part)) = Channel::open_part(&indexes_and_channel) {
+                work(index, &mut part);
                 part.send(Message::End);
             }
         };
-        let others = threads.take();
+        let helpers = threads.claim_idle();
         thread::scope(|scope| {
-            for _ in 0..others.min(count.saturating_sub(1)) {
-                scope.spawn(all);
+            for _ in 0..helpers.min(count.saturating_sub(1)) {
+                scope.spawn(work_on_parts);
             }
-            all();
+            work_on_parts();
         });
-        threads.give_back(others);
+        threads.release(helpers);
     }
 }

@@ -9,20 +9,22 @@ use std::thread;
 use arrow_array::RecordBatch;
 use arrow_schema::{ArrowError, SchemaRef};
 
-use crate::input::{self, Content, Files, Found, Source};
+use crate::input::{self, Content, Files, Source, Unreadable};
 use crate::output::{Channel, Message, Threads};
 use crate::table::TableName;
-use crate::tables::Tables;
+use crate::tables::TableBuilders;
 
-/// Files that one thread reads one after the other: their number and their bytes.
+/// The maximum number of files in a group.
 const GROUP_FILES: usize = 256;
+
+/// The maximum size of a group of several files in bytes.
 const GROUP_BYTES: u64 = 4 << 20;
 
 /// Options of a scan.
 #[derive(Clone, Debug)]
 pub struct ScanOptions {
     tables: Vec<(TableName, SchemaRef)>,
-    rows: usize,
+    max_rows: usize,
     threads: usize,
 }
 
@@ -35,7 +37,7 @@ impl ScanOptions {
         tables.dedup();
         Self {
             tables: tables.into_iter().map(|t| (t, t.schema())).collect(),
-            rows: 1 << 14,
+            max_rows: 1 << 14,
             threads: thread::available_parallelism().map_or(1, usize::from),
         }
     }
@@ -43,7 +45,7 @@ impl ScanOptions {
     /// Sets the maximum number of rows of a batch.
     #[must_use]
     pub fn rows(mut self, rows: usize) -> Self {
-        self.rows = rows.max(1);
+        self.max_rows = rows.max(1);
         self
     }
 
@@ -58,29 +60,29 @@ impl ScanOptions {
     ///
     /// # Errors
     ///
-    /// If the table has no such column.
+    /// The table has no such column.
     pub fn columns(mut self, table: TableName, names: &[&str]) -> Result<Self, ArrowError> {
-        let all = table.full_schema();
-        let mut wanted = names
+        let full_schema = table.full_schema();
+        let mut indexes = names
             .iter()
-            .map(|name| all.index_of(name))
+            .map(|name| full_schema.index_of(name))
             .collect::<Result<Vec<_>, _>>()?;
-        wanted.sort_unstable();
-        wanted.dedup();
-        let schema = SchemaRef::new(all.project(&wanted)?);
-        for (of, old) in &mut self.tables {
-            if *of == table {
-                *old = SchemaRef::clone(&schema);
+        indexes.sort_unstable();
+        indexes.dedup();
+        let selected = SchemaRef::new(full_schema.project(&indexes)?);
+        for (name, schema) in &mut self.tables {
+            if *name == table {
+                *schema = SchemaRef::clone(&selected);
             }
         }
         Ok(self)
     }
 
-    /// The same for one of the tables, or for none if it is not among them.
+    /// Returns these options for one of the tables only. If the options do not contain the table, the result has no tables.
     #[must_use]
     pub fn only(&self, table: TableName) -> Self {
         let mut options = self.clone();
-        options.tables.retain(|(of, _)| *of == table);
+        options.tables.retain(|(name, _)| *name == table);
         options
     }
 
@@ -91,7 +93,7 @@ impl ScanOptions {
     }
 }
 
-/// The batches of the tables of any number of files. The batches of each table are in the order of the files, whatever the
+/// An iterator over the batches of the tables of any number of files. The batches of each table are in the order of the files, independent of the
 /// number of threads. Memory does not grow with the number of files.
 ///
 /// ```
@@ -110,8 +112,9 @@ impl ScanOptions {
 /// ```
 #[derive(Debug)]
 pub struct Scan {
+    /// The channels of the groups, in the order of the files.
     groups: Receiver<Receiver<Message>>,
-    /// The group whose batches are next, and the part of a file in it, if any.
+    /// The channel of the current group, and above it that of the current part of a file, if any.
     open: Vec<Receiver<Message>>,
     unreadable: Arc<AtomicUsize>,
 }
@@ -127,7 +130,7 @@ impl Scan {
         let (sender, groups) = sync_channel(options.threads);
         let queue = Queue {
             files: Files::new(sources.into_iter()),
-            next: None,
+            peeked: None,
             sender,
         };
         let unreadable = Arc::new(AtomicUsize::new(0));
@@ -178,45 +181,50 @@ impl Iterator for Scan {
     }
 }
 
-/// The files that no thread has taken yet.
+/// The files that are not in a group yet.
 struct Queue<I> {
     files: Files<I>,
-    /// The first file of the next group.
-    next: Option<Found>,
+    /// The first file of the next group, if it was already read from `files`.
+    peeked: Option<Result<Source, Unreadable>>,
     sender: SyncSender<Receiver<Message>>,
 }
 
+/// Consecutive files that one thread reads, and the channel for their batches.
+struct Group<'t> {
+    files: Vec<Result<Source, Unreadable>>,
+    channel: Channel<'t>,
+}
+
 impl<I: Iterator<Item = Source>> Queue<I> {
-    /// Some files, and where their batches go.
-    fn group<'t>(&mut self, threads: &'t Threads) -> Option<(Vec<Found>, Channel<'t>)> {
-        let mut group = Vec::new();
+    /// The next group; `None` after the last file, or if the scan was dropped.
+    fn next_group<'t>(&mut self, threads: &'t Threads) -> Option<Group<'t>> {
+        let mut files = Vec::new();
         let mut bytes = 0;
-        while let Some(found) = self.next.take().or_else(|| self.files.next()) {
-            bytes += size(&found);
-            if group.len() >= GROUP_FILES || (bytes > GROUP_BYTES && !group.is_empty()) {
-                self.next = Some(found);
+        while let Some(file) = self.peeked.take().or_else(|| self.files.next()) {
+            bytes += file.as_ref().map_or(0, size);
+            if files.len() >= GROUP_FILES || (bytes > GROUP_BYTES && !files.is_empty()) {
+                self.peeked = Some(file);
                 break;
             }
-            group.push(found);
+            files.push(file);
         }
-        if group.is_empty() {
+        if files.is_empty() {
             return None;
         }
         let (channel, receiver) = Channel::new(threads);
         self.sender.send(receiver).ok()?;
-        Some((group, channel))
+        Some(Group { files, channel })
     }
 }
 
-fn size(found: &Found) -> u64 {
-    match found {
-        Found::File(Source::Bytes(_, bytes)) => bytes.len() as u64,
-        Found::File(Source::Path(path)) => fs::metadata(path).map_or(0, |m| m.len()),
-        Found::Unreadable(..) => 0,
+fn size(source: &Source) -> u64 {
+    match source {
+        Source::Bytes(_, bytes) => bytes.len() as u64,
+        Source::Path(path) => fs::metadata(path).map_or(0, |metadata| metadata.len()),
     }
 }
 
-/// Reads one group of files after the other.
+/// Reads groups of files until there are no more.
 fn work<I: Iterator<Item = Source>>(
     queue: &Mutex<Queue<I>>,
     options: &ScanOptions,
@@ -225,28 +233,26 @@ fn work<I: Iterator<Item = Source>>(
 ) {
     loop {
         let mut locked = queue.lock().unwrap_or_else(PoisonError::into_inner);
-        let Some((files, mut out)) = locked.group(threads) else {
+        let Some(Group { files, mut channel }) = locked.next_group(threads) else {
             return;
         };
         drop(locked);
-        let mut tables = Tables::new(&options.tables, options.rows);
+        let mut tables = TableBuilders::new(&options.tables, options.max_rows);
         let mut add = |content: Content| {
-            if matches!(content, Content::Unreadable(..)) {
+            if let Content::Unreadable(_) = content {
                 unreadable.fetch_add(1, Ordering::Relaxed);
             }
-            tables.add(content, &mut out);
+            tables.add(content, &mut channel);
         };
-        for found in files {
-            match found {
-                Found::File(source) => input::read(source, &mut add),
-                Found::Unreadable(path, error) => {
-                    add(input::unreadable(&input::name_of(&path), &error));
-                }
+        for file in files {
+            match file {
+                Ok(source) => input::read(source, &mut add),
+                Err(unreadable) => add(Content::Unreadable(unreadable)),
             }
         }
-        tables.finish(&mut out);
-        // The scan was dropped if this cannot be sent.
-        if !out.send(Message::End) {
+        tables.flush(&mut channel);
+        let is_open = channel.send(Message::End);
+        if !is_open {
             return;
         }
     }

@@ -1,4 +1,4 @@
-//! The tables and their columns.
+//! The names of the tables, their schemas and their documentation.
 
 use std::fmt;
 use std::str::FromStr;
@@ -74,8 +74,10 @@ impl FromStr for TableName {
     type Err = UnknownTable;
 
     fn from_str(name: &str) -> Result<Self, UnknownTable> {
-        let found = Self::ALL.into_iter().find(|t| t.name() == name);
-        found.ok_or_else(|| UnknownTable(name.to_owned()))
+        Self::ALL
+            .into_iter()
+            .find(|table| table.name() == name)
+            .ok_or_else(|| UnknownTable(name.to_owned()))
     }
 }
 
@@ -142,7 +144,7 @@ impl TableName {
     /// The columns, in order.
     #[must_use]
     pub fn columns(self) -> Vec<ColumnInfo> {
-        self.describe().0
+        self.description().columns
     }
 
     /// The Arrow schema of the default columns.
@@ -157,47 +159,65 @@ impl TableName {
     /// ```
     #[must_use]
     pub fn schema(self) -> SchemaRef {
-        let (columns, fields) = self.describe();
-        let usual = columns.iter().zip(fields).filter(|(c, _)| !c.on_request);
-        let usual: Vec<Field> = usual.map(|(_, field)| field).collect();
-        Arc::new(Schema::new(usual))
+        let description = self.description();
+        let default_fields: Vec<Field> = description
+            .columns
+            .iter()
+            .zip(description.fields)
+            .filter(|(column, _)| !column.on_request)
+            .map(|(_, field)| field)
+            .collect();
+        Arc::new(Schema::new(default_fields))
     }
 
     /// The Arrow schema of all columns.
     #[must_use]
     pub fn full_schema(self) -> SchemaRef {
-        Arc::new(Schema::new(self.describe().1))
+        Arc::new(Schema::new(self.description().fields))
     }
 
-    fn describe(self) -> (Vec<ColumnInfo>, Vec<Field>) {
+    fn description(self) -> Description {
         match self {
-            Self::Instructions => describe::<Instructions>(),
-            Self::Memory => describe::<Memory>(),
-            Self::Blocks => describe::<Blocks>(),
-            Self::Loops => describe::<Loops>(),
-            Self::Functions => describe::<Functions>(),
-            Self::Modules => describe::<Modules>(),
-            Self::Diagnostics => describe::<Diagnostics>(),
-            Self::Lints => describe::<Lints>(),
-            Self::Requirements => describe::<Requirements>(),
+            Self::Instructions => Description::new::<Instructions>(),
+            Self::Memory => Description::new::<Memory>(),
+            Self::Blocks => Description::new::<Blocks>(),
+            Self::Loops => Description::new::<Loops>(),
+            Self::Functions => Description::new::<Functions>(),
+            Self::Modules => Description::new::<Modules>(),
+            Self::Diagnostics => Description::new::<Diagnostics>(),
+            Self::Lints => Description::new::<Lints>(),
+            Self::Requirements => Description::new::<Requirements>(),
         }
     }
 }
 
-fn describe<T: Rows>() -> (Vec<ColumnInfo>, Vec<Field>) {
-    let info = T::COLUMNS.iter().map(|c| ColumnInfo {
-        name: c.name,
-        type_name: c.value.type_name(),
-        nullable: c.nullable,
-        on_request: c.on_request,
-        text: c.text,
-    });
-    let fields = T::COLUMNS.iter();
-    let fields = fields.map(|c| Field::new(c.name, c.value.data_type(), c.nullable));
-    (info.collect(), fields.collect())
+/// The columns of a table for documentation, and as fields of a schema, in the same order.
+struct Description {
+    columns: Vec<ColumnInfo>,
+    fields: Vec<Field>,
 }
 
-/// The tables and their columns in Markdown, for `docs/scale.md`.
+impl Description {
+    fn new<T: Rows>() -> Self {
+        let (columns, fields) = T::COLUMNS
+            .iter()
+            .map(|column| {
+                let info = ColumnInfo {
+                    name: column.name,
+                    type_name: column.value.type_name(),
+                    nullable: column.nullable,
+                    on_request: column.on_request,
+                    text: column.text,
+                };
+                let data_type = column.value.data_type();
+                (info, Field::new(column.name, data_type, column.nullable))
+            })
+            .unzip();
+        Self { columns, fields }
+    }
+}
+
+/// Returns the documentation of the tables and their columns in Markdown, for `docs/scale.md`.
 #[must_use]
 pub fn page() -> String {
     let mut page = String::new();
@@ -206,13 +226,18 @@ pub fn page() -> String {
         page += "| column | type | meaning |\n|---|---|---|\n";
         for column in table.columns() {
             let null = if column.nullable { ", may be null" } else { "" };
-            let asked = if column.on_request {
+            let on_request = if column.on_request {
                 " Only computed on request."
             } else {
                 ""
             };
-            let (name, of) = (column.name, column.type_name);
-            page += &format!("| `{name}` | {of}{null} | {}{asked} |\n", column.text);
+            let ColumnInfo {
+                name,
+                type_name,
+                text,
+                ..
+            } = column;
+            page += &format!("| `{name}` | {type_name}{null} | {text}{on_request} |\n");
         }
         page.push('\n');
     }

@@ -1,261 +1,264 @@
-//! The wanted tables while files are read.
+//! The builders of the requested tables, to which the rows of files are added.
 
 use arrow_schema::SchemaRef;
-use ptx_analysis::function_analysis::FunctionAnalysis;
 use ptx_ir::facts::{FunctionFacts, ModuleFacts};
 use ptx_ir::{FuncId, Limits, Module, SourceText};
 use ptx_report::basic_blocks::BasicBlocks;
 use ptx_report::function_stats;
 use ptx_report::requirements::Report;
 
-use crate::batch::Batches;
+use crate::batch::BatchBuilder;
 use crate::column::Rows;
-use crate::context::{File, InFunction};
+use crate::context::{File, FunctionContext};
 use crate::input::Content;
 use crate::output::Output;
 use crate::rows::blocks::{self, Blocks};
-use crate::rows::diagnostics::{self, Diagnostics, Finding};
-use crate::rows::functions::{self, Functions};
+use crate::rows::diagnostics::{self, DiagnosticRow, Diagnostics};
+use crate::rows::functions::{FunctionRow, Functions};
 use crate::rows::instructions::Instructions;
 use crate::rows::lints::{self, Lints};
-use crate::rows::loops::{self, Loops};
+use crate::rows::loops::{LoopRow, Loops};
 use crate::rows::memory::{self, Memory};
-use crate::rows::modules::{Modules, Parsed};
+use crate::rows::modules::{ModuleRow, Modules};
 use crate::rows::requirements::{self, Requirements};
 use crate::table::TableName;
 
-/// Instructions whose rows are made together.
+/// The number of instructions whose rows are added together.
 const CHUNK: usize = 1 << 10;
 
-/// The source whose functions one thread reads at a time, in bytes. It depends on nothing else where batches end, so that they
-/// are the same with any number of threads.
+/// The minimum size of the parts of a large module that threads read at the same time, in bytes. The division into parts, and so the size of batches,
+/// depends only on the module, so that the batches are the same for any number of threads.
 const PART: usize = 1 << 20;
 
-/// The rows of the wanted tables that are not in a batch yet.
+/// The builders of the requested tables; `None` for other tables.
 #[derive(Default)]
-pub(crate) struct Tables {
-    /// The tables with a row for each statement or block.
-    of_statements: Vec<(TableName, SchemaRef)>,
-    most_rows: usize,
-    instructions: Option<Batches<Instructions>>,
-    memory: Option<Batches<Memory>>,
-    blocks: Option<Batches<Blocks>>,
-    loops: Option<Batches<Loops>>,
-    functions: Option<Batches<Functions>>,
-    modules: Option<Batches<Modules>>,
-    diagnostics: Option<Batches<Diagnostics>>,
-    lints: Option<Batches<Lints>>,
-    requirements: Option<Batches<Requirements>>,
+pub(crate) struct TableBuilders {
+    /// The requested tables with a row for each statement or block. Their rows in a large module are computed on several threads.
+    body_tables: Vec<(TableName, SchemaRef)>,
+    max_rows: usize,
+    instructions: Option<BatchBuilder<Instructions>>,
+    memory: Option<BatchBuilder<Memory>>,
+    blocks: Option<BatchBuilder<Blocks>>,
+    loops: Option<BatchBuilder<Loops>>,
+    functions: Option<BatchBuilder<Functions>>,
+    modules: Option<BatchBuilder<Modules>>,
+    diagnostics: Option<BatchBuilder<Diagnostics>>,
+    lints: Option<BatchBuilder<Lints>>,
+    requirements: Option<BatchBuilder<Requirements>>,
 }
 
-impl Tables {
-    pub(crate) fn new(wanted: &[(TableName, SchemaRef)], rows: usize) -> Self {
-        let of_statements = wanted
-            .iter()
-            .filter(|(table, _)| Self::is_of_statements(*table));
-        let mut tables = Self {
-            of_statements: of_statements.cloned().collect(),
-            most_rows: rows,
+impl TableBuilders {
+    /// Creates builders of tables with these schemas, whose batches have at most `max_rows` rows.
+    pub(crate) fn new(requested: &[(TableName, SchemaRef)], max_rows: usize) -> Self {
+        let mut builders = Self {
+            max_rows,
             ..Self::default()
         };
-        for (table, schema) in wanted {
-            let schema = SchemaRef::clone(schema);
+        for (table, schema) in requested {
+            if let TableName::Instructions | TableName::Memory | TableName::Blocks = table {
+                let schema = SchemaRef::clone(schema);
+                builders.body_tables.push((*table, schema));
+            }
             match table {
-                TableName::Instructions => tables.instructions = Some(Batches::new(schema, rows)),
-                TableName::Memory => tables.memory = Some(Batches::new(schema, rows)),
-                TableName::Blocks => tables.blocks = Some(Batches::new(schema, rows)),
-                TableName::Loops => tables.loops = Some(Batches::new(schema, rows)),
-                TableName::Functions => tables.functions = Some(Batches::new(schema, rows)),
-                TableName::Modules => tables.modules = Some(Batches::new(schema, rows)),
-                TableName::Diagnostics => tables.diagnostics = Some(Batches::new(schema, rows)),
-                TableName::Lints => tables.lints = Some(Batches::new(schema, rows)),
-                TableName::Requirements => tables.requirements = Some(Batches::new(schema, rows)),
+                TableName::Instructions => {
+                    builders.instructions = builder(*table, schema, max_rows)
+                }
+                TableName::Memory => builders.memory = builder(*table, schema, max_rows),
+                TableName::Blocks => builders.blocks = builder(*table, schema, max_rows),
+                TableName::Loops => builders.loops = builder(*table, schema, max_rows),
+                TableName::Functions => builders.functions = builder(*table, schema, max_rows),
+                TableName::Modules => builders.modules = builder(*table, schema, max_rows),
+                TableName::Diagnostics => builders.diagnostics = builder(*table, schema, max_rows),
+                TableName::Lints => builders.lints = builder(*table, schema, max_rows),
+                TableName::Requirements => {
+                    builders.requirements = builder(*table, schema, max_rows)
+                }
             }
         }
-        tables
-    }
-
-    fn is_of_statements(table: TableName) -> bool {
-        use TableName::{Blocks, Instructions, Memory};
-        matches!(table, Instructions | Memory | Blocks)
+        builders
     }
 
     /// Adds the rows of a module, or of a file that cannot be read.
-    pub(crate) fn add(&mut self, content: Content, out: &mut dyn Output) {
+    pub(crate) fn add(&mut self, content: Content, output: &mut dyn Output) {
         match content {
-            Content::Module(name, source) => self.module(&name, source, out),
-            Content::Unreadable(name, code, message) => {
-                if let Some(batches) = &mut self.diagnostics {
-                    let row = Finding::unreadable(&name, code, &message);
-                    batches.extend(&[row], &mut |batch| {
-                        out.batch(TableName::Diagnostics, batch)
-                    });
+            Content::Module { name, source } => self.add_module(&name, source, output),
+            Content::Unreadable(unreadable) => {
+                if let Some(builder) = &mut self.diagnostics {
+                    builder.extend(&[DiagnosticRow::unreadable(&unreadable)], output);
                 }
             }
         }
     }
 
-    /// The rows that are left.
-    pub(crate) fn finish(&mut self, out: &mut dyn Output) {
-        self.finish_statements(out);
-        rest(&mut self.loops, TableName::Loops, out);
-        rest(&mut self.functions, TableName::Functions, out);
-        rest(&mut self.modules, TableName::Modules, out);
-        rest(&mut self.diagnostics, TableName::Diagnostics, out);
-        rest(&mut self.lints, TableName::Lints, out);
-        rest(&mut self.requirements, TableName::Requirements, out);
+    /// Passes the rows that are not in a batch yet to `output`.
+    pub(crate) fn flush(&mut self, output: &mut dyn Output) {
+        self.flush_body_tables(output);
+        flush(&mut self.loops, output);
+        flush(&mut self.functions, output);
+        flush(&mut self.modules, output);
+        flush(&mut self.diagnostics, output);
+        flush(&mut self.lints, output);
+        flush(&mut self.requirements, output);
     }
 
-    fn finish_statements(&mut self, out: &mut dyn Output) {
-        rest(&mut self.instructions, TableName::Instructions, out);
-        rest(&mut self.memory, TableName::Memory, out);
-        rest(&mut self.blocks, TableName::Blocks, out);
+    fn flush_body_tables(&mut self, output: &mut dyn Output) {
+        flush(&mut self.instructions, output);
+        flush(&mut self.memory, output);
+        flush(&mut self.blocks, output);
     }
 
-    fn module(&mut self, name: &str, source: SourceText, out: &mut dyn Output) {
+    fn add_module(&mut self, name: &str, source: SourceText, output: &mut dyn Output) {
         let parsed = ptx_parse::parse_shared(source, &Limits::default());
         let module = &parsed.module;
-        if let Some(batches) = &mut self.modules {
-            let row = Parsed {
+        if let Some(builder) = &mut self.modules {
+            let row = ModuleRow {
                 file: name,
                 module,
                 version: module.header().version.map(|v| v.to_string()),
                 diagnostics: &parsed.diagnostics,
             };
-            batches.extend(&[row], &mut |batch| out.batch(TableName::Modules, batch));
+            builder.extend(&[row], output);
         }
-        self.statements(name, module, out);
-        self.statistics(name, module, out);
-        if let Some(batches) = &mut self.requirements {
-            let needs = ptx_verify::requires(module);
-            let report = Report::new(name, module, &needs, None);
-            let rows = requirements::of(&report);
-            batches.extend(&rows, &mut |batch| {
-                out.batch(TableName::Requirements, batch)
-            });
+        self.add_bodies(name, module, output);
+        self.add_statistics(name, module, output);
+        if let Some(builder) = &mut self.requirements {
+            let requirements = ptx_verify::requires(module);
+            let report = Report::new(name, module, &requirements, None);
+            builder.extend(&requirements::rows(&report), output);
         }
-        if let Some(batches) = &mut self.lints {
-            let file = File::new(name, module);
-            let rows = lints::of(&file);
-            batches.extend(&rows, &mut |batch| out.batch(TableName::Lints, batch));
+        if let Some(builder) = &mut self.lints {
+            builder.extend(&lints::rows(&File::new(name, module)), output);
         }
-        if let Some(batches) = &mut self.diagnostics {
-            let found = diagnostics::check(module, parsed.diagnostics);
-            if !found.is_empty() {
+        if let Some(builder) = &mut self.diagnostics {
+            let diagnostics = diagnostics::check(module, parsed.diagnostics);
+            if !diagnostics.is_empty() {
                 let file = File::new(name, module);
-                let rows = diagnostics::of(&file, &found);
-                batches.extend(&rows, &mut |batch| out.batch(TableName::Diagnostics, batch));
+                builder.extend(&diagnostics::rows(&file, &diagnostics), output);
             }
         }
     }
 
-    /// Instructions, memory accesses and blocks. Those of a large module are made by several threads.
-    fn statements(&mut self, name: &str, module: &Module, out: &mut dyn Output) {
-        if self.of_statements.is_empty() {
+    /// Adds the instructions, memory accesses and blocks of all bodies, for a large module on several threads.
+    fn add_bodies(&mut self, name: &str, module: &Module, output: &mut dyn Output) {
+        if self.body_tables.is_empty() {
             return;
         }
         let facts = ModuleFacts::new(module);
         let file = File::new(name, module);
-        let all = module
+        let functions: Vec<(FuncId, FunctionFacts<'_>)> = module
             .definitions()
-            .filter_map(|(id, ..)| Some((id, facts.function(id)?)));
-        let all: Vec<(FuncId, FunctionFacts<'_>)> = all.collect();
+            .filter_map(|(id, _, _)| Some((id, facts.function(id)?)))
+            .collect();
         if module.source().len() < 2 * PART {
-            return self.functions(&file, &all, out);
+            return self.add_functions(&file, &functions, output);
         }
-        let parts = parts(&all);
-        self.finish_statements(out);
-        out.parts(parts.len(), &|part, out| {
-            let mut tables = Self::new(&self.of_statements, self.most_rows);
-            tables.functions(&file, parts[part], out);
-            tables.finish_statements(out);
+        let parts = parts(&functions);
+        self.flush_body_tables(output);
+        output.parts(parts.len(), &|index, output| {
+            let mut builders = Self::new(&self.body_tables, self.max_rows);
+            builders.add_functions(&file, parts[index], output);
+            builders.flush_body_tables(output);
         });
     }
 
-    fn functions(
+    fn add_functions(
         &mut self,
         file: &File<'_>,
         functions: &[(FuncId, FunctionFacts<'_>)],
-        out: &mut dyn Output,
+        output: &mut dyn Output,
     ) {
         let module = file.module;
         for &(id, facts) in functions {
             let Some(function) = module.functions().get(id) else {
                 continue;
             };
-            let of = InFunction::new(file, id, function, facts);
-            if let Some(batches) = &mut self.blocks {
-                let analysis: &FunctionAnalysis = of.analysis();
-                let basic = BasicBlocks::new(module, of.body, analysis);
-                let rows = blocks::of(&of, &basic);
-                batches.extend(&rows, &mut |batch| out.batch(TableName::Blocks, batch));
+            let context = FunctionContext::new(file, id, function, facts);
+            if let Some(builder) = &mut self.blocks {
+                let basic_blocks = BasicBlocks::new(module, context.body, context.analysis());
+                builder.extend(&blocks::rows(&context, &basic_blocks), output);
             }
             if self.instructions.is_none() && self.memory.is_none() {
                 continue;
             }
-            of.instructions(CHUNK, &mut |rows| {
-                if let Some(batches) = &mut self.memory {
-                    let rows = memory::of(rows);
-                    batches.extend(&rows, &mut |batch| out.batch(TableName::Memory, batch));
+            context.visit_instructions(CHUNK, &mut |instructions| {
+                if let Some(builder) = &mut self.memory {
+                    builder.extend(&memory::rows(instructions), output);
                 }
-                if let Some(batches) = &mut self.instructions {
-                    batches.extend(rows, &mut |batch| out.batch(TableName::Instructions, batch));
+                if let Some(builder) = &mut self.instructions {
+                    builder.extend(instructions, output);
                 }
             });
         }
     }
 
-    /// Functions and loops.
-    fn statistics(&mut self, name: &str, module: &Module, out: &mut dyn Output) {
+    /// Adds the functions and loops of a module.
+    fn add_statistics(&mut self, name: &str, module: &Module, output: &mut dyn Output) {
         if self.functions.is_none() && self.loops.is_none() {
             return;
         }
-        let needs_values = self.loops.as_ref().is_some_and(Batches::has_requested);
-        let known = needs_values.then(|| (File::new(name, module), ModuleFacts::new(module)));
-        let definitions = module.definitions();
-        for ((id, function, _), of) in definitions.zip(function_stats::of(module, |_| true)) {
-            let analyzed = known.as_ref().and_then(|(file, facts)| {
-                Some(InFunction::new(file, id, function, facts.function(id)?))
-            });
-            if let Some(batches) = &mut self.loops {
-                let row = |l| loops::InFile {
-                    file: name,
-                    function: &of,
-                    of: l,
-                    analyzed: analyzed.as_ref(),
-                };
-                let rows: Vec<_> = of.loop_list.iter().map(row).collect();
-                batches.extend(&rows, &mut |batch| out.batch(TableName::Loops, batch));
+        let needs_values = self.loops.as_ref().is_some_and(BatchBuilder::has_requested);
+        let file_and_facts =
+            needs_values.then(|| (File::new(name, module), ModuleFacts::new(module)));
+        let statistics = function_stats::of(module, |_| true);
+        for ((id, function, _), statistics) in module.definitions().zip(statistics) {
+            if let Some(builder) = &mut self.loops {
+                let context = file_and_facts.as_ref().and_then(|(file, facts)| {
+                    let facts = facts.function(id)?;
+                    Some(FunctionContext::new(file, id, function, facts))
+                });
+                let rows: Vec<LoopRow<'_>> = statistics
+                    .loop_list
+                    .iter()
+                    .map(|loop_statistics| LoopRow {
+                        file: name,
+                        function: &statistics,
+                        statistics: loop_statistics,
+                        context: context.as_ref(),
+                    })
+                    .collect();
+                builder.extend(&rows, output);
             }
-            if let Some(batches) = &mut self.functions {
-                let row = functions::InFile { file: name, of };
-                batches.extend(&[row], &mut |batch| out.batch(TableName::Functions, batch));
+            if let Some(builder) = &mut self.functions {
+                let row = FunctionRow {
+                    file: name,
+                    statistics,
+                };
+                builder.extend(&[row], output);
             }
         }
     }
 }
 
-fn rest<T: Rows>(of: &mut Option<Batches<T>>, table: TableName, out: &mut dyn Output) {
-    if let Some(batch) = of.as_mut().and_then(Batches::rest) {
-        out.batch(table, batch);
+fn builder<T: Rows>(
+    table: TableName,
+    schema: &SchemaRef,
+    max_rows: usize,
+) -> Option<BatchBuilder<T>> {
+    Some(BatchBuilder::new(table, SchemaRef::clone(schema), max_rows))
+}
+
+fn flush<T: Rows>(builder: &mut Option<BatchBuilder<T>>, output: &mut dyn Output) {
+    if let Some(builder) = builder {
+        builder.flush(output);
     }
 }
 
-/// Divides functions into parts of at least `PART` bytes, but for the last one.
+/// Divides functions into parts of at least [`PART`] bytes. The last part may be smaller.
 fn parts<'a, 'm>(
-    mut functions: &'a [(FuncId, FunctionFacts<'m>)],
+    functions: &'a [(FuncId, FunctionFacts<'m>)],
 ) -> Vec<&'a [(FuncId, FunctionFacts<'m>)]> {
     let mut parts = Vec::new();
-    while !functions.is_empty() {
-        let mut bytes = 0;
-        let is_inside = |(_, facts): &&(FuncId, FunctionFacts<'_>)| {
-            let is_inside = bytes < PART;
-            bytes += facts.body().end() as usize;
-            is_inside
-        };
-        let (part, rest) = functions.split_at(functions.iter().take_while(is_inside).count());
-        parts.push(part);
-        functions = rest;
+    let mut start = 0;
+    let mut bytes = 0;
+    for (index, (_, facts)) in functions.iter().enumerate() {
+        bytes += facts.body().end() as usize;
+        if bytes >= PART {
+            parts.push(&functions[start..=index]);
+            (start, bytes) = (index + 1, 0);
+        }
+    }
+    if start < functions.len() {
+        parts.push(&functions[start..]);
     }
     parts
 }

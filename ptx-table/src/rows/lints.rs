@@ -12,11 +12,11 @@ use crate::column::Value::{Int, Long, Text, Word};
 use crate::column::{Column, Rows, column, optional};
 use crate::context::File;
 
-/// A row for each finding of a lint in a module.
+/// The table with a row for each finding of a lint in a module.
 pub(crate) struct Lints;
 
 /// A finding of a lint.
-pub(crate) struct InFile<'a> {
+pub(crate) struct FindingRow<'a> {
     file: &'a File<'a>,
     function: Cow<'a, str>,
     code: String,
@@ -24,7 +24,7 @@ pub(crate) struct InFile<'a> {
     place: Place,
 }
 
-impl InFile<'_> {
+impl FindingRow<'_> {
     fn diagnostic(&self) -> &Diagnostic {
         &self.finding.diagnostic
     }
@@ -39,28 +39,30 @@ impl InFile<'_> {
 }
 
 /// The rows of a module.
-pub(crate) fn of<'a>(file: &'a File<'a>) -> Vec<InFile<'a>> {
+pub(crate) fn rows<'a>(file: &'a File<'a>) -> Vec<FindingRow<'a>> {
     let module = file.module;
-    let found = ptx_lint::lint(&ModuleFacts::new(module), &LintOptions::default());
-    if found.is_empty() {
+    let findings = ptx_lint::lint(&ModuleFacts::new(module), &LintOptions::default());
+    if findings.is_empty() {
         return Vec::new();
     }
     let mut finder = Finder::new(module, &file.source_lines);
-    let row = |finding: Finding| InFile {
-        file,
-        function: module
-            .functions()
-            .get(finding.function)
-            .map_or(Cow::Borrowed(""), |f| clean(module.name(f.name))),
-        code: finding.diagnostic.code.to_string(),
-        place: finder.place(finding.diagnostic.span.start),
-        finding,
-    };
-    found.into_iter().map(row).collect()
+    findings
+        .into_iter()
+        .map(|finding| FindingRow {
+            file,
+            function: module
+                .functions()
+                .get(finding.function)
+                .map_or(Cow::Borrowed(""), |f| clean(module.name(f.name))),
+            code: finding.diagnostic.code.to_string(),
+            place: finder.place(finding.diagnostic.span.start),
+            finding,
+        })
+        .collect()
 }
 
 impl Rows for Lints {
-    type Row<'a> = InFile<'a>;
+    type Row<'a> = FindingRow<'a>;
 
     #[rustfmt::skip]
     const COLUMNS: &'static [Column<Self>] = &[
@@ -70,8 +72,8 @@ impl Rows for Lints {
         column("lint", Word(|r| Some(r.finding.lint.name())), "The name of the lint, such as `shared-race`."),
         column("code", Word(|r| Some(&r.code)), "Its code, such as `PTX1512`, which `ptxkit explain` describes."),
         column("certainty", Word(|r| Some(r.finding.certainty.name())), "`definite` or `possible`."),
-        column("message", Text(|r, each| each(&r.diagnostic().message)), "The message."),
-        optional("help", Text(|r, each| if let Some(help) = r.diagnostic().help.as_deref() { each(help) }), "A suggested fix."),
+        column("message", Text(|r, sink| sink(&r.diagnostic().message)), "The message."),
+        optional("help", Text(|r, sink| if let Some(help) = r.diagnostic().help.as_deref() { sink(help) }), "A suggested fix."),
         optional("degree", Int(|r| r.finding.degree), "The number of passes of the access, for `bank-conflict`."),
         column("start", Int(|r| Some(r.diagnostic().span.start)), "The start of its span, as a byte offset."),
         column("end", Int(|r| Some(r.diagnostic().span.end)), "The end, as a byte offset."),

@@ -1,4 +1,4 @@
-//! The tables: for each one its columns, and its rows of a module.
+//! The tables: the columns of each one, and the rows of a module.
 
 pub(crate) mod blocks;
 pub(crate) mod diagnostics;
