@@ -1,4 +1,4 @@
-//! PTX in executables, libraries, objects, archives and fatbins.
+//! The PTX modules in executables, libraries, objects, archives and fatbins.
 
 use std::mem::MaybeUninit;
 
@@ -7,15 +7,20 @@ use ptxkit::container::{ContainerEntry, ContainerError, EntryKind, entries};
 use crate::memory::{create, free, ptxkit_string};
 use crate::status::{get, ptxkit_status, run};
 
-/// Larger contents are not decompressed, in bytes.
+/// The maximum size of a decompressed module in bytes.
 const MAX_CONTENT: u64 = 1 << 30;
 
-type Entry = (String, String, Vec<u8>);
-
-/// The PTX of a binary file. It does not change: any number of threads may use it at the same time.
+/// The PTX modules of a binary file. They never change, so any number of threads may use them at the same time.
 pub struct ptxkit_container {
     entries: Vec<Entry>,
     problems: Vec<String>,
+}
+
+/// A PTX module in a binary file.
+struct Entry {
+    name: String,
+    target: String,
+    source: Vec<u8>,
 }
 
 /// A PTX module of a binary file.
@@ -26,20 +31,23 @@ pub struct ptxkit_entry {
     pub name: ptxkit_string,
     /// The target for which it was compiled, such as `sm_90`.
     pub target: ptxkit_string,
-    /// Its text, decompressed.
+    /// The decompressed text.
     pub source: ptxkit_string,
 }
 
-/// Name, target and text of an entry that is PTX.
+/// Reads an entry; `None` if it is not PTX.
 fn read(entry: &ContainerEntry, file: &[u8]) -> Result<Option<Entry>, ContainerError> {
     if entry.kind() != EntryKind::Ptx {
         return Ok(None);
     }
-    let content = entry.content(file, MAX_CONTENT)?.into_owned();
-    Ok(Some((entry.name(), entry.target(), content)))
+    Ok(Some(Entry {
+        name: entry.name(),
+        target: entry.target(),
+        source: entry.content(file, MAX_CONTENT)?.into_owned(),
+    }))
 }
 
-/// Finds the PTX of a binary file. What cannot be read is a problem; a file without PTX has no entries. Free the result with
+/// Finds the PTX modules of a binary file. Parts that cannot be read become problems; a file without PTX has no modules. Free the result with
 /// `ptxkit_container_free`.
 #[unsafe(no_mangle)]
 pub extern "C" fn ptxkit_container_open(
@@ -49,17 +57,17 @@ pub extern "C" fn ptxkit_container_open(
     run(|| {
         create(container, || {
             let bytes = file.bytes()?;
-            let mut found = ptxkit_container {
+            let mut container = ptxkit_container {
                 entries: Vec::new(),
                 problems: Vec::new(),
             };
             for entry in entries(bytes) {
                 match entry.and_then(|e| read(&e, bytes)) {
-                    Ok(entry) => found.entries.extend(entry),
-                    Err(error) => found.problems.push(error.to_string()),
+                    Ok(entry) => container.entries.extend(entry),
+                    Err(error) => container.problems.push(error.to_string()),
                 }
             }
-            Ok(found)
+            Ok(container)
         })
     })
 }
@@ -70,32 +78,32 @@ pub extern "C" fn ptxkit_container_count(container: Option<&ptxkit_container>) -
     get(|| Some(container?.entries.len()))
 }
 
-/// Returns a PTX module of a binary file; an empty one if there is none at `index`.
+/// Returns a PTX module of a binary file; an empty one if there is no module at `index`.
 #[unsafe(no_mangle)]
 pub extern "C" fn ptxkit_container_get(
     container: Option<&ptxkit_container>,
     index: usize,
 ) -> ptxkit_entry {
     get(|| {
-        let (name, target, source) = container?.entries.get(index)?;
+        let entry = container?.entries.get(index)?;
         Some(ptxkit_entry {
-            name: ptxkit_string::of(name),
-            target: ptxkit_string::of(target),
-            source: ptxkit_string::bytes_of(source),
+            name: ptxkit_string::new(&entry.name),
+            target: ptxkit_string::new(&entry.target),
+            source: ptxkit_string::from_bytes(&entry.source),
         })
     })
 }
 
-/// Returns why a part of a binary file could not be read; an empty string if there is no problem at `index`.
+/// Returns the error of a part of a binary file that could not be read; an empty string if there is no problem at `index`.
 #[unsafe(no_mangle)]
 pub extern "C" fn ptxkit_container_problem(
     container: Option<&ptxkit_container>,
     index: usize,
 ) -> ptxkit_string {
-    get(|| Some(ptxkit_string::of(container?.problems.get(index)?)))
+    get(|| Some(ptxkit_string::new(container?.problems.get(index)?)))
 }
 
-/// Frees the PTX of a binary file.
+/// Frees the PTX modules of a binary file.
 #[unsafe(no_mangle)]
 pub extern "C" fn ptxkit_container_free(container: Option<Box<ptxkit_container>>) {
     free(container);

@@ -1,35 +1,36 @@
-//! Errors and warnings about modules.
+//! The errors and warnings of modules, and fixes.
 
 use std::mem::MaybeUninit;
 
-use ptxkit::ir::{Applicability, Diagnostic, Severity, fix_all, sort_by_position};
+use ptxkit::ir::{Applicability, Diagnostic, LineColumn, Severity, fix_all, sort_by_position};
 use ptxkit::isa::{PtxVersion, Target};
 use ptxkit::verify::{self, Options};
 
-use crate::memory::{create, free, given, ptxkit_string};
+use crate::memory::{create, free, non_null, ptxkit_string};
 use crate::module::{ptxkit_module, ptxkit_span};
 use crate::rewrite::ptxkit_text;
 use crate::status::{Failure, get, ptxkit_status, run};
 
-/// Warn about registers, variables and labels that nothing uses.
+/// Warns about registers, variables and labels that nothing uses.
 pub const PTXKIT_WARN_UNUSED: u32 = 1;
-/// Warn about likely mistakes: registers that nothing writes, accesses that are never aligned.
+/// Warns about likely mistakes: registers that nothing writes, accesses that are never aligned.
 pub const PTXKIT_WARN_LIKELY_MISTAKES: u32 = 2;
 
-/// A list of diagnostics. It does not change: any number of threads may use it at the same time.
+/// A list of diagnostics. It never changes, so any number of threads may use it at the same time.
 pub struct ptxkit_diagnostics {
-    found: Vec<Entry>,
-    /// What the module was checked for.
+    entries: Vec<Entry>,
+    /// The options with which the module was checked.
     options: Options,
 }
 
+/// A diagnostic, with the text of its code and the position of its beginning.
 struct Entry {
     diagnostic: Diagnostic,
     code: String,
-    position: (u32, u32),
+    position: LineColumn,
 }
 
-/// How serious a diagnostic is.
+/// The severity of a diagnostic.
 #[repr(C)]
 #[derive(Copy, Clone, Default)]
 pub enum ptxkit_severity {
@@ -44,82 +45,84 @@ pub enum ptxkit_severity {
 #[repr(C)]
 #[derive(Default)]
 pub struct ptxkit_diagnostic {
-    /// How serious it is.
+    /// The severity.
     pub severity: ptxkit_severity,
-    /// Its code, such as `PTX0501`, which is stable.
+    /// The code, such as `PTX0501`. Codes are stable.
     pub code: ptxkit_string,
     /// The name of the code, such as `unknown-instruction`.
     pub name: ptxkit_string,
-    /// What was expected, and what was found.
+    /// The message, which names the expected and the actual input.
     pub message: ptxkit_string,
-    /// How to repair it; empty if that is not known.
+    /// A description of a fix; empty if no fix is known.
     pub help: ptxkit_string,
-    /// Its place in the source.
+    /// The location in the source.
     pub span: ptxkit_span,
-    /// The line where it begins, counted from 1.
+    /// The line of the beginning, counted from 1.
     pub line: u32,
-    /// The column in the line, in bytes, counted from 1.
+    /// The column of the beginning, in bytes, counted from 1.
     pub column: u32,
-    /// The number of its other places, which `ptxkit_diagnostic_label` returns.
+    /// The number of other locations, which `ptxkit_diagnostic_label` returns.
     pub label_count: usize,
-    /// The number of edits that repair it, which `ptxkit_diagnostic_edit` returns; 0 if no repair is known.
+    /// The number of edits of the fix, which `ptxkit_diagnostic_edit` returns; 0 if no fix is known.
     pub edit_count: usize,
-    /// How sure the edits are; without edits it means nothing.
+    /// The certainty of the fix; meaningless without edits.
     pub applicability: ptxkit_applicability,
 }
 
-/// How sure the repair of a diagnostic is.
+/// The certainty of the fix of a diagnostic.
 #[repr(C)]
 #[derive(Copy, Clone, Default)]
 pub enum ptxkit_applicability {
-    /// The text after the repair is the only one that can be meant.
+    /// The fix is certain: only the text after the fix can be meant.
     MachineApplicable = 0,
-    /// A suggestion: something else may be meant. The help says what it assumes.
+    /// The fix is a suggestion: something else may be meant. The help states its assumption.
     #[default]
     MaybeIncorrect = 1,
-    /// The repair writes something instead of a value that only the author knows.
+    /// The fix contains a placeholder for a value that only the author knows.
     HasPlaceholders = 2,
 }
 
-/// A place in a source, and a text: what is there, or what to write instead.
+/// A location in a source with a text: a label, or the replacement of an edit.
 #[repr(C)]
 #[derive(Default)]
 pub struct ptxkit_note {
-    /// The place.
+    /// The location.
     pub span: ptxkit_span,
     /// The text.
     pub text: ptxkit_string,
 }
 
 impl ptxkit_diagnostics {
-    fn new(module: &ptxkit_module, mut found: Vec<Diagnostic>, options: Options) -> Self {
-        sort_by_position(&mut found);
-        let entry = |diagnostic: Diagnostic| Entry {
-            code: diagnostic.code.to_string(),
-            position: module.position(diagnostic.span),
-            diagnostic,
-        };
-        Self {
-            found: found.into_iter().map(entry).collect(),
-            options,
-        }
+    fn new(module: &ptxkit_module, mut diagnostics: Vec<Diagnostic>, options: Options) -> Self {
+        sort_by_position(&mut diagnostics);
+        let entries = diagnostics
+            .into_iter()
+            .map(|diagnostic| Entry {
+                code: diagnostic.code.to_string(),
+                position: module.lines.position(diagnostic.span.start),
+                diagnostic,
+            })
+            .collect();
+        Self { entries, options }
     }
 }
 
-/// The word that a string is; `None` for an empty one.
-pub(crate) fn word<T: std::str::FromStr>(
-    text: &ptxkit_string,
-    what: &str,
+/// Parses a string; `None` if it is empty. `kind` names the kind of values in the message of a failure.
+pub(crate) fn parse_optional<T: std::str::FromStr>(
+    string: &ptxkit_string,
+    kind: &str,
 ) -> Result<Option<T>, Failure> {
-    let text = text.text()?;
-    let unknown = || Failure::argument(format_args!("no {what} `{text}`"));
-    match text {
-        "" => Ok(None),
-        text => text.parse().map(Some).map_err(|_| unknown()),
+    let text = string.text()?;
+    if text.is_empty() {
+        return Ok(None);
+    }
+    match text.parse() {
+        Ok(value) => Ok(Some(value)),
+        Err(_) => Err(Failure::argument(format_args!("no {kind} `{text}`"))),
     }
 }
 
-/// Finds the errors of syntax of a module. Free the list with `ptxkit_diagnostics_free`.
+/// Returns the syntax errors of a module. Free the list with `ptxkit_diagnostics_free`.
 #[unsafe(no_mangle)]
 pub extern "C" fn ptxkit_syntax_errors(
     module: Option<&ptxkit_module>,
@@ -127,19 +130,19 @@ pub extern "C" fn ptxkit_syntax_errors(
 ) -> ptxkit_status {
     run(|| {
         create(diagnostics, || {
-            let module = given(module)?;
+            let module = non_null(module)?;
             Ok(ptxkit_diagnostics::new(
                 module,
-                module.found.clone(),
+                module.diagnostics.clone(),
                 Options::default(),
             ))
         })
     })
 }
 
-/// Finds the errors of a module, those of syntax included, and the warnings of `PTXKIT_WARN_…`.
+/// Checks a module. Returns its errors, including syntax errors, and the warnings that `warnings` selects, a combination of `PTXKIT_WARN_…`.
 ///
-/// `target` and `version`, such as `sm_90a` and `8.0`, replace those of the header; empty ones do not. Free the list with
+/// `target` and `version`, such as `sm_90a` and `8.0`, replace the target and version of the header unless they are empty. Free the list with
 /// `ptxkit_diagnostics_free`.
 #[unsafe(no_mangle)]
 pub extern "C" fn ptxkit_check(
@@ -151,19 +154,19 @@ pub extern "C" fn ptxkit_check(
 ) -> ptxkit_status {
     run(|| {
         create(diagnostics, || {
-            let module = given(module)?;
-            let target: Option<Target> = word(&target, "target")?;
-            let version: Option<PtxVersion> = word(&version, "PTX version")?;
-            let mut found = module.found.clone();
+            let module = non_null(module)?;
+            let target: Option<Target> = parse_optional(&target, "target")?;
+            let version: Option<PtxVersion> = parse_optional(&version, "PTX version")?;
             let options = Options::new(version, target);
-            found.extend(verify::verify(&module.ir, &options));
+            let mut diagnostics = module.diagnostics.clone();
+            diagnostics.extend(verify::verify(&module.ir, &options));
             if warnings & PTXKIT_WARN_UNUSED != 0 {
-                found.extend(verify::unused(&module.ir));
+                diagnostics.extend(verify::unused(&module.ir));
             }
             if warnings & PTXKIT_WARN_LIKELY_MISTAKES != 0 {
-                found.extend(verify::likely_mistakes(&module.ir));
+                diagnostics.extend(verify::likely_mistakes(&module.ir));
             }
-            Ok(ptxkit_diagnostics::new(module, found, options))
+            Ok(ptxkit_diagnostics::new(module, diagnostics, options))
         })
     })
 }
@@ -171,10 +174,10 @@ pub extern "C" fn ptxkit_check(
 /// Returns the number of diagnostics of a list.
 #[unsafe(no_mangle)]
 pub extern "C" fn ptxkit_diagnostics_count(diagnostics: Option<&ptxkit_diagnostics>) -> usize {
-    get(|| Some(diagnostics?.found.len()))
+    get(|| Some(diagnostics?.entries.len()))
 }
 
-/// Returns a diagnostic, in the order of the source; with an empty code if there is none at `index`.
+/// Returns a diagnostic; one with an empty code if there is no diagnostic at `index`. Diagnostics are in the order of the source.
 #[unsafe(no_mangle)]
 pub extern "C" fn ptxkit_diagnostics_get(
     diagnostics: Option<&ptxkit_diagnostics>,
@@ -185,19 +188,19 @@ pub extern "C" fn ptxkit_diagnostics_get(
             diagnostic,
             code,
             position,
-        } = diagnostics?.found.get(index)?;
+        } = diagnostics?.entries.get(index)?;
         Some(ptxkit_diagnostic {
             severity: match diagnostic.severity {
                 Severity::Error => ptxkit_severity::Error,
                 _ => ptxkit_severity::Warning,
             },
-            code: ptxkit_string::of(code),
-            name: ptxkit_string::of(diagnostic.code.name()),
-            message: ptxkit_string::of(&diagnostic.message),
-            help: ptxkit_string::of(diagnostic.help.as_deref().unwrap_or_default()),
+            code: ptxkit_string::new(code),
+            name: ptxkit_string::new(diagnostic.code.name()),
+            message: ptxkit_string::new(&diagnostic.message),
+            help: ptxkit_string::new(diagnostic.help.as_deref().unwrap_or_default()),
             span: diagnostic.span.into(),
-            line: position.0,
-            column: position.1,
+            line: position.line,
+            column: position.column,
             label_count: diagnostic.labels.len(),
             edit_count: diagnostic.fix.len(),
             applicability: match diagnostic.applicability {
@@ -209,7 +212,7 @@ pub extern "C" fn ptxkit_diagnostics_get(
     })
 }
 
-/// Returns another place of a diagnostic, and what is there.
+/// Returns another location of a diagnostic with its description.
 #[unsafe(no_mangle)]
 pub extern "C" fn ptxkit_diagnostic_label(
     diagnostics: Option<&ptxkit_diagnostics>,
@@ -218,17 +221,17 @@ pub extern "C" fn ptxkit_diagnostic_label(
 ) -> ptxkit_note {
     get(|| {
         let label = diagnostics?
-            .found
+            .entries
             .get(index)?
             .diagnostic
             .labels
             .get(label)?;
-        let (span, text) = (label.span.into(), ptxkit_string::of(&label.message));
+        let (span, text) = (label.span.into(), ptxkit_string::new(&label.message));
         Some(ptxkit_note { span, text })
     })
 }
 
-/// Returns one of the edits that repair a diagnostic together: `text` replaces what is at `span`.
+/// Returns an edit of the fix of a diagnostic: `text` replaces the source at `span`. A fix consists of all of its edits.
 #[unsafe(no_mangle)]
 pub extern "C" fn ptxkit_diagnostic_edit(
     diagnostics: Option<&ptxkit_diagnostics>,
@@ -236,14 +239,14 @@ pub extern "C" fn ptxkit_diagnostic_edit(
     edit: usize,
 ) -> ptxkit_note {
     get(|| {
-        let edit = diagnostics?.found.get(index)?.diagnostic.fix.get(edit)?;
-        let (span, text) = (edit.span.into(), ptxkit_string::of(&edit.text));
+        let edit = diagnostics?.entries.get(index)?.diagnostic.fix.get(edit)?;
+        let (span, text) = (edit.span.into(), ptxkit_string::new(&edit.text));
         Some(ptxkit_note { span, text })
     })
 }
 
-/// Makes the repairs of the diagnostics of a module that are `MachineApplicable`, as far as errors disappear and no other
-/// error appears. Make a suggestion with the edits of its diagnostic. Free the text with `ptxkit_text_free`.
+/// Applies the fixes of the diagnostics of a module that are `MachineApplicable`, if errors disappear by them and no other errors appear. To apply other
+/// fixes, use their edits. Free the text with `ptxkit_text_free`.
 #[unsafe(no_mangle)]
 pub extern "C" fn ptxkit_fix(
     module: Option<&ptxkit_module>,
@@ -252,19 +255,23 @@ pub extern "C" fn ptxkit_fix(
 ) -> ptxkit_status {
     run(|| {
         create(text, || {
-            let source = given(module)?.ir.source();
-            let found = given(diagnostics)?.found.iter();
-            let found: Vec<Diagnostic> = found.map(|e| e.diagnostic.clone()).collect();
-            let options = given(diagnostics)?.options;
-            let fixed = fix_all(source, found, |text| {
+            let source = non_null(module)?.ir.source();
+            let list = non_null(diagnostics)?;
+            let diagnostics: Vec<Diagnostic> = list
+                .entries
+                .iter()
+                .map(|entry| entry.diagnostic.clone())
+                .collect();
+            let fixed = fix_all(source, diagnostics, |text| {
                 let parsed = ptxkit::parse::parse(text);
-                let mut found = parsed.diagnostics;
-                found.extend(verify::verify(&parsed.module, &options));
-                found
+                let mut diagnostics = parsed.diagnostics;
+                diagnostics.extend(verify::verify(&parsed.module, &list.options));
+                diagnostics
             });
-            Ok(ptxkit_text(
-                fixed.map_or_else(|| source.to_vec(), |f| f.text),
-            ))
+            Ok(ptxkit_text(match fixed {
+                Some(fixed) => fixed.text,
+                None => source.to_vec(),
+            }))
         })
     })
 }

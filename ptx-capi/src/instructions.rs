@@ -1,63 +1,66 @@
-//! The instructions of a function, with what each one does.
+//! The instructions of a function with their facts.
 
 use std::mem::MaybeUninit;
 use std::ops::Range;
 
 use ptx_report::facts_json::FactsWriter;
 use ptx_report::labels;
-use ptxkit::ir::facts::{Facts, FunctionFacts, MemoryAccess, RegAccess};
-use ptxkit::ir::{Body, EntityId, FuncId, InstId, Operand, Span, Statement};
+use ptxkit::ir::facts::{Facts, RegAccess};
+use ptxkit::ir::{Body, EntityId, FuncId, InstId, Module, Operand, Span, Statement};
 use ptxkit::print;
 
-use crate::memory::{create, free, given, ptxkit_string};
+use crate::memory::{create, free, non_null, ptxkit_string};
 use crate::module::{ptxkit_module, ptxkit_span};
 use crate::status::{Failure, get, ptxkit_status, run};
 
-/// The instructions of a function. They do not change: any number of threads may use them at the same time.
+/// The instructions of a function. They never change, so any number of threads may use them at the same time.
 pub struct ptxkit_instructions {
+    // One string contains the texts of all instructions, and one list of each kind their lists, so that a large function needs few allocations.
     text: String,
     instructions: Vec<Instruction>,
-    operands: Vec<Text>,
-    registers: Vec<Text>,
+    operands: Vec<TextRange>,
+    registers: Vec<TextRange>,
     accesses: Vec<Access>,
 }
 
-/// A range of the text of all instructions.
-type Text = Range<u32>;
+/// A range of [`ptxkit_instructions::text`].
+type TextRange = Range<u32>;
 
 struct Instruction {
-    opcode: Text,
-    mnemonic: Text,
-    guard: Text,
+    opcode: TextRange,
+    mnemonic: TextRange,
+    guard: TextRange,
     flow: &'static str,
     span: Span,
     line: u32,
     is_negated: bool,
     is_known: bool,
     has_side_effects: bool,
+    /// The range of its operands in [`ptxkit_instructions::operands`].
     operands: Range<usize>,
-    /// Those that it reads, writes, and may write.
+    /// The ranges of the registers that it reads, writes, and may write, indexed by [`ptxkit_register_use`].
     registers: [Range<usize>; 3],
+    /// The range of its memory accesses.
     accesses: Range<usize>,
 }
 
 struct Access {
     space: &'static str,
     access: &'static str,
-    base: Text,
+    base: TextRange,
     bytes: u64,
     offset: Option<i64>,
 }
 
-/// What an instruction does to a register.
+/// The use of a register by an instruction.
 #[repr(C)]
 #[allow(dead_code, reason = "callers pass its values as numbers")]
 pub enum ptxkit_register_use {
-    /// It reads the register.
+    /// The instruction reads the register.
     Read = 0,
-    /// It writes the register whenever it is reached.
+    /// The instruction writes the register whenever it is reached.
     Write = 1,
-    /// It may write the register, but need not: under a guard, or because it is unknown.
+    /// The instruction may write the register: it has a guard, or it is unknown.
     ConditionalWrite = 2,
 }
 
@@ -69,43 +72,43 @@ pub struct ptxkit_instruction {
     pub opcode: ptxkit_string,
     /// The opcode with its modifiers, such as `add.s32`.
     pub mnemonic: ptxkit_string,
-    /// The predicate under which it executes; empty without one.
+    /// The predicate of the guard; empty if there is no guard.
     pub guard: ptxkit_string,
-    /// Whether it executes where the predicate is false.
+    /// Whether the instruction executes if the predicate is false.
     pub is_guard_negated: bool,
-    /// Whether the tables know it. Else its facts are the worst that may be.
+    /// Whether the instruction is legal. Otherwise, its facts are conservative.
     pub is_known: bool,
-    /// Whether it does something besides writing its registers, reading memory and going on.
+    /// Whether it has effects other than writing its registers, reading memory and continuing with the next instruction.
     pub has_side_effects: bool,
-    /// What it does to control flow: `next`, `jump`, `table`, `call`, `return`, `exit`, `trap` or `unknown`.
+    /// The effect on control flow: `next`, `jump`, `table`, `call`, `return`, `exit`, `trap` or `unknown`.
     pub flow: ptxkit_string,
-    /// Its place in the source, from the guard to the semicolon.
+    /// The location in the source, from the guard to the semicolon.
     pub span: ptxkit_span,
-    /// The line where it begins, counted from 1.
+    /// The line of the beginning, counted from 1.
     pub line: u32,
-    /// The number of its operands.
+    /// The number of operands.
     pub operand_count: usize,
-    /// The number of registers that it reads, the guard included.
+    /// The number of registers that it reads, including the guard.
     pub read_count: usize,
     /// The number of registers that it writes.
     pub write_count: usize,
     /// The number of registers that it may write.
     pub conditional_write_count: usize,
-    /// The number of its accesses to memory.
+    /// The number of memory accesses.
     pub access_count: usize,
 }
 
-/// An access to memory.
+/// A memory access.
 #[repr(C)]
 #[derive(Default)]
 pub struct ptxkit_access {
     /// The state space: `global`, `shared`, `local`, `param`, `const`, `generic`, `texture`, `surface`, `tensor` or `any`.
     pub space: ptxkit_string,
-    /// `read`, `write`, `atomic` or `update`.
+    /// The kind of the access: `read`, `write`, `atomic` or `update`.
     pub access: ptxkit_string,
-    /// The register or variable that holds the address; empty if there is none.
+    /// The register or variable of the address; empty if there is none.
     pub base: ptxkit_string,
-    /// How many bytes one thread reaches at most; 0 if that is not known.
+    /// The maximum number of bytes that a thread accesses; 0 if it is unknown.
     pub bytes: u64,
     /// Whether `offset` is known.
     pub has_offset: bool,
@@ -114,11 +117,11 @@ pub struct ptxkit_access {
 }
 
 impl ptxkit_instructions {
-    fn new(module: &ptxkit_module, index: usize) -> Option<Self> {
-        let id = FuncId::from_index(index);
-        let body = module.ir.body(id)?;
-        let all = module.facts();
-        let facts = all.function(id)?;
+    fn new(module: &ptxkit_module, function: FuncId) -> Option<Self> {
+        let body = module.ir.body(function)?;
+        let module_facts = module.facts();
+        let facts = module_facts.function(function)?;
+        let names = FactsWriter::new(&module.ir, body);
         let mut list = Self {
             text: String::new(),
             instructions: Vec::new(),
@@ -126,118 +129,105 @@ impl ptxkit_instructions {
             registers: Vec::new(),
             accesses: Vec::new(),
         };
-        let names = FactsWriter::new(&module.ir, body);
         for (stmt, statement) in body.statements() {
-            if let Statement::Inst(inst) = statement {
-                list.add(module, (body, inst), &facts, &names, body.source_span(stmt));
+            if let Statement::Inst(id) = statement
+                && let Some(inst) = body.inst(id)
+            {
+                let signature = module.ir.signature(inst.sig);
+                let facts = facts.inst(id);
+                let guard = facts.guard();
+                let predicate = guard.map(|g| body.pool().get(g.predicate));
+                let span = body.source_span(stmt);
+                let instruction = Instruction {
+                    opcode: list.add_text(signature.opcode_text()),
+                    mnemonic: list.add_text(signature.text()),
+                    guard: list.add_name(&names, predicate),
+                    flow: labels::flow(facts.flow()),
+                    span,
+                    line: module.line(span),
+                    is_negated: guard.is_some_and(|g| g.negated),
+                    is_known: facts.is_known(),
+                    has_side_effects: facts.has_side_effects(),
+                    operands: list.add_operands(&module.ir, body, id),
+                    registers: [RegAccess::reads, RegAccess::writes, RegAccess::may_write]
+                        .map(|is_selected| list.add_registers(&facts, &names, is_selected)),
+                    accesses: list.add_accesses(&facts, &names),
+                };
+                list.instructions.push(instruction);
             }
         }
         Some(list)
     }
 
-    fn add(
-        &mut self,
-        module: &ptxkit_module,
-        (body, id): (&Body, InstId),
-        facts: &FunctionFacts<'_>,
-        names: &FactsWriter<'_>,
-        span: Span,
-    ) {
-        let Some(inst) = body.inst(id) else {
-            return;
-        };
-        let signature = module.ir.signature(inst.sig);
-        let facts = facts.inst(id);
-        let guard = facts.guard();
-        let predicate = guard.map(|g| body.pool().get(g.predicate));
-        let first = self.operands.len();
-        for operand in body.operands(id) {
-            let text = print::canonical_operand(&module.ir, body, *operand);
-            let text = self.keep(&String::from_utf8_lossy(&text));
-            self.operands.push(text);
-        }
-        let instruction = Instruction {
-            opcode: self.keep(signature.opcode_text()),
-            mnemonic: self.keep(signature.text()),
-            guard: self.name(names, predicate),
-            flow: labels::flow(facts.flow()),
-            span,
-            line: module.position(span).0,
-            is_negated: guard.is_some_and(|g| g.negated),
-            is_known: facts.is_known(),
-            has_side_effects: facts.has_side_effects(),
-            operands: first..self.operands.len(),
-            registers: [RegAccess::reads, RegAccess::writes, RegAccess::may_write]
-                .map(|is| self.mentioned(&facts, names, is)),
-            accesses: self.accessed(&facts, names),
-        };
-        self.instructions.push(instruction);
-    }
-
-    fn keep(&mut self, text: &str) -> Text {
+    fn add_text(&mut self, text: &str) -> TextRange {
         let start = self.text.len() as u32;
         self.text.push_str(text);
         start..self.text.len() as u32
     }
 
-    fn name(&mut self, names: &FactsWriter<'_>, operand: Option<Operand>) -> Text {
+    /// Adds the name of a register or variable; an empty text for other operands.
+    fn add_name(&mut self, names: &FactsWriter<'_>, operand: Option<Operand>) -> TextRange {
         let name = operand.and_then(|operand| names.name(operand));
-        self.keep(name.as_deref().unwrap_or_default())
+        self.add_text(name.as_deref().unwrap_or_default())
     }
 
-    /// The registers whose use `belongs`, each once.
-    fn mentioned(
+    fn add_operands(&mut self, module: &Module, body: &Body, id: InstId) -> Range<usize> {
+        let start = self.operands.len();
+        for operand in body.operands(id) {
+            let text = print::canonical_operand(module, body, *operand);
+            let range = self.add_text(&String::from_utf8_lossy(&text));
+            self.operands.push(range);
+        }
+        start..self.operands.len()
+    }
+
+    /// Adds the registers whose use `is_selected`, each once.
+    fn add_registers(
         &mut self,
         facts: &Facts<'_>,
         names: &FactsWriter<'_>,
-        belongs: impl Fn(RegAccess) -> bool,
+        is_selected: impl Fn(RegAccess) -> bool,
     ) -> Range<usize> {
-        let first = self.registers.len();
-        for mention in facts.registers().filter(|m| belongs(m.usage)) {
+        let start = self.registers.len();
+        for mention in facts.registers().filter(|m| is_selected(m.usage)) {
             for name in names.names_of(mention.place) {
-                let known = |text: &Text| self.get(text) == Some(name);
-                if !self.registers[first..].iter().any(known) {
-                    let text = self.keep(name);
-                    self.registers.push(text);
+                let mut listed = self.registers[start..].iter();
+                if !listed.any(|range| self.text(range) == name) {
+                    let range = self.add_text(name);
+                    self.registers.push(range);
                 }
             }
         }
-        first..self.registers.len()
+        start..self.registers.len()
     }
 
-    fn accessed(&mut self, facts: &Facts<'_>, names: &FactsWriter<'_>) -> Range<usize> {
-        let first = self.accesses.len();
+    fn add_accesses(&mut self, facts: &Facts<'_>, names: &FactsWriter<'_>) -> Range<usize> {
+        let start = self.accesses.len();
         for access in facts.memory() {
-            let MemoryAccess {
-                space,
-                bytes,
-                access,
-                base,
-                offset,
-                ..
-            } = access;
-            let base = self.name(names, base);
+            let base = self.add_name(names, access.base);
             self.accesses.push(Access {
-                space: labels::space(space),
-                access: labels::access(access),
+                space: labels::space(access.space),
+                access: labels::access(access.access),
                 base,
-                bytes: bytes.unwrap_or(0),
-                offset,
+                bytes: access.bytes.unwrap_or(0),
+                offset: access.offset,
             });
         }
-        first..self.accesses.len()
+        start..self.accesses.len()
     }
 
-    fn get(&self, text: &Text) -> Option<&str> {
-        self.text.get(text.start as usize..text.end as usize)
+    fn text(&self, range: &TextRange) -> &str {
+        self.text
+            .get(range.start as usize..range.end as usize)
+            .unwrap_or_default()
     }
 
-    fn string(&self, text: &Text) -> ptxkit_string {
-        ptxkit_string::of(self.get(text).unwrap_or_default())
+    fn string(&self, range: &TextRange) -> ptxkit_string {
+        ptxkit_string::new(self.text(range))
     }
 }
 
-/// Lists the instructions of the function at `function`, with their facts. Free the list with `ptxkit_instructions_free`.
+/// Lists the instructions of the function with the index `function`. Free the list with `ptxkit_instructions_free`.
 #[unsafe(no_mangle)]
 pub extern "C" fn ptxkit_instructions_of(
     module: Option<&ptxkit_module>,
@@ -246,7 +236,8 @@ pub extern "C" fn ptxkit_instructions_of(
 ) -> ptxkit_status {
     run(|| {
         create(instructions, || {
-            let list = ptxkit_instructions::new(given(module)?, function);
+            let function = FuncId::from_index(function);
+            let list = ptxkit_instructions::new(non_null(module)?, function);
             list.ok_or_else(|| Failure::not_found("no function with a body at this index"))
         })
     })
@@ -258,7 +249,7 @@ pub extern "C" fn ptxkit_instructions_count(instructions: Option<&ptxkit_instruc
     get(|| Some(instructions?.instructions.len()))
 }
 
-/// Returns an instruction, in the order of the source; with an empty opcode if there is none at `index`.
+/// Returns an instruction; one with an empty opcode if there is no instruction at `index`. Instructions are in the order of the source.
 #[unsafe(no_mangle)]
 pub extern "C" fn ptxkit_instructions_get(
     instructions: Option<&ptxkit_instructions>,
@@ -266,23 +257,23 @@ pub extern "C" fn ptxkit_instructions_get(
 ) -> ptxkit_instruction {
     get(|| {
         let list = instructions?;
-        let inst = list.instructions.get(index)?;
-        let [reads, writes, conditional_writes] = &inst.registers;
+        let instruction = list.instructions.get(index)?;
+        let [reads, writes, conditional_writes] = &instruction.registers;
         Some(ptxkit_instruction {
-            opcode: list.string(&inst.opcode),
-            mnemonic: list.string(&inst.mnemonic),
-            guard: list.string(&inst.guard),
-            is_guard_negated: inst.is_negated,
-            is_known: inst.is_known,
-            has_side_effects: inst.has_side_effects,
-            flow: ptxkit_string::of(inst.flow),
-            span: inst.span.into(),
-            line: inst.line,
-            operand_count: inst.operands.len(),
+            opcode: list.string(&instruction.opcode),
+            mnemonic: list.string(&instruction.mnemonic),
+            guard: list.string(&instruction.guard),
+            is_guard_negated: instruction.is_negated,
+            is_known: instruction.is_known,
+            has_side_effects: instruction.has_side_effects,
+            flow: ptxkit_string::new(instruction.flow),
+            span: instruction.span.into(),
+            line: instruction.line,
+            operand_count: instruction.operands.len(),
             read_count: reads.len(),
             write_count: writes.len(),
             conditional_write_count: conditional_writes.len(),
-            access_count: inst.accesses.len(),
+            access_count: instruction.accesses.len(),
         })
     })
 }
@@ -296,30 +287,29 @@ pub extern "C" fn ptxkit_instruction_operand(
 ) -> ptxkit_string {
     get(|| {
         let list = instructions?;
-        let own = list
-            .operands
-            .get(list.instructions.get(index)?.operands.clone())?;
-        Some(list.string(own.get(operand)?))
+        let range = list.instructions.get(index)?.operands.clone();
+        Some(list.string(list.operands.get(range)?.get(operand)?))
     })
 }
 
-/// Returns the name of a register of an instruction. `how` is one of `ptxkit_register_use`; `%r1#2` is the second of several registers called
-/// `%r1`.
+/// Returns the name of a register that an instruction uses as `register_use` says, one of `ptxkit_register_use`. `%r1#2` is the second of several
+/// registers with the name `%r1`.
 #[unsafe(no_mangle)]
 pub extern "C" fn ptxkit_instruction_register(
     instructions: Option<&ptxkit_instructions>,
     index: usize,
-    how: u32,
+    register_use: u32,
     register: usize,
 ) -> ptxkit_string {
     get(|| {
         let list = instructions?;
-        let range = list.instructions.get(index)?.registers.get(how as usize)?;
-        Some(list.string(list.registers.get(range.clone())?.get(register)?))
+        let ranges = &list.instructions.get(index)?.registers;
+        let range = ranges.get(register_use as usize)?.clone();
+        Some(list.string(list.registers.get(range)?.get(register)?))
     })
 }
 
-/// Returns an access of an instruction to memory.
+/// Returns a memory access of an instruction.
 #[unsafe(no_mangle)]
 pub extern "C" fn ptxkit_instruction_access(
     instructions: Option<&ptxkit_instructions>,
@@ -328,13 +318,11 @@ pub extern "C" fn ptxkit_instruction_access(
 ) -> ptxkit_access {
     get(|| {
         let list = instructions?;
-        let own = list
-            .accesses
-            .get(list.instructions.get(index)?.accesses.clone())?;
-        let access = own.get(access)?;
+        let range = list.instructions.get(index)?.accesses.clone();
+        let access = list.accesses.get(range)?.get(access)?;
         Some(ptxkit_access {
-            space: ptxkit_string::of(access.space),
-            access: ptxkit_string::of(access.access),
+            space: ptxkit_string::new(access.space),
+            access: ptxkit_string::new(access.access),
             base: list.string(&access.base),
             bytes: access.bytes,
             has_offset: access.offset.is_some(),

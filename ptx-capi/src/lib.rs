@@ -1,8 +1,8 @@
-//! The C interface of ptxkit. `include/ptxkit.h` is made from this crate, and `docs/c.md` describes it.
+//! The C interface of ptxkit. cbindgen generates `include/ptxkit.h` from this crate, and `docs/c.md` describes it.
 //!
-//! Pointers of the caller are references of Rust in the signatures: `Option<&T>` is a pointer to a constant that may be null,
-//! `Option<Box<T>>` one that is owned, `MaybeUninit<T>` a place that need not be initialized. So nearly all code is checked as usual;
-//! what remains unsafe is in [`memory`], besides the attribute of exported names.
+//! The signatures describe pointers of the caller by types of Rust: `Option<&T>` is a pointer to a constant and may be null, `Option<Box<T>>` is an owned
+//! pointer, and `MaybeUninit<T>` is memory that need not be initialized. The compiler therefore checks nearly all code as usual. Unsafe code is only in
+//! [`memory`], besides the attribute of exported names.
 #![allow(
     non_camel_case_types,
     reason = "the names of types are those of the header"
@@ -22,16 +22,16 @@ use memory::ptxkit_string;
 /// Returns the version of this library, such as `0.1.0`.
 #[unsafe(no_mangle)]
 pub extern "C" fn ptxkit_version() -> ptxkit_string {
-    ptxkit_string::of(env!("CARGO_PKG_VERSION"))
+    ptxkit_string::new(env!("CARGO_PKG_VERSION"))
 }
 
-/// Any thread may use and free the objects.
+/// Checks that any thread may use and free the objects.
 const _: () = {
-    const fn shared<T: Send + Sync>() {}
-    shared::<module::ptxkit_module>();
-    shared::<instructions::ptxkit_instructions>();
-    shared::<diagnostics::ptxkit_diagnostics>();
-    shared::<requirements::ptxkit_requirements>();
-    shared::<rewrite::ptxkit_text>();
-    shared::<container::ptxkit_container>();
+    const fn assert_thread_safe<T: Send + Sync>() {}
+    assert_thread_safe::<module::ptxkit_module>();
+    assert_thread_safe::<instructions::ptxkit_instructions>();
+    assert_thread_safe::<diagnostics::ptxkit_diagnostics>();
+    assert_thread_safe::<requirements::ptxkit_requirements>();
+    assert_thread_safe::<rewrite::ptxkit_text>();
+    assert_thread_safe::<container::ptxkit_container>();
 };

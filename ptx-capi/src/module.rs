@@ -9,21 +9,22 @@ use ptxkit::ir::{
 };
 use ptxkit::parse;
 
-use crate::memory::{create, free, given, ptxkit_string};
+use crate::memory::{create, free, non_null, ptxkit_string};
 use crate::status::{Failure, get, ptxkit_status, run};
 
-/// A parsed module. It does not change: any number of threads may use it at the same time.
+/// A parsed module. It never changes, so any number of threads may use it at the same time.
 pub struct ptxkit_module {
     pub(crate) ir: Module,
-    pub(crate) found: Vec<Diagnostic>,
+    /// The diagnostics of the parser.
+    pub(crate) diagnostics: Vec<Diagnostic>,
     pub(crate) lines: LineIndex,
-    /// Where each function is.
+    /// The span of each function by its index.
     spans: Vec<Span>,
-    /// What its instructions do, once that was asked for.
+    /// The facts of instructions, which are computed on first use.
     facts: OnceLock<Arc<FactTables>>,
 }
 
-/// A range of bytes of a source: from `start` to before `end`.
+/// A range of bytes of a source. It includes the byte at `start` and excludes the byte at `end`.
 #[repr(C)]
 #[derive(Copy, Clone, Default)]
 pub struct ptxkit_span {
@@ -44,7 +45,7 @@ impl From<Span> for ptxkit_span {
 #[repr(C)]
 #[derive(Default)]
 pub struct ptxkit_function {
-    /// Its name.
+    /// The name.
     pub name: ptxkit_string,
     /// Whether it is a kernel.
     pub is_kernel: bool,
@@ -52,11 +53,11 @@ pub struct ptxkit_function {
     pub is_defined: bool,
     /// `visible`, `extern`, `weak`, or empty.
     pub linkage: ptxkit_string,
-    /// Its place in the source; empty for one that is declared in the body of another.
+    /// The location in the source; empty for a function that is declared in the body of another one.
     pub span: ptxkit_span,
-    /// The line, counted from 1.
+    /// The line of the beginning, counted from 1.
     pub line: u32,
-    /// The number of its instructions.
+    /// The number of instructions.
     pub instruction_count: usize,
 }
 
@@ -75,7 +76,7 @@ impl ptxkit_module {
         }
         Self {
             ir,
-            found: parsed.diagnostics,
+            diagnostics: parsed.diagnostics,
             lines,
             spans,
             facts: OnceLock::new(),
@@ -83,31 +84,33 @@ impl ptxkit_module {
     }
 
     pub(crate) fn facts(&self) -> ModuleFacts<'_> {
-        let new = || ModuleFacts::new(&self.ir).tables().clone();
-        let tables = self.facts.get_or_init(new).clone();
-        // The module is never edited.
+        let tables = self
+            .facts
+            .get_or_init(|| ModuleFacts::new(&self.ir).tables().clone())
+            .clone();
+        // The tables always fit, because the module is never edited.
         ModuleFacts::with_tables(&self.ir, tables).unwrap_or_else(|_| ModuleFacts::new(&self.ir))
     }
 
-    /// The first error of some diagnostics, as the reason of a refusal.
-    pub(crate) fn refuse<'d>(
+    /// Fails with the message of the first error of some diagnostics.
+    pub(crate) fn refuse_errors<'d>(
         &self,
-        found: impl IntoIterator<Item = &'d Diagnostic>,
+        diagnostics: impl IntoIterator<Item = &'d Diagnostic>,
     ) -> Result<(), Failure> {
-        let mut errors = found.into_iter().filter(|d| d.severity == Severity::Error);
-        let Some(error) = errors.next() else {
+        let mut diagnostics = diagnostics.into_iter();
+        let Some(error) = diagnostics.find(|d| d.severity == Severity::Error) else {
             return Ok(());
         };
-        let line = self.lines.position(error.span.start).line;
+        let line = self.line(error.span);
         Err(Failure::refused(format_args!(
             "line {line}: {}: {}",
             error.code, error.message
         )))
     }
 
-    pub(crate) fn position(&self, span: Span) -> (u32, u32) {
-        let at = self.lines.position(span.start);
-        (at.line, at.column)
+    /// The line of the beginning of a span, counted from 1.
+    pub(crate) fn line(&self, span: Span) -> u32 {
+        self.lines.position(span.start).line
     }
 
     fn function(&self, index: usize) -> Option<ptxkit_function> {
@@ -117,19 +120,19 @@ impl ptxkit_module {
         let body = self.ir.body(id);
         let linkage = function.linkage.map(Linkage::directive);
         Some(ptxkit_function {
-            name: ptxkit_string::of(self.ir.name(function.name)),
+            name: ptxkit_string::new(self.ir.name(function.name)),
             is_kernel: function.kind == FunctionKind::Entry,
             is_defined: body.is_some(),
-            linkage: ptxkit_string::of(linkage.map_or("", |d| d.text().trim_start_matches('.'))),
+            linkage: ptxkit_string::new(linkage.map_or("", |d| d.text().trim_start_matches('.'))),
             span: span.into(),
-            line: self.position(span).0,
+            line: self.line(span),
             instruction_count: body.map_or(0, |b| b.inst_table().len()),
         })
     }
 }
 
-/// Parses a module from a copy of `source`. Any bytes are accepted: errors are diagnostics of the module, and what cannot be parsed is kept
-/// as text. Free the module with `ptxkit_module_free`.
+/// Parses a module from a copy of `source`. Any bytes are accepted: errors become diagnostics of the module, and statements that cannot be parsed are
+/// kept as text. Free the module with `ptxkit_module_free`.
 #[unsafe(no_mangle)]
 pub extern "C" fn ptxkit_parse(
     source: ptxkit_string,
@@ -138,7 +141,7 @@ pub extern "C" fn ptxkit_parse(
     run(|| create(module, || Ok(ptxkit_module::new(source.bytes()?.to_vec()))))
 }
 
-/// Frees a module. Objects that were made from it remain valid; strings about it do not.
+/// Frees a module. Objects that were created from it remain valid; strings that were returned for it do not.
 #[unsafe(no_mangle)]
 pub extern "C" fn ptxkit_module_free(module: Option<Box<ptxkit_module>>) {
     free(module);
@@ -147,22 +150,22 @@ pub extern "C" fn ptxkit_module_free(module: Option<Box<ptxkit_module>>) {
 /// Returns the source of a module.
 #[unsafe(no_mangle)]
 pub extern "C" fn ptxkit_module_source(module: Option<&ptxkit_module>) -> ptxkit_string {
-    get(|| Some(ptxkit_string::bytes_of(module?.ir.source())))
+    get(|| Some(ptxkit_string::from_bytes(module?.ir.source())))
 }
 
 /// Returns the target of a module, such as `sm_90a`; empty if its header has none.
 #[unsafe(no_mangle)]
 pub extern "C" fn ptxkit_module_target(module: Option<&ptxkit_module>) -> ptxkit_string {
-    get(|| Some(ptxkit_string::of(module?.ir.header().target?.text())))
+    get(|| Some(ptxkit_string::new(module?.ir.header().target?.text())))
 }
 
-/// Returns the number of functions and kernels of a module, declarations included.
+/// Returns the number of functions and kernels of a module, including declarations.
 #[unsafe(no_mangle)]
 pub extern "C" fn ptxkit_function_count(module: Option<&ptxkit_module>) -> usize {
     get(|| Some(module?.ir.functions().len()))
 }
 
-/// Returns a function of a module; with an empty name if there is none at `index`.
+/// Returns a function of a module; one with an empty name if there is no function at `index`.
 #[unsafe(no_mangle)]
 pub extern "C" fn ptxkit_function_get(
     module: Option<&ptxkit_module>,
@@ -171,7 +174,7 @@ pub extern "C" fn ptxkit_function_get(
     get(|| module?.function(index))
 }
 
-/// Writes the index of the function of a name to `index`: the one with a body, if there are several.
+/// Finds a function by its name, preferring one with a body, and writes its index to `index`.
 #[unsafe(no_mangle)]
 pub extern "C" fn ptxkit_function_find(
     module: Option<&ptxkit_module>,
@@ -179,19 +182,13 @@ pub extern "C" fn ptxkit_function_find(
     index: Option<&mut MaybeUninit<usize>>,
 ) -> ptxkit_status {
     run(|| {
-        let ir = &given(module)?.ir;
+        let ir = &non_null(module)?.ir;
         let name = name.text()?;
-        let out = index.ok_or_else(|| Failure::argument("the pointer to the result is null"))?;
-        let named = |id: &FuncId| {
-            ir.functions()
-                .get(*id)
-                .is_some_and(|f| ir.name(f.name) == name)
+        let index = index.ok_or_else(|| Failure::argument("the pointer to the result is null"))?;
+        let Some(function) = ir.function(name) else {
+            return Err(Failure::not_found(format_args!("no function `{name}`")));
         };
-        let all = || ir.functions().ids().filter(named);
-        let found = all().find(|id| ir.body(*id).is_some()).or(all().next());
-        let found =
-            found.ok_or_else(|| Failure::not_found(format_args!("no function `{name}`")))?;
-        out.write(found.index());
+        index.write(function.index());
         Ok(())
     })
 }

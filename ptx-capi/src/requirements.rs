@@ -4,28 +4,28 @@ use std::mem::MaybeUninit;
 
 use ptxkit::ir::EntityId;
 use ptxkit::isa::{PtxVersion, Target};
-use ptxkit::verify::{self, Availability, Requirements};
+use ptxkit::verify::{self, Requirements};
 
-use crate::memory::{create, free, given, ptxkit_string};
+use crate::memory::{create, free, non_null, ptxkit_string};
 use crate::module::{ptxkit_module, ptxkit_span};
 use crate::status::{get, ptxkit_status, run};
 
-/// Requirements of a module and of its functions. They do not change: any number of threads may use them at the same time.
+/// The requirements of a module and of its functions. They never change, so any number of threads may use them at the same time.
 pub struct ptxkit_requirements {
-    /// Of the module, then of each function by its index.
+    /// The lowest targets of the module at index 0, and those of the function with index `i` at index `i + 1`.
     minimal: Vec<Vec<(Target, PtxVersion)>>,
-    needs: Requirements,
+    requirements: Requirements,
 }
 
-/// A target, and the lowest PTX version with which it is enough.
+/// A lowest target with the lowest PTX version on it.
 #[repr(C)]
 #[derive(Default)]
 pub struct ptxkit_requirement {
     /// The target, such as `sm_90a`.
     pub target: ptxkit_string,
-    /// The version before the point.
+    /// The major version of PTX.
     pub major: u8,
-    /// The version after the point.
+    /// The minor version of PTX.
     pub minor: u8,
 }
 
@@ -35,34 +35,36 @@ pub struct ptxkit_requirement {
 pub struct ptxkit_reason {
     /// The feature, such as an instruction.
     pub what: ptxkit_string,
-    /// Its first place.
+    /// The location of its first use.
     pub span: ptxkit_span,
-    /// The number of its places.
+    /// The number of its uses.
     pub count: usize,
 }
 
 impl ptxkit_requirements {
     fn new(module: &ptxkit_module) -> Self {
-        let needs = verify::requires(&module.ir);
+        let requirements = verify::requires(&module.ir);
         let mut minimal = vec![Vec::new(); module.ir.functions().len() + 1];
-        let own = |availability: &Availability| availability.minimal();
-        minimal[0] = own(needs.module());
-        for (function, availability) in needs.functions() {
-            if let Some(place) = minimal.get_mut(function.index() + 1) {
-                *place = own(availability);
+        minimal[0] = requirements.module().minimal();
+        for (function, availability) in requirements.functions() {
+            if let Some(targets) = minimal.get_mut(function.index() + 1) {
+                *targets = availability.minimal();
             }
         }
-        Self { minimal, needs }
+        Self {
+            minimal,
+            requirements,
+        }
     }
 
-    fn of(&self, function: usize) -> Option<&[(Target, PtxVersion)]> {
-        // `PTXKIT_WHOLE_MODULE` of the header is the greatest number.
+    /// The lowest targets of a function, or of the module for `PTXKIT_WHOLE_MODULE`, which the header defines as the greatest number.
+    fn lowest_targets(&self, function: usize) -> Option<&[(Target, PtxVersion)]> {
         let index = function.wrapping_add(1);
         self.minimal.get(index).map(Vec::as_slice)
     }
 }
 
-/// Finds the targets and versions on which a module is legal, whatever its header has. Free the result with `ptxkit_requirements_free`.
+/// Returns the targets and versions on which a module is legal, independent of its header. Free the result with `ptxkit_requirements_free`.
 #[unsafe(no_mangle)]
 pub extern "C" fn ptxkit_requires(
     module: Option<&ptxkit_module>,
@@ -70,21 +72,22 @@ pub extern "C" fn ptxkit_requires(
 ) -> ptxkit_status {
     run(|| {
         create(requirements, || {
-            Ok(ptxkit_requirements::new(given(module)?))
+            Ok(ptxkit_requirements::new(non_null(module)?))
         })
     })
 }
 
-/// Returns the number of lowest targets of a function, or of `PTXKIT_WHOLE_MODULE`: one of each family. It is 0 if no target has everything.
+/// Returns the number of lowest targets of a function, or of `PTXKIT_WHOLE_MODULE`. There is at most one for each architecture family; there is none if
+/// the function is legal on no target.
 #[unsafe(no_mangle)]
 pub extern "C" fn ptxkit_requirements_count(
     requirements: Option<&ptxkit_requirements>,
     function: usize,
 ) -> usize {
-    get(|| Some(requirements?.of(function)?.len()))
+    get(|| Some(requirements?.lowest_targets(function)?.len()))
 }
 
-/// Returns a lowest target of a function, or of `PTXKIT_WHOLE_MODULE`; an empty one if there is none at `index`.
+/// Returns a lowest target of a function, or of `PTXKIT_WHOLE_MODULE`; an empty one if there is no target at `index`.
 #[unsafe(no_mangle)]
 pub extern "C" fn ptxkit_requirements_get(
     requirements: Option<&ptxkit_requirements>,
@@ -92,9 +95,9 @@ pub extern "C" fn ptxkit_requirements_get(
     index: usize,
 ) -> ptxkit_requirement {
     get(|| {
-        let (target, version) = requirements?.of(function)?.get(index)?;
+        let (target, version) = requirements?.lowest_targets(function)?.get(index)?;
         Some(ptxkit_requirement {
-            target: ptxkit_string::of(target.text()),
+            target: ptxkit_string::new(target.text()),
             major: version.major,
             minor: version.minor,
         })
@@ -104,19 +107,19 @@ pub extern "C" fn ptxkit_requirements_get(
 /// Returns the number of features that restrict the targets and versions.
 #[unsafe(no_mangle)]
 pub extern "C" fn ptxkit_reason_count(requirements: Option<&ptxkit_requirements>) -> usize {
-    get(|| Some(requirements?.needs.reasons().len()))
+    get(|| Some(requirements?.requirements.reasons().len()))
 }
 
-/// Returns a feature that restricts the targets and versions; an empty one if there is none at `index`.
+/// Returns a feature that restricts the targets and versions; an empty one if there is no feature at `index`.
 #[unsafe(no_mangle)]
 pub extern "C" fn ptxkit_reason_get(
     requirements: Option<&ptxkit_requirements>,
     index: usize,
 ) -> ptxkit_reason {
     get(|| {
-        let reason = requirements?.needs.reasons().get(index)?;
+        let reason = requirements?.requirements.reasons().get(index)?;
         Some(ptxkit_reason {
-            what: ptxkit_string::of(reason.what()),
+            what: ptxkit_string::new(reason.what()),
             span: reason.span().into(),
             count: reason.count(),
         })

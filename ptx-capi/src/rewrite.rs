@@ -1,4 +1,4 @@
-//! Rewriting of whole modules.
+//! Rewrites of whole modules.
 
 use std::mem::MaybeUninit;
 
@@ -10,15 +10,15 @@ use ptxkit::transform::clean::{self, Pass};
 use ptxkit::transform::{self, ExtractError, LinkOptions, Minify};
 use ptxkit::verify::{self, Options};
 
-use crate::diagnostics::word;
-use crate::memory::{create, free, given, list, ptxkit_string};
+use crate::diagnostics::parse_optional;
+use crate::memory::{create, free, non_null, ptxkit_string, slice};
 use crate::module::ptxkit_module;
 use crate::status::{Failure, get, ptxkit_status, run};
 
-/// A text. It does not change: any number of threads may use it at the same time.
+/// A text. It never changes, so any number of threads may use it at the same time.
 pub struct ptxkit_text(pub(crate) Vec<u8>);
 
-/// Writes the text that `make` makes of a module without errors of syntax.
+/// Writes a text that `make` creates from a module. Fails if the module has syntax errors.
 fn rewrite(
     module: Option<&ptxkit_module>,
     text: Option<&mut MaybeUninit<Option<Box<ptxkit_text>>>>,
@@ -26,17 +26,22 @@ fn rewrite(
 ) -> ptxkit_status {
     run(|| {
         create(text, || {
-            let module = given(module)?;
-            module.refuse(&module.found)?;
+            let module = non_null(module)?;
+            module.refuse_errors(&module.diagnostics)?;
             make(&module.ir).map(ptxkit_text)
         })
     })
 }
 
+/// The texts of strings that were passed to the call.
+fn texts(strings: &[ptxkit_string]) -> Result<Vec<&str>, Failure> {
+    strings.iter().map(ptxkit_string::text).collect()
+}
+
 /// Returns the bytes of a text.
 #[unsafe(no_mangle)]
 pub extern "C" fn ptxkit_text_get(text: Option<&ptxkit_text>) -> ptxkit_string {
-    get(|| Some(ptxkit_string::bytes_of(&text?.0)))
+    get(|| Some(ptxkit_string::from_bytes(&text?.0)))
 }
 
 /// Frees a text.
@@ -45,8 +50,7 @@ pub extern "C" fn ptxkit_text_free(text: Option<Box<ptxkit_text>>) {
     free(text);
 }
 
-/// Formats a module in the canonical style. Like all rewritings, it fails if the module has errors of syntax, and its text is freed with
-/// `ptxkit_text_free`.
+/// Formats a module in the canonical style. Like all rewrites, it fails if the module has syntax errors. Free the text with `ptxkit_text_free`.
 #[unsafe(no_mangle)]
 pub extern "C" fn ptxkit_format(
     module: Option<&ptxkit_module>,
@@ -66,7 +70,7 @@ pub extern "C" fn ptxkit_strip(
     rewrite(module, text, |ir| Ok(transform::strip(ir).text))
 }
 
-/// Shortens a module: whitespace, comments, and names that other modules do not see.
+/// Shortens a module: removes whitespace and comments, and shortens names that are not visible to other modules.
 #[unsafe(no_mangle)]
 pub extern "C" fn ptxkit_minify(
     module: Option<&ptxkit_module>,
@@ -77,7 +81,7 @@ pub extern "C" fn ptxkit_minify(
     })
 }
 
-/// Extracts functions with everything they need.
+/// Extracts functions with all of their dependencies.
 #[unsafe(no_mangle)]
 pub extern "C" fn ptxkit_extract(
     module: Option<&ptxkit_module>,
@@ -86,11 +90,7 @@ pub extern "C" fn ptxkit_extract(
     text: Option<&mut MaybeUninit<Option<Box<ptxkit_text>>>>,
 ) -> ptxkit_status {
     rewrite(module, text, |ir| {
-        let names = list(&names, count)?;
-        let names: Vec<&str> = names
-            .iter()
-            .map(ptxkit_string::text)
-            .collect::<Result<_, _>>()?;
+        let names = texts(slice(&names, count)?)?;
         let part = transform::extract(ir, &names).map_err(|error| match error {
             ExtractError::Unknown { .. } => Failure::not_found(error),
             _ => Failure::refused(error),
@@ -99,38 +99,41 @@ pub extern "C" fn ptxkit_extract(
     })
 }
 
-/// Renames what is called `old`: functions, variables, registers (`%r` for the range `%r<9>`), parameters and labels; with a
-/// `function` only inside of it. It fails if the new name is in use.
+/// Renames all functions, variables, registers (`%r` for the range `%r<9>`), parameters and labels with the name `old_name`. If `function` is not empty,
+/// only names in this function are renamed. Fails if the new name is in use.
 #[unsafe(no_mangle)]
 pub extern "C" fn ptxkit_rename(
     module: Option<&ptxkit_module>,
-    old: ptxkit_string,
+    old_name: ptxkit_string,
     new_name: ptxkit_string,
     function: ptxkit_string,
     text: Option<&mut MaybeUninit<Option<Box<ptxkit_text>>>>,
 ) -> ptxkit_status {
     rewrite(module, text, |ir| {
-        let (old, new, function) = (old.text()?, new_name.text()?, function.text()?);
-        let unknown = |name: &str| Failure::not_found(format_args!("no name `{name}`"));
-        let function = match function {
+        let (old_name, new_name) = (old_name.text()?, new_name.text()?);
+        let function = match function.text()? {
             "" => None,
-            name => Some(ir.function(name).ok_or_else(|| unknown(name))?),
+            name => Some(ir.function(name).ok_or_else(|| unknown_name(name))?),
         };
         let names = Names::of(ir);
-        let found = names.find(ir, old, function);
-        if found.is_empty() {
-            return Err(unknown(old));
+        let entities = names.find(ir, old_name, function);
+        if entities.is_empty() {
+            return Err(unknown_name(old_name));
         }
         let mut renaming = Renaming::new();
-        for entity in found {
-            renaming.set(entity, new);
+        for entity in entities {
+            renaming.set(entity, new_name);
         }
         Ok(renaming.apply(ir, &names).map_err(Failure::refused)?.text)
     })
 }
 
-/// Changes the target and the version of the header. An empty `version` is that of the header, or the first one that has the
-/// target. It fails if the module is not legal there.
+fn unknown_name(name: &str) -> Failure {
+    Failure::not_found(format_args!("no name `{name}`"))
+}
+
+/// Changes the target and the version of the header. If `version` is empty, the version stays, or becomes the first one that supports the target. Fails if
+/// the module is not legal on the target in the version.
 #[unsafe(no_mangle)]
 pub extern "C" fn ptxkit_retarget(
     module: Option<&ptxkit_module>,
@@ -139,23 +142,25 @@ pub extern "C" fn ptxkit_retarget(
     text: Option<&mut MaybeUninit<Option<Box<ptxkit_text>>>>,
 ) -> ptxkit_status {
     rewrite(module, text, |ir| {
-        let target: Option<Target> = word(&target, "target")?;
-        let target = target.ok_or_else(|| Failure::argument("the target is empty"))?;
-        let version: Option<PtxVersion> = word(&version, "PTX version")?;
-        let floor = target.min_version();
-        let version =
-            version.unwrap_or_else(|| ir.header().version.map_or(floor, |v| v.max(floor)));
-        let text = transform::retarget(ir, target, version);
-        let text =
-            text.ok_or_else(|| Failure::refused("the header has no `.version` or no `.target`"))?;
-        let new = ptxkit_module::new(text);
-        new.refuse(&verify::verify(&new.ir, &Options::default()))?;
-        Ok(new.ir.source().to_vec())
+        let target: Target = parse_optional(&target, "target")?
+            .ok_or_else(|| Failure::argument("the target is empty"))?;
+        let version: Option<PtxVersion> = parse_optional(&version, "PTX version")?;
+        let first_version = target.min_version();
+        let version = version.unwrap_or_else(|| {
+            let version = ir.header().version;
+            version.map_or(first_version, |v| v.max(first_version))
+        });
+        let text = transform::retarget(ir, target, version)
+            .ok_or_else(|| Failure::refused("the header has no `.version` or no `.target`"))?;
+        let retargeted = ptxkit_module::new(text);
+        let diagnostics = verify::verify(&retargeted.ir, &Options::default());
+        retargeted.refuse_errors(&diagnostics)?;
+        Ok(retargeted.ir.source().to_vec())
     })
 }
 
-/// Removes code without effect and simplifies the rest. `passes` are the names of the options of `ptxkit clean` without dashes, with commas between
-/// them; all if it is empty.
+/// Removes code without effect and simplifies the remaining code. `passes` lists the names of the options of `ptxkit clean` without dashes, separated by
+/// commas. If it is empty, the default passes run.
 #[unsafe(no_mangle)]
 pub extern "C" fn ptxkit_clean(
     module: Option<&ptxkit_module>,
@@ -163,11 +168,17 @@ pub extern "C" fn ptxkit_clean(
     text: Option<&mut MaybeUninit<Option<Box<ptxkit_text>>>>,
 ) -> ptxkit_status {
     rewrite(module, text, |ir| {
-        let names = passes.text()?.split(',').filter(|name| !name.is_empty());
-        let passes: Result<Vec<Pass>, _> = names.map(str::parse).collect();
-        let options = match passes.map_err(Failure::argument)? {
-            none if none.is_empty() => clean::Options::default(),
-            passes => clean::Options::new(passes),
+        let passes: Vec<Pass> = passes
+            .text()?
+            .split(',')
+            .filter(|name| !name.is_empty())
+            .map(str::parse)
+            .collect::<Result<_, _>>()
+            .map_err(Failure::argument)?;
+        let options = if passes.is_empty() {
+            clean::Options::default()
+        } else {
+            clean::Options::new(passes)
         };
         let mut ir = ir.clone();
         clean::clean(&mut ir, &options);
@@ -175,7 +186,7 @@ pub extern "C" fn ptxkit_clean(
     })
 }
 
-/// Links modules that are legal into one. `hidden` are the names that nothing outside of the result uses.
+/// Links legal modules into one. `hidden` contains the names of symbols that no module outside of the result uses.
 #[unsafe(no_mangle)]
 pub extern "C" fn ptxkit_link(
     modules: *const Option<&ptxkit_module>,
@@ -186,21 +197,19 @@ pub extern "C" fn ptxkit_link(
 ) -> ptxkit_status {
     run(|| {
         create(text, || {
-            let all = list(&modules, count)?.iter();
-            let all: Vec<&ptxkit_module> = all.map(|m| given(*m)).collect::<Result<_, _>>()?;
-            for module in &all {
-                module.refuse(&module.found)?;
-                module.refuse(&verify::verify(&module.ir, &Options::default()))?;
-            }
-            let hidden = list(&hidden, hidden_count)?;
-            let hidden: Vec<&str> = hidden
+            let modules: Vec<&ptxkit_module> = slice(&modules, count)?
                 .iter()
-                .map(ptxkit_string::text)
+                .map(|module| non_null(*module))
                 .collect::<Result<_, _>>()?;
-            let irs: Vec<&Module> = all.iter().map(|m| &m.ir).collect();
-            let linked = transform::link(&irs, &LinkOptions::new().with_hidden(&hidden));
-            let linked = linked.map_err(|found| {
-                let first = found.first().map(|d| d.diagnostic.message.as_str());
+            for module in &modules {
+                module.refuse_errors(&module.diagnostics)?;
+                module.refuse_errors(&verify::verify(&module.ir, &Options::default()))?;
+            }
+            let hidden = texts(slice(&hidden, hidden_count)?)?;
+            let irs: Vec<&Module> = modules.iter().map(|module| &module.ir).collect();
+            let options = LinkOptions::new().with_hidden(&hidden);
+            let linked = transform::link(&irs, &options).map_err(|diagnostics| {
+                let first = diagnostics.first().map(|d| d.diagnostic.message.as_str());
                 Failure::refused(first.unwrap_or("the modules cannot be linked"))
             })?;
             Ok(ptxkit_text(linked.text))

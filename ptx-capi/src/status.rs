@@ -1,27 +1,27 @@
-//! Results of calls: a status, and a message for each thread.
+//! The results of calls: a status, and for each thread the message of the last failure.
 
 use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use crate::memory::ptxkit_string;
 
-/// How a call ended.
+/// The result of a call.
 #[repr(C)]
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub enum ptxkit_status {
     /// The result was written.
     Ok = 0,
-    /// An argument is null, not UTF-8, or not a name of its kind.
+    /// An argument is null, not UTF-8, or not a valid name.
     InvalidArgument = 1,
-    /// There is no function or other entity of a name.
+    /// There is no function or other entity with the name.
     NotFound = 2,
-    /// The module has errors, or the result would have some.
+    /// The module has errors, or the result would have errors.
     Refused = 3,
-    /// A mistake in this library. The objects of the call can still be freed.
+    /// A defect of this library. The objects of the call can still be freed.
     Internal = 4,
 }
 
-/// Why a call failed.
+/// The failure of a call.
 pub(crate) struct Failure {
     status: ptxkit_status,
     message: String,
@@ -50,7 +50,7 @@ thread_local! {
     static MESSAGE: RefCell<String> = const { RefCell::new(String::new()) };
 }
 
-/// The status of a call that does `work`; panics do not leave it.
+/// Runs the `work` of a call and returns its status. Records the message of a failure. A panic becomes a status.
 pub(crate) fn run(work: impl FnOnce() -> Result<(), Failure>) -> ptxkit_status {
     let failure = match catch_unwind(AssertUnwindSafe(work)) {
         Ok(Ok(())) => return ptxkit_status::Ok,
@@ -61,16 +61,18 @@ pub(crate) fn run(work: impl FnOnce() -> Result<(), Failure>) -> ptxkit_status {
     failure.status
 }
 
-/// The value of a call that cannot fail: the default for what does not exist.
+/// Returns the value of a call that has no status. The value is the default if `value` returns `None` or panics.
 pub(crate) fn get<T: Default>(value: impl FnOnce() -> Option<T>) -> T {
-    let value = catch_unwind(AssertUnwindSafe(value));
-    value.ok().flatten().unwrap_or_default()
+    catch_unwind(AssertUnwindSafe(value))
+        .ok()
+        .flatten()
+        .unwrap_or_default()
 }
 
-/// Returns why the last call that failed on this thread failed. The message is valid until the next call on this thread fails.
+/// Returns the message of the last failure on this thread. The message is valid until the next call on this thread fails.
 #[unsafe(no_mangle)]
 pub extern "C" fn ptxkit_error_message() -> ptxkit_string {
-    MESSAGE.with_borrow(|text| ptxkit_string::of(text))
+    MESSAGE.with_borrow(|text| ptxkit_string::new(text))
 }
 
 #[cfg(test)]
