@@ -1,6 +1,7 @@
-//! Decompression, with limits.
+//! Decompression with limits.
 
 use std::borrow::Cow;
+use std::fmt::Display;
 use std::io::Read as _;
 
 use flate2::bufread::MultiGzDecoder;
@@ -10,74 +11,96 @@ use ruzstd::decoding::{BlockDecodingStrategy, FrameDecoder};
 use crate::entry::{Compression, ContainerEntry, EntryKind, FLAG_OBFUSCATED};
 use crate::error::ContainerError;
 
-/// A limit for contents that are decompressed, in bytes: 1 GiB. It is several times the size of the largest module in the libraries of CUDA.
+/// A limit for decompressed contents in bytes: 1 GiB. It is several times the size of the largest module in the libraries of CUDA.
 pub const DEFAULT_LIMIT: u64 = 1 << 30;
 
-/// zstd frames without a size need a window of this size at most, unless they were made with unusual options.
-const WINDOW: u64 = 8 << 20;
+/// The maximum window of zstd frames in bytes, if the content is not larger. zstd only uses a larger window with unusual options.
+const MAX_WINDOW: u64 = 8 << 20;
+
+/// The number of bytes of zstd that are decompressed at a time.
+const ZSTD_STEP: usize = 1 << 20;
 
 impl ContainerEntry {
-    /// The content, decompressed, without the zero bytes after PTX. `bytes` is the file that the entry was read from; with another one the
-    /// result is an error or has no meaning.
+    /// Returns the decompressed content, without the zero bytes after PTX. `bytes` must be the file that the entry was read from; for another file, the
+    /// result is an error or meaningless.
     ///
-    /// At most `limit` bytes are decompressed; memory for three times as many and for 32 MiB is allocated at most.
+    /// At most `limit` bytes are decompressed. At most three times as much memory, plus 32 MiB, is allocated.
     ///
     /// # Errors
     ///
-    /// [`Code::ContentTooLarge`] if the content is larger than the limit, [`Code::CorruptContent`] if it cannot be decompressed or has
-    /// another size than the header says, [`Code::UnsupportedContainer`] if it is obfuscated or compressed in an unknown way,
-    /// [`Code::TruncatedContainer`] if `bytes` ends before it.
+    /// * [`Code::ContentTooLarge`] if the content is larger than the limit
+    /// * [`Code::CorruptContent`] if the content cannot be decompressed, or its size differs from the size in the header
+    /// * [`Code::UnsupportedContainer`] if the content is obfuscated, or compressed by an unknown method
+    /// * [`Code::TruncatedContainer`] if `bytes` ends before the end of the content
     pub fn content<'a>(
         &self,
         bytes: &'a [u8],
         limit: u64,
     ) -> Result<Cow<'a, [u8]>, ContainerError> {
-        let fail = |code, message: String| {
-            let error =
-                ContainerError::new(code, self.offset, format!("{}: {message}", self.name()));
-            Err(error.within(self.member.as_ref()))
-        };
+        self.decompress(bytes, limit).map_err(|failure| {
+            let message = format!("{}: {}", self.name(), failure.message);
+            ContainerError::new(failure.code, self.offset, message).within(self.member.as_ref())
+        })
+    }
+
+    fn decompress<'a>(&self, bytes: &'a [u8], limit: u64) -> Result<Cow<'a, [u8]>, Failure> {
         let end = self.payload.saturating_add(self.stored);
         let Some(stored) = bytes.get(self.payload..end) else {
-            return fail(
-                Code::TruncatedContainer,
-                "the file ends before its content".to_owned(),
-            );
+            let message = "the file ends before its content";
+            return Err(Failure::new(Code::TruncatedContainer, message));
         };
         if self.flags & FLAG_OBFUSCATED != 0 {
-            return fail(
-                Code::UnsupportedContainer,
-                "the content is obfuscated".to_owned(),
-            );
+            let message = "the content is obfuscated";
+            return Err(Failure::new(Code::UnsupportedContainer, message));
         }
         if self.size > limit {
             let message = format!("{} bytes are more than the limit of {limit}", self.size);
-            return fail(Code::ContentTooLarge, message);
+            return Err(Failure::new(Code::ContentTooLarge, message));
         }
-        // At most `limit`, and memory is only allocated for what is present.
         let size = usize::try_from(self.size).unwrap_or(usize::MAX);
         let content = match self.compression() {
-            Compression::None => Ok(Cow::Borrowed(stored)),
-            Compression::Lz4 => lz4(stored, size).map(Cow::Owned),
-            Compression::Zstd => zstd(stored, size).map(Cow::Owned),
+            Compression::None => Cow::Borrowed(stored),
+            Compression::Lz4 => Cow::Owned(lz4(stored, size)?),
+            Compression::Zstd => Cow::Owned(zstd(stored, size)?),
             Compression::Unknown => {
-                let message = "the content is compressed in an unknown way".to_owned();
-                return fail(Code::UnsupportedContainer, message);
+                let message = "the content is compressed in an unknown way";
+                return Err(Failure::new(Code::UnsupportedContainer, message));
             }
         };
-        match content {
-            Ok(content) if self.kind == EntryKind::Ptx => Ok(without_zeros(content)),
-            Ok(content) => Ok(content),
-            Err(message) => fail(Code::CorruptContent, message),
-        }
+        Ok(match self.kind {
+            EntryKind::Ptx => without_trailing_zeros(content),
+            _ => content,
+        })
     }
 }
 
-fn without_zeros(content: Cow<'_, [u8]>) -> Cow<'_, [u8]> {
-    let len = content
-        .iter()
-        .rposition(|b| *b != 0)
-        .map_or(0, |last| last + 1);
+/// An error of a content without its location.
+struct Failure {
+    code: Code,
+    message: String,
+}
+
+impl Failure {
+    fn new(code: Code, message: impl Into<String>) -> Self {
+        let message = message.into();
+        Self { code, message }
+    }
+
+    fn corrupt(message: impl Into<String>) -> Self {
+        Self::new(Code::CorruptContent, message)
+    }
+
+    fn wrong_size(size: usize, expected: usize) -> Self {
+        Self::corrupt(format!(
+            "expected {expected} bytes after decompression, found {size}{}",
+            if size > expected { " or more" } else { "" }
+        ))
+    }
+}
+
+fn without_trailing_zeros(content: Cow<'_, [u8]>) -> Cow<'_, [u8]> {
+    let last = content.iter().rposition(|byte| *byte != 0);
+    let len = last.map_or(0, |last| last + 1);
     match content {
         Cow::Borrowed(bytes) => Cow::Borrowed(bytes.get(..len).unwrap_or(bytes)),
         Cow::Owned(mut bytes) => {
@@ -87,57 +110,57 @@ fn without_zeros(content: Cow<'_, [u8]>) -> Cow<'_, [u8]> {
     }
 }
 
-fn lz4(stored: &[u8], size: usize) -> Result<Vec<u8>, String> {
-    // A byte of LZ4 yields 255 bytes at most.
+/// Decompresses a block of LZ4 to `size` bytes.
+fn lz4(stored: &[u8], size: usize) -> Result<Vec<u8>, Failure> {
+    // A byte of LZ4 yields at most 255 bytes, so a small file cannot make this function allocate much memory.
     if size / 256 > stored.len() {
-        return Err(format!(
+        return Err(Failure::corrupt(format!(
             "{} bytes of LZ4 cannot yield {size} bytes",
             stored.len()
-        ));
+        )));
     }
     let mut content = vec![0; size];
     match lz4_flex::block::decompress_into(stored, &mut content) {
         Ok(len) if len == size => Ok(content),
-        Ok(len) => Err(wrong_size(len, size)),
-        Err(error) => Err(format!("invalid LZ4: {error}")),
+        Ok(len) => Err(Failure::wrong_size(len, size)),
+        Err(error) => Err(Failure::corrupt(format!("invalid LZ4: {error}"))),
     }
 }
 
-fn zstd(mut stored: &[u8], size: usize) -> Result<Vec<u8>, String> {
-    let invalid = |error| format!("invalid zstd: {error}");
+/// Decompresses a frame of zstd to `size` bytes. Memory is only allocated for bytes that the frame yields.
+fn zstd(mut stored: &[u8], size: usize) -> Result<Vec<u8>, Failure> {
     let mut decoder = FrameDecoder::new();
-    decoder.set_max_window_size(WINDOW.max(size as u64));
-    decoder.init(&mut stored).map_err(invalid)?;
+    decoder.set_max_window_size(MAX_WINDOW.max(size as u64));
+    decoder.init(&mut stored).map_err(invalid_zstd)?;
     let mut content = Vec::new();
     while !decoder.is_finished() {
-        let step = BlockDecodingStrategy::UptoBytes(1 << 20);
-        decoder.decode_blocks(&mut stored, step).map_err(invalid)?;
-        let found = decoder.collect().unwrap_or_default();
-        if content.len() + found.len() + decoder.can_collect() > size {
-            return Err(wrong_size(size + 1, size));
+        let step = BlockDecodingStrategy::UptoBytes(ZSTD_STEP);
+        decoder
+            .decode_blocks(&mut stored, step)
+            .map_err(invalid_zstd)?;
+        let chunk = decoder.collect().unwrap_or_default();
+        if content.len() + chunk.len() + decoder.can_collect() > size {
+            return Err(Failure::wrong_size(size + 1, size));
         }
         if content.is_empty() {
-            content = found;
+            content = chunk;
         } else {
-            // Doubled, as usual, but never beyond the size.
-            content.reserve_exact(content.len().max(found.len()).min(size - content.len()));
-            content.extend(found);
+            // The capacity doubles, as usual, but never exceeds the size.
+            content.reserve_exact(content.len().max(chunk.len()).min(size - content.len()));
+            content.extend(chunk);
         }
     }
-    match content.len() {
-        len if len == size => Ok(content),
-        len => Err(wrong_size(len, size)),
+    if content.len() != size {
+        return Err(Failure::wrong_size(content.len(), size));
     }
+    Ok(content)
 }
 
-fn wrong_size(found: usize, expected: usize) -> String {
-    format!(
-        "expected {expected} bytes after decompression, found {found}{}",
-        if found > expected { " or more" } else { "" }
-    )
+fn invalid_zstd(error: impl Display) -> Failure {
+    Failure::corrupt(format!("invalid zstd: {error}"))
 }
 
-/// Decompresses a gzip file, which may have several parts.
+/// Decompresses a gzip file, which may have several members.
 ///
 /// # Errors
 ///
@@ -150,13 +173,15 @@ fn wrong_size(found: usize, expected: usize) -> String {
 pub fn gunzip(bytes: &[u8], limit: u64) -> Result<Vec<u8>, ContainerError> {
     let mut content = Vec::new();
     let mut decoder = MultiGzDecoder::new(bytes).take(limit.saturating_add(1));
-    let fail = |code, message| Err(ContainerError::new(code, 0, message));
     match decoder.read_to_end(&mut content) {
         Ok(len) if len as u64 <= limit => Ok(content),
         Ok(_) => {
             let message = format!("the gzip file contains more than the limit of {limit} bytes");
-            fail(Code::ContentTooLarge, message)
+            Err(ContainerError::new(Code::ContentTooLarge, 0, message))
         }
-        Err(error) => fail(Code::CorruptContent, format!("invalid gzip file: {error}")),
+        Err(error) => {
+            let message = format!("invalid gzip file: {error}");
+            Err(ContainerError::new(Code::CorruptContent, 0, message))
+        }
     }
 }

@@ -1,79 +1,99 @@
-//! Text that `cuobjdump -ptx` writes: headings, each with a module after it.
+//! The text that `cuobjdump -ptx` writes.
+//!
+//! ```text
+//! Fatbin ptx code:              heading
+//! ================
+//! arch = sm_90                  properties, up to an empty line
+//! code version = [9,2]
+//!
+//! .version 9.2                  the module, up to the next heading
+//! ```
 
-use crate::entry::{ContainerEntry, EntryKind};
-use crate::flags_of_target;
+use crate::entry::{ContainerEntry, EntryKind, target_flags};
 
-/// The beginning of the line above a heading.
-const HEADING: &[u8] = b"Fatbin ";
-/// Its end.
-const MARK: &[u8] = b" code:";
+/// The beginning of the line of a heading.
+const HEADING_START: &[u8] = b"Fatbin ";
+/// The end of the line of a heading.
+const HEADING_END: &[u8] = b" code:";
 
 /// Whether a text begins with a heading, or with the name of a member of an archive and a heading.
 pub(crate) fn is_dump(bytes: &[u8]) -> bool {
-    let mut lines = lines(bytes).map(|(_, line)| line).filter(|l| !l.is_empty());
-    let first = lines.next();
-    let first = match first {
-        Some(line) if line.starts_with(b"member ") => lines.next(),
-        line => line,
-    };
-    first.is_some_and(|line| heading(line).is_some()) && lines.next().is_some_and(is_rule)
+    let mut lines = lines(bytes)
+        .map(|(_, line)| line)
+        .filter(|line| !line.is_empty());
+    let mut line = lines.next();
+    if line.is_some_and(|line| line.starts_with(b"member ")) {
+        line = lines.next();
+    }
+    line.is_some_and(|line| heading(line).is_some()) && lines.next().is_some_and(is_rule)
 }
 
-/// The modules of a dump, in order. Linear in its size.
+/// The modules of a dump, in order. The cost is linear in the size of the dump.
 pub(crate) fn entries(bytes: &[u8]) -> Vec<ContainerEntry> {
-    let mut all = Vec::new();
-    let mut open: Option<Module> = None;
+    let mut entries = Vec::new();
+    let mut current: Option<Module> = None;
     let mut fatbins = 0;
     let mut lines = lines(bytes).peekable();
-    while let Some((at, line)) = lines.next() {
-        let begins = heading(line).filter(|_| lines.peek().is_some_and(|(_, l)| is_rule(l)));
-        if begins.is_some() || line.starts_with(b"member ") {
-            all.extend(open.take().and_then(|m| m.entry(bytes, at, all.len())));
+    while let Some((offset, line)) = lines.next() {
+        let kind = heading(line).filter(|_| lines.peek().is_some_and(|(_, next)| is_rule(next)));
+        if (kind.is_some() || line.starts_with(b"member "))
+            && let Some(module) = current.take()
+        {
+            entries.extend(module.entry(bytes, offset, entries.len()));
         }
-        if let Some(kind) = begins {
+        if let Some(kind) = kind {
+            current = (kind == b"ptx").then(|| Module::new(offset, fatbins));
             fatbins += 1;
-            open = (kind == b"ptx").then(|| Module::new(at, fatbins - 1));
-        } else if let Some(module) = &mut open {
-            module.line(at, line);
+        } else if let Some(module) = &mut current {
+            module.add_line(offset, line);
         }
     }
-    all.extend(open.and_then(|m| m.entry(bytes, bytes.len(), all.len())));
-    all
+    if let Some(module) = current {
+        entries.extend(module.entry(bytes, bytes.len(), entries.len()));
+    }
+    entries
 }
 
-/// The lines of a text without their ends, and where they begin.
+/// The lines of a text without line breaks and spaces at their ends, with their offsets.
 fn lines(bytes: &[u8]) -> impl Iterator<Item = (usize, &[u8])> {
-    let mut at = 0;
-    bytes.split_inclusive(|b| *b == b'\n').map(move |line| {
-        let start = at;
-        at += line.len();
-        (start, line.trim_ascii_end())
-    })
+    let mut next_start = 0;
+    bytes
+        .split_inclusive(|byte| *byte == b'\n')
+        .map(move |line| {
+            let start = next_start;
+            next_start += line.len();
+            (start, line.trim_ascii_end())
+        })
 }
 
-/// The kind of code that a heading announces: `ptx`, `elf`.
+/// The kind of code in a heading, such as `ptx` or `elf`; `None` for other lines.
 fn heading(line: &[u8]) -> Option<&[u8]> {
-    let kind = line.strip_prefix(HEADING)?.strip_suffix(MARK)?;
+    let kind = line
+        .strip_prefix(HEADING_START)?
+        .strip_suffix(HEADING_END)?;
     kind.iter().all(u8::is_ascii_lowercase).then_some(kind)
 }
 
-/// The line below a heading.
+/// Whether a line is the rule below a heading.
 fn is_rule(line: &[u8]) -> bool {
-    line.len() >= 8 && line.iter().all(|b| *b == b'=')
+    line.len() >= 8 && line.iter().all(|byte| *byte == b'=')
 }
 
-/// A module whose end was not found yet.
+/// A module of which the lines so far were read.
 struct Module {
+    /// The offset of the heading.
     start: usize,
+    /// The index of the fatbin.
     fatbin: usize,
-    /// Where the text begins, after the first empty line of the heading.
+    /// The offset of the text after the properties; `None` while properties are read.
     text: Option<usize>,
-    after_empty_line: bool,
+    is_after_empty_line: bool,
     version: (u16, u16),
     target: String,
+    /// Whether the target is that of the header of the module. The property may lack the letter of the target.
+    is_target_of_header: bool,
     identifier: String,
     options: String,
-    has_target: bool,
 }
 
 impl Module {
@@ -82,58 +102,64 @@ impl Module {
             start,
             fatbin,
             text: None,
-            after_empty_line: false,
+            is_after_empty_line: false,
             version: (0, 0),
             target: String::new(),
+            is_target_of_header: false,
             identifier: String::new(),
             options: String::new(),
-            has_target: false,
         }
     }
 
-    fn line(&mut self, at: usize, line: &[u8]) {
-        if self.text.is_some() {
-            // The header of the module has the letter of the target, which the heading may lack.
-            if let (false, Some(target)) = (self.has_target, value(line, ".target")) {
-                let end = target.find([',', ' ', '/']).unwrap_or(target.len());
-                self.target = target.get(..end).unwrap_or_default().to_owned();
-                self.has_target = true;
+    fn add_line(&mut self, offset: usize, line: &[u8]) {
+        if self.text.is_none() {
+            let is_text = line.starts_with(b".") || line.starts_with(b"//");
+            if !self.is_after_empty_line && !is_text {
+                self.is_after_empty_line = line.is_empty() && offset > self.start;
+                self.add_property(line);
+                return;
             }
-            return;
+            self.text = Some(offset);
         }
-        if self.after_empty_line || line.starts_with(b".") || line.starts_with(b"//") {
-            self.text = Some(at);
-            return self.line(at, line);
+        if !self.is_target_of_header
+            && let Some(target) = value(line, ".target")
+        {
+            let end = target.find([',', ' ', '/']).unwrap_or(target.len());
+            self.target = target.get(..end).unwrap_or_default().to_owned();
+            self.is_target_of_header = true;
         }
-        self.after_empty_line = line.is_empty() && at > self.start;
-        if let Some(arch) = value(line, "arch =") {
-            self.target = arch.to_owned();
+    }
+
+    fn add_property(&mut self, line: &[u8]) {
+        if let Some(target) = value(line, "arch =") {
+            self.target = target.to_owned();
         } else if let Some(version) = value(line, "code version =") {
-            let version = version.trim_matches(['[', ']']);
-            let numbers = version.split_once(',');
-            let parse = |text: &str| text.trim().parse().unwrap_or(0);
-            self.version = numbers.map_or((0, 0), |(a, b)| (parse(a), parse(b)));
-        } else if let Some(name) = value(line, "identifier =") {
-            self.identifier = name.to_owned();
+            self.version = version
+                .trim_matches(['[', ']'])
+                .split_once(',')
+                .map_or((0, 0), |(major, minor)| {
+                    (version_number(major), version_number(minor))
+                });
+        } else if let Some(identifier) = value(line, "identifier =") {
+            self.identifier = identifier.to_owned();
         } else if let Some(options) = value(line, "ptxasOptions =") {
             self.options = options.to_owned();
         }
     }
 
-    /// The entry of the module that ends at `end`; `None` if it has no text.
-    fn entry(self, bytes: &[u8], end: usize, number: usize) -> Option<ContainerEntry> {
+    /// The entry of the module that ends at `end`; `None` if it has no text. `index` is the number of modules before it.
+    fn entry(self, bytes: &[u8], end: usize, index: usize) -> Option<ContainerEntry> {
         let payload = self.text?;
         let text = bytes.get(payload..end)?.trim_ascii_end();
-        let digits = self
-            .target
-            .trim_start_matches(|c: char| !c.is_ascii_digit());
-        let number_end = digits.find(|c: char| !c.is_ascii_digit());
-        let (sm, letter) = digits.split_at(number_end.unwrap_or(digits.len()));
+        let is_no_digit = |c: char| !c.is_ascii_digit();
+        let digits_and_letter = self.target.trim_start_matches(is_no_digit);
+        let digits = digits_and_letter.find(is_no_digit);
+        let (sm, letter) = digits_and_letter.split_at(digits.unwrap_or(digits_and_letter.len()));
         Some(ContainerEntry {
             kind: EntryKind::Ptx,
             container: self.fatbin,
             index: 0,
-            number: number + 1,
+            number: index + 1,
             member: None,
             offset: self.start,
             payload,
@@ -141,16 +167,20 @@ impl Module {
             size: text.len() as u64,
             version: self.version,
             sm: sm.parse().unwrap_or(0),
-            flags: flags_of_target(letter),
-            compressed: false,
+            flags: target_flags(letter),
+            is_compressed: false,
             options: self.options,
             identifier: self.identifier,
         })
     }
 }
 
-/// What follows a word at the start of a line.
-fn value<'t>(line: &'t [u8], word: &str) -> Option<&'t str> {
-    let line = core::str::from_utf8(line).ok()?.trim();
-    Some(line.strip_prefix(word)?.trim())
+fn version_number(digits: &str) -> u16 {
+    digits.trim().parse().unwrap_or(0)
+}
+
+/// The text after a key at the start of a line; `None` if the line does not start with the key.
+fn value<'t>(line: &'t [u8], key: &str) -> Option<&'t str> {
+    let line = std::str::from_utf8(line).ok()?.trim();
+    Some(line.strip_prefix(key)?.trim())
 }

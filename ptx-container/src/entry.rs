@@ -1,9 +1,9 @@
-//! An entry of a fatbin.
+//! The entries of fatbins.
 
 use std::fmt;
 use std::sync::Arc;
 
-/// What an entry contains.
+/// The kind of the content of an entry.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
 #[non_exhaustive]
 pub enum EntryKind {
@@ -11,7 +11,7 @@ pub enum EntryKind {
     Ptx,
     /// Machine code as an ELF file.
     Cubin,
-    /// NVVM IR, for optimization when the program is linked.
+    /// NVVM IR for link-time optimization.
     Nvvm,
     /// Another kind, with its number.
     Other(u16),
@@ -23,11 +23,11 @@ impl EntryKind {
             1 => Self::Ptx,
             2 => Self::Cubin,
             8 => Self::Nvvm,
-            other => Self::Other(other),
+            number => Self::Other(number),
         }
     }
 
-    /// Which of the numbers in names it uses.
+    /// The index of the counter from which entries of the kind get the numbers in their names. There are 4 counters.
     pub(crate) const fn counter(self) -> usize {
         match self {
             Self::Ptx => 0,
@@ -50,22 +50,22 @@ impl fmt::Display for EntryKind {
     }
 }
 
-/// How the content of an entry is compressed.
+/// The compression of the content of an entry.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
 #[non_exhaustive]
 pub enum Compression {
-    /// Not at all.
+    /// No compression.
     None,
-    /// LZ4, one block.
+    /// One block of LZ4.
     Lz4,
-    /// One zstd frame.
+    /// One frame of zstd.
     Zstd,
-    /// In a way that is not known.
+    /// An unknown method.
     Unknown,
 }
 
 impl Compression {
-    /// `none`, `lz4`, `zstd` or `unknown`.
+    /// Returns `none`, `lz4`, `zstd` or `unknown`.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -79,7 +79,7 @@ impl Compression {
 
 /// A module in a fatbin: PTX, machine code, or another kind.
 ///
-/// It contains the place of the content, not the content itself.
+/// It contains the location of the content, not the content itself.
 #[derive(Clone, Debug)]
 pub struct ContainerEntry {
     pub(crate) kind: EntryKind,
@@ -87,14 +87,18 @@ pub struct ContainerEntry {
     pub(crate) index: usize,
     pub(crate) number: usize,
     pub(crate) member: Option<Arc<str>>,
+    /// The offset of the header in the file.
     pub(crate) offset: usize,
+    /// The offset of the stored content in the file.
     pub(crate) payload: usize,
+    /// The size of the stored content in bytes.
     pub(crate) stored: usize,
+    /// The size of the decompressed content in bytes.
     pub(crate) size: u64,
     pub(crate) version: (u16, u16),
     pub(crate) sm: u32,
     pub(crate) flags: u64,
-    pub(crate) compressed: bool,
+    pub(crate) is_compressed: bool,
     pub(crate) options: String,
     pub(crate) identifier: String,
 }
@@ -105,8 +109,8 @@ pub(crate) const FLAG_OBFUSCATED: u64 = 0x1_0000;
 const FLAG_ARCHITECTURE: u64 = 0x10_0000;
 const FLAG_FAMILY: u64 = 0x20_0000;
 
-/// The flag of the letter of a target.
-pub(crate) fn flags_of_target(letter: &str) -> u64 {
+/// The flags for the letter of a target.
+pub(crate) fn target_flags(letter: &str) -> u64 {
     match letter {
         "a" => FLAG_ARCHITECTURE,
         "f" => FLAG_FAMILY,
@@ -114,7 +118,7 @@ pub(crate) fn flags_of_target(letter: &str) -> u64 {
     }
 }
 
-/// The flags that say more than compression and target do.
+/// The names of the flags that concern neither the compression nor the target.
 const FLAGS: &[(u64, &str)] = &[
     (1, "64-bit"),
     (2, "debug"),
@@ -127,14 +131,14 @@ const FLAGS: &[(u64, &str)] = &[
 ];
 
 impl ContainerEntry {
-    /// What it contains.
+    /// The kind of the content.
     #[must_use]
     pub const fn kind(&self) -> EntryKind {
         self.kind
     }
 
-    /// `1.sm_90.ptx`: a number, the target and the kind. Entries of a kind are numbered from 1 in the whole file, as `cuobjdump` does; no two
-    /// entries of a file have the same name.
+    /// The name, such as `1.sm_90.ptx`: a number, the target and the kind. Entries of a kind are numbered from 1 in the whole file, as in the output of
+    /// `cuobjdump`. Names are unique in a file.
     #[must_use]
     pub fn name(&self) -> String {
         format!("{}.{}.{}", self.number, self.target(), self.kind)
@@ -146,67 +150,72 @@ impl ContainerEntry {
         self.number
     }
 
-    /// Which fatbin of the file has it, counted from 0.
+    /// The index of its fatbin in the file, counted from 0.
     #[must_use]
     pub const fn container(&self) -> usize {
         self.container
     }
 
-    /// Its place in that fatbin, counted from 0.
+    /// Its index in the fatbin, counted from 0.
     #[must_use]
     pub const fn index(&self) -> usize {
         self.index
     }
 
-    /// The member of the archive that it is in.
+    /// The name of the archive member that contains it; `None` outside of archives.
     #[must_use]
     pub fn member(&self) -> Option<&str> {
         self.member.as_deref()
     }
 
-    /// Where its header is, in bytes from the start of the file.
+    /// The offset of its header in the file, in bytes.
     #[must_use]
     pub const fn offset(&self) -> u64 {
         self.offset as u64
     }
 
-    /// Major and minor version: of PTX, or of the format of machine code.
+    /// The major and minor version of PTX, or of the format of machine code.
     #[must_use]
     pub const fn version(&self) -> (u16, u16) {
         self.version
     }
 
-    /// `sm_90`, `sm_90a` or `sm_100f`. Compilers before CUDA 12.9 do not record the letter.
+    /// The target, such as `sm_90`, `sm_90a` or `sm_100f`. Compilers before CUDA 12.9 do not record the letter.
     #[must_use]
     pub fn target(&self) -> String {
-        let letter = match self.flags {
-            flags if flags & FLAG_ARCHITECTURE != 0 => "a",
-            flags if flags & FLAG_FAMILY != 0 => "f",
-            _ => "",
+        let letter = if self.flags & FLAG_ARCHITECTURE != 0 {
+            "a"
+        } else if self.flags & FLAG_FAMILY != 0 {
+            "f"
+        } else {
+            ""
         };
         format!("sm_{}{letter}", self.sm)
     }
 
-    /// The bytes that the content takes in the file.
+    /// The size of the content in the file, in bytes.
     #[must_use]
     pub const fn stored_size(&self) -> u64 {
         self.stored as u64
     }
 
-    /// The bytes of the content after decompression, as the header says. Zero bytes after PTX are included.
+    /// The size of the decompressed content according to the header, in bytes. It includes zero bytes after PTX.
     #[must_use]
     pub const fn size(&self) -> u64 {
         self.size
     }
 
-    /// How it is compressed.
+    /// The compression of the content.
     #[must_use]
     pub const fn compression(&self) -> Compression {
-        match self.flags {
-            _ if !self.compressed => Compression::None,
-            flags if flags & FLAG_ZSTD != 0 => Compression::Zstd,
-            flags if flags & FLAG_LZ4 != 0 => Compression::Lz4,
-            _ => Compression::Unknown,
+        if !self.is_compressed {
+            Compression::None
+        } else if self.flags & FLAG_ZSTD != 0 {
+            Compression::Zstd
+        } else if self.flags & FLAG_LZ4 != 0 {
+            Compression::Lz4
+        } else {
+            Compression::Unknown
         }
     }
 
@@ -216,21 +225,24 @@ impl ContainerEntry {
         self.flags
     }
 
-    /// The names of the flags that are known, without those of the compression and the target: `64-bit`, `debug`, `cuda`, `opencl`, `linux`,
+    /// The names of the known flags except those of the compression and the target: `64-bit`, `debug`, `cuda`, `opencl`, `linux`,
     /// `mac`, `windows`, `obfuscated`.
     #[must_use]
     pub fn flag_names(&self) -> Vec<&'static str> {
-        let set = FLAGS.iter().filter(|(flag, _)| self.flags & flag != 0);
-        set.map(|(_, name)| *name).collect()
+        FLAGS
+            .iter()
+            .filter(|(flag, _)| self.flags & flag != 0)
+            .map(|(_, name)| *name)
+            .collect()
     }
 
-    /// The options with which `ptxas` is to be called, for PTX, or those of the compiler of NVVM IR.
+    /// The recorded options: for PTX those of `ptxas`, for NVVM IR those of its compiler.
     #[must_use]
     pub fn options(&self) -> &str {
         &self.options
     }
 
-    /// The name of the source file, where it is recorded.
+    /// The name of the source file; empty if it is not recorded.
     #[must_use]
     pub fn identifier(&self) -> &str {
         &self.identifier

@@ -1,11 +1,11 @@
-//! Errors.
+//! The errors of containers.
 
 use std::fmt;
 use std::sync::Arc;
 
 use ptx_ir::Code;
 
-/// Why a file or a part of it cannot be read.
+/// An error of a file, or of a part of it, that cannot be read.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct ContainerError {
     code: Code,
@@ -24,37 +24,38 @@ impl ContainerError {
         }
     }
 
+    /// Sets the archive member that contains the error.
     pub(crate) fn within(mut self, member: Option<&Arc<str>>) -> Self {
         self.member = member.cloned();
         self
     }
 
-    /// One of the codes `PTX11xx`.
+    /// The code, one of `PTX11xx`.
     #[must_use]
     pub const fn code(&self) -> Code {
         self.code
     }
 
-    /// Where, in bytes from the start of the file.
+    /// The offset of the error in the file, in bytes.
     #[must_use]
     pub const fn offset(&self) -> u64 {
         self.offset
     }
 
-    /// The member of the archive that has the error.
+    /// The name of the archive member that contains the error; `None` outside of archives.
     #[must_use]
     pub fn member(&self) -> Option<&str> {
         self.member.as_deref()
     }
 
-    /// What was found and expected, without the place.
+    /// The message, which names the expected and the actual input, without the location.
     #[must_use]
     pub fn message(&self) -> &str {
         &self.message
     }
 }
 
-/// `PTX1102: member k.o: byte 0x40: the entry is truncated`
+/// Writes the code, the location and the message: `PTX1102: member k.o: byte 0x40: the entry is truncated`.
 impl fmt::Display for ContainerError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: ", self.code)?;

@@ -1,24 +1,24 @@
 //! Finds PTX in binary files.
 //!
-//! The CUDA compiler puts PTX and machine code for several targets together into a *fatbin*, and that into an object, a library or an
-//! executable. [`entries`] lists what the fatbins of a file contain, wherever they are:
+//! The CUDA compiler puts PTX and machine code for several targets into a *fatbin*, and the fatbin into an object, a library or an executable. [`entries`]
+//! lists the entries of the fatbins of a file:
 //!
-//! | file | where |
+//! | file | location of the fatbins |
 //! |---|---|
 //! | fatbin | the whole file |
 //! | ELF executable, library, object | sections `.nv_fatbin` and `__nv_relfatbin` |
 //! | PE executable and DLL, COFF object | sections `.nv_fatb…` |
 //! | archive (`.a`, `.lib`) | each member |
 //! | text of `cuobjdump -ptx` | after each heading, one module |
-//! | anything else, and where these sections are missing | the whole file, at multiples of 8 bytes |
+//! | other binary file, or a file without these sections | the whole file, at multiples of 8 bytes |
 //!
-//! Several fatbins may follow each other. A gzip file is decompressed by [`gunzip`] first, and the files of a zip archive by [`unzip`]; [`unpack`] does both. [`InputFormat::of`] recognizes all of these, and what
-//! is often confused with them.
+//! Several fatbins may follow each other. A gzip file has to be decompressed by [`gunzip`] first, and a zip archive by [`unzip`]; [`unpack`] does both.
+//! [`InputFormat::of`] recognizes all of these formats, and formats that are often confused with them.
 //!
 //! # Untrusted files
 //!
-//! No input leads to a panic. [`entries`] needs time linear in the size of the file, and memory for one entry at a time. Decompression
-//! has a limit, and never allocates more than a small multiple of it, whatever the file says.
+//! No input leads to a panic. [`entries`] needs time linear in the size of the file, and memory for one entry at a time. Decompression has a limit, and
+//! never allocates more than a small multiple of it, independent of the sizes that the file states.
 //!
 //! # Example
 //!
@@ -48,12 +48,10 @@ mod fatbin;
 mod format;
 mod little_endian;
 mod regions;
-mod text;
 mod unpack;
 mod zip;
 
 pub use content::{DEFAULT_LIMIT, gunzip};
-use entry::flags_of_target;
 pub use entry::{Compression, ContainerEntry, EntryKind};
 pub use error::ContainerError;
 pub use fatbin::{Entries, entries};

@@ -1,4 +1,4 @@
-//! Which parts of a file contain fatbins.
+//! The regions of a file that contain fatbins.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -13,123 +13,132 @@ use ptx_ir::Code;
 use crate::archive::Members;
 use crate::error::ContainerError;
 use crate::format::InputFormat;
-use crate::little_endian::u32;
+use crate::little_endian::read_u32;
 
-/// What is known about a region.
+/// The content of a region.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Search {
-    /// It consists of fatbins.
+    /// The region consists of fatbins.
     Fatbins,
-    /// It may contain fatbins, and bytes that only look like the start of one.
+    /// The region may contain fatbins, and bytes that only look like the start of one.
     Anything,
 }
 
-/// A part of a file.
+/// A part of a file that may contain fatbins.
 #[derive(Clone, Debug)]
 pub(crate) struct Region {
     pub(crate) range: Range<usize>,
-    /// Fatbins are at multiples of 8 from here.
+    /// The offset from which fatbins are aligned.
     pub(crate) base: usize,
     pub(crate) search: Search,
+    /// The archive member that contains the region.
     pub(crate) member: Option<Arc<str>>,
 }
 
-type Found = Result<Region, ContainerError>;
+type RegionResult = Result<Region, ContainerError>;
 
-/// Iterates over the regions of a file, in order; they do not overlap.
+/// An iterator over the regions of a file, in order. Regions do not overlap.
 pub(crate) struct Regions<'a> {
     bytes: &'a [u8],
+    /// The members that were not visited yet; `None` if the file is not an archive.
     members: Option<Members<'a>>,
-    /// Of the current member or the whole file, last one first.
-    found: Vec<Found>,
+    /// The remaining regions of the current member or of the file.
+    current: std::vec::IntoIter<RegionResult>,
 }
 
 impl<'a> Regions<'a> {
     pub(crate) fn new(bytes: &'a [u8]) -> Self {
-        let is_archive = InputFormat::of(bytes) == InputFormat::Archive;
-        let found = match is_archive {
-            true => Vec::new(),
-            false => regions(bytes, 0..bytes.len(), None),
+        let (members, regions) = match InputFormat::of(bytes) {
+            InputFormat::Archive => (Some(Members::new(bytes)), Vec::new()),
+            _ => (None, file_regions(bytes, 0..bytes.len(), None)),
         };
         Self {
             bytes,
-            members: is_archive.then(|| Members::new(bytes)),
-            found,
+            members,
+            current: regions.into_iter(),
         }
     }
 }
 
 impl Iterator for Regions<'_> {
-    type Item = Found;
+    type Item = RegionResult;
 
-    fn next(&mut self) -> Option<Found> {
+    fn next(&mut self) -> Option<RegionResult> {
         loop {
-            if let Some(found) = self.found.pop() {
-                return Some(found);
+            if let Some(region) = self.current.next() {
+                return Some(region);
             }
-            self.found = match self.members.as_mut()?.next()? {
-                Ok(member) => regions(self.bytes, member.start..member.end, Some(&member.name)),
+            match self.members.as_mut()?.next()? {
+                Ok(member) => {
+                    let regions = file_regions(self.bytes, member.range, Some(&member.name));
+                    self.current = regions.into_iter();
+                }
                 Err(error) => return Some(Err(error)),
-            };
+            }
         }
     }
 }
 
-/// The regions of a single file, not an archive, last one first.
-fn regions(bytes: &[u8], place: Range<usize>, member: Option<&Arc<str>>) -> Vec<Found> {
-    let file = bytes.get(place.clone()).unwrap_or_default();
-    let whole = 0..file.len();
+/// The regions of the file at `file_range` in `bytes`, which is not an archive.
+fn file_regions(
+    bytes: &[u8],
+    file_range: Range<usize>,
+    member: Option<&Arc<str>>,
+) -> Vec<RegionResult> {
+    let file = bytes.get(file_range.clone()).unwrap_or_default();
     let mut sections = match InputFormat::of(file) {
-        InputFormat::Fatbin => vec![whole.clone()],
+        InputFormat::Fatbin => vec![Range {
+            start: 0,
+            end: file.len(),
+        }],
         InputFormat::Elf | InputFormat::ElfObject => match file.get(4) {
-            Some(1) => elf::<FileHeader32<Endianness>>(file).unwrap_or_default(),
-            _ => elf::<FileHeader64<Endianness>>(file).unwrap_or_default(),
+            Some(1) => elf_sections::<FileHeader32<Endianness>>(file).unwrap_or_default(),
+            _ => elf_sections::<FileHeader64<Endianness>>(file).unwrap_or_default(),
         },
         InputFormat::Pe => {
-            let signature = u32(file, 0x3c).unwrap_or(u32::MAX);
-            coff(file, u64::from(signature) + 4).unwrap_or_default()
+            let signature = read_u32(file, 0x3c).unwrap_or(u32::MAX);
+            coff_sections(file, u64::from(signature) + 4).unwrap_or_default()
         }
-        InputFormat::CoffObject => coff(file, 0).unwrap_or_default(),
+        InputFormat::CoffObject => coff_sections(file, 0).unwrap_or_default(),
         InputFormat::Binary => Vec::new(),
         _ => return Vec::new(),
     };
-    let search = match sections[..] {
-        [] => Search::Anything,
-        _ => Search::Fatbins,
-    };
+    let mut search = Search::Fatbins;
     if sections.is_empty() {
-        sections.push(whole);
+        search = Search::Anything;
+        sections.push(0..file.len());
     }
-    sections.sort_by_key(|range| range.start);
-    let mut found = Vec::new();
-    let mut seen = 0;
+    sections.sort_by_key(|section| section.start);
+    let mut regions = Vec::new();
+    let mut previous_end = 0;
     for section in sections {
-        let range = section.start.max(seen)..section.end.min(file.len());
         if section.end > file.len() {
             let error = ContainerError::new(
                 Code::TruncatedContainer,
-                place.start + section.start,
+                file_range.start + section.start,
                 "a section with fatbins ends after the end of the file",
             );
-            found.push(Err(error.within(member)));
+            regions.push(Err(error.within(member)));
         }
-        if range.is_empty() {
+        let start = section.start.max(previous_end);
+        let end = section.end.min(file.len());
+        if start >= end {
             continue;
         }
-        seen = range.end;
-        found.push(Ok(Region {
-            range: place.start + range.start..place.start + range.end,
-            base: place.start + section.start,
+        previous_end = end;
+        regions.push(Ok(Region {
+            range: file_range.start + start..file_range.start + end,
+            base: file_range.start + section.start,
             search,
             member: member.cloned(),
         }));
     }
-    found.reverse();
-    found
+    regions
 }
 
-/// The sections of an ELF file that contain fatbins. A name is only compared, since in a crafted file all sections could share one long name.
-fn elf<E: FileHeader>(file: &[u8]) -> Option<Vec<Range<usize>>> {
+/// The sections of an ELF file that contain fatbins; `None` if the file cannot be parsed. Names are compared in place, because in a crafted file all
+/// sections could share one long name.
+fn elf_sections<E: FileHeader>(file: &[u8]) -> Option<Vec<Range<usize>>> {
     let header = E::parse(file).ok()?;
     let endian = header.endian().ok()?;
     let sections = header.sections(endian, file).ok()?;
@@ -137,34 +146,32 @@ fn elf<E: FileHeader>(file: &[u8]) -> Option<Vec<Range<usize>>> {
     let names = sections.section(names).ok()?.data(endian, file).ok()?;
     let mut ranges = Vec::new();
     for section in sections.iter() {
-        let name = names.get(section.sh_name(endian) as usize..);
-        let name = name.unwrap_or_default();
-        if name.starts_with(b".nv_fatbin\0") || name.starts_with(b"__nv_relfatbin\0") {
-            ranges.extend(
-                section
-                    .file_range(endian)
-                    .and_then(|(at, len)| range(at, len)),
-            );
+        let name = names
+            .get(section.sh_name(endian) as usize..)
+            .unwrap_or_default();
+        let is_fatbin = name.starts_with(b".nv_fatbin\0") || name.starts_with(b"__nv_relfatbin\0");
+        if is_fatbin && let Some((offset, len)) = section.file_range(endian) {
+            ranges.extend(range(offset, len));
         }
     }
     Some(ranges)
 }
 
-/// The sections of a PE or COFF file that contain fatbins; their names are cut after 8 bytes.
-fn coff(file: &[u8], mut header_at: u64) -> Option<Vec<Range<usize>>> {
-    let header = ImageFileHeader::parse(file, &mut header_at).ok()?;
-    let sections = header.sections(file, header_at).ok()?;
-    let fatbins = sections.iter().filter(|s| s.name == *b".nv_fatb");
-    let ranges = fatbins.filter_map(|s| s.coff_file_range());
-    Some(
-        ranges
-            .filter_map(|(at, len)| range(at.into(), len.into()))
-            .collect(),
-    )
+/// The sections of a PE or COFF file that contain fatbins; `None` if the file cannot be parsed. Section names are cut after 8 bytes.
+fn coff_sections(file: &[u8], mut header_offset: u64) -> Option<Vec<Range<usize>>> {
+    let header = ImageFileHeader::parse(file, &mut header_offset).ok()?;
+    let sections = header.sections(file, header_offset).ok()?;
+    let mut ranges = Vec::new();
+    for section in sections.iter().filter(|s| s.name == *b".nv_fatb") {
+        if let Some((offset, len)) = section.coff_file_range() {
+            ranges.extend(range(offset.into(), len.into()));
+        }
+    }
+    Some(ranges)
 }
 
-fn range(at: u64, len: u64) -> Option<Range<usize>> {
-    let end = at.saturating_add(len);
-    let [at, end] = [at, end].map(usize::try_from);
-    Some(at.ok()?..end.ok()?)
+fn range(offset: u64, len: u64) -> Option<Range<usize>> {
+    let start = usize::try_from(offset).ok()?;
+    let end = usize::try_from(offset.saturating_add(len)).ok()?;
+    Some(start..end)
 }
