@@ -11,27 +11,31 @@ pub(crate) fn folding_ranges(document: &Document) -> Vec<FoldingRange> {
     let mut open_braces = Vec::new();
     // Line comments on consecutive lines fold together: the first and the last line of those read so far.
     let mut line_comments: Option<(u32, u32)> = None;
+    let line_of = |offset: u32| document.lines().line_of(offset);
     for token in Lexer::new(document.source()) {
-        let first = document.lines().line_of(token.span.start);
         match token.kind {
             TokenKind::BlockComment => {
                 let end = token.span.end.saturating_sub(1);
-                ranges.add_comment(first, document.lines().line_of(end));
+                ranges.add_comment(line_of(token.span.start), line_of(end));
             }
-            TokenKind::LineComment => match &mut line_comments {
-                Some((_, last)) if *last + 1 == first => *last = first,
-                _ => {
-                    if let Some((start, last)) = line_comments.replace((first, first)) {
-                        ranges.add_comment(start, last);
+            TokenKind::LineComment => {
+                let line = line_of(token.span.start);
+                match &mut line_comments {
+                    Some((_, last)) if *last + 1 == line => *last = line,
+                    _ => {
+                        if let Some((first, last)) = line_comments.replace((line, line)) {
+                            ranges.add_comment(first, last);
+                        }
                     }
                 }
-            },
+            }
             TokenKind::Punct => match token.span.of(document.source()) {
-                b"{" => open_braces.push(first),
+                b"{" => open_braces.push(token.span.start),
                 b"}" => {
-                    if let Some(start) = open_braces.pop() {
+                    if let Some(open_brace) = open_braces.pop() {
                         // The line of the closing brace stays visible.
-                        ranges.add(start, first.saturating_sub(1), None);
+                        let last = line_of(token.span.start).saturating_sub(1);
+                        ranges.add(line_of(open_brace), last, None);
                     }
                 }
                 _ => {}
@@ -39,8 +43,8 @@ pub(crate) fn folding_ranges(document: &Document) -> Vec<FoldingRange> {
             _ => {}
         }
     }
-    if let Some((start, last)) = line_comments {
-        ranges.add_comment(start, last);
+    if let Some((first, last)) = line_comments {
+        ranges.add_comment(first, last);
     }
     ranges
         .0

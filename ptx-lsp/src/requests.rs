@@ -175,11 +175,11 @@ pub(crate) fn answer(documents: &mut Documents, method: &str, params: Option<&Ra
 
 /// The length of a document, in bytes, up to which all of its tokens are returned at once. They take many times the memory of the document; of a
 /// longer document, clients get the tokens of a range only.
-const LONGEST_WITH_TOKENS: usize = 2_000_000;
+const MAX_LEN_FOR_ALL_TOKENS: usize = 2_000_000;
 
 fn tokens(document: &Document, range: Option<Range>) -> Option<SemanticTokens> {
     let span = range.map(|r| document.span(r));
-    (span.is_some() || document.source().len() <= LONGEST_WITH_TOKENS).then(|| SemanticTokens {
+    (span.is_some() || document.source().len() <= MAX_LEN_FOR_ALL_TOKENS).then(|| SemanticTokens {
         result_id: None,
         data: semantic_tokens::tokens(document, span),
     })

@@ -21,7 +21,6 @@ pub(super) struct Items<'d> {
     word: String,
     range: Range,
     items: Vec<CompletionItem>,
-    is_incomplete: bool,
 }
 
 /// The likelihood of an item. More likely items come first.
@@ -40,17 +39,16 @@ impl<'d> Items<'d> {
             word: document.text(word),
             range: document.range(word),
             items: Vec::new(),
-            is_incomplete: false,
         }
     }
 
-    /// Returns the first `max_items` items.
+    /// Returns the `max_items` most likely items.
     pub(super) fn finish(mut self, max_items: usize) -> CompletionList {
         self.items.sort_by(|a, b| a.sort_text.cmp(&b.sort_text));
-        self.is_incomplete |= self.items.len() > max_items;
+        let is_incomplete = self.items.len() > max_items;
         self.items.truncate(max_items);
         CompletionList {
-            is_incomplete: self.is_incomplete,
+            is_incomplete,
             items: self.items,
         }
     }
