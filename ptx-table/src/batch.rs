@@ -10,7 +10,7 @@ use arrow_array::{ArrayRef, DictionaryArray, RecordBatch};
 use arrow_schema::{ArrowError, SchemaRef};
 use hashbrown::HashMap;
 
-use crate::column::{Rows, Value};
+use crate::column::{Table, Value};
 use crate::output::Output;
 use crate::table::TableName;
 
@@ -21,7 +21,7 @@ const CHUNK: usize = 1 << 10;
 const MAX_TEXT: usize = 1 << 26;
 
 /// Builds the batches of a table.
-pub(crate) struct BatchBuilder<T: Rows> {
+pub(crate) struct BatchBuilder<T: Table> {
     table: TableName,
     schema: SchemaRef,
     columns: Vec<(&'static Value<T>, ColumnBuilder)>,
@@ -30,7 +30,7 @@ pub(crate) struct BatchBuilder<T: Rows> {
     max_rows: usize,
 }
 
-impl<T: Rows> BatchBuilder<T> {
+impl<T: Table> BatchBuilder<T> {
     /// Creates a builder of batches with the columns of the schema and at most `max_rows` rows.
     pub(crate) fn new(table: TableName, schema: SchemaRef, max_rows: usize) -> Self {
         let columns = T::COLUMNS
@@ -108,7 +108,7 @@ enum ColumnBuilder {
 }
 
 impl ColumnBuilder {
-    fn new<T: Rows>(value: &Value<T>) -> Self {
+    fn new<T: Table>(value: &Value<T>) -> Self {
         match value {
             Value::Int(_) => Self::Int(Int32Builder::new()),
             Value::Long(_) => Self::Long(Int64Builder::new()),
@@ -121,7 +121,7 @@ impl ColumnBuilder {
     }
 
     /// Adds the values of rows. `value` must be the one that the builder was created for.
-    fn extend<T: Rows>(&mut self, value: &Value<T>, rows: &[T::Row<'_>]) {
+    fn extend<T: Table>(&mut self, value: &Value<T>, rows: &[T::Row<'_>]) {
         match (self, value) {
             (Self::Int(builder), Value::Int(compute)) => {
                 for row in rows {

@@ -3,8 +3,8 @@
 use arrow_schema::{DataType, Field};
 
 /// A table: its columns, and the type of the rows from which their values are computed.
-pub(crate) trait Rows: Sized + 'static {
-    /// A row, from which the value of each column is computed.
+pub(crate) trait Table: Sized + 'static {
+    /// The type of the rows.
     type Row<'a>;
 
     /// The columns, in order.
@@ -12,7 +12,7 @@ pub(crate) trait Rows: Sized + 'static {
 }
 
 /// A column. The schema, the list in `docs/scale.md` and the values all come from this description.
-pub(crate) struct Column<T: Rows> {
+pub(crate) struct Column<T: Table> {
     pub(crate) name: &'static str,
     /// Whether a row may have no value.
     pub(crate) nullable: bool,
@@ -24,7 +24,7 @@ pub(crate) struct Column<T: Rows> {
 }
 
 /// Creates a column with a value in each row.
-pub(crate) const fn column<T: Rows>(
+pub(crate) const fn column<T: Table>(
     name: &'static str,
     value: Value<T>,
     text: &'static str,
@@ -39,7 +39,7 @@ pub(crate) const fn column<T: Rows>(
 }
 
 /// Creates a column that may have no value in a row.
-pub(crate) const fn optional<T: Rows>(
+pub(crate) const fn optional<T: Table>(
     name: &'static str,
     value: Value<T>,
     text: &'static str,
@@ -51,7 +51,7 @@ pub(crate) const fn optional<T: Rows>(
 }
 
 /// Creates a column that may have no value in a row, and that requires an analysis that no other column needs.
-pub(crate) const fn on_request<T: Rows>(
+pub(crate) const fn on_request<T: Table>(
     name: &'static str,
     value: Value<T>,
     text: &'static str,
@@ -69,7 +69,7 @@ pub(crate) type TextSink<'t> = &'t mut dyn FnMut(&str);
 pub(crate) type NumberSink<'n> = &'n mut dyn FnMut(u32);
 
 /// The type of a column, and the function that computes the value of a row.
-pub(crate) enum Value<T: Rows> {
+pub(crate) enum Value<T: Table> {
     /// A number below 2^31, such as a line.
     Int(fn(&T::Row<'_>) -> Option<u32>),
     Long(fn(&T::Row<'_>) -> Option<i64>),
@@ -84,7 +84,7 @@ pub(crate) enum Value<T: Rows> {
     IntList(fn(&T::Row<'_>, NumberSink<'_>) -> bool),
 }
 
-impl<T: Rows> Value<T> {
+impl<T: Table> Value<T> {
     /// The type of the column.
     pub(crate) fn data_type(&self) -> DataType {
         let list_of = |element| DataType::LargeList(Field::new_list_field(element, true).into());

@@ -122,7 +122,7 @@ impl<'f> FunctionContext<'f> {
         }
     }
 
-    /// The values of the function; `None` if it is too large for the analysis.
+    /// The values of the function; `None` if it has too many phis for the analysis.
     pub(crate) fn values(&self) -> Option<&FunctionValues> {
         self.values
             .get_or_init(|| FunctionValues::new(self.facts, self.analysis()))

@@ -12,7 +12,7 @@ mod output;
 mod rows;
 mod scan;
 mod table;
-mod tables;
+mod table_builders;
 
 pub use arrow_array::RecordBatch;
 pub use arrow_schema::{ArrowError, SchemaRef};

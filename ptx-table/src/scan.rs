@@ -12,7 +12,7 @@ use arrow_schema::{ArrowError, SchemaRef};
 use crate::input::{self, Content, Files, Source, Unreadable};
 use crate::output::{Channel, Message, Threads};
 use crate::table::TableName;
-use crate::tables::TableBuilders;
+use crate::table_builders::TableBuilders;
 
 /// The maximum number of files in a group.
 const GROUP_FILES: usize = 256;

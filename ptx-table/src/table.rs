@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use arrow_schema::{Field, Schema, SchemaRef};
 
-use crate::column::Rows;
+use crate::column::Table;
 use crate::rows::blocks::Blocks;
 use crate::rows::diagnostics::Diagnostics;
 use crate::rows::functions::Functions;
@@ -198,7 +198,7 @@ struct Description {
 }
 
 impl Description {
-    fn new<T: Rows>() -> Self {
+    fn new<T: Table>() -> Self {
         let (columns, fields) = T::COLUMNS
             .iter()
             .map(|column| {

@@ -8,7 +8,7 @@ use ptx_report::function_stats;
 use ptx_report::requirements::Report;
 
 use crate::batch::BatchBuilder;
-use crate::column::Rows;
+use crate::column::Table;
 use crate::context::{File, FunctionContext};
 use crate::input::Content;
 use crate::output::Output;
@@ -229,7 +229,7 @@ impl TableBuilders {
     }
 }
 
-fn builder<T: Rows>(
+fn builder<T: Table>(
     table: TableName,
     schema: &SchemaRef,
     max_rows: usize,
@@ -237,7 +237,7 @@ fn builder<T: Rows>(
     Some(BatchBuilder::new(table, SchemaRef::clone(schema), max_rows))
 }
 
-fn flush<T: Rows>(builder: &mut Option<BatchBuilder<T>>, output: &mut dyn Output) {
+fn flush<T: Table>(builder: &mut Option<BatchBuilder<T>>, output: &mut dyn Output) {
     if let Some(builder) = builder {
         builder.flush(output);
     }

@@ -5,7 +5,7 @@ use ptx_ir::Statement;
 use ptx_report::basic_blocks::BasicBlocks;
 
 use crate::column::Value::{Flag, Int, IntList, Long, TextList, Word};
-use crate::column::{Column, Rows, TextSink, column, on_request, optional};
+use crate::column::{Column, Table, TextSink, column, on_request, optional};
 use crate::context::FunctionContext;
 
 /// The table with a row for each basic block.
@@ -71,7 +71,7 @@ pub(crate) fn rows<'a>(
         .collect()
 }
 
-impl Rows for Blocks {
+impl Table for Blocks {
     type Row<'a> = BlockRow<'a>;
 
     #[rustfmt::skip]

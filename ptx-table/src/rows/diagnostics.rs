@@ -7,7 +7,7 @@ use ptx_report::source_frames::{Finder, Place};
 use ptx_verify::Options;
 
 use crate::column::Value::{Int, Long, Text, Word};
-use crate::column::{Column, Rows, column, optional};
+use crate::column::{Column, Table, column, optional};
 use crate::context::File;
 use crate::input::Unreadable;
 
@@ -105,7 +105,7 @@ pub(crate) fn rows<'a>(
         .collect()
 }
 
-impl Rows for Diagnostics {
+impl Table for Diagnostics {
     type Row<'a> = DiagnosticRow<'a>;
 
     #[rustfmt::skip]

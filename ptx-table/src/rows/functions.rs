@@ -3,7 +3,7 @@
 use ptx_report::function_stats::{OfFunction, Parameter};
 
 use crate::column::Value::{Int, Long, TextList, Word};
-use crate::column::{Column, Rows, TextSink, column, optional};
+use crate::column::{Column, Table, TextSink, column, optional};
 
 /// The table with a row for each function with a body.
 pub(crate) struct Functions;
@@ -43,7 +43,7 @@ fn parameters(parameters: &[Parameter], sink: TextSink<'_>) -> bool {
     true
 }
 
-impl Rows for Functions {
+impl Table for Functions {
     type Row<'a> = FunctionRow<'a>;
 
     #[rustfmt::skip]

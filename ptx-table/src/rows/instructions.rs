@@ -4,13 +4,13 @@ use ptx_report::function_stats::family;
 use ptx_report::{labels, operand_text};
 
 use crate::column::Value::{Flag, Int, Long, Text, TextList, Word};
-use crate::column::{Column, Rows, column, on_request, optional};
+use crate::column::{Column, Table, column, on_request, optional};
 use crate::context::Instruction;
 
 /// The table with a row for each instruction and each statement of a function that was not recognized.
 pub(crate) struct Instructions;
 
-impl Rows for Instructions {
+impl Table for Instructions {
     type Row<'a> = Instruction<'a>;
 
     #[rustfmt::skip]

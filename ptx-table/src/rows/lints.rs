@@ -9,7 +9,7 @@ use ptx_report::clean;
 use ptx_report::source_frames::{Finder, Place};
 
 use crate::column::Value::{Int, Long, Text, Word};
-use crate::column::{Column, Rows, column, optional};
+use crate::column::{Column, Table, column, optional};
 use crate::context::File;
 
 /// The table with a row for each finding of a lint in a module.
@@ -61,7 +61,7 @@ pub(crate) fn rows<'a>(file: &'a File<'a>) -> Vec<FindingRow<'a>> {
         .collect()
 }
 
-impl Rows for Lints {
+impl Table for Lints {
     type Row<'a> = FindingRow<'a>;
 
     #[rustfmt::skip]

@@ -5,7 +5,7 @@ use ptx_report::function_stats::{OfFunction, OfLoop};
 use ptx_report::function_values::TripCount;
 
 use crate::column::Value::{Flag, Int, Long, Text, Word};
-use crate::column::{Column, Rows, column, on_request, optional};
+use crate::column::{Column, Table, column, on_request, optional};
 use crate::context::FunctionContext;
 
 /// The table with a row for each natural loop.
@@ -30,7 +30,7 @@ impl LoopRow<'_> {
     }
 }
 
-impl Rows for Loops {
+impl Table for Loops {
     type Row<'a> = LoopRow<'a>;
 
     #[rustfmt::skip]

@@ -8,7 +8,7 @@ use ptx_report::function_values::Coalescing;
 use ptx_report::labels;
 
 use crate::column::Value::{Int, Long, Text, Word};
-use crate::column::{Column, Rows, TextSink, column, on_request, optional};
+use crate::column::{Column, Table, TextSink, column, on_request, optional};
 use crate::context::Instruction;
 
 /// The table with a row for each memory access of an instruction.
@@ -90,7 +90,7 @@ fn add_rows<'a>(
     }
 }
 
-impl Rows for Memory {
+impl Table for Memory {
     type Row<'a> = AccessRow<'a>;
 
     #[rustfmt::skip]

@@ -5,7 +5,7 @@ use ptx_isa::StateSpace;
 use ptx_report::function_stats::bytes_of;
 
 use crate::column::Value::{Int, Long, Word};
-use crate::column::{Column, Rows, column, optional};
+use crate::column::{Column, Table, column, optional};
 
 /// The table with a row for each PTX file and each module in a container.
 pub(crate) struct Modules;
@@ -55,7 +55,7 @@ impl ModuleRow<'_> {
     }
 }
 
-impl Rows for Modules {
+impl Table for Modules {
     type Row<'a> = ModuleRow<'a>;
 
     #[rustfmt::skip]

@@ -3,7 +3,7 @@
 use ptx_report::requirements::{Cause, Pair, Report};
 
 use crate::column::Value::{Int, Word};
-use crate::column::{Column, Rows, column, optional};
+use crate::column::{Column, Table, column, optional};
 
 /// The table with a row for each lowest target of a module, of its functions, and of the features that are not available everywhere.
 pub(crate) struct Requirements;
@@ -77,7 +77,7 @@ fn add_rows<'a>(
     }));
 }
 
-impl Rows for Requirements {
+impl Table for Requirements {
     type Row<'a> = RequirementRow<'a>;
 
     #[rustfmt::skip]
