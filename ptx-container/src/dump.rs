@@ -151,9 +151,9 @@ impl Module {
     fn entry(self, bytes: &[u8], end: usize, index: usize) -> Option<ContainerEntry> {
         let payload = self.text?;
         let text = bytes.get(payload..end)?.trim_ascii_end();
-        let is_no_digit = |c: char| !c.is_ascii_digit();
-        let digits_and_letter = self.target.trim_start_matches(is_no_digit);
-        let digits = digits_and_letter.find(is_no_digit);
+        let is_not_digit = |c: char| !c.is_ascii_digit();
+        let digits_and_letter = self.target.trim_start_matches(is_not_digit);
+        let digits = digits_and_letter.find(is_not_digit);
         let (sm, letter) = digits_and_letter.split_at(digits.unwrap_or(digits_and_letter.len()));
         Some(ContainerEntry {
             kind: EntryKind::Ptx,

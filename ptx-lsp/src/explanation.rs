@@ -12,7 +12,7 @@ pub(crate) fn explain(word: &str) -> Option<String> {
     markdown(&explain::find(word.trim()).ok()?)
 }
 
-/// Writes the meanings of a word; `None` if there are none.
+/// Writes the meanings of a word; `None` for an empty list.
 pub(crate) fn markdown(entries: &[Entry]) -> Option<String> {
     let meanings: Vec<String> = entries.iter().take(MAX_SHOWN).map(entry_markdown).collect();
     (!meanings.is_empty()).then(|| meanings.join("\n\n---\n\n"))

@@ -42,7 +42,7 @@ pub(crate) fn format_range(
         if has_errors_in(document, item) {
             return Err("the range has syntax errors".to_owned());
         }
-        // An item is formatted as a module of its own, because the layout does not depend on the meaning of names.
+        // An item is formatted as a separate module, because the layout does not depend on the meaning of names.
         let module = ptx_parse::parse(item.of(document.source())).module;
         let formatted = ptx_print::canonical(&module, &style(options));
         let formatted = formatted.trim_ascii_end();

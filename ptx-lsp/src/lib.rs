@@ -4,7 +4,7 @@
 //!
 //! A document keeps its module and its diagnostics. After a change inside of the body of a function, only that function is parsed
 //! ([`ptx_parse::Incremental`]) and checked ([`ptx_verify::Checked`]) again, and the functions that depend on the change are linted again
-//! ([`ptx_lint::LintSession`]). Each feature is a function of a document and an offset or a range, in a file of its own.
+//! ([`ptx_lint::LintSession`]). Each feature is a function of a document and an offset or a range, in a separate file.
 
 mod analysis_text;
 mod call_hierarchy;

@@ -131,7 +131,7 @@ impl TextDocument<'_> {
         let Some(mut unparsed) = quoted else {
             return serde_json::from_str(json);
         };
-        // Escapes are longer than the characters that they stand for, so this reserves some memory for changes of the document.
+        // Escapes are longer than the characters that they denote, so this reserves some memory for changes of the document.
         let mut text = String::with_capacity(unparsed.len());
         while !unparsed.is_empty() {
             let (part, remainder) = unparsed.split_at(part_len(unparsed));

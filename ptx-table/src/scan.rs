@@ -224,7 +224,7 @@ fn size(source: &Source) -> u64 {
     }
 }
 
-/// Reads groups of files until there are no more.
+/// Reads groups of files until the last one, or until the scan is dropped.
 fn work<I: Iterator<Item = Source>>(
     queue: &Mutex<Queue<I>>,
     options: &ScanOptions,
