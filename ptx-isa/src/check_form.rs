@@ -6,21 +6,24 @@ use crate::operand_binding::{BoundOperand, OperandBinding};
 use crate::type_compat::Expected;
 use crate::{
     Access, ActualOperand, Cell, Context, Directive, Form, FormOperand, Length, Marks, Modifier,
-    ModifierSet, Nesting, OperandShape, OperandTest, OperandViolation, Role, RuleKind, Slot,
+    ModifierSet, Nesting, OperandShape, OperandTest, OperandViolation, Role, RuleKind,
     SlotAssignment, Spaces, StateSpace, Table, Violation, Violations,
 };
 
 /// The length that a vector operand must have.
 #[derive(Copy, Clone)]
-pub(crate) struct WantedLength {
+pub(crate) struct ExpectedLength {
     pub(crate) length: u16,
     /// Whether a scalar is accepted as well.
-    pub(crate) scalar_too: bool,
+    pub(crate) allows_scalar: bool,
 }
 
-impl WantedLength {
-    fn new(length: u16, scalar_too: bool) -> Self {
-        Self { length, scalar_too }
+impl ExpectedLength {
+    fn new(length: u16, allows_scalar: bool) -> Self {
+        Self {
+            length,
+            allows_scalar,
+        }
     }
 }
 
@@ -31,7 +34,7 @@ pub(crate) struct FormChecker<'a, 'b> {
     pub(crate) binding: &'b OperandBinding<'a>,
     pub(crate) in_entry: bool,
     pub(crate) unified_textures: bool,
-    pub(crate) without: Option<Directive>,
+    pub(crate) missing_directive: Option<Directive>,
 }
 
 impl Context for FormChecker<'_, '_> {
@@ -75,9 +78,9 @@ impl<'a> FormChecker<'a, '_> {
             }
             let bound = self.binding.bound(i);
             if let Some(iff) = operand.condition {
-                let wanted = iff.holds(self);
-                if wanted != bound.is_some() {
-                    let violation = if wanted {
+                let is_required = iff.holds(self);
+                if is_required != bound.is_some() {
+                    let violation = if is_required {
                         OperandViolation::Missing
                     } else {
                         OperandViolation::Unexpected
@@ -92,7 +95,7 @@ impl<'a> FormChecker<'a, '_> {
         }
         // Rules cannot be evaluated on operands that are not bound.
         if !shape_mismatch {
-            self.rules(&mut violations);
+            self.check_rules(&mut violations);
         }
         for table in self.form.tables() {
             if self.row(table).is_none() {
@@ -102,9 +105,9 @@ impl<'a> FormChecker<'a, '_> {
         violations
     }
 
-    fn rules(&self, violations: &mut Violations) {
+    fn check_rules(&self, violations: &mut Violations) {
         for rule in self.form.rules() {
-            let kept = match rule.kind {
+            let is_satisfied = match rule.kind {
                 RuleKind::Require(when, then) => !when.holds(self) || then.holds(self),
                 RuleKind::Deny(cond) => !cond.holds(self),
                 RuleKind::Ordered(low, high) => match (self.constant(low), self.constant(high)) {
@@ -113,7 +116,7 @@ impl<'a> FormChecker<'a, '_> {
                 },
                 _ => true,
             };
-            if !kept {
+            if !is_satisfied {
                 violations.add(Violation::Rule(rule));
             }
         }
@@ -127,7 +130,7 @@ impl<'a> FormChecker<'a, '_> {
         }
     }
 
-    /// The row of a table that decides.
+    /// The row of a table that matches the modifiers.
     pub(crate) fn row(&self, table: &'static Table) -> Option<&'static crate::Row> {
         table.row(self.assignment)
     }
@@ -148,8 +151,8 @@ impl<'a> FormChecker<'a, '_> {
         let word = self.assignment.word(slot.into())?;
         let mut slot = slot;
         for _ in 0..2 {
-            let at = table.columns.iter().position(|&c| c == slot)?;
-            match row.cells.get(at)? {
+            let column = table.columns.iter().position(|&c| c == slot)?;
+            match row.cells.get(column)? {
                 Cell::OneOf(words) => {
                     let nth = words.as_slice().iter().position(|&w| w == word)?;
                     return lengths.get(nth).copied();
@@ -162,30 +165,31 @@ impl<'a> FormChecker<'a, '_> {
     }
 
     /// The length that the vector must have; `None` for an operand that is not a vector.
-    pub(crate) fn wanted_length(
+    pub(crate) fn expected_length(
         &self,
         index: usize,
         operand: &FormOperand,
-    ) -> Option<WantedLength> {
+    ) -> Option<ExpectedLength> {
         let braced = operand.marks.contains(Marks::BRACED);
         // A scalar is accepted for a vector that is only read if a longer vector is.
-        let longer = operand.marks.contains(Marks::ALLOW_LONGER_VEC) && operand.role == Role::Use;
+        let allows_longer =
+            operand.marks.contains(Marks::ALLOW_LONGER_VEC) && operand.role == Role::Use;
         match operand.length {
             Length::Scalar => None,
-            Length::Fixed(n) => Some(WantedLength::new(n, n == 1 && !braced)),
+            Length::Fixed(n) => Some(ExpectedLength::new(n, n == 1 && !braced)),
             Length::Slot(slot) => {
                 let length = self
                     .assignment
                     .word(slot.into())
                     .and_then(|w| w.vector_len());
-                Some(length.map_or(WantedLength::new(1, !braced), |n| {
-                    WantedLength::new(n.into(), longer)
+                Some(length.map_or(ExpectedLength::new(1, !braced), |n| {
+                    ExpectedLength::new(n.into(), allows_longer)
                 }))
             }
             Length::Cases(cases) => {
                 let (_, n) = cases.iter().find(|(cond, _)| cond.holds(self))?;
-                let scalar_too = operand.marks.contains(Marks::OR_SCALAR);
-                Some(WantedLength::new(*n, scalar_too || *n == 1 && !braced))
+                let allows_scalar = operand.marks.contains(Marks::OR_SCALAR);
+                Some(ExpectedLength::new(*n, allows_scalar || *n == 1 && !braced))
             }
             Length::Fragment(slot) => {
                 let columns = self.assignment.word(slot.into())?.columns()?;
@@ -198,7 +202,7 @@ impl<'a> FormChecker<'a, '_> {
                     .and_then(|w| w.scalar_type())
                     .map_or(bits, |t| t.bits());
                 // 64 rows for 128 threads, in registers of 32 bits.
-                Some(WantedLength::new(columns * bits / 64, false))
+                Some(ExpectedLength::new(columns * bits / 64, false))
             }
             Length::Product(factors, divisor) => {
                 let mut product = 1;
@@ -207,11 +211,11 @@ impl<'a> FormChecker<'a, '_> {
                 }
                 let n = product.div_ceil(divisor.into());
                 let n = u16::try_from(n).unwrap_or(u16::MAX);
-                Some(WantedLength::new(n, n == 1 && !braced))
+                Some(ExpectedLength::new(n, n == 1 && !braced))
             }
             Length::Table => self
                 .table_length(index, operand)
-                .map(|n| WantedLength::new(n, n == 1 && !braced)),
+                .map(|n| ExpectedLength::new(n, n == 1 && !braced)),
         }
     }
 
@@ -228,13 +232,13 @@ impl<'a> FormChecker<'a, '_> {
         let written = bound.part;
         // ptxas does not look at addresses and at elements of vectors.
         if let (OperandShape::Special(register), Nesting::Whole) = (written.shape, operand.nesting)
-            && self.without.is_some()
-            && register.needs() == self.without
+            && self.missing_directive.is_some()
+            && register.needs() == self.missing_directive
         {
             return Err(OperandViolation::Directive(register));
         }
-        let register = matches!(written.shape, OperandShape::Register(_));
-        if bound.operand.unified && !(operand.marks.contains(Marks::UNIFIED) && register) {
+        let is_register = matches!(written.shape, OperandShape::Register(_));
+        if bound.operand.unified && !(operand.marks.contains(Marks::UNIFIED) && is_register) {
             return Err(OperandViolation::Unified);
         }
         let constant = written.shape.constant_kind();
@@ -243,12 +247,12 @@ impl<'a> FormChecker<'a, '_> {
         if let (Nesting::Bracket(nth), OperandShape::Bracket(parts)) =
             (operand.nesting, bound.operand.shape)
         {
-            let third = parts.len() == 3
+            let is_braced_part = parts.len() == 3
                 && self.binding.part(index) == 2
                 && operand.length != Length::Scalar;
             if operand.role == Role::Use && written.offset
                 || nth > 0 && constant.is_some()
-                || third && !matches!(written.shape, OperandShape::Vector(_))
+                || is_braced_part && !matches!(written.shape, OperandShape::Vector(_))
             {
                 return Err(OperandViolation::Shape);
             }
@@ -258,19 +262,21 @@ impl<'a> FormChecker<'a, '_> {
             operand,
             expected,
             spaces: self.spaces(operand),
-            calls: self.has_operand(|o| matches!(o.role, Role::Args | Role::Rets)),
+            is_call: self.has_operand(|o| matches!(o.role, Role::Args | Role::Rets)),
         };
         // ptxas expands instructions that select lanes, and copies neither components nor sums there.
-        let several = self.has_operand(|o| o.marks.intersects(Marks::LANES8 | Marks::LANES16));
-        if written.component && (several || self.has_operand(|o| o.marks.contains(Marks::LANES)))
-            || written.offset && (several || operand.marks.contains(Marks::LANES))
+        let selects_several =
+            self.has_operand(|o| o.marks.intersects(Marks::LANES8 | Marks::LANES16));
+        if written.component
+            && (selects_several || self.has_operand(|o| o.marks.contains(Marks::LANES)))
+            || written.offset && (selects_several || operand.marks.contains(Marks::LANES))
         {
             return Err(OperandViolation::Lanes);
         }
         if mixes_constant_and_component(written.shape) {
             return Err(OperandViolation::Component);
         }
-        let Some(wanted) = self.wanted_length(index, operand) else {
+        let Some(expected_length) = self.expected_length(index, operand) else {
             if operand.marks.contains(Marks::ALLOW_SPLIT_VECTOR) && element.is_split(written) {
                 return Ok(());
             }
@@ -281,7 +287,7 @@ impl<'a> FormChecker<'a, '_> {
             }
             return element.check(written);
         };
-        self.check_vector(&element, written, wanted)
+        self.check_vector(&element, written, expected_length)
     }
 
     /// Checks an operand that must be a vector, or a scalar instead of one.
@@ -289,15 +295,19 @@ impl<'a> FormChecker<'a, '_> {
         &self,
         element: &Element<'_>,
         written: &ActualOperand<'a>,
-        wanted: WantedLength,
+        expected_length: ExpectedLength,
     ) -> Result<(), OperandViolation> {
-        let WantedLength { length, scalar_too } = wanted;
+        let ExpectedLength {
+            length,
+            allows_scalar,
+        } = expected_length;
         let operand = element.operand;
-        // A length that a modifier gives is exact.
-        let exact = matches!(operand.length, Length::Slot(_)) && length > 1;
-        let longer = operand.marks.contains(Marks::ALLOW_LONGER_VEC) && !exact;
+        // The length in a modifier is exact.
+        let is_exact = matches!(operand.length, Length::Slot(_)) && length > 1;
+        let allows_longer = operand.marks.contains(Marks::ALLOW_LONGER_VEC) && !is_exact;
         let fits = |n: usize| {
-            n == usize::from(length) || longer && n > usize::from(length) && matches!(n, 2 | 4)
+            n == usize::from(length)
+                || allows_longer && n > usize::from(length) && matches!(n, 2 | 4)
         };
         let with_shape = |shape| ActualOperand { shape, ..*written };
         match written.shape {
@@ -321,17 +331,19 @@ impl<'a> FormChecker<'a, '_> {
             }
             OperandShape::Discard if operand.marks.contains(Marks::DISCARD_VECTOR) => Ok(()),
             OperandShape::Discard if length > 1 => Err(OperandViolation::Shape),
-            OperandShape::Discard if scalar_too || longer => Err(OperandViolation::Discard),
+            OperandShape::Discard if allows_scalar || allows_longer => {
+                Err(OperandViolation::Discard)
+            }
             shape => match shape.constant_kind() {
                 Some(kind)
                     if operand.marks.contains(Marks::EXACT_ELEMENT_TYPE)
                         && takes_constants(operand)
-                        && longer =>
+                        && allows_longer =>
                 {
                     element.bare_constant(kind)
                 }
                 // A scalar instead of a vector of one element.
-                _ if scalar_too || longer && length == 1 => element.check(written),
+                _ if allows_scalar || allows_longer && length == 1 => element.check(written),
                 _ => Err(OperandViolation::Length(length)),
             },
         }
@@ -343,16 +355,20 @@ impl<'a> FormChecker<'a, '_> {
             SpaceRule::One(space) => space == StateSpace::Global,
             SpaceRule::GenericOr(_) => true,
             SpaceRule::OneOf(spaces) => {
-                let global = |m: &Modifier| m.state_space() == Some(StateSpace::Global);
-                // Where the modifier of the space is optional and missing, the address is generic.
-                let is_empty = |(index, slot): (usize, &Slot)| {
-                    let named = spaces.iter().any(|m| slot.words().contains(*m));
-                    slot.is_optional() && named && !self.assignment.is_filled(index)
-                };
-                spaces.iter().all(global) || self.form.slots().enumerate().any(is_empty)
+                let is_global = |m: &Modifier| m.state_space() == Some(StateSpace::Global);
+                spaces.iter().all(is_global) || self.has_empty_slot(spaces)
             }
             SpaceRule::Any => false,
         }
+    }
+
+    /// Whether an optional slot of a state space is empty, so that the address is generic.
+    fn has_empty_slot(&self, spaces: &[Modifier]) -> bool {
+        self.form.slots().enumerate().any(|(index, slot)| {
+            slot.is_optional()
+                && spaces.iter().any(|m| slot.words().contains(*m))
+                && !self.assignment.is_filled(index)
+        })
     }
 
     /// The legal state spaces of an address: the one in a slot, or a list.
@@ -360,9 +376,11 @@ impl<'a> FormChecker<'a, '_> {
         match operand.spaces {
             Spaces::Any => SpaceRule::Any,
             Spaces::Slot(slot) => {
-                let word = self.assignment.word(slot.into());
-                let default = || self.form.slot(slot.into())?.default();
-                match word.or_else(default).and_then(|w| w.state_space()) {
+                let word = self
+                    .assignment
+                    .word(slot.into())
+                    .or_else(|| self.form.slot(slot.into())?.default());
+                match word.and_then(Modifier::state_space) {
                     // A store to `.param` is to a parameter of a called function.
                     Some(StateSpace::Param) if operand.access == Access::Write => {
                         SpaceRule::One(StateSpace::ParamFunc)

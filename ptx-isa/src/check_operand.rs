@@ -19,7 +19,7 @@ impl SpaceRule {
     fn takes(self, space: StateSpace) -> bool {
         match self {
             Self::Any => true,
-            Self::One(wanted) => wanted.overlaps(space),
+            Self::One(legal) => legal.overlaps(space),
             Self::OneOf(list) => has_space(list, |s| s.overlaps(space)),
             Self::GenericOr(list) => space.is_generic() || has_space(list, |s| s.overlaps(space)),
         }
@@ -37,8 +37,8 @@ impl SpaceRule {
     }
 }
 
-fn has_space(list: &[Modifier], wanted: impl Fn(StateSpace) -> bool) -> bool {
-    list.iter().filter_map(|m| m.state_space()).any(wanted)
+fn has_space(list: &[Modifier], test: impl Fn(StateSpace) -> bool) -> bool {
+    list.iter().filter_map(|m| m.state_space()).any(test)
 }
 
 /// The requirements on an operand, or on every element of a vector.
@@ -46,8 +46,8 @@ pub(crate) struct Element<'o> {
     pub(crate) operand: &'o FormOperand,
     pub(crate) expected: Expected,
     pub(crate) spaces: SpaceRule,
-    /// Whether the form calls a function.
-    pub(crate) calls: bool,
+    /// Whether the form is a call of a function.
+    pub(crate) is_call: bool,
 }
 
 impl Element<'_> {
@@ -57,15 +57,15 @@ impl Element<'_> {
 
     /// Whether a register is legal as an element of a vector.
     pub(crate) fn takes_element(&self, ty: ScalarType) -> bool {
-        let value = matches!(self.operand.role, Role::Def | Role::Use | Role::ReadWrite);
-        let byte = self.has(Marks::OR_8_BIT) && ty.bits() == 8 && !ty.is_float();
-        value
-            && if byte {
+        let is_value = matches!(self.operand.role, Role::Def | Role::Use | Role::ReadWrite);
+        let is_legal_byte = self.has(Marks::OR_8_BIT) && ty.bits() == 8 && !ty.is_float();
+        is_value
+            && if is_legal_byte {
                 true
             } else if self.has(Marks::EXACT_ELEMENT_TYPE) {
                 // A packed pair is compatible with integers elsewhere, but not with exact element types.
-                let halves = ty.kind() == TypeKind::Packed && self.expected.is_integer();
-                self.expected.takes_register(ty, self.width()) && !halves
+                let is_pair = ty.kind() == TypeKind::Packed && self.expected.is_integer();
+                self.expected.takes_register(ty, self.width()) && !is_pair
             } else {
                 self.expected.takes_element(ty, self.width())
             }
@@ -73,9 +73,10 @@ impl Element<'_> {
 
     /// The legal widths of registers.
     fn width(&self) -> RegisterWidth {
-        match self.has(Marks::WIDEN) {
-            true => RegisterWidth::OrWider,
-            false => RegisterWidth::Exact,
+        if self.has(Marks::WIDEN) {
+            RegisterWidth::OrWider
+        } else {
+            RegisterWidth::Exact
         }
     }
 
@@ -98,14 +99,14 @@ impl Element<'_> {
             return Err(OperandViolation::Lanes);
         }
         match self.operand.role {
-            Role::Def | Role::Use | Role::ReadWrite => self.value(written),
+            Role::Def | Role::Use | Role::ReadWrite => self.check_value(written),
             Role::Imm => match written.shape.constant_kind() {
-                Some(kind) => self.constant(written, kind),
+                Some(kind) => self.check_constant_value(written, kind),
                 None => Err(OperandViolation::NeedsConstant),
             },
-            Role::Addr => self.address(written),
+            Role::Addr => self.check_address(written),
             Role::Label => kind(matches!(written.shape, OperandShape::Label) && !written.offset),
-            Role::Func if written.offset && self.calls => Err(OperandViolation::Shape),
+            Role::Func if written.offset && self.is_call => Err(OperandViolation::Shape),
             Role::Func => match written.shape {
                 OperandShape::Register(ty) => {
                     kind(self.has(Marks::REG) && is_address(ty, &[32, 64]))
@@ -121,16 +122,16 @@ impl Element<'_> {
             Role::Args | Role::Rets => Ok(()),
             Role::LabelTable => kind(match written.shape {
                 _ if written.offset => false,
-                OperandShape::Table(TableKind::Branches) => !self.calls,
-                OperandShape::Table(_) => self.calls,
+                OperandShape::Table(TableKind::Branches) => !self.is_call,
+                OperandShape::Table(_) => self.is_call,
                 _ => false,
             }),
-            Role::Sreg => self.special(written),
+            Role::Sreg => self.check_special_register(written),
         }
     }
 
-    /// Whether the selected bytes or half-words are legal: one of a register, or, for operands that select several, as many
-    /// as fit, from two registers; of a result, any.
+    /// Whether the selected bytes or half-words are legal: one of a register; for operands that select several, as many as fill a
+    /// register, from two registers; for results that select several, any number in descending order.
     fn takes_lanes(&self, selector: Selector) -> bool {
         let mut lanes = selector.lanes();
         let count = lanes.len();
@@ -151,19 +152,19 @@ impl Element<'_> {
         }
     }
 
-    fn special(&self, written: &ActualOperand<'_>) -> Result<(), OperandViolation> {
+    fn check_special_register(&self, written: &ActualOperand<'_>) -> Result<(), OperandViolation> {
         let OperandShape::Special(register) = written.shape else {
             return Err(OperandViolation::Kind);
         };
         let ty = register.scalar_type();
-        let fewer = |t: ScalarType| !t.is_float() && (16..ty.bits()).contains(&t.bits());
         let fits = self.expected.takes_register(ty, RegisterWidth::Exact)
             || (register.is_short() || self.has(Marks::WIDEN))
-                && matches!(self.expected, Expected::Type(t) if fewer(t));
+                && matches!(self.expected, Expected::Type(narrower)
+                    if !narrower.is_float() && (16..ty.bits()).contains(&narrower.bits()));
         legal_if(fits, OperandViolation::Type)
     }
 
-    fn constant(
+    fn check_constant_value(
         &self,
         written: &ActualOperand<'_>,
         kind: ConstantKind,
@@ -185,14 +186,14 @@ impl Element<'_> {
         legal_if(fits && in_range, OperandViolation::Constant)
     }
 
-    fn value(&self, written: &ActualOperand<'_>) -> Result<(), OperandViolation> {
-        let sink = self.has(Marks::DISCARD) || self.has(Marks::DISCARD_ONLY);
+    fn check_value(&self, written: &ActualOperand<'_>) -> Result<(), OperandViolation> {
+        let allows_discard = self.has(Marks::DISCARD) || self.has(Marks::DISCARD_ONLY);
         match written.shape {
             // `r+4` is a value, but not a destination.
             _ if written.offset && self.operand.role != Role::Use => {
                 Err(OperandViolation::NeedsRegister)
             }
-            OperandShape::Discard if sink => Ok(()),
+            OperandShape::Discard if allows_discard => Ok(()),
             OperandShape::Discard => Err(OperandViolation::Discard),
             _ if self.has(Marks::DISCARD_ONLY) => Err(OperandViolation::Kind),
             OperandShape::Register(_) | OperandShape::Variable(..) if written.offset => {
@@ -218,7 +219,9 @@ impl Element<'_> {
             | OperandShape::Pair(_) => Err(OperandViolation::Shape),
             OperandShape::RegisterVector(..) => Err(OperandViolation::Length(1)),
             shape => match shape.constant_kind() {
-                Some(kind) if takes_constants(self.operand) => self.constant(written, kind),
+                Some(kind) if takes_constants(self.operand) => {
+                    self.check_constant_value(written, kind)
+                }
                 Some(_) => Err(OperandViolation::NeedsRegister),
                 None => Err(OperandViolation::Kind),
             },
@@ -234,10 +237,10 @@ impl Element<'_> {
             (_, true) => (ScalarType::U32, RegisterWidth::Exact),
             (_, false) => (ScalarType::U32, RegisterWidth::Any),
         };
-        // An operand that is read and restored as a whole is not a sum.
-        let whole = self.has(Marks::REG) && self.has(Marks::EXACT_ELEMENT_TYPE);
-        let packed = self.is_count() && ty.kind() == TypeKind::Packed;
-        !whole && !packed && self.expected.takes_register(ty, width)
+        // An operand that must be one register is not a sum.
+        let is_register_only = self.has(Marks::REG) && self.has(Marks::EXACT_ELEMENT_TYPE);
+        let is_packed_count = self.is_count() && ty.kind() == TypeKind::Packed;
+        !is_register_only && !is_packed_count && self.expected.takes_register(ty, width)
     }
 
     fn is_float(&self) -> bool {
@@ -245,7 +248,7 @@ impl Element<'_> {
     }
 
     /// Whether several bytes or half-words may be selected.
-    fn selects(&self) -> bool {
+    fn selects_several_lanes(&self) -> bool {
         self.has(Marks::LANES16) || self.has(Marks::LANES8)
     }
 
@@ -253,7 +256,10 @@ impl Element<'_> {
         // A type with elements of at most eight bits does not hold an address.
         let exact = self.has(Marks::EXACT_ELEMENT_TYPE)
             || matches!(self.expected, Expected::Type(ty) if ty.holds_short_formats());
-        self.operand.role == Role::Use && !self.is_count() && !self.selects() && !exact
+        self.operand.role == Role::Use
+            && !self.is_count()
+            && !self.selects_several_lanes()
+            && !exact
     }
 
     /// Whether the operand has a fixed integer or predicate type.
@@ -264,40 +270,43 @@ impl Element<'_> {
         }
     }
 
-    fn address(&self, written: &ActualOperand<'_>) -> Result<(), OperandViolation> {
-        let opaque = self.opaque();
-        let (tmem, any) = (self.has(Marks::TMEM), self.has(Marks::ANY_REGISTER));
-        // ptxas first copies a generic address to a register.
-        let named = match self.spaces {
+    fn check_address(&self, written: &ActualOperand<'_>) -> Result<(), OperandViolation> {
+        let handle_type = self.handle_type();
+        let is_tensor_memory = self.has(Marks::TMEM);
+        let takes_any_register = self.has(Marks::ANY_REGISTER);
+        let has_named_space = match self.spaces {
             SpaceRule::Any => false,
             SpaceRule::One(_) => true,
             SpaceRule::OneOf(list) | SpaceRule::GenericOr(list) => !list.is_empty(),
         };
-        let copied = self.has(Marks::GENERIC_ADDR_32_64) && !named;
+        // ptxas first copies a generic address to a register.
+        let is_copied = self.has(Marks::GENERIC_ADDR_32_64) && !has_named_space;
         match written.shape {
             // No offset can be added to a handle.
-            _ if opaque.is_some() && written.offset => Err(OperandViolation::Kind),
-            OperandShape::Register(_) | OperandShape::Variable(..) if any && written.offset => {
+            _ if handle_type.is_some() && written.offset => Err(OperandViolation::Kind),
+            OperandShape::Register(_) | OperandShape::Variable(..)
+                if takes_any_register && written.offset =>
+            {
                 Err(OperandViolation::Kind)
             }
-            OperandShape::Register(ty) if any => {
+            OperandShape::Register(ty) if takes_any_register => {
                 let fits = !self.has(Marks::ADDR_64) || ty.bits() == 64;
                 legal_if(fits, OperandViolation::Type)
             }
-            OperandShape::Register(ty) if tmem && self.has(Marks::ALLOW_PRED) => {
+            OperandShape::Register(ty) if is_tensor_memory && self.has(Marks::ALLOW_PRED) => {
                 let fits = ty.bits() == 32 && ty.kind() != TypeKind::Float;
                 legal_if(fits, OperandViolation::Type)
             }
-            OperandShape::Register(ty) if tmem && ty != ScalarType::B32 => {
+            OperandShape::Register(ty) if is_tensor_memory && ty != ScalarType::B32 => {
                 Err(OperandViolation::Type)
             }
-            OperandShape::Special(_) if tmem => Err(OperandViolation::NeedsRegister),
+            OperandShape::Special(_) if is_tensor_memory => Err(OperandViolation::NeedsRegister),
             OperandShape::Register(ty) => {
-                let widths: &[u16] = if self.has(Marks::TMEM) {
+                let widths: &[u16] = if is_tensor_memory {
                     &[32]
-                } else if opaque.is_some() || self.has(Marks::ADDR_64) {
+                } else if handle_type.is_some() || self.has(Marks::ADDR_64) {
                     &[64]
-                } else if self.has(Marks::ADDR_32_64) || copied {
+                } else if self.has(Marks::ADDR_32_64) || is_copied {
                     &[32, 64]
                 } else {
                     &[8, 16, 32, 64]
@@ -307,28 +316,32 @@ impl Element<'_> {
             // A special register is accepted as a symbol unless it is a vector, or ptxas checks the state space of an mbarrier
             // object before it copies the address.
             OperandShape::Special(register)
-                if opaque.is_none() && !any && !register.is_vector() =>
+                if handle_type.is_none() && !takes_any_register && !register.is_vector() =>
             {
-                let checked = self.has(Marks::MBARRIER)
+                let has_checked_space = self.has(Marks::MBARRIER)
                     && self.has(Marks::NO_HANDLE_OR_PRED)
                     && !self.has(Marks::ADDR_32_64);
-                let short = self.has(Marks::ADDR_64) && register.scalar_type().bits() != 64;
-                kind(register.scalar_type() != ScalarType::Pred && !checked && !short)
+                let is_too_narrow = self.has(Marks::ADDR_64) && register.scalar_type().bits() != 64;
+                kind(
+                    register.scalar_type() != ScalarType::Pred
+                        && !has_checked_space
+                        && !is_too_narrow,
+                )
             }
             OperandShape::Variable(space, ty) => {
-                if self.has(Marks::TMEM) {
+                if is_tensor_memory {
                     return Err(OperandViolation::NeedsRegister);
                 }
                 let is_opaque = ty.kind() == TypeKind::Opaque;
-                match opaque {
+                match handle_type {
                     // With unified textures, a texture is its own sampler.
                     Some(ScalarType::Samplerref)
                         if ty == ScalarType::Texref && self.operand.is_optional =>
                     {
                         Ok(())
                     }
-                    Some(wanted) if ty != wanted => Err(OperandViolation::Kind),
-                    None if is_opaque && (copied || self.has(Marks::NO_HANDLE_OR_PRED)) => {
+                    Some(handle_type) if ty != handle_type => Err(OperandViolation::Kind),
+                    None if is_opaque && (is_copied || self.has(Marks::NO_HANDLE_OR_PRED)) => {
                         Err(OperandViolation::Kind)
                     }
                     None if is_opaque => Ok(()),
@@ -336,7 +349,7 @@ impl Element<'_> {
                     _ => Ok(()),
                 }
             }
-            OperandShape::Integer(_) if opaque.is_none() => {
+            OperandShape::Integer(_) if handle_type.is_none() => {
                 legal_if(self.spaces.takes_number(), OperandViolation::Space)
             }
             _ => Err(OperandViolation::Kind),
@@ -344,14 +357,15 @@ impl Element<'_> {
     }
 
     /// The type of the handle that the operand names.
-    fn opaque(&self) -> Option<ScalarType> {
-        let handles = [
+    fn handle_type(&self) -> Option<ScalarType> {
+        [
             (Marks::TEXTURE, ScalarType::Texref),
             (Marks::SAMPLER, ScalarType::Samplerref),
             (Marks::SURFACE, ScalarType::Surfref),
-        ];
-        let mut handles = handles.into_iter().filter(|&(mark, _)| self.has(mark));
-        handles.next().map(|(_, ty)| ty)
+        ]
+        .into_iter()
+        .find(|&(mark, _)| self.has(mark))
+        .map(|(_, ty)| ty)
     }
 }
 

@@ -22,8 +22,10 @@ fn has_bits(elements: &[ActualOperand<'_>]) -> bool {
 
 /// The bits type with the width of a type.
 fn as_bits(ty: ScalarType) -> ScalarType {
-    let mut all = ScalarType::ALL.iter().copied();
-    all.find(|t| t.kind() == TypeKind::Bits && t.bits() == ty.bits())
+    ScalarType::ALL
+        .iter()
+        .copied()
+        .find(|t| t.kind() == TypeKind::Bits && t.bits() == ty.bits())
         .unwrap_or(ty)
 }
 
@@ -33,23 +35,25 @@ fn as_bits(ty: ScalarType) -> ScalarType {
 /// # Errors
 ///
 /// [`OperandViolation::Type`] where they differ.
-pub(crate) fn same_element_kind(elements: &[ActualOperand<'_>]) -> Result<(), OperandViolation> {
-    let among_bits = registers(elements).all(|ty| matches!(ty, ScalarType::Pred | ScalarType::B32));
+pub(crate) fn check_element_kinds(elements: &[ActualOperand<'_>]) -> Result<(), OperandViolation> {
+    let has_only_bits =
+        registers(elements).all(|ty| matches!(ty, ScalarType::Pred | ScalarType::B32));
     let width = registers(elements).next().map(ScalarType::bits);
-    let one_width = registers(elements).all(|ty| Some(ty.bits()) == width);
-    let constant = |which: fn(ConstantKind) -> bool| {
+    let has_one_width = registers(elements).all(|ty| Some(ty.bits()) == width);
+    let has_constant = |test: fn(ConstantKind) -> bool| {
         elements
             .iter()
-            .any(|e| e.shape.constant_kind().is_some_and(which))
+            .any(|e| e.shape.constant_kind().is_some_and(test))
     };
     // An integer constant is always an integer; a floating-point constant takes the type of bits registers.
-    let float = constant(ConstantKind::is_float) || registers(elements).any(ScalarType::is_float);
-    let integer =
-        constant(|c| c == ConstantKind::Integer) || registers(elements).any(ScalarType::is_integer);
-    let packed = registers(elements).any(|ty| ty.kind() == TypeKind::Packed);
-    let kinds = [float, integer, packed].into_iter().filter(|kind| *kind);
+    let has_float =
+        has_constant(ConstantKind::is_float) || registers(elements).any(ScalarType::is_float);
+    let has_integer = has_constant(|c| c == ConstantKind::Integer)
+        || registers(elements).any(ScalarType::is_integer);
+    let has_packed = registers(elements).any(|ty| ty.kind() == TypeKind::Packed);
+    let kinds = u8::from(has_float) + u8::from(has_integer) + u8::from(has_packed);
     legal_if(
-        kinds.count() <= 1 && (one_width || among_bits),
+        kinds <= 1 && (has_one_width || has_only_bits),
         OperandViolation::Type,
     )
 }
@@ -73,7 +77,7 @@ impl Element<'_> {
             return Err(OperandViolation::Discard);
         }
         let has_layer = self.has_layer(elements);
-        same_element_kind(elements.get(usize::from(has_layer)..).unwrap_or_default())?;
+        check_element_kinds(elements.get(usize::from(has_layer)..).unwrap_or_default())?;
         elements
             .iter()
             .enumerate()
@@ -92,10 +96,9 @@ impl Element<'_> {
 
     /// Whether the first element is the index of the layer of a texture array, whose type is not that of the coordinates.
     fn has_layer(&self, elements: &[ActualOperand<'_>]) -> bool {
-        let is_integer = |e: &ActualOperand<'_>| e.is(OperandTest::Integer);
         self.has(Marks::LEADING_INT)
-            && elements.first().is_some_and(is_integer)
-            && same_element_kind(elements).is_err()
+            && elements.first().is_some_and(|e| e.is(OperandTest::Integer))
+            && check_element_kinds(elements).is_err()
     }
 
     fn check_register(
@@ -104,18 +107,18 @@ impl Element<'_> {
         ty: ScalarType,
         element: &ActualOperand<'_>,
     ) -> Result<(), OperandViolation> {
-        let plain = self.has(Marks::NO_HANDLE_OR_PRED);
-        let bits = has_bits(elements);
+        let is_plain = self.has(Marks::NO_HANDLE_OR_PRED);
+        let has_bits = has_bits(elements);
         match ty {
             // A selection is accepted, without effect, on 32-bit registers only; and not where ptxas copies each element to
             // or from a register.
-            _ if element.lanes.is_some() && (plain || ty.bits() != 32)
+            _ if element.lanes.is_some() && (is_plain || ty.bits() != 32)
                 || element.component && self.has(Marks::WHOLE_REGISTERS) =>
             {
                 Err(OperandViolation::Lanes)
             }
-            ScalarType::Pred if plain => Err(OperandViolation::Type),
-            _ if !bits && self.is_count() && ty.kind() == TypeKind::Packed => {
+            ScalarType::Pred if is_plain => Err(OperandViolation::Type),
+            _ if !has_bits && self.is_count() && ty.kind() == TypeKind::Packed => {
                 Err(OperandViolation::Type)
             }
             _ if self.is_too_wide_beside_constant(elements, ty) => Err(OperandViolation::Type),
@@ -123,7 +126,7 @@ impl Element<'_> {
             _ if ty.lanes() == 4 => Err(OperandViolation::Type),
             // A predicate is legal among `.b32` registers; elements beside bits types count as bits.
             ScalarType::Pred if registers(elements).any(|ty| ty == ScalarType::B32) => Ok(()),
-            _ if bits && self.takes_element(as_bits(ty)) || self.takes_element(ty) => Ok(()),
+            _ if has_bits && self.takes_element(as_bits(ty)) || self.takes_element(ty) => Ok(()),
             _ => self.check(element),
         }
     }
@@ -145,36 +148,39 @@ impl Element<'_> {
         let Some(element) = elements.get(index) else {
             return Ok(());
         };
-        let exact = self.has(Marks::EXACT_ELEMENT_TYPE);
-        let half = self.expected.is_half();
-        // Where ptxas copies each element, the notation gives the width of a constant.
+        let is_exact = self.has(Marks::EXACT_ELEMENT_TYPE);
+        let is_half = self.expected.is_half();
+        // Where ptxas copies each element, the notation of a constant determines its width.
         if kind == ConstantKind::F64
             && self.has(Marks::NO_HANDLE_OR_PRED)
             && self.expected.bits() == Some(32)
         {
             return Err(OperandViolation::Constant);
         }
-        let declared = self.expected.is_declared() && kind == ConstantKind::Integer;
+        let is_declared_integer = self.expected.is_declared() && kind == ConstantKind::Integer;
         // The first element determines the type of a vector, and no constant has a type that registers cannot have.
-        if index == 0 && !exact && half && !declared {
+        if index == 0 && !is_exact && is_half && !is_declared_integer {
             return Err(OperandViolation::Constant);
         }
         if !takes_constants(self.operand) {
             return self.check(element);
         }
-        if (exact || half) && registers(elements).next().is_none() {
+        if (is_exact || is_half) && registers(elements).next().is_none() {
             return self.bare_constant(kind);
         }
-        let integers = |e: &ActualOperand<'_>| matches!(e.shape, OperandShape::Integer(_));
-        if self.expected.bits() == Some(64) && elements.iter().all(integers) {
+        if self.expected.bits() == Some(64)
+            && elements
+                .iter()
+                .all(|e| matches!(e.shape, OperandShape::Integer(_)))
+        {
             return Ok(());
         }
         // A constant among registers has their type.
-        let of_kind = match kind {
+        let has_kind = match kind {
             ConstantKind::Integer => ScalarType::is_integer,
             _ => ScalarType::is_float,
         };
-        if has_bits(elements) || registers(elements).any(of_kind) {
+        if has_bits(elements) || registers(elements).any(has_kind) {
             return Ok(());
         }
         self.check(element)
@@ -195,9 +201,9 @@ impl Element<'_> {
             return legal_if(fits, OperandViolation::Type);
         }
         // Elsewhere a special register is compatible with any type of its width, also as a result.
-        let mut all = registers(elements).peekable();
-        let fits = match all.peek() {
-            Some(_) => all.any(|r| r.bits() == ty.bits()),
+        let mut register_types = registers(elements).peekable();
+        let fits = match register_types.peek() {
+            Some(_) => register_types.any(|r| r.bits() == ty.bits()),
             None => self.expected.bits() == Some(ty.bits()),
         };
         if fits { Ok(()) } else { self.check(element) }
@@ -213,25 +219,36 @@ impl Element<'_> {
             OperandShape::RegisterVector(ty, n) => return ty.bits() * u16::from(n) == bits,
             _ => return false,
         };
-        let each = bits / (elements.len().max(1) as u16);
-        let reads = self.operand.role == Role::Use;
-        let legal = |e: &ActualOperand<'_>| match e.shape {
-            _ if e.offset => false,
+        let element_bits = bits / (elements.len().max(1) as u16);
+        matches!(elements.len(), 1 | 2 | 4)
+            && element_bits >= 8
+            && elements.iter().any(|e| e.shape != OperandShape::Discard)
+            && check_element_kinds(elements).is_ok()
+            && elements
+                .iter()
+                .all(|e| self.is_split_element(elements, e, element_bits))
+    }
+
+    /// Whether an element of a vector is legal as a part of the operand, with a width in bits.
+    fn is_split_element(
+        &self,
+        elements: &[ActualOperand<'_>],
+        element: &ActualOperand<'_>,
+        bits: u16,
+    ) -> bool {
+        let is_read = self.operand.role == Role::Use;
+        match element.shape {
+            _ if element.offset => false,
             OperandShape::Register(ty) => {
-                Expected::Width(each).takes_register(ty, RegisterWidth::Exact)
+                Expected::Width(bits).takes_register(ty, RegisterWidth::Exact)
             }
             OperandShape::Discard => self.has(Marks::DISCARD),
-            OperandShape::Special(r) => reads && r.scalar_type().bits() == each,
-            _ => match e.shape.constant_kind() {
-                Some(ConstantKind::Integer) => reads,
-                Some(_) => reads && registers(elements).next().is_some(),
+            OperandShape::Special(register) => is_read && register.scalar_type().bits() == bits,
+            shape => match shape.constant_kind() {
+                Some(ConstantKind::Integer) => is_read,
+                Some(_) => is_read && registers(elements).next().is_some(),
                 None => false,
             },
-        };
-        matches!(elements.len(), 1 | 2 | 4)
-            && each >= 8
-            && elements.iter().any(|e| e.shape != OperandShape::Discard)
-            && same_element_kind(elements).is_ok()
-            && elements.iter().all(legal)
+        }
     }
 }

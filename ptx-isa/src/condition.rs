@@ -125,11 +125,11 @@ impl Cond {
     }
 
     /// Whether the condition contains the test of an operand.
-    pub(crate) fn asks(&self, test: OperandTest) -> bool {
+    pub(crate) fn tests_operand_for(&self, test: OperandTest) -> bool {
         match *self {
-            Self::All(list) | Self::Any(list) => list.iter().any(|c| c.asks(test)),
-            Self::Not(c) => c.asks(test),
-            Self::Operand(_, asked) => asked == test,
+            Self::All(list) | Self::Any(list) => list.iter().any(|c| c.tests_operand_for(test)),
+            Self::Not(c) => c.tests_operand_for(test),
+            Self::Operand(_, operand_test) => operand_test == test,
             _ => false,
         }
     }
@@ -137,27 +137,29 @@ impl Cond {
     /// The value of the condition as far as the modifiers determine it; `None` if it depends on operands, on the function or on the module.
     #[must_use]
     pub fn decide(&self, modifiers: &SlotAssignment) -> Option<bool> {
-        // The value `sure` decides the whole list; otherwise an undecided condition leaves it undecided.
-        let list = |list: &[Self], sure: bool| {
-            let mut all = Some(!sure);
-            for cond in list {
-                match cond.decide(modifiers) {
-                    Some(found) if found == sure => return Some(sure),
-                    None => all = None,
-                    Some(_) => {}
-                }
-            }
-            all
-        };
         match *self {
             Self::Always => Some(true),
             Self::Never => Some(false),
-            Self::All(all) => list(all, false),
-            Self::Any(any) => list(any, true),
-            Self::Not(c) => c.decide(modifiers).map(|found| !found),
+            Self::All(list) => Self::decide_list(list, modifiers, false),
+            Self::Any(list) => Self::decide_list(list, modifiers, true),
+            Self::Not(c) => c.decide(modifiers).map(|value| !value),
             Self::Filled(slot) => Some(modifiers.is_filled(slot.into())),
             Self::Holds(slot, words) => Some(modifiers.holds(slot.into(), words)),
             Self::Operand(..) | Self::InEntry | Self::InFunc | Self::UnifiedTextures => None,
         }
+    }
+
+    /// The value of a list of conditions: `dominant` if a condition has this value, else `None` if a condition is undecided, else
+    /// the opposite value.
+    fn decide_list(list: &[Self], modifiers: &SlotAssignment, dominant: bool) -> Option<bool> {
+        let mut value = Some(!dominant);
+        for cond in list {
+            match cond.decide(modifiers) {
+                Some(decided) if decided == dominant => return Some(dominant),
+                None => value = None,
+                Some(_) => {}
+            }
+        }
+        value
     }
 }

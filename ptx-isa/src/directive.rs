@@ -23,19 +23,19 @@ pub enum DirectivePosition {
     Declaration,
     /// A part of a kernel parameter.
     Parameter,
-    /// In a debugging section.
+    /// A statement of a debugging section.
     Section,
 }
 
-/// How a directive ends.
+/// The end of a directive.
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 #[non_exhaustive]
 pub enum Ending {
-    /// With a semicolon.
+    /// A semicolon.
     Semicolon,
-    /// Without a semicolon.
+    /// No semicolon.
     Open,
-    /// It is a part of something else.
+    /// None: the directive is a part of a statement.
     Part,
 }
 
@@ -44,12 +44,12 @@ facts! {
     DirectiveFacts of Directive in directive {
         /// One sentence that says what it is.
         summary: &'static str,
-        /// Statements of a module that show it, which [`describe::directive_module`](crate::describe::directive_module) makes a module
-        /// of; `None` for directives that ptxas rejects.
+        /// Statements of a module that show the directive; [`describe::directive_module`](crate::describe::directive_module) completes
+        /// the module. `None` for directives that ptxas rejects.
         example: Option<&'static str>,
         /// The section of the PTX ISA manual.
         section: &'static str,
-        /// How it ends.
+        /// The end of the directive.
         ending: Ending,
         /// The least and the greatest number of integers that follow it, if only integers do.
         integers: Option<(u8, u8)>,
@@ -65,19 +65,19 @@ facts! {
         target: Option<Target>,
     }
     named {
-        /// Where it is allowed.
+        /// The positions where the directive is allowed.
         places = positions: &'static [DirectivePosition],
     }
 }
 
 impl Directive {
-    /// Whether it is about debugging, and has no effect on code: `.loc`, `.file` and others of manual 11.5.
+    /// Whether the directive describes the source for a debugger and has no effect on code: `.loc`, `.file` and others of manual 11.5.
     #[must_use]
     pub fn is_debug(self) -> bool {
         self.section().starts_with("11.5.")
     }
 
-    /// Whether it is allowed at a position.
+    /// Whether the directive is allowed at a position.
     #[must_use]
     pub fn is_allowed_in(self, place: DirectivePosition) -> bool {
         self.places().contains(&place)

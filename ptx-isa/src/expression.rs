@@ -1,9 +1,41 @@
-//! What instructions compute: expressions over the values of their operands.
+//! The results of forms: computations over the values of the operands, bounds of their error, and actions.
 
-use crate::{ErrorBound, Modifier, SlotAssignment, TypeExpr};
+use crate::{Cond, Modifier, SlotAssignment, TypeExpr};
 
 pub use crate::generated::action::Action;
 pub use crate::generated::function::ExprFunction;
+
+/// Declares the actions, each with its meaning.
+macro_rules! actions {
+    ($($name:ident $results:ident $meaning:literal,)*) => {
+        /// The behavior of a form whose results are not a function of its operands.
+        #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+        #[non_exhaustive]
+        pub enum Action {
+            $(#[doc = $meaning] $name,)*
+        }
+
+        impl Action {
+            /// All actions.
+            pub const ALL: &'static [Self] = &[$(Self::$name),*];
+
+            /// A sentence that describes the action.
+            #[must_use]
+            pub const fn meaning(self) -> &'static str {
+                match self {
+                    $(Self::$name => $meaning,)*
+                }
+            }
+
+            /// The uniformity of the results of the action.
+            pub(crate) const fn results(self) -> $crate::uniformity::ActionResults {
+                match self {
+                    $(Self::$name => $crate::uniformity::ActionResults::$results,)*
+                }
+            }
+        }
+    };
+}
 
 /// An expression of a [`Computation`]. Integers are exact, whatever the types of operands are: a sum does not wrap around before it is
 /// assigned.
@@ -52,7 +84,7 @@ impl Expr {
     }
 }
 
-/// What a value is assigned to.
+/// The destination of an assignment.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
 #[non_exhaustive]
 pub enum Destination {
@@ -70,7 +102,7 @@ record! {
     /// An assignment of a [`Computation`].
     #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
     pub struct Assignment {
-        /// What is assigned.
+        /// The destination of the value.
         target: Destination,
         /// The value.
         value: Expr,
@@ -78,7 +110,7 @@ record! {
 }
 
 record! {
-    /// What a form computes: assignments, in their order. If the type of the first result is packed, they are done for each element
+    /// The computation of a form: assignments, in their order. If the type of the first result is packed, they are done for each element
     /// of the packed operands.
     #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
     pub struct Computation {
@@ -104,5 +136,102 @@ impl TypeExpr {
             crate::Expected::Type(ty) => Some(ty),
             _ => None,
         }
+    }
+}
+
+/// The greatest error of an approximation.
+#[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
+#[non_exhaustive]
+pub enum ErrorLimit {
+    /// Units in the last place of the result.
+    Ulp(u16),
+    /// The difference from the exact value: two to the power of this number of thousandths.
+    Absolute(i32),
+    /// The difference divided by the exact value: two to the power of this number of thousandths.
+    Relative(i32),
+}
+
+record! {
+    /// A bound of the error of an approximation, and the condition under which it holds.
+    #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
+    pub struct ErrorBound {
+        /// The greatest error.
+        limit: ErrorLimit,
+        /// The condition on the modifiers.
+        when: Cond,
+        /// The values of an operand for which the bound holds; `None` for all values.
+        range: Option<MagnitudeRange>,
+    }
+}
+
+record! {
+    /// The absolute values of an operand from one number to another.
+    #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
+    pub struct MagnitudeRange {
+        /// The index of the operand.
+        operand: u8,
+    }
+    private {
+        low: u64,
+        high: u64,
+    }
+}
+
+impl MagnitudeRange {
+    /// The least absolute value.
+    #[must_use]
+    pub const fn low(&self) -> f64 {
+        f64::from_bits(self.low)
+    }
+
+    /// The greatest absolute value.
+    #[must_use]
+    pub const fn high(&self) -> f64 {
+        f64::from_bits(self.high)
+    }
+
+    fn contains(&self, magnitude: f64) -> bool {
+        self.low() <= magnitude && magnitude <= self.high()
+    }
+}
+
+impl Computation {
+    /// Whether the results are approximations: their bits may differ from those of the rounded exact value.
+    #[must_use]
+    pub const fn is_approximate(&self) -> bool {
+        self.accuracy.is_some()
+    }
+
+    /// The greatest error for modifiers and for the absolute values of operands; `None` if the results are exact, or if the PTX ISA manual
+    /// gives no bound.
+    ///
+    /// ```
+    /// use ptx_isa::{ErrorLimit, Modifier, Opcode, find_instruction};
+    ///
+    /// let modifiers = [Modifier::Approx, Modifier::F32];
+    /// let sine = &find_instruction(Opcode::Sin, &modifiers).unwrap().forms()[0];
+    /// let slots = sine.match_modifiers(&modifiers).unwrap();
+    /// let computation = sine.computation().unwrap();
+    /// assert!(computation.is_approximate());
+    /// let limit = |angle| computation.error_limit(&slots, |_operand| angle);
+    /// assert_eq!(limit(1.0), Some(ErrorLimit::Absolute(-20_500)));
+    /// assert_eq!(limit(100.0), Some(ErrorLimit::Absolute(-14_700)));
+    /// assert_eq!(limit(1000.0), None);
+    /// ```
+    #[must_use]
+    pub fn error_limit(
+        &self,
+        slots: &SlotAssignment,
+        magnitude: impl Fn(u8) -> f64,
+    ) -> Option<ErrorLimit> {
+        self.accuracy?
+            .iter()
+            .find(|bound| {
+                bound.when.decide(slots) == Some(true)
+                    && bound
+                        .range
+                        .is_none_or(|range| range.contains(magnitude(range.operand)))
+            })
+            .map(ErrorBound::limit)
     }
 }

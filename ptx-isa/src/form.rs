@@ -38,7 +38,7 @@ record! {
     pub struct Slot {
         /// The placeholder in the PTX ISA manual, or the fixed modifier.
         name: &'static str,
-        /// Whether it may be empty.
+        /// Whether the slot may be empty.
         is_optional: bool,
         /// The alternatives of one modifier.
         words: ModifierSet,
@@ -69,7 +69,7 @@ pub struct Since {
     pub(crate) supported: &'static NamedTargets,
 }
 
-/// A set of targets, and how the `.isa` files write it.
+/// A set of targets, and its notation in the `.isa` files.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct NamedTargets {
     pub(crate) targets: TargetSet,
@@ -123,13 +123,13 @@ pub enum RuleKind {
     MustAgree(u8, Enforcement),
 }
 
-/// How ptxas reports the violation of a rule.
+/// The reaction of ptxas to the violation of a rule.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
 #[non_exhaustive]
 pub enum Enforcement {
-    /// It rejects the module.
+    /// ptxas rejects the module.
     Error,
-    /// It accepts the module with a warning.
+    /// ptxas accepts the module with a warning.
     Warning,
 }
 
@@ -211,8 +211,10 @@ impl ModifierBits {
     }
 
     pub(crate) fn iter(self) -> impl Iterator<Item = Modifier> {
-        let all = Modifier::ALL.iter().copied();
-        all.filter(move |m| self.contains(*m))
+        Modifier::ALL
+            .iter()
+            .copied()
+            .filter(move |m| self.contains(*m))
     }
 
     #[inline]
@@ -232,7 +234,7 @@ record! {
         syntax: &'static str,
         /// Whether ptxas implements the form although the PTX ISA manual does not document it.
         is_undocumented: bool,
-        /// What the form requires with any modifiers and operands: one of these, unless the list is empty.
+        /// The alternative requirements of the form with any modifiers and operands, one of which must be met; empty if there are none.
         since: &'static [Since],
         /// Its operands.
         operands: &'static [FormOperand],
@@ -261,30 +263,31 @@ record! {
 impl Opcode {
     /// All modifiers that some instruction with this opcode takes, those of the names included.
     pub(crate) fn words(self) -> ModifierBits {
-        let instructions = self.instructions().iter();
-        instructions.fold(ModifierBits::EMPTY, |all, instruction| {
-            let forms = instruction.forms().iter();
-            forms.fold(all.with(instruction.words()), |all, form| {
-                all.union(form.accepted)
-            })
-        })
+        let mut words = ModifierBits::EMPTY;
+        for instruction in self.instructions() {
+            words = words.with(instruction.words());
+            for form in instruction.forms() {
+                words = words.union(form.accepted);
+            }
+        }
+        words
     }
 }
 
 impl Form {
-    /// One sentence that says what it does, if that is not what the other forms of its instruction do.
+    /// One sentence that says what the form does, if the other forms of its instruction do something else.
     #[must_use]
     pub const fn summary(&self) -> Option<&'static str> {
         non_empty(self.about)
     }
 
-    /// What it computes, if its results are a function of its operands that the tables state.
+    /// The computation, if the results of the form are a function of its operands that the tables state.
     #[must_use]
     pub const fn computation(&self) -> Option<&Computation> {
         self.computation.as_ref()
     }
 
-    /// What it does, if the tables state it and its results are not a function of its operands.
+    /// The action, if the tables state it and the results of the form are not a function of its operands.
     #[must_use]
     pub const fn action(&self) -> Option<Action> {
         self.action
@@ -344,12 +347,13 @@ impl Form {
     /// Whether legality depends on the values of constants.
     #[must_use]
     pub fn depends_on_immediates(&self) -> bool {
-        let limits = |r: &Rule| match r.kind {
-            RuleKind::Ordered(..) => true,
-            RuleKind::Deny(cond) => cond.asks(OperandTest::Nonzero),
-            _ => false,
-        };
-        let ranges = |o: &FormOperand| o.range.is_some() || o.marks.contains(Marks::UNIT_INTERVAL);
-        self.operands.iter().any(ranges) || self.rules.iter().any(limits)
+        self.operands
+            .iter()
+            .any(|o| o.range.is_some() || o.marks.contains(Marks::UNIT_INTERVAL))
+            || self.rules.iter().any(|rule| match rule.kind {
+                RuleKind::Ordered(..) => true,
+                RuleKind::Deny(cond) => cond.tests_operand_for(OperandTest::Nonzero),
+                _ => false,
+            })
     }
 }

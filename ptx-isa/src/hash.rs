@@ -6,18 +6,18 @@
 pub(crate) fn hash(word: &[u8]) -> u64 {
     let mut state = (word.len() as u64).wrapping_mul(MULTIPLIER);
     if let Some(last) = word.last_chunk::<8>() {
-        let mut rest = word;
-        while let Some((chunk, tail)) = rest.split_first_chunk::<8>() {
+        let mut unread = word;
+        while let Some((chunk, tail)) = unread.split_first_chunk::<8>() {
             state = step(state, u64::from_le_bytes(*chunk));
-            rest = tail;
+            unread = tail;
         }
         state = step(state, u64::from_le_bytes(*last));
     } else if let (Some(first), Some(last)) = (word.first_chunk::<4>(), word.last_chunk::<4>()) {
         let both = (u32::from_le_bytes(*first) as u64) << 32 | u32::from_le_bytes(*last) as u64;
         state = step(state, both);
     } else {
-        let last = word.iter().fold(0, |all, &byte| all << 8 | byte as u64);
-        state = step(state, last);
+        let chunk = word.iter().fold(0, |bits, &byte| bits << 8 | byte as u64);
+        state = step(state, chunk);
     }
     state ^ state >> 29
 }

@@ -7,13 +7,13 @@ record! {
     /// A named instruction. Its name is an opcode and the modifiers with a fixed position: `cp.async.bulk.tensor`.
     #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
     pub struct Instruction {
-        /// The whole name.
+        /// The full name: the opcode and the fixed modifiers.
         name: &'static str,
         /// The opcode.
         opcode: Opcode,
         /// The fixed modifiers after the opcode.
         words: &'static [Modifier],
-        /// What the name requires besides the requirements of its forms: one of these, unless the list is empty.
+        /// The alternative requirements of the name, besides those of its forms, one of which must be met; empty if there are none.
         since: &'static [Since],
         /// Its forms.
         forms: &'static [&'static Form],
@@ -22,7 +22,7 @@ record! {
         /// Examples of one or more lines; the first one is of its most common form. [`describe::example_module`](crate::describe::example_module)
         /// adds the declarations of their names.
         examples: &'static [&'static str],
-        /// What to be careful about, in one or two sentences each.
+        /// Frequent mistakes, in one or two sentences each.
         pitfalls: &'static [&'static str],
     }
 }
@@ -38,7 +38,7 @@ impl Instruction {
     }
 }
 
-/// Where the instructions of each opcode begin and end in [`Instruction::ALL`].
+/// The range of the instructions of each opcode in [`Instruction::ALL`].
 static BY_OPCODE: [(usize, usize); Opcode::COUNT] = {
     let mut ranges = [(0, 0); Opcode::COUNT];
     let mut i = 0;
@@ -65,8 +65,9 @@ impl Opcode {
     /// Whether an instruction with this opcode has operands in parentheses.
     #[must_use]
     pub fn takes_lists(self) -> bool {
-        let forms = self.instructions().iter().flat_map(|i| i.forms());
-        forms
+        self.instructions()
+            .iter()
+            .flat_map(|i| i.forms())
             .flat_map(|f| f.operands())
             .any(|o| o.nesting == Nesting::Parentheses)
     }
@@ -75,9 +76,9 @@ impl Opcode {
 /// The instruction whose fixed modifiers are the longest prefix of the modifiers.
 #[must_use]
 pub fn find_instruction(opcode: Opcode, modifiers: &[Modifier]) -> Option<&'static Instruction> {
-    let candidates = opcode
+    opcode
         .instructions()
         .iter()
-        .filter(|i| modifiers.starts_with(i.words));
-    candidates.max_by_key(|i| i.words.len())
+        .filter(|i| modifiers.starts_with(i.words))
+        .max_by_key(|i| i.words.len())
 }

@@ -1,4 +1,4 @@
-//! Whether an instruction is legal, what it violates, and on which versions and targets it is available.
+//! The legality of an instruction: violations, and the versions and targets on which it is available.
 
 use alloc::boxed::Box;
 
@@ -6,28 +6,28 @@ use crate::check_form::FormChecker;
 use crate::operand_binding::{OperandBinding, bindings, operand_count};
 use crate::type_compat::Expected;
 use crate::{
-    Cond, Form, FormOperand, InstQuery, Instruction, Marks, ModifierSet, OperandShape, PtxVersion,
-    Role, RuleKind, Since, Slot, SlotAssignment, SpecialReg, StateSpace, Target, TargetSet,
-    TypeKind, Violation, Violations, find_instruction,
+    Cond, Form, FormOperand, InstQuery, Instruction, Marks, Modifier, ModifierSet, OperandShape,
+    PtxVersion, Role, RuleKind, Since, Slot, SlotAssignment, SpecialReg, StateSpace, Target,
+    TargetSet, TypeKind, Violation, Violations, find_instruction,
 };
 
 /// A requirement of an instruction on the version and the target.
 #[derive(Copy, Clone)]
 enum Requirement {
-    /// One of these is satisfied.
-    One(&'static [Since]),
-    /// None of these is satisfied.
-    No(&'static [Since]),
+    /// One of the floors is satisfied.
+    AnyOf(&'static [Since]),
+    /// None of the floors is satisfied.
+    NoneOf(&'static [Since]),
     /// The special register exists.
     Register(SpecialReg),
 }
 
 impl Requirement {
-    /// The targets on which it is satisfied in a version.
+    /// The targets on which the requirement is satisfied in a version.
     fn targets(self, version: PtxVersion) -> TargetSet {
         match self {
-            Self::One(floors) => satisfied(floors, version),
-            Self::No(floors) => satisfied(floors, version).not(),
+            Self::AnyOf(floors) => satisfied(floors, version),
+            Self::NoneOf(floors) => satisfied(floors, version).not(),
             Self::Register(register) if register.since() <= version => {
                 register.target().map_or(TargetSet::ALL, TargetSet::from)
             }
@@ -87,12 +87,12 @@ impl<'a> FormMatch<'a> {
     /// The indices in the query of modifiers without effect: repeated ones, and those that ptxas ignores.
     pub fn redundant(&self) -> impl Iterator<Item = usize> {
         let fixed = self.instruction.words().len();
-        let rest = 0..self.assignment.len();
-        rest.filter(|&i| self.assignment.is_redundant(i))
+        (0..self.assignment.len())
+            .filter(|&i| self.assignment.is_redundant(i))
             .map(move |i| fixed + i)
     }
 
-    /// What is deprecated in a version on a target.
+    /// The deprecated parts of the instruction in a version on a target.
     pub fn deprecations(
         &self,
         version: PtxVersion,
@@ -118,8 +118,10 @@ impl<'a> FormMatch<'a> {
     /// The operands for which ptxas generates no code in a module with 64-bit addresses: addresses of global or generic memory
     /// in registers of 32 bits, and variables there whose address goes to 32 bits.
     pub fn small_addresses(&self) -> impl Iterator<Item = usize> + '_ {
-        let operands = self.form.operands().iter().enumerate();
-        operands
+        self.form
+            .operands()
+            .iter()
+            .enumerate()
             .filter(|(index, operand)| self.is_small_address(*index, operand))
             .map(|(index, _)| index)
     }
@@ -136,8 +138,8 @@ impl<'a> FormMatch<'a> {
                     && self.checker().is_wide(operand)
             }
             (Role::Symbol, OperandShape::Variable(space, ty)) => {
-                let wide = space == StateSpace::Global && !written.offset || is_value;
-                wide && ty.kind() != TypeKind::Opaque && self.expected_bits(0) == Some(32)
+                let is_wide = space == StateSpace::Global && !written.offset || is_value;
+                is_wide && ty.kind() != TypeKind::Opaque && self.expected_bits(0) == Some(32)
             }
             (Role::Use, _) => is_value && self.expected_bits(index) == Some(32),
             _ => false,
@@ -151,24 +153,25 @@ impl<'a> FormMatch<'a> {
     /// The width in bits of an operand of the form with all its elements, from its type and its vector length.
     #[must_use]
     pub fn width(&self, operand: usize) -> Option<u32> {
-        let of = self.form.operands().get(operand)?;
-        let bits = Expected::of(of.ty, &self.assignment, self.form).bits()?;
+        let form_operand = self.form.operands().get(operand)?;
+        let bits = Expected::of(form_operand.ty, &self.assignment, self.form).bits()?;
         let elements = self
             .checker()
-            .wanted_length(operand, of)
-            .map_or(1, |w| w.length);
+            .expected_length(operand, form_operand)
+            .map_or(1, |expected| expected.length);
         Some(u32::from(bits) * u32::from(elements))
     }
 
     /// The modifier of an effect: fixed, in a slot, or the default of an empty slot.
     #[must_use]
-    pub fn word(&self, word: crate::ModifierSource) -> Option<crate::Modifier> {
+    pub fn word(&self, word: crate::ModifierSource) -> Option<Modifier> {
         match word {
             crate::ModifierSource::Fixed(modifier) => Some(modifier),
             crate::ModifierSource::Slot(slot) => {
                 let slot = usize::from(slot);
-                let written = self.assignment.word(slot);
-                written.or_else(|| self.form.slot(slot)?.default())
+                self.assignment
+                    .word(slot)
+                    .or_else(|| self.form.slot(slot)?.default())
             }
         }
     }
@@ -176,8 +179,9 @@ impl<'a> FormMatch<'a> {
     /// The effects of the instruction besides reading and writing operands.
     pub fn effects(&self) -> impl Iterator<Item = crate::EffectKind> {
         let checker = self.checker();
-        let effects = self.form.effects().iter();
-        effects
+        self.form
+            .effects()
+            .iter()
             .filter(move |e| e.when.holds(&checker))
             .map(|e| e.kind)
     }
@@ -189,25 +193,25 @@ impl<'a> FormMatch<'a> {
             binding: &self.operands,
             in_entry: self.in_entry,
             unified_textures: self.unified_textures,
-            without: None,
+            missing_directive: None,
         }
     }
 
-    /// Calls `each` with every requirement of the instruction.
-    fn each_requirement(&self, mut each: impl FnMut(Requirement)) {
+    /// Calls `visit` with every requirement of the instruction.
+    fn visit_requirements(&self, mut visit: impl FnMut(Requirement)) {
         let checker = self.checker();
         for since in [self.instruction.since(), self.form.since()] {
             if !since.is_empty() {
-                each(Requirement::One(since));
+                visit(Requirement::AnyOf(since));
             }
         }
         for rule in self.form.rules() {
             match rule.kind {
                 RuleKind::RequiresTarget(when, floors) if when.holds(&checker) => {
-                    each(Requirement::One(floors))
+                    visit(Requirement::AnyOf(floors))
                 }
                 RuleKind::RemovedIn(when, floors) if when.holds(&checker) => {
-                    each(Requirement::No(floors))
+                    visit(Requirement::NoneOf(floors))
                 }
                 _ => {}
             }
@@ -217,32 +221,39 @@ impl<'a> FormMatch<'a> {
             if let Some(OperandShape::Special(register) | OperandShape::SpecialVector(register)) =
                 written
             {
-                each(Requirement::Register(register));
+                visit(Requirement::Register(register));
             }
         }
         for table in self.form.tables() {
             if let Some(row) = checker.row(table).filter(|r| !r.since.is_empty()) {
-                each(Requirement::One(row.since));
+                visit(Requirement::AnyOf(row.since));
             }
         }
     }
 
-    /// The targets on which this form is available in a version, whatever it violates otherwise.
+    /// The targets on which the form is available in a version, regardless of other violations.
     #[must_use]
     pub fn targets(&self, version: PtxVersion) -> TargetSet {
         let mut targets = TargetSet::ALL;
-        self.each_requirement(|requirement| targets = targets.and(requirement.targets(version)));
+        self.visit_requirements(|requirement| targets = targets.and(requirement.targets(version)));
         targets
+    }
+
+    /// The first version in which the form is available on a target, regardless of other violations.
+    fn first_version(&self, target: Target) -> Option<PtxVersion> {
+        PtxVersion::KNOWN.iter().copied().find(|&version| {
+            target.min_version() <= version && self.targets(version).contains(target)
+        })
     }
 
     /// Adds the requirements that a version and a target do not satisfy to the violations.
     pub fn add_floors(&mut self, version: PtxVersion, target: Target) {
         let mut violations = self.violations;
-        self.each_requirement(|requirement| {
+        self.visit_requirements(|requirement| {
             if !requirement.targets(version).contains(target) {
                 violations.add(match requirement {
-                    Requirement::One(floors) => Violation::RequiresTarget(floors),
-                    Requirement::No(floors) => Violation::RemovedIn(floors),
+                    Requirement::AnyOf(floors) => Violation::RequiresTarget(floors),
+                    Requirement::NoneOf(floors) => Violation::RemovedIn(floors),
                     Requirement::Register(register) => Violation::Register(register),
                 });
             }
@@ -263,7 +274,7 @@ impl NoForm {
         const;
         /// The nearest form; `None` if there is no instruction of that name.
         form: Option<&'static Form> = form;
-        /// Why the modifiers do not fit that form.
+        /// The reasons why the modifiers do not fit the form.
         violations: &Violations = &violations;
     }
 }
@@ -276,85 +287,88 @@ impl core::fmt::Display for NoForm {
 
 impl core::error::Error for NoForm {}
 
-/// How far a form is from an instruction: the most important difference first.
+/// The distance between a form and an instruction: the most important difference first.
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord)]
 struct Distance {
     /// Whether the number of operands is wrong.
     wrong_count: bool,
-    /// Violations that do not depend on version and target.
-    own: usize,
-    /// Requirements on version and target that are not met.
+    /// The number of violations that do not depend on version and target.
+    violations: usize,
+    /// The number of requirements on version and target that are not met.
     unavailable: usize,
 }
 
 /// The targets on which one of the alternatives is satisfied.
 fn satisfied(floors: &[Since], version: PtxVersion) -> TargetSet {
-    let met = floors.iter().filter(|f| f.version <= version);
-    met.fold(TargetSet::NONE, |all, f| all.or(f.targets()))
+    floors
+        .iter()
+        .filter(|floor| floor.version <= version)
+        .fold(TargetSet::NONE, |targets, floor| {
+            targets.or(floor.targets())
+        })
 }
 
 impl<'a> InstQuery<'a> {
     /// The named instruction and the modifiers after its name.
-    fn named(&self) -> Option<(&'static Instruction, &'a [crate::Modifier])> {
+    fn named(&self) -> Option<(&'static Instruction, &'a [Modifier])> {
         let instruction = find_instruction(self.opcode, self.modifiers)?;
-        let rest = self.modifiers.get(instruction.words().len()..)?;
-        Some((instruction, rest))
+        let choices = self.modifiers.get(instruction.words().len()..)?;
+        Some((instruction, choices))
     }
 
     /// Every form that takes the modifiers, with the assignment of the operands that has the fewest violations.
     pub fn candidates(&self) -> impl Iterator<Item = FormMatch<'a>> {
+        let query = *self;
         let named = self.named();
-        let (operands, without) = (self.operands, self.without);
-        let (in_entry, unified_textures) = (self.in_entry, self.unified_textures);
         let forms = named.map_or(&[][..], |(instruction, _)| instruction.forms());
         forms.iter().filter_map(move |&form| {
-            let (instruction, rest) = named?;
-            let assignment = form.match_lenient(rest)?;
-            let mut best: Option<FormMatch<'a>> = None;
-            for binding in bindings(form, operands) {
-                let checker = FormChecker {
-                    form,
-                    assignment: &assignment,
-                    binding: &binding,
-                    in_entry,
-                    unified_textures,
-                    without,
-                };
-                let violations = checker.violations();
-                let better = best
-                    .as_ref()
-                    .is_none_or(|b| violations.count() < b.violations.count());
-                if better {
-                    let done = violations.is_empty();
-                    best = Some(FormMatch {
-                        instruction,
-                        form,
-                        assignment,
-                        operands: binding,
-                        violations,
-                        in_entry,
-                        unified_textures,
-                    });
-                    if done {
-                        break;
-                    }
+            let (instruction, choices) = named?;
+            let assignment = form.match_lenient(choices)?;
+            Some(query.best_match(instruction, form, assignment))
+        })
+    }
+
+    /// The match of a form with the assignment of the operands that has the fewest violations.
+    fn best_match(
+        &self,
+        instruction: &'static Instruction,
+        form: &'static Form,
+        assignment: SlotAssignment,
+    ) -> FormMatch<'a> {
+        let (least, most) = operand_count(form);
+        let mut best = FormMatch {
+            instruction,
+            form,
+            assignment,
+            operands: OperandBinding::EMPTY,
+            violations: Violations::NONE,
+            in_entry: self.in_entry,
+            unified_textures: self.unified_textures,
+        };
+        let mut is_bound = false;
+        for binding in bindings(form, self.operands) {
+            let violations = FormChecker {
+                form,
+                assignment: &assignment,
+                binding: &binding,
+                in_entry: self.in_entry,
+                unified_textures: self.unified_textures,
+                missing_directive: self.missing_directive,
+            }
+            .violations();
+            if !is_bound || violations.count() < best.violations.count() {
+                is_bound = true;
+                best.operands = binding;
+                best.violations = violations;
+                if violations.is_empty() {
+                    break;
                 }
             }
-            best.or_else(|| {
-                let mut violations = Violations::NONE;
-                let (least, most) = operand_count(form);
-                violations.add(Violation::Count(least, most));
-                Some(FormMatch {
-                    instruction,
-                    form,
-                    assignment,
-                    operands: OperandBinding::EMPTY,
-                    violations,
-                    in_entry,
-                    unified_textures,
-                })
-            })
-        })
+        }
+        if !is_bound {
+            best.violations.add(Violation::Count(least, most));
+        }
+        best
     }
 
     /// The first form that the instruction matches without violations in this version on this target, else the nearest
@@ -386,7 +400,7 @@ impl<'a> InstQuery<'a> {
     ) -> Result<FormMatch<'a>, Box<NoForm>> {
         let mut best: Option<(Distance, FormMatch<'a>)> = None;
         for mut selection in self.candidates() {
-            let own = selection.violations.count();
+            let violations = selection.violations.count();
             add_floors(&mut selection);
             if selection.violations.is_empty() {
                 return Ok(selection);
@@ -394,54 +408,39 @@ impl<'a> InstQuery<'a> {
             let first = selection.violations.as_slice().first();
             let distance = Distance {
                 wrong_count: matches!(first, Some(Violation::Count(..))),
-                own,
-                unavailable: selection.violations.count() - own,
+                violations,
+                unavailable: selection.violations.count() - violations,
             };
             if best.as_ref().is_none_or(|(d, _)| distance < *d) {
                 best = Some((distance, selection));
             }
         }
         best.map(|(_, selection)| selection)
-            .ok_or_else(|| Box::new(self.modifier_problems()))
+            .ok_or_else(|| Box::new(self.nearest_form()))
     }
 
-    /// The violations of the nearest form where no form takes the modifiers.
-    fn modifier_problems(&self) -> NoForm {
+    /// The form with the fewest violations where no form takes the modifiers.
+    fn nearest_form(&self) -> NoForm {
         let mut best = NoForm {
             form: None,
             violations: Violations::NONE,
         };
-        let Some((instruction, rest)) = self.named() else {
+        let Some((instruction, choices)) = self.named() else {
             best.violations.add(Violation::Instruction);
             return best;
         };
-        let fixed = instruction.words().len();
-        let mut nearest = usize::MAX;
+        let mut least_distance = usize::MAX;
         for &form in instruction.forms() {
-            let mut violations = Violations::NONE;
-            for (i, &m) in rest.iter().enumerate() {
-                if !form.accepts(m) && !form.ignores(m) {
-                    violations.add(Violation::Modifier(fixed + i));
-                }
-            }
-            for (i, slot) in form.slots().enumerate() {
-                let fills = |m: &crate::Modifier| {
-                    slot.words().contains(*m) || slot.sequences().iter().any(|s| s.contains(m))
-                };
-                if !slot.is_optional() && !rest.iter().any(fills) {
-                    violations.add(Violation::Slot(i));
-                }
-            }
-            if violations.is_empty() {
-                // All modifiers are known and none is missing: one is duplicated or out of order.
-                violations.add(Violation::Modifier(fixed + rest.len().saturating_sub(1)));
-            }
+            let violations = modifier_violations(form, instruction.words().len(), choices);
             // An additional or duplicate modifier counts less than a missing one.
-            let missing = violations.as_slice().iter();
-            let missing = missing.filter(|p| matches!(p, Violation::Slot(_))).count();
+            let missing = violations
+                .as_slice()
+                .iter()
+                .filter(|violation| matches!(violation, Violation::Slot(_)))
+                .count();
             let distance = violations.count() + missing;
-            if best.form.is_none() || distance < nearest {
-                nearest = distance;
+            if best.form.is_none() || distance < least_distance {
+                least_distance = distance;
                 let form = Some(form);
                 best = NoForm { form, violations };
             }
@@ -453,18 +452,44 @@ impl<'a> InstQuery<'a> {
     #[must_use]
     pub fn targets(&self, version: PtxVersion) -> TargetSet {
         self.candidates()
-            .filter(|s| s.violations.is_empty())
-            .fold(TargetSet::NONE, |all, s| all.or(s.targets(version)))
+            .filter(|candidate| candidate.violations.is_empty())
+            .fold(TargetSet::NONE, |targets, candidate| {
+                targets.or(candidate.targets(version))
+            })
     }
 
     /// The first version in which the instruction is legal on a target.
     #[must_use]
     pub fn first_version(&self, target: Target) -> Option<PtxVersion> {
-        let legal = self.candidates().filter(|s| s.violations.is_empty());
-        let firsts = legal.filter_map(|s| {
-            let mut versions = PtxVersion::KNOWN.iter().copied();
-            versions.find(|&v| target.min_version() <= v && s.targets(v).contains(target))
-        });
-        firsts.min()
+        self.candidates()
+            .filter(|candidate| candidate.violations.is_empty())
+            .filter_map(|candidate| candidate.first_version(target))
+            .min()
     }
+}
+
+/// The reasons why no slots of a form take the modifiers after the `fixed` ones of the instruction's name. Never empty.
+fn modifier_violations(form: &Form, fixed: usize, modifiers: &[Modifier]) -> Violations {
+    let mut violations = Violations::NONE;
+    for (i, &modifier) in modifiers.iter().enumerate() {
+        if !form.accepts(modifier) && !form.ignores(modifier) {
+            violations.add(Violation::Modifier(fixed + i));
+        }
+    }
+    for (i, slot) in form.slots().enumerate() {
+        let is_filled = modifiers.iter().any(|modifier| {
+            slot.words().contains(*modifier)
+                || slot.sequences().iter().any(|s| s.contains(modifier))
+        });
+        if !slot.is_optional() && !is_filled {
+            violations.add(Violation::Slot(i));
+        }
+    }
+    if violations.is_empty() {
+        // All modifiers are known and none is missing: one is duplicated or out of order.
+        violations.add(Violation::Modifier(
+            fixed + modifiers.len().saturating_sub(1),
+        ));
+    }
+    violations
 }

@@ -18,9 +18,9 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! An [`InstQuery`] describes an actual instruction. It returns the form that the instruction matches, with everything it
-//! violates ([`InstQuery::select`], [`Violation`]), the targets ([`InstQuery::targets`]) and the first version
-//! ([`InstQuery::first_version`]) on which it is legal.
+//! An [`InstQuery`] describes an actual instruction. It returns the form that the instruction matches with all violations
+//! ([`InstQuery::select`], [`Violation`]), the targets ([`InstQuery::targets`]) and the first version
+//! ([`InstQuery::first_version`]) on which the instruction is legal.
 //!
 //! ```
 //! use ptx_isa::{ActualOperand, InstQuery, Modifier, Opcode, OperandShape, PtxVersion, ScalarType, Target};
@@ -31,9 +31,9 @@
 //! let modifiers = [".rn".parse::<Modifier>()?, Modifier::F32];
 //! let operands = [register, register, one];
 //! let query = InstQuery::new("add".parse::<Opcode>()?, &modifiers, &operands);
-//! let found = query.select(PtxVersion::CURRENT, Target::Sm90)?;
-//! assert!(found.violations().is_empty());
-//! assert_eq!(found.form().section(), "9.7.3.3");
+//! let selection = query.select(PtxVersion::CURRENT, Target::Sm90)?;
+//! assert!(selection.violations().is_empty());
+//! assert_eq!(selection.form().section(), "9.7.3.3");
 //! assert!(query.targets(PtxVersion::CURRENT).contains(Target::Sm100));
 //! assert_eq!(query.first_version(Target::Sm90), Some(PtxVersion::new(7, 8)));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
@@ -46,13 +46,12 @@
 extern crate alloc;
 
 #[macro_use]
-mod action;
-#[macro_use]
 mod keyword_table;
 #[macro_use]
 mod record;
+#[macro_use]
+mod expression;
 
-mod accuracy;
 mod check_form;
 mod check_operand;
 mod check_vector;
@@ -60,7 +59,6 @@ mod condition;
 pub mod describe;
 mod directive;
 mod effect;
-mod expression;
 mod foreign;
 mod form;
 #[rustfmt::skip]
@@ -68,7 +66,6 @@ mod generated;
 mod hash;
 mod instruction;
 mod legality;
-mod library;
 mod matching;
 mod modifier;
 mod operand;
@@ -86,14 +83,16 @@ mod uniformity;
 mod version;
 mod violation;
 
-pub use accuracy::{ErrorBound, ErrorLimit, MagnitudeRange};
 pub use condition::{Cond, Context, OperandTest};
 pub use directive::{DirectivePosition, Ending};
 pub use effect::{
     AsyncPhase, Completion, Control, ConvergenceScope, Effect, EffectKind, ModifierSource, Proxy,
 };
-pub use expression::{Action, Assignment, Computation, Destination, Expr, ExprFunction};
-pub use foreign::ForeignWord;
+pub use expression::{
+    Action, Assignment, Computation, Destination, ErrorBound, ErrorLimit, Expr, ExprFunction,
+    MagnitudeRange,
+};
+pub use foreign::{ForeignWord, library_function};
 pub use form::{Cell, Enforcement, Form, ModifierSet, Row, Rule, RuleKind, Since, Slot, Table};
 pub use generated::class::ModifierClass;
 pub use generated::directive::Directive;
@@ -108,7 +107,6 @@ pub use generated::target_option::TargetOption;
 pub use instruction::{Instruction, find_instruction};
 pub use keyword_table::UnknownKeyword;
 pub use legality::{Deprecation, FormMatch, NoForm};
-pub use library::library_function;
 pub use matching::{MAX_MODIFIERS, SlotAssignment, canonical_order, find_form};
 pub use operand::{
     Access, Digits, FormOperand, ImmRange, Length, Nesting, Role, Size, Spaces, TypeExpr,

@@ -38,6 +38,19 @@ pub struct SlotAssignment {
 }
 
 impl SlotAssignment {
+    /// An assignment of the modifiers to no slot. At most [`MAX_MODIFIERS`] are kept.
+    fn unplaced(modifiers: &[Modifier]) -> Self {
+        let mut copy = [Modifier::Rn; MAX_MODIFIERS];
+        for (target, &modifier) in copy.iter_mut().zip(modifiers) {
+            *target = modifier;
+        }
+        Self {
+            modifiers: copy,
+            placements: [NOWHERE; MAX_MODIFIERS],
+            len: modifiers.len().min(MAX_MODIFIERS) as u8,
+        }
+    }
+
     /// The slot of the modifier of an index; `None` for one that is ignored.
     #[must_use]
     pub fn slot_of(&self, written: usize) -> Option<usize> {
@@ -48,14 +61,10 @@ impl SlotAssignment {
     /// Whether the modifier of an index is ignored or repeats an earlier one.
     pub(crate) fn is_redundant(&self, written: usize) -> bool {
         let slot = self.slot_of(written);
-        let same = |i: &usize| {
-            self.modifiers.get(*i) == self.modifiers.get(written) && self.slot_of(*i) == slot
-        };
-        let twice = self
-            .modifiers
-            .get(written)
-            .is_some_and(|m| m.may_be_doubled());
-        slot.is_none() || twice && (0..written).any(|i| same(&i))
+        let modifier = self.modifiers.get(written);
+        let repeats_earlier = modifier.is_some_and(|m| m.may_be_doubled())
+            && (0..written).any(|i| self.modifiers.get(i) == modifier && self.slot_of(i) == slot);
+        slot.is_none() || repeats_earlier
     }
 
     /// The number of modifiers.
@@ -72,12 +81,10 @@ impl SlotAssignment {
 
     /// The modifiers in a slot, in their order in the query.
     pub fn words(&self, slot: usize) -> impl Iterator<Item = Modifier> {
-        let pairs = self
-            .modifiers
+        self.modifiers
             .iter()
             .zip(&self.placements)
-            .take(self.len.into());
-        pairs
+            .take(self.len.into())
             .filter(move |(_, p)| usize::from(p.slot) == slot)
             .map(|(&m, _)| m)
     }
@@ -110,15 +117,15 @@ impl Form {
             return None;
         }
         let mut search = Search::new(self, modifiers);
-        search.place(0).then_some(search.found)
+        search.place(0).then_some(search.assignment)
     }
 
     /// Like [`match_modifiers`](Self::match_modifiers), but as lenient as ptxas: modifiers without effect are accepted
     /// although no slot takes them, and some modifiers may be repeated.
     #[must_use]
     pub fn match_lenient(&self, modifiers: &[Modifier]) -> Option<SlotAssignment> {
-        if let Some(found) = self.match_modifiers(modifiers) {
-            return Some(found);
+        if let Some(assignment) = self.match_modifiers(modifiers) {
+            return Some(assignment);
         }
         if modifiers.len() > MAX_MODIFIERS {
             return None;
@@ -138,37 +145,36 @@ impl Form {
             return None;
         }
         let strict = self.match_modifiers(kept.get(..count)?)?;
-        let mut found = Search::new(self, modifiers).found;
+        let mut assignment = SlotAssignment::unplaced(modifiers);
         for (placement, &i) in strict.placements.iter().zip(&origin).take(count) {
-            *found.placements.get_mut(usize::from(i))? = *placement;
+            *assignment.placements.get_mut(usize::from(i))? = *placement;
         }
         // A repeated modifier is placed like the first one.
         for (i, &m) in modifiers.iter().enumerate() {
-            if found.slot_of(i).is_none() {
-                let twin = modifiers.iter().position(|&t| t == m).filter(|&t| t != i);
-                let placement = twin
-                    .and_then(|t| found.placements.get(t).copied())
+            if assignment.slot_of(i).is_none() {
+                let first = modifiers.iter().position(|&t| t == m).filter(|&t| t != i);
+                let placement = first
+                    .and_then(|t| assignment.placements.get(t).copied())
                     .unwrap_or(NOWHERE);
-                *found.placements.get_mut(i)? = placement;
+                *assignment.placements.get_mut(i)? = placement;
             }
         }
-        Some(found)
+        Some(assignment)
     }
 }
 
 impl Table {
-    /// The row that decides: the first that matches the modifiers in the slots.
+    /// The first row that matches the modifiers in the slots.
     #[must_use]
     pub fn row(&self, chosen: &SlotAssignment) -> Option<&'static Row> {
         self.rows.iter().find(|row| {
-            let mut cells = row.cells.iter().zip(self.columns);
-            cells.all(|(cell, &column)| {
-                let column = usize::from(column);
+            row.cells.iter().zip(self.columns).all(|(cell, &slot)| {
+                let slot = usize::from(slot);
                 match *cell {
                     Cell::Any => true,
-                    Cell::Absent => !chosen.is_filled(column),
-                    Cell::OneOf(words) => chosen.holds(column, words),
-                    Cell::Same(other) => chosen.words(column).eq(chosen.words(other.into())),
+                    Cell::Absent => !chosen.is_filled(slot),
+                    Cell::OneOf(words) => chosen.holds(slot, words),
+                    Cell::Same(other) => chosen.words(slot).eq(chosen.words(other.into())),
                 }
             })
         })
@@ -187,30 +193,23 @@ fn is_droppable(form: &Form, modifiers: &[Modifier], index: usize) -> bool {
 struct Search<'a> {
     form: &'a Form,
     modifiers: &'a [Modifier],
-    found: SlotAssignment,
+    /// The placements of the modifiers before the current one; those of the others are not valid.
+    assignment: SlotAssignment,
+    /// The number of calls of `place` so far, at most `MAX_STEPS`.
     steps: u32,
 }
 
 impl<'a> Search<'a> {
     fn new(form: &'a Form, modifiers: &'a [Modifier]) -> Self {
-        let mut copy = [Modifier::Rn; MAX_MODIFIERS];
-        for (to, &from) in copy.iter_mut().zip(modifiers) {
-            *to = from;
-        }
-        let found = SlotAssignment {
-            modifiers: copy,
-            placements: [NOWHERE; MAX_MODIFIERS],
-            len: modifiers.len().min(MAX_MODIFIERS) as u8,
-        };
         Self {
             form,
             modifiers,
-            found,
+            assignment: SlotAssignment::unplaced(modifiers),
             steps: 0,
         }
     }
 
-    /// Places the modifiers from `index` on.
+    /// Places the modifiers from `index` on. Returns whether all have a place.
     fn place(&mut self, index: usize) -> bool {
         self.steps += 1;
         if self.steps > MAX_STEPS {
@@ -219,7 +218,7 @@ impl<'a> Search<'a> {
         let Some(&modifier) = self.modifiers.get(index) else {
             return self.is_complete();
         };
-        let after = self.last_of_class(index, modifier);
+        let previous = self.last_of_class(index, modifier);
         for (slot, def) in self.form.slots().enumerate() {
             let slot = slot as u8;
             if def.words.contains(modifier) && !self.is_used(index, slot) {
@@ -228,7 +227,7 @@ impl<'a> Search<'a> {
                     sequence: NONE,
                     position: 0,
                 };
-                if self.try_placement(index, placement, after) {
+                if self.try_placement(index, placement, previous) {
                     return true;
                 }
             }
@@ -240,7 +239,7 @@ impl<'a> Search<'a> {
                         position: position as u8,
                     };
                     if self.fits_sequence(index, placement)
-                        && self.try_placement(index, placement, after)
+                        && self.try_placement(index, placement, previous)
                     {
                         return true;
                     }
@@ -250,18 +249,20 @@ impl<'a> Search<'a> {
         false
     }
 
+    /// Places one modifier, then the modifiers after it. A modifier of a positional class is placed after the `previous` modifier of its
+    /// class.
     fn try_placement(
         &mut self,
         index: usize,
         placement: Placement,
-        after: Option<Placement>,
+        previous: Option<Placement>,
     ) -> bool {
-        if after.is_some_and(|after| {
-            (after.slot, after.position) >= (placement.slot, placement.position)
+        if previous.is_some_and(|previous| {
+            (previous.slot, previous.position) >= (placement.slot, placement.position)
         }) {
             return false;
         }
-        let Some(entry) = self.found.placements.get_mut(index) else {
+        let Some(entry) = self.assignment.placements.get_mut(index) else {
             return false;
         };
         *entry = placement;
@@ -279,11 +280,11 @@ impl<'a> Search<'a> {
             .get(..index)?
             .iter()
             .rposition(|m| m.class() == class)?;
-        self.found.placements.get(earlier).copied()
+        self.assignment.placements.get(earlier).copied()
     }
 
     fn placed(&self, index: usize) -> &[Placement] {
-        self.found.placements.get(..index).unwrap_or(&[])
+        self.assignment.placements.get(..index).unwrap_or(&[])
     }
 
     fn is_used(&self, index: usize, slot: u8) -> bool {
@@ -291,9 +292,11 @@ impl<'a> Search<'a> {
     }
 
     /// Whether the slot is empty or holds other modifiers of the same sequence.
-    fn fits_sequence(&self, index: usize, at: Placement) -> bool {
-        let mut words = self.placed(index).iter().filter(|p| p.slot == at.slot);
-        words.all(|p| p.sequence == at.sequence && p.position != at.position)
+    fn fits_sequence(&self, index: usize, placement: Placement) -> bool {
+        self.placed(index)
+            .iter()
+            .filter(|p| p.slot == placement.slot)
+            .all(|p| p.sequence == placement.sequence && p.position != placement.position)
     }
 
     /// Whether every required slot is filled and every sequence is complete.
@@ -327,17 +330,17 @@ pub fn find_form(
     modifiers: &[Modifier],
 ) -> Option<(&'static Instruction, &'static Form, SlotAssignment)> {
     let instruction = find_instruction(opcode, modifiers)?;
-    let rest = modifiers.get(instruction.words().len()..)?;
-    let strict = instruction
-        .forms()
+    let choices = modifiers.get(instruction.words().len()..)?;
+    let forms = instruction.forms();
+    let (form, assignment) = forms
         .iter()
-        .find_map(|f| Some((instruction, *f, f.match_modifiers(rest)?)));
-    strict.or_else(|| {
-        instruction
-            .forms()
-            .iter()
-            .find_map(|f| Some((instruction, *f, f.match_lenient(rest)?)))
-    })
+        .find_map(|form| Some((*form, form.match_modifiers(choices)?)))
+        .or_else(|| {
+            forms
+                .iter()
+                .find_map(|form| Some((*form, form.match_lenient(choices)?)))
+        })?;
+    Some((instruction, form, assignment))
 }
 
 /// The PTX ISA manual's order of the modifiers: fills `order` with the indices of the modifiers in that order and returns true.
@@ -354,10 +357,10 @@ pub fn canonical_order(opcode: Opcode, modifiers: &[Modifier], order: &mut [u16]
         return false;
     };
     let fixed = instruction.words().len();
-    let Some(rest) = order.get_mut(fixed..) else {
+    let Some(choices) = order.get_mut(fixed..) else {
         return false;
     };
-    if rest.len() + fixed != modifiers.len() {
+    if choices.len() + fixed != modifiers.len() {
         return false;
     }
     // Insertion sort: short, stable, and linear for sorted input.
@@ -369,13 +372,13 @@ pub fn canonical_order(opcode: Opcode, modifiers: &[Modifier], order: &mut [u16]
             .unwrap_or(NOWHERE);
         (p.slot, p.position)
     };
-    for i in 1..rest.len() {
+    for i in 1..choices.len() {
         let mut j = i;
-        while let Some(&[a, b]) = rest.get(j - 1..=j) {
+        while let Some(&[a, b]) = choices.get(j - 1..=j) {
             if key(a) <= key(b) {
                 break;
             }
-            rest.swap(j - 1, j);
+            choices.swap(j - 1, j);
             j -= 1;
             if j == 0 {
                 break;

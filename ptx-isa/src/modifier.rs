@@ -6,7 +6,7 @@ use crate::{Digits, Modifier, ModifierClass, Opcode, ScalarType, StateSpace};
 facts! {
     /// Facts about a modifier.
     ModifierFacts of Modifier in modifier {
-        /// What the modifier selects. A modifier that is part of a name in one instruction and a choice in another
+        /// The property that the modifier selects. A modifier that is part of a name in one instruction and a choice in another
         /// (`.add` in `red.async.add`, `.tile`) has the class of the choice.
         class: ModifierClass,
         /// The type it names.
@@ -58,7 +58,7 @@ setters!(ModifierFacts {
 facts! {
     /// Facts about a class of modifiers.
     ClassFacts of ModifierClass in class {
-        /// What the class selects, as a phrase for a message: "memory order".
+        /// The property that the class selects, as a phrase for a message: "memory order".
         meaning: &'static str,
     }
     named {
@@ -68,8 +68,8 @@ facts! {
 }
 
 impl Modifier {
-    /// One sentence that says what it selects, where the meaning of its class and its spelling do not say it; that of a type
-    /// or state space is theirs.
+    /// One sentence about the effect of the modifier, where its class and its spelling do not explain it; for the modifier of a
+    /// type or state space, the summary of that type or state space.
     ///
     /// ```
     /// use ptx_isa::Modifier;
@@ -78,8 +78,8 @@ impl Modifier {
     /// ```
     #[must_use]
     pub fn summary(self) -> Option<&'static str> {
-        let own = non_empty(self.facts().about);
-        own.or_else(|| self.scalar_type().map(ScalarType::summary))
+        non_empty(self.facts().about)
+            .or_else(|| self.scalar_type().map(ScalarType::summary))
             .or_else(|| self.state_space().map(StateSpace::summary))
     }
 
@@ -116,12 +116,16 @@ impl Modifier {
         number?.parse().ok()
     }
 
-    /// Whether it is meant where an instruction of the opcode needs one of several modifiers and nothing says which.
+    /// Whether the modifier is the most likely choice where an instruction of the opcode needs one of several modifiers.
     #[must_use]
     pub fn is_usual(self, opcode: Opcode) -> bool {
         // `.lo` is a half of a product in names, and a comparison elsewhere.
-        let mut names = opcode.instructions().iter();
         let is_comparison = self.class() == ModifierClass::Comparison;
-        self.facts().usual && (!is_comparison || names.any(|i| i.words().contains(&self)))
+        self.facts().usual
+            && (!is_comparison
+                || opcode
+                    .instructions()
+                    .iter()
+                    .any(|i| i.words().contains(&self)))
     }
 }

@@ -51,7 +51,7 @@ pub enum TypeExpr {
 }
 
 impl TypeExpr {
-    /// The slot it depends on.
+    /// The slot that determines the type.
     #[must_use]
     pub const fn slot(self) -> Option<u8> {
         match self {
@@ -85,7 +85,7 @@ pub enum Length {
     Product(&'static [(u8, Digits)], u16),
 }
 
-/// Which number in the text of a modifier.
+/// The position of a number in the text of a modifier.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
 #[non_exhaustive]
 pub enum Digits {
@@ -95,23 +95,23 @@ pub enum Digits {
     Last,
 }
 
-/// How an operand is nested in its comma-separated position.
+/// The nesting of an operand in its comma-separated position.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
 #[non_exhaustive]
 pub enum Nesting {
-    /// It is the whole position.
+    /// The operand is the whole position.
     Whole,
     /// A part of an address in brackets.
     Bracket(u8),
-    /// In parentheses.
+    /// A list in parentheses.
     Parentheses,
     /// An element of a vector in braces.
     Vector(u8),
-    /// After the bar of a pair.
+    /// The part of a pair after the bar.
     Pair,
 }
 
-/// What is done to the memory at an address.
+/// The access to the memory at an address.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
 #[non_exhaustive]
 pub enum Access {
@@ -190,9 +190,9 @@ record! {
         name: &'static str,
         /// The index of its comma-separated position, counting all optional ones.
         position: u8,
-        /// How it is nested in its position.
+        /// The nesting of the operand in its position.
         nesting: Nesting,
-        /// Whether it is optional.
+        /// Whether the operand is optional.
         is_optional: bool,
         /// Its role.
         role: Role,

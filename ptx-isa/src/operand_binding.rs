@@ -18,11 +18,12 @@ pub(crate) struct BoundOperand<'a> {
 #[derive(Copy, Clone, PartialEq, Debug)]
 pub struct OperandBinding<'a> {
     bound: [Option<BoundOperand<'a>>; MAX_OPERANDS],
-    /// A bit per operand: the first one of each position with the wrong shape.
+    /// Bit `i` is set if the position that begins with the operand `i` has an actual operand of the wrong shape.
     pub(crate) shape_mismatch: u32,
-    /// The index of the actual operand that each is or is a part of, counted from one.
+    /// For each operand of the form, the index of the actual operand that is or contains its value, counted from one; 0 if there is
+    /// none.
     written: [u8; MAX_OPERANDS],
-    /// The index of the part of that operand.
+    /// For each operand of the form, the index of its part of that actual operand.
     part: [u8; MAX_OPERANDS],
 }
 
@@ -40,7 +41,7 @@ impl<'a> OperandBinding<'a> {
         self.bound(operand).map(|b| b.part)
     }
 
-    /// The index of the actual operand that it is or is a part of, counted from zero.
+    /// The index of the actual operand that is or contains the operand of the form, counted from zero.
     #[must_use]
     pub fn written(&self, operand: usize) -> Option<usize> {
         usize::from(*self.written.get(operand)?).checked_sub(1)
@@ -71,14 +72,19 @@ impl<'a> OperandBinding<'a> {
         }
     }
 
-    fn refuse(&mut self, operand: usize) {
+    fn set_shape_mismatch(&mut self, operand: usize) {
         self.shape_mismatch |= 1 << operand.min(31);
     }
 
-    /// Binds one actual operand to the operands of one position: those from `first` on.
-    fn bind_place(&mut self, operands: &[FormOperand], first: usize, outer: &'a ActualOperand<'a>) {
+    /// Binds one actual operand to the operands of one position; `first` is the index of the first of them.
+    fn bind_position(
+        &mut self,
+        operands: &[FormOperand],
+        first: usize,
+        outer: &'a ActualOperand<'a>,
+    ) {
         let Some(head) = operands.first() else { return };
-        let inside = match (head.nesting, outer.shape) {
+        let parts = match (head.nesting, outer.shape) {
             (Nesting::Bracket(_), OperandShape::Bracket(parts)) => parts,
             (Nesting::Vector(_), OperandShape::Vector(parts)) => parts,
             (Nesting::Bracket(_), OperandShape::Register(_) | OperandShape::Variable(..))
@@ -108,8 +114,8 @@ impl<'a> OperandBinding<'a> {
                     {
                         self.set(first, a, outer);
                     }
-                    (OperandShape::Pair(_), _) => self.refuse(first),
-                    (_, Some(pair)) if !pair.is_optional => self.refuse(first),
+                    (OperandShape::Pair(_), _) => self.set_shape_mismatch(first),
+                    (_, Some(pair)) if !pair.is_optional => self.set_shape_mismatch(first),
                     _ => self.set(first, outer, outer),
                 }
                 return;
@@ -119,23 +125,23 @@ impl<'a> OperandBinding<'a> {
                 return;
             }
             _ => {
-                self.refuse(first);
+                self.set_shape_mismatch(first);
                 return;
             }
         };
         let required = operands.iter().filter(|o| !o.is_optional).count();
-        if inside.len() < required || inside.len() > operands.len() {
-            self.refuse(first);
+        if parts.len() < required || parts.len() > operands.len() {
+            self.set_shape_mismatch(first);
             return;
         }
-        let mut spare = inside.len() - required;
-        let mut parts = inside.iter().enumerate();
+        let mut optional_parts = parts.len() - required;
+        let mut parts = parts.iter().enumerate();
         for (i, operand) in operands.iter().enumerate() {
             if operand.is_optional {
-                if spare == 0 {
+                if optional_parts == 0 {
                     continue;
                 }
-                spare -= 1;
+                optional_parts -= 1;
             }
             if let Some((nth, part)) = parts.next() {
                 self.set(first + i, part, outer);
@@ -145,30 +151,40 @@ impl<'a> OperandBinding<'a> {
     }
 }
 
-/// The range of the operands in each position of the form, and whether the position is optional.
-fn places(form: &Form) -> impl Iterator<Item = (usize, usize, bool)> {
+/// A comma-separated position of a form.
+struct Position {
+    /// The indices of its operands.
+    operands: core::ops::Range<usize>,
+    is_optional: bool,
+}
+
+/// The positions of the form.
+fn positions(form: &Form) -> impl Iterator<Item = Position> {
     let operands = form.operands();
-    let mut at = 0;
+    let mut end = 0;
     core::iter::from_fn(move || {
-        let start = at;
+        let start = end;
         let head = operands.get(start)?;
         while operands
-            .get(at)
+            .get(end)
             .is_some_and(|o| o.position == head.position)
         {
-            at += 1;
+            end += 1;
         }
         // Optional parts of an address do not make the address optional.
-        let optional = operands.get(start..at)?.iter().all(|o| o.is_optional);
-        Some((start, at, optional))
+        let is_optional = operands.get(start..end)?.iter().all(|o| o.is_optional);
+        Some(Position {
+            operands: start..end,
+            is_optional,
+        })
     })
 }
 
 /// The least and the greatest number of comma-separated operands of a form.
 #[must_use]
 pub fn operand_count(form: &Form) -> (usize, usize) {
-    places(form).fold((0, 0), |(least, most), (.., optional)| {
-        (least + usize::from(!optional), most + 1)
+    positions(form).fold((0, 0), |(least, most), position| {
+        (least + usize::from(!position.is_optional), most + 1)
     })
 }
 
@@ -181,27 +197,37 @@ pub(crate) fn bindings<'a>(
     let optional = (most - least).min(8);
     let fits = written.len() >= least && written.len() <= most;
     // A set bit omits the position; the last optional position is the highest bit, which changes first.
-    let masks = (0u32..1 << optional)
-        .filter(move |mask| fits && mask.count_ones() as usize == most - written.len());
-    let masks = masks.map(move |mask| mask.reverse_bits() >> (32 - optional.max(1)));
-    masks.map(move |mask| {
-        let mut binding = OperandBinding::EMPTY;
-        let mut next = (1..).zip(written);
-        let mut index = 0;
-        for (start, end, optional) in places(form) {
-            if optional {
-                index += 1;
-                if mask >> (index - 1) & 1 != 0 {
-                    continue;
-                }
-            }
-            let operands = form.operands().get(start..end).unwrap_or(&[]);
-            if let Some((nth, outer)) = next.next() {
-                let of_place = binding.written.iter_mut().take(end).skip(start);
-                of_place.for_each(|entry| *entry = nth);
-                binding.bind_place(operands, start, outer);
+    (0u32..1 << optional)
+        .filter(move |mask| fits && mask.count_ones() as usize == most - written.len())
+        .map(move |mask| mask.reverse_bits() >> (32 - optional.max(1)))
+        .map(move |omitted| bind(form, written, omitted))
+}
+
+/// Binds the actual operands to the positions of the form in their order, without the optional positions whose bit is set in
+/// `omitted`.
+fn bind<'a>(
+    form: &'static Form,
+    written: &'a [ActualOperand<'a>],
+    omitted: u32,
+) -> OperandBinding<'a> {
+    let mut binding = OperandBinding::EMPTY;
+    let mut actual_operands = (1..).zip(written);
+    let mut optional_index = 0;
+    for position in positions(form) {
+        if position.is_optional {
+            optional_index += 1;
+            if omitted >> (optional_index - 1) & 1 != 0 {
+                continue;
             }
         }
-        binding
-    })
+        if let Some((number, outer)) = actual_operands.next() {
+            if let Some(entries) = binding.written.get_mut(position.operands.clone()) {
+                entries.fill(number);
+            }
+            let first = position.operands.start;
+            let operands = form.operands().get(position.operands).unwrap_or(&[]);
+            binding.bind_position(operands, first, outer);
+        }
+    }
+    binding
 }

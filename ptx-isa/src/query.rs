@@ -1,4 +1,4 @@
-//! The description of an actual instruction, reduced to what legality depends on.
+//! The description of an actual instruction, reduced to the properties that legality depends on.
 
 use crate::{
     Directive, Modifier, Opcode, OperandTest, ScalarType, Selector, SpecialReg, StateSpace,
@@ -171,12 +171,12 @@ impl<'a> ActualOperand<'a> {
         }
     }
 
-    /// Whether it is one component: of a vector register, or of a special register such as `%tid`.
+    /// Whether the operand is one component: of a vector register, or of a special register such as `%tid`.
     pub(crate) fn is_component(&self) -> bool {
         self.component || matches!(self.shape, OperandShape::Special(r) if r.is_vector())
     }
 
-    /// Whether it passes the test. An absent operand has no `ActualOperand`.
+    /// Whether the operand passes the test. An absent operand has no `ActualOperand`.
     #[must_use]
     pub fn is(&self, test: OperandTest) -> bool {
         match test {
@@ -230,8 +230,8 @@ impl<'a> ActualOperand<'a> {
                 shape => shape.is_integer(),
             },
             OperandTest::IntThenFloat => match self.shape {
-                OperandShape::Vector([first, rest @ ..]) => {
-                    first.shape.is_integer() && rest.iter().any(|e| e.shape.is_float())
+                OperandShape::Vector([first, coordinates @ ..]) => {
+                    first.shape.is_integer() && coordinates.iter().any(|e| e.shape.is_float())
                 }
                 _ => false,
             },
@@ -270,7 +270,8 @@ pub struct InstQuery<'a> {
     pub(crate) operands: &'a [ActualOperand<'a>],
     pub(crate) in_entry: bool,
     pub(crate) unified_textures: bool,
-    pub(crate) without: Option<Directive>,
+    /// A directive that the kernel does not have.
+    pub(crate) missing_directive: Option<Directive>,
 }
 
 impl<'a> InstQuery<'a> {
@@ -287,7 +288,7 @@ impl<'a> InstQuery<'a> {
             operands,
             in_entry: true,
             unified_textures: true,
-            without: None,
+            missing_directive: None,
         }
     }
 
@@ -301,7 +302,7 @@ impl<'a> InstQuery<'a> {
         operands: &'a [ActualOperand<'a>] = operands;
     }
 
-    /// The same instruction with other operands.
+    /// Returns the query with other operands.
     #[must_use]
     pub const fn with_operands<'b>(self, operands: &'b [ActualOperand<'b>]) -> InstQuery<'b>
     where
@@ -310,13 +311,13 @@ impl<'a> InstQuery<'a> {
         InstQuery { operands, ..self }
     }
 
-    /// The same modifiers and operands of another opcode.
+    /// Returns the query with another opcode.
     #[must_use]
     pub const fn with_opcode(self, opcode: Opcode) -> Self {
         Self { opcode, ..self }
     }
 
-    /// The same instruction with other modifiers.
+    /// Returns the query with other modifiers.
     #[must_use]
     pub const fn with_modifiers<'b>(self, modifiers: &'b [Modifier]) -> InstQuery<'b>
     where
@@ -325,16 +326,16 @@ impl<'a> InstQuery<'a> {
         InstQuery { modifiers, ..self }
     }
 
-    /// The same instruction in a kernel without a directive that [special registers need](SpecialReg::needs).
+    /// Returns the query for a kernel without a directive that [special registers need](SpecialReg::needs).
     #[must_use]
     pub const fn without(self, directive: Directive) -> Self {
         Self {
-            without: Some(directive),
+            missing_directive: Some(directive),
             ..self
         }
     }
 
-    /// The same instruction in a module with the target option `texmode_independent`, where a register holds the address of a
+    /// Returns the query for a module with the target option `texmode_independent`, where a register holds the address of a
     /// sampler. Manual 11.1.2.
     ///
     /// ```
@@ -342,8 +343,8 @@ impl<'a> InstQuery<'a> {
     /// let float = [ActualOperand::new(OperandShape::Register(ScalarType::F32)); 4];
     /// let handle = ActualOperand::new(OperandShape::Register(ScalarType::B64));
     /// let vector = ActualOperand::new(OperandShape::Vector(&float));
-    /// let place = [handle, handle, vector];
-    /// let operands = [vector, ActualOperand::new(OperandShape::Bracket(&place))];
+    /// let address = [handle, handle, vector];
+    /// let operands = [vector, ActualOperand::new(OperandShape::Bracket(&address))];
     /// let modifiers = [Modifier::Cube, Modifier::V4, Modifier::F32, Modifier::F32];
     /// let query = InstQuery::new(Opcode::Tex, &modifiers, &operands);
     /// let is_legal = |query: InstQuery<'_>| {
@@ -360,7 +361,7 @@ impl<'a> InstQuery<'a> {
         }
     }
 
-    /// The same instruction in a function that is not a kernel.
+    /// Returns the query for a function that is not a kernel.
     #[must_use]
     pub const fn in_func(self) -> Self {
         Self {

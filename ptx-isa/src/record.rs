@@ -1,7 +1,7 @@
 //! Methods that read fields.
 
 /// Declares a struct whose fields other crates only read, by methods with the name and the documentation of the field.
-/// Those after `private` have no such method.
+/// The fields after `private` have no such method.
 macro_rules! record {
     (
         $(#[$meta:meta])*
@@ -27,8 +27,8 @@ macro_rules! record {
     };
 }
 
-/// Declares the facts about a keyword, and for each fact a method of the keyword with its name and documentation; `named`
-/// gives methods other names, and those after `private` have no such method.
+/// Declares the facts about a keyword, and for each fact a method of the keyword with the name and documentation of the fact.
+/// The methods after `named` have other names than their facts; the facts after `private` have no method.
 macro_rules! facts {
     (
         $(#[$meta:meta])*
@@ -80,7 +80,7 @@ macro_rules! setters {
     };
 }
 
-/// Methods that give a field or, after `&`, borrow it: `name: Type = field;`. After `const;` they are constant.
+/// Methods that copy a field or, after `&`, borrow it: `name: Type = field;`. After `const;` they are constant.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! getters {
@@ -108,7 +108,7 @@ macro_rules! getters {
     };
 }
 
-/// A text, unless it is empty.
+/// Returns the text, unless it is empty.
 pub(crate) const fn non_empty(text: &str) -> Option<&str> {
     if text.is_empty() { None } else { Some(text) }
 }

@@ -12,9 +12,11 @@ facts! {
         scalar_type: ScalarType,
         /// The number of components: 4 for a vector, otherwise 1.
         lanes: u8,
-        /// In which threads it has the same value; of one [that changes](SpecialReg::is_volatile), if they read it together.
+        /// The threads in which the register has the same value; for [volatile](SpecialReg::is_volatile) registers, if they read it
+        /// together.
         uniformity: Uniformity,
-        /// The register that says how many values it has: it counts from 0 to that register minus one, a vector in each component.
+        /// The register that contains the number of its values: its value is between 0 and that number minus one, a vector in
+        /// each component.
         index_of: Option<SpecialReg>,
         /// The directive that a kernel must have to read it, with a number other than zero. Other functions may read it.
         needs: Option<Directive>,
@@ -32,7 +34,7 @@ facts! {
 }
 
 impl SpecialReg {
-    /// Whether it has the components `.x`, `.y`, `.z` and `.w`.
+    /// Whether the register has the components `.x`, `.y`, `.z` and `.w`.
     #[inline]
     #[must_use]
     pub const fn is_vector(self) -> bool {

@@ -57,10 +57,10 @@ record! {
     pub struct Repair {
         /// The change.
         edit: ModifierEdit,
-        /// Whether the operands are legal then, too.
+        /// Whether the operands are legal after the change, too.
         fits_operands: bool,
-        /// How far the declarations of the operands are from the types and state spaces of the instruction; 0 if they are the
-        /// same.
+        /// The distance between the declarations of the operands and the types and state spaces of the instruction; 0 if they are
+        /// equal. See `OTHER_TYPE` and `OTHER_KIND` for its unit.
         inexact: usize,
     }
 }
@@ -76,7 +76,7 @@ enum Attempt {
 }
 
 impl Attempt {
-    /// For modifiers that no form takes: one is missing, one too many, or another one.
+    /// The attempts for modifiers that no form takes: one is missing, superfluous or wrong.
     const WRONG_MODIFIERS: [Self; 5] = [
         Self::RemoveDuplicate,
         Self::Insert,
@@ -84,7 +84,7 @@ impl Attempt {
         Self::ReplaceByClass,
         Self::ReplaceByAny,
     ];
-    /// For modifiers that other operands could have.
+    /// The attempts for modifiers that a form takes with other operands.
     const OTHER_MODIFIERS: [Self; 4] = [
         Self::Insert,
         Self::ReplaceByClass,
@@ -95,9 +95,9 @@ impl Attempt {
 
 impl InstQuery<'_> {
     /// The changes of one modifier that make the instruction legal in a version and on a target, or on any target. All are of
-    /// one kind: insertions if there are any, since what is written is seldom wrong where something is missing. Those with
-    /// legal operands come first; otherwise all only make the modifiers legal. Costs as much as some hundred
-    /// calls of [`select`](Self::select).
+    /// one kind: insertions if there are any, since a missing modifier is more frequent than a wrong one. If no change makes the
+    /// operands legal, the changes make only the modifiers legal. The cost is that of some hundred calls of
+    /// [`select`](Self::select).
     ///
     /// ```
     /// use ptx_isa::{InstQuery, Modifier, ModifierEdit, Opcode, PtxVersion};
@@ -114,13 +114,13 @@ impl InstQuery<'_> {
         self.search(version, target).run()
     }
 
-    /// How many changes [`repairs`](Self::repairs) tries, which a test limits.
+    /// The number of changes that [`repairs`](Self::repairs) tries, which a test limits.
     #[doc(hidden)]
     #[must_use]
     pub fn count_tried_repairs(&self) -> usize {
         let search = self.search(PtxVersion::CURRENT, None);
         search.run();
-        search.judged.get()
+        search.tried_edits.get()
     }
 
     fn search(&self, version: PtxVersion, target: Option<Target>) -> Search<'_> {
@@ -129,29 +129,31 @@ impl InstQuery<'_> {
             version,
             target,
             words: self.opcode.words(),
-            judged: Cell::new(0),
+            tried_edits: Cell::new(0),
         }
     }
 }
 
 impl Opcode {
-    /// The modifiers with which a form takes some modifiers if they are inserted before the one of an index.
+    /// The modifiers that can be inserted before the one of an index so that a form takes all of them.
     ///
     /// ```
     /// use ptx_isa::{Modifier, Opcode};
-    /// let found = "setp".parse::<Opcode>()?.completions(&[Modifier::S32], 0);
-    /// assert!(found.contains(&".lt".parse::<Modifier>()?) && !found.contains(&Modifier::F32));
+    /// let completions = "setp".parse::<Opcode>()?.completions(&[Modifier::S32], 0);
+    /// assert!(completions.contains(&".lt".parse::<Modifier>()?) && !completions.contains(&Modifier::F32));
     /// # Ok::<(), ptx_isa::UnknownKeyword>(())
     /// ```
     #[must_use]
     pub fn completions(self, modifiers: &[Modifier], index: usize) -> Vec<Modifier> {
-        let fits = |modifier: &Modifier| {
-            let changed = ModifierEdit::Insert(index, *modifier).apply(modifiers);
-            let query = InstQuery::new(self, &changed, &[]);
-            let mut candidates = query.candidates();
-            candidates.any(|found| found.redundant().next().is_none())
-        };
-        self.words().iter().filter(fits).collect()
+        self.words()
+            .iter()
+            .filter(|modifier| {
+                let changed = ModifierEdit::Insert(index, *modifier).apply(modifiers);
+                InstQuery::new(self, &changed, &[])
+                    .candidates()
+                    .any(|candidate| candidate.redundant().next().is_none())
+            })
+            .collect()
     }
 }
 
@@ -161,13 +163,13 @@ struct Search<'a> {
     target: Option<Target>,
     /// All modifiers of the opcode.
     words: ModifierBits,
-    /// How many edits were judged.
-    judged: Cell<usize>,
+    /// The number of edits that were tried.
+    tried_edits: Cell<usize>,
 }
 
 impl Search<'_> {
     fn run(&self) -> Vec<Repair> {
-        // One edit leaves too many for any form.
+        // One edit cannot make the number of modifiers legal for any form.
         if self.query.modifiers.len() > MAX_MODIFIERS + 1 {
             return Vec::new();
         }
@@ -175,65 +177,76 @@ impl Search<'_> {
             Some(_) => &Attempt::OTHER_MODIFIERS[..],
             None => &Attempt::WRONG_MODIFIERS,
         };
-        let mut partial = Vec::new();
+        let mut partial_repairs = Vec::new();
         for attempt in attempts {
-            let found = self.attempt(*attempt);
-            if found.first().is_some_and(|r| r.fits_operands) {
-                return found;
+            let repairs = self.attempt(*attempt);
+            if repairs.first().is_some_and(|r| r.fits_operands) {
+                return repairs;
             }
-            if partial.is_empty() {
-                partial = found;
+            if partial_repairs.is_empty() {
+                partial_repairs = repairs;
             }
         }
-        partial
+        partial_repairs
     }
 
+    /// The repairs of one kind, the best ones first.
     fn attempt(&self, attempt: Attempt) -> Vec<Repair> {
         let modifiers = self.query.modifiers;
-        let mut found = Vec::new();
+        let mut repairs = Vec::new();
         match attempt {
             Attempt::RemoveDuplicate | Attempt::Remove => {
                 for (index, modifier) in modifiers.iter().enumerate().rev() {
                     let earlier = modifiers.get(..index).unwrap_or_default();
                     if attempt == Attempt::Remove || earlier.contains(modifier) {
-                        found.extend(self.judge(ModifierEdit::Remove(index)));
+                        repairs.extend(self.try_edit(ModifierEdit::Remove(index)));
                     }
                 }
             }
             Attempt::Insert => {
                 for modifier in self.words.iter() {
-                    let repairs = self.places(modifier).map(|index| {
-                        let edit = ModifierEdit::Insert(index, modifier);
-                        self.judge(edit).map(|repair| self.in_order(repair))
-                    });
-                    // The first of equally good ones is the last place.
-                    found.extend(repairs.flatten().min_by_key(Repair::rank));
+                    repairs.extend(self.best_insertion(modifier));
                 }
             }
             Attempt::ReplaceByClass | Attempt::ReplaceByAny => {
+                let keeps_class = attempt == Attempt::ReplaceByClass;
                 for (index, old) in modifiers.iter().enumerate() {
-                    let same = attempt == Attempt::ReplaceByClass;
-                    let others = self.words.iter().filter(|m| m != old);
-                    let others = others.filter(|m| same == (m.class() == old.class()));
-                    found
-                        .extend(others.filter_map(|m| self.judge(ModifierEdit::Replace(index, m))));
+                    for replacement in self.words.iter() {
+                        let has_class = replacement.class() == old.class();
+                        if replacement != *old && has_class == keeps_class {
+                            let edit = ModifierEdit::Replace(index, replacement);
+                            repairs.extend(self.try_edit(edit));
+                        }
+                    }
                 }
             }
         }
-        found.sort_by_key(Repair::rank);
-        found
+        repairs.sort_by_key(Repair::rank);
+        repairs
     }
 
-    /// Where a modifier could be inserted, backwards: anywhere if its position matters, else at the end.
-    fn places(&self, modifier: Modifier) -> impl Iterator<Item = usize> + use<> {
-        let mut names = self.query.opcode.instructions().iter();
-        let ordered =
-            modifier.class().is_positional() || names.any(|i| i.words().contains(&modifier));
+    /// The best insertion of a modifier; the last position of equally good ones.
+    fn best_insertion(&self, modifier: Modifier) -> Option<Repair> {
+        self.insertion_positions(modifier)
+            .filter_map(|index| self.try_edit(ModifierEdit::Insert(index, modifier)))
+            .map(|repair| self.in_order(repair))
+            .min_by_key(Repair::rank)
+    }
+
+    /// The positions where a modifier could be inserted, backwards: all positions if its position matters, else the end.
+    fn insertion_positions(&self, modifier: Modifier) -> impl Iterator<Item = usize> + use<> {
+        let has_position = modifier.class().is_positional()
+            || self
+                .query
+                .opcode
+                .instructions()
+                .iter()
+                .any(|i| i.words().contains(&modifier));
         let end = self.query.modifiers.len();
-        (if ordered { 0 } else { end }..=end).rev()
+        (if has_position { 0 } else { end }..=end).rev()
     }
 
-    /// An insertion at the end, moved to its place in the order of the PTX ISA manual.
+    /// Moves an insertion at the end to its position in the order of the PTX ISA manual.
     fn in_order(&self, repair: Repair) -> Repair {
         let count = self.query.modifiers.len();
         let edit = match repair.edit {
@@ -241,44 +254,50 @@ impl Search<'_> {
                 let mut order = alloc::vec![0; count + 1];
                 let changed = repair.edit.apply(self.query.modifiers);
                 canonical_order(self.query.opcode, &changed, &mut order);
-                let place = order.iter().position(|&i| usize::from(i) == count);
-                ModifierEdit::Insert(place.unwrap_or(count), modifier)
+                let position = order.iter().position(|&i| usize::from(i) == count);
+                ModifierEdit::Insert(position.unwrap_or(count), modifier)
             }
             edit => edit,
         };
         Repair { edit, ..repair }
     }
 
-    /// Whether the changed modifiers are legal, and the operands with them.
-    fn judge(&self, edit: ModifierEdit) -> Option<Repair> {
-        self.judged.set(self.judged.get() + 1);
+    /// Returns the repair with the edit, if the changed modifiers are legal in a documented form.
+    fn try_edit(&self, edit: ModifierEdit) -> Option<Repair> {
+        self.tried_edits.set(self.tried_edits.get() + 1);
         let modifiers = edit.apply(self.query.modifiers);
         let query = InstQuery {
             modifiers: &modifiers,
             ..self.query
         };
-        let documented = query.candidates().filter(|m| !m.form().is_undocumented());
-        let repairs = documented.filter_map(|mut found| {
-            if let Some(target) = self.target {
-                found.add_floors(self.version, target);
-            }
-            let violations = found.violations();
-            let of_operands =
-                |v: &Violation| matches!(v, Violation::Operand(..) | Violation::Count(..));
-            let legal = violations.as_slice().iter().all(of_operands);
-            let unused = found.redundant().next().is_some();
-            (legal && !unused).then(|| Repair {
-                edit,
-                fits_operands: violations.is_empty(),
-                inexact: inexact(&found),
-            })
-        });
-        repairs.min_by_key(Repair::rank)
+        query
+            .candidates()
+            .filter(|candidate| !candidate.form().is_undocumented())
+            .filter_map(|candidate| self.repair(edit, candidate))
+            .min_by_key(Repair::rank)
+    }
+
+    /// Returns the repair, if only operands violate the form after the edit and every modifier has an effect.
+    fn repair(&self, edit: ModifierEdit, mut candidate: FormMatch<'_>) -> Option<Repair> {
+        if let Some(target) = self.target {
+            candidate.add_floors(self.version, target);
+        }
+        let violations = candidate.violations();
+        let has_legal_modifiers = violations
+            .as_slice()
+            .iter()
+            .all(|v| matches!(v, Violation::Operand(..) | Violation::Count(..)));
+        let has_redundant_modifier = candidate.redundant().next().is_some();
+        (has_legal_modifiers && !has_redundant_modifier).then(|| Repair {
+            edit,
+            fits_operands: violations.is_empty(),
+            inexact: declaration_distance(&candidate),
+        })
     }
 }
 
 impl Repair {
-    /// Better ones are less.
+    /// The rank among repairs; the best one has the lowest rank.
     fn rank(&self) -> (bool, usize) {
         (!self.fits_operands, self.inexact)
     }
@@ -289,37 +308,50 @@ const OTHER_TYPE: usize = 1;
 /// The cost of another width, or of floating point instead of integers.
 const OTHER_KIND: usize = 8;
 
-/// How far the declarations of the operands are from the types and state spaces of the form.
-fn inexact(found: &FormMatch<'_>) -> usize {
-    let cost = |operand: usize| match found.operands().get(operand).map(|o| o.shape) {
+/// The distance between the declarations of the operands and the types and state spaces of the form.
+fn declaration_distance(candidate: &FormMatch<'_>) -> usize {
+    (0..candidate.form().operands().len())
+        .map(|operand| operand_distance(candidate, operand))
+        .sum()
+}
+
+fn operand_distance(candidate: &FormMatch<'_>, operand: usize) -> usize {
+    match candidate.operands().get(operand).map(|o| o.shape) {
         Some(OperandShape::Register(ty) | OperandShape::RegisterVector(ty, _)) => {
-            of_register(found, operand, ty)
+            register_distance(candidate, operand, ty)
         }
         Some(OperandShape::Vector([first, ..])) => match first.shape {
-            OperandShape::Register(ty) => of_register(found, operand, ty),
+            OperandShape::Register(ty) => register_distance(candidate, operand, ty),
             _ => 0,
         },
         Some(OperandShape::Variable(space, _)) => {
-            let slot = match found.form().operands().get(operand).map(|o| o.spaces()) {
+            let slot = match candidate.form().operands().get(operand).map(|o| o.spaces()) {
                 Some(Spaces::Slot(slot)) => slot.into(),
                 _ => return 0,
             };
-            let written = found.assignment().word(slot).and_then(|w| w.state_space());
-            usize::from(written != Some(space))
+            let named_space = candidate
+                .assignment()
+                .word(slot)
+                .and_then(|w| w.state_space());
+            usize::from(named_space != Some(space))
         }
         _ => 0,
-    };
-    (0..found.form().operands().len()).map(cost).sum()
+    }
 }
 
-fn of_register(found: &FormMatch<'_>, operand: usize, register: ScalarType) -> usize {
-    let (other_kind, other) = match found.expected(operand) {
+/// The distance between the declared type of a register and the type of the operand.
+fn register_distance(candidate: &FormMatch<'_>, operand: usize, register: ScalarType) -> usize {
+    let (differs_in_kind, differs) = match candidate.expected(operand) {
         Some(Expected::Type(ty)) => {
-            let float = register.kind() != TypeKind::Bits && register.is_float() != ty.is_float();
-            (float || ty.bits() != register.bits(), ty != register)
+            let is_other_kind =
+                register.kind() != TypeKind::Bits && register.is_float() != ty.is_float();
+            (
+                is_other_kind || ty.bits() != register.bits(),
+                ty != register,
+            )
         }
         Some(expected) => (expected.bits() != Some(register.bits()), false),
         None => return 0,
     };
-    usize::from(other_kind) * OTHER_KIND + usize::from(other) * OTHER_TYPE
+    usize::from(differs_in_kind) * OTHER_KIND + usize::from(differs) * OTHER_TYPE
 }

@@ -41,7 +41,7 @@ pub(crate) const fn bound(limit: Limit, when: C, range: Option<MagnitudeRange>) 
     ErrorBound { limit, when, range }
 }
 
-/// The absolute values of an operand from one number to another, given by their bits.
+/// The absolute values of an operand from one number to another, whose bits are the arguments.
 pub(crate) const fn within(operand: u8, low: u64, high: u64) -> MagnitudeRange {
     MagnitudeRange { operand, low, high }
 }
@@ -57,7 +57,7 @@ pub(crate) const fn slot(name: &'static str, modifiers: &'static [Modifier]) -> 
     }
 }
 
-/// A slot with a fixed modifier, or with that and longer ones.
+/// A slot with a fixed modifier and possibly longer variants of it.
 pub(crate) const fn fixed(modifiers: &'static [Modifier]) -> Slot {
     slot(modifiers[0].text(), modifiers)
 }

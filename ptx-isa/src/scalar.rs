@@ -65,8 +65,8 @@ facts! {
     TypeFacts of ScalarType in scalar {
         /// One sentence that says what it is.
         summary: &'static str,
-        /// An instruction with the type, or with one that has it as element, as [`describe::example_module`](crate::describe::example_module)
-        /// takes it; `None` for layouts that no instruction takes.
+        /// An instruction with the type, or with a type that has it as element; [`describe::example_module`](crate::describe::example_module)
+        /// adds the declarations of its names. `None` for layouts that no instruction takes.
         example: Option<&'static str>,
         /// The kind of its values.
         kind: TypeKind,
@@ -109,7 +109,8 @@ impl From<ScalarType> for Modifier {
 }
 
 impl ScalarType {
-    /// How compilers begin the names of registers of the type: `%rd` of `.b64`. `None` for types without a custom.
+    /// The prefix that compilers give to the names of registers of the type: `%rd` of `.b64`. `None` for types without a customary
+    /// prefix.
     ///
     /// ```
     /// use ptx_isa::ScalarType;
@@ -130,24 +131,24 @@ impl ScalarType {
         })
     }
 
-    /// Signed, unsigned, bits or packed integers.
+    /// Whether the values are signed or unsigned integers, not packed ones.
     #[must_use]
     pub const fn is_integer(self) -> bool {
         matches!(self.kind(), TypeKind::Signed | TypeKind::Unsigned)
     }
 
-    /// Integers, or packed integers.
+    /// Whether the values are integers or packed integers.
     pub fn holds_integers(self) -> bool {
         self.is_integer() || self.element().is_some_and(Self::is_integer)
     }
 
-    /// Packed elements of a format of at most eight bits.
+    /// Whether the values are packed elements of a floating-point or fixed-point format of at most eight bits.
     pub(crate) fn holds_short_formats(self) -> bool {
         self.element()
             .is_some_and(|e| !e.is_integer() && e.bits() <= 8)
     }
 
-    /// Floating point, the short formats included; not packed ones.
+    /// Whether the values are floating-point numbers, the short formats included, not packed ones.
     #[must_use]
     pub const fn is_float(self) -> bool {
         matches!(self.kind(), TypeKind::Float)

@@ -10,20 +10,20 @@ facts! {
         summary: &'static str,
         /// The modifier that names it on an instruction.
         modifier: Option<Modifier>,
-        /// The space it is a window of: `.shared` for `.shared::cta`.
+        /// The space that contains it as a window: `.shared` for `.shared::cta`.
         within: Option<StateSpace>,
         /// The first version that supports it.
         since: PtxVersion,
     }
     named {
-        /// Whether its variables have addresses.
+        /// Whether variables in the space have addresses.
         is_addressable = addressable: bool,
     }
 }
 
 impl StateSpace {
-    /// Whether an address in one can be that of a variable declared in the other: the parts of parameter space are disjoint,
-    /// windows of shared memory are not.
+    /// Whether an address in one space can be the address of a variable declared in the other: the parts of parameter space are
+    /// disjoint, windows of shared memory are not.
     ///
     /// ```
     /// use ptx_isa::StateSpace;
@@ -33,11 +33,11 @@ impl StateSpace {
     /// ```
     #[must_use]
     pub fn overlaps(self, other: Self) -> bool {
-        let whole = self == self.base() || other == other.base();
-        self == other || self.base() == other.base() && (whole || self.base() == Self::Shared)
+        let one_is_base = self == self.base() || other == other.base();
+        self == other || self.base() == other.base() && (one_is_base || self.base() == Self::Shared)
     }
 
-    /// Whether a generic address can refer to it.
+    /// Whether a generic address can refer to the space.
     #[inline]
     #[must_use]
     pub const fn is_generic(self) -> bool {

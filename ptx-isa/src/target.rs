@@ -42,7 +42,7 @@ facts! {
     named {
         /// The first version that supports it.
         min_version = since: PtxVersion,
-        /// The most bytes of shared variables with a size that a kernel and the functions that it calls may have.
+        /// The greatest total size in bytes of the sized shared variables of a kernel and of the functions that it calls.
         most_shared_bytes = shared: u32,
     }
     private {
@@ -85,12 +85,12 @@ impl Target {
     /// The target with a name that may be that of a virtual architecture: `compute_90a` is `sm_90a`.
     #[must_use]
     pub fn from_name(name: &[u8]) -> Option<Self> {
-        let Some(rest) = name.strip_prefix(b"compute_") else {
+        let Some(suffix) = name.strip_prefix(b"compute_") else {
             return Self::from_text(name);
         };
         let mut text = *b"sm_\0\0\0\0\0\0\0\0\0";
-        text.get_mut(3..3 + rest.len())?.copy_from_slice(rest);
-        Self::from_text(text.get(..3 + rest.len())?)
+        text.get_mut(3..3 + suffix.len())?.copy_from_slice(suffix);
+        Self::from_text(text.get(..3 + suffix.len())?)
     }
 }
 
@@ -107,8 +107,10 @@ impl TargetSet {
     /// The target and all that support its features.
     #[must_use]
     pub fn from(target: Target) -> Self {
-        let newer = Target::ALL.iter().filter(|t| t.implies(target));
-        newer.fold(Self::NONE, |all, t| Self(all.0 | 1 << *t as u8))
+        Target::ALL
+            .iter()
+            .filter(|t| t.implies(target))
+            .fold(Self::NONE, |targets, t| Self(targets.0 | 1 << *t as u8))
     }
 
     /// Whether `target` is in the set.

@@ -1,4 +1,4 @@
-//! Which registers and constants are compatible with the type of an operand.
+//! The compatibility of registers and constants with the type of an operand.
 
 use core::fmt;
 
@@ -7,11 +7,11 @@ use crate::{ConstantKind, Form, ScalarType, SlotAssignment, TypeExpr, TypeKind};
 /// The registers that are wide enough for an operand.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
 pub enum RegisterWidth {
-    /// Those of its width.
+    /// Registers of the width of the operand.
     Exact,
-    /// Wider ones as well (section 9.4.1 of the PTX ISA manual).
+    /// Registers of at least this width (section 9.4.1 of the PTX ISA manual).
     OrWider,
-    /// All but those of eight bits.
+    /// All registers but those of eight bits.
     Any,
 }
 
@@ -32,8 +32,10 @@ impl Expected {
     pub(crate) fn of(expr: TypeExpr, assignment: &SlotAssignment, form: &Form) -> Self {
         let slot_type = |slot: u8| {
             let slot = usize::from(slot);
-            let default = || form.slot(slot)?.default();
-            assignment.word(slot).or_else(default)?.scalar_type()
+            assignment
+                .word(slot)
+                .or_else(|| form.slot(slot)?.default())?
+                .scalar_type()
         };
         let ty = match expr {
             TypeExpr::None => None,
@@ -54,21 +56,22 @@ impl Expected {
         ty.map_or(Self::Any, Self::Type)
     }
 
-    /// Whether it may be a predicate.
+    /// Whether the expected type may be a predicate.
     #[must_use]
     pub fn is_predicate(self) -> bool {
         matches!(self, Self::Any | Self::Type(ScalarType::Pred))
     }
 
-    /// Whether it is an integer.
+    /// Whether the expected type is an integer.
     pub(crate) fn is_integer(self) -> bool {
         matches!(self, Self::Type(ty) if ty.is_integer())
     }
 
-    /// Whether it is a half-precision type or a pair of one.
+    /// Whether the expected type is a half-precision type or a pair of one.
     pub(crate) fn is_half(self) -> bool {
-        let half = |ty: ScalarType| ty.is_float() && ty.bits() == 16;
-        matches!(self, Self::Type(ty) if half(ty.element().unwrap_or(ty)))
+        let Self::Type(ty) = self else { return false };
+        let element = ty.element().unwrap_or(ty);
+        element.is_float() && element.bits() == 16
     }
 
     /// Whether registers can be declared with it.
@@ -148,13 +151,13 @@ impl Expected {
     /// that registers can have and that is not packed.
     #[must_use]
     pub fn takes_element(self, register: ScalarType, width: RegisterWidth) -> bool {
-        let simple = match self {
+        let counts_as_bits = match self {
             Self::Type(ty) if ty.element().unwrap_or(ty).bits() == 8 => true,
             Self::Type(ty) => ty.is_register_type() && ty.kind() != TypeKind::Packed,
             _ => true,
         };
-        let as_bits = register.is_integer() && Some(register.bits()) == self.bits();
-        simple && as_bits || self.takes_register(register, width)
+        let is_integer_of_width = register.is_integer() && Some(register.bits()) == self.bits();
+        counts_as_bits && is_integer_of_width || self.takes_register(register, width)
     }
 
     /// Whether a vector of only such constants is legal where the elements must have exactly the
@@ -211,12 +214,16 @@ impl fmt::Display for Expected {
 
 /// The packed 32-bit type of two elements of a type.
 fn packed_pair(ty: ScalarType) -> Option<ScalarType> {
-    let mut all = ScalarType::ALL.iter().copied();
-    all.find(|t| t.element() == Some(ty) && t.lanes() == 2 && t.bits() == 32)
+    ScalarType::ALL
+        .iter()
+        .copied()
+        .find(|t| t.element() == Some(ty) && t.lanes() == 2 && t.bits() == 32)
 }
 
 /// The register type of a kind and a width.
 fn register_type(kind: TypeKind, bits: u16) -> Option<ScalarType> {
-    let mut all = ScalarType::ALL.iter().copied();
-    all.find(|t| t.kind() == kind && t.bits() == bits && t.is_register_type())
+    ScalarType::ALL
+        .iter()
+        .copied()
+        .find(|t| t.kind() == kind && t.bits() == bits && t.is_register_type())
 }

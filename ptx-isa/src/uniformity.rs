@@ -1,24 +1,24 @@
-//! In which threads a value is the same.
+//! The uniformity of values: the threads in which a value is the same.
 
 use crate::{Form, Marks};
 
 /// The largest group of threads in which a value is the same, the largest group first: what is the same in the grid is the same in each warp.
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Uniformity {
-    /// The same in all threads of the grid.
+    /// The value is the same in all threads of the grid.
     Grid,
-    /// The same in the threads of a cluster.
+    /// The value is the same in the threads of a cluster.
     Cluster,
-    /// The same in the threads of a CTA.
+    /// The value is the same in the threads of a CTA.
     Cta,
-    /// The same in the threads of a warp.
+    /// The value is the same in the threads of a warp.
     Warp,
-    /// It may differ between the threads of a warp.
+    /// The value may differ between the threads of a warp.
     Varying,
 }
 
 impl Uniformity {
-    /// All of them, the largest group first.
+    /// All variants, the largest group first.
     pub const ALL: [Self; 5] = [
         Self::Grid,
         Self::Cluster,
@@ -39,7 +39,7 @@ impl Uniformity {
         }
     }
 
-    /// The largest group in which both are the same.
+    /// The largest group in which two values are the same, given the groups of each.
     #[must_use]
     pub const fn join(self, other: Self) -> Self {
         if self as u8 > other as u8 {
@@ -56,17 +56,18 @@ impl core::fmt::Display for Uniformity {
     }
 }
 
-/// In which threads a result is the same that is not just a function of the operands.
+/// The uniformity of a result that is not only a function of the operands.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
 #[non_exhaustive]
 pub enum ResultUniformity {
-    /// In those that execute the instruction together, of this group, if the operands that say how it is executed are the same.
+    /// The result is the same in the threads of this group that execute the instruction together, if the operands that control
+    /// the execution are.
     Group(Uniformity),
-    /// It is the value of a source in another lane; which one, other operands say.
+    /// The result is the value of a source in another lane, which other operands select.
     LaneValue,
 }
 
-/// What is known of the results of an action.
+/// The uniformity of the results of an action.
 pub(crate) enum ActionResults {
     /// They are a function of the operands and of memory.
     Same,
@@ -77,7 +78,7 @@ pub(crate) enum ActionResults {
 }
 
 impl Form {
-    /// In which threads a result, an operand of this index, is the same. `None` if equal operands and memory give equal results.
+    /// The uniformity of the result that is the operand of an index. `None` if equal operands and memory give equal results.
     #[must_use]
     pub fn result_uniformity(&self, operand: usize) -> Option<ResultUniformity> {
         use ResultUniformity::{Group, LaneValue};
@@ -92,7 +93,10 @@ impl Form {
             (Marks::CTA_UNIFORM, Group(Uniformity::Cta)),
             (Marks::LANE_VALUE, LaneValue),
         ];
-        let found = stated.into_iter().find(|(mark, _)| marks.contains(*mark));
-        Some(found.map_or(Group(Uniformity::Varying), |(_, of)| of))
+        stated
+            .into_iter()
+            .find(|(mark, _)| marks.contains(*mark))
+            .map(|(_, uniformity)| uniformity)
+            .or(Some(Group(Uniformity::Varying)))
     }
 }

@@ -65,20 +65,20 @@ impl PtxVersion {
         self.release().is_some()
     }
 
-    /// Whether it is newer than [`Self::CURRENT`] and may be the version of a file: at most one major version later, with
+    /// Whether the version is newer than [`Self::CURRENT`] and may be the version of a file: at most one major version later, with
     /// one digit after the point, as in all versions so far.
     #[must_use]
     pub fn is_newer(self) -> bool {
         self > Self::CURRENT && self.major <= Self::CURRENT.major + 1 && self.minor < 10
     }
 
-    /// The first CUDA toolkit with it.
+    /// The first CUDA toolkit that supports the version.
     #[must_use]
     pub fn toolkit(self) -> Option<&'static str> {
         self.release()?.toolkit
     }
 
-    /// The oldest driver for Linux that compiles it: the one that the release notes of [`Self::toolkit`] state.
+    /// The oldest driver for Linux that compiles the version, according to the release notes of [`Self::toolkit`].
     #[must_use]
     pub fn driver(self) -> Option<&'static str> {
         self.release()?.driver

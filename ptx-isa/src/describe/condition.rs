@@ -8,21 +8,29 @@ use crate::{Cond, Form, OperandTest};
 /// The condition as a statement: ".type is .f16".
 #[must_use]
 pub fn condition(form: &Form, cond: &Cond) -> impl Display {
-    let clause = Clause { form, must: false };
+    let clause = Clause {
+        form,
+        is_demand: false,
+    };
     super::from_fn(move |f| clause.write(f, cond, false, false))
 }
 
 /// The condition as a demand: ".type must be .f16".
 #[must_use]
 pub fn demand(form: &Form, cond: &Cond) -> impl Display {
-    let clause = Clause { form, must: true };
+    let clause = Clause {
+        form,
+        is_demand: true,
+    };
     super::from_fn(move |f| clause.write(f, cond, false, false))
 }
 
+/// A writer of clauses about a form.
 #[derive(Copy, Clone)]
 struct Clause<'a> {
     form: &'a Form,
-    must: bool,
+    /// The clause is a demand ("must be"), not a statement ("is").
+    is_demand: bool,
 }
 
 impl Clause<'_> {
@@ -32,54 +40,54 @@ impl Clause<'_> {
             Cond::Always => f.write_str(if negated { "never" } else { "always" }),
             Cond::Never => f.write_str(if negated { "always" } else { "never" }),
             Cond::Not(inner) => self.write(f, inner, !negated, nested),
-            Cond::All(list) => self.list(
+            Cond::All(list) => self.write_list(
                 f,
                 list,
                 if negated { " or " } else { " and " },
                 negated,
                 nested,
             ),
-            Cond::Any(list) if same_slot(list) => self.choice(f, list, negated),
-            Cond::Any(list) => self.list(
+            Cond::Any(list) if test_one_slot(list) => self.write_choice(f, list, negated),
+            Cond::Any(list) => self.write_list(
                 f,
                 list,
                 if negated { " and " } else { " or " },
                 negated,
                 nested,
             ),
-            Cond::Filled(slot) => self.given(f, slot_name(self.form, slot), negated),
+            Cond::Filled(slot) => self.write_given(f, slot_name(self.form, slot), negated),
             Cond::Holds(slot, set) => {
                 let name = slot_name(self.form, slot);
-                let be = self.be(negated);
+                let verb = self.verb(negated);
                 match set.as_slice() {
                     // The slot of a fixed modifier.
-                    [word] if word.text() == name => self.given(f, name, negated),
-                    [word] => write!(f, "{name} {be} {word}"),
+                    [word] if word.text() == name => self.write_given(f, name, negated),
+                    [word] => write!(f, "{name} {verb} {word}"),
                     list => {
-                        write!(f, "{name} {be} one of {}", words(list))
+                        write!(f, "{name} {verb} one of {}", words(list))
                     }
                 }
             }
             Cond::Operand(operand, test) => {
-                self.test(f, operand_name(self.form, operand), test, negated)
+                self.write_test(f, operand_name(self.form, operand), test, negated)
             }
-            Cond::InEntry => self.place(f, !negated),
-            Cond::InFunc => self.place(f, negated),
+            Cond::InEntry => self.write_function_kind(f, !negated),
+            Cond::InFunc => self.write_function_kind(f, negated),
             Cond::UnifiedTextures => {
                 write!(
                     f,
                     "the target option {} texmode_independent",
-                    self.be(!negated)
+                    self.verb(!negated)
                 )
             }
         }
     }
 
-    fn list(
+    fn write_list(
         self,
         f: &mut Formatter<'_>,
         list: &[Cond],
-        between: &str,
+        separator: &str,
         negated: bool,
         nested: bool,
     ) -> fmt::Result {
@@ -88,7 +96,7 @@ impl Clause<'_> {
         }
         for (i, cond) in list.iter().enumerate() {
             if i > 0 {
-                f.write_str(between)?;
+                f.write_str(separator)?;
             }
             self.write(f, cond, negated, true)?;
         }
@@ -98,23 +106,23 @@ impl Clause<'_> {
         Ok(())
     }
 
-    /// Several modifiers of one slot.
-    fn choice(self, f: &mut Formatter<'_>, list: &[Cond], negated: bool) -> fmt::Result {
+    /// Writes an alternative of several conditions on the modifier in one slot.
+    fn write_choice(self, f: &mut Formatter<'_>, list: &[Cond], negated: bool) -> fmt::Result {
         for (i, cond) in list.iter().enumerate() {
             let Cond::Holds(slot, set) = *cond else {
                 continue;
             };
             if i == 0 {
-                let be = self.be(negated);
-                write!(f, "{} {be} one of", slot_name(self.form, slot))?;
+                let verb = self.verb(negated);
+                write!(f, "{} {verb} one of", slot_name(self.form, slot))?;
             }
             write!(f, " {}", words(set.as_slice()))?;
         }
         Ok(())
     }
 
-    const fn be(self, negated: bool) -> &'static str {
-        match (self.must, negated) {
+    const fn verb(self, negated: bool) -> &'static str {
+        match (self.is_demand, negated) {
             (false, false) => "is",
             (false, true) => "is not",
             (true, false) => "must be",
@@ -122,30 +130,30 @@ impl Clause<'_> {
         }
     }
 
-    fn given(self, f: &mut Formatter<'_>, name: &str, negated: bool) -> fmt::Result {
-        write!(f, "{name} {} given", self.be(negated))
+    fn write_given(self, f: &mut Formatter<'_>, name: &str, negated: bool) -> fmt::Result {
+        write!(f, "{name} {} given", self.verb(negated))
     }
 
-    fn place(self, f: &mut Formatter<'_>, kernel: bool) -> fmt::Result {
-        let be = if self.must { "must be" } else { "is" };
-        let place = if kernel {
+    fn write_function_kind(self, f: &mut Formatter<'_>, is_kernel: bool) -> fmt::Result {
+        let verb = if self.is_demand { "must be" } else { "is" };
+        let function = if is_kernel {
             "in a kernel"
         } else {
             "in a function that is not a kernel"
         };
-        write!(f, "the instruction {be} {place}")
+        write!(f, "the instruction {verb} {function}")
     }
 
-    fn test(
+    fn write_test(
         self,
         f: &mut Formatter<'_>,
         name: &str,
         test: OperandTest,
         negated: bool,
     ) -> fmt::Result {
-        let be = self.be(negated);
-        let what = match test {
-            OperandTest::Absent => return self.given(f, name, !negated),
+        let verb = self.verb(negated);
+        let predicate = match test {
+            OperandTest::Absent => return self.write_given(f, name, !negated),
             OperandTest::Present => "given",
             OperandTest::Immediate => "a constant",
             OperandTest::Register => "a register",
@@ -173,20 +181,19 @@ impl Clause<'_> {
             OperandTest::Unsigned => "an unsigned integer register",
             OperandTest::Nonzero => "other than zero",
             OperandTest::Below(n) => {
-                return write!(f, "{name} {be} a register of fewer than {n} bits");
+                return write!(f, "{name} {verb} a register of fewer than {n} bits");
             }
-            OperandTest::Vector(n) => return write!(f, "{name} {be} a vector of {n} elements"),
+            OperandTest::Vector(n) => return write!(f, "{name} {verb} a vector of {n} elements"),
         };
-        write!(f, "{name} {be} {what}")
+        write!(f, "{name} {verb} {predicate}")
     }
 }
 
 /// Whether all conditions test the same slot.
-fn same_slot(list: &[Cond]) -> bool {
-    let slot = |cond: &Cond| match *cond {
-        Cond::Holds(slot, _) => Some(slot),
-        _ => None,
+fn test_one_slot(list: &[Cond]) -> bool {
+    let Some(Cond::Holds(first_slot, _)) = list.first() else {
+        return false;
     };
-    let first = list.first().and_then(slot);
-    first.is_some() && list.iter().all(|cond| slot(cond) == first)
+    list.iter()
+        .all(|cond| matches!(cond, Cond::Holds(slot, _) if slot == first_slot))
 }

@@ -13,31 +13,31 @@ use crate::{
 pub fn effect(form: &Form, effect: &Effect) -> impl Display {
     super::from_fn(move |f| {
         match effect.kind {
-            EffectKind::Order(word) => write!(f, "memory order {}", chosen(form, word))?,
-            EffectKind::Scope(word) => write!(f, "memory scope {}", chosen(form, word))?,
+            EffectKind::Order(word) => write!(f, "memory order {}", modifier_text(form, word))?,
+            EffectKind::Scope(word) => write!(f, "memory scope {}", modifier_text(form, word))?,
             EffectKind::Lanes(operand) => {
                 let name = operand_name(form, operand);
                 write!(f, "executed together by the lanes in {name}")?;
             }
             EffectKind::Memory(access, space) => {
-                let done = match access {
+                let verb = match access {
                     Access::None => "accesses",
                     Access::Read => "reads",
                     Access::Write => "writes",
                     Access::ReadWrite => "reads and writes",
                     Access::ReadModifyWrite => "atomically updates",
                 };
-                write!(f, "{done} {space} memory that no operand addresses")?;
+                write!(f, "{verb} {space} memory that no operand addresses")?;
             }
-            EffectKind::Async(what, step) => {
-                let step = match step {
+            EffectKind::Async(mechanism, phase) => {
+                let verb = match phase {
                     AsyncPhase::Start => "starts an asynchronous operation, tracked by",
                     AsyncPhase::Commit => "commits asynchronous operations to",
                     AsyncPhase::Wait => "waits for",
                 };
-                write!(f, "{step} {}", completion(what))?;
+                write!(f, "{verb} {}", completion(mechanism))?;
             }
-            kind => f.write_str(fixed(kind))?,
+            kind => f.write_str(fixed_phrase(kind))?,
         }
         match &effect.when {
             Cond::Always => Ok(()),
@@ -46,15 +46,15 @@ pub fn effect(form: &Form, effect: &Effect) -> impl Display {
     })
 }
 
-fn chosen(form: &Form, word: ModifierSource) -> &'static str {
+fn modifier_text(form: &Form, word: ModifierSource) -> &'static str {
     match word {
         ModifierSource::Fixed(word) => word.text(),
         ModifierSource::Slot(slot) => slot_name(form, slot),
     }
 }
 
-const fn completion(what: Completion) -> &'static str {
-    match what {
+const fn completion(mechanism: Completion) -> &'static str {
+    match mechanism {
         Completion::CpAsync => "async copy groups",
         Completion::Bulk => "bulk async-groups",
         Completion::Mbarrier => "an mbarrier object",
@@ -63,8 +63,8 @@ const fn completion(what: Completion) -> &'static str {
     }
 }
 
-/// Effects whose phrase contains no name from the form.
-const fn fixed(kind: EffectKind) -> &'static str {
+/// The phrase of an effect that contains no name from the form; empty for other effects.
+const fn fixed_phrase(kind: EffectKind) -> &'static str {
     match kind {
         EffectKind::Proxy(Proxy::Generic) => "accesses memory through the generic proxy",
         EffectKind::Proxy(Proxy::Async) => "accesses memory through the async proxy",

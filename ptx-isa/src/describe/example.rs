@@ -5,7 +5,7 @@ use core::fmt;
 use super::from_fn;
 use crate::{PtxVersion, ScalarType, SpecialReg, Target};
 
-/// The registers of examples: the beginning of their names, and their type.
+/// The registers of examples: the prefix of their names, and their type.
 const REGISTERS: [(&str, ScalarType); 8] = [
     ("%p", ScalarType::Pred),
     ("%rb", ScalarType::B8),
@@ -49,19 +49,18 @@ pub fn example_module<'a>(
             ".version {version}\n.target {target}\n.address_size 64\n"
         )?;
         for (name, declaration) in DECLARATIONS {
-            let mut all = examples.iter();
-            if all.any(|e| uses(e, name, |after| !after.is_ascii_alphanumeric())) {
+            if examples.iter().any(|example| contains_word(example, name)) {
                 writeln!(f, "{declaration}")?;
             }
         }
         for (number, example) in examples.iter().enumerate() {
-            kernel(f, number, example)?;
+            write_kernel(f, number, example)?;
         }
         Ok(())
     })
 }
 
-/// A module with the [example](crate::Directive::example) of a directive. That of a directive of the header has its own header.
+/// A module with the [example](crate::Directive::example) of a directive. The example of a directive of the header contains the header.
 ///
 /// ```
 /// use ptx_isa::{Directive, PtxVersion, Target, describe};
@@ -93,28 +92,28 @@ pub fn directive_module(
 pub fn register_example(register: SpecialReg) -> impl fmt::Display {
     from_fn(move |f| {
         let ty = register.scalar_type();
-        let same = |(_, other): &&(&str, ScalarType)| other.bits() == ty.bits();
-        let to = REGISTERS.iter().find(same).map_or("%r", |(name, _)| name);
+        let prefix = REGISTERS
+            .iter()
+            .find(|(_, register_type)| register_type.bits() == ty.bits())
+            .map_or("%r", |(prefix, _)| prefix);
         let component = if register.is_vector() { ".x" } else { "" };
-        write!(f, "mov{ty} {to}1, {register}{component};")
+        write!(f, "mov{ty} {prefix}1, {register}{component};")
     })
 }
 
-fn kernel(f: &mut fmt::Formatter<'_>, number: usize, example: &str) -> fmt::Result {
+fn write_kernel(f: &mut fmt::Formatter<'_>, number: usize, example: &str) -> fmt::Result {
     writeln!(f, ".visible .entry example{number}()")?;
     for register in SpecialReg::ALL {
-        if let Some(needed) = register.needs()
-            && uses(example, register.text(), |after| {
-                !after.is_ascii_alphanumeric()
-            })
+        if let Some(directive) = register.needs()
+            && contains_word(example, register.text())
         {
-            writeln!(f, "{needed} 1024")?;
+            writeln!(f, "{directive} 1024")?;
         }
     }
     writeln!(f, "{{")?;
-    for (name, ty) in REGISTERS {
-        if uses(example, name, |after| after.is_ascii_digit()) {
-            writeln!(f, "\t.reg {ty} {name}<100>;")?;
+    for (prefix, ty) in REGISTERS {
+        if contains(example, prefix, |next| next.is_ascii_digit()) {
+            writeln!(f, "\t.reg {ty} {prefix}<100>;")?;
         }
     }
     for line in example.lines() {
@@ -123,12 +122,16 @@ fn kernel(f: &mut fmt::Formatter<'_>, number: usize, example: &str) -> fmt::Resu
     writeln!(f, "done:\n\tret;\n}}")
 }
 
-/// Whether a text contains a name that is followed by a certain character.
-fn uses(text: &str, name: &str, follows: impl Fn(u8) -> bool) -> bool {
-    let mut found = text.match_indices(name);
-    found.any(|(at, _)| {
+/// Whether a text contains a name that is followed by a character that is neither a letter nor a digit.
+fn contains_word(text: &str, name: &str) -> bool {
+    contains(text, name, |next| !next.is_ascii_alphanumeric())
+}
+
+/// Whether a text contains a name before a byte that passes the test.
+fn contains(text: &str, name: &str, is_next: impl Fn(u8) -> bool) -> bool {
+    text.match_indices(name).any(|(start, _)| {
         text.as_bytes()
-            .get(at + name.len())
-            .is_some_and(|&b| follows(b))
+            .get(start + name.len())
+            .is_some_and(|&b| is_next(b))
     })
 }

@@ -17,7 +17,7 @@ pub enum Topic {
     Rules,
     /// Versions and targets.
     Since,
-    /// What its results are, in the notation of the tables.
+    /// The results of the form, in the notation of the tables.
     Computes,
     /// An effect besides reading and writing operands.
     Effects,
@@ -58,40 +58,49 @@ pub fn each_fact(
 ) -> fmt::Result {
     for (index, slot) in form.slots().enumerate() {
         // The slot of a fixed modifier is always filled.
-        if is_written(&alternatives(slot), slot.name()) {
+        if displays_as(&alternatives(slot), slot.name()) {
             if slot.is_optional() && chosen.is_some_and(|c| c.is_filled(index)) {
                 put(Topic::Modifiers, format_args!("`{}`: given", slot.name()))?;
             }
             continue;
         }
-        let (name, words, more) = (slot.name(), alternatives(slot), more(slot, index, chosen));
-        put(Topic::Modifiers, format_args!("`{name}`: `{words}`{more}"))?;
+        let (name, words) = (slot.name(), alternatives(slot));
+        let choice = slot_choice(slot, index, chosen);
+        put(
+            Topic::Modifiers,
+            format_args!("`{name}`: `{words}`{choice}"),
+        )?;
     }
-    for each in form.operands() {
-        let text = operand(form, each);
-        put(Topic::Operands, format_args!("`{}`: {text}", each.name))?;
+    for form_operand in form.operands() {
+        let (name, text) = (form_operand.name, operand(form, form_operand));
+        put(Topic::Operands, format_args!("`{name}`: {text}"))?;
     }
-    let possible = |when: &Cond| chosen.and_then(|c| when.decide(c)) != Some(false);
+    let is_possible = |when: &Cond| chosen.and_then(|c| when.decide(c)) != Some(false);
     if !form.since().is_empty() {
         put(Topic::Since, format_args!("{}", floors(form.since())))?;
     }
-    for each in form.rules() {
-        let (topic, matters) = match &each.kind {
+    for form_rule in form.rules() {
+        let (topic, is_relevant) = match &form_rule.kind {
             RuleKind::RequiresTarget(when, _)
             | RuleKind::RemovedIn(when, _)
-            | RuleKind::Deprecated(when, ..) => (Topic::Since, possible(when)),
-            RuleKind::Require(when, _) | RuleKind::Deny(when) => (Topic::Rules, possible(when)),
+            | RuleKind::Deprecated(when, ..) => (Topic::Since, is_possible(when)),
+            RuleKind::Require(when, _) | RuleKind::Deny(when) => (Topic::Rules, is_possible(when)),
             _ => (Topic::Rules, true),
         };
-        if matters {
-            put(topic, format_args!("{}", rule(form, each)))?;
+        if is_relevant {
+            put(topic, format_args!("{}", rule(form, form_rule)))?;
         }
     }
     if let Some(computation) = form.computation() {
         put(Topic::Computes, format_args!("`{}`", computation.text()))?;
     }
-    for each in form.effects().iter().filter(|e| possible(&e.when)) {
-        put(Topic::Effects, format_args!("{}", effect(form, each)))?;
+    for form_effect in form.effects() {
+        if is_possible(&form_effect.when) {
+            put(
+                Topic::Effects,
+                format_args!("{}", effect(form, form_effect)),
+            )?;
+        }
     }
     for text in form.notes() {
         put(Topic::Note, format_args!("{text}"))?;
@@ -102,8 +111,8 @@ pub fn each_fact(
     Ok(())
 }
 
-/// The default of a slot and what it holds.
-fn more<'a>(
+/// The default of a slot and the modifiers of the instruction in it.
+fn slot_choice<'a>(
     slot: &'a Slot,
     index: usize,
     chosen: Option<&'a SlotAssignment>,
@@ -121,15 +130,15 @@ fn more<'a>(
     })
 }
 
-/// Whether the display of a value is this text.
-fn is_written(what: &impl Display, text: &str) -> bool {
-    struct Rest<'a>(&'a str);
-    impl Write for Rest<'_> {
+/// Whether a value is displayed as the text.
+fn displays_as(value: &impl Display, text: &str) -> bool {
+    struct Unmatched<'a>(&'a str);
+    impl Write for Unmatched<'_> {
         fn write_str(&mut self, part: &str) -> fmt::Result {
             self.0 = self.0.strip_prefix(part).ok_or(fmt::Error)?;
             Ok(())
         }
     }
-    let mut rest = Rest(text);
-    write!(rest, "{what}").is_ok() && rest.0.is_empty()
+    let mut unmatched = Unmatched(text);
+    write!(unmatched, "{value}").is_ok() && unmatched.0.is_empty()
 }

@@ -7,7 +7,6 @@ mod condition;
 mod effect;
 mod example;
 mod fact;
-mod floor;
 mod operand;
 mod rule;
 mod slot;
@@ -17,9 +16,8 @@ pub use condition::{condition, demand};
 pub use effect::effect;
 pub use example::{directive_module, example_module, register_example};
 pub use fact::{Topic, each_fact};
-pub use floor::{floor, floors};
 pub use operand::{details, operand, role, type_of};
-pub use rule::{rule, rule_kind};
+pub use rule::{floor, floors, rule, rule_kind};
 pub use slot::{alternatives, words};
 pub use table::table;
 
@@ -53,22 +51,22 @@ fn operand_name(form: &Form, operand: u8) -> &'static str {
 /// Writes phrases with a separator.
 struct Phrases<'a, 'b> {
     f: &'a mut fmt::Formatter<'b>,
-    between: &'static str,
+    separator: &'static str,
     first: bool,
 }
 
 impl<'a, 'b> Phrases<'a, 'b> {
-    fn new(f: &'a mut fmt::Formatter<'b>, between: &'static str) -> Self {
+    fn new(f: &'a mut fmt::Formatter<'b>, separator: &'static str) -> Self {
         Self {
             f,
-            between,
+            separator,
             first: true,
         }
     }
 
     fn add(&mut self, phrase: fmt::Arguments<'_>) -> fmt::Result {
         if !self.first {
-            self.f.write_str(self.between)?;
+            self.f.write_str(self.separator)?;
         }
         self.first = false;
         self.f.write_fmt(phrase)

@@ -14,9 +14,9 @@ pub fn operand(form: &Form, operand: &FormOperand) -> impl Display {
         if operand.ty != TypeExpr::None {
             write!(f, ", {}", type_of(form, operand.ty))?;
         }
-        let mut tail = Some("; ");
+        let mut separator = "; ";
         each_detail(form, operand, &mut |phrase| {
-            write!(f, "{}{phrase}", tail.replace(", ").unwrap_or(", "))
+            write!(f, "{}{phrase}", core::mem::replace(&mut separator, ", "))
         })
     })
 }
@@ -67,6 +67,7 @@ pub fn details(form: &Form, operand: &FormOperand) -> impl Display {
     })
 }
 
+/// Calls `put` with each property of an operand besides role and type.
 fn each_detail(
     form: &Form,
     operand: &FormOperand,
@@ -80,11 +81,11 @@ fn each_detail(
     }
     if let Some(range) = operand.range {
         let (low, high, step) = (range.low, range.high, range.step);
-        match (low == high, step) {
-            (true, _) => put(format_args!("the constant {low}"))?,
-            (false, 0) => put(format_args!("powers of two from {low} to {high}"))?,
-            (false, 1) => put(format_args!("constants {low} to {high}"))?,
-            (false, _) => put(format_args!("constants {low} to {high} in steps of {step}"))?,
+        match step {
+            _ if low == high => put(format_args!("the constant {low}"))?,
+            0 => put(format_args!("powers of two from {low} to {high}"))?,
+            1 => put(format_args!("constants {low} to {high}"))?,
+            _ => put(format_args!("constants {low} to {high} in steps of {step}"))?,
         }
     }
     if operand.length != Length::Scalar {

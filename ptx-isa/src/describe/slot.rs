@@ -26,29 +26,28 @@ pub fn alternatives(slot: &Slot) -> impl Display {
 pub fn words(list: &[Modifier]) -> impl Display {
     super::from_fn(move |f| {
         let mut all = Phrases::new(f, " ");
-        let mut rest = list;
-        while let Some((first, tail)) = rest.split_first() {
-            match run(rest) {
-                Some(run) => {
-                    let Run {
-                        before,
-                        low,
-                        high,
-                        step,
-                        after,
-                        len,
-                    } = run;
-                    if step == 1 {
-                        all.add(format_args!("{before}{{{low}..{high}}}{after}"))?;
-                    } else {
-                        all.add(format_args!("{before}{{{low}..{high} step {step}}}{after}"))?;
-                    }
-                    rest = rest.get(len..).unwrap_or(&[]);
+        let mut unwritten = list;
+        while let Some((first, tail)) = unwritten.split_first() {
+            if let Some(run) = first_run(unwritten) {
+                let Run {
+                    prefix,
+                    low,
+                    high,
+                    step,
+                    suffix,
+                    len,
+                } = run;
+                if step == 1 {
+                    all.add(format_args!("{prefix}{{{low}..{high}}}{suffix}"))?;
+                } else {
+                    all.add(format_args!(
+                        "{prefix}{{{low}..{high} step {step}}}{suffix}"
+                    ))?;
                 }
-                None => {
-                    all.add(format_args!("{first}"))?;
-                    rest = tail;
-                }
+                unwritten = unwritten.get(len..).unwrap_or(&[]);
+            } else {
+                all.add(format_args!("{first}"))?;
+                unwritten = tail;
             }
         }
         Ok(())
@@ -57,38 +56,34 @@ pub fn words(list: &[Modifier]) -> impl Display {
 
 /// Modifiers that differ in one number, which increases in equal steps.
 struct Run {
-    before: &'static str,
+    prefix: &'static str,
     low: u32,
     high: u32,
     step: u32,
-    after: &'static str,
+    suffix: &'static str,
     len: usize,
 }
 
 /// The minimum length of a run that is written as a range.
-const LONG: usize = 6;
+const MIN_RUN_LEN: usize = 6;
 
-fn run(list: &[Modifier]) -> Option<Run> {
+/// The run at the beginning of a list, if it is long enough.
+fn first_run(list: &[Modifier]) -> Option<Run> {
     let (first, second) = (list.first()?.text(), list.get(1)?.text());
-    let (before, _) = first.split_at(number_start(first, second)?);
-    let (low, after) = number(first, before)?;
-    let (next, _) = number(second, before)?;
+    let (prefix, _) = first.split_at(number_start(first, second)?);
+    let (low, suffix) = split_number(first, prefix)?;
+    let (next, _) = split_number(second, prefix)?;
     let step = next.checked_sub(low).filter(|&s| s > 0)?;
-    let goes_on = |(i, word): (usize, &Modifier)| {
-        let wanted = (low + step * i as u32, after);
-        number(word.text(), before) == Some(wanted)
-    };
-    let len = list
-        .iter()
-        .enumerate()
-        .take_while(|&each| goes_on(each))
+    let len = (0..)
+        .zip(list)
+        .take_while(|(i, word)| split_number(word.text(), prefix) == Some((low + step * i, suffix)))
         .count();
-    (len >= LONG).then(|| Run {
-        before,
+    (len >= MIN_RUN_LEN).then(|| Run {
+        prefix,
         low,
         high: low + step * (len as u32 - 1),
         step,
-        after,
+        suffix,
         len,
     })
 }
@@ -103,15 +98,15 @@ fn number_start(first: &str, second: &str) -> Option<usize> {
     Some(head.trim_end_matches(|c: char| c.is_ascii_digit()).len())
 }
 
-/// The number after a prefix, and the rest.
-fn number(word: &'static str, before: &str) -> Option<(u32, &'static str)> {
-    let rest = word.strip_prefix(before)?;
-    let end = rest
+/// The number after a prefix, and the text after the number.
+fn split_number(word: &'static str, prefix: &str) -> Option<(u32, &'static str)> {
+    let number = word.strip_prefix(prefix)?;
+    let end = number
         .find(|c: char| !c.is_ascii_digit())
-        .unwrap_or(rest.len());
-    let (digits, after) = rest.split_at(end);
+        .unwrap_or(number.len());
+    let (digits, suffix) = number.split_at(end);
     if digits.starts_with('0') && digits.len() > 1 {
         return None;
     }
-    Some((digits.parse().ok()?, after))
+    Some((digits.parse().ok()?, suffix))
 }

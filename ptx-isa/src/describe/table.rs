@@ -5,7 +5,7 @@ use core::fmt::{self, Display, Write};
 use super::{Phrases, floors, operand_name, slot_name, words};
 use crate::{Cell, Form, Row, SlotAssignment, Table};
 
-/// A table with a heading line; with the modifiers of an instruction, only the row that decides.
+/// A table with a heading line; with the modifiers of an instruction, only the row that matches them.
 #[must_use]
 pub fn table<'a>(
     form: &'a Form,
@@ -13,19 +13,19 @@ pub fn table<'a>(
     chosen: Option<&'a SlotAssignment>,
 ) -> impl Display + 'a {
     super::from_fn(move |f| {
-        let rows = || {
-            let rows = table.rows.iter();
-            let wanted = chosen.map(|c| table.row(c));
-            rows.filter(move |&row| wanted.is_none_or(|w| w.is_some_and(|w| core::ptr::eq(w, row))))
+        let rows = match chosen {
+            None => table.rows,
+            Some(assignment) => table.row(assignment).map_or(&[][..], core::slice::from_ref),
         };
-        let lines = || core::iter::once(None).chain(rows().map(Some));
-        let mut widths = [0; WIDEST];
-        for line in lines() {
+        // The heading, then the rows.
+        let lines = core::iter::once(None).chain(rows.iter().map(Some));
+        let mut widths = [0; MAX_COLUMNS];
+        for line in lines.clone() {
             for (column, width) in widths.iter_mut().enumerate() {
                 *width = (*width).max(count(&cell(form, table, line, column)));
             }
         }
-        for line in lines() {
+        for line in lines {
             // Spaces are only written before text.
             let mut padding = 0;
             for (column, &width) in widths.iter().enumerate() {
@@ -43,8 +43,8 @@ pub fn table<'a>(
     })
 }
 
-/// More than the number of columns of any table.
-const WIDEST: usize = 24;
+/// An upper bound of the number of columns of a table.
+const MAX_COLUMNS: usize = 24;
 
 /// The text of a column in a row or in the heading: slots, then lengths of operands, then versions and targets.
 fn cell<'a>(
@@ -58,12 +58,15 @@ fn cell<'a>(
         if let Some(&slot) = table.columns.get(column) {
             match row {
                 None => f.write_str(slot_name(form, slot)),
-                Some(row) => row.cells.get(column).map_or(Ok(()), |c| asked(f, form, c)),
+                Some(row) => match row.cells.get(column) {
+                    Some(cell) => write_condition(f, form, cell),
+                    None => Ok(()),
+                },
             }
         } else if let Some(&operand_index) = table.operands.get(operand) {
             match row {
                 None => write!(f, "length of {}", operand_name(form, operand_index)),
-                Some(row) => lengths(f, row.lengths.get(operand).copied().unwrap_or(&[])),
+                Some(row) => write_lengths(f, row.lengths.get(operand).copied().unwrap_or(&[])),
             }
         } else if operand == table.operands.len() {
             row.map_or(Ok(()), |row| write!(f, "{}", floors(row.since)))
@@ -73,8 +76,8 @@ fn cell<'a>(
     })
 }
 
-/// The condition of a cell.
-fn asked(f: &mut fmt::Formatter<'_>, form: &Form, cell: &Cell) -> fmt::Result {
+/// Writes the condition of a cell.
+fn write_condition(f: &mut fmt::Formatter<'_>, form: &Form, cell: &Cell) -> fmt::Result {
     match *cell {
         Cell::Any => f.write_str("any"),
         Cell::Absent => f.write_str("none"),
@@ -83,8 +86,8 @@ fn asked(f: &mut fmt::Formatter<'_>, form: &Form, cell: &Cell) -> fmt::Result {
     }
 }
 
-/// The lengths of an operand in a row: one, or one for each type in its column.
-fn lengths(f: &mut fmt::Formatter<'_>, list: &[u16]) -> fmt::Result {
+/// Writes the lengths of an operand in a row: one, or one for each type in its column.
+fn write_lengths(f: &mut fmt::Formatter<'_>, list: &[u16]) -> fmt::Result {
     let mut all = Phrases::new(f, " or ");
     list.iter().try_for_each(|n| all.add(format_args!("{n}")))
 }
