@@ -2,20 +2,56 @@
 
 use std::collections::HashSet;
 
-use crate::bind_family::Used;
 use crate::input::{Error, Pos, Result, Word, split};
-use crate::notation::{self as ast, Derived, Digits, SlotDef, SlotUse};
+use crate::notation::{self as ast, Derived, SlotDef, SlotUse};
 use crate::schema::{
     Availability, Cond, Definition, Form, Length, Operand, OperandId, RuleKind, Size, Slot, SlotId,
     Spaces, TypeExpr, implies,
 };
 use crate::vocabulary::{ModifierId, Vocabulary};
 
-/// Whether a statement belongs to the form itself or to its block, where other forms may have what it names.
+/// The owner of a statement. A statement of a block may use names that only other forms of the block have.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Owner {
     Form,
     Block,
+}
+
+/// The definitions, rules and modifiers that some form uses.
+#[derive(Default)]
+pub(crate) struct Used {
+    pub(crate) definitions: HashSet<Pos>,
+    pub(crate) rules: HashSet<Pos>,
+    pub(crate) modifiers: HashSet<ModifierId>,
+}
+
+impl Used {
+    /// An error for the first definition of a block that no form uses.
+    pub(crate) fn check(&self, block: &ast::Block) -> Result<()> {
+        for body in std::iter::once(&block.body).chain(block.forms.iter().map(|f| &f.body)) {
+            let slots = body.slots.iter().map(|d| &d.name);
+            let operands = body.operands.iter().map(|d| &d.name);
+            for name in slots.chain(operands) {
+                if !self.definitions.contains(&name.pos) {
+                    return name.error(format!("no form uses {name}"));
+                }
+            }
+            for rule in &body.rules {
+                if !self.rules.contains(&rule.pos) {
+                    return Err(Error::new(
+                        &rule.pos,
+                        "the rule applies to no form: it can never be violated",
+                    ));
+                }
+            }
+            for computation in &body.computations {
+                if !self.rules.contains(&computation.pos) {
+                    return Err(Error::new(&computation.pos, "no form computes this"));
+                }
+            }
+        }
+        Ok(())
+    }
 }
 
 /// Resolves one form.
@@ -26,7 +62,7 @@ pub(crate) struct Binder<'a> {
     pub(crate) block: &'a ast::Block,
     pub(crate) form: &'a ast::Form,
     pub(crate) slots: Vec<Slot>,
-    /// Modifiers, slots and operands of all forms of the block: a statement of the block may name them although this
+    /// Modifiers, slots and operands of all forms of the block: a statement of the block may use these names although this
     /// form lacks them.
     pub(crate) block_names: HashSet<String>,
 }
@@ -48,13 +84,13 @@ impl<'a> Binder<'a> {
                 names.extend(slot.suffixes.iter().map(|s| format!("{name}{s}")));
             }
             names.extend(form.operands.iter().map(|o| o.name.text.clone()));
-            let defs = form
+            let definitions = form
                 .body
                 .slots
                 .iter()
                 .chain(&block.body.slots)
                 .chain(&family.shared);
-            names.extend(defs.flat_map(|d| &d.alternatives).flatten().cloned());
+            names.extend(definitions.flat_map(|d| &d.alternatives).flatten().cloned());
         }
         Self {
             vocabulary,
@@ -67,7 +103,7 @@ impl<'a> Binder<'a> {
         }
     }
 
-    /// The resolved form.
+    /// Returns the resolved form.
     pub(crate) fn bind(mut self) -> Result<Form> {
         let (form, block) = (self.form, self.block);
         for slot in &form.slots {
@@ -118,48 +154,35 @@ impl<'a> Binder<'a> {
             bound.differences.extend(body.differences.iter().cloned());
         }
         bound.computation = self.computation()?;
-        bound.performs = self.performs()?;
+        bound.performs = self.action()?;
         self.check_uniformity(&bound)?;
         extract_since(&mut bound);
         bound.slots = self.slots;
         Ok(bound)
     }
 
-    /// The operation that the form is: its own, or that of the block unless the form computes something.
-    fn performs(&mut self) -> Result<Option<String>> {
-        let (own, shared) = (&self.form.body.performs, &self.block.body.performs);
-        let Some(name) = own.as_ref().or(shared.as_ref()) else {
-            return Ok(None);
-        };
-        let known = |row: &crate::vocabulary::ActionRow| row.name.text == name.text;
-        match self.vocabulary.actions.iter().any(known) {
-            true => Ok(Some(name.text.clone())),
-            false => name.error(format!("{name} is not an action of actions.isa")),
-        }
-    }
-
     /// The definition of a slot: of the form, the block or the family, else the modifiers of its name.
     fn slot_def(&mut self, slot: &SlotUse) -> (SlotDef, Definition) {
         let name = &slot.name.text;
-        let mut local = self.form.body.slots.iter().chain(&self.block.body.slots);
-        if let Some(def) = local.find(|d| d.name.text == *name) {
-            self.used.definitions.insert(def.name.pos.clone());
-            return (def.clone(), Definition::Block);
+        let form_slots = self.form.body.slots.iter();
+        let block_slots = self.block.body.slots.iter();
+        let family_slots = self.family.shared.iter();
+        let definition = form_slots
+            .chain(block_slots)
+            .map(|slot| (slot, Definition::Block))
+            .chain(family_slots.map(|slot| (slot, Definition::Family)))
+            .find(|(slot, _)| slot.name.text == *name);
+        if let Some((slot, definition)) = definition {
+            self.used.definitions.insert(slot.name.pos.clone());
+            return (slot.clone(), definition);
         }
-        if let Some(def) = self.family.shared.iter().find(|d| d.name.text == *name) {
-            self.used.definitions.insert(def.name.pos.clone());
-            return (def.clone(), Definition::Family);
-        }
-        let longer = slot.suffixes.iter().map(|s| vec![format!("{name}{s}")]);
-        let alternatives = std::iter::once(split(name)).chain(longer).collect();
-        (
-            SlotDef {
-                name: slot.name.clone(),
-                alternatives,
-                default: None,
-            },
-            Definition::Literal,
-        )
+        let suffixed = slot.suffixes.iter().map(|s| vec![format!("{name}{s}")]);
+        let definition = SlotDef {
+            name: slot.name.clone(),
+            alternatives: std::iter::once(split(name)).chain(suffixed).collect(),
+            default: None,
+        };
+        (definition, Definition::Literal)
     }
 
     fn bind_slot(&mut self, slot: &SlotUse) -> Result<Slot> {
@@ -193,24 +216,27 @@ impl<'a> Binder<'a> {
 
     /// Modifiers without effect on the instruction.
     fn ignored(&self) -> Result<Vec<ModifierId>> {
-        let on = |name: &Word| self.block.names.iter().any(|n| n.text == name.text);
-        let list = self
-            .vocabulary
-            .ignored_on
-            .iter()
-            .find(|(name, _)| on(name))
-            .map(|(_, list)| list);
-        list.into_iter()
-            .flatten()
-            .map(|m| self.modifier(&m.text, &m.pos))
-            .collect()
+        let names = &self.block.names;
+        for (instruction, modifiers) in &self.vocabulary.ignored_on {
+            if names.iter().any(|name| name.text == instruction.text) {
+                return modifiers
+                    .iter()
+                    .map(|m| self.modifier(&m.text, &m.pos))
+                    .collect();
+            }
+        }
+        Ok(Vec::new())
     }
 
-    /// Modifiers without effect elsewhere that a form of the block uses.
+    /// Modifiers that a form of the block uses, but that have no effect on other instructions.
     fn not_ignored(&self) -> Vec<ModifierId> {
-        let all = self.vocabulary.modifiers.iter().enumerate();
-        let used = all.filter(|(_, m)| m.ignored && self.block_names.contains(&m.word.text));
-        used.map(|(i, _)| ModifierId(i)).collect()
+        self.vocabulary
+            .modifiers
+            .iter()
+            .enumerate()
+            .filter(|(_, m)| m.ignored && self.block_names.contains(&m.word.text))
+            .map(|(i, _)| ModifierId(i))
+            .collect()
     }
 
     pub(crate) fn modifier(&self, text: &str, pos: &Pos) -> Result<ModifierId> {
@@ -240,16 +266,32 @@ impl<'a> Binder<'a> {
         self.form.operands.iter().position(|o| o.name.text == name)
     }
 
-    fn operand(&mut self, at: &ast::OperandUse) -> Result<Operand> {
-        let name = &at.name.text;
+    /// The definition of an operand in the form or in the block.
+    pub(crate) fn operand_def(&self, name: &str) -> Option<&'a ast::OperandDef> {
+        self.form
+            .body
+            .operands
+            .iter()
+            .chain(&self.block.body.operands)
+            .find(|definition| definition.name.text == *name)
+    }
+
+    fn operand(&mut self, usage: &ast::OperandUse) -> Result<Operand> {
+        let name = &usage.name.text;
         let (form, block) = (self.form, self.block);
-        let mut defs = form.body.operands.iter().chain(&block.body.operands);
-        let Some(def) = defs.find(|d| d.name.text == *name) else {
-            return at.name.error(format!("the operand {name} is not defined"));
+        let Some(def) = self.operand_def(name) else {
+            return usage
+                .name
+                .error(format!("the operand {name} is not defined"));
         };
         self.used.definitions.insert(def.name.pos.clone());
-        let mut tables = block.body.tables.iter().chain(&form.body.tables);
-        let in_table = tables.any(|t| t.operands.iter().any(|o| o.text == *name));
+        let in_table = block
+            .body
+            .tables
+            .iter()
+            .chain(&form.body.tables)
+            .flat_map(|table| &table.operands)
+            .any(|operand| operand.text == *name);
         let mut marks = Vec::new();
         for mark in &def.marks {
             if !self
@@ -266,10 +308,10 @@ impl<'a> Binder<'a> {
         }
         Ok(Operand {
             name: name.clone(),
-            position: at.position,
-            nesting: at.nesting,
+            position: usage.position,
+            nesting: usage.nesting,
             role: def.role,
-            optional: at.optional,
+            optional: usage.optional,
             ty: self.type_expr(&def.ty)?,
             length: if in_table {
                 Length::Table
@@ -327,8 +369,11 @@ impl<'a> Binder<'a> {
                 .map_or(Length::Scalar, Length::Slot),
             ast::Length::Fragment(slot) => Length::Fragment(self.need_slot(slot)?),
             ast::Length::Product(factors, divisor) => {
-                let factor = |(slot, digits): &(Word, Digits)| Ok((self.need_slot(slot)?, *digits));
-                Length::Product(factors.iter().map(factor).collect::<Result<_>>()?, *divisor)
+                let factors = factors
+                    .iter()
+                    .map(|(slot, digits)| Ok((self.need_slot(slot)?, *digits)))
+                    .collect::<Result<_>>()?;
+                Length::Product(factors, *divisor)
             }
             ast::Length::Cases(cases) => {
                 let mut bound = Vec::new();
@@ -341,22 +386,22 @@ impl<'a> Binder<'a> {
         })
     }
 
-    /// The size given by another operand; unknown in a form without that operand.
+    /// The resolved size; unknown if it depends on an operand that the form lacks.
     fn size(&self, size: &ast::Size) -> Result<Size> {
-        let of = |name: &Word, size: fn(OperandId) -> Size| match self.operand_id(&name.text) {
+        let (name, size): (_, fn(OperandId) -> Size) = match size {
+            ast::Size::Unknown => return Ok(Size::Unknown),
+            ast::Size::Fixed(n) => return Ok(Size::Fixed(*n)),
+            ast::Size::Like(name) => (name, Size::Like),
+            ast::Size::Value(name) => (name, Size::Value),
+        };
+        match self.operand_id(&name.text) {
             Some(operand) => Ok(size(operand)),
             None => self.missing(name, Owner::Block).map(|()| Size::Unknown),
-        };
-        match size {
-            ast::Size::Unknown => Ok(Size::Unknown),
-            ast::Size::Fixed(n) => Ok(Size::Fixed(*n)),
-            ast::Size::Like(name) => of(name, Size::Like),
-            ast::Size::Value(name) => of(name, Size::Value),
         }
     }
 
     fn spaces(&self, list: &[Word]) -> Result<Spaces> {
-        let mut found = Vec::new();
+        let mut spaces = Vec::new();
         let mut generic = false;
         for space in list {
             if space.text == "generic" {
@@ -369,17 +414,19 @@ impl<'a> Binder<'a> {
                 .iter()
                 .any(|s| s.name.text == space.text && s.modifier)
             {
-                found.push(self.modifier(&space.text, &space.pos)?);
+                spaces.push(self.modifier(&space.text, &space.pos)?);
             } else if !self.block_names.contains(&space.text) {
                 return space.error(format!(
                     "{space} is neither a slot of this form nor a state space"
                 ));
             }
         }
-        Ok(match (list.is_empty(), generic) {
-            (true, _) => Spaces::Any,
-            (false, true) => Spaces::GenericOr(found),
-            (false, false) => Spaces::OneOf(found),
+        Ok(if list.is_empty() {
+            Spaces::Any
+        } else if generic {
+            Spaces::GenericOr(spaces)
+        } else {
+            Spaces::OneOf(spaces)
         })
     }
 
@@ -392,18 +439,18 @@ impl<'a> Binder<'a> {
                 Some(slot) if self.slots[slot].optional => Cond::Filled(slot),
                 Some(_) => Cond::Always,
                 None => {
-                    let id = self.vocabulary.modifier_id(&word.text);
-                    let holding = |slot: &SlotId| id.is_some_and(|id| self.slots[*slot].holds(id));
-                    let holders: Vec<SlotId> = (0..self.slots.len()).filter(holding).collect();
-                    if holders.is_empty() {
+                    let mut conditions = Vec::new();
+                    if let Some(id) = self.vocabulary.modifier_id(&word.text) {
+                        for (slot, definition) in self.slots.iter().enumerate() {
+                            if definition.holds(id) {
+                                conditions.push(Cond::Holds(slot, vec![id]));
+                            }
+                        }
+                    }
+                    if conditions.is_empty() {
                         self.missing(word, owner)?;
                     }
-                    Cond::any(
-                        holders
-                            .into_iter()
-                            .map(|slot| Cond::Holds(slot, Vec::from_iter(id)))
-                            .collect(),
-                    )
+                    Cond::any(conditions)
                 }
             },
             ast::Cond::In(name, list) => self.holds_one_of(name, list, owner)?,
@@ -441,8 +488,8 @@ impl<'a> Binder<'a> {
             }
             return Ok(Cond::Never);
         }
-        let every = !holder.optional && holder.all().all(|m| held.contains(&m));
-        Ok(if every {
+        let always_holds = !holder.optional && holder.all().all(|m| held.contains(&m));
+        Ok(if always_holds {
             Cond::Always
         } else {
             Cond::Holds(slot, held)
@@ -461,7 +508,7 @@ impl<'a> Binder<'a> {
         }
     }
 
-    /// A name this form does not have: an error, unless the statement is of the block and another form has it.
+    /// Returns an error for a name that the form lacks, unless the statement belongs to the block and another form has the name.
     pub(crate) fn missing(&self, name: &Word, owner: Owner) -> Result<()> {
         if owner == Owner::Form || !self.block_names.contains(&name.text) {
             return name.error(format!(
@@ -473,7 +520,7 @@ impl<'a> Binder<'a> {
     }
 }
 
-/// Makes the unconditional requirements the form's own, and drops the rules that they imply.
+/// Moves the unconditional requirements from the rules to the form, and drops the rules that they imply.
 fn extract_since(form: &mut Form) {
     let mut since: Vec<Availability> = Vec::new();
     let mut rules = Vec::new();
@@ -487,7 +534,10 @@ fn extract_since(form: &mut Form) {
             _ => rules.push(rule),
         }
     }
-    let implied = |kind: &RuleKind| matches!(kind, RuleKind::RequiresTarget(_, list) if implies(&since, list));
-    rules.retain(|rule| since.is_empty() || !implied(&rule.kind));
+    if !since.is_empty() {
+        rules.retain(
+            |rule| !matches!(&rule.kind, RuleKind::RequiresTarget(_, list) if implies(&since, list)),
+        );
+    }
     (form.since, form.rules) = (since, rules);
 }

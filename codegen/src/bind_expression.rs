@@ -1,9 +1,11 @@
-//! Resolves what a form computes: names of operands, slots, modifiers, functions and of earlier assignments.
+//! Resolves the results of a form: its computation or its action, and the uniformity of the results.
 
 use crate::bind::{Binder, Owner};
 use crate::input::{Error, Result, Word};
 use crate::notation as ast;
-use crate::schema::{Assignment, Computation, ErrorBound, Expr, Target, TypeExpr};
+use crate::notation::Role;
+use crate::schema::{Assignment, Computation, ErrorBound, Expr, Form, Operand, Target, TypeExpr};
+use crate::vocabulary::{ActionResults, ActionRow, FunctionRow};
 
 /// The name of the carry flag.
 const CARRY: &str = "carry";
@@ -11,10 +13,13 @@ const CARRY: &str = "carry";
 /// The name of the index of the element of packed types.
 const LANE: &str = "lane";
 
-/// Why a computation does not belong to a form.
+/// The marks of results that are not just a function of the operands.
+const UNIFORMITIES: [&str; 4] = ["varying", "warp-uniform", "cta-uniform", "lane-value"];
+
+/// The reason why a computation does not belong to a form.
 enum Unbound {
-    /// It names an operand, a slot or a modifier that the form lacks, but another form of the block has.
-    Elsewhere,
+    /// It contains the name of an operand, a slot or a modifier that the form lacks, but another form of the block has.
+    NameOfOtherForm,
     Mistake(Error),
 }
 
@@ -27,19 +32,19 @@ impl From<Error> for Unbound {
 type Bound<T> = std::result::Result<T, Unbound>;
 
 impl Binder<'_> {
-    /// What the form computes: its own line, or the first line of the block that names only what the form has.
+    /// The computation of the form: its own line, or the first line of the block that contains no name of another form.
     pub(crate) fn computation(&mut self) -> Result<Option<Computation>> {
         let (form, block) = (self.form, self.block);
-        let own = form.body.computations.iter().map(|c| (c, false));
-        let shared = block.body.computations.iter().map(|c| (c, true));
-        for (computation, of_block) in own.chain(shared) {
+        let form_lines = form.body.computations.iter().map(|c| (c, Owner::Form));
+        let block_lines = block.body.computations.iter().map(|c| (c, Owner::Block));
+        for (computation, owner) in form_lines.chain(block_lines) {
             match self.bind_computation(computation) {
                 Ok(bound) => {
                     self.used.rules.insert(computation.pos.clone());
                     return Ok(Some(bound));
                 }
-                Err(Unbound::Elsewhere) if of_block => {}
-                Err(Unbound::Elsewhere) => {
+                Err(Unbound::NameOfOtherForm) if owner == Owner::Block => {}
+                Err(Unbound::NameOfOtherForm) => {
                     let message = "it names what this form does not have";
                     return Err(Error::new(&computation.pos, message));
                 }
@@ -64,7 +69,7 @@ impl Binder<'_> {
                     return Err(mistake(&assignment.target, "cannot be assigned"));
                 }
                 Some(operand) => Target::Operand(operand),
-                None if self.block_names.contains(name) => return Err(Unbound::Elsewhere),
+                None if self.block_names.contains(name) => return Err(Unbound::NameOfOtherForm),
                 None => Target::Local,
             };
             let name = if assignment.to_memory { "" } else { name };
@@ -74,9 +79,13 @@ impl Binder<'_> {
             names.push(name);
             assignments.push(Assignment { target, value });
         }
-        let bounds = computation.accuracy.iter();
-        let bounds = bounds.map(|list| list.iter().map(|b| self.error_bound(b)).collect());
-        let accuracy = bounds.collect::<Bound<Vec<_>>>()?.pop();
+        let accuracy = match &computation.accuracy {
+            Some(bounds) => {
+                let bounds = bounds.iter().map(|bound| self.error_bound(bound));
+                Some(bounds.collect::<Bound<Vec<_>>>()?)
+            }
+            None => None,
+        };
         Ok(Computation {
             text: computation.text.clone(),
             assignments,
@@ -115,11 +124,7 @@ impl Binder<'_> {
     }
 
     fn call(&self, function: &Word, arguments: &[ast::Expr], assigned: &[&str]) -> Bound<Expr> {
-        let functions = &self.vocabulary.functions;
-        let spelled = |row: &&crate::vocabulary::FunctionRow| {
-            row.name.text == function.text.replace('_', "-")
-        };
-        let Some(row) = functions.iter().find(spelled) else {
+        let Some(row) = self.function_row(function) else {
             return Err(mistake(function, "is not a function of functions.isa"));
         };
         let parameters = row.parameters();
@@ -127,24 +132,33 @@ impl Binder<'_> {
             let message = format!("takes {} arguments: {}", parameters.len(), row.syntax);
             return Err(mistake(function, &message));
         }
-        let pairs = parameters.iter().zip(arguments);
-        let arguments = pairs.map(
-            |(parameter, argument)| match (parameter.as_str(), argument) {
-                (".type", ast::Expr::Name(name)) => self.type_of(name).map(Expr::Type),
-                (".slot", ast::Expr::Name(name)) => self.slot_of(name).map(Expr::Slot),
-                (".operand", ast::Expr::Name(name)) => self.named_operand(name).map(Expr::Operand),
-                (".type" | ".slot", _) => Err(mistake(function, "takes a slot, not a value")),
-                (".operand", _) => Err(mistake(function, "takes an operand, not a value")),
-                _ => self.expression(argument, assigned),
-            },
-        );
-        Ok(Expr::Call(
-            row.name.text.clone(),
-            arguments.collect::<Bound<_>>()?,
-        ))
+        let mut bound = Vec::new();
+        for (parameter, argument) in parameters.iter().zip(arguments) {
+            bound.push(match (parameter.as_str(), argument) {
+                (".type", ast::Expr::Name(name)) => Expr::Type(self.type_in(name)?),
+                (".slot", ast::Expr::Name(name)) => Expr::Slot(self.named_slot(name)?),
+                (".operand", ast::Expr::Name(name)) => Expr::Operand(self.named_operand(name)?),
+                (".type" | ".slot", _) => {
+                    return Err(mistake(function, "takes a slot, not a value"));
+                }
+                (".operand", _) => {
+                    return Err(mistake(function, "takes an operand, not a value"));
+                }
+                _ => self.expression(argument, assigned)?,
+            });
+        }
+        Ok(Expr::Call(row.name.text.clone(), bound))
     }
 
-    /// An earlier assignment, the carry flag, the index of the element, an operand, or whether a modifier is there.
+    fn function_row(&self, function: &Word) -> Option<&FunctionRow> {
+        let name = function.text.replace('_', "-");
+        self.vocabulary
+            .functions
+            .iter()
+            .find(|row| row.name.text == name)
+    }
+
+    /// The value of a name: an earlier assignment, the carry flag, the index of the element, an operand, or the presence of a modifier.
     fn value(&self, name: &Word, assigned: &[&str]) -> Bound<Expr> {
         if let Some(index) = assigned.iter().position(|n| *n == name.text) {
             return Ok(Expr::Assigned(index));
@@ -161,7 +175,7 @@ impl Binder<'_> {
         if name.text.starts_with('.') {
             return match self.vocabulary.modifier_id(&name.text) {
                 Some(modifier) => Ok(Expr::Has(modifier)),
-                None => self.slot_of(name).map(Expr::Filled),
+                None => self.named_slot(name).map(Expr::Filled),
             };
         }
         Err(self.unknown(name, "is neither an operand nor assigned before"))
@@ -172,40 +186,85 @@ impl Binder<'_> {
             .ok_or_else(|| self.unknown(name, "is not an operand of the form"))
     }
 
-    fn slot_of(&self, name: &Word) -> Bound<usize> {
+    fn named_slot(&self, name: &Word) -> Bound<usize> {
         (self.slot_id(&name.text)).ok_or_else(|| self.unknown(name, "is not a slot of the form"))
     }
 
     /// The type in a slot, or of an operand.
-    fn type_of(&self, name: &Word) -> Bound<TypeExpr> {
+    fn type_in(&self, name: &Word) -> Bound<TypeExpr> {
         if name.text.starts_with('.') {
-            let fixed = self
+            let is_type = self
                 .vocabulary
                 .types
                 .iter()
                 .any(|t| t.name.text == name.text);
             return match self.slot_id(&name.text) {
-                None if fixed => Ok(self.type_expr(&ast::TypeExpr::Named(name.clone()))?),
-                _ => self.slot_of(name).map(TypeExpr::Slot),
+                None if is_type => Ok(self.type_expr(&ast::TypeExpr::Named(name.clone()))?),
+                _ => self.named_slot(name).map(TypeExpr::Slot),
             };
         }
-        let (form, block) = (self.form, self.block);
-        let mut defs = form.body.operands.iter().chain(&block.body.operands);
-        match defs.find(|d| d.name.text == name.text) {
+        match self.operand_def(&name.text) {
             Some(def) if self.operand_id(&name.text).is_some() => Ok(self.type_expr(&def.ty)?),
             _ => Err(self.unknown(name, "is not an operand of the form")),
         }
     }
 
-    fn unknown(&self, name: &Word, what: &str) -> Unbound {
+    /// The action of the form, or that of the block.
+    pub(crate) fn action(&self) -> Result<Option<String>> {
+        let form_action = self.form.body.performs.as_ref();
+        let Some(name) = form_action.or(self.block.body.performs.as_ref()) else {
+            return Ok(None);
+        };
+        match self.action_row(&name.text) {
+            Some(_) => Ok(Some(name.text.clone())),
+            None => name.error(format!("{name} is not an action of actions.isa")),
+        }
+    }
+
+    fn action_row(&self, name: &str) -> Option<&ActionRow> {
+        self.vocabulary
+            .actions
+            .iter()
+            .find(|row| row.name.text == name)
+    }
+
+    /// Checks that each result has a mark of its uniformity if and only if the action of the form does not determine it.
+    pub(crate) fn check_uniformity(&self, form: &Form) -> Result<()> {
+        let action = form.performs.as_ref().and_then(|a| self.action_row(a));
+        let needs_marks = action.is_some_and(|row| row.results == ActionResults::Stated);
+        for (operand, usage) in form.operands.iter().zip(&self.form.operands) {
+            let is_result = matches!(operand.role, Role::Def | Role::ReadWrite);
+            let needs_mark = needs_marks && is_result;
+            if needs_mark == has_uniformity(operand) {
+                continue;
+            }
+            let name = &usage.name;
+            return name.error(if needs_mark {
+                let marks = UNIFORMITIES.join("`, `");
+                format!("the result {name} needs one of the marks `{marks}`")
+            } else {
+                format!("the action of the form, not {name}, states the uniformity")
+            });
+        }
+        Ok(())
+    }
+
+    fn unknown(&self, name: &Word, predicate: &str) -> Unbound {
         if self.block_names.contains(&name.text) {
-            Unbound::Elsewhere
+            Unbound::NameOfOtherForm
         } else {
-            mistake(name, what)
+            mistake(name, predicate)
         }
     }
 }
 
-fn mistake(name: &Word, what: &str) -> Unbound {
-    Unbound::Mistake(Error::new(&name.pos, format!("{name} {what}")))
+fn has_uniformity(operand: &Operand) -> bool {
+    operand
+        .marks
+        .iter()
+        .any(|mark| UNIFORMITIES.contains(&mark.as_str()))
+}
+
+fn mistake(name: &Word, predicate: &str) -> Unbound {
+    Unbound::Mistake(Error::new(&name.pos, format!("{name} {predicate}")))
 }

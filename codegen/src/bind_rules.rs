@@ -9,6 +9,7 @@ use crate::schema::{
 use crate::vocabulary::Vocabulary;
 
 impl Binder<'_> {
+    /// The resolved condition of a statement; without one the statement always applies.
     pub(crate) fn when(&mut self, cond: Option<&ast::Cond>, owner: Owner) -> Result<Cond> {
         cond.map_or(Ok(Cond::Always), |cond| self.cond(cond, owner))
     }
@@ -53,7 +54,7 @@ impl Binder<'_> {
                 None => return Ok(None),
             },
         };
-        let void = match &kind {
+        let is_always_satisfied = match &kind {
             RuleKind::Require(when, then) => *when == Cond::Never || *then == Cond::Always,
             RuleKind::Deny(when)
             | RuleKind::RequiresTarget(when, _)
@@ -61,7 +62,7 @@ impl Binder<'_> {
             | RuleKind::Deprecated(when, ..) => *when == Cond::Never,
             _ => false,
         };
-        Ok((!void).then_some(kind))
+        Ok((!is_always_satisfied).then_some(kind))
     }
 
     pub(crate) fn table(&mut self, table: &ast::Table) -> Result<Table> {
@@ -70,19 +71,23 @@ impl Binder<'_> {
             .iter()
             .map(|name| self.need_slot(name))
             .collect::<Result<Vec<_>>>()?;
-        let operand = |name: &Word| match self.operand_id(&name.text) {
-            Some(operand) => Ok(operand),
-            None => name.error(format!(
-                "{name} is not an operand of the form at {}",
-                self.form.pos
-            )),
-        };
-        let operands = table.operands.iter().map(operand).collect::<Result<_>>()?;
+        let mut operands = Vec::new();
+        for name in &table.operands {
+            match self.operand_id(&name.text) {
+                Some(operand) => operands.push(operand),
+                None => {
+                    let form = &self.form.pos;
+                    return name.error(format!("{name} is not an operand of the form at {form}"));
+                }
+            }
+        }
         let mut rows = Vec::new();
         for row in &table.rows {
-            let cells = row.cells.iter().zip(&columns);
             rows.push(Row {
-                cells: cells
+                cells: row
+                    .cells
+                    .iter()
+                    .zip(&columns)
                     .map(|(cell, &column)| self.cell(cell, column, row))
                     .collect::<Result<_>>()?,
                 lengths: row.lengths.clone(),
@@ -123,7 +128,7 @@ impl Binder<'_> {
         })
     }
 
-    /// The effect for this form; `None` where the form lacks what it names.
+    /// The effect for this form; `None` if the form lacks the operand or the slot of the effect.
     pub(crate) fn effect(&mut self, effect: &ast::Effect, owner: Owner) -> Result<Option<Effect>> {
         let when = self.when(effect.when.as_ref(), owner)?;
         if when == Cond::Never {
@@ -192,16 +197,17 @@ fn availability(vocabulary: &Vocabulary, since: &ast::Since) -> Result<Availabil
         0
     };
     for name in &since.targets {
-        if let Some((from, to)) = name.text.split_once("..") {
-            let (Some(from), Some(to)) = (vocabulary.target(from), vocabulary.target(to)) else {
+        if let Some((first, end)) = name.text.split_once("..") {
+            let (Some(first), Some(end)) = (vocabulary.target(first), vocabulary.target(end))
+            else {
                 return name.error(format!("{name} is not a range of targets"));
             };
-            targets |= vocabulary.targets_with(from) & !vocabulary.targets_with(to);
+            targets |= vocabulary.targets_with(first) & !vocabulary.targets_with(end);
             continue;
         }
-        let bare = name.text.trim_end_matches('+');
-        let Some(target) = vocabulary.target(bare) else {
-            return name.error(format!("{bare} is not a target of targets.isa"));
+        let target_name = name.text.trim_end_matches('+');
+        let Some(target) = vocabulary.target(target_name) else {
+            return name.error(format!("{target_name} is not a target of targets.isa"));
         };
         if name.text.ends_with('+') != (target.suffix == Some('f')) {
             return name

@@ -8,15 +8,12 @@ use anyhow::{Context as _, Result, ensure};
 use crate::input::split;
 use crate::naming::{constant, variant};
 use crate::output::Output;
-use crate::rust::{Printer, list};
+use crate::rust::{Printer, call, list, unused_name};
 use crate::schema::{Availability, Block, Definition, Family, Form, RuleKind, Slot};
 use crate::shared_lists::{Lists, SharedLists};
 use crate::vocabulary::Vocabulary;
 
-/// Longer lists have one item per line.
-pub(crate) const WIDTH: usize = 150;
-
-/// The instructions by name: the paths of their forms and what the name itself requires.
+/// An instruction: the paths of its forms and the requirements of its name.
 #[derive(Default)]
 struct Instruction {
     forms: Vec<String>,
@@ -59,7 +56,7 @@ fn head(about: &str) -> String {
 #[derive(Default)]
 struct SlotNames {
     names: HashMap<Slot, String>,
-    taken: BTreeMap<String, Slot>,
+    slots: BTreeMap<String, Slot>,
 }
 
 impl SlotNames {
@@ -68,20 +65,16 @@ impl SlotNames {
         if let Some(name) = self.names.get(slot) {
             return name.clone();
         }
-        let optional = if slot.optional { "_OPT" } else { "" };
-        let base = format!("{prefix}{}{optional}", constant(&slot.name));
-        let numbered = (2..).map(|n| format!("{base}_{n}"));
-        let free = std::iter::once(base.clone())
-            .chain(numbered)
-            .find(|name| !self.taken.contains_key(name));
-        let name = free.unwrap_or(base);
+        let suffix = if slot.optional { "_OPT" } else { "" };
+        let base = format!("{prefix}{}{suffix}", constant(&slot.name));
+        let name = unused_name(base, |name| self.slots.contains_key(name));
         self.names.insert(slot.clone(), name.clone());
-        self.taken.insert(name.clone(), slot.clone());
+        self.slots.insert(name.clone(), slot.clone());
         name
     }
 
     fn print(&self, p: &Printer<'_>, visibility: &str, out: &mut String) -> Result<()> {
-        for (name, slot) in &self.taken {
+        for (name, slot) in &self.slots {
             writeln!(out, "{visibility}const {name}: &Slot = &{};", p.slot(slot))?;
         }
         Ok(())
@@ -95,17 +88,13 @@ fn family_file<'f>(
     instructions: &mut BTreeMap<&'f str, Instruction>,
 ) -> Result<String> {
     let mut shared = SlotNames::default();
-    let mut taken = HashSet::new();
+    let mut idents = HashSet::new();
     let mut blocks = String::new();
     for block in &family.blocks {
         let name = block.names.first().context("a block without a name")?;
-        let base = constant(name);
-        let numbered = (2..).map(|n| format!("{base}_{n}"));
-        let ident = std::iter::once(base.clone())
-            .chain(numbered)
-            .find(|n| taken.insert(n.clone()));
-        let ident = ident.unwrap_or(base);
-        let mut own = SlotNames::default();
+        let ident = unused_name(constant(name), |ident| idents.contains(ident));
+        idents.insert(ident.clone());
+        let mut block_slots = SlotNames::default();
         let lists = SharedLists::new(p, block, &ident);
         let mut forms = String::new();
         for form in &block.forms {
@@ -114,13 +103,13 @@ fn family_file<'f>(
                 slots.push(match slot.definition {
                     Definition::Literal => format!("l::{}", literals.name("", slot)),
                     Definition::Family => shared.name("", slot),
-                    Definition::Block => own.name(&format!("{ident}_"), slot),
+                    Definition::Block => block_slots.name(&format!("{ident}_"), slot),
                 });
             }
             self::form(p, form, &slots, &lists, &mut forms)?;
         }
         blocks.push('\n');
-        own.print(p, "", &mut blocks)?;
+        block_slots.print(p, "", &mut blocks)?;
         lists.print(&mut blocks);
         writeln!(
             blocks,
@@ -131,7 +120,7 @@ fn family_file<'f>(
         add_instructions(block, &format!("{}::{ident}", family.name), instructions);
     }
     let mut text = head(&format!("The forms of `{}.isa`.", family.name));
-    if !shared.taken.is_empty() {
+    if !shared.slots.is_empty() {
         text.push('\n');
         shared.print(p, "", &mut text)?;
     }
@@ -149,7 +138,7 @@ fn add_instructions<'f>(
             .forms
             .extend((0..block.forms.len()).map(|i| format!("&{path}[{i}]")));
     }
-    for (name, since) in &block.names_since {
+    for (name, since) in &block.name_floors {
         instructions
             .entry(name)
             .or_default()
@@ -190,9 +179,9 @@ fn form(
             call(out, &format!(".{name}({})", p.modifiers(ids)));
         }
     }
-    let [operands, rules, tables, effects, notes, differences] = Lists::of(p, form).0;
+    let [operands, rules, tables, effects, notes, differences] = Lists::new(p, form).0;
     for list in [&operands, &rules, &tables, &effects] {
-        lists.section(out, list);
+        lists.append_call(out, list);
     }
     if let Some(computation) = &form.computation {
         call(out, &p.computation(computation));
@@ -204,50 +193,40 @@ fn form(
         call(out, &format!(".about({about:?})"));
     }
     for list in [&notes, &differences] {
-        lists.section(out, list);
+        lists.append_call(out, list);
     }
     out.push_str(",\n");
     Ok(())
 }
 
-/// Appends a call to the line, or on a new one where it does not fit.
-pub(crate) fn call(out: &mut String, text: &str) {
-    append(out, "", "\n        ", text);
-}
-
-/// Appends a text to the line after `space`, or after `new_line` where it does not fit.
-pub(crate) fn append(out: &mut String, space: &str, new_line: &str, text: &str) {
-    let line = out.len() - out.rfind('\n').map_or(0, |at| at + 1);
-    let fits = line + space.len() + text.len() <= WIDTH;
-    out.push_str(if fits { space } else { new_line });
-    out.push_str(text);
-}
-
 /// One constant per set of targets that the forms name.
 fn target_sets(p: &Printer<'_>, families: &[Family]) -> Result<String> {
     let mut sets = BTreeSet::new();
-    let mut add = |list: &[Availability]| {
-        for a in list {
+    let mut add_all = |list: &[Availability]| {
+        for availability in list {
             sets.insert((
-                p.target_set(a).replace("&t::", ""),
-                a.targets,
-                a.text.clone(),
+                p.target_set(availability).replace("&t::", ""),
+                availability.targets,
+                availability.text.clone(),
             ));
         }
     };
     for block in families.iter().flat_map(|f| &f.blocks) {
-        block.names_since.iter().for_each(|(_, since)| add(since));
+        block
+            .name_floors
+            .iter()
+            .for_each(|(_, since)| add_all(since));
         for form in &block.forms {
-            add(&form.since);
+            add_all(&form.since);
             form.tables
                 .iter()
                 .flat_map(|t| &t.rows)
-                .for_each(|row| add(&row.since));
+                .for_each(|row| add_all(&row.since));
             for rule in &form.rules {
                 match &rule.kind {
                     RuleKind::RequiresTarget(_, since)
                     | RuleKind::RemovedIn(_, since)
-                    | RuleKind::Deprecated(_, since, _) => add(since),
+                    | RuleKind::Deprecated(_, since, _) => add_all(since),
                     _ => {}
                 }
             }
@@ -282,8 +261,8 @@ fn instruction_list(
             .iter()
             .filter(|(n, _)| **n == opcode || n.starts_with(&prefix))
         {
-            let fixed = split(name.strip_prefix(opcode.as_str()).context("a prefix")?);
-            let fixed = fixed
+            let words = split(name.strip_prefix(opcode.as_str()).context("a prefix")?);
+            let fixed = words
                 .iter()
                 .filter_map(|m| p.0.modifier_id(m))
                 .collect::<Vec<_>>();

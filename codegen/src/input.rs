@@ -43,7 +43,7 @@ impl fmt::Display for Pos {
     }
 }
 
-/// What is wrong in an `.isa` file, and where.
+/// A mistake in an `.isa` file.
 #[derive(Debug)]
 pub(crate) struct Error {
     pos: Pos,
@@ -57,13 +57,13 @@ impl Error {
     }
 
     /// "expected X, found Y" at the next token.
-    fn expected(at: Span<'_>, what: &str) -> Self {
-        let at = skip_space(at);
-        let found = at
+    fn expected(input: Span<'_>, what: &str) -> Self {
+        let token = input.take_from(input.len() - input.trim_start().len());
+        let text = token
             .split_whitespace()
             .next()
             .unwrap_or("the end of the line");
-        Self::new(&Pos::of(at), format!("expected {what}, found {found}"))
+        Self::new(&Pos::of(token), format!("expected {what}, found {text}"))
     }
 }
 
@@ -76,8 +76,8 @@ impl fmt::Display for Error {
 impl std::error::Error for Error {}
 
 impl nom::error::ParseError<Span<'_>> for Error {
-    fn from_error_kind(at: Span<'_>, _: nom::error::ErrorKind) -> Self {
-        Self::new(&Pos::of(at), String::new())
+    fn from_error_kind(input: Span<'_>, _: nom::error::ErrorKind) -> Self {
+        Self::new(&Pos::of(input), String::new())
     }
 
     fn append(_: Span<'_>, _: nom::error::ErrorKind, other: Self) -> Self {
@@ -119,7 +119,7 @@ impl<'a> Line<'a> {
     ) -> Result<T> {
         let end = expect("the end of the line", preceded(multispace0, eof));
         match terminated(parser, end).parse(self.text) {
-            Ok((_, found)) => Ok(found),
+            Ok((_, result)) => Ok(result),
             Err(Err::Error(error) | Err::Failure(error)) => Err(error),
             Err(Err::Incomplete(_)) => self.error("incomplete"),
         }
@@ -129,7 +129,7 @@ impl<'a> Line<'a> {
         Err(Error::new(&Pos::of(self.text), message))
     }
 
-    /// An error where a line that takes no lines below it has some.
+    /// Returns an error if lines are indented below the line.
     pub(crate) fn leaf(&self) -> Result<()> {
         match self.children.first() {
             Some(child) => child.error("no line may be indented below the line above"),
@@ -147,7 +147,7 @@ impl<'a> Line<'a> {
 pub(crate) fn lines<'a>(file: &'a str, text: &'a str) -> Vec<Line<'a>> {
     let mut open: Vec<Line<'a>> = Vec::new();
     let mut roots = Vec::new();
-    let mut rest = Span::new_extra(text, file);
+    let mut unread = Span::new_extra(text, file);
     for line in text.split_inclusive('\n') {
         let mut quoted = false;
         let end = line.find(|c| {
@@ -161,14 +161,14 @@ pub(crate) fn lines<'a>(file: &'a str, text: &'a str) -> Vec<Line<'a>> {
         let indent = content.len() - content.trim_start().len();
         if !content.is_empty() {
             close(&mut open, &mut roots, indent);
-            let text = rest.take(content.len()).take_from(indent);
+            let text = unread.take(content.len()).take_from(indent);
             open.push(Line {
                 text,
                 indent,
                 children: Vec::new(),
             });
         }
-        rest = rest.take_from(line.len());
+        unread = unread.take_from(line.len());
     }
     close(&mut open, &mut roots, 0);
     roots
@@ -184,10 +184,6 @@ fn close<'a>(open: &mut Vec<Line<'a>>, roots: &mut Vec<Line<'a>>, indent: usize)
     }
 }
 
-fn skip_space(at: Span<'_>) -> Span<'_> {
-    at.take_from(at.len() - at.trim_start().len())
-}
-
 /// A parser after whitespace.
 pub(crate) fn token<'a, T>(
     parser: impl Parser<Span<'a>, Output = T, Error = Error>,
@@ -200,9 +196,9 @@ pub(crate) fn expect<'a, T>(
     what: impl AsRef<str>,
     mut parser: impl Parser<Span<'a>, Output = T, Error = Error>,
 ) -> impl Parser<Span<'a>, Output = T, Error = Error> {
-    move |at: Span<'a>| {
-        parser.parse(at).map_err(|error| match error {
-            Err::Error(_) => Err::Failure(Error::expected(at, what.as_ref())),
+    move |input: Span<'a>| {
+        parser.parse(input).map_err(|error| match error {
+            Err::Error(_) => Err::Failure(Error::expected(input, what.as_ref())),
             error => error,
         })
     }
@@ -214,41 +210,41 @@ pub(crate) fn punct<'a>(mark: &'static str) -> impl Parser<Span<'a>, Output = ()
 }
 
 /// Characters up to whitespace or punctuation.
-pub(crate) fn word(at: Span<'_>) -> Parsed<'_, Span<'_>> {
+pub(crate) fn word(input: Span<'_>) -> Parsed<'_, Span<'_>> {
     token(take_while1(|c: char| {
         !c.is_whitespace() && !"{}[](),;\"|=".contains(c)
     }))
-    .parse(at)
+    .parse(input)
 }
 
 /// A certain word.
 pub(crate) fn keyword<'a>(text: &'static str) -> impl Parser<Span<'a>, Output = (), Error = Error> {
     value(
         (),
-        verify(word, move |found: &Span<'_>| *found.fragment() == text),
+        verify(word, move |word: &Span<'_>| *word.fragment() == text),
     )
 }
 
-/// Whether a keyword is there.
+/// An optional keyword; the result is true if it is present.
 pub(crate) fn flag<'a>(text: &'static str) -> impl Parser<Span<'a>, Output = bool, Error = Error> {
-    map(opt(keyword(text)), |found| found.is_some())
+    map(opt(keyword(text)), |keyword| keyword.is_some())
 }
 
-pub(crate) fn name(at: Span<'_>) -> Parsed<'_, Word> {
+pub(crate) fn name(input: Span<'_>) -> Parsed<'_, Word> {
     map(word, |w: Span<'_>| Word {
         text: w.to_string(),
         pos: Pos::of(w),
     })
-    .parse(at)
+    .parse(input)
 }
 
 /// A name that begins with a dot: a slot, a modifier, a type.
-pub(crate) fn dotted(at: Span<'_>) -> Parsed<'_, Word> {
-    preceded(peek(token(char('.'))), name).parse(at)
+pub(crate) fn dotted(input: Span<'_>) -> Parsed<'_, Word> {
+    preceded(peek(token(char('.'))), name).parse(input)
 }
 
-/// A word with a range in it, which may hold whitespace and punctuation: `.m64n{8..256 step 8}k16`.
-pub(crate) fn pattern(at: Span<'_>) -> Parsed<'_, Word> {
+/// A word with ranges, which may contain whitespace and punctuation: `.m64n{8..256 step 8}k16`.
+pub(crate) fn pattern(input: Span<'_>) -> Parsed<'_, Word> {
     let braces = recognize((char('{'), take_till(|c| c == '}'), char('}')));
     let plain = take_while1(|c: char| !c.is_whitespace() && c != '{');
     let parts = recognize(many1(alt((plain, braces))));
@@ -256,28 +252,28 @@ pub(crate) fn pattern(at: Span<'_>) -> Parsed<'_, Word> {
         text: w.to_string(),
         pos: Pos::of(w),
     })
-    .parse(at)
+    .parse(input)
 }
 
 /// A string in double quotes, or in single quotes if it contains double ones.
-pub(crate) fn string(at: Span<'_>) -> Parsed<'_, String> {
-    let (rest, quote) = alt((value('"', punct("\"")), value('\'', punct("'")))).parse(at)?;
+pub(crate) fn string(input: Span<'_>) -> Parsed<'_, String> {
+    let (content, quote) = alt((value('"', punct("\"")), value('\'', punct("'")))).parse(input)?;
     let end = expect("a quote at the end of the string", char(quote));
-    let (rest, text) = terminated(take_till(|c| c == quote), end).parse(rest)?;
-    Ok((rest, text.to_string()))
+    let (remaining, text) = terminated(take_till(|c| c == quote), end).parse(content)?;
+    Ok((remaining, text.to_string()))
 }
 
-pub(crate) fn number<T: std::str::FromStr>(at: Span<'_>) -> Parsed<'_, T> {
-    map_opt(word, |w: Span<'_>| w.parse().ok()).parse(at)
+pub(crate) fn number<T: std::str::FromStr>(input: Span<'_>) -> Parsed<'_, T> {
+    map_opt(word, |w: Span<'_>| w.parse().ok()).parse(input)
 }
 
 /// `9.2`
-pub(crate) fn version(at: Span<'_>) -> Parsed<'_, (u8, u8)> {
-    let parts = |w: Span<'_>| {
+pub(crate) fn version(input: Span<'_>) -> Parsed<'_, (u8, u8)> {
+    map_opt(word, |w: Span<'_>| {
         let (major, minor) = w.split_once('.')?;
         Some((major.parse().ok()?, minor.parse().ok()?))
-    };
-    map_opt(word, parts).parse(at)
+    })
+    .parse(input)
 }
 
 /// A list in parentheses, brackets or braces.
@@ -293,7 +289,7 @@ pub(crate) fn enclosed<'a, T>(
     )
 }
 
-/// The expected keywords, one of which is written; each denotes a variant of an enum.
+/// An enum whose variants are keywords.
 pub(crate) trait Keyword: Copy + 'static {
     const WORDS: &'static [(&'static str, Self)];
 }
@@ -312,45 +308,45 @@ macro_rules! keywords {
 pub(crate) use keywords;
 
 /// One of the keywords of an enum.
-pub(crate) fn one_of<K: Keyword>(at: Span<'_>) -> Parsed<'_, K> {
-    let find = |w: Span<'_>| {
+pub(crate) fn one_of<K: Keyword>(input: Span<'_>) -> Parsed<'_, K> {
+    map_opt(word, |w: Span<'_>| {
         K::WORDS
             .iter()
             .find(|(text, _)| text == w.fragment())
-            .map(|(_, k)| *k)
-    };
-    map_opt(word, find).parse(at)
+            .map(|(_, keyword)| *keyword)
+    })
+    .parse(input)
 }
 
-/// One of the keywords of an enum; an error that lists them where there is none.
-pub(crate) fn expect_one_of<K: Keyword>(at: Span<'_>) -> Parsed<'_, K> {
+/// One of the keywords of an enum; the error for any other word lists them.
+pub(crate) fn expect_one_of<K: Keyword>(input: Span<'_>) -> Parsed<'_, K> {
     let words: Vec<&str> = K::WORDS.iter().map(|(text, _)| *text).collect();
-    expect(format!("one of {}", words.join(", ")), one_of).parse(at)
+    expect(format!("one of {}", words.join(", ")), one_of).parse(input)
 }
 
-/// As many keywords of an enum as there are.
-pub(crate) fn several<K: Keyword>(at: Span<'_>) -> Parsed<'_, Vec<K>> {
-    many0(one_of).parse(at)
+/// Keywords of an enum up to the first other word.
+pub(crate) fn several<K: Keyword>(input: Span<'_>) -> Parsed<'_, Vec<K>> {
+    many0(one_of).parse(input)
 }
 
-/// Expands the ranges of a pattern: `%pm{0..3}`, `.m64n{8..256 step 8}k16`. `None` when a range cannot be read.
+/// Expands the ranges of a pattern: `%pm{0..3}`, `.m64n{8..256 step 8}k16`. `None` if a range cannot be parsed.
 #[must_use]
 pub fn expand(pattern: &str) -> Option<Vec<String>> {
-    let Some((head, rest)) = pattern.split_once('{') else {
+    let Some((head, tail)) = pattern.split_once('{') else {
         return Some(vec![pattern.to_string()]);
     };
-    let (range, tail) = rest.split_once('}')?;
+    let (range, tail) = tail.split_once('}')?;
     let (range, step) = match range.split_once(" step ") {
         Some((range, step)) => (range, step.trim().parse().ok()?),
         None => (range, 1),
     };
     let (first, last) = range.split_once("..")?;
     let (first, last): (usize, usize) = (first.trim().parse().ok()?, last.trim().parse().ok()?);
-    let mut out = Vec::new();
+    let mut words = Vec::new();
     for n in (first..=last).step_by(step) {
-        out.extend(expand(tail)?.iter().map(|tail| format!("{head}{n}{tail}")));
+        words.extend(expand(tail)?.iter().map(|tail| format!("{head}{n}{tail}")));
     }
-    Some(out)
+    Some(words)
 }
 
 /// The modifiers of a chain: `.xorsign.abs` is two.

@@ -1,13 +1,12 @@
 //! Generates the tables under `ptx-isa/src/generated` from the `.isa` files.
 //!
-//! [`input`] reads lines and tokens, `read_*` the statements into the terms of [`notation`], `bind*` resolves names into
+//! [`input`] reads lines and tokens, `read_*` parses the statements into the types of [`notation`], `bind*` resolves names and returns
 //! the [`schema`], and `emit_*` prints it as Rust.
 
 mod bind;
 mod bind_expression;
 mod bind_family;
 mod bind_rules;
-mod bind_uniformity;
 mod emit_forms;
 mod emit_vocabulary;
 mod input;
@@ -15,13 +14,11 @@ pub mod naming;
 mod notation;
 mod output;
 mod perfect_hash;
-mod read_accuracy;
 mod read_block;
 mod read_condition;
 mod read_expression;
 mod read_statement;
 mod read_text;
-mod readme;
 mod rust;
 #[allow(dead_code, reason = "fields that are printed by `{:?}` alone")]
 mod schema;
@@ -50,11 +47,11 @@ const VOCABULARY: &[&str] = &[
     "foreign.isa",
 ];
 
-/// Brings the tables of ptx-isa up to date, or in [`Mode::Check`] compares them; returns whether anything changed.
+/// Updates the tables of ptx-isa, or in [`Mode::Check`] compares them; returns whether anything changed.
 ///
 /// # Errors
 ///
-/// Where an `.isa` file has a mistake, a file cannot be read or written, or, in [`Mode::Check`], is out of date.
+/// Fails if an `.isa` file has a mistake, if a file cannot be read or written, and in [`Mode::Check`] if a file is out of date.
 pub fn run(mode: Mode) -> Result<bool> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"))
         .parent()
@@ -81,7 +78,7 @@ pub struct Tables {
 ///
 /// # Errors
 ///
-/// Where a file cannot be read or has a mistake; the message names file, line and column.
+/// Fails if a file cannot be read or has a mistake; the message contains file, line and column.
 pub fn generate(isa: &Path) -> Result<Tables> {
     let mut names = Vec::new();
     for entry in fs::read_dir(isa).with_context(|| format!("reading {}", isa.display()))? {
@@ -110,7 +107,7 @@ pub fn generate(isa: &Path) -> Result<Tables> {
     let mut readme = Output::partial();
     readme.add(
         "README.md",
-        readme::update(&read("README.md")?, &vocabulary)?,
+        emit_vocabulary::update_readme(&read("README.md")?, &vocabulary)?,
     );
     Ok(Tables {
         output: emit(&vocabulary, &families)?,
@@ -118,11 +115,11 @@ pub fn generate(isa: &Path) -> Result<Tables> {
     })
 }
 
-/// Generates from the text of the files of words, together, and that of one family. Messages name `words.isa` and `family.isa`.
+/// Generates the files for the text of a vocabulary and of one family. Messages call them `words.isa` and `family.isa`.
 ///
 /// # Errors
 ///
-/// Where one of the texts has a mistake.
+/// Fails if one of the texts has a mistake.
 pub fn generate_family(words: &str, family: &str) -> Result<Output> {
     let mut vocabulary = Vocabulary::default();
     vocabulary.read(&input::lines("words.isa", words))?;
@@ -132,14 +129,13 @@ pub fn generate_family(words: &str, family: &str) -> Result<Output> {
 }
 
 fn emit(vocabulary: &Vocabulary, families: &[notation::Family]) -> Result<Output> {
-    let names = families
-        .iter()
-        .flat_map(|f| &f.blocks)
-        .flat_map(|b| &b.names);
-    let opcodes: BTreeSet<&str> = names
-        .filter_map(|name| name.text.split('.').next())
-        .collect();
-    let opcodes: Vec<String> = opcodes.into_iter().map(str::to_string).collect();
+    let mut opcodes = BTreeSet::new();
+    for block in families.iter().flat_map(|family| &family.blocks) {
+        for name in &block.names {
+            opcodes.extend(name.text.split('.').next().map(str::to_string));
+        }
+    }
+    let opcodes: Vec<String> = opcodes.into_iter().collect();
     let families = bind_family::bind(vocabulary, families)?;
     let mut output = Output::default();
     emit_vocabulary::emit(vocabulary, &opcodes, &mut output)?;

@@ -1,4 +1,4 @@
-//! From the spelling of PTX to the names of Rust.
+//! Names of Rust for the words of PTX.
 
 /// The variant for a word: `.shared::cta` is `SharedCta`, `.1d` is `D1d`, `.L1::evict_last` is `L1EvictLast`,
 /// `.warpx2::02_13` is `Warpx2_02_13`.
@@ -14,7 +14,7 @@ pub fn variant(word: &str) -> String {
         {
             out.push('_');
         }
-        // The one word spelled in capitals.
+        // `DWARF` is the only word in capitals.
         let part = if part == "DWARF" { "Dwarf" } else { part };
         out.push_str(&part[..1].to_ascii_uppercase());
         out.push_str(&part[1..]);

@@ -1,4 +1,4 @@
-//! What the instruction files say, before any name is looked up.
+//! The statements of the instruction files before names are resolved.
 
 use crate::input::{Pos, Word, keywords};
 
@@ -12,21 +12,21 @@ pub(crate) struct Family {
     pub(crate) blocks: Vec<Block>,
 }
 
-/// `insn NAME… "section"` with all that is indented below.
+/// `insn NAME… "section"` with the lines that are indented below.
 #[derive(Debug)]
 pub(crate) struct Block {
     pub(crate) pos: Pos,
     /// Opcode and fixed modifiers: `cp.async.bulk`.
     pub(crate) names: Vec<Word>,
     pub(crate) section: String,
-    /// What one of the names requires beyond the requirements of the forms.
-    pub(crate) names_since: Vec<(Word, Vec<Since>)>,
+    /// The requirements of names, besides those of the forms.
+    pub(crate) name_floors: Vec<(Word, Vec<Since>)>,
     pub(crate) forms: Vec<Form>,
     pub(crate) texts: Vec<Text>,
     pub(crate) body: Body,
 }
 
-/// A text about the instructions of a block, or about the one that is named.
+/// A text about all instructions of a block, or about one of them.
 #[derive(Debug)]
 pub(crate) struct Text {
     pub(crate) pos: Pos,
@@ -44,9 +44,9 @@ pub(crate) struct Body {
     pub(crate) tables: Vec<Table>,
     pub(crate) effects: Vec<Effect>,
     pub(crate) computations: Vec<Computation>,
-    /// The operation of a machine that the form is.
+    /// The action of the form.
     pub(crate) performs: Option<Word>,
-    /// What the form does, if its instruction has forms that do something else.
+    /// A sentence about the form, if the other forms of its instruction do something else.
     pub(crate) about: Option<String>,
     pub(crate) notes: Vec<String>,
     pub(crate) differences: Vec<String>,
@@ -55,11 +55,11 @@ pub(crate) struct Body {
 #[derive(Debug)]
 pub(crate) struct Form {
     pub(crate) pos: Pos,
-    /// Modifiers and operands as they were written.
+    /// The text of the modifiers and operands.
     pub(crate) text: String,
     pub(crate) slots: Vec<SlotUse>,
     pub(crate) operands: Vec<OperandUse>,
-    /// Accepted by ptxas, not documented in the PTX ISA manual.
+    /// ptxas accepts the form, but the PTX ISA manual does not document it.
     pub(crate) ptxas: bool,
     pub(crate) body: Body,
 }
@@ -90,14 +90,14 @@ pub(crate) struct OperandUse {
     pub(crate) optional: bool,
 }
 
-/// How an operand is nested in its comma-separated position.
+/// The nesting of an operand in its comma-separated position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Nesting {
     Whole,
     Bracket(u8),
     Parentheses,
     Vector(u8),
-    /// After the `|`.
+    /// The part of a pair after the `|`.
     Pair,
 }
 
@@ -106,11 +106,11 @@ keywords! {
         Def = "def", Use = "use", ReadWrite = "read-write", Addr = "addr", Imm = "imm", Label = "label", Func = "func",
         Symbol = "symbol", Args = "args", Rets = "rets", LabelTable = "label-table", Sreg = "sreg",
     }
-    /// What is done to the memory at an address.
+    /// The access to the memory at an address.
     Access { Read = "read", Write = "write", ReadWrite = "read-write", ReadModifyWrite = "read-modify-write" }
     /// A type that is derived from the type in a slot.
     Derived { Bits = "bits", DoubleWidth = "double-width", Container = "container" }
-    /// What an operand is asked; `vec N` and `below N` have an argument.
+    /// A test of an operand. The tests with an argument, `vec N` and `below N`, are variants of [`Cond`].
     Test {
         Absent = "absent", Present = "present", Immediate = "imm", Register = "reg", Predicate = "pred",
         Variable = "var", SpecialRegister = "sreg", Function = "func", Discard = "discard", Negated = "neg",
@@ -151,29 +151,29 @@ pub(crate) enum TypeExpr {
 pub(crate) enum Length {
     Scalar,
     Fixed(u16),
-    /// As the vector length in a slot says.
+    /// The vector length in a slot.
     Slot(Word),
-    /// What one thread holds of the matrix whose shape is in a slot.
+    /// The part of a matrix that one thread holds; the shape of the matrix is in a slot.
     Fragment(Word),
     /// The product of numbers in the modifiers of slots, divided by a number.
     Product(Vec<(Word, Digits)>, u16),
-    /// The first condition that holds decides.
+    /// The number of the first condition that holds.
     Cases(Vec<(Cond, u16)>),
 }
 
-/// Which number in the text of a modifier.
+/// The position of a number in the text of a modifier.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Digits {
     First,
     Last,
 }
 
-/// How many bytes of memory an access reaches.
+/// The number of bytes of memory that are accessed.
 #[derive(Clone, Debug)]
 pub(crate) enum Size {
     Unknown,
     Fixed(u16),
-    /// As many as an operand holds.
+    /// The size of an operand.
     Like(Word),
     /// The value of an operand.
     Value(Word),
@@ -186,7 +186,7 @@ pub(crate) struct OperandDef {
     pub(crate) ty: TypeExpr,
     pub(crate) length: Length,
     pub(crate) marks: Vec<Word>,
-    /// Immediate values: lowest, highest, step; step 0 for powers of two.
+    /// The range of immediate values: lowest, highest, step; step 0 for powers of two.
     pub(crate) range: Option<(i64, i64, i64)>,
     pub(crate) access: Option<Access>,
     /// State spaces of the address: a slot, or modifiers.
@@ -267,11 +267,11 @@ pub(crate) struct Effect {
     pub(crate) when: Option<Cond>,
 }
 
-/// What a form computes: assignments, each of which may use the earlier ones.
+/// The computation of a form: assignments, each of which may use the earlier ones.
 #[derive(Clone, Debug)]
 pub(crate) struct Computation {
     pub(crate) pos: Pos,
-    /// As it is written.
+    /// The text of the assignments.
     pub(crate) text: String,
     pub(crate) assignments: Vec<Assignment>,
     /// The bounds of the error of an approximation.
@@ -318,7 +318,7 @@ pub(crate) enum Expr {
     /// The value in memory at an operand.
     Memory(Word),
     Call(Word, Vec<Expr>),
-    /// Condition, value where it holds, other value.
+    /// A condition, the value if it holds, the value if not.
     If(Box<[Expr; 3]>),
     Undefined,
 }
@@ -328,7 +328,7 @@ pub(crate) enum Cell {
     Any,
     Absent,
     Words(Vec<String>),
-    /// The same as another slot.
+    /// The modifier of another slot.
     Same(String),
 }
 

@@ -1,4 +1,4 @@
-//! The generated files: written, or compared with what is checked in.
+//! The generated files: writes them, or compares them with the checked-in files.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -6,12 +6,12 @@ use std::path::Path;
 
 use anyhow::{Context as _, Result, bail};
 
-/// Whether generated files are written or only compared.
+/// The treatment of generated files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
-    /// Write the files that changed.
+    /// Files that changed are written.
     Write,
-    /// Write nothing; fail where a file is out of date.
+    /// Nothing is written; a file that is out of date is an error.
     Check,
 }
 
@@ -19,12 +19,12 @@ pub enum Mode {
 #[derive(Debug, Default)]
 pub struct Output {
     files: BTreeMap<String, String>,
-    /// Whether the folder holds other files, too.
+    /// Whether the folder contains other files, too.
     partial: bool,
 }
 
 impl Output {
-    /// Files of a folder that holds other files, too.
+    /// Files of a folder that contains other files, too.
     #[must_use]
     pub fn partial() -> Self {
         Self {
@@ -49,12 +49,12 @@ impl Output {
         self.add("mod.rs", text);
     }
 
-    /// Writes the files that changed and removes the generated files that are no longer made; returns whether anything
+    /// Writes the files that changed and removes files that are no longer generated; returns whether anything
     /// changed.
     ///
     /// # Errors
     ///
-    /// Where a file cannot be written; in [`Mode::Check`], where files are out of date.
+    /// Fails if a file cannot be written; in [`Mode::Check`], if files are out of date.
     pub fn finish(&self, folder: &Path, mode: Mode) -> Result<bool> {
         let mut stale = Vec::new();
         for (name, text) in &self.files {
@@ -63,18 +63,16 @@ impl Output {
                 stale.push((path, Some(text)));
             }
         }
-        let entries = fs::read_dir(folder)
-            .into_iter()
-            .flatten()
-            .filter(|_| !self.partial);
-        for entry in entries {
-            let path = entry?.path();
-            let name = path
-                .file_name()
-                .map(|n| n.to_string_lossy().into_owned())
-                .unwrap_or_default();
-            if !self.files.contains_key(&name) {
-                stale.push((path, None));
+        if !self.partial {
+            for entry in fs::read_dir(folder).into_iter().flatten() {
+                let path = entry?.path();
+                let name = path
+                    .file_name()
+                    .map(|n| n.to_string_lossy().into_owned())
+                    .unwrap_or_default();
+                if !self.files.contains_key(&name) {
+                    stale.push((path, None));
+                }
             }
         }
         if mode == Mode::Check && !stale.is_empty() {

@@ -4,7 +4,7 @@
 #[path = "../../ptx-isa/src/hash.rs"]
 mod hash;
 
-/// A position no word was sent to.
+/// The value of a position without a word.
 pub(crate) const EMPTY: u16 = u16::MAX;
 
 /// The two tables of a perfect hash.
@@ -43,12 +43,13 @@ fn try_build(words: &[&str], buckets: usize, slots: usize) -> Option<Table> {
     };
     for (bucket, words) in members {
         let displacement = (0..u16::MAX).find(|&d| {
-            let mut taken = Vec::new();
+            let mut bucket_positions = Vec::new();
             words.iter().all(|&w| {
                 let position = hash::position(hashes[w], d, slots);
-                let free = table.positions[position] == EMPTY && !taken.contains(&position);
-                taken.push(position);
-                free
+                let is_free =
+                    table.positions[position] == EMPTY && !bucket_positions.contains(&position);
+                bucket_positions.push(position);
+                is_free
             })
         })?;
         table.displacements[bucket] = displacement;

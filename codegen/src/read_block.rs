@@ -28,7 +28,7 @@ pub(crate) fn read(name: &str, lines: &[Line<'_>]) -> Result<Family> {
                 family.shared.push(line.parse(preceded(word, slot_def))?);
             }
             "insn" => family.blocks.push(block(line)?),
-            other => return line.error(format!("expected `insn` or `define`, found {other}")),
+            keyword => return line.error(format!("expected `insn` or `define`, found {keyword}")),
         }
     }
     Ok(family)
@@ -43,7 +43,7 @@ fn block(line: &Line<'_>) -> Result<Block> {
         pos: Pos::of(line.text),
         names,
         section,
-        names_since: Vec::new(),
+        name_floors: Vec::new(),
         forms: Vec::new(),
         texts: Vec::new(),
         body: Body::default(),
@@ -58,7 +58,7 @@ fn block(line: &Line<'_>) -> Result<Block> {
         if peek(since_name).parse(line.text).is_ok() {
             let name = preceded((keyword("since"), keyword("name")), name);
             block
-                .names_since
+                .name_floors
                 .push(line.parse((name, since_alternatives))?);
         } else if preceded(flag("ptxas"), keyword("form"))
             .parse(line.text)
@@ -77,41 +77,42 @@ fn block(line: &Line<'_>) -> Result<Block> {
 }
 
 /// `ptxas form {.rnd}.type  d, [a]{, b}`
-fn form(at: Span<'_>) -> Parsed<'_, Form> {
-    let (rest, (ptxas, start)) = (
+fn form(input: Span<'_>) -> Parsed<'_, Form> {
+    let (remaining, (ptxas, start)) = (
         flag("ptxas"),
         verify(word, |w: &Span<'_>| *w.fragment() == "form"),
     )
-        .parse(at)?;
-    let text = rest.split_whitespace().collect::<Vec<_>>().join(" ");
-    let (rest, (slots, positions)) = (token(many0(slots)), positions).parse(rest)?;
-    let operands = positions.into_iter().enumerate();
-    let operands = operands
-        .flat_map(|(position, list)| list.into_iter().map(move |o| OperandUse { position, ..o }));
+        .parse(input)?;
+    let text = remaining.split_whitespace().collect::<Vec<_>>().join(" ");
+    let (remaining, (slots, positions)) = (token(many0(slots)), positions).parse(remaining)?;
+    let mut operands = Vec::new();
+    for (position, list) in positions.into_iter().enumerate() {
+        operands.extend(list.into_iter().map(|o| OperandUse { position, ..o }));
+    }
     let form = Form {
         pos: Pos::of(start),
         text,
         slots: slots.into_iter().flatten().collect(),
-        operands: operands.collect(),
+        operands,
         ptxas,
         body: Body::default(),
     };
-    Ok((rest, form))
+    Ok((remaining, form))
 }
 
 /// `.sync.aligned`, `{.rnd}`, `{.xorsign.abs}` or `.shared{::cta, ::cluster}`
-fn slots(at: Span<'_>) -> Parsed<'_, Vec<SlotUse>> {
+fn slots(input: Span<'_>) -> Parsed<'_, Vec<SlotUse>> {
     let chain = || {
         recognize((
             char('.'),
             take_while1(|c: char| c.is_ascii_alphanumeric() || "._:".contains(c)),
         ))
     };
-    let suffix = || map(word, |w: Span<'_>| w.to_string());
     let suffixes = || {
+        let suffix = map(word, |w: Span<'_>| w.to_string());
         let list = delimited(
             tag("{"),
-            separated_list1(punct(","), suffix()),
+            separated_list1(punct(","), suffix),
             expect("`}`", punct("}")),
         );
         map(
@@ -124,11 +125,11 @@ fn slots(at: Span<'_>) -> Parsed<'_, Vec<SlotUse>> {
         (chain(), suffixes()),
         expect("`}`", token(char('}'))),
     );
-    let (rest, (optional, (names, suffixes))) = alt((
+    let (remaining, (optional, (names, suffixes))) = alt((
         map(optional, |slot| (true, slot)),
         map((chain(), suffixes()), |slot| (false, slot)),
     ))
-    .parse(at)?;
+    .parse(input)?;
     let slot = |text: String| SlotUse {
         name: Word {
             text,
@@ -138,7 +139,7 @@ fn slots(at: Span<'_>) -> Parsed<'_, Vec<SlotUse>> {
         suffixes: Vec::new(),
     };
     let modifiers = split(&names);
-    // All or none: one slot with one alternative of several modifiers.
+    // `{.a.b}` is one slot with one alternative of several modifiers.
     let mut slots: Vec<SlotUse> = if optional && modifiers.len() > 1 {
         vec![slot(names.to_string())]
     } else {
@@ -147,39 +148,39 @@ fn slots(at: Span<'_>) -> Parsed<'_, Vec<SlotUse>> {
     if let Some(last) = slots.last_mut() {
         last.suffixes = suffixes;
     }
-    Ok((rest, slots))
+    Ok((remaining, slots))
 }
 
 /// The operands of each comma-separated position: `d, [a, c]{, e}` has three positions.
-fn positions(at: Span<'_>) -> Parsed<'_, Vec<Vec<OperandUse>>> {
-    let mut all = Vec::new();
-    let (mut at, ()) = value((), many0(token(char(' ')))).parse(at)?;
-    if at.trim().is_empty() {
-        return Ok((at, all));
+fn positions(input: Span<'_>) -> Parsed<'_, Vec<Vec<OperandUse>>> {
+    let mut positions = Vec::new();
+    let (mut input, ()) = value((), many0(token(char(' ')))).parse(input)?;
+    if input.trim().is_empty() {
+        return Ok((input, positions));
     }
     loop {
         // `{(ret),} func`: an optional first operand.
-        let leading = enclosed("{", terminated(operand, punct(",")), "}");
-        let is_leading = at
+        let group = input
             .trim_start()
             .strip_prefix('{')
             .and_then(|t| t.split_once('}'));
-        if is_leading.is_some_and(|(inside, _)| inside.trim_end().ends_with(',')) {
-            let (rest, list) = { leading }.parse(at)?;
-            all.push(optional(list));
-            at = rest;
+        if group.is_some_and(|(content, _)| content.trim_end().ends_with(',')) {
+            let (remaining, list) =
+                enclosed("{", terminated(operand, punct(",")), "}").parse(input)?;
+            positions.push(optional(list));
+            input = remaining;
             continue;
         }
         let trailing = many0(preceded(
             (punct("{"), punct(",")),
-            terminated(positions, expect("`}`", punct("}"))),
+            terminated(self::positions, expect("`}`", punct("}"))),
         ));
-        let (rest, (list, trailing)) = (operand, trailing).parse(at)?;
-        all.push(list);
-        all.extend(trailing.into_iter().flatten().map(optional));
-        match opt(punct(",")).parse(rest)? {
-            (rest, Some(())) => at = rest,
-            (rest, None) => return Ok((rest, all)),
+        let (remaining, (list, trailing)) = (operand, trailing).parse(input)?;
+        positions.push(list);
+        positions.extend(trailing.into_iter().flatten().map(optional));
+        match opt(punct(",")).parse(remaining)? {
+            (remaining, Some(())) => input = remaining,
+            (remaining, None) => return Ok((remaining, positions)),
         }
     }
 }
@@ -194,31 +195,24 @@ fn optional(list: Vec<OperandUse>) -> Vec<OperandUse> {
 }
 
 /// The operands of one position: `a`, `[a, c]`, `{a, b}`, `(a)`, `d|p`, `d{|p}`.
-fn operand(at: Span<'_>) -> Parsed<'_, Vec<OperandUse>> {
-    let named = |nesting: fn(u8) -> Nesting| {
-        move |list: Vec<(bool, Word)>| -> Vec<OperandUse> {
-            let one = |(i, (optional, name))| OperandUse {
-                name,
-                position: 0,
-                nesting: nesting(i as u8),
-                optional,
-            };
-            list.into_iter().enumerate().map(one).collect()
-        }
-    };
+fn operand(input: Span<'_>) -> Parsed<'_, Vec<OperandUse>> {
     let required = || expect("the name of an operand", name);
-    let (rest, mut list) = alt((
-        map(enclosed("[", parts, "]"), named(Nesting::Bracket)),
-        map(enclosed("{", parts, "}"), named(Nesting::Vector)),
+    let (remaining, mut list) = alt((
+        map(enclosed("[", parts, "]"), |parts| {
+            nested(parts, Nesting::Bracket)
+        }),
+        map(enclosed("{", parts, "}"), |parts| {
+            nested(parts, Nesting::Vector)
+        }),
         map(enclosed("(", required(), ")"), |name| {
-            named(|_| Nesting::Parentheses)(vec![(false, name)])
+            nested(vec![(false, name)], |_| Nesting::Parentheses)
         }),
         map(required(), |name| {
-            named(|_| Nesting::Whole)(vec![(false, name)])
+            nested(vec![(false, name)], |_| Nesting::Whole)
         }),
     ))
-    .parse(at)?;
-    let mut half = opt(alt((
+    .parse(input)?;
+    let mut second_part = opt(alt((
         map(
             delimited(
                 (punct("{"), tag("|")),
@@ -229,18 +223,31 @@ fn operand(at: Span<'_>) -> Parsed<'_, Vec<OperandUse>> {
         ),
         map(preceded(punct("|"), required()), |name| (false, name)),
     )));
-    let (rest, half) = half.parse(rest)?;
-    list.extend(half.map(|(optional, name)| OperandUse {
+    let (remaining, second_part) = second_part.parse(remaining)?;
+    list.extend(second_part.map(|(optional, name)| OperandUse {
         name,
         position: 0,
         nesting: Nesting::Pair,
         optional,
     }));
-    Ok((rest, list))
+    Ok((remaining, list))
+}
+
+/// The parts of an operand, of which each is optional or not.
+fn nested(parts: Vec<(bool, Word)>, nesting: fn(u8) -> Nesting) -> Vec<OperandUse> {
+    (0..)
+        .zip(parts)
+        .map(|(i, (optional, name))| OperandUse {
+            name,
+            position: 0,
+            nesting: nesting(i),
+            optional,
+        })
+        .collect()
 }
 
 /// `map, coords{, im2col}`
-fn parts(at: Span<'_>) -> Parsed<'_, Vec<(bool, Word)>> {
+fn parts(input: Span<'_>) -> Parsed<'_, Vec<(bool, Word)>> {
     let optional = delimited(
         (punct("{"), punct(",")),
         expect("the name of an operand", name),
@@ -248,10 +255,12 @@ fn parts(at: Span<'_>) -> Parsed<'_, Vec<(bool, Word)>> {
     );
     let part = (expect("the name of an operand", name), many0(optional));
     map(separated_list1(punct(","), part), |list| {
-        let flat = list.into_iter().flat_map(|(name, optional)| {
-            std::iter::once((false, name)).chain(optional.into_iter().map(|name| (true, name)))
-        });
-        flat.collect()
+        let mut parts = Vec::new();
+        for (required, optional) in list {
+            parts.push((false, required));
+            parts.extend(optional.into_iter().map(|name| (true, name)));
+        }
+        parts
     })
-    .parse(at)
+    .parse(input)
 }

@@ -1,4 +1,4 @@
-//! Conditions: and, or and not over what the slots hold and over the kinds of the operands.
+//! Conditions: `and`, `or` and `not` of the contents of slots and of tests of operands.
 
 use nom::Parser;
 use nom::branch::alt;
@@ -12,26 +12,26 @@ use crate::input::{
 use crate::notation::{Cond, Test};
 
 /// `A and not B or C`
-pub(crate) fn condition(at: Span<'_>) -> Parsed<'_, Cond> {
+pub(crate) fn condition(input: Span<'_>) -> Parsed<'_, Cond> {
     let all = map(separated_list1(keyword("and"), unary), |list| {
         joined(list, Cond::All)
     });
     map(separated_list1(keyword("or"), all), |list| {
         joined(list, Cond::Any)
     })
-    .parse(at)
+    .parse(input)
 }
 
 /// A condition in which modifiers side by side mean "one of": `.tile::gather4 .im2col::w`.
-pub(crate) fn condition_of_modifiers(at: Span<'_>) -> Parsed<'_, Cond> {
-    let begins = alt((punct("("), keyword("not"), value((), dotted)));
-    let more = preceded(peek(begins), condition);
-    let (rest, first) = condition(at)?;
-    map(many0(more), |mut more| {
-        more.insert(0, first.clone());
-        joined(more, Cond::Any)
+pub(crate) fn condition_of_modifiers(input: Span<'_>) -> Parsed<'_, Cond> {
+    let first_token = alt((punct("("), keyword("not"), value((), dotted)));
+    let alternative = preceded(peek(first_token), condition);
+    let (remaining, first) = condition(input)?;
+    map(many0(alternative), |mut list| {
+        list.insert(0, first.clone());
+        joined(list, Cond::Any)
     })
-    .parse(rest)
+    .parse(remaining)
 }
 
 fn joined(mut list: Vec<Cond>, join: fn(Vec<Cond>) -> Cond) -> Cond {
@@ -42,32 +42,32 @@ fn joined(mut list: Vec<Cond>, join: fn(Vec<Cond>) -> Cond) -> Cond {
     }
 }
 
-fn unary(at: Span<'_>) -> Parsed<'_, Cond> {
+fn unary(input: Span<'_>) -> Parsed<'_, Cond> {
     let negated = map(preceded(keyword("not"), unary), |c| Cond::Not(Box::new(c)));
     let grouped = enclosed("(", condition, ")");
-    alt((negated, grouped, function_kind, unified_textures, atom)).parse(at)
+    alt((negated, grouped, function_kind, unified_textures, atom)).parse(input)
 }
 
-fn function_kind(at: Span<'_>) -> Parsed<'_, Cond> {
+fn function_kind(input: Span<'_>) -> Parsed<'_, Cond> {
     let kinds = alt((
         value(Cond::InEntry, keyword("entry")),
         value(Cond::InFunc, keyword("func")),
     ));
-    preceded(keyword("in"), expect("`entry` or `func`", kinds)).parse(at)
+    preceded(keyword("in"), expect("`entry` or `func`", kinds)).parse(input)
 }
 
-fn unified_textures(at: Span<'_>) -> Parsed<'_, Cond> {
+fn unified_textures(input: Span<'_>) -> Parsed<'_, Cond> {
     let mode = expect("`unified`", keyword("unified"));
-    value(Cond::UnifiedTextures, preceded(keyword("textures"), mode)).parse(at)
+    value(Cond::UnifiedTextures, preceded(keyword("textures"), mode)).parse(input)
 }
 
-/// A slot, a modifier, or a question to an operand.
-pub(crate) fn atom(at: Span<'_>) -> Parsed<'_, Cond> {
+/// A slot, a modifier, or the test of an operand.
+pub(crate) fn atom(input: Span<'_>) -> Parsed<'_, Cond> {
     let reserved = alt((keyword("and"), keyword("or"), keyword("if"), keyword("ptx")));
     let name = preceded(not(reserved), alt((enclosed("[", name, "]"), name)));
-    let (rest, word) = expect("a slot, a modifier or an operand", name).parse(at)?;
+    let (remaining, word) = expect("a slot, a modifier or an operand", name).parse(input)?;
     if !word.text.starts_with('.') {
-        let (rest, ()) = expect("`is`", keyword("is")).parse(rest)?;
+        let (remaining, ()) = expect("`is`", keyword("is")).parse(remaining)?;
         let length = preceded(keyword("vec"), expect("a number of elements", number));
         let width = preceded(keyword("below"), expect("a number of bits", number));
         return alt((
@@ -77,7 +77,7 @@ pub(crate) fn atom(at: Span<'_>) -> Parsed<'_, Cond> {
                 Cond::Operand(word.clone(), test)
             }),
         ))
-        .parse(rest);
+        .parse(remaining);
     }
     let listed = preceded(
         alt((keyword("is"), keyword("in"))),
@@ -87,5 +87,5 @@ pub(crate) fn atom(at: Span<'_>) -> Parsed<'_, Cond> {
         Some(modifiers) => Cond::In(word.clone(), modifiers),
         None => Cond::Word(word.clone()),
     })
-    .parse(rest)
+    .parse(remaining)
 }

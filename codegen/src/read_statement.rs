@@ -2,7 +2,7 @@
 
 use nom::Parser;
 use nom::branch::alt;
-use nom::combinator::{map, not, opt, peek, rest, success, value};
+use nom::combinator::{map, not, opt, peek, success, value};
 use nom::multi::{many0, many1, separated_list1};
 use nom::sequence::{pair, preceded, terminated};
 
@@ -32,7 +32,7 @@ const STATEMENTS: &[&str] = &[
     "ordered",
 ];
 
-/// Adds what a line says to a body.
+/// Adds the statement of a line to a body.
 pub(crate) fn statement(line: &Line<'_>, body: &mut Body) -> Result<()> {
     if line.keyword() == "table" {
         body.tables.push(table(line)?);
@@ -67,21 +67,21 @@ pub(crate) fn statement(line: &Line<'_>, body: &mut Body) -> Result<()> {
 }
 
 /// `.type = .u32 .m64n{8..256 step 8}k16 .shared{::cta, ::cluster} default .u32`
-pub(crate) fn slot_def(at: Span<'_>) -> Parsed<'_, SlotDef> {
+pub(crate) fn slot_def(input: Span<'_>) -> Parsed<'_, SlotDef> {
     let dotted_pattern = preceded(peek(dotted), pattern);
     let head = terminated(
         expect("a slot such as .type", name),
         expect("`=`", punct("=")),
     );
     let default = opt(preceded(keyword("default"), expect("a modifier", dotted)));
-    let (rest, (name, patterns, default)) =
-        (head, expect("a modifier", many1(dotted_pattern)), default).parse(at)?;
+    let (remaining, (name, patterns, default)) =
+        (head, expect("a modifier", many1(dotted_pattern)), default).parse(input)?;
     let mut alternatives: Vec<Vec<String>> = Vec::new();
     for pattern in patterns {
-        let Some(found) = expand_alternative(&pattern.text) else {
+        let Some(expanded) = expand_alternative(&pattern.text) else {
             return failure(&pattern, format!("cannot read the alternative {pattern}"));
         };
-        for modifiers in found {
+        for modifiers in expanded {
             if alternatives.contains(&modifiers) {
                 return failure(&pattern, format!("{} is listed twice", modifiers.concat()));
             }
@@ -89,7 +89,7 @@ pub(crate) fn slot_def(at: Span<'_>) -> Parsed<'_, SlotDef> {
         }
     }
     Ok((
-        rest,
+        remaining,
         SlotDef {
             name,
             alternatives,
@@ -98,28 +98,28 @@ pub(crate) fn slot_def(at: Span<'_>) -> Parsed<'_, SlotDef> {
     ))
 }
 
-fn failure<'a, T>(at: &Word, message: String) -> Parsed<'a, T> {
-    Err(nom::Err::Failure(Error::new(&at.pos, message)))
+fn failure<'a, T>(word: &Word, message: String) -> Parsed<'a, T> {
+    Err(nom::Err::Failure(Error::new(&word.pos, message)))
 }
 
 fn expand_alternative(pattern: &str) -> Option<Vec<Vec<String>>> {
-    if let Some((base, rest)) = pattern.split_once("{::") {
-        let suffixes = rest.strip_suffix('}')?;
-        let longer = format!("::{suffixes}");
-        let longer = longer
-            .split(',')
-            .map(|suffix| split(&format!("{base}{}", suffix.trim())));
-        return Some(std::iter::once(split(base)).chain(longer).collect());
+    if let Some((base, suffixes)) = pattern.split_once("{::") {
+        let suffixes = format!("::{}", suffixes.strip_suffix('}')?);
+        let mut alternatives = vec![split(base)];
+        for suffix in suffixes.split(',') {
+            alternatives.push(split(&format!("{base}{}", suffix.trim())));
+        }
+        return Some(alternatives);
     }
     Some(expand(pattern)?.iter().map(|words| split(words)).collect())
 }
 
-/// Rules: `require A => B`, `since .x ptx 8.0; .y ptx 8.1` …, each after `ptxas` where only ptxas has it.
-fn rules(at: Span<'_>) -> Parsed<'_, Vec<Rule>> {
-    let pos = Pos::of(at);
-    let (at, ptxas) = flag("ptxas").parse(at)?;
-    let (rest, statement) = expect("a rule", word).parse(at)?;
-    let (rest, kinds) = match *statement.fragment() {
+/// Rules: `require A => B`, `since .x ptx 8.0; .y ptx 8.1` …. `ptxas` precedes rules that the PTX ISA manual does not document.
+fn rules(input: Span<'_>) -> Parsed<'_, Vec<Rule>> {
+    let pos = Pos::of(input);
+    let (input, ptxas) = flag("ptxas").parse(input)?;
+    let (remaining, statement) = expect("a rule", word).parse(input)?;
+    let (remaining, kinds) = match *statement.fragment() {
         "require" => map(
             (condition, opt(preceded(punct("=>"), condition))),
             |(first, then)| {
@@ -129,52 +129,52 @@ fn rules(at: Span<'_>) -> Parsed<'_, Vec<Rule>> {
                 }]
             },
         )
-        .parse(rest)?,
-        "deny" => map(condition, |c| vec![RuleKind::Deny(c)]).parse(rest)?,
-        "together" => map(many1(preceded(peek(word), atom)), together).parse(rest)?,
+        .parse(remaining)?,
+        "deny" => map(condition, |c| vec![RuleKind::Deny(c)]).parse(remaining)?,
+        "together" => map(many1(preceded(peek(word), atom)), together).parse(remaining)?,
         "since" => map(separated_list1(punct(";"), conditional_since), |list| {
             list.into_iter()
                 .map(|(when, since)| RuleKind::RequiresTarget(when, since))
                 .collect()
         })
-        .parse(rest)?,
+        .parse(remaining)?,
         "removed-in" => map(separated_list1(punct(";"), conditional_since), |list| {
             list.into_iter()
                 .map(|(when, since)| RuleKind::RemovedIn(when, since))
                 .collect()
         })
-        .parse(rest)?,
+        .parse(remaining)?,
         "deprecated" => {
             let instead = expect("the replacement in quotes", string);
             map((conditional_since, instead), |((when, since), text)| {
                 vec![RuleKind::Deprecated(when, since, text)]
             })
-            .parse(rest)?
+            .parse(remaining)?
         }
         "ordered" => {
             let operand = || expect("an operand", name);
             map((operand(), operand()), |(low, high)| {
                 vec![RuleKind::Ordered(low, high)]
             })
-            .parse(rest)?
+            .parse(remaining)?
         }
         "must-agree" => map(
             (expect("a slot", dotted), flag("warning")),
             |(slot, warning)| vec![RuleKind::MustAgree { slot, warning }],
         )
-        .parse(rest)?,
+        .parse(remaining)?,
         _ => {
             return expect("a rule after `ptxas`", not(success(())))
-                .parse(at)
-                .map(|(rest, ())| (rest, Vec::new()));
+                .parse(input)
+                .map(|(remaining, ())| (remaining, Vec::new()));
         }
     };
-    let rule = |kind| Rule {
+    let rules = kinds.into_iter().map(|kind| Rule {
         pos: pos.clone(),
         ptxas,
         kind,
-    };
-    Ok((rest, kinds.into_iter().map(rule).collect()))
+    });
+    Ok((remaining, rules.collect()))
 }
 
 /// Each condition requires the next one.
@@ -187,20 +187,20 @@ fn together(slots: Vec<Cond>) -> Vec<RuleKind> {
         .collect()
 }
 
-fn conditional_since(at: Span<'_>) -> Parsed<'_, (Option<Cond>, Vec<Since>)> {
+fn conditional_since(input: Span<'_>) -> Parsed<'_, (Option<Cond>, Vec<Since>)> {
     let when = alt((
         map(peek(keyword("ptx")), |()| None),
         map(condition_of_modifiers, Some),
     ));
-    pair(when, since_alternatives).parse(at)
+    pair(when, since_alternatives).parse(input)
 }
 
 /// `ptx 8.6 sm_100a or ptx 8.8 sm_100f+`
-pub(crate) fn since_alternatives(at: Span<'_>) -> Parsed<'_, Vec<Since>> {
-    separated_list1(keyword("or"), since).parse(at)
+pub(crate) fn since_alternatives(input: Span<'_>) -> Parsed<'_, Vec<Since>> {
+    separated_list1(keyword("or"), since).parse(input)
 }
 
-fn since(at: Span<'_>) -> Parsed<'_, Since> {
+fn since(input: Span<'_>) -> Parsed<'_, Since> {
     let target = preceded(
         peek(preceded(
             nom::character::complete::multispace0,
@@ -208,15 +208,15 @@ fn since(at: Span<'_>) -> Parsed<'_, Since> {
         )),
         name,
     );
-    let (rest, start) = expect(
+    let (remaining, start) = expect(
         "`ptx` and a version",
         nom::combinator::verify(word, |w: &Span<'_>| *w.fragment() == "ptx"),
     )
-    .parse(at)?;
-    let (rest, (version, targets)) =
-        (expect("a version of the PTX ISA", version), many0(target)).parse(rest)?;
+    .parse(input)?;
+    let (remaining, (version, targets)) =
+        (expect("a version of the PTX ISA", version), many0(target)).parse(remaining)?;
     Ok((
-        rest,
+        remaining,
         Since {
             pos: Pos::of(start),
             version,
@@ -226,42 +226,42 @@ fn since(at: Span<'_>) -> Parsed<'_, Since> {
 }
 
 /// `order .sem; volatile if .x`
-fn effects(at: Span<'_>) -> Parsed<'_, Vec<Effect>> {
+fn effects(input: Span<'_>) -> Parsed<'_, Vec<Effect>> {
     let when = opt(preceded(keyword("if"), condition));
     let effect = map((effect_kind, when), |(kind, when)| Effect { kind, when });
-    preceded(word, separated_list1(punct(";"), effect)).parse(at)
+    preceded(word, separated_list1(punct(";"), effect)).parse(input)
 }
 
-fn effect_kind(at: Span<'_>) -> Parsed<'_, EffectKind> {
-    let (rest, kind) = expect("an effect", word).parse(at)?;
+fn effect_kind(input: Span<'_>) -> Parsed<'_, EffectKind> {
+    let (remaining, kind) = expect("an effect", word).parse(input)?;
     let modifier = || expect("a modifier or a slot", dotted);
     match *kind.fragment() {
-        "order" => map(modifier(), EffectKind::Order).parse(rest),
-        "scope" => map(modifier(), EffectKind::Scope).parse(rest),
-        "proxy" => map(expect_one_of, EffectKind::Proxy).parse(rest),
-        "control" => map(expect_one_of, EffectKind::Control).parse(rest),
-        "converge" => map(expect_one_of, EffectKind::Converge).parse(rest),
-        "lanes" => map(expect("an operand", name), EffectKind::Lanes).parse(rest),
-        "async" => map((expect_one_of, expect_one_of), |(by, phase)| {
-            EffectKind::Async(by, phase)
+        "order" => map(modifier(), EffectKind::Order).parse(remaining),
+        "scope" => map(modifier(), EffectKind::Scope).parse(remaining),
+        "proxy" => map(expect_one_of, EffectKind::Proxy).parse(remaining),
+        "control" => map(expect_one_of, EffectKind::Control).parse(remaining),
+        "converge" => map(expect_one_of, EffectKind::Converge).parse(remaining),
+        "lanes" => map(expect("an operand", name), EffectKind::Lanes).parse(remaining),
+        "async" => map((expect_one_of, expect_one_of), |(mechanism, phase)| {
+            EffectKind::Async(mechanism, phase)
         })
-        .parse(rest),
+        .parse(remaining),
         "memory" => map((expect_one_of, modifier()), |(access, space)| {
             EffectKind::Memory(access, space)
         })
-        .parse(rest),
-        "carry" => map(expect_one_of, EffectKind::Carry).parse(rest),
-        _ => map(expect_one_of, EffectKind::Plain).parse(at),
+        .parse(remaining),
+        "carry" => map(expect_one_of, EffectKind::Carry).parse(remaining),
+        _ => map(expect_one_of, EffectKind::Plain).parse(input),
     }
 }
 
 /// `NAME ROLE` and attributes in any order.
-fn operand_def(at: Span<'_>) -> Parsed<'_, OperandDef> {
+fn operand_def(input: Span<'_>) -> Parsed<'_, OperandDef> {
     let operand = expect(
         "the name of an operand or a keyword",
         alt((enclosed("[", name, "]"), name)),
     );
-    let (mut at, (name, role)) = (operand, expect_one_of::<Role>).parse(at)?;
+    let (mut input, (name, role)) = (operand, expect_one_of::<Role>).parse(input)?;
     let mut def = OperandDef {
         name,
         role,
@@ -275,101 +275,94 @@ fn operand_def(at: Span<'_>) -> Parsed<'_, OperandDef> {
         size: Size::Unknown,
         iff: None,
     };
-    while let (rest, Some(())) = opt(|at| attribute(at, &mut def)).parse(at)? {
-        at = rest;
+    while let (remaining, Some(())) = opt(|input| attribute(input, &mut def)).parse(input)? {
+        input = remaining;
     }
-    Ok((at, def))
+    Ok((input, def))
 }
 
-fn attribute<'a>(at: Span<'a>, def: &mut OperandDef) -> Parsed<'a, ()> {
-    if let (rest, Some(ty)) = opt(dotted).parse(at)? {
+fn attribute<'a>(input: Span<'a>, def: &mut OperandDef) -> Parsed<'a, ()> {
+    if let (remaining, Some(ty)) = opt(dotted).parse(input)? {
         def.ty = TypeExpr::Named(ty);
-        return Ok((rest, ()));
+        return Ok((remaining, ()));
     }
     let typed = (one_of, expect("a type or a slot", dotted));
-    if let (rest, Some((derived, of))) = opt(typed).parse(at)? {
-        def.ty = TypeExpr::Derived(derived, of);
-        return Ok((rest, ()));
+    if let (remaining, Some((derived, slot))) = opt(typed).parse(input)? {
+        def.ty = TypeExpr::Derived(derived, slot);
+        return Ok((remaining, ()));
     }
-    if let (rest, Some(access)) = opt(one_of).parse(at)? {
+    if let (remaining, Some(access)) = opt(one_of).parse(input)? {
         def.access = Some(access);
-        return Ok((rest, ()));
+        return Ok((remaining, ()));
     }
-    let (rest, found) = name(at)?;
+    let (value, attribute) = name(input)?;
     let operand = || expect("an operand", name);
-    let bytes = || expect("a number of bytes", number);
-    let rest = match found.text.as_str() {
-        "vec" => put(&mut def.length, length, rest),
-        "range" => put(
+    let remaining = match attribute.text.as_str() {
+        "vec" => parse_into(&mut def.length, length, value),
+        "range" => parse_into(
             &mut def.range,
             map(expect("a range such as 0..15", range), Some),
-            rest,
+            value,
         ),
         "space" => {
             let space = expect("a state space, a slot or `generic`", name);
-            put(
+            parse_into(
                 &mut def.spaces,
                 preceded(
                     expect("`=`", punct("=")),
                     separated_list1(punct("|"), space),
                 ),
-                rest,
+                value,
             )
         }
-        "align" => put(&mut def.align, bytes(), rest),
-        "size" => put(
+        "align" => parse_into(&mut def.align, expect("a number of bytes", number), value),
+        "size" => parse_into(
             &mut def.size,
             alt((map(number, Size::Fixed), map(operand(), Size::Like))),
-            rest,
+            value,
         ),
-        "by" => put(&mut def.size, map(operand(), Size::Value), rest),
-        "iff" => put(&mut def.iff, map(condition, Some), rest),
+        "by" => parse_into(&mut def.size, map(operand(), Size::Value), value),
+        "iff" => parse_into(&mut def.iff, map(condition, Some), value),
         _ => {
-            def.marks.push(found);
-            Ok(rest)
+            def.marks.push(attribute);
+            Ok(value)
         }
     }?;
-    Ok((rest, ()))
+    Ok((remaining, ()))
 }
 
-/// Stores what a parser finds.
-fn put<'a, T>(
-    to: &mut T,
+/// Stores the result of a parser and returns the remaining text.
+fn parse_into<'a, T>(
+    target: &mut T,
     mut parser: impl Parser<Span<'a>, Output = T, Error = Error>,
-    at: Span<'a>,
+    input: Span<'a>,
 ) -> std::result::Result<Span<'a>, nom::Err<Error>> {
-    let (rest, found) = parser.parse(at)?;
-    *to = found;
-    Ok(rest)
+    let (remaining, result) = parser.parse(input)?;
+    *target = result;
+    Ok(remaining)
 }
 
 /// `0..15`, `24..256 step 8`, `1..16 pow2` or one value.
-fn range(at: Span<'_>) -> Parsed<'_, (i64, i64, i64)> {
-    let limits = |w: Span<'_>| {
+fn range(input: Span<'_>) -> Parsed<'_, (i64, i64, i64)> {
+    let limits = nom::combinator::map_opt(word, |w: Span<'_>| {
         let (low, high) = w.split_once("..").unwrap_or((&w, &w));
         Some((low.parse().ok()?, high.parse().ok()?))
-    };
+    });
     let step = alt((
         preceded(keyword("step"), expect("a step", number)),
         value(0, keyword("pow2")),
         success(1),
     ));
-    map(
-        (nom::combinator::map_opt(word, limits), step),
-        |((low, high), step)| (low, high, step),
-    )
-    .parse(at)
+    map((limits, step), |((low, high), step)| (low, high, step)).parse(input)
 }
 
 /// `4`, `.vec`, `fragment .shape`, `product .num last .ratio / 32` or `{ .1d 1, .2d 2; .tile::gather4 5 }`, of which a later group has precedence.
-fn length(at: Span<'_>) -> Parsed<'_, Length> {
-    let case = || {
-        pair(
-            condition_of_modifiers,
-            expect("a number of elements", number),
-        )
-    };
-    let groups = separated_list1(punct(";"), separated_list1(punct(","), case()));
+fn length(input: Span<'_>) -> Parsed<'_, Length> {
+    let case = pair(
+        condition_of_modifiers,
+        expect("a number of elements", number),
+    );
+    let groups = separated_list1(punct(";"), separated_list1(punct(","), case));
     let cases = map(enclosed("{", groups, "}"), |groups| {
         Length::Cases(groups.into_iter().rev().flatten().collect())
     });
@@ -392,13 +385,14 @@ fn length(at: Span<'_>) -> Parsed<'_, Length> {
         cases,
         map(expect("a number of elements", number), Length::Fixed),
     ))
-    .parse(at)
+    .parse(input)
 }
 
 /// `table SLOTS | OPERANDS |` with a row in each line below. Cells are two or more spaces apart.
 fn table(line: &Line<'_>) -> Result<Table> {
-    let names = || many0(name);
-    let head = (names(), opt(preceded(punct("|"), names())), opt(punct("|")));
+    let columns = many0(name);
+    let operands = opt(preceded(punct("|"), many0(name)));
+    let head = (columns, operands, opt(punct("|")));
     let (columns, operands, _) = line.parse(preceded(word, head))?;
     let mut table = Table {
         columns,
@@ -412,34 +406,53 @@ fn table(line: &Line<'_>) -> Result<Table> {
     Ok(table)
 }
 
+/// The texts of the parts of a row.
+struct RowParts<'a> {
+    cells: Span<'a>,
+    lengths: Option<Span<'a>>,
+    since: Vec<Since>,
+}
+
+/// `CELLS | LENGTHS | SINCE`, of which the last parts may be missing.
+fn row_parts(input: Span<'_>) -> Parsed<'_, RowParts<'_>> {
+    // Lengths may contain a `|` without whitespace before it.
+    let part = || {
+        opt(terminated(
+            nom::bytes::complete::take_until(" |"),
+            nom::bytes::complete::tag(" |"),
+        ))
+    };
+    let (remaining, cells) = part().parse(input)?;
+    let Some(cells) = cells else {
+        return map(nom::combinator::rest, |cells| RowParts {
+            cells,
+            lengths: None,
+            since: Vec::new(),
+        })
+        .parse(input);
+    };
+    let (remaining, lengths) = part().parse(remaining)?;
+    if lengths.is_none() {
+        return map(nom::combinator::rest, |lengths| RowParts {
+            cells,
+            lengths: Some(lengths),
+            since: Vec::new(),
+        })
+        .parse(remaining);
+    }
+    let since = opt(preceded(peek(keyword("ptx")), since_alternatives));
+    map(since, |since| RowParts {
+        cells,
+        lengths,
+        since: since.unwrap_or_default(),
+    })
+    .parse(remaining)
+}
+
 fn row(line: &Line<'_>, table: &Table) -> Result<Row> {
-    // Lengths may hold a `|` without whitespace before it.
-    let text = |at| {
-        map(
-            (
-                nom::bytes::complete::take_until(" |"),
-                nom::bytes::complete::tag(" |"),
-            ),
-            |(t, _)| t,
-        )
-        .parse(at)
-    };
-    let part = |at| map(opt(text), |t: Option<Span<'_>>| t).parse(at);
-    let parts = |at| {
-        let (at, cells) = part(at)?;
-        let Some(cells) = cells else {
-            return map(rest, |cells: Span<'_>| (cells, None, None)).parse(at);
-        };
-        match part(at)? {
-            (at, Some(lengths)) => {
-                let since = opt(preceded(peek(keyword("ptx")), since_alternatives));
-                map(since, |since| (cells, Some(lengths), since)).parse(at)
-            }
-            (at, None) => map(rest, |lengths: Span<'_>| (cells, Some(lengths), None)).parse(at),
-        }
-    };
-    let (cells, lengths, since) = line.parse(parts)?;
-    let cells: Vec<Cell> = cells
+    let parts = line.parse(row_parts)?;
+    let cells: Vec<Cell> = parts
+        .cells
         .split("  ")
         .map(str::trim)
         .filter(|c| !c.is_empty())
@@ -452,25 +465,25 @@ fn row(line: &Line<'_>, table: &Table) -> Result<Row> {
             table.columns.len()
         ));
     }
-    let mut found = Vec::new();
-    for cell in lengths.iter().flat_map(|l| l.split_whitespace()) {
+    let mut lengths = Vec::new();
+    for cell in parts.lengths.iter().flat_map(|l| l.split_whitespace()) {
         match cell.split('|').map(str::parse).collect() {
-            Ok(numbers) => found.push(numbers),
+            Ok(numbers) => lengths.push(numbers),
             Err(_) => return line.error(format!("expected vector lengths, found {cell}")),
         }
     }
-    if found.len() != table.operands.len() {
+    if lengths.len() != table.operands.len() {
         return line.error(format!(
             "{} lengths under {} operands",
-            found.len(),
+            lengths.len(),
             table.operands.len()
         ));
     }
     Ok(Row {
         pos: Pos::of(line.text),
         cells,
-        lengths: found,
-        since: since.unwrap_or_default(),
+        lengths,
+        since: parts.since,
     })
 }
 

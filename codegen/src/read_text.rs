@@ -16,8 +16,8 @@ pub(crate) fn is_text(line: &Line<'_>) -> bool {
 }
 
 /// `about "…"`, `pitfall NAME "…"`, `example "FIRST LINE" "SECOND LINE"`
-pub(crate) fn text(at: Span<'_>) -> Parsed<'_, Text> {
-    let pos = Pos::of(at);
+pub(crate) fn text(input: Span<'_>) -> Parsed<'_, Text> {
+    let pos = Pos::of(input);
     let strings = expect("a text in quotes", many1(string));
     let owner = opt(preceded(not(punct("'")), name));
     map((one_of, owner, strings), |(kind, name, strings)| Text {
@@ -26,32 +26,32 @@ pub(crate) fn text(at: Span<'_>) -> Parsed<'_, Text> {
         name,
         text: strings.join("\n"),
     })
-    .parse(at)
+    .parse(input)
 }
 
 /// The sentence in the line below a line of the vocabulary; empty if there is none.
 pub(crate) fn about(line: &Line<'_>) -> Result<String> {
-    let [below] = &line.children[..] else {
+    let [child] = &line.children[..] else {
         return line.leaf().map(|()| String::new());
     };
-    below.leaf()?;
+    child.leaf()?;
     let sentence = preceded(keyword("about"), expect("a sentence in quotes", string));
-    below.parse(sentence)
+    child.parse(sentence)
 }
 
-/// The sentence below a line, and the example below that; empty if there is none.
+/// The sentence and the example in the lines below a line; empty if there is none.
 pub(crate) fn about_and_example(line: &Line<'_>) -> Result<(String, String)> {
-    let mut texts = (String::new(), String::new());
-    for below in &line.children {
-        below.leaf()?;
-        let text = below.parse(text)?;
+    let (mut about, mut example) = (String::new(), String::new());
+    for child in &line.children {
+        child.leaf()?;
+        let text = child.parse(text)?;
         match text.kind {
-            TextKind::About => texts.0 = text.text,
-            TextKind::Example => texts.1 = text.text,
-            TextKind::Pitfall => return below.error("only instructions have pitfalls"),
+            TextKind::About => about = text.text,
+            TextKind::Example => example = text.text,
+            TextKind::Pitfall => return child.error("only instructions have pitfalls"),
         }
     }
-    Ok(texts)
+    Ok((about, example))
 }
 
 /// `about WORD "…"`, in a file that lists several words to a line.

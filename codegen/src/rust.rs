@@ -2,16 +2,43 @@
 
 use crate::naming::{constant, variant};
 use crate::notation::ErrorLimit;
-use crate::notation::{Digits, Nesting};
+use crate::notation::Nesting;
 use crate::schema::{
     Availability, Cell, Computation, Cond, Effect, EffectKind, ErrorBound, Expr, Length,
-    ModifierSource, Operand, Row, Rule, RuleKind, Size, Slot, SlotId, Spaces, Target, TypeExpr,
+    ModifierSource, Operand, Row, Rule, RuleKind, Size, Slot, Spaces, Target, TypeExpr,
 };
 use crate::vocabulary::{ModifierId, Vocabulary};
+
+/// The greatest length of a line in bytes. Longer lists have one item per line.
+pub(crate) const WIDTH: usize = 150;
 
 /// `a, b, c`
 pub(crate) fn list<T>(items: &[T], text: impl Fn(&T) -> String) -> String {
     items.iter().map(text).collect::<Vec<_>>().join(", ")
+}
+
+/// Appends a call to the line, or on a new one where it does not fit.
+pub(crate) fn call(out: &mut String, text: &str) {
+    append(out, "", "\n        ", text);
+}
+
+/// Appends a text to the line after `space`, or after `new_line` where it does not fit.
+pub(crate) fn append(out: &mut String, space: &str, new_line: &str, text: &str) {
+    let line = out.len() - out.rfind('\n').map_or(0, |newline| newline + 1);
+    let fits = line + space.len() + text.len() <= WIDTH;
+    out.push_str(if fits { space } else { new_line });
+    out.push_str(text);
+}
+
+/// The name, or the first of `NAME_2`, `NAME_3` … that is not used.
+pub(crate) fn unused_name(name: String, is_used: impl Fn(&str) -> bool) -> String {
+    let mut unused = name.clone();
+    let mut number = 2;
+    while is_used(&unused) {
+        unused = format!("{name}_{number}");
+        number += 1;
+    }
+    unused
 }
 
 /// Prints the parts of forms as Rust.
@@ -39,26 +66,23 @@ impl Printer<'_> {
     }
 
     pub(crate) fn since(&self, list: &[Availability]) -> String {
-        let one = |a: &Availability| {
-            format!(
-                "ptx({}, {}, {})",
-                a.version.0,
-                a.version.1,
-                self.target_set(a)
-            )
-        };
-        format!("&[{}]", self::list(list, one))
+        let floors = self::list(list, |availability| {
+            let (major, minor) = availability.version;
+            format!("ptx({major}, {minor}, {})", self.target_set(availability))
+        });
+        format!("&[{floors}]")
     }
 
     pub(crate) fn slot(&self, slot: &Slot) -> String {
         let modifiers = self.modifiers(&slot.modifiers);
-        let literal = slot
+        let begins_with_name = slot
             .modifiers
             .first()
             .is_some_and(|m| self.0.modifiers[m.0].word.text == slot.name);
-        let mut out = match literal && slot.sequences.is_empty() {
-            true => format!("fixed({modifiers})"),
-            false => format!("slot({:?}, {modifiers})", slot.name),
+        let mut out = if begins_with_name && slot.sequences.is_empty() {
+            format!("fixed({modifiers})")
+        } else {
+            format!("slot({:?}, {modifiers})", slot.name)
         };
         if !slot.sequences.is_empty() {
             out += &format!(
@@ -92,15 +116,12 @@ impl Printer<'_> {
         match &o.length {
             Length::Scalar => {}
             Length::Cases(cases) => {
-                let case = |(cond, n): &(Cond, u16)| format!("({}, {n})", self.cond(cond));
-                out += &format!(".with_length(L::Cases(&[{}]))", list(cases, case));
+                let cases = list(cases, |(cond, n)| format!("({}, {n})", self.cond(cond)));
+                out += &format!(".with_length(L::Cases(&[{cases}]))");
             }
             Length::Product(factors, divisor) => {
-                let factor = |(slot, digits): &(SlotId, Digits)| format!("({slot}, D::{digits:?})");
-                out += &format!(
-                    ".with_length(L::Product(&[{}], {divisor}))",
-                    list(factors, factor)
-                );
+                let factors = list(factors, |(slot, digits)| format!("({slot}, D::{digits:?})"));
+                out += &format!(".with_length(L::Product(&[{factors}], {divisor}))");
             }
             length => out += &format!(".with_length(L::{length:?})"),
         }
@@ -185,16 +206,12 @@ impl Printer<'_> {
     }
 
     pub(crate) fn row(&self, row: &Row) -> String {
-        let cell = |cell: &Cell| match cell {
+        let cells = list(&row.cells, |cell| match cell {
             Cell::Words(ids) => format!("one_of({})", self.modifiers(ids)),
             cell => format!("Cell::{cell:?}"),
-        };
+        });
         let lengths = list(&row.lengths, |l| format!("&{l:?}"));
-        format!(
-            "row(&[{}], &[{lengths}], {})",
-            list(&row.cells, cell),
-            self.since(&row.since)
-        )
+        format!("row(&[{cells}], &[{lengths}], {})", self.since(&row.since))
     }
 
     pub(crate) fn effect(&self, effect: &Effect) -> String {
@@ -203,14 +220,14 @@ impl Printer<'_> {
             ModifierSource::Slot(slot) => format!("Source::Slot({slot})"),
         };
         let kind = match &effect.kind {
-            EffectKind::Order(of) => format!("Order({})", source(of)),
-            EffectKind::Scope(of) => format!("Scope({})", source(of)),
+            EffectKind::Order(modifier) => format!("Order({})", source(modifier)),
+            EffectKind::Scope(modifier) => format!("Scope({})", source(modifier)),
             EffectKind::Proxy(proxy) => format!("Proxy(Proxy::{proxy:?})"),
             EffectKind::Control(control) => format!("Control(Control::{control:?})"),
             EffectKind::Converge(scope) => format!("Converge(ConvergenceScope::{scope:?})"),
             EffectKind::Lanes(operand) => format!("Lanes({operand})"),
-            EffectKind::Async(by, phase) => {
-                format!("Async(Completion::{by:?}, AsyncPhase::{phase:?})")
+            EffectKind::Async(mechanism, phase) => {
+                format!("Async(Completion::{mechanism:?}, AsyncPhase::{phase:?})")
             }
             EffectKind::Memory(access, space) => {
                 format!("Memory(A::{access:?}, {})", self.modifier(*space))
@@ -245,11 +262,13 @@ impl Printer<'_> {
     }
 
     fn error_bound(&self, bound: &ErrorBound) -> String {
-        let range = bound.range.map(|(operand, low, high)| {
-            let (low, high) = (low.to_bits(), high.to_bits());
-            format!("within({operand}, {low:#x}, {high:#x})")
-        });
-        let range = range.map_or_else(|| "None".into(), |range| format!("Some({range})"));
+        let range = match bound.range {
+            Some((operand, low, high)) => {
+                let (low, high) = (low.to_bits(), high.to_bits());
+                format!("Some(within({operand}, {low:#x}, {high:#x}))")
+            }
+            None => String::from("None"),
+        };
         let when = self.cond(&bound.when);
         let limit = match bound.limit {
             ErrorLimit::Ulp(n) => format!("Ulp({n})"),

@@ -1,4 +1,4 @@
-//! The forms of the instructions with all names resolved: what the emitters print.
+//! The forms of the instructions with all names resolved, which the emitters print.
 //!
 //! The enums have the names and the variants of the library's, so that `{:?}` prints them as Rust.
 
@@ -23,14 +23,14 @@ pub(crate) struct Family {
 #[derive(Debug)]
 pub(crate) struct Block {
     pub(crate) names: Vec<String>,
-    /// What one of the names requires beyond the requirements of the forms.
-    pub(crate) names_since: Vec<(String, Vec<Availability>)>,
+    /// The requirements of names, besides those of the forms.
+    pub(crate) name_floors: Vec<(String, Vec<Availability>)>,
     pub(crate) forms: Vec<Form>,
-    /// Of each name that this block describes.
+    /// The texts of each name that this block describes.
     pub(crate) texts: Vec<(String, Texts)>,
 }
 
-/// What a user reads about an instruction.
+/// The documentation of an instruction.
 #[derive(Debug, Default)]
 pub(crate) struct Texts {
     pub(crate) about: String,
@@ -48,24 +48,24 @@ pub(crate) struct Form {
     pub(crate) ignored: Vec<ModifierId>,
     /// Modifiers that have no effect on other forms, but are not accepted by this one.
     pub(crate) not_ignored: Vec<ModifierId>,
-    /// What the form requires whatever its modifiers and operands.
+    /// The requirements of the form with any modifiers and operands.
     pub(crate) since: Vec<Availability>,
     pub(crate) operands: Vec<Operand>,
     pub(crate) rules: Vec<Rule>,
     pub(crate) tables: Vec<Table>,
     pub(crate) effects: Vec<Effect>,
     pub(crate) computation: Option<Computation>,
-    /// The name of the operation that it is.
+    /// The name of the action.
     pub(crate) performs: Option<String>,
     pub(crate) about: Option<String>,
     pub(crate) notes: Vec<String>,
     pub(crate) differences: Vec<String>,
 }
 
-/// Where a slot is defined: decides under which name it is emitted.
+/// The place of the definition of a slot. It determines the name under which the slot is emitted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Definition {
-    /// The modifier itself.
+    /// The slot is not defined: its name is a modifier.
     Literal,
     /// `define` at the head of the family.
     Family,
@@ -184,13 +184,15 @@ impl Cond {
         }
     }
 
-    /// Alternatives for one slot are joined into one set.
+    /// Joins alternatives for one slot into one set.
     pub(crate) fn any(alternatives: Vec<Self>) -> Self {
         let mut list: Vec<Self> = Vec::new();
         for cond in alternatives.into_iter().filter(|c| *c != Self::Never) {
             match (list.last_mut(), cond) {
-                (Some(Self::Holds(slot, held)), Self::Holds(other, more)) if *slot == other => {
-                    held.extend(more)
+                (Some(Self::Holds(last_slot, modifiers)), Self::Holds(slot, alternatives))
+                    if *last_slot == slot =>
+                {
+                    modifiers.extend(alternatives)
                 }
                 (_, cond) => list.push(cond),
             }
@@ -217,15 +219,16 @@ impl Cond {
 pub(crate) struct Availability {
     pub(crate) version: Version,
     pub(crate) targets: u128,
-    /// As the table writes the targets: `sm_90 sm_100f+`.
+    /// The notation of the targets in the table: `sm_90 sm_100f+`.
     pub(crate) text: String,
 }
 
 /// Whether a module that satisfies one of `strict` always satisfies one of `weak`.
 pub(crate) fn implies(strict: &[Availability], weak: &[Availability]) -> bool {
-    let covers =
-        |s: &Availability, w: &Availability| w.version <= s.version && s.targets & !w.targets == 0;
-    strict.iter().all(|s| weak.iter().any(|w| covers(s, w)))
+    strict.iter().all(|s| {
+        weak.iter()
+            .any(|w| w.version <= s.version && s.targets & !w.targets == 0)
+    })
 }
 
 #[derive(Debug)]
@@ -293,10 +296,10 @@ pub(crate) struct Effect {
     pub(crate) kind: EffectKind,
 }
 
-/// What a form computes.
+/// The computation of a form.
 #[derive(Debug)]
 pub(crate) struct Computation {
-    /// As the table has it.
+    /// The text of the assignments in the table.
     pub(crate) text: String,
     pub(crate) assignments: Vec<Assignment>,
     pub(crate) accuracy: Option<Vec<ErrorBound>>,
@@ -329,7 +332,7 @@ pub(crate) enum Target {
 pub(crate) enum Expr {
     Operand(OperandId),
     Memory(OperandId),
-    /// What the assignment of this index assigned.
+    /// The value of the assignment of this index.
     Assigned(usize),
     Carry,
     /// The index of the element of packed types.

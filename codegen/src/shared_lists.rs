@@ -1,14 +1,13 @@
-//! The lists of a form: operands, rules, tables, effects, notes and differences. A long list that several forms of a block have is a variable.
+//! The lists of a form: operands, rules, tables, effects, notes and differences. A long list of several forms of a block is a variable.
 
 use std::collections::HashMap;
 use std::fmt::Write as _;
 
-use crate::emit_forms::{WIDTH, append, call};
-use crate::rust::{Printer, list};
+use crate::rust::{Printer, WIDTH, append, call, list, unused_name};
 use crate::schema::{Block, Form};
 
-/// Lists of at most as many bytes are repeated.
-const SHORT: usize = 60;
+/// The greatest length in bytes of a list that is repeated instead of shared.
+const MAX_REPEATED: usize = 60;
 
 /// A list of a form.
 #[derive(Clone, PartialEq, Eq, Hash)]
@@ -24,44 +23,43 @@ pub(crate) struct List {
 pub(crate) struct Lists(pub(crate) [List; 6]);
 
 impl Lists {
-    pub(crate) fn of(p: &Printer<'_>, form: &Form) -> Self {
-        let tables = form.tables.iter().map(|table| {
-            let rows = list(&table.rows, |row| {
-                format!("\n                {}", p.row(row))
-            });
-            let (columns, operands) = (&table.columns, &table.operands);
-            format!("table(&{columns:?}, &{operands:?}, &[{rows}])")
-        });
-        let texts = |texts: &[String]| texts.iter().map(|t| format!("{t:?}")).collect();
-        let of = |name, ty, items| List { name, ty, items };
+    pub(crate) fn new(p: &Printer<'_>, form: &Form) -> Self {
         Self([
-            of(
-                "operands",
-                "FormOperand",
-                form.operands.iter().map(|o| p.operand(o)).collect(),
-            ),
-            of(
-                "rules",
-                "Rule",
-                form.rules.iter().map(|r| p.rule(r)).collect(),
-            ),
-            of("tables", "Table", tables.collect()),
-            of(
-                "effects",
-                "Effect",
-                form.effects.iter().map(|e| p.effect(e)).collect(),
-            ),
-            of("notes", "&str", texts(&form.notes)),
-            of("differences", "&str", texts(&form.differences)),
+            List::new("operands", "FormOperand", &form.operands, |o| p.operand(o)),
+            List::new("rules", "Rule", &form.rules, |r| p.rule(r)),
+            List::new("tables", "Table", &form.tables, |table| {
+                let rows = list(&table.rows, |row| {
+                    format!("\n                {}", p.row(row))
+                });
+                let (columns, operands) = (&table.columns, &table.operands);
+                format!("table(&{columns:?}, &{operands:?}, &[{rows}])")
+            }),
+            List::new("effects", "Effect", &form.effects, |e| p.effect(e)),
+            List::new("notes", "&str", &form.notes, |text| format!("{text:?}")),
+            List::new("differences", "&str", &form.differences, |text| {
+                format!("{text:?}")
+            }),
         ])
+    }
+}
+
+impl List {
+    fn new<T>(
+        name: &'static str,
+        ty: &'static str,
+        items: &[T],
+        print: impl Fn(&T) -> String,
+    ) -> Self {
+        let items = items.iter().map(print).collect();
+        Self { name, ty, items }
     }
 }
 
 /// The lists of a block that are variables, with their names.
 pub(crate) struct SharedLists {
     names: HashMap<List, String>,
-    /// In the order of the names.
-    all: Vec<(String, List)>,
+    /// The lists in the order in which their names were assigned.
+    lists: Vec<(String, List)>,
 }
 
 impl SharedLists {
@@ -69,32 +67,31 @@ impl SharedLists {
         let mut counts: HashMap<List, usize> = HashMap::new();
         let mut order = Vec::new();
         for form in &block.forms {
-            for list in Lists::of(p, form).0 {
+            for list in Lists::new(p, form).0 {
                 let count = counts.entry(list.clone()).or_default();
                 *count += 1;
-                if *count == 2 && list.items.join(", ").len() > SHORT {
+                if *count == 2 && list.items.join(", ").len() > MAX_REPEATED {
                     order.push(list);
                 }
             }
         }
         let mut shared = Self {
             names: HashMap::new(),
-            all: Vec::new(),
+            lists: Vec::new(),
         };
         for list in order {
             let base = format!("{ident}_{}", list.name.to_uppercase());
-            let numbered = (2..).map(|n| format!("{base}_{n}"));
-            let mut free = std::iter::once(base.clone()).chain(numbered);
-            let free = free.find(|name| !shared.all.iter().any(|(taken, _)| taken == name));
-            let name = free.unwrap_or(base);
+            let name = unused_name(base, |name| {
+                shared.lists.iter().any(|(other, _)| other == name)
+            });
             shared.names.insert(list.clone(), name.clone());
-            shared.all.push((name, list));
+            shared.lists.push((name, list));
         }
         shared
     }
 
     pub(crate) fn print(&self, out: &mut String) {
-        for (name, list) in &self.all {
+        for (name, list) in &self.lists {
             // Not a constant: only in a static variable, references to the results of functions live as long.
             let (ty, count) = (list.ty, list.items.len());
             let head = format!("static {name}: [{ty}; {count}] = [");
@@ -103,14 +100,14 @@ impl SharedLists {
                 out.push_str(&list.items.join(", "));
             } else {
                 out.push_str("\n    ");
-                items(out, &list.items, "\n    ");
+                append_items(out, &list.items, "\n    ");
             }
             out.push_str("];\n");
         }
     }
 
-    /// Adds a list to a form, by its name or with its items.
-    pub(crate) fn section(&self, out: &mut String, list: &List) {
+    /// Appends the call that adds a list to a form, with the name or the items of the list.
+    pub(crate) fn append_call(&self, out: &mut String, list: &List) {
         let name = list.name;
         if list.items.is_empty() {
             return;
@@ -123,13 +120,13 @@ impl SharedLists {
             return call(out, &format!(".with_{name}(&[{one_line}])"));
         }
         let _ = write!(out, "\n        .with_{name}(&[\n            ");
-        items(out, &list.items, "\n            ");
+        append_items(out, &list.items, "\n            ");
         out.push_str("])");
     }
 }
 
-/// The items of a list, on as few lines as possible.
-fn items(out: &mut String, items: &[String], new_line: &str) {
+/// Appends the items of a list, on as few lines as possible.
+fn append_items(out: &mut String, items: &[String], new_line: &str) {
     for (i, item) in items.iter().enumerate() {
         if i > 0 {
             out.push(',');

@@ -29,7 +29,7 @@ keywords! {
         Module = "module", Body = "body", Label = "label", Entry = "entry", Func = "func", Prototype = "prototype",
         Declaration = "declaration", Parameter = "parameter", Section = "section",
     }
-    /// What is known of the results of an action: a function of the operands and of memory, different in each thread, or what the forms state.
+    /// The uniformity of the results of an action: a function of the operands and of memory, different in each thread, or stated by the forms.
     ActionResults { Same = "same", Varying = "varying", Stated = "stated" }
     /// The largest group of threads in which a special register is the same.
     Uniformity {
@@ -59,10 +59,10 @@ macro_rules! rows {
         }
 
         impl $row {
-            fn parse(at: Span<'_>) -> Parsed<'_, Self> {
-                let (at, _) = word(at)?;
-                $(let (at, $field) = ($parser).parse(at)?;)*
-                Ok((at, Self { $($field),* }))
+            fn parse(input: Span<'_>) -> Parsed<'_, Self> {
+                let (input, _) = word(input)?;
+                $(let (input, $field) = ($parser).parse(input)?;)*
+                Ok((input, Self { $($field),* }))
             }
         }
     )*};
@@ -96,9 +96,9 @@ rows! {
     /// Words that PTX does not have.
     ForeignRow {
         words: Vec<Word> = expect("words of other languages", many1(foreign_word));
-        /// What replaces each of them.
+        /// The replacement of each of them.
         instead: Option<Word> = opt(preceded(punct("="), expect("a word of PTX", name)));
-        /// What to write.
+        /// A sentence about the correct notation.
         help: Option<String> = opt(preceded(punct(";"), expect("a sentence", string)));
     }
     RegisterRow {
@@ -108,7 +108,7 @@ rows! {
         volatile: bool = flag("volatile");
         short: bool = flag("short");
         uniformity: Uniformity = expect_one_of;
-        /// The register that says how many values it has.
+        /// The register that contains the number of its values.
         index_of: Option<Word> = opt(preceded(keyword("index-of"), expect("a special register", name)));
         needs: Option<Word> = opt(preceded(keyword("needs"), expect("a directive", dotted)));
         since: Support = expect("`since`", since);
@@ -132,7 +132,7 @@ rows! {
     /// A property of an operand, as the instruction files name it.
     MarkRow {
         name: Word = expect("the name of a mark", name);
-        /// What `ptxkit explain` says of an operand with the mark; empty where something else says it.
+        /// The phrase of `ptxkit explain` for an operand with the mark; empty if another phrase implies it.
         phrase: String = expect("a phrase in quotes", string);
         meaning: String = expect("the meaning in quotes", string);
         example: String = expect("an example in quotes", string);
@@ -143,7 +143,7 @@ rows! {
         syntax: String = expect("the syntax in quotes", string);
         meaning: String = expect("the meaning in quotes", string);
     }
-    /// What a machine does for a form whose results are not a function of its operands.
+    /// The behavior of a form whose results are not a function of its operands.
     ActionRow {
         name: Word = expect("the name of an action", name);
         results: ActionResults = map(opt(one_of), |results| results.unwrap_or(ActionResults::Stated));
@@ -152,7 +152,7 @@ rows! {
 }
 
 impl ActionResults {
-    /// As actions.isa has it.
+    /// The keyword in actions.isa.
     pub(crate) const fn word(self) -> &'static str {
         match self {
             Self::Same => "same",
@@ -163,43 +163,44 @@ impl ActionResults {
 }
 
 impl FunctionRow {
-    /// The parameters in its syntax: those in parentheses, or the operands of the operator.
+    /// The parameters in the syntax: the words in parentheses, or the operands of the operator.
     pub(crate) fn parameters(&self) -> Vec<String> {
         let list = match self.syntax.split_once('(') {
             Some((_, list)) => list,
             None => &self.syntax,
         };
-        let is_part = |c: char| c.is_ascii_alphanumeric() || c == '.';
-        let words = list.split(|c| !is_part(c)).filter(|w| !w.is_empty());
-        words.map(str::to_string).collect()
+        list.split(|c: char| !c.is_ascii_alphanumeric() && c != '.')
+            .filter(|word| !word.is_empty())
+            .map(str::to_string)
+            .collect()
     }
 }
 
 /// `.f16 x 2`
-fn packed(at: Span<'_>) -> Parsed<'_, (Word, u8)> {
+fn packed(input: Span<'_>) -> Parsed<'_, (Word, u8)> {
     let count = expect("a number of elements", number);
     (
         expect("the type of an element", dotted),
         preceded(expect("x", keyword("x")), count),
     )
-        .parse(at)
+        .parse(input)
 }
 
-fn count(at: Span<'_>) -> Parsed<'_, u8> {
-    expect("a number of arguments", number).parse(at)
+fn count(input: Span<'_>) -> Parsed<'_, u8> {
+    expect("a number of arguments", number).parse(input)
 }
 
-fn takes(at: Span<'_>) -> Parsed<'_, (u8, u8)> {
+fn takes(input: Span<'_>) -> Parsed<'_, (u8, u8)> {
     let most = opt(preceded(keyword("to"), count));
     map((count, most), |(least, most)| {
         (least, most.unwrap_or(least))
     })
-    .parse(at)
+    .parse(input)
 }
 
-fn texts(at: Span<'_>) -> Parsed<'_, Vec<String>> {
+fn texts(input: Span<'_>) -> Parsed<'_, Vec<String>> {
     let texts = opt(preceded(keyword("or"), many1(string)));
-    map(texts, Option::unwrap_or_default).parse(at)
+    map(texts, Option::unwrap_or_default).parse(input)
 }
 
 #[derive(Debug)]
@@ -217,20 +218,20 @@ pub(crate) struct TargetRow {
     pub(crate) suffix: Option<char>,
     pub(crate) since: Version,
     pub(crate) renamed: Option<(Word, Version)>,
-    /// The most bytes of the shared variables of a kernel.
+    /// The greatest size in bytes of the shared variables of a kernel.
     pub(crate) shared: u32,
 }
 
-/// The bytes of shared variables that a kernel may have on every target.
-const LEAST_SHARED: u32 = 0xc000;
+/// The size in bytes of the shared variables that a kernel may have on every target.
+const DEFAULT_SHARED: u32 = 0xc000;
 
 /// A word, or an operator in quotes.
-fn foreign_word(at: Span<'_>) -> Parsed<'_, Word> {
+fn foreign_word(input: Span<'_>) -> Parsed<'_, Word> {
     let quoted = map(string, move |text| Word {
         text,
-        pos: Pos::of(at),
+        pos: Pos::of(input),
     });
-    alt((quoted, name)).parse(at)
+    alt((quoted, name)).parse(input)
 }
 
 #[derive(Debug)]
@@ -240,7 +241,7 @@ pub(crate) struct ClassRow {
     pub(crate) meaning: String,
 }
 
-/// What a modifier names besides itself.
+/// The entity whose name is a modifier.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Names {
     Nothing,
@@ -266,13 +267,13 @@ pub(crate) struct ModifierRow {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct ModifierId(pub(crate) usize);
 
-/// Everything the vocabulary files say.
+/// The contents of the vocabulary files.
 #[derive(Debug, Default)]
 pub(crate) struct Vocabulary {
     pub(crate) types: Vec<TypeRow>,
     pub(crate) spaces: Vec<SpaceRow>,
     pub(crate) versions: Vec<VersionRow>,
-    /// The newest version whose instructions are in the tables.
+    /// The numbers of the targets of each family, in ascending order.
     pub(crate) families: Vec<Vec<u16>>,
     pub(crate) targets: Vec<TargetRow>,
     pub(crate) options: Vec<OptionRow>,
@@ -291,8 +292,8 @@ pub(crate) struct Vocabulary {
     /// Modifiers without effect on any instruction.
     ignored: Vec<Word>,
     modifier_index: HashMap<String, ModifierId>,
-    /// Where each name of each kind was defined first.
-    seen: HashMap<(&'static str, String), Pos>,
+    /// The position of the definition of each name of each kind.
+    definitions: HashMap<(&'static str, String), Pos>,
 }
 
 impl Vocabulary {
@@ -325,9 +326,9 @@ impl Vocabulary {
                 "doubled" => self.flag_row(line, |m| m.doubled = true)?,
                 "about" => self.about_row(line)?,
                 "usual" => self.flag_row(line, |m| m.usual = true)?,
-                other => {
+                keyword => {
                     return line.error(format!(
-                        "expected a statement of the vocabulary, found {other}"
+                        "expected a statement of the vocabulary, found {keyword}"
                     ));
                 }
             }
@@ -337,24 +338,23 @@ impl Vocabulary {
 
     /// Adds types and spaces to the modifiers and checks references between the files.
     pub(crate) fn finish(&mut self) -> Result<()> {
-        let format = |t: &TypeRow| t.kind == TypeKind::Format;
-        let types = self.types.iter().filter(|t| !format(t)).map(|t| &t.name);
-        let formats = self.types.iter().filter(|t| format(t)).map(|t| &t.name);
-        let spaces = self.spaces.iter().filter(|s| s.modifier).map(|s| &s.name);
-        let lists: [(&str, &str, Names, Vec<Word>); 3] = [
-            ("type", "type", Names::Type, types.cloned().collect()),
-            (
-                "format",
-                "data format",
-                Names::Type,
-                formats.cloned().collect(),
-            ),
-            (
-                "space",
-                "state space",
-                Names::Space,
-                spaces.cloned().collect(),
-            ),
+        let (mut types, mut formats, mut spaces) = (Vec::new(), Vec::new(), Vec::new());
+        for row in &self.types {
+            if row.kind == TypeKind::Format {
+                formats.push(row.name.clone());
+            } else {
+                types.push(row.name.clone());
+            }
+        }
+        for row in &self.spaces {
+            if row.modifier {
+                spaces.push(row.name.clone());
+            }
+        }
+        let lists = [
+            ("type", "type", Names::Type, types),
+            ("format", "data format", Names::Type, formats),
+            ("space", "state space", Names::Space, spaces),
         ];
         for (name, meaning, names, list) in lists {
             if let Some(first) = list.first() {
@@ -383,12 +383,8 @@ impl Vocabulary {
                 return register.ty.error(format!("unknown type {}", register.ty));
             }
         }
-        let supports = self
-            .types
-            .iter()
-            .map(|t| &t.since)
-            .chain(self.registers.iter().map(|r| &r.since));
-        let supports = supports
+        let supports = (self.types.iter().map(|t| &t.since))
+            .chain(self.registers.iter().map(|r| &r.since))
             .chain(self.directives.iter().map(|d| &d.since))
             .chain(self.options.iter().map(|o| &o.since));
         for target in supports.filter_map(|s| s.target.as_ref()) {
@@ -412,9 +408,10 @@ impl Vocabulary {
         variant(&self.modifiers[id.0].word.text)
     }
 
-    fn once(&mut self, kind: &'static str, name: &Word) -> Result<()> {
+    /// Records the definition of a name. Returns an error if the name is already defined.
+    fn define(&mut self, kind: &'static str, name: &Word) -> Result<()> {
         match self
-            .seen
+            .definitions
             .insert((kind, name.text.clone()), name.pos.clone())
         {
             Some(first) => name.error(format!("{kind} {name} is defined at {first} already")),
@@ -423,7 +420,7 @@ impl Vocabulary {
     }
 
     fn modifier(&mut self, word: &Word, names: Names) -> Result<()> {
-        self.once("modifier", word)?;
+        self.define("modifier", word)?;
         self.modifier_index
             .insert(word.text.clone(), ModifierId(self.modifiers.len()));
         self.modifiers.push(ModifierRow {
@@ -442,7 +439,7 @@ impl Vocabulary {
     fn type_row(&mut self, line: &Line<'_>) -> Result<()> {
         let mut row = line.parse(TypeRow::parse)?;
         (row.about, row.example) = about_and_example(line)?;
-        self.once("type", &row.name)?;
+        self.define("type", &row.name)?;
         self.types.push(row);
         Ok(())
     }
@@ -450,14 +447,14 @@ impl Vocabulary {
     fn space_row(&mut self, line: &Line<'_>) -> Result<()> {
         let mut row = line.parse(SpaceRow::parse)?;
         row.about = about(line)?;
-        self.once("space", &row.name)?;
+        self.define("space", &row.name)?;
         self.spaces.push(row);
         Ok(())
     }
 
     fn option_row(&mut self, line: &Line<'_>) -> Result<()> {
         let row = line.parse(OptionRow::parse)?;
-        self.once("option", &row.name)?;
+        self.define("option", &row.name)?;
         self.options.push(row);
         Ok(())
     }
@@ -465,7 +462,7 @@ impl Vocabulary {
     fn library_row(&mut self, line: &Line<'_>) -> Result<()> {
         let names = line.parse(preceded(word, expect("functions of C", many1(name))))?;
         for name in &names {
-            self.once("function of a library", name)?;
+            self.define("function of a library", name)?;
         }
         self.library.extend(names);
         Ok(())
@@ -474,7 +471,7 @@ impl Vocabulary {
     fn foreign_row(&mut self, line: &Line<'_>) -> Result<()> {
         let row = line.parse(ForeignRow::parse)?;
         for word in &row.words {
-            self.once("word of another language", word)?;
+            self.define("word of another language", word)?;
         }
         self.foreign.push(row);
         Ok(())
@@ -484,7 +481,7 @@ impl Vocabulary {
         let mut row = line.parse(RegisterRow::parse)?;
         row.about = about(line)?;
         for name in &row.names {
-            self.once("special register", name)?;
+            self.define("special register", name)?;
         }
         self.registers.push(row);
         Ok(())
@@ -493,28 +490,28 @@ impl Vocabulary {
     fn directive_row(&mut self, line: &Line<'_>) -> Result<()> {
         let mut row = line.parse(DirectiveRow::parse)?;
         (row.about, row.example) = about_and_example(line)?;
-        self.once("directive", &row.name)?;
+        self.define("directive", &row.name)?;
         self.directives.push(row);
         Ok(())
     }
 
     fn mark_row(&mut self, line: &Line<'_>) -> Result<()> {
         let row = line.parse(MarkRow::parse)?;
-        self.once("mark", &row.name)?;
+        self.define("mark", &row.name)?;
         self.marks.push(row);
         Ok(())
     }
 
     fn function_row(&mut self, line: &Line<'_>) -> Result<()> {
         let row = line.parse(FunctionRow::parse)?;
-        self.once("function", &row.name)?;
+        self.define("function", &row.name)?;
         self.functions.push(row);
         Ok(())
     }
 
     fn action_row(&mut self, line: &Line<'_>) -> Result<()> {
         let row = line.parse(ActionRow::parse)?;
-        self.once("action", &row.name)?;
+        self.define("action", &row.name)?;
         self.actions.push(row);
         Ok(())
     }
@@ -528,12 +525,12 @@ impl Vocabulary {
             release(),
             release(),
         );
-        let row = map(row, |(version, toolkit, driver)| VersionRow {
+        let (version, toolkit, driver) = line.parse(preceded(word, row))?;
+        self.versions.push(VersionRow {
             version,
             toolkit,
             driver,
         });
-        self.versions.push(line.parse(preceded(word, row))?);
         Ok(())
     }
 
@@ -557,7 +554,7 @@ impl Vocabulary {
                 shared,
             ),
         ))?;
-        self.once("target", &name)?;
+        self.define("target", &name)?;
         let digits = name.text.strip_prefix("sm_").unwrap_or("");
         let suffix = digits.chars().last().filter(|s| matches!(s, 'a' | 'f'));
         let Ok(number) = digits.trim_end_matches(['a', 'f']).parse() else {
@@ -569,7 +566,7 @@ impl Vocabulary {
             suffix,
             since,
             renamed,
-            shared: shared.unwrap_or(LEAST_SHARED),
+            shared: shared.unwrap_or(DEFAULT_SHARED),
         });
         Ok(())
     }
@@ -581,8 +578,8 @@ impl Vocabulary {
             expect("what the class selects, in quotes", string),
         );
         let (name, arrangement, meaning) = line.parse(preceded(word, head))?;
-        self.once("class", &name)?;
-        let vector = name.text == "vector";
+        self.define("class", &name)?;
+        let is_vector = name.text == "vector";
         self.classes.push(ClassRow {
             name,
             positional: arrangement == Arrangement::Positional,
@@ -592,7 +589,7 @@ impl Vocabulary {
             line.leaf()?;
             for word in line.parse(many1(expect_modifiers))?.iter().flatten() {
                 let names = match word.text.strip_prefix(".v").and_then(|n| n.parse().ok()) {
-                    Some(length) if vector => Names::VectorLength(length),
+                    Some(length) if is_vector => Names::VectorLength(length),
                     _ => Names::Nothing,
                 };
                 self.modifier(word, names)?;
@@ -603,16 +600,17 @@ impl Vocabulary {
 
     /// `ignored MODIFIER… [on NAME…]`
     fn ignored_row(&mut self, line: &Line<'_>) -> Result<()> {
-        let on = opt(preceded(keyword("on"), many1(name)));
-        let (modifiers, on) = line.parse(preceded(word, (many1(dotted), on)))?;
-        match on {
+        let instructions = opt(preceded(keyword("on"), many1(name)));
+        let (modifiers, instructions) =
+            line.parse(preceded(word, (many1(dotted), instructions)))?;
+        match instructions {
             Some(names) => self
                 .ignored_on
                 .extend(names.into_iter().map(|name| (name, modifiers.clone()))),
             None => {
                 modifiers
                     .iter()
-                    .try_for_each(|word| self.once("ignored", word))?;
+                    .try_for_each(|word| self.define("ignored", word))?;
                 self.ignored.extend(modifiers);
             }
         }
@@ -633,7 +631,7 @@ impl Vocabulary {
     /// `about MODIFIER "…"`
     fn about_row(&mut self, line: &Line<'_>) -> Result<()> {
         let (word, sentence) = about_word(line)?;
-        self.once("sentence about", &word)?;
+        self.define("sentence about", &word)?;
         match self.modifier_id(&word.text) {
             Some(id) => self.modifiers[id.0].about = sentence,
             None => return word.error(format!("{word} is in no class")),
@@ -645,7 +643,7 @@ impl Vocabulary {
     fn current_name<'v>(&'v self, t: &'v TargetRow) -> &'v TargetRow {
         t.renamed
             .as_ref()
-            .and_then(|(to, _)| self.target(&to.text))
+            .and_then(|(new_name, _)| self.target(&new_name.text))
             .unwrap_or(t)
     }
 
@@ -659,8 +657,10 @@ impl Vocabulary {
         match f.suffix {
             None => t.number >= f.number,
             Some('f') => {
-                let same_family = self.family(t.number).is_some_and(|x| x.contains(&f.number));
-                t.suffix.is_some() && t.number >= f.number && same_family
+                let is_in_family = self
+                    .family(t.number)
+                    .is_some_and(|family| family.contains(&f.number));
+                t.suffix.is_some() && t.number >= f.number && is_in_family
             }
             Some(_) => t.suffix == f.suffix && t.number == f.number,
         }
@@ -677,54 +677,56 @@ impl Vocabulary {
     }
 
     fn target_set(&self, is_in: impl Fn(&TargetRow) -> bool) -> u128 {
-        let bits = self.targets.iter().enumerate().filter(|(_, t)| is_in(t));
-        bits.fold(0, |set, (i, _)| set | 1 << i)
+        self.targets
+            .iter()
+            .enumerate()
+            .filter(|(_, target)| is_in(target))
+            .fold(0, |set, (i, _)| set | 1 << i)
     }
 }
 
 /// The 256 of `.m64n256k16`.
 fn columns(text: &str) -> Option<u16> {
-    let (_, rest) = text.strip_prefix(".m")?.split_once('n')?;
-    rest.split_once('k')?.0.parse().ok()
+    let (_, columns) = text.strip_prefix(".m")?.split_once('n')?;
+    columns.split_once('k')?.0.parse().ok()
 }
 
-fn expect_version(at: Span<'_>) -> Parsed<'_, Version> {
-    expect("a version of the PTX ISA", version).parse(at)
+fn expect_version(input: Span<'_>) -> Parsed<'_, Version> {
+    expect("a version of the PTX ISA", version).parse(input)
 }
 
-fn since(at: Span<'_>) -> Parsed<'_, Support> {
+fn since(input: Span<'_>) -> Parsed<'_, Support> {
     let target = opt(verify(name, |t: &Word| t.text.starts_with("sm_")));
     let support = map((expect_version, target), |(version, target)| Support {
         version,
         target,
     });
-    preceded(keyword("since"), support).parse(at)
+    preceded(keyword("since"), support).parse(input)
 }
 
 /// The names that a pattern generates.
-fn expanded(at: Span<'_>) -> Parsed<'_, Vec<Word>> {
-    let names = |w: Word| {
-        let names = expand(&w.text)?.into_iter();
-        Some(
-            names
-                .map(|text| Word {
-                    text,
-                    pos: w.pos.clone(),
-                })
-                .collect(),
-        )
-    };
-    nom::combinator::map_opt(pattern, names).parse(at)
+fn expanded(input: Span<'_>) -> Parsed<'_, Vec<Word>> {
+    nom::combinator::map_opt(pattern, |pattern: Word| {
+        let mut words = Vec::new();
+        for text in expand(&pattern.text)? {
+            words.push(Word {
+                text,
+                pos: pattern.pos.clone(),
+            });
+        }
+        Some(words)
+    })
+    .parse(input)
 }
 
-fn expect_modifiers(at: Span<'_>) -> Parsed<'_, Vec<Word>> {
+fn expect_modifiers(input: Span<'_>) -> Parsed<'_, Vec<Word>> {
     terminated(
         nom::combinator::not(nom::combinator::eof),
         nom::combinator::success(()),
     )
-    .parse(at)?;
+    .parse(input)?;
     let dotted = verify(expanded, |list: &Vec<Word>| {
         list.iter().all(|w| w.text.starts_with('.'))
     });
-    expect("a modifier such as .rn", dotted).parse(at)
+    expect("a modifier such as .rn", dotted).parse(input)
 }

@@ -4,7 +4,7 @@
 use crate::modifier::ClassFacts;
 
 keyword_enum! {
-    /// What a modifier selects.
+    /// The property that a modifier selects.
     pub enum ModifierClass: u8, ClassFacts;
     Rounding "rounding" ClassFacts { positional: false, meaning: "rounding" },
     Precision "precision" ClassFacts { positional: false, meaning: "precision of the result" },

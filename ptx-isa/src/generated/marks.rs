@@ -106,7 +106,7 @@ bitflags::bitflags! {
     }
 }
 
-/// What `ptxkit explain` says of an operand with a mark.
+/// The phrase of `ptxkit explain` for an operand with a mark.
 pub(crate) const PHRASES: &[(Marks, &str)] = &[
     (Marks::DISCARD, "may be `_`"),
     (Marks::DISCARD_ONLY, "must be `_`"),
