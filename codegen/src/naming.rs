@@ -1,4 +1,4 @@
-//! Names of Rust for the words of PTX.
+//! The identifiers of Rust for the keywords of PTX.
 
 /// The variant for a word: `.shared::cta` is `SharedCta`, `.1d` is `D1d`, `.L1::evict_last` is `L1EvictLast`,
 /// `.warpx2::02_13` is `Warpx2_02_13`.

@@ -234,7 +234,7 @@ record! {
         syntax: &'static str,
         /// Whether ptxas implements the form although the PTX ISA manual does not document it.
         is_undocumented: bool,
-        /// The alternative requirements of the form with any modifiers and operands, one of which must be met; empty if there are none.
+        /// The alternative requirements of the form with any modifiers and operands, one of which must be met; empty without requirements.
         since: &'static [Since],
         /// Its operands.
         operands: &'static [FormOperand],

@@ -13,7 +13,7 @@ record! {
         opcode: Opcode,
         /// The fixed modifiers after the opcode.
         words: &'static [Modifier],
-        /// The alternative requirements of the name, besides those of its forms, one of which must be met; empty if there are none.
+        /// The alternative requirements of the name, besides those of its forms, one of which must be met; empty without requirements.
         since: &'static [Since],
         /// Its forms.
         forms: &'static [&'static Form],

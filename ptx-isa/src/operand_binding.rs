@@ -20,8 +20,7 @@ pub struct OperandBinding<'a> {
     bound: [Option<BoundOperand<'a>>; MAX_OPERANDS],
     /// Bit `i` is set if the position that begins with the operand `i` has an actual operand of the wrong shape.
     pub(crate) shape_mismatch: u32,
-    /// For each operand of the form, the index of the actual operand that is or contains its value, counted from one; 0 if there is
-    /// none.
+    /// For each operand of the form, the index of the actual operand that is or contains its value, counted from one; 0 for an absent operand.
     written: [u8; MAX_OPERANDS],
     /// For each operand of the form, the index of its part of that actual operand.
     part: [u8; MAX_OPERANDS],

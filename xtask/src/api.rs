@@ -3,7 +3,7 @@
 //! A change of a list is a change of the API, visible in the diff of the commit that makes it. Removed or changed lines break users and
 //! require a new minor version before 1.0, a new major version afterwards.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -33,10 +33,10 @@ pub(crate) fn run(args: &Args) -> Result<()> {
             fs::write(&path, list)?;
             continue;
         }
-        let known = fs::read_to_string(&path).unwrap_or_default();
-        let (less, more) = compare(name, &known, &list);
-        removed += less;
-        added += more;
+        let recorded = fs::read_to_string(&path).unwrap_or_default();
+        let changes = compare(name, &recorded, &list);
+        removed += changes.removed;
+        added += changes.added;
     }
     if removed + added > 0 {
         bail!(
@@ -53,10 +53,10 @@ fn crates(root: &Path) -> Result<Vec<String>> {
         let entry = entry?;
         let manifest = fs::read_to_string(entry.path().join("Cargo.toml")).unwrap_or_default();
         let name = entry.file_name().to_string_lossy().into_owned();
-        let library = entry.path().join("src/lib.rs").is_file();
+        let is_library = entry.path().join("src/lib.rs").is_file();
         // The interface of a C library is its header.
-        let hidden = ["publish = false", "\"cdylib\""];
-        if name.starts_with("ptx-") && library && !hidden.iter().any(|h| manifest.contains(h)) {
+        let is_excluded = manifest.contains("publish = false") || manifest.contains("\"cdylib\"");
+        if name.starts_with("ptx-") && is_library && !is_excluded {
             names.push(name);
         }
     }
@@ -76,34 +76,49 @@ fn list(folder: &Path, name: &str) -> Result<String> {
     Ok(group(api.items().map(|item| item.to_string())))
 }
 
-/// A line per item; items that differ only in the last part of their path share a line per first letter: `pub ptx_isa::Opcode::{Abs, Add}`.
+/// Lines of items. Items that differ only in the last part of their path share a line per first letter: `pub ptx_isa::Opcode::{Abs, Add}`.
 fn group(items: impl Iterator<Item = String>) -> String {
-    let mut groups: Vec<(String, String, Vec<String>)> = Vec::new();
-    let mut index: HashMap<(String, String, Option<char>), usize> = HashMap::new();
+    struct Group {
+        prefix: String,
+        names: Vec<String>,
+        suffix: String,
+    }
+    let mut groups: Vec<Group> = Vec::new();
+    let mut group_indices: HashMap<(String, String, Option<char>), usize> = HashMap::new();
     for item in items {
-        let path = item.find('(').unwrap_or(item.len());
-        let path = item.get(..path).unwrap_or_default();
-        let path = path.split(": ").next().unwrap_or_default();
-        let name = path.rfind("::").map_or(0, |at| at + 2);
-        let (before, rest) = item.split_at(name);
-        let (name, after) = rest.split_at(path.len() - name);
-        let key = (before.to_owned(), after.to_owned(), name.chars().next());
-        let at = *index.entry(key).or_insert_with(|| {
-            groups.push((before.to_owned(), after.to_owned(), Vec::new()));
+        // The path ends before the parameters of a function or the type of a field.
+        let signature = item.split('(').next().unwrap_or_default();
+        let path = signature.split(": ").next().unwrap_or_default();
+        let name_start = path.rfind("::").map_or(0, |separator| separator + 2);
+        let (path, suffix) = item.split_at(path.len());
+        let (prefix, name) = path.split_at(name_start);
+        let key = (prefix.to_owned(), suffix.to_owned(), name.chars().next());
+        let index = *group_indices.entry(key).or_insert_with(|| {
+            groups.push(Group {
+                prefix: prefix.to_owned(),
+                names: Vec::new(),
+                suffix: suffix.to_owned(),
+            });
             groups.len() - 1
         });
-        groups[at].2.push(name.to_owned());
+        groups[index].names.push(name.to_owned());
     }
-    let lines = groups
-        .into_iter()
-        .map(|(before, after, names)| match &names[..] {
-            [name] => format!("{before}{name}{after}\n"),
-            names => format!("{before}{{{}}}{after}\n", names.join(", ")),
-        });
-    lines.collect()
+    let mut lines = String::new();
+    for Group {
+        prefix,
+        names,
+        suffix,
+    } in groups
+    {
+        lines += &match &names[..] {
+            [name] => format!("{prefix}{name}{suffix}\n"),
+            names => format!("{prefix}{{{}}}{suffix}\n", names.join(", ")),
+        };
+    }
+    lines
 }
 
-/// Has rustdoc describe the crates, with all lints of the documentation; returns the folder of the descriptions. The format is unstable, hence
+/// Runs rustdoc with all lints of the documentation and returns the folder of its JSON descriptions of the crates. The format is unstable, hence
 /// `RUSTC_BOOTSTRAP`.
 fn describe(root: &Path, crates: &[String]) -> Result<PathBuf> {
     let target =
@@ -127,20 +142,26 @@ fn describe(root: &Path, crates: &[String]) -> Result<PathBuf> {
     Ok(target.join("doc"))
 }
 
-/// Prints the removed and the added lines, and counts them.
-fn compare(name: &str, known: &str, now: &str) -> (usize, usize) {
-    let lines = |text| std::collections::BTreeSet::from_iter(str::lines(text));
-    let (known, now) = (lines(known), lines(now));
-    for line in known.difference(&now) {
+/// The numbers of changed lines of a list.
+struct Changes {
+    removed: usize,
+    added: usize,
+}
+
+/// Prints and counts the removed and the added lines.
+fn compare(name: &str, recorded: &str, current: &str) -> Changes {
+    let recorded: BTreeSet<&str> = recorded.lines().collect();
+    let current: BTreeSet<&str> = current.lines().collect();
+    for line in recorded.difference(&current) {
         println!("{name}: removed  {line}");
     }
-    for line in now.difference(&known) {
+    for line in current.difference(&recorded) {
         println!("{name}: added    {line}");
     }
-    (
-        known.difference(&now).count(),
-        now.difference(&known).count(),
-    )
+    Changes {
+        removed: recorded.difference(&current).count(),
+        added: current.difference(&recorded).count(),
+    }
 }
 
 #[cfg(test)]

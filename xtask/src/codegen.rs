@@ -22,7 +22,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
         .parent()
         .context("the workspace of xtask")?;
     if ptx_codegen::run(mode)? {
-        return again();
+        return run_with_new_tables();
     }
     crate::docs::pages::emit(root, mode)?;
     let docs = root.join("docs");
@@ -32,8 +32,8 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     Ok(())
 }
 
-/// Runs the command again with the new tables compiled in.
-fn again() -> Result<()> {
+/// Compiles the new tables and runs the command a second time.
+fn run_with_new_tables() -> Result<()> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let status = std::process::Command::new(cargo)
         .args(["run", "--quiet", "--package", "xtask", "--", "codegen"])

@@ -1,4 +1,4 @@
-//! The words of the grammars under `editors`: templates are filled with lists from the compiled tables.
+//! The words of the grammars under `editors`: lists from the compiled tables replace names in templates.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -11,7 +11,7 @@ use ptx_isa::{
     StateSpace, Target, TargetOption,
 };
 
-/// Names in templates, and patterns or words that take their place.
+/// Names in templates, and the words that replace them.
 type Lists = Vec<(&'static str, Vec<&'static str>)>;
 
 /// Patterns that the TextMate grammar uses several times.
@@ -32,27 +32,19 @@ const LINKING: &str = "11.6";
 /// Writes or compares the files.
 pub(crate) fn emit(root: &Path, mode: Mode) -> Result<()> {
     let lists = lists();
-    let regex = |words: &[&str]| {
-        let words = words.iter().map(|w| w.trim_start_matches(['.', '%']));
-        Trie::of(words).regex()
-    };
-    let quoted = |words: &[&str]| {
-        let words: Vec<String> = words.iter().map(|w| format!("{w:?}")).collect();
-        words.join(" ")
-    };
     let syntaxes = root.join("editors/vscode/syntaxes");
     let mut grammar = read(&syntaxes.join("ptx.tmLanguage.in.json"))?;
     for (name, pattern) in PATTERNS {
         grammar = grammar.replace(&format!("<{name}>"), pattern);
     }
     let mut output = Output::partial();
-    output.add("ptx.tmLanguage.json", fill(&grammar, &lists, regex)?);
+    output.add("ptx.tmLanguage.json", fill(&grammar, &lists, word_regex)?);
     output.finish(&syntaxes, mode)?;
     let tree_sitter = root.join("editors/tree-sitter-ptx");
     let queries = tree_sitter.join("queries");
     let highlights = read(&tree_sitter.join("highlights.in.scm"))?;
     let mut output = Output::partial();
-    output.add("highlights.scm", fill(&highlights, &lists, quoted)?);
+    output.add("highlights.scm", fill(&highlights, &lists, quoted_words)?);
     output.finish(&queries, mode)?;
     let mut output = Output::partial();
     output.add("words.json", words());
@@ -60,128 +52,156 @@ pub(crate) fn emit(root: &Path, mode: Mode) -> Result<()> {
     Ok(())
 }
 
+/// A pattern of words without their dot or percent sign.
+fn word_regex(words: &[&str]) -> String {
+    Trie::new(words.iter().map(|w| w.trim_start_matches(['.', '%']))).regex()
+}
+
+fn quoted_words(words: &[&str]) -> String {
+    let words: Vec<String> = words.iter().map(|w| format!("{w:?}")).collect();
+    words.join(" ")
+}
+
 fn read(path: &Path) -> Result<String> {
     fs::read_to_string(path).with_context(|| format!("reading {}", path.display()))
 }
 
-/// Puts the words of each list where its name is.
+/// Replaces the name of each list by its words.
 fn fill(template: &str, lists: &Lists, write: impl Fn(&[&str]) -> String) -> Result<String> {
     let mut text = template.to_string();
     for (name, words) in lists {
         text = text.replace(&format!("<{name}>"), &write(words));
     }
-    let rest = text.split('<').skip(1);
-    let left = rest.filter_map(|t| t.split_once('>')).find(|(name, _)| {
-        let lower = |c: char| c.is_ascii_lowercase() || c == '-';
-        !name.is_empty() && name.chars().all(lower)
-    });
-    ensure!(
-        left.is_none(),
-        "no list for <{}>",
-        left.unwrap_or_default().0
-    );
+    for part in text.split('<').skip(1) {
+        if let Some((name, _)) = part.split_once('>') {
+            let is_name =
+                !name.is_empty() && name.chars().all(|c| c.is_ascii_lowercase() || c == '-');
+            ensure!(!is_name, "no list for <{name}>");
+        }
+    }
     Ok(text)
 }
 
 fn lists() -> Lists {
-    let (control, other) = Opcode::ALL.iter().copied().partition(|o| is_control(*o));
-    let opcodes = |list: Vec<Opcode>| list.into_iter().map(Opcode::text).collect();
-    let spaces = || StateSpace::ALL.iter().map(|s| s.text());
-    let is_space = |d: &Directive| StateSpace::from_text(d.text().as_bytes()).is_some();
-    let directives = || Directive::ALL.iter().copied().filter(|d| !is_space(d));
-    let ended = directives().filter(|d| d.ending() == Ending::Semicolon);
-    let dotted = |d: &Directive| d.text().starts_with('.');
-    let kinds = |m: &Modifier| m.scalar_type().is_none() && m.state_space().is_none();
-    let modifiers = Modifier::ALL.iter().copied().filter(kinds);
+    let mut control_opcodes = Vec::new();
+    let mut opcodes = Vec::new();
+    for opcode in Opcode::ALL {
+        if is_control(*opcode) {
+            control_opcodes.push(opcode.text());
+        } else {
+            opcodes.push(opcode.text());
+        }
+    }
+    let mut directives = Vec::new();
+    let mut ended_directives = Vec::new();
+    for directive in Directive::ALL {
+        let text = directive.text();
+        if StateSpace::from_text(text.as_bytes()).is_some() {
+            continue;
+        }
+        if directive.ending() == Ending::Semicolon {
+            ended_directives.push(text);
+        }
+        if text.starts_with('.') {
+            directives.push(text);
+        }
+    }
+    let modifiers = Modifier::ALL
+        .iter()
+        .filter(|m| m.scalar_type().is_none() && m.state_space().is_none());
     let targets = Target::ALL.iter().map(|t| t.text());
+    let target_options = TargetOption::ALL.iter().map(|o| o.text());
     vec![
-        ("control-opcodes", opcodes(control)),
-        ("opcodes", opcodes(other)),
-        ("modifiers", modifiers.map(Modifier::text).collect()),
-        ("types", ScalarType::ALL.iter().map(|t| t.text()).collect()),
-        ("spaces", spaces().collect()),
-        (
-            "declared-spaces",
-            spaces().filter(|s| !s.contains(':')).collect(),
-        ),
-        ("ended-directives", ended.map(Directive::text).collect()),
-        (
-            "directives",
-            directives().filter(dotted).map(Directive::text).collect(),
-        ),
+        ("control-opcodes", control_opcodes),
+        ("opcodes", opcodes),
+        ("modifiers", modifiers.map(|m| m.text()).collect()),
+        ("types", types()),
+        ("spaces", StateSpace::ALL.iter().map(|s| s.text()).collect()),
+        ("declared-spaces", declared_spaces()),
+        ("ended-directives", ended_directives),
+        ("directives", directives),
         (
             "special-registers",
             SpecialReg::ALL.iter().map(|r| r.text()).collect(),
         ),
-        (
-            "targets",
-            targets
-                .chain(TargetOption::ALL.iter().map(|o| o.text()))
-                .collect(),
-        ),
+        ("targets", targets.chain(target_options).collect()),
     ]
+}
+
+fn types() -> Vec<&'static str> {
+    ScalarType::ALL.iter().map(|t| t.text()).collect()
+}
+
+/// The state spaces without a sub-qualifier, in which variables are declared.
+fn declared_spaces() -> Vec<&'static str> {
+    StateSpace::ALL
+        .iter()
+        .map(|s| s.text())
+        .filter(|text| !text.contains(':'))
+        .collect()
 }
 
 /// Whether all instructions of the opcode change the control flow.
 fn is_control(opcode: Opcode) -> bool {
-    let mut forms = opcode.instructions().iter().flat_map(|i| i.forms());
-    forms.all(|f| {
-        f.effects()
-            .iter()
-            .any(|e| matches!(e.kind(), EffectKind::Control(_)))
-    })
+    opcode
+        .instructions()
+        .iter()
+        .flat_map(|instruction| instruction.forms())
+        .all(|form| {
+            form.effects()
+                .iter()
+                .any(|e| matches!(e.kind(), EffectKind::Control(_)))
+        })
 }
 
-/// The words on which the structure of the tree-sitter grammar depends.
-fn words() -> String {
-    let places = [
+/// Whether the directive follows the parameters of a function or a prototype.
+fn is_function_directive(directive: Directive) -> bool {
+    let positions = [
         DirectivePosition::Entry,
         DirectivePosition::Func,
         DirectivePosition::Prototype,
     ];
-    let of_function =
-        |d: &Directive| d.ending() == Ending::Open && places.iter().any(|p| d.is_allowed_in(*p));
-    let function = Directive::ALL.iter().filter(|d| of_function(d));
-    let linkage = Directive::ALL
-        .iter()
-        .copied()
-        .filter(|d| d.section().starts_with(LINKING));
-    let spaces = StateSpace::ALL
-        .iter()
-        .map(|s| s.text())
-        .filter(|s| !s.contains(':'));
+    directive.ending() == Ending::Open && positions.iter().any(|p| directive.is_allowed_in(*p))
+}
+
+/// The words on which the structure of the tree-sitter grammar depends.
+fn words() -> String {
+    let directives = Directive::ALL.iter().copied();
+    let function = directives.clone().filter(|d| is_function_directive(*d));
+    let linkage = directives.filter(|d| d.section().starts_with(LINKING));
     let vectors = Modifier::ALL.iter().filter(|m| m.vector_len().is_some());
     let lists = Opcode::ALL.iter().filter(|o| o.takes_lists());
-    let all: [(&str, Vec<&str>); 6] = [
-        ("types", ScalarType::ALL.iter().map(|t| t.text()).collect()),
-        ("spaces", spaces.collect()),
+    let entries: [(&str, Vec<&str>); 6] = [
+        ("types", types()),
+        ("spaces", declared_spaces()),
         ("vectors", vectors.map(|m| m.text()).collect()),
         ("linkage", linkage.map(Directive::text).collect()),
-        ("function", function.map(|d| d.text()).collect()),
+        ("function", function.map(Directive::text).collect()),
         ("lists", lists.map(|o| o.text()).collect()),
     ];
-    let lines: Vec<String> = all
+    let lines: Vec<String> = entries
         .iter()
         .map(|(name, words)| format!("  {name:?}: {words:?}"))
         .collect();
     format!("{{\n{}\n}}\n", lines.join(",\n"))
 }
 
-/// Words by their first characters, so that the pattern of a thousand words is short and fast.
+/// A trie of words. Its pattern for a thousand words is short and fast.
 #[derive(Default)]
 struct Trie {
-    ends: bool,
-    next: BTreeMap<char, Trie>,
+    is_word: bool,
+    children: BTreeMap<char, Trie>,
 }
 
 impl Trie {
-    fn of<'a>(words: impl Iterator<Item = &'a str>) -> Self {
+    fn new<'a>(words: impl Iterator<Item = &'a str>) -> Self {
         let mut root = Self::default();
         for word in words {
-            let place = word
-                .chars()
-                .fold(&mut root, |t, c| t.next.entry(c).or_default());
-            place.ends = true;
+            let mut node = &mut root;
+            for character in word.chars() {
+                node = node.children.entry(character).or_default();
+            }
+            node.is_word = true;
         }
         root
     }
@@ -189,22 +209,24 @@ impl Trie {
     /// A pattern of the longest word, escaped as in JSON.
     fn regex(&self) -> String {
         let parts: Vec<String> = self
-            .next
+            .children
             .iter()
-            .map(|(c, t)| {
+            .map(|(c, child)| {
                 let escape = if c.is_ascii_alphanumeric() || "_:".contains(*c) {
                     ""
                 } else {
                     r"\\"
                 };
-                format!("{escape}{c}{}", t.regex())
+                format!("{escape}{c}{}", child.regex())
             })
             .collect();
-        match (self.ends, parts.as_slice()) {
-            (_, []) => String::new(),
-            (false, [one]) => one.clone(),
-            (false, _) => format!("(?:{})", parts.join("|")),
-            (true, _) => format!("(?:{})?", parts.join("|")),
+        match parts.as_slice() {
+            [] => String::new(),
+            [part] if !self.is_word => part.clone(),
+            _ => {
+                let optional = if self.is_word { "?" } else { "" };
+                format!("(?:{}){optional}", parts.join("|"))
+            }
         }
     }
 }
@@ -216,7 +238,7 @@ mod tests {
     #[test]
     fn the_longest_word_matches() {
         let words = ["ld", "ldu", "lds", "add"];
-        assert_eq!(Trie::of(words.into_iter()).regex(), "(?:add|ld(?:s|u)?)");
+        assert_eq!(Trie::new(words.into_iter()).regex(), "(?:add|ld(?:s|u)?)");
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! Library code must not name instructions: it asks the tables of `ptx-isa`.
+//! Checks that library code contains no name of an instruction: facts about instructions are in the tables of `ptx-isa`.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -33,8 +33,14 @@ const EXCLUDED: &[(&str, &str)] = &[
     ),
 ];
 
-/// Adds the line and the text of all that names an instruction.
-fn find(tokens: TokenStream, found: &mut Vec<(usize, String)>) {
+/// The name of an instruction in the source.
+struct Mention {
+    line: usize,
+    text: String,
+}
+
+/// Adds all mentions of instructions in some tokens.
+fn find(tokens: TokenStream, mentions: &mut Vec<Mention>) {
     let tokens: Vec<TokenTree> = tokens.into_iter().collect();
     let mut i = 0;
     while let Some(token) = tokens.get(i) {
@@ -43,33 +49,42 @@ fn find(tokens: TokenStream, found: &mut Vec<(usize, String)>) {
         match token {
             TokenTree::Punct(p) if p.as_char() == '#' => {
                 // Comments of documentation are attributes too.
-                let inner =
+                let is_inner =
                     matches!(tokens.get(i), Some(TokenTree::Punct(p)) if p.as_char() == '!');
-                let Some(TokenTree::Group(attribute)) = tokens.get(i + usize::from(inner)) else {
+                let Some(TokenTree::Group(attribute)) = tokens.get(i + usize::from(is_inner))
+                else {
                     continue;
                 };
-                i += 1 + usize::from(inner);
+                i += 1 + usize::from(is_inner);
                 if attribute.stream().to_string().replace(' ', "") == "cfg(test)" {
-                    i += item(tokens.get(i..).unwrap_or_default());
+                    i += item_len(tokens.get(i..).unwrap_or_default());
                 }
             }
-            TokenTree::Group(group) => find(group.stream(), found),
+            TokenTree::Group(group) => find(group.stream(), mentions),
             TokenTree::Literal(literal) => {
-                let text = literal.to_string();
-                let word = text.trim_start_matches(['b', 'c', 'r', '#']);
-                let word = word.trim_end_matches('#').trim_matches('"');
-                if text.contains('"') && is_mnemonic(word) {
-                    found.push((line, word.to_string()));
+                let literal = literal.to_string();
+                let text = literal
+                    .trim_start_matches(['b', 'c', 'r', '#'])
+                    .trim_end_matches('#')
+                    .trim_matches('"');
+                if literal.contains('"') && is_mnemonic(text) {
+                    let text = text.to_string();
+                    mentions.push(Mention { line, text });
                 }
             }
             TokenTree::Ident(name) if name == "Opcode" => {
-                let path = tokens.get(i..i + 3).unwrap_or_default();
-                let path: Vec<String> = path.iter().map(ToString::to_string).collect();
+                let path: Vec<String> = tokens
+                    .iter()
+                    .skip(i)
+                    .take(3)
+                    .map(ToString::to_string)
+                    .collect();
                 if let [a, b, variant] = &path[..]
                     && (a == ":" && b == ":")
                     && (variant == "*" || is_variant(variant))
                 {
-                    found.push((line, format!("Opcode::{variant}")));
+                    let text = format!("Opcode::{variant}");
+                    mentions.push(Mention { line, text });
                 }
             }
             _ => {}
@@ -80,36 +95,40 @@ fn find(tokens: TokenStream, found: &mut Vec<(usize, String)>) {
 /// Whether a literal is an opcode, alone or with modifiers, which may be placeholders as in `mov{ty}`.
 fn is_mnemonic(text: &str) -> bool {
     let opcode = text.split(['.', '{']).next().unwrap_or_default();
-    let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || "._:{}".contains(c);
-    Opcode::from_text(opcode.as_bytes()).is_some() && text.chars().all(plain)
+    Opcode::from_text(opcode.as_bytes()).is_some()
+        && text
+            .chars()
+            .all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || "._:{}".contains(c))
 }
 
-/// Variants start with a capital letter, methods do not.
+/// Whether a name in the path of an enum is a variant: it starts with a capital letter, but is not a constant.
 fn is_variant(name: &str) -> bool {
     name.starts_with(char::is_uppercase) && name.contains(char::is_lowercase)
 }
 
-/// How many tokens the item after an attribute has.
-fn item(tokens: &[TokenTree]) -> usize {
-    let ends = |t: &TokenTree| match t {
-        TokenTree::Punct(p) => p.as_char() == ';',
-        TokenTree::Group(g) => g.delimiter() == Delimiter::Brace,
-        _ => false,
-    };
-    tokens.iter().position(ends).map_or(tokens.len(), |i| i + 1)
+/// The number of tokens of the item after an attribute.
+fn item_len(tokens: &[TokenTree]) -> usize {
+    tokens
+        .iter()
+        .position(|token| match token {
+            TokenTree::Punct(p) => p.as_char() == ';',
+            TokenTree::Group(g) => g.delimiter() == Delimiter::Brace,
+            _ => false,
+        })
+        .map_or(tokens.len(), |i| i + 1)
 }
 
-/// All files below a folder but those of tests.
-fn files(folder: &Path, all: &mut Vec<PathBuf>) {
+/// Adds the source files below a folder, except those of tests.
+fn add_files(folder: &Path, paths: &mut Vec<PathBuf>) {
     for entry in fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
         if path.file_stem().is_some_and(|name| name == "tests") {
             continue;
         }
         if path.is_dir() {
-            files(&path, all);
+            add_files(&path, paths);
         } else if path.extension().is_some_and(|e| e == "rs") {
-            all.push(path);
+            paths.push(path);
         }
     }
 }
@@ -117,35 +136,31 @@ fn files(folder: &Path, all: &mut Vec<PathBuf>) {
 #[test]
 fn libraries_name_no_instruction() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
-    let mut all = Vec::new();
+    let mut paths = Vec::new();
     for entry in fs::read_dir(root).unwrap() {
         let name = entry.unwrap().file_name().into_string().unwrap();
         if name.starts_with("ptx-") && !PROGRAMS.contains(&&*name) {
-            files(&root.join(name).join("src"), &mut all);
+            add_files(&root.join(name).join("src"), &mut paths);
         }
     }
-    assert!(all.len() > 150, "{} files", all.len());
-    let mut offences = Vec::new();
-    for path in all {
+    assert!(paths.len() > 150, "{} files", paths.len());
+    let mut lines = Vec::new();
+    for path in paths {
         let name = path.strip_prefix(root).unwrap().to_str().unwrap();
         if EXCLUDED.iter().any(|(folder, _)| name.starts_with(folder)) {
             continue;
         }
-        let mut found = Vec::new();
-        find(
-            fs::read_to_string(&path).unwrap().parse().unwrap(),
-            &mut found,
-        );
-        offences.extend(
-            found
-                .into_iter()
-                .map(|(line, text)| format!("{name}:{line}: {text}")),
-        );
+        let mut mentions = Vec::new();
+        let source = fs::read_to_string(&path).unwrap();
+        find(source.parse().unwrap(), &mut mentions);
+        for Mention { line, text } in mentions {
+            lines.push(format!("{name}:{line}: {text}"));
+        }
     }
     assert!(
-        offences.is_empty(),
+        lines.is_empty(),
         "ask the tables instead:\n{}",
-        offences.join("\n")
+        lines.join("\n")
     );
 }
 
@@ -158,11 +173,11 @@ fn opcodes_are_found() {
         #[cfg(test)] mod others;
         use Opcode::*;
     "##;
-    let mut found = Vec::new();
-    find(code.parse().unwrap(), &mut found);
-    let found: Vec<&str> = found.iter().map(|(_, text)| text.as_str()).collect();
+    let mut mentions = Vec::new();
+    find(code.parse().unwrap(), &mut mentions);
+    let texts: Vec<&str> = mentions.iter().map(|m| m.text.as_str()).collect();
     assert_eq!(
-        found,
+        texts,
         [
             "Opcode::Add",
             "mul.lo.{ty}",

@@ -1,4 +1,4 @@
-//! `cargo xtask semantics`: how the machine comes to the results of each form, one line per form, and how many there are.
+//! `cargo xtask semantics`: the execution of each form by the machine, one line per form, and the number of forms of each kind.
 
 use anyhow::Result;
 use ptx_isa::{Action, EffectKind, Form, Instruction};
@@ -13,34 +13,45 @@ pub(crate) struct Args {
     check: bool,
 }
 
-/// How the machine comes to the results of a form.
+/// The execution of a form by the machine.
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) enum Execution {
-    /// From what the tables say it computes.
+    /// The computation in the tables is evaluated.
     Computed,
-    /// By control flow.
+    /// The form is executed as control flow.
     ControlFlow,
-    /// By an action of the machine.
+    /// The machine performs the action.
     Performed(Action),
-    /// Not yet: the machine does not perform the action.
+    /// The machine does not support the action.
     Unsupported(Action),
-    /// The tables do not say what it does.
+    /// The tables state neither a computation nor an action.
     Missing,
 }
 
 impl Execution {
     pub(crate) fn of(form: &Form) -> Self {
-        let mut effects = form.effects().iter();
-        match (form.computation(), form.action()) {
-            (Some(_), _) => Self::Computed,
-            (None, Some(action)) if ptx_vm::performs(action) => Self::Performed(action),
-            (None, Some(action)) => Self::Unsupported(action),
-            _ if effects.any(|e| matches!(e.kind(), EffectKind::Control(_))) => Self::ControlFlow,
-            _ => Self::Missing,
+        if form.computation().is_some() {
+            return Self::Computed;
+        }
+        if let Some(action) = form.action() {
+            return if ptx_vm::performs(action) {
+                Self::Performed(action)
+            } else {
+                Self::Unsupported(action)
+            };
+        }
+        let has_control_flow = form
+            .effects()
+            .iter()
+            .any(|e| matches!(e.kind(), EffectKind::Control(_)));
+        if has_control_flow {
+            Self::ControlFlow
+        } else {
+            Self::Missing
         }
     }
 
-    /// The number of its column in tables.
+    /// The index of the column in tables.
     pub(crate) const fn column(self) -> usize {
         match self {
             Self::Computed => 0,
@@ -72,19 +83,19 @@ impl Execution {
 }
 
 pub(crate) fn run(args: &Args) -> Result<()> {
-    let all = Instruction::ALL.iter();
-    let forms = all.flat_map(|i| i.forms().iter().map(move |f| (i.name(), *f)));
     let mut rows = Vec::new();
     let mut counts = [0; Execution::COLUMNS.len()];
     let mut missing = Vec::new();
-    for (name, form) in forms {
-        let execution = Execution::of(form);
-        let spelling = format!("{name}{}", form.syntax());
-        counts[execution.column()] += 1;
-        if execution == Execution::Missing {
-            missing.push(spelling.clone());
+    for instruction in Instruction::ALL {
+        for form in instruction.forms() {
+            let execution = Execution::of(form);
+            let syntax = format!("{}{}", instruction.name(), form.syntax());
+            counts[execution.column()] += 1;
+            if execution == Execution::Missing {
+                missing.push(syntax.clone());
+            }
+            rows.push(vec![form.section().into(), syntax, execution.text()]);
         }
-        rows.push(vec![form.section().into(), spelling, execution.text()]);
     }
     if !args.check {
         print!("{}", columns(&rows));
@@ -111,13 +122,16 @@ mod tests {
 
     #[test]
     fn each_kind_is_told_apart() {
-        let of = |name: &str| {
+        let execution = |name: &str| {
             let instruction = Instruction::ALL.iter().find(|i| i.name() == name);
             Execution::of(instruction.unwrap().forms()[0])
         };
-        assert_eq!(of("add"), Execution::Computed);
-        assert_eq!(of("bra"), Execution::ControlFlow);
-        assert_eq!(of("elect"), Execution::Performed(Action::Elect));
-        assert_eq!(of("tex"), Execution::Unsupported(Action::TextureFetch));
+        assert_eq!(execution("add"), Execution::Computed);
+        assert_eq!(execution("bra"), Execution::ControlFlow);
+        assert_eq!(execution("elect"), Execution::Performed(Action::Elect));
+        assert_eq!(
+            execution("tex"),
+            Execution::Unsupported(Action::TextureFetch)
+        );
     }
 }

@@ -4,6 +4,7 @@
 
 use std::collections::HashMap;
 use std::fs;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, bail};
@@ -19,7 +20,7 @@ pub(crate) struct Args {
     paths: Vec<PathBuf>,
 }
 
-/// Folders and files whose text is not ours, is generated, or is data.
+/// Folders and files whose text is third-party, generated, or data.
 const SKIPPED: &[&str] = &[
     ".ci/browser/node_modules",
     "Cargo.lock",
@@ -64,21 +65,25 @@ struct Entry {
 pub(crate) struct Finding {
     path: PathBuf,
     line: usize,
-    found: String,
+    phrase: String,
     instead: String,
 }
 
 impl std::fmt::Display for Finding {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let (path, line) = (self.path.display(), self.line);
-        write!(f, "{path}:{line}: `{}`: write {}", self.found, self.instead)
+        write!(
+            f,
+            "{path}:{line}: `{}`: write {}",
+            self.phrase, self.instead
+        )
     }
 }
 
 /// The parsed list.
 struct List {
     entries: Vec<Entry>,
-    /// The entries whose phrase starts with a word; those starting with a prefix are under its first letter.
+    /// The entries by the first word of their phrase; the key of a prefix is its first letter.
     starts: HashMap<String, Vec<usize>>,
     /// Path prefixes and phrases that may be used there.
     allowed: Vec<(String, String)>,
@@ -103,29 +108,30 @@ impl List {
             if line.is_empty() || line.starts_with('#') {
                 continue;
             }
-            if let Some(rest) = line.strip_prefix("allow ") {
-                let (path, phrase) = rest
+            if let Some(permission) = line.strip_prefix("allow ") {
+                let (path, phrase) = permission
                     .split_once(' ')
                     .with_context(|| format!("line {}: allow PATH PHRASE", number + 1))?;
                 list.allowed
                     .push((path.to_owned(), phrase.trim().to_lowercase()));
             } else {
-                list.entry(line)
+                list.add_entry(line)
                     .with_context(|| format!("xtask/words.txt:{}", number + 1))?;
             }
         }
         Ok(list)
     }
 
-    fn entry(&mut self, line: &str) -> Result<()> {
-        let (phrase, rest) = line
+    fn add_entry(&mut self, line: &str) -> Result<()> {
+        let (phrase, advice) = line
             .split_once("=>")
             .context("expected `PHRASE => INSTEAD`")?;
-        let (instead, exceptions) = rest.split_once("; except ").unwrap_or((rest, ""));
+        let (instead, exceptions) = advice.split_once("; except ").unwrap_or((advice, ""));
         let prose = phrase.trim().strip_prefix("prose:");
-        let words = prose.unwrap_or(phrase).split_whitespace();
-        let phrase: Vec<Vec<String>> = words
-            .map(|w| w.split('|').map(str::to_owned).collect())
+        let phrase: Vec<Vec<String>> = prose
+            .unwrap_or(phrase)
+            .split_whitespace()
+            .map(|word| word.split('|').map(str::to_owned).collect())
             .collect();
         let first = phrase.first().context("an empty phrase")?;
         let number = self.entries.len();
@@ -148,37 +154,40 @@ impl List {
         Ok(())
     }
 
-    /// The banned phrases of a file, one finding per place.
+    /// The banned phrases of a file, at most one finding per word.
     fn find(&self, path: &Path, document: &Document) -> Vec<Finding> {
-        let mut found = Vec::new();
-        for (at, word) in document.words.iter().enumerate() {
-            let initial = word.text.get(..1).unwrap_or_default();
-            let keys = [word.text.as_str(), initial];
-            let keys = if word.text == initial {
-                &keys[..1]
-            } else {
-                &keys[..]
-            };
-            let candidates = keys.iter().filter_map(|k| self.starts.get(*k)).flatten();
-            let hit = candidates
-                .filter_map(|&i| self.entries.get(i))
-                .find_map(|entry| {
-                    let end = entry.matches(document.words.get(at..)?)?;
-                    let (start, end) = (word.start, document.words.get(at + end - 1)?.end);
-                    (!self.is_allowed(path, entry, document, start, end))
-                        .then_some((entry, start, end))
-                });
-            if let Some((entry, start, end)) = hit {
-                let text = document.text.get(start..end).unwrap_or_default();
-                found.push(Finding {
+        let mut findings = Vec::new();
+        for (index, word) in document.words.iter().enumerate() {
+            let words = document.words.get(index..).unwrap_or_default();
+            let violation = self.candidates(word).find_map(|entry| {
+                let phrase = entry.find_at_start(words)?;
+                let is_allowed = self.is_allowed(path, entry, document, &phrase);
+                (!is_allowed).then_some((entry, phrase))
+            });
+            if let Some((entry, phrase)) = violation {
+                let line = document.line(phrase.start);
+                let text = document.text.get(phrase).unwrap_or_default();
+                findings.push(Finding {
                     path: path.to_owned(),
-                    line: document.line(start),
-                    found: text.split_whitespace().collect::<Vec<_>>().join(" "),
+                    line,
+                    phrase: text.split_whitespace().collect::<Vec<_>>().join(" "),
                     instead: entry.instead.clone(),
                 });
             }
         }
-        found
+        findings
+    }
+
+    /// The entries whose phrase may start with a word.
+    fn candidates(&self, word: &Word) -> impl Iterator<Item = &Entry> {
+        let initial = word.text.get(..1).unwrap_or_default();
+        let whole_words = self.starts.get(&word.text);
+        let prefixes = self.starts.get(initial).filter(|_| word.text != initial);
+        whole_words
+            .into_iter()
+            .chain(prefixes)
+            .flatten()
+            .filter_map(|&i| self.entries.get(i))
     }
 
     fn is_allowed(
@@ -186,66 +195,65 @@ impl List {
         path: &Path,
         entry: &Entry,
         document: &Document,
-        start: usize,
-        end: usize,
+        range: &Range<usize>,
     ) -> bool {
-        let hit = document
+        let text = document
             .text
-            .get(start..end)
+            .get(range.clone())
             .unwrap_or_default()
             .to_lowercase();
-        let allowed =
-            |(prefix, phrase): &(String, String)| path.starts_with(prefix) && *phrase == hit;
         entry
             .exceptions
             .iter()
-            .any(|e| document.covers(e, start, end))
-            || self.allowed.iter().any(allowed)
+            .any(|exception| document.is_in_phrase(exception, range))
+            || self
+                .allowed
+                .iter()
+                .any(|(prefix, phrase)| path.starts_with(prefix) && *phrase == text)
     }
 }
 
 impl Entry {
-    /// How many words the phrase takes at the beginning of `words`, if it is there.
-    fn matches(&self, words: &[Word]) -> Option<usize> {
-        let count = self.phrase.len();
-        let words = words.get(..count)?;
-        let fits = |(i, (wanted, word)): (usize, (&Vec<String>, &Word))| {
-            (i == 0 || word.joined)
-                && !(self.prose_only && word.code)
-                && wanted.iter().any(|w| match w.strip_suffix('*') {
-                    Some(prefix) => word.text.starts_with(prefix),
-                    None => word.text == *w,
-                })
-        };
-        self.phrase
-            .iter()
-            .zip(words)
-            .enumerate()
-            .all(fits)
-            .then_some(count)
+    /// The range of the phrase in the document, if `words` begin with it.
+    fn find_at_start(&self, words: &[Word]) -> Option<Range<usize>> {
+        let words = words.get(..self.phrase.len())?;
+        for (index, (alternatives, word)) in self.phrase.iter().zip(words).enumerate() {
+            let is_alternative = alternatives.iter().any(|a| match a.strip_suffix('*') {
+                Some(prefix) => word.text.starts_with(prefix),
+                None => word.text == *a,
+            });
+            let is_separate = index > 0 && !word.is_joined;
+            if !is_alternative || is_separate || self.prose_only && word.is_code {
+                return None;
+            }
+        }
+        Some(words.first()?.start..words.last()?.end)
     }
 }
 
-/// The files below a path, in order.
-fn files(root: &Path, path: &Path, out: &mut Vec<PathBuf>) -> Result<()> {
+/// Adds the files below a path in alphabetical order.
+fn add_files(root: &Path, path: &Path, paths: &mut Vec<PathBuf>) -> Result<()> {
     let full = root.join(path);
-    let licence = path.file_name();
-    let licence = licence.is_some_and(|n| n == "LICENSE-MIT" || n == "LICENSE-APACHE");
-    if licence || SKIPPED.iter().any(|s| path.starts_with(s)) {
+    let is_license = path
+        .file_name()
+        .is_some_and(|n| n == "LICENSE-MIT" || n == "LICENSE-APACHE");
+    if is_license || SKIPPED.iter().any(|s| path.starts_with(s)) {
         return Ok(());
     }
     if !full.is_dir() {
-        out.push(path.to_owned());
+        paths.push(path.to_owned());
         return Ok(());
     }
-    let entries = fs::read_dir(&full).with_context(|| format!("reading {}", full.display()))?;
-    let mut names: Vec<_> = entries.map(|e| Ok(e?.file_name())).collect::<Result<_>>()?;
+    let mut names = Vec::new();
+    for entry in fs::read_dir(&full).with_context(|| format!("reading {}", full.display()))? {
+        names.push(entry?.file_name());
+    }
     names.sort();
     for name in names {
         let text = name.to_string_lossy();
-        let hidden = text.starts_with('.') && !matches!(&*text, ".ci" | ".cargo");
-        if !hidden && text != "target" {
-            files(root, &path.join(name), out)?;
+        let is_hidden = text.starts_with('.') && !matches!(&*text, ".ci" | ".cargo");
+        if !is_hidden && text != "target" {
+            add_files(root, &path.join(name), paths)?;
         }
     }
     Ok(())
@@ -254,35 +262,39 @@ fn files(root: &Path, path: &Path, out: &mut Vec<PathBuf>) -> Result<()> {
 /// All findings below some paths of the repository; without any, below its root.
 pub(crate) fn check(root: &Path, paths: &[PathBuf]) -> Result<Vec<Finding>> {
     let list = List::read(root)?;
-    let mut all = Vec::new();
+    let mut files = Vec::new();
     for path in paths {
         let full = fs::canonicalize(path).with_context(|| format!("reading {}", path.display()))?;
-        let inside = full.strip_prefix(fs::canonicalize(root)?);
-        files(root, inside.context("outside of the repository")?, &mut all)?;
+        let relative = full
+            .strip_prefix(fs::canonicalize(root)?)
+            .context("outside of the repository")?;
+        add_files(root, relative, &mut files)?;
     }
     if paths.is_empty() {
-        files(root, Path::new(""), &mut all)?;
+        add_files(root, Path::new(""), &mut files)?;
     }
-    let mut found = Vec::new();
-    for path in all {
+    let mut findings = Vec::new();
+    for path in files {
         let name = path.display().to_string();
-        found.extend(list.find(&path, &Document::name(&name)));
+        findings.extend(list.find(&path, &Document::from_path(&name)));
         // Files that are not text, such as archives, have nothing to check.
         if let Ok(text) = fs::read_to_string(root.join(&path)) {
-            found.extend(list.find(&path, &Document::new(&path, text)));
+            findings.extend(list.find(&path, &Document::new(&path, text)));
         }
     }
-    Ok(found)
+    Ok(findings)
 }
 
 pub(crate) fn run(args: &Args) -> Result<()> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
-    let found = check(&root, &args.paths)?;
-    found.iter().for_each(|f| println!("{f}"));
-    if !found.is_empty() {
+    let findings = check(&root, &args.paths)?;
+    for finding in &findings {
+        println!("{finding}");
+    }
+    if !findings.is_empty() {
         bail!(
             "{} banned words or phrases (see xtask/words.txt)",
-            found.len()
+            findings.len()
         );
     }
     Ok(())
@@ -296,11 +308,11 @@ mod tests {
 
     const LIST: &str = "mend|mends => fix\nis none => is not a X; except is_none\nprose:behind => after\nspoil* => poison\nallow corpus mends\n";
 
-    fn found(path: &str, text: &str) -> Vec<(usize, String)> {
+    fn phrases(path: &str, text: &str) -> Vec<(usize, String)> {
         let list = List::parse(LIST).unwrap();
         let path = Path::new(path);
         let findings = list.find(path, &Document::new(path, text.to_owned()));
-        findings.into_iter().map(|f| (f.line, f.found)).collect()
+        findings.into_iter().map(|f| (f.line, f.phrase)).collect()
     }
 
     #[test]
@@ -313,7 +325,7 @@ mod tests {
             (3, "Spoiled"),
         ];
         assert_eq!(
-            found("a.rs", text),
+            phrases("a.rs", text),
             expected.map(|(l, t)| (l, t.to_owned()))
         );
     }
@@ -322,23 +334,23 @@ mod tests {
     fn prose_entries_ignore_rust_code() {
         let text = "let behind = 1; // behind\nlet s = \"behind\"; let c = '\"'; behind()\n";
         assert_eq!(
-            found("a.rs", text),
+            phrases("a.rs", text),
             [(1, "behind".to_owned()), (2, "behind".to_owned())]
         );
-        assert_eq!(found("a.md", "behind"), [(1, "behind".to_owned())]);
+        assert_eq!(phrases("a.md", "behind"), [(1, "behind".to_owned())]);
     }
 
     #[test]
     fn allowed_phrases_depend_on_the_path() {
-        assert_eq!(found("corpus/a.ptx", "mends"), []);
-        assert_eq!(found("other/a.ptx", "mends").len(), 1);
+        assert_eq!(phrases("corpus/a.ptx", "mends"), []);
+        assert_eq!(phrases("other/a.ptx", "mends").len(), 1);
     }
 
     #[test]
     fn repository_uses_no_banned_words() {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
-        let found = check(&root, &[]).unwrap();
-        let lines: Vec<String> = found.iter().map(ToString::to_string).collect();
+        let findings = check(&root, &[]).unwrap();
+        let lines: Vec<String> = findings.iter().map(ToString::to_string).collect();
         assert!(
             lines.is_empty(),
             "{}\n{} findings",

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use anyhow::Result;
 use ptx_isa::{Modifier, RuleKind, describe};
 
-use super::blocks::Block;
+use super::sections::Block;
 
 const INTRODUCTION: &str = "\
 # Differences between the PTX ISA manual, ptxas and the tables
@@ -23,10 +23,10 @@ pub(crate) fn page(blocks: &[Block]) -> Result<String> {
         "## Differences\n\n| section | instruction | difference |\n|---|---|---|"
     )?;
     for block in blocks {
-        let mut seen: Vec<&str> = Vec::new();
+        let mut reasons: Vec<&str> = Vec::new();
         for reason in block.forms.iter().flat_map(|f| f.differences()) {
-            if !seen.contains(reason) {
-                seen.push(reason);
+            if !reasons.contains(reason) {
+                reasons.push(reason);
                 writeln!(
                     out,
                     "| {} | {} | {} |",
@@ -68,22 +68,26 @@ pub(crate) fn page(blocks: &[Block]) -> Result<String> {
             )?;
         }
     }
-    let listed = |is: fn(Modifier) -> bool| {
-        let words = Modifier::ALL.iter().filter(|&&m| is(m));
-        words
-            .map(|m| format!("`{m}`"))
-            .collect::<Vec<_>>()
-            .join(" ")
-    };
+
     writeln!(
         out,
         "\n## Modifiers\n\n- ptxas accepts these without effect on forms that have no slot for them: {}\n- ptxas accepts these twice: {}\n- ptxas accepts modifiers of different classes in any order; the PTX ISA manual documents one order.",
-        listed(Modifier::is_ignored),
-        listed(Modifier::may_be_doubled)
+        modifiers(Modifier::is_ignored),
+        modifiers(Modifier::may_be_doubled)
     )?;
     out.push_str(include_str!("leniencies.md"));
     out.push_str(include_str!("releases.md"));
     Ok(out)
+}
+
+/// The modifiers that pass a test.
+fn modifiers(test: fn(Modifier) -> bool) -> String {
+    let words: Vec<String> = Modifier::ALL
+        .iter()
+        .filter(|&&modifier| test(modifier))
+        .map(|modifier| format!("`{modifier}`"))
+        .collect();
+    words.join(" ")
 }
 
 fn names(block: &Block) -> String {

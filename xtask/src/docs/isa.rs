@@ -1,16 +1,14 @@
 //! `docs/isa.md`: all instructions and their forms, by sections of the PTX ISA manual.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
 use anyhow::{Context as _, Result};
 use ptx_isa::describe::{self, Topic};
 use ptx_isa::{Form, Instruction, PtxVersion};
 
-use super::blocks::Block;
-use super::chapters;
-use super::facts::Facts;
-use super::text::columns;
+use super::columns;
+use super::sections::{self, Block};
 
 const INTRODUCTION: &str = "\
 # The instructions of PTX
@@ -30,11 +28,11 @@ pub(crate) fn page(blocks: &[Block]) -> Result<String> {
     let mut part = 0;
     let mut section = "";
     for block in blocks {
-        let own = chapters::part(block.section)
+        let block_part = sections::part_of_section(block.section)
             .with_context(|| format!("section {} is not of chapter 9.7", block.section))?;
-        if own != part {
-            part = own;
-            writeln!(out, "\n## 9.7.{part} {}", chapters::title(part))?;
+        if block_part != part {
+            part = block_part;
+            writeln!(out, "\n## 9.7.{part} {}", sections::part_title(part))?;
         }
         // A section may have several blocks.
         if block.section != section || !block.names.is_empty() {
@@ -57,26 +55,18 @@ fn coverage(out: &mut String, blocks: &[Block]) -> Result<()> {
         out,
         "| part | title | sections | instructions | forms |\n|---|---|--:|--:|--:|"
     )?;
-    let counts = |of: &[&Block]| {
-        let sections: BTreeSet<&str> = of.iter().map(|b| b.section).collect();
-        let names: BTreeSet<&str> = of.iter().flat_map(|b| b.names.iter().copied()).collect();
-        let forms: usize = of.iter().map(|b| b.forms.len()).sum();
-        format!("{} | {} | {forms}", sections.len(), names.len())
-    };
-    for part in chapters::parts() {
-        let of: Vec<&Block> = blocks
+    for part in sections::parts() {
+        let part_blocks = blocks
             .iter()
-            .filter(|b| chapters::part(b.section) == Some(part))
-            .collect();
+            .filter(|b| sections::part_of_section(b.section) == Some(part));
         writeln!(
             out,
             "| 9.7.{part} | {} | {} |",
-            chapters::title(part),
-            counts(&of)
+            sections::part_title(part),
+            counts(part_blocks)
         )?;
     }
-    let all: Vec<&Block> = blocks.iter().collect();
-    writeln!(out, "| | **all** | {} |", counts(&all))?;
+    writeln!(out, "| | **all** | {} |", counts(blocks.iter()))?;
     writeln!(
         out,
         "\nAn instruction with forms in several parts is counted in each."
@@ -84,15 +74,60 @@ fn coverage(out: &mut String, blocks: &[Block]) -> Result<()> {
     Ok(())
 }
 
+/// The numbers of sections, instructions and forms of some blocks, as cells of a table.
+fn counts<'a>(blocks: impl Iterator<Item = &'a Block>) -> String {
+    let mut sections = BTreeSet::new();
+    let mut names = BTreeSet::new();
+    let mut forms = 0;
+    for block in blocks {
+        sections.insert(block.section);
+        names.extend(block.names.iter().copied());
+        forms += block.forms.len();
+    }
+    format!("{} | {} | {forms}", sections.len(), names.len())
+}
+
 fn block(out: &mut String, block: &Block) -> Result<()> {
     let Some(name) = block.names.first() else {
         return Ok(());
     };
     summaries(out, block)?;
-    let many = block.forms.len() > 1;
-    let mut syntax = Vec::new();
+    writeln!(out, "```\n{}```\n", columns(&syntax_lines(block, name)))?;
+    if let [_, aliases @ ..] = &block.names[..]
+        && !aliases.is_empty()
+    {
+        let aliases: Vec<String> = aliases.iter().map(|n| format!("`{n}`")).collect();
+        writeln!(out, "Also for {}.\n", aliases.join(", "))?;
+    }
+    let mut groups: BTreeMap<Topic, Facts> = BTreeMap::new();
     for (i, form) in block.forms.iter().enumerate() {
-        let mut remark = if many {
+        for (topic, line) in lines(form) {
+            groups.entry(topic).or_default().add(i, line);
+        }
+    }
+    for (topic, facts) in &groups {
+        let mut lines: Vec<String> = facts.lines(block.forms.len()).collect();
+        if *topic == Topic::Since {
+            lines.extend(name_floors(&block.names));
+        }
+        match &lines[..] {
+            [line] => writeln!(out, "- {}: {line}", topic.title())?,
+            _ => {
+                writeln!(out, "- {}:", topic.title())?;
+                for line in lines {
+                    writeln!(out, "  - {line}")?;
+                }
+            }
+        }
+    }
+    tables(out, block)
+}
+
+/// The syntax of each form, and a remark if it has one.
+fn syntax_lines(block: &Block, name: &str) -> Vec<Vec<String>> {
+    let mut lines = Vec::new();
+    for (i, form) in block.forms.iter().enumerate() {
+        let mut remark = if block.forms.len() > 1 {
             format!("{}", i + 1)
         } else {
             String::new()
@@ -106,104 +141,63 @@ fn block(out: &mut String, block: &Block) -> Result<()> {
             " "
         };
         let line = format!("{name}{space}{}", form.syntax());
-        syntax.push(match remark.trim() {
+        lines.push(match remark.trim() {
             "" => vec![line.trim_end().to_string()],
             remark => vec![line, format!("// {remark}")],
         });
     }
-    writeln!(out, "```\n{}```\n", columns(&syntax))?;
-    if let [_, others @ ..] = &block.names[..]
-        && !others.is_empty()
-    {
-        let others: Vec<String> = others.iter().map(|n| format!("`{n}`")).collect();
-        writeln!(out, "Also for {}.\n", others.join(", "))?;
-    }
-    let mut groups: Vec<(Topic, Facts)> = Vec::new();
-    for (i, form) in block.forms.iter().enumerate() {
-        for (group, line) in lines(form) {
-            match groups.iter_mut().find(|(g, _)| *g == group) {
-                Some((_, facts)) => facts.add(i, line),
-                None => {
-                    let mut facts = Facts::default();
-                    facts.add(i, line);
-                    groups.push((group, facts));
-                }
-            }
-        }
-    }
-    groups.sort_by_key(|&(topic, _)| topic);
-    let floors = name_floors(&block.names);
-    for (group, facts) in &groups {
-        let more = if *group == Topic::Since {
-            &floors[..]
-        } else {
-            &[]
-        };
-        let all: Vec<String> = facts
-            .lines(block.forms.len())
-            .chain(more.iter().cloned())
-            .collect();
-        match &all[..] {
-            [one] => writeln!(out, "- {}: {one}", group.title())?,
-            _ => {
-                writeln!(out, "- {}:", group.title())?;
-                for line in all {
-                    writeln!(out, "  - {line}")?;
-                }
-            }
-        }
-    }
-    tables(out, block)
+    lines
 }
 
-/// What the instructions do, each sentence once.
+/// Writes the summaries of the forms or of the instructions, each sentence once.
 fn summaries(out: &mut String, block: &Block) -> Result<()> {
-    let mut all: Vec<(&str, Vec<&str>)> = Vec::new();
-    let mut add = |sentence, name| match all.iter_mut().find(|(s, _)| *s == sentence) {
-        Some((_, names)) => names.push(name),
-        None => all.push((sentence, vec![name])),
-    };
-    match block
-        .forms
-        .iter()
-        .map(|f| f.summary())
-        .collect::<Option<BTreeSet<_>>>()
-    {
-        Some(own) => own.iter().for_each(|s| add(s, "")),
-        None => {
-            let named = |name: &&str| Instruction::ALL.iter().find(|i| i.name() == *name);
-            let described = block.names.iter().filter_map(named);
-            described.for_each(|i| add(i.summary(), i.name()));
+    let form_summaries: Option<BTreeSet<&str>> = block.forms.iter().map(|f| f.summary()).collect();
+    let mut sentences: Vec<(&str, Vec<&str>)> = Vec::new();
+    if let Some(summaries) = form_summaries {
+        sentences.extend(summaries.into_iter().map(|summary| (summary, vec![""])));
+    } else {
+        for instruction in block.names.iter().filter_map(|name| find_instruction(name)) {
+            let (summary, name) = (instruction.summary(), instruction.name());
+            match sentences.iter_mut().find(|(s, _)| *s == summary) {
+                Some((_, names)) => names.push(name),
+                None => sentences.push((summary, vec![name])),
+            }
         }
     }
-    if let [(sentence, _)] = &all[..] {
+    if let [(sentence, _)] = &sentences[..] {
         return Ok(writeln!(out, "{sentence}\n")?);
     }
-    for (sentence, names) in &all {
+    for (sentence, names) in &sentences {
         writeln!(out, "- `{}`: {sentence}", names.join("`, `"))?;
     }
     Ok(writeln!(out)?)
 }
 
-/// The statements about a form, by topic.
-fn lines(form: &'static Form) -> Vec<(Topic, String)> {
-    let mut all = Vec::new();
-    let kept = describe::each_fact(form, None, &mut |topic, line| {
-        all.push((topic, line.to_string()));
-        Ok(())
-    });
-    debug_assert!(kept.is_ok(), "collecting lines cannot fail");
-    all
+fn find_instruction(name: &str) -> Option<&'static Instruction> {
+    Instruction::ALL.iter().find(|i| i.name() == name)
 }
 
-/// Requirements of single names beyond those of their forms.
+/// The statements about a form, by topic.
+fn lines(form: &'static Form) -> Vec<(Topic, String)> {
+    let mut lines = Vec::new();
+    let result = describe::each_fact(form, None, &mut |topic, line| {
+        lines.push((topic, line.to_string()));
+        Ok(())
+    });
+    debug_assert!(result.is_ok(), "collecting lines cannot fail");
+    lines
+}
+
+/// The requirements of single names, besides those of their forms.
 fn name_floors(names: &[&str]) -> Vec<String> {
-    let needs = |name: &&str| {
-        let instruction = Instruction::ALL.iter().find(|i| i.name() == *name)?;
-        let floors = instruction.since();
-        (!floors.is_empty()).then(|| format!("`{name}`: {}", describe::floors(floors)))
-    };
-    names.iter().filter_map(needs).collect()
+    let mut lines = Vec::new();
+    for name in names {
+        let floors = find_instruction(name).map_or(&[][..], |i| i.since());
+        if !floors.is_empty() {
+            lines.push(format!("`{name}`: {}", describe::floors(floors)));
+        }
+    }
+    lines
 }
 
 /// The tables of legal combinations, each once.
@@ -217,12 +211,40 @@ fn tables(out: &mut String, block: &Block) -> Result<()> {
     for table in facts.lines(block.forms.len()) {
         let (table, forms) = table.rsplit_once("\n").unwrap_or((&table, ""));
         let forms = forms.trim_start_matches(" — ");
-        let of = if forms.is_empty() {
+        let scope = if forms.is_empty() {
             String::new()
         } else {
             format!(" ({forms})")
         };
-        writeln!(out, "\nLegal combinations{of}:\n\n```\n{table}\n```")?;
+        writeln!(out, "\nLegal combinations{scope}:\n\n```\n{table}\n```")?;
     }
     Ok(())
+}
+
+/// The facts about the forms of a block in the order in which they were added, each with the indices of its forms.
+#[derive(Default)]
+struct Facts {
+    lines: Vec<(String, Vec<usize>)>,
+}
+
+impl Facts {
+    fn add(&mut self, form: usize, line: String) {
+        match self.lines.iter_mut().find(|(l, _)| *l == line) {
+            Some((_, forms)) if forms.last() == Some(&form) => {}
+            Some((_, forms)) => forms.push(form),
+            None => self.lines.push((line, vec![form])),
+        }
+    }
+
+    /// The lines. A fact that is not true of all `form_count` forms is followed by the numbers of its forms, counted from one.
+    fn lines(&self, form_count: usize) -> impl Iterator<Item = String> {
+        self.lines.iter().map(move |(line, forms)| {
+            if forms.len() == form_count {
+                return line.clone();
+            }
+            let numbers: Vec<String> = forms.iter().map(|n| (n + 1).to_string()).collect();
+            let word = if forms.len() == 1 { "form" } else { "forms" };
+            format!("{line} — {word} {}", numbers.join(", "))
+        })
+    }
 }

@@ -21,7 +21,7 @@ and `cargo oracle diagnostics` compares them with ptxas.
 |---|---|---|
 ";
 
-/// Sections of pages that say what cannot be shown, and what the index says above them.
+/// The sections of pages about missing examples and verdicts, and their headings in the index.
 const EXCEPTIONS: &[(&str, &str)] = &[
     ("No example", "Codes without an example"),
     (
@@ -34,7 +34,7 @@ const EXCEPTIONS: &[(&str, &str)] = &[
     ),
 ];
 
-/// Writes or compares both.
+/// Writes or compares the index and the table.
 pub(crate) fn emit(root: &Path, mode: Mode) -> Result<()> {
     let folder = root.join("ptx-report/pages");
     let mut texts = Vec::new();

@@ -4,11 +4,11 @@ use std::collections::BTreeSet;
 
 use ptx_isa::Instruction;
 
-use super::{blocks, chapters, differences, isa};
+use super::{differences, isa, sections};
 
 #[test]
 fn every_instruction_is_in_the_document() {
-    let page = isa::page(&blocks::all()).unwrap();
+    let page = isa::page(&sections::blocks()).unwrap();
     for instruction in Instruction::ALL {
         let name = format!("`{}`", instruction.name());
         let headed = page
@@ -24,17 +24,17 @@ fn every_instruction_is_in_the_document() {
 
 #[test]
 fn every_part_of_the_chapter_is_covered() {
-    let found: BTreeSet<Option<usize>> = blocks::all()
+    let found: BTreeSet<Option<usize>> = sections::blocks()
         .iter()
-        .map(|b| chapters::part(b.section))
+        .map(|b| sections::part_of_section(b.section))
         .collect();
-    assert_eq!(found, chapters::parts().map(Some).collect());
-    assert!(chapters::key("9.7.9.3") < chapters::key("9.7.10.1"));
+    assert_eq!(found, sections::parts().map(Some).collect());
+    assert!(sections::sort_key("9.7.9.3") < sections::sort_key("9.7.10.1"));
 }
 
 #[test]
 fn every_difference_is_listed() {
-    let page = differences::page(&blocks::all()).unwrap();
+    let page = differences::page(&sections::blocks()).unwrap();
     for instruction in Instruction::ALL {
         for form in instruction.forms() {
             for reason in form.differences() {
