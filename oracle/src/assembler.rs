@@ -1,4 +1,4 @@
-//! ptxas: finding it, choosing the architecture of a text, and running it.
+//! Runs ptxas: finds its binaries, chooses the architecture of a text, and returns its verdict.
 
 use std::collections::HashMap;
 use std::fs::{self, File};
@@ -12,10 +12,10 @@ use ptx_ir::lex::{Lexer, TokenKind};
 use ptx_isa::{PtxVersion, Target};
 use wait_timeout::ChildExt as _;
 
-/// How long one run may take.
+/// The time limit of one run.
 const TIMEOUT: Duration = Duration::from_secs(900);
 
-/// The ptxas binaries found: the reference release, a newer one for texts whose `.version` it does not know, and an older one for
+/// The installed ptxas binaries: the reference release, a newer one for texts whose `.version` it does not know, and an older one for
 /// targets that it no longer supports.
 pub(crate) struct Assemblers {
     reference: Assembler,
@@ -37,12 +37,12 @@ pub(crate) struct Assembler {
     archs: Vec<String>,
 }
 
-/// What ptxas is run for.
+/// The purpose of a run of ptxas.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
 pub(crate) enum Job {
     /// Parse and check the text.
     Check,
-    /// The same for a module to be linked with others.
+    /// Parse and check a module that is linked with others.
     CheckRelocatable,
     /// Generate a cubin.
     Code,
@@ -55,7 +55,7 @@ pub(crate) enum Job {
 /// The result of one run of ptxas.
 pub(crate) struct Verdict {
     pub(crate) accepted: bool,
-    /// Everything it printed.
+    /// The text that ptxas printed.
     pub(crate) output: String,
     /// The cubin; empty if none was generated.
     pub(crate) cubin: Vec<u8>,
@@ -69,11 +69,14 @@ impl Verdict {
 }
 
 impl Assemblers {
-    /// Looks at the variable `PTXAS`, then along `PATH`, then in the user's cache
-    /// (`$XDG_CACHE_HOME/ptxas/RELEASE`, where a Python environment holds it).
+    /// Searches for ptxas: the variable `PTXAS`, then `PATH`, then the Python environment in the user's cache
+    /// (`$XDG_CACHE_HOME/ptxas/RELEASE`).
     pub(crate) fn find() -> Result<Option<Self>> {
-        let given = std::env::var_os("PTXAS").map(PathBuf::from);
-        let Some(path) = given.or_else(on_path).or_else(|| cached("13.2")) else {
+        let Some(path) = std::env::var_os("PTXAS")
+            .map(PathBuf::from)
+            .or_else(on_path)
+            .or_else(|| cached("13.2"))
+        else {
             return Ok(None);
         };
         let reference = Assembler::query(path)?;
@@ -94,21 +97,21 @@ impl Assemblers {
     /// The releases, for a heading.
     pub(crate) fn describe(&self) -> String {
         let mut text = format!("ptxas {}", self.reference.release);
-        let others = [(&self.newer, "texts"), (&self.older, "targets")];
-        for ((other, what), age) in others.into_iter().zip(["newer", "older"]) {
-            if let Some(other) = other {
-                text += &format!(", {} for {age} {what}", other.release);
-            }
+        if let Some(newer) = &self.newer {
+            text += &format!(", {} for newer texts", newer.release);
+        }
+        if let Some(older) = &self.older {
+            text += &format!(", {} for older targets", older.release);
         }
         text
     }
 
-    /// [`Self::run`], once per text and job: for originals that several comparisons assemble.
+    /// [`Self::run`] with a cache by text and job, for originals that several comparisons assemble.
     pub(crate) fn run_cached(&self, text: &[u8], job: Job) -> Result<Arc<Verdict>> {
         let key = (text.to_vec(), job);
         let lock = || self.cache.lock().unwrap_or_else(|e| e.into_inner());
-        if let Some(known) = lock().get(&key) {
-            return Ok(Arc::clone(known));
+        if let Some(verdict) = lock().get(&key) {
+            return Ok(Arc::clone(verdict));
         }
         let verdict = Arc::new(self.run(text, job)?);
         lock().insert(key, Arc::clone(&verdict));
@@ -118,9 +121,8 @@ impl Assemblers {
     /// Runs ptxas on a text in a new folder, where the file is always called `module.ptx`.
     pub(crate) fn run(&self, text: &[u8], job: Job) -> Result<Verdict> {
         let version = word_after(text, b".version").and_then(|v| v.parse::<PtxVersion>().ok());
-        let knows = |a: &&Assembler| version.is_none_or(|v| v <= a.newest);
         self.recent()
-            .find(knows)
+            .find(|assembler| version.is_none_or(|v| v <= assembler.newest))
             .unwrap_or(&self.reference)
             .run(text, job)
     }
@@ -152,9 +154,9 @@ impl Assemblers {
 
     /// The binary that checks texts of a target and a version: one that knows both, else the older one if it knows the target.
     pub(crate) fn of(&self, target: Target, version: PtxVersion) -> Option<&Assembler> {
-        let mut recent = self.recent();
-        let known = recent.find(|a| a.knows(target) && version <= a.newest);
-        known.or(self.older.as_ref().filter(|a| a.knows(target)))
+        self.recent()
+            .find(|a| a.knows(target) && version <= a.newest)
+            .or(self.older.as_ref().filter(|a| a.knows(target)))
     }
 }
 
@@ -165,36 +167,48 @@ fn on_path() -> Option<PathBuf> {
         .find(|p| p.is_file())
 }
 
+/// The folder of the user's cache.
+pub(crate) fn cache_folder() -> Option<PathBuf> {
+    match std::env::var_os("XDG_CACHE_HOME") {
+        Some(folder) => Some(PathBuf::from(folder)),
+        None => Some(PathBuf::from(std::env::var_os("HOME")?).join(".cache")),
+    }
+}
+
 fn cached(release: &str) -> Option<PathBuf> {
-    let home = || Some(PathBuf::from(std::env::var_os("HOME")?).join(".cache"));
-    let cache = std::env::var_os("XDG_CACHE_HOME")
-        .map(PathBuf::from)
-        .or_else(home)?;
-    let libraries = fs::read_dir(cache.join("ptxas").join(release).join("lib")).ok()?;
-    let inside = ["cu13/bin/ptxas", "cuda_nvcc/bin/ptxas"];
-    libraries
-        .flatten()
-        .flat_map(|python| inside.map(|i| python.path().join("site-packages/nvidia").join(i)))
-        .find(|p| p.is_file())
+    let environment = cache_folder()?.join("ptxas").join(release);
+    for python in fs::read_dir(environment.join("lib")).ok()?.flatten() {
+        let packages = python.path().join("site-packages/nvidia");
+        for name in ["cu13/bin/ptxas", "cuda_nvcc/bin/ptxas"] {
+            let path = packages.join(name);
+            if path.is_file() {
+                return Some(path);
+            }
+        }
+    }
+    None
 }
 
 impl Assembler {
     fn query(path: PathBuf) -> Result<Self> {
-        let ask = |option: &str| -> Result<String> {
-            let answer = Command::new(&path).arg(option).output();
-            let answer = answer.with_context(|| format!("running {}", path.display()))?;
-            Ok(String::from_utf8_lossy(&answer.stdout).into_owned())
+        let output = |option: &str| -> Result<String> {
+            let output = Command::new(&path)
+                .arg(option)
+                .output()
+                .with_context(|| format!("running {}", path.display()))?;
+            Ok(String::from_utf8_lossy(&output.stdout).into_owned())
         };
-        let version = ask("--version")?;
+        let version = output("--version")?;
         let release = version
             .split("release ")
             .nth(1)
-            .and_then(|v| v.split(',').next());
-        let release = release.unwrap_or("unknown").to_owned();
+            .and_then(|v| v.split(',').next())
+            .unwrap_or("unknown")
+            .to_owned();
         let toolkit = format!("CUDA {release}");
         let mut versions = PtxVersion::KNOWN.iter().copied();
         let newest = versions.rfind(|v| v.toolkit() == Some(&toolkit));
-        let help = ask("--help")?;
+        let help = output("--help")?;
         let mut archs: Vec<_> = help
             .split('\'')
             .filter_map(|w| w.strip_prefix("compute_"))
@@ -225,10 +239,10 @@ impl Assembler {
         let target = target(text).unwrap_or_default();
         let name = target
             .strip_prefix("sm_")
-            .or_else(|| target.strip_prefix("compute_"));
-        let name = name.unwrap_or_default();
-        if let Some(known) = self.archs.iter().find(|a| *a == name) {
-            return known;
+            .or_else(|| target.strip_prefix("compute_"))
+            .unwrap_or_default();
+        if let Some(arch) = self.archs.iter().find(|a| *a == name) {
+            return arch;
         }
         let number = |a: &str| a.trim_end_matches(['a', 'f']).parse::<u32>().ok();
         let oldest = self
@@ -291,17 +305,20 @@ fn read(path: &Path) -> String {
     String::from_utf8_lossy(&fs::read(path).unwrap_or_default()).into_owned()
 }
 
-/// The last target of the header, which counts.
+/// The last target of the header, which is the effective one.
 fn target(text: &[u8]) -> Option<&str> {
-    let tokens = Lexer::new(text).filter(|t| !t.kind.is_trivia()).take(200);
-    let words = tokens.map(|t| t.span.of(text));
-    let header = words.skip_while(|word| *word != b".target");
-    let header = header.take_while(|word| !word.starts_with(b".") || *word == b".target");
-    let targets = header.filter(|word| Target::from_name(word).is_some());
-    std::str::from_utf8(targets.last()?).ok()
+    let last = Lexer::new(text)
+        .filter(|t| !t.kind.is_trivia())
+        .take(200)
+        .map(|t| t.span.of(text))
+        .skip_while(|word| *word != b".target")
+        .take_while(|word| !word.starts_with(b".") || *word == b".target")
+        .filter(|word| Target::from_name(word).is_some())
+        .last()?;
+    std::str::from_utf8(last).ok()
 }
 
-/// What follows a directive of the header.
+/// The word after a directive of the header.
 fn word_after<'t>(text: &'t [u8], directive: &[u8]) -> Option<&'t str> {
     let mut tokens = Lexer::new(text).filter(|t| !t.kind.is_trivia()).take(200);
     tokens.find(|t| t.kind == TokenKind::DotWord && t.span.of(text) == directive)?;

@@ -1,6 +1,6 @@
 //! `cargo oracle containers`: the entries of fatbins that `ptx-container` reads, against the files that `cuobjdump` extracts, byte for byte.
 //!
-//! `cuobjdump` does not read Windows files: it gets their section with the fatbins, found without `ptx-container`.
+//! `cuobjdump` does not read Windows files: its input is their section with the fatbins, which is found without `ptx-container`.
 
 use std::collections::HashMap;
 use std::ffi::OsStr;
@@ -21,19 +21,19 @@ pub(crate) struct Args {
     files: Vec<PathBuf>,
 }
 
-/// What was compared.
+/// The numbers of files and entries that were compared.
 #[derive(Default)]
 struct Tally {
     files: usize,
     ptx: usize,
     cubins: usize,
     bytes: u64,
-    /// Files that `cuobjdump` wrote over each other.
-    unknown: usize,
+    /// Entries that `cuobjdump` extracted to the file of another entry.
+    overwritten: usize,
 }
 
 pub(crate) fn run(args: &Args, shared: &Shared) -> Result<()> {
-    let Some(program) = find() else {
+    let Some(program) = find_cuobjdump() else {
         if shared.requires_ptxas() {
             bail!("no cuobjdump: set CUOBJDUMP or put it on PATH");
         }
@@ -42,29 +42,27 @@ pub(crate) fn run(args: &Args, shared: &Shared) -> Result<()> {
         );
         return Ok(());
     };
-    let own = [Path::new(env!("CARGO_MANIFEST_DIR")).join("../ptx-container/tests/data")];
-    let chosen = if args.files.is_empty() {
-        &own[..]
-    } else {
-        &args.files
-    };
     let mut files = Vec::new();
-    chosen
-        .iter()
-        .try_for_each(|path| collect(path, &mut files))?;
+    for path in &args.files {
+        add_files(path, &mut files)?;
+    }
+    if args.files.is_empty() {
+        let tests = Path::new(env!("CARGO_MANIFEST_DIR")).join("../ptx-container/tests/data");
+        add_files(&tests, &mut files)?;
+    }
     let mut tally = Tally::default();
     for file in &files {
-        let before = (tally.ptx, tally.cubins);
+        let (old_ptx, old_cubins) = (tally.ptx, tally.cubins);
         compare(&program, file, &mut tally).with_context(|| file.display().to_string())?;
-        let found = (tally.ptx - before.0, tally.cubins - before.1);
-        if found != (0, 0) {
+        let (ptx, cubins) = (tally.ptx - old_ptx, tally.cubins - old_cubins);
+        if ptx + cubins > 0 {
             tally.files += 1;
-            println!("{}: {} PTX, {} cubins", file.display(), found.0, found.1);
+            println!("{}: {ptx} PTX, {cubins} cubins", file.display());
         }
     }
     println!(
         "{} files, {} PTX and {} cubins, {} bytes: equal; {} not extracted by cuobjdump under separate names",
-        tally.files, tally.ptx, tally.cubins, tally.bytes, tally.unknown
+        tally.files, tally.ptx, tally.cubins, tally.bytes, tally.overwritten
     );
     if tally.ptx == 0 {
         bail!("nothing was compared");
@@ -73,23 +71,24 @@ pub(crate) fn run(args: &Args, shared: &Shared) -> Result<()> {
 }
 
 /// The program of the environment variable, or the one on PATH.
-fn find() -> Option<PathBuf> {
-    let named = std::env::var_os("CUOBJDUMP").filter(|path| !path.is_empty());
-    let named = named.map(PathBuf::from);
-    named.or_else(|| {
-        let path = std::env::var_os("PATH")?;
-        let mut places = std::env::split_paths(&path).map(|folder| folder.join("cuobjdump"));
-        places.find(|place| place.is_file())
-    })
+fn find_cuobjdump() -> Option<PathBuf> {
+    if let Some(path) = std::env::var_os("CUOBJDUMP").filter(|path| !path.is_empty()) {
+        return Some(PathBuf::from(path));
+    }
+    std::env::split_paths(&std::env::var_os("PATH")?)
+        .map(|folder| folder.join("cuobjdump"))
+        .find(|program| program.is_file())
 }
 
-fn collect(path: &Path, files: &mut Vec<PathBuf>) -> Result<()> {
+/// Adds a file, or all files below a folder in alphabetical order.
+fn add_files(path: &Path, files: &mut Vec<PathBuf>) -> Result<()> {
     if path.is_dir() {
-        let mut inside = fs::read_dir(path)?
-            .map(|e| Ok(e?.path()))
-            .collect::<Result<Vec<_>>>()?;
-        inside.sort();
-        inside.iter().try_for_each(|path| collect(path, files))
+        let mut children = Vec::new();
+        for entry in fs::read_dir(path)? {
+            children.push(entry?.path());
+        }
+        children.sort();
+        children.iter().try_for_each(|path| add_files(path, files))
     } else {
         files.push(path.to_owned());
         Ok(())
@@ -102,7 +101,7 @@ fn compare(program: &Path, path: &Path, tally: &mut Tally) -> Result<()> {
     if !format.is_container() || format == InputFormat::Binary {
         return Ok(());
     }
-    let all = entries(&bytes).collect::<Result<Vec<_>, _>>()?;
+    let entries = entries(&bytes).collect::<Result<Vec<_>, _>>()?;
     let folder = tempfile::tempdir()?;
     let input = match format {
         InputFormat::Pe => {
@@ -116,47 +115,52 @@ fn compare(program: &Path, path: &Path, tally: &mut Tally) -> Result<()> {
         (EntryKind::Ptx, "-xptx", &mut tally.ptx),
         (EntryKind::Cubin, "-xelf", &mut tally.cubins),
     ] {
-        let own: HashMap<usize, &ContainerEntry> = all
+        let by_number: HashMap<usize, &ContainerEntry> = entries
             .iter()
             .filter(|e| e.kind() == kind)
             .map(|e| (e.number(), e))
             .collect();
-        let to = folder.path().join(option);
-        fs::create_dir(&to)?;
+        let output_folder = folder.path().join(option);
+        fs::create_dir(&output_folder)?;
         let output = Command::new(program)
             .args(["-all", option, "all"])
             .arg(&input)
-            .current_dir(&to)
+            .current_dir(&output_folder)
             .output()?;
         let complaint = String::from_utf8_lossy(&output.stderr);
-        let output = String::from_utf8_lossy(&output.stdout);
-        let extracted = output
+        let extracted = String::from_utf8_lossy(&output.stdout)
             .lines()
             .filter(|line| line.starts_with("Extracting"))
             .count();
-        if extracted != own.len() {
-            let found = own.len();
-            bail!("{kind}: {found} entries, but cuobjdump extracts {extracted}: {complaint}");
+        if extracted != by_number.len() {
+            let expected = by_number.len();
+            bail!("{kind}: {expected} entries, but cuobjdump extracts {extracted}: {complaint}");
         }
         let mut files = Vec::new();
-        collect(&to, &mut files)?;
+        add_files(&output_folder, &mut files)?;
         for file in &files {
-            tally.bytes += one(file, &own, &bytes)?;
+            tally.bytes += compare_file(file, &by_number, &bytes)?;
         }
         *count += files.len();
-        tally.unknown += extracted - files.len();
+        tally.overwritten += extracted - files.len();
     }
     Ok(())
 }
 
 /// Compares a file with the entry of its number, or, if its name has none, with all entries. Returns its size.
-fn one(file: &Path, own: &HashMap<usize, &ContainerEntry>, bytes: &[u8]) -> Result<u64> {
+fn compare_file(
+    file: &Path,
+    entries: &HashMap<usize, &ContainerEntry>,
+    bytes: &[u8],
+) -> Result<u64> {
     let expected = fs::read(file)?;
     let name = file.file_name().and_then(OsStr::to_str).unwrap_or_default();
     // `STEM.NUMBER.TARGET.ptx`
     let number = name.rsplit('.').nth(2).and_then(|n| n.parse().ok());
-    let numbered = number.and_then(|n: usize| own.get(&n));
-    let candidates: Vec<_> = numbered.map_or_else(|| own.values().collect(), |entry| vec![entry]);
+    let candidates: Vec<_> = match number.and_then(|n: usize| entries.get(&n)) {
+        Some(entry) => vec![entry],
+        None => entries.values().collect(),
+    };
     for entry in candidates {
         if *entry.content(bytes, DEFAULT_LIMIT)? == *expected {
             return Ok(expected.len() as u64);

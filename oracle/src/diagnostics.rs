@@ -21,12 +21,14 @@ pub(crate) fn run(shared: &Shared) -> Result<()> {
         texts.push(fs::read_to_string(entry?.path())?);
     }
     texts.sort();
-    let disagreements: Vec<Vec<String>> = texts
+    let disagreements = texts
         .par_iter()
         .map(|text| judge(assemblers, text))
-        .collect::<Result<_>>()?;
-    let disagreements = disagreements.concat();
-    disagreements.iter().for_each(|d| println!("{d}"));
+        .collect::<Result<Vec<Vec<String>>>>()?
+        .concat();
+    for disagreement in &disagreements {
+        println!("{disagreement}");
+    }
     println!(
         "{} pages, {} disagreements",
         texts.len(),
@@ -46,10 +48,15 @@ fn judge(assemblers: &Assemblers, text: &str) -> Result<Vec<String>> {
     };
     let code = page.code;
     let mut disagreements = Vec::new();
-    // Errors of code generation pass the check, and those of an execution all of ptxas.
+    // ptxas finds errors of code generation only in this phase, and errors of an execution never.
     let judge = page.section("Judged by");
-    let (later, executed) = (judge == Some("code generation"), judge == Some("execution"));
-    let job = if later { Job::Code } else { Job::Check };
+    let fails_in_code_generation = judge == Some("code generation");
+    let fails_in_execution = judge == Some("execution");
+    let job = if fails_in_code_generation {
+        Job::Code
+    } else {
+        Job::Check
+    };
     let verdict = assemblers.run(right.as_bytes(), job)?;
     if !verdict.accepted {
         disagreements.push(format!("{code}: right example: {}", verdict.reason()));
@@ -58,10 +65,10 @@ fn judge(assemblers: &Assemblers, text: &str) -> Result<Vec<String>> {
         return Ok(disagreements);
     }
     let verdict = assemblers.run(wrong.as_bytes(), Job::Check)?;
-    if later && assemblers.run(wrong.as_bytes(), Job::Code)?.accepted {
+    if fails_in_code_generation && assemblers.run(wrong.as_bytes(), Job::Code)?.accepted {
         disagreements.push(format!("{code}: code is generated from the wrong example"));
     }
-    if verdict.accepted != (executed || page.severity == "warning") {
+    if verdict.accepted != (fails_in_execution || page.severity == "warning") {
         disagreements.push(format!("{code}: wrong example: {}", verdict.reason()));
     }
     let line = line(&verdict).filter(|_| page.section("Line reported by ptxas").is_none());
@@ -73,12 +80,12 @@ fn judge(assemblers: &Assemblers, text: &str) -> Result<Vec<String>> {
 
 /// The line of the first error, if ptxas reports one.
 fn line(verdict: &Verdict) -> Option<usize> {
-    let mut lines = verdict.output.lines();
-    lines.find_map(|l| {
-        let (number, rest) = l.split_once(", line ")?.1.split_once(';')?;
-        let error = ["error", "fatal"]
+    verdict.output.lines().find_map(|output_line| {
+        let (_, location) = output_line.split_once(", line ")?;
+        let (number, message) = location.split_once(';')?;
+        let is_error = ["error", "fatal"]
             .iter()
-            .any(|w| rest.trim_start().starts_with(w));
-        number.parse().ok().filter(|_| error)
+            .any(|severity| message.trim_start().starts_with(severity));
+        number.parse().ok().filter(|_| is_error)
     })
 }

@@ -20,15 +20,20 @@ pub(crate) fn run(shared: &Shared) -> Result<()> {
         return Ok(());
     };
     println!("{}", assemblers.describe());
-    let (mut batches, mut unplaced) = (Vec::new(), 0);
-    let registers = SpecialReg::ALL
+    let registers: Vec<String> = SpecialReg::ALL
         .iter()
-        .map(|r| register_example(*r).to_string());
-    let registers: Vec<String> = registers.collect();
-    let all = Instruction::ALL.iter().flat_map(|i| i.examples()).copied();
-    let all = all.chain(ScalarType::ALL.iter().filter_map(|ty| ty.example()));
-    let all = all.chain(registers.iter().map(String::as_str));
-    all.for_each(|example| unplaced += usize::from(!place(assemblers, example, &mut batches)));
+        .map(|r| register_example(*r).to_string())
+        .collect();
+    let examples = (Instruction::ALL.iter().flat_map(|i| i.examples()).copied())
+        .chain(ScalarType::ALL.iter().filter_map(|ty| ty.example()))
+        .chain(registers.iter().map(String::as_str));
+    let (mut batches, mut unassembled) = (Vec::new(), 0);
+    for example in examples {
+        match first_legal(assemblers, example, &batches) {
+            Some((version, target)) => add_example(&mut batches, version, target, example),
+            None => unassembled += 1,
+        }
+    }
     let mut refused = 0;
     for batch in &batches {
         refused += judge(assemblers, batch)?;
@@ -36,7 +41,7 @@ pub(crate) fn run(shared: &Shared) -> Result<()> {
     refused += directives(assemblers)?;
     let count: usize = batches.iter().map(|b| b.examples.len()).sum();
     println!(
-        "{count} examples in {} modules, {refused} refused; {unplaced} for versions that no ptxas here knows",
+        "{count} examples in {} modules, {refused} refused; {unassembled} for versions that no ptxas here knows",
         batches.len()
     );
     if refused > 0 {
@@ -53,11 +58,12 @@ fn directives(assemblers: &Assemblers) -> Result<usize> {
             continue;
         };
         let target = Target::Sm90;
-        let versions = PtxVersion::KNOWN.iter().rev();
-        let version = versions
+        let version = PtxVersion::KNOWN
+            .iter()
             .copied()
-            .find(|v| assemblers.of(target, *v).is_some());
-        let text = directive_module(example, version.unwrap_or(PtxVersion::CURRENT), target);
+            .rfind(|v| assemblers.of(target, *v).is_some())
+            .unwrap_or(PtxVersion::CURRENT);
+        let text = directive_module(example, version, target);
         let verdict = assemblers.run(text.to_string().as_bytes(), Job::Check)?;
         count += 1;
         if !verdict.accepted {
@@ -69,22 +75,29 @@ fn directives(assemblers: &Assemblers) -> Result<usize> {
     Ok(refused)
 }
 
-/// Adds an example to the batch of the first version and target on which the verifier accepts it; false if ptxas knows none.
-fn place<'e>(assemblers: &Assemblers, example: &'e str, batches: &mut Vec<Batch<'e>>) -> bool {
-    let known = batches.iter().map(|b| (b.version, b.target));
-    let mut places: Vec<_> = known.collect();
+/// The first version and target on which the verifier accepts an example, those of batches first. `None` if ptxas knows none.
+fn first_legal(
+    assemblers: &Assemblers,
+    example: &str,
+    batches: &[Batch<'_>],
+) -> Option<(PtxVersion, Target)> {
+    let mut candidates: Vec<_> = batches.iter().map(|b| (b.version, b.target)).collect();
     for version in PtxVersion::KNOWN.iter().rev().take(8).rev() {
         let supported = Target::ALL.iter().filter(|t| assemblers.supports(**t));
-        places.extend(supported.map(|target| (*version, *target)));
+        candidates.extend(supported.map(|target| (*version, *target)));
     }
-    let accepts = |&(version, target): &(PtxVersion, Target)| {
-        let known = assemblers.of(target, version).is_some();
-        let text = || example_module(&[example], version, target).to_string();
-        known && is_legal(&text())
-    };
-    let Some((version, target)) = places.into_iter().find(accepts) else {
-        return false;
-    };
+    candidates.into_iter().find(|&(version, target)| {
+        assemblers.of(target, version).is_some()
+            && is_legal(&example_module(&[example], version, target).to_string())
+    })
+}
+
+fn add_example<'e>(
+    batches: &mut Vec<Batch<'e>>,
+    version: PtxVersion,
+    target: Target,
+    example: &'e str,
+) {
     match batches
         .iter_mut()
         .find(|b| (b.version, b.target) == (version, target))
@@ -96,7 +109,6 @@ fn place<'e>(assemblers: &Assemblers, example: &'e str, batches: &mut Vec<Batch<
             examples: vec![example],
         }),
     }
-    true
 }
 
 fn is_legal(text: &str) -> bool {

@@ -1,4 +1,4 @@
-//! The files of a corpus: a folder with `INDEX.tsv`, whose columns `path`, `verdict` and `message` hold the verdict of ptxas on each file.
+//! The files of a corpus: a folder with `INDEX.tsv`, whose columns `path`, `verdict` and `message` contain the verdict of ptxas on each file.
 
 use std::fs;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
@@ -22,7 +22,7 @@ pub(crate) struct Entry {
 }
 
 impl Entry {
-    /// Its contents, read once.
+    /// The contents of the file, which are read once.
     pub(crate) fn text(&self) -> Result<&[u8]> {
         if let Some(text) = self.text.get() {
             return Ok(text);
@@ -32,36 +32,36 @@ impl Entry {
         Ok(self.text.get_or_init(|| text))
     }
 
-    /// Its folder, relative to the folder that contains the corpus.
+    /// The folder of the file, relative to the folder that contains the corpus.
     pub(crate) fn folder(&self) -> String {
         let path = Path::new(&self.path).parent().unwrap_or(Path::new(""));
-        let above = self
+        let parent = self
             .root
             .parent()
             .and_then(Path::file_name)
             .unwrap_or_default();
-        let root = Path::new(above).join(self.root.file_name().unwrap_or_default());
+        let root = Path::new(parent).join(self.root.file_name().unwrap_or_default());
         root.join(path).display().to_string()
     }
 
-    /// Its path with that of its corpus.
+    /// The path of the file, with the path of its corpus.
     pub(crate) fn name(&self) -> String {
         self.root.join(&self.path).display().to_string()
     }
 }
 
-/// The given folders; without any, the repository's `corpus` and, if it exists, `../shared/corpus`.
-pub(crate) fn folders(given: &[PathBuf]) -> Vec<PathBuf> {
-    if !given.is_empty() {
-        return given.to_vec();
+/// The folders in the arguments; without any, the repository's `corpus` and, if it exists, `../shared/corpus`.
+pub(crate) fn folders(arguments: &[PathBuf]) -> Vec<PathBuf> {
+    if !arguments.is_empty() {
+        return arguments.to_vec();
     }
     let root = Path::new(env!("CARGO_MANIFEST_DIR"))
         .parent()
         .unwrap_or(Path::new("."));
     let shared = root.parent().unwrap_or(root).join("shared/corpus");
-    let all = [root.join("corpus"), shared];
-    all.into_iter()
-        .filter(|d| d.join("INDEX.tsv").is_file())
+    [root.join("corpus"), shared]
+        .into_iter()
+        .filter(|folder| folder.join("INDEX.tsv").is_file())
         .collect()
 }
 
@@ -75,15 +75,17 @@ pub(crate) fn entries(folders: &[PathBuf]) -> Result<Vec<Entry>> {
         let mut lines = text.lines();
         let header: Vec<&str> = lines.next().unwrap_or_default().split('\t').collect();
         let column = |name: &str| {
-            let at = header.iter().position(|&c| c == name);
-            at.with_context(|| format!("{} has no column `{name}`", index.display()))
+            header
+                .iter()
+                .position(|&c| c == name)
+                .with_context(|| format!("{} has no column `{name}`", index.display()))
         };
         let (path, verdict, message) = (column("path")?, column("verdict")?, column("message")?);
         for line in lines {
             let cells: Vec<&str> = line.split('\t').collect();
             let cell = |i: usize| cells.get(i).copied().unwrap_or_default();
             let file = root.join(cell(path));
-            // Tests of the index report rows without a file.
+            // A test of the index reports rows without a file.
             let Ok(data) = fs::metadata(&file) else {
                 continue;
             };
@@ -107,7 +109,7 @@ pub(crate) fn hash(path: &str, seed: u64) -> u64 {
     hasher.finish()
 }
 
-/// A sample of `count` files of at most `largest` bytes: one of every folder and size in turn, chosen by the seed.
+/// A sample of `count` files of at most `largest` bytes: one of every folder and size in turn. The seed determines the choice.
 pub(crate) fn sample<'e>(
     entries: &[&'e Entry],
     count: usize,
@@ -127,8 +129,13 @@ pub(crate) fn sample<'e>(
     for (_, group) in &mut groups {
         group.sort_by_key(|e| hash(&e.path, seed));
     }
-    let deepest = groups.iter().map(|(_, g)| g.len()).max().unwrap_or(0);
-    let rounds =
-        (0..deepest).flat_map(|i| groups.iter().filter_map(move |(_, g)| g.get(i).copied()));
-    rounds.take(count).collect()
+    let rounds = groups.iter().map(|(_, g)| g.len()).max().unwrap_or(0);
+    (0..rounds)
+        .flat_map(|round| {
+            groups
+                .iter()
+                .filter_map(move |(_, group)| group.get(round).copied())
+        })
+        .take(count)
+        .collect()
 }

@@ -1,12 +1,12 @@
 //! Limits on the share of errors, for samples of any size.
 
-/// Whether `wrong` of `total` results are more than a share of `percent` explains: more than three standard deviations above it, so that a
-/// small sample does not fail by chance and a large one is judged strictly.
+/// Whether `wrong` of `total` results exceed a share of `percent` by more than three standard deviations, so that a small sample does not
+/// fail by chance and the limit is strict for a large one.
 pub(crate) fn exceeds(wrong: usize, total: usize, percent: f64) -> bool {
     exceeds_in_groups(wrong, total, total, percent)
 }
 
-/// [`exceeds`] for results in groups within which they resemble each other: the sample is as large as there are groups.
+/// [`exceeds`] for results that are similar within groups: the size of the sample is the number of groups.
 pub(crate) fn exceeds_in_groups(wrong: usize, total: usize, groups: usize, percent: f64) -> bool {
     let groups = groups as f64;
     let wrong = wrong as f64 / total.max(1) as f64 * groups;

@@ -12,7 +12,7 @@ use anyhow::{Context as _, Result, bail};
 use ptx_ir::Severity;
 use rayon::prelude::*;
 
-use crate::assembler::Job;
+use crate::assembler::{Assemblers, Job};
 use crate::shared::Shared;
 
 /// Arguments of `cargo oracle messages`.
@@ -80,66 +80,72 @@ fn example(escaped: &str) -> Vec<u8> {
 /// The code of the first error.
 fn code(text: &[u8]) -> String {
     let parsed = ptx_parse::parse(text);
-    let mut found = parsed.diagnostics;
-    found.extend(ptx_verify::verify(&parsed.module, &Default::default()));
-    found.sort_by_key(|d| d.span.start);
-    let first = found.iter().find(|d| d.severity == Severity::Error);
-    first.map_or("-".into(), |d| d.code.to_string())
+    let mut diagnostics = parsed.diagnostics;
+    diagnostics.extend(ptx_verify::verify(&parsed.module, &Default::default()));
+    diagnostics
+        .iter()
+        .filter(|d| d.severity == Severity::Error)
+        .min_by_key(|d| d.span.start)
+        .map_or("-".into(), |d| d.code.to_string())
 }
 
 /// The table of families in the order of the file, the most frequent code first.
 fn table(kinds: &[Kind]) -> String {
     let mut families: Vec<(&str, BTreeMap<&str, usize>)> = Vec::new();
     for kind in kinds {
-        let index = families.iter().position(|(f, _)| *f == kind.family);
-        let index = index.unwrap_or_else(|| {
-            families.push((&kind.family, BTreeMap::new()));
-            families.len() - 1
-        });
+        let index = match families.iter().position(|(f, _)| *f == kind.family) {
+            Some(index) => index,
+            None => {
+                families.push((&kind.family, BTreeMap::new()));
+                families.len() - 1
+            }
+        };
         *families[index].1.entry(&kind.code).or_default() += 1;
     }
     let mut out = TABLE.to_owned();
     for (family, codes) in families {
         let mut sorted: Vec<(&str, usize)> = codes.into_iter().collect();
         sorted.sort_by_key(|(code, count)| (std::cmp::Reverse(*count), *code));
-        let all: usize = sorted.iter().map(|(_, n)| n).sum();
+        let total: usize = sorted.iter().map(|(_, n)| n).sum();
         let codes: Vec<String> = sorted
             .iter()
             .map(|(code, n)| format!("{} ({n})", if *code == "-" { "none" } else { code }))
             .collect();
-        let _ = writeln!(out, "| {family} | {all} | {} |", codes.join(", "));
+        let _ = writeln!(out, "| {family} | {total} | {} |", codes.join(", "));
     }
     out
 }
 
-/// The document with another table in it.
+/// Replaces the table of the document.
 fn with_table(document: &str, table: &str) -> Result<String> {
     let start = document
         .find(TABLE)
         .context("docs/messages.md has no table")?;
-    let rest = &document[start..];
-    let end = rest.find("\n\n").map_or(rest.len(), |i| i + 1);
-    Ok(format!("{}{table}{}", &document[..start], &rest[end..]))
+    let (head, old_table) = document.split_at(start);
+    let tail = old_table
+        .find("\n\n")
+        .map_or("", |end| &old_table[end + 1..]);
+    Ok(format!("{head}{table}{tail}"))
 }
 
 /// Disagreements between the file, the document and the verifier.
 fn disagreements(kinds: &[Kind], document: &str) -> Result<Vec<String>> {
-    let mut found = Vec::new();
+    let mut disagreements = Vec::new();
     for kind in kinds {
-        let now = code(&example(&kind.text));
-        if !kind.text.is_empty() && now != kind.code {
-            found.push(format!("{}: was {}, is {now}", kind.kind, kind.code));
+        let current = code(&example(&kind.text));
+        if !kind.text.is_empty() && current != kind.code {
+            disagreements.push(format!("{}: was {}, is {current}", kind.kind, kind.code));
         }
-        // Kinds that are not covered are listed with the reason.
+        // The document lists the kinds that are not covered, with the reason.
         if kind.code == "-" && !document.contains(&format!("| {} |", kind.kind)) {
-            found.push(format!("{}: no reason in docs/messages.md", kind.kind));
+            disagreements.push(format!("{}: no reason in docs/messages.md", kind.kind));
         }
     }
     let count = format!("{} kinds", kinds.len());
     if with_table(document, &table(kinds))? != document || !document.contains(&count) {
-        found.push("docs/messages.md is out of date".into());
+        disagreements.push("docs/messages.md is out of date".into());
     }
-    Ok(found)
+    Ok(disagreements)
 }
 
 pub(crate) fn run(args: &Args, shared: &Shared) -> Result<()> {
@@ -165,31 +171,39 @@ pub(crate) fn run(args: &Args, shared: &Shared) -> Result<()> {
         fs::write(root().join("conformance/messages.tsv"), out)?;
         fs::write(path, &document)?;
     }
-    let mut wrong = disagreements(&kinds, &document)?;
+    let mut disagreements = disagreements(&kinds, &document)?;
     if let Some(assemblers) = shared.assemblers("MESSAGES")? {
-        let check = |kind: &Kind| -> Result<Option<String>> {
-            if kind.text.is_empty() {
-                return Ok(None);
-            }
-            let verdict = assemblers.run(&example(&kind.text), Job::Check)?;
-            let same = normalized(&verdict.output).contains(&normalized(&kind.message));
-            Ok((!same).then(|| {
-                format!(
-                    "{}: the message of ptxas is {}",
-                    kind.kind,
-                    verdict.reason()
-                )
-            }))
-        };
-        let found: Vec<Option<String>> = kinds.par_iter().map(check).collect::<Result<_>>()?;
-        wrong.extend(found.into_iter().flatten());
+        let changes: Vec<Option<String>> = kinds
+            .par_iter()
+            .map(|kind| changed_message(assemblers, kind))
+            .collect::<Result<_>>()?;
+        disagreements.extend(changes.into_iter().flatten());
     }
-    wrong.iter().for_each(|w| println!("{w}"));
-    println!("{} kinds, {} disagreements", kinds.len(), wrong.len());
-    if !wrong.is_empty() {
+    for disagreement in &disagreements {
+        println!("{disagreement}");
+    }
+    println!(
+        "{} kinds, {} disagreements",
+        kinds.len(),
+        disagreements.len()
+    );
+    if !disagreements.is_empty() {
         bail!("the examples of messages changed");
     }
     Ok(())
+}
+
+/// The disagreement if ptxas prints another message for the example.
+fn changed_message(assemblers: &Assemblers, kind: &Kind) -> Result<Option<String>> {
+    if kind.text.is_empty() {
+        return Ok(None);
+    }
+    let verdict = assemblers.run(&example(&kind.text), Job::Check)?;
+    if normalized(&verdict.output).contains(&normalized(&kind.message)) {
+        return Ok(None);
+    }
+    let (kind, message) = (&kind.kind, verdict.reason());
+    Ok(Some(format!("{kind}: the message of ptxas is {message}")))
 }
 
 /// A message without its numbers and names: ptxas sometimes prints uninitialized memory for values.

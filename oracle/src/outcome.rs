@@ -10,11 +10,11 @@ use crate::assembler::{Assemblers, Job};
 pub(crate) struct Outcome {
     pub(crate) ours: bool,
     pub(crate) theirs: bool,
-    /// Whether ptxas could parse it.
+    /// Whether ptxas could parse the text.
     pub(crate) grammatical: bool,
     /// Whether ptxas ended without a verdict, or requires an option that it was run without.
     pub(crate) crashed: bool,
-    /// The first error of the verifier, else what ptxas says.
+    /// The first error of the verifier, else the message of ptxas.
     pub(crate) reason: String,
 }
 
@@ -45,13 +45,13 @@ impl Tally {
     }
 }
 
-/// Asks both.
+/// The verdicts of both on a text.
 pub(crate) fn judge(assemblers: &Assemblers, text: &[u8]) -> Result<Outcome> {
     let parsed = ptx_parse::parse(text);
     let mut diagnostics = parsed.diagnostics;
     diagnostics.extend(ptx_verify::verify(&parsed.module, &Default::default()));
     // Texts of newer PTX versions are not checked completely.
-    let known = parsed
+    let has_known_version = parsed
         .module
         .header()
         .version
@@ -59,7 +59,7 @@ pub(crate) fn judge(assemblers: &Assemblers, text: &[u8]) -> Result<Outcome> {
     let error = diagnostics.iter().find(|d| d.severity == Severity::Error);
     let verdict = assemblers.run(text, Job::Check)?;
     Ok(Outcome {
-        ours: error.is_none() && known,
+        ours: error.is_none() && has_known_version,
         theirs: verdict.accepted,
         grammatical: !verdict.output.contains("syntax error"),
         crashed: !verdict.accepted

@@ -7,7 +7,6 @@ use ptx_ir::facts::ModuleFacts;
 use rayon::prelude::*;
 
 use crate::assembler::Job;
-use crate::files::Entry;
 use crate::shared::Shared;
 
 /// Arguments of `cargo oracle pressure`.
@@ -29,20 +28,22 @@ pub(crate) fn run(args: &Args, shared: &Shared) -> Result<()> {
         return Ok(());
     };
     let chosen = shared.sample(&shared.accepted(), args.sample, LARGEST);
-    let registers = |entry: &&Entry| -> Result<_> {
-        let text = entry.text()?;
-        let verdict = assemblers.run(text, Job::Verbose)?;
-        Ok(pairs(text, &verdict.output))
-    };
-    let kernels: Vec<Vec<(u32, u32)>> = chosen.par_iter().map(registers).collect::<Result<_>>()?;
-    let all = kernels.concat();
-    let Some(rho) = spearman(&all) else {
-        bail!("{} kernels are too few or too similar", all.len());
+    let file_pairs: Vec<Vec<(u32, u32)>> = chosen
+        .par_iter()
+        .map(|entry| {
+            let text = entry.text()?;
+            let verdict = assemblers.run(text, Job::Verbose)?;
+            Ok(pairs(text, &verdict.output))
+        })
+        .collect::<Result<_>>()?;
+    let kernels = file_pairs.concat();
+    let Some(rho) = spearman(&kernels) else {
+        bail!("{} kernels are too few or too similar", kernels.len());
     };
     println!(
         "{}: {} kernels of {} files; rank correlation of live registers and allocated registers: {rho:.3}",
         assemblers.describe(),
-        all.len(),
+        kernels.len(),
         chosen.len()
     );
     if rho < CORRELATION {
@@ -58,15 +59,16 @@ fn pairs(text: &[u8], output: &str) -> Vec<(u32, u32)> {
     let mut kernel = None;
     let mut pairs = Vec::new();
     for line in output.lines() {
-        if let Some((_, rest)) = line.split_once("Compiling entry function '") {
-            kernel = rest.split('\'').next().and_then(|n| module.function(n));
+        if let Some((_, name)) = line.split_once("Compiling entry function '") {
+            kernel = name.split('\'').next().and_then(|n| module.function(n));
         }
-        let used = line
+        let allocated = line
             .split_once(": Used ")
-            .and_then(|(_, rest)| rest.split(' ').next());
-        let used = used.and_then(|n| n.parse().ok());
-        if let (Some(used), Some(of)) = (used, kernel.and_then(|k| facts.function(k))) {
-            pairs.push((FunctionAnalysis::new(of).pressure().units, used));
+            .and_then(|(_, number)| number.split(' ').next()?.parse().ok());
+        let kernel_facts = kernel.and_then(|k| facts.function(k));
+        if let (Some(allocated), Some(kernel_facts)) = (allocated, kernel_facts) {
+            let live = FunctionAnalysis::new(kernel_facts).pressure().units;
+            pairs.push((live, allocated));
             kernel = None;
         }
     }
@@ -75,25 +77,28 @@ fn pairs(text: &[u8], output: &str) -> Vec<(u32, u32)> {
 
 /// Spearman's rank correlation; equal values share the mean of their ranks. `None` if one side is constant.
 fn spearman(pairs: &[(u32, u32)]) -> Option<f64> {
-    let left = ranks(&pairs.iter().map(|p| p.0).collect::<Vec<_>>());
-    let right = ranks(&pairs.iter().map(|p| p.1).collect::<Vec<_>>());
+    let (live, allocated): (Vec<u32>, Vec<u32>) = pairs.iter().copied().unzip();
+    let (live, allocated) = (ranks(&live), ranks(&allocated));
     let mean = (pairs.len() as f64 + 1.0) / 2.0;
-    let sum = |a: &[f64], b: &[f64]| -> f64 {
+    let covariance = |a: &[f64], b: &[f64]| -> f64 {
         a.iter().zip(b).map(|(a, b)| (a - mean) * (b - mean)).sum()
     };
-    let spread = (sum(&left, &left) * sum(&right, &right)).sqrt();
-    (spread > 0.0).then(|| sum(&left, &right) / spread)
+    let deviation = (covariance(&live, &live) * covariance(&allocated, &allocated)).sqrt();
+    (deviation > 0.0).then(|| covariance(&live, &allocated) / deviation)
 }
 
+/// The rank of each value, counted from one.
 fn ranks(values: &[u32]) -> Vec<f64> {
     let mut sorted = values.to_vec();
     sorted.sort_unstable();
-    let rank = |value: &u32| {
-        let below = sorted.partition_point(|v| v < value);
-        let up_to = sorted.partition_point(|v| v <= value);
-        (below + up_to + 1) as f64 / 2.0
-    };
-    values.iter().map(rank).collect()
+    values
+        .iter()
+        .map(|value| {
+            let less = sorted.partition_point(|v| v < value);
+            let less_or_equal = sorted.partition_point(|v| v <= value);
+            (less + less_or_equal + 1) as f64 / 2.0
+        })
+        .collect()
 }
 
 #[cfg(test)]

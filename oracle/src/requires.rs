@@ -11,7 +11,6 @@ use ptx_isa::{PtxVersion, Target};
 use rayon::prelude::*;
 
 use crate::assembler::{Assemblers, Job};
-use crate::files::Entry;
 use crate::limit;
 use crate::shared::Shared;
 
@@ -34,7 +33,7 @@ const WRONG: f64 = 1.0;
 struct Outcome {
     checks: usize,
     disagreements: Vec<String>,
-    /// Targets that no ptxas found supports.
+    /// Targets that no installed ptxas supports.
     unchecked: BTreeSet<Target>,
 }
 
@@ -45,8 +44,10 @@ pub(crate) fn run(args: &Args, shared: &Shared) -> Result<()> {
     println!("{}", assemblers.describe());
     let count = args.sample.unwrap_or(usize::MAX);
     let sample = shared.sample(&shared.accepted(), count, args.largest);
-    let judge = |entry: &&Entry| judge(assemblers, entry.text()?).with_context(|| entry.name());
-    let outcomes: Vec<Result<_>> = sample.par_iter().map(judge).collect();
+    let outcomes: Vec<Result<_>> = sample
+        .par_iter()
+        .map(|entry| judge(assemblers, entry.text()?).with_context(|| entry.name()))
+        .collect();
     let (mut right, mut judged, mut checks) = (0, 0, 0);
     let mut unchecked = BTreeSet::new();
     for (entry, outcome) in sample.iter().zip(outcomes) {
@@ -94,8 +95,8 @@ fn judge(assemblers: &Assemblers, source: &[u8]) -> Result<Option<Outcome>> {
         match needs.lowest(target) {
             Some(version) => {
                 question.ask(target, version, true)?;
-                if let Some(before) = before(target, version) {
-                    question.ask(target, before, false)?;
+                if let Some(previous) = previous_version(target, version) {
+                    question.ask(target, previous, false)?;
                 }
             }
             None if assemblers.supports(target) => {
@@ -108,12 +109,15 @@ fn judge(assemblers: &Assemblers, source: &[u8]) -> Result<Option<Outcome>> {
 }
 
 /// The version before one, if it knows the target.
-fn before(target: Target, version: PtxVersion) -> Option<PtxVersion> {
-    let all = PtxVersion::KNOWN.iter().rev();
-    let before = all.copied().find(|v| *v < version)?;
-    (before >= target.min_version()).then_some(before)
+fn previous_version(target: Target, version: PtxVersion) -> Option<PtxVersion> {
+    PtxVersion::KNOWN
+        .iter()
+        .copied()
+        .rfind(|v| *v < version)
+        .filter(|previous| *previous >= target.min_version())
 }
 
+/// The comparison of the requirements of one module with ptxas.
 struct Question<'a> {
     assemblers: &'a Assemblers,
     module: &'a Module,
@@ -121,6 +125,7 @@ struct Question<'a> {
 }
 
 impl Question<'_> {
+    /// Compares whether the module is legal on a target in a version.
     fn ask(&mut self, target: Target, version: PtxVersion, legal: bool) -> Result<()> {
         let Some(assembler) = self.assemblers.of(target, version) else {
             self.outcome.unchecked.insert(target);
@@ -129,24 +134,27 @@ impl Question<'_> {
         let text = ptx_transform::retarget(self.module, target, version);
         let text = text.context("a header without version or target")?;
         let mut verdict = assembler.run(&text, Job::Check)?;
-        // An option of ptxas, not a rule of PTX.
+        // The text needs an option of ptxas, which is not a rule of PTX.
         if verdict.output.contains("--compile-only") {
             verdict = assembler.run(&text, Job::CheckRelocatable)?;
         }
         // An older ptxas supports neither the newest versions nor comments with arbitrary bytes.
-        let unknown = ["Unsupported .version", "Unexpected non-ASCII"];
-        if !self.assemblers.supports(target) && unknown.iter().any(|u| verdict.output.contains(u)) {
+        let limitations = ["Unsupported .version", "Unexpected non-ASCII"];
+        if !self.assemblers.supports(target)
+            && limitations.iter().any(|l| verdict.output.contains(l))
+        {
             return Ok(());
         }
         self.outcome.checks += 1;
         if verdict.accepted != legal {
-            let (expected, found) = match legal {
-                true => ("legal", verdict.reason()),
-                false => ("not legal", "accepted"),
+            let (expected, actual) = if legal {
+                ("legal", verdict.reason())
+            } else {
+                ("not legal", "accepted")
             };
             let release = assembler.release();
             self.outcome.disagreements.push(format!(
-                "{expected} on {target} with PTX {version}; ptxas {release}: {found}"
+                "{expected} on {target} with PTX {version}; ptxas {release}: {actual}"
             ));
         }
         Ok(())

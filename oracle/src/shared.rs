@@ -1,4 +1,4 @@
-//! What all comparisons of one run share: the ptxas binaries, the corpora and the seed.
+//! The state that all comparisons of one run share: the ptxas binaries, the corpora and the seed.
 
 use std::path::PathBuf;
 
@@ -50,30 +50,34 @@ impl Shared {
         self.require_ptxas
     }
 
-    /// The ptxas binaries. Without any, an error under `--require-ptxas`, else a warning that `what` was not done.
-    pub(crate) fn assemblers(&self, what: &str) -> Result<Option<&Assemblers>> {
+    /// The ptxas binaries. Without any, an error under `--require-ptxas`, else a warning that `comparison` was not done.
+    pub(crate) fn assemblers(&self, comparison: &str) -> Result<Option<&Assemblers>> {
         if self.assemblers.is_none() {
             if self.require_ptxas {
                 bail!("no ptxas: set PTXAS or put it on PATH");
             }
-            println!("!!! NO PTXAS: {what} NOT DONE (set PTXAS or put it on PATH) !!!");
+            println!("!!! NO PTXAS: {comparison} NOT DONE (set PTXAS or put it on PATH) !!!");
         }
         Ok(self.assemblers.as_ref())
     }
 
-    /// The ptxas that knows a version. Without one, an error under `--require-ptxas`, else a warning that `what` was not done.
-    pub(crate) fn assembler(&self, version: PtxVersion, what: &str) -> Result<Option<&Assembler>> {
-        let Some(assemblers) = self.assemblers(what)? else {
+    /// The ptxas that knows a version. Without one, an error under `--require-ptxas`, else a warning that `comparison` was not done.
+    pub(crate) fn assembler(
+        &self,
+        version: PtxVersion,
+        comparison: &str,
+    ) -> Result<Option<&Assembler>> {
+        let Some(assemblers) = self.assemblers(comparison)? else {
             return Ok(None);
         };
-        let found = assemblers.of_version(version);
-        if found.is_none() {
+        let assembler = assemblers.of_version(version);
+        if assembler.is_none() {
             if self.require_ptxas {
                 bail!("no ptxas for PTX {version}: set PTXAS_NEWER");
             }
-            println!("!!! NO PTXAS FOR PTX {version}: {what} NOT DONE (set PTXAS_NEWER) !!!");
+            println!("!!! NO PTXAS FOR PTX {version}: {comparison} NOT DONE (set PTXAS_NEWER) !!!");
         }
-        Ok(found)
+        Ok(assembler)
     }
 
     /// The files of the corpora.
