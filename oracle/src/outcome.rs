@@ -40,6 +40,11 @@ impl Tally {
         self.grammatical += usize::from(outcome.grammatical);
     }
 
+    /// The number of texts on which the verdicts differ.
+    pub(crate) fn wrong(&self) -> usize {
+        self.false_accepts + self.false_rejects
+    }
+
     pub(crate) fn all(&self) -> usize {
         self.accepted + self.refused
     }

@@ -1,6 +1,6 @@
 //! Comparison of machine code: the cubin of a rewritten text with that of the original.
 //!
-//! Without line info they have to be identical: the output of ptxas depends neither on the folder nor on whitespace. Two exceptions: the
+//! Cubins without line info have to be identical: the output of ptxas depends neither on the folder nor on whitespace. Two exceptions: the
 //! symbols of variables inside functions are named after their lines, so names may differ; with `.loc` or sections of debug information
 //! only code and data are compared. Modules with `.target … debug` are left out.
 
@@ -22,17 +22,17 @@ pub(crate) enum Outcome {
     Same(Extent),
     /// ptxas accepts the text, and it contains what it must; the code need not be the same.
     Accepted,
-    /// They differ; the first difference.
+    /// The cubins differ; the first difference.
     Different(String),
     /// ptxas generates no code from the original.
     NotAssembled,
     /// ptxas generates different code each time.
     Random,
-    /// Each kernel or function with code, and how its code differs, if it does.
+    /// Each kernel or function with code, and the difference of its code, if there is one.
     Kernels(Vec<(String, Option<String>)>),
 }
 
-/// How much of two cubins is compared.
+/// The parts of two cubins that are compared.
 #[derive(Copy, Clone, PartialEq, Eq)]
 pub(crate) enum Extent {
     Everything,
@@ -68,9 +68,9 @@ pub(crate) enum Info {
 }
 
 /// Compares the cubin of a file with that of its rewritten text.
-pub(crate) fn check(assemblers: &Assemblers, source: &[u8], how: Rewrite) -> Result<Outcome> {
+pub(crate) fn check(assemblers: &Assemblers, source: &[u8], rewrite: Rewrite) -> Result<Outcome> {
     let module = ptx_parse::parse(source).module;
-    let text = match how {
+    let text = match rewrite {
         Rewrite::Canonical => ptx_print::canonical(&module, &Style::default()),
         Rewrite::Mangled => trivia::mangle(source, trivia::Between::Names),
     };
@@ -102,7 +102,7 @@ pub(crate) fn compare(
     if original.cubin == rewritten.cubin {
         return Ok(Outcome::Same(Extent::Everything));
     }
-    let Some(what) = difference(&original.cubin, &rewritten.cubin, least) else {
+    let Some(description) = difference(&original.cubin, &rewritten.cubin, least) else {
         return Ok(Outcome::Same(least));
     };
     for _ in 0..REPEATED {
@@ -111,10 +111,10 @@ pub(crate) fn compare(
             return Ok(Outcome::Random);
         }
     }
-    Ok(Outcome::Different(what))
+    Ok(Outcome::Different(description))
 }
 
-/// How often an original is assembled again before a difference counts. For some initializers ptxas leaves part of an address in the cubin,
+/// The number of times that an original is assembled again before a difference counts. For some initializers ptxas leaves part of an address in the cubin,
 /// about nine random bits, so two runs may agree by chance.
 const REPEATED: usize = 16;
 
@@ -129,15 +129,18 @@ pub(crate) fn code(assemblers: &Assemblers, source: &[u8]) -> Result<Option<(Job
     Ok(None)
 }
 
-/// Whether a function holds variables that may become symbols.
+/// Whether a function contains variables that may become symbols.
 pub(crate) fn has_local_variables(module: &Module) -> bool {
-    let mut variables = module.bodies().values().flat_map(|b| b.vars().values());
-    variables.any(|v| {
-        matches!(
-            v.space,
-            StateSpace::Global | StateSpace::Const | StateSpace::Shared
-        )
-    })
+    module
+        .bodies()
+        .values()
+        .flat_map(|b| b.vars().values())
+        .any(|v| {
+            matches!(
+                v.space,
+                StateSpace::Global | StateSpace::Const | StateSpace::Shared
+            )
+        })
 }
 
 /// Whether a text has line info or is compiled for a debugger.
@@ -170,23 +173,24 @@ impl Extent {
     }
 }
 
-/// The sections with code of a cubin, and how those of another one differ from them.
+/// The sections with code of a cubin, each with its difference from the section of another cubin.
 pub(crate) fn kernels(left: &[u8], right: &[u8]) -> Vec<(String, Option<String>)> {
     let (Ok(a), Ok(b)) = (object::File::parse(left), object::File::parse(right)) else {
         return vec![(String::new(), Some("a cubin is not an ELF file".to_owned()))];
     };
-    let sections = a.sections().filter_map(|s| {
-        let name = s.name().ok()?.strip_prefix(".text.")?.to_owned();
-        let old = s.data().unwrap_or_default();
-        let new = b.section_by_name(s.name().ok()?);
-        let how = match new.map(|s| s.data().unwrap_or_default()) {
-            None => Some("missing".to_owned()),
-            Some(new) if new == old => None,
-            Some(new) => Some(format!("{} bytes became {}", old.len(), new.len())),
-        };
-        Some((name, how))
-    });
-    sections.collect()
+    a.sections()
+        .filter_map(|section| {
+            let name = section.name().ok()?.strip_prefix(".text.")?.to_owned();
+            let old = section.data().unwrap_or_default();
+            let new = b.section_by_name(section.name().ok()?);
+            let difference = match new.map(|s| s.data().unwrap_or_default()) {
+                None => Some("missing".to_owned()),
+                Some(new) if new == old => None,
+                Some(new) => Some(format!("{} bytes became {}", old.len(), new.len())),
+            };
+            Some((name, difference))
+        })
+        .collect()
 }
 
 /// The first section that differs although it must not.
@@ -194,11 +198,12 @@ fn difference(left: &[u8], right: &[u8], extent: Extent) -> Option<String> {
     let (Ok(a), Ok(b)) = (object::File::parse(left), object::File::parse(right)) else {
         return Some("a cubin is not an ELF file".to_owned());
     };
-    let names = |f: &object::File<'_>| -> Vec<String> {
-        let names = f
+    let names = |file: &object::File<'_>| -> Vec<String> {
+        let mut names: Vec<String> = file
             .sections()
-            .filter_map(|s| s.name().ok().map(str::to_owned));
-        let mut names: Vec<String> = names.filter(|n| extent.includes(n)).collect();
+            .filter_map(|s| s.name().ok().map(str::to_owned))
+            .filter(|name| extent.includes(name))
+            .collect();
         if extent == Extent::Code {
             // The order of sections follows from names.
             names.sort();
@@ -207,32 +212,36 @@ fn difference(left: &[u8], right: &[u8], extent: Extent) -> Option<String> {
     };
     let (left_names, right_names) = (names(&a), names(&b));
     if left_names != right_names {
-        let odd = left_names.iter().chain(&right_names);
-        let odd = odd.filter(|n| left_names.contains(n) != right_names.contains(n));
-        let odd: Vec<_> = odd.take(5).map(String::as_str).collect();
+        let unmatched: Vec<_> = (left_names.iter().chain(&right_names))
+            .filter(|n| left_names.contains(n) != right_names.contains(n))
+            .take(5)
+            .map(String::as_str)
+            .collect();
         return Some(format!(
             "other sections or another order: {}",
-            odd.join(", ")
+            unmatched.join(", ")
         ));
     }
     for name in left_names {
-        let bytes = |f: &object::File<'_>| {
-            let section = f.section_by_name(&name);
-            section.map(|s| (s.size(), s.data().unwrap_or_default().to_vec()))
-        };
-        let (Some((m, x)), Some((n, y))) = (bytes(&a), bytes(&b)) else {
+        let (Some(old), Some(new)) = (a.section_by_name(&name), b.section_by_name(&name)) else {
             continue;
         };
-        if m != n {
-            return Some(format!("section {name}: {m} bytes became {n}"));
+        let size = old.size();
+        if size != new.size() {
+            let new_size = new.size();
+            return Some(format!("section {name}: {size} bytes became {new_size}"));
         }
         // Shared memory has no initial contents: in newer files its sections share the bytes of other sections.
         if name.starts_with(".nv.shared") {
             continue;
         }
-        if let Some(at) = x.iter().zip(&y).position(|(a, b)| a != b) {
+        let (old, new) = (
+            old.data().unwrap_or_default(),
+            new.data().unwrap_or_default(),
+        );
+        if let Some(offset) = old.iter().zip(new).position(|(a, b)| a != b) {
             return Some(format!(
-                "section {name}: byte {at:#x} of {m:#x} is the first to differ"
+                "section {name}: byte {offset:#x} of {size:#x} is the first to differ"
             ));
         }
     }

@@ -28,7 +28,7 @@ pub(crate) struct Args {
     pub(crate) only: Option<String>,
 }
 
-/// How many files to take.
+/// The number of files of a sample.
 #[derive(Copy, Clone, PartialEq, Eq)]
 pub(crate) enum Amount {
     All,
@@ -49,9 +49,9 @@ impl std::str::FromStr for Amount {
 
 /// The largest file of a sample: code generation of larger ones takes too long.
 pub(crate) const LARGEST_IN_SAMPLE: u64 = 300_000;
-/// One in how many files is also read with trivia between all its tokens.
+/// One of this number of files is also parsed with trivia between all its tokens.
 const MANGLED_ONE_IN: u64 = 4;
-/// One in how many files of the cubin sample is also assembled that way.
+/// One of this number of files of the cubin sample is also assembled with trivia between all its tokens.
 const MANGLED_CUBIN_ONE_IN: usize = 8;
 
 /// Counts of a run.
@@ -65,7 +65,7 @@ struct Report {
 
 impl Report {
     fn count(&mut self, row: &'static str, yes: bool) {
-        match self.counts.iter_mut().find(|(known, _)| *known == row) {
+        match self.counts.iter_mut().find(|(name, _)| *name == row) {
             Some((_, count)) => *count += usize::from(yes),
             None => self.counts.push((row, usize::from(yes))),
         }
@@ -97,12 +97,15 @@ impl Report {
 }
 
 pub(crate) fn run(args: &Args, shared: &Shared) -> Result<()> {
-    let wanted = |e: &&Entry| {
-        args.only
-            .as_ref()
-            .is_none_or(|part| e.name().contains(part))
-    };
-    let entries: Vec<&Entry> = shared.entries().iter().filter(wanted).collect();
+    let entries: Vec<&Entry> = shared
+        .entries()
+        .iter()
+        .filter(|e| {
+            args.only
+                .as_ref()
+                .is_none_or(|part| e.name().contains(part))
+        })
+        .collect();
     if entries.is_empty() {
         bail!("no files: the folders need an INDEX.tsv");
     }
@@ -110,26 +113,29 @@ pub(crate) fn run(args: &Args, shared: &Shared) -> Result<()> {
     match args.sample {
         Some(n) => {
             let sample = shared.sample(&entries, n, LARGEST_IN_SAMPLE);
-            structure(&sample, shared, &mut report)?;
+            check_structure(&sample, shared, &mut report)?;
         }
-        None => structure(&entries, shared, &mut report)?,
+        None => check_structure(&entries, shared, &mut report)?,
     }
     if let Some(amount) = args.cubin
         && let Some(assemblers) = shared.assemblers("COMPARISON OF CUBINS")?
     {
-        cubins(amount, &entries, (shared, assemblers), &mut report)?;
+        let work = cubin_work(amount, &entries, shared, &mut report)?;
+        compare_cubins(work, assemblers, &mut report)?;
     }
     report.finish()
 }
 
-fn structure(entries: &[&Entry], shared: &Shared, report: &mut Report) -> Result<()> {
-    let check = |entry: &&Entry| -> Result<_> {
-        // Unrecognized statements are compared by their text, which mangling changes.
-        let mangle = entry.accepted
-            && files::hash(&entry.path, shared.seed()).is_multiple_of(MANGLED_ONE_IN);
-        Ok(structure::check(entry, entry.text()?, mangle))
-    };
-    let outcomes: Vec<Result<_>> = entries.par_iter().map(check).collect();
+fn check_structure(entries: &[&Entry], shared: &Shared, report: &mut Report) -> Result<()> {
+    let outcomes: Vec<Result<_>> = entries
+        .par_iter()
+        .map(|entry| {
+            // Unrecognized statements are compared by their text, which mangling changes.
+            let mangle = entry.accepted
+                && files::hash(&entry.path, shared.seed()).is_multiple_of(MANGLED_ONE_IN);
+            Ok(structure::check(entry, entry.text()?, mangle))
+        })
+        .collect();
     for (entry, outcome) in entries.iter().zip(outcomes) {
         let outcome = outcome?;
         report.count("files parsed and printed", true);
@@ -143,12 +149,13 @@ fn structure(entries: &[&Entry], shared: &Shared, report: &mut Report) -> Result
     Ok(())
 }
 
-fn cubins(
+/// The texts whose cubins are compared, the largest first, so that the threads finish together.
+fn cubin_work<'e>(
     amount: Amount,
-    entries: &[&Entry],
-    (shared, assemblers): (&Shared, &Assemblers),
+    entries: &[&'e Entry],
+    shared: &Shared,
     report: &mut Report,
-) -> Result<()> {
+) -> Result<Vec<(&'e Entry, Rewrite)>> {
     let mut accepted: Vec<&Entry> = Vec::new();
     for &entry in entries {
         match cubin::info(entry.text()?) {
@@ -168,32 +175,40 @@ fn cubins(
             work.push((entry, Rewrite::Mangled));
         }
     }
-    // The largest first, so that the threads finish together.
     work.sort_by_key(|(entry, _)| std::cmp::Reverse(entry.bytes));
+    Ok(work)
+}
+
+fn compare_cubins(
+    work: Vec<(&Entry, Rewrite)>,
+    assemblers: &Assemblers,
+    report: &mut Report,
+) -> Result<()> {
     println!(
         "{}: {} texts to assemble",
         assemblers.describe(),
         work.len()
     );
-    let check = |(entry, how): &(&Entry, Rewrite)| cubin::check(assemblers, entry.text()?, *how);
-    let outcomes: Vec<Result<Outcome>> = work.par_iter().with_max_len(1).map(check).collect();
-    for ((entry, how), outcome) in work.iter().zip(outcomes) {
+    let outcomes: Vec<Result<Outcome>> = work
+        .par_iter()
+        .with_max_len(1)
+        .map(|(entry, rewrite)| cubin::check(assemblers, entry.text()?, *rewrite))
+        .collect();
+    for ((entry, rewrite), outcome) in work.iter().zip(outcomes) {
         report.count("cubins compared", true);
         report.count(
             "… of texts with trivia between their tokens",
-            *how == Rewrite::Mangled,
+            *rewrite == Rewrite::Mangled,
         );
         match outcome? {
             Outcome::Same(extent) => {
-                report.count(same(extent), true);
+                report.count(extent_row(extent), true);
                 report.add(entry, &[]);
             }
-            Outcome::Different(what) => {
+            Outcome::Different(difference) => {
                 report.count("… different", true);
-                report.add(
-                    entry,
-                    &[format!("cubin of the {} text: {what}", how.name())],
-                );
+                let failure = format!("cubin of the {} text: {difference}", rewrite.name());
+                report.add(entry, &[failure]);
             }
             Outcome::Random => report.count("… skipped: ptxas is not deterministic", true),
             Outcome::NotAssembled => report.count("… skipped: ptxas generates no code", true),
@@ -204,7 +219,7 @@ fn cubins(
     Ok(())
 }
 
-fn same(extent: Extent) -> &'static str {
+fn extent_row(extent: Extent) -> &'static str {
     match extent {
         Extent::Everything => "… identical",
         Extent::AllButNames => "… identical but for names (variables inside functions)",

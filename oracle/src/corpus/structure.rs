@@ -16,15 +16,15 @@ use crate::transforms::{self, replay};
 pub(crate) struct Outcome {
     /// One line per failure.
     pub(crate) failures: Vec<String>,
-    /// Whether the file has errors here; only for files that ptxas refuses.
+    /// Whether the verifier reports errors; only for files that ptxas refuses.
     pub(crate) refused: bool,
     /// Whether one of them is on the line reported by ptxas.
     pub(crate) same_line: bool,
-    /// Whether the file was also read with trivia between all its tokens.
+    /// Whether the file was also parsed with trivia between all its tokens.
     pub(crate) mangled: bool,
 }
 
-/// Checks one file. `mangle`: also with trivia between all tokens.
+/// Checks one file; with `mangle` also its text with trivia between all tokens.
 pub(crate) fn check(entry: &Entry, source: &[u8], mangle: bool) -> Outcome {
     let mut outcome = Outcome::default();
     let parsed = ptx_parse::parse(source);
@@ -32,7 +32,7 @@ pub(crate) fn check(entry: &Entry, source: &[u8], mangle: bool) -> Outcome {
     if let Err(v) = tiling::check(module) {
         outcome.failures.push(format!(
             "tiling: {}: {}",
-            place(source, v.span.start),
+            position_text(source, v.span.start),
             v.message
         ));
     }
@@ -49,35 +49,35 @@ pub(crate) fn check(entry: &Entry, source: &[u8], mangle: bool) -> Outcome {
     canonical(module, &mut outcome.failures);
     if entry.accepted
         && !transforms::may_differ("replay", &entry.name())
-        && let Err(why) = replay::again(module)
+        && let Err(failure) = replay::rebuilt_text(module)
     {
-        outcome.failures.push(why);
+        outcome.failures.push(failure);
     }
     if mangle {
         outcome.mangled = true;
         let text = trivia::mangle(source, trivia::Between::All);
         outcome
             .failures
-            .extend(same(module, &text, "with trivia between all tokens"));
+            .extend(difference(module, &text, "with trivia between all tokens"));
     }
     outcome
 }
 
 fn canonical(module: &Module, failures: &mut Vec<String>) {
     let once = ptx_print::canonical(module, &Style::default());
-    failures.extend(same(module, &once, "printed canonically"));
+    failures.extend(difference(module, &once, "printed canonically"));
     let twice = ptx_print::canonical(&ptx_parse::parse(&once).module, &Style::default());
     if once != twice {
-        let at = once.iter().zip(&twice).take_while(|(a, b)| a == b).count();
-        let place = place(&once, at as u32);
+        let equal = once.iter().zip(&twice).take_while(|(a, b)| a == b).count();
+        let position = position_text(&once, equal as u32);
         failures.push(format!(
-            "canonical printing is not a fixed point: {place} of the first text"
+            "canonical printing is not a fixed point: {position} of the first text"
         ));
     }
 }
 
-/// The difference between a module and another text of it.
-fn same(module: &Module, text: &[u8], how: &str) -> Option<String> {
+/// The difference between a module and a rewritten text of it; `rewrite` describes the text.
+fn difference(module: &Module, text: &[u8], rewrite: &str) -> Option<String> {
     let again = ptx_parse::parse(text).module;
     let difference = compare::compare(module, &again).err()?;
     let (left, right) = (
@@ -85,8 +85,8 @@ fn same(module: &Module, text: &[u8], how: &str) -> Option<String> {
         difference.right.of(text),
     );
     Some(format!(
-        "{how}: {difference}: {}: `{}` became `{}`",
-        place(module.source(), difference.left.start),
+        "{rewrite}: {difference}: {}: `{}` became `{}`",
+        position_text(module.source(), difference.left.start),
         excerpt(left),
         excerpt(right)
     ))
@@ -94,21 +94,20 @@ fn same(module: &Module, text: &[u8], how: &str) -> Option<String> {
 
 fn verdict(entry: &Entry, source: &[u8], parsed: &Parsed, outcome: &mut Outcome) {
     let verified = ptx_verify::verify(&parsed.module, &Default::default());
-    let errors = || {
-        let all = parsed.diagnostics.iter().chain(&verified);
-        all.filter(|d| d.severity == Severity::Error)
-    };
+    let mut errors = (parsed.diagnostics.iter().chain(&verified))
+        .filter(|d| d.severity == Severity::Error)
+        .peekable();
     if entry.accepted {
-        outcome.failures.extend(errors().take(3).map(|d| {
-            let at = place(source, d.span.start);
+        outcome.failures.extend(errors.take(3).map(|d| {
+            let position = position_text(source, d.span.start);
             format!(
-                "an error where ptxas has none: {}: {}: {}",
-                at, d.code, d.message
+                "an error where ptxas has none: {position}: {}: {}",
+                d.code, d.message
             )
         }));
         return;
     }
-    outcome.refused = errors().next().is_some();
+    outcome.refused = errors.peek().is_some();
     if !outcome.refused {
         let message = &entry.message;
         outcome
@@ -116,17 +115,17 @@ fn verdict(entry: &Entry, source: &[u8], parsed: &Parsed, outcome: &mut Outcome)
             .push(format!("no error where ptxas has one: {message}"));
     }
     let lines = LineIndex::new(source);
-    let ours: BTreeSet<u32> = errors()
-        .map(|d| lines.position(d.span.start).line)
-        .collect();
-    let theirs = entry.message.strip_prefix("line ").unwrap_or_default();
-    let theirs = theirs.split([':', ';']).next().unwrap_or_default().parse();
-    outcome.same_line = theirs.is_ok_and(|line: u32| ours.contains(&line));
+    let ours: BTreeSet<u32> = errors.map(|d| lines.position(d.span.start).line).collect();
+    outcome.same_line = entry
+        .message
+        .strip_prefix("line ")
+        .and_then(|message| message.split([':', ';']).next()?.parse().ok())
+        .is_some_and(|line: u32| ours.contains(&line));
 }
 
-fn place(source: &[u8], offset: u32) -> String {
-    let at = LineIndex::new(source).position(offset);
-    format!("line {}, column {}", at.line, at.column)
+fn position_text(source: &[u8], offset: u32) -> String {
+    let position = LineIndex::new(source).position(offset);
+    format!("line {}, column {}", position.line, position.column)
 }
 
 fn excerpt(text: &[u8]) -> String {

@@ -1,4 +1,4 @@
-//! The same program with whitespace and comments between all its tokens.
+//! Rewrites a program with whitespace and comments between all its tokens.
 
 use ptx_ir::lex::{Lexer, TokenKind};
 
@@ -13,7 +13,7 @@ const BETWEEN: &[&str] = &[
     " /* ; } */ ",
 ];
 
-/// Where trivia are inserted.
+/// The positions where trivia are inserted.
 #[derive(Copy, Clone, PartialEq, Eq)]
 pub(crate) enum Between {
     /// After every token.
@@ -30,9 +30,9 @@ pub(crate) fn mangle(source: &[u8], between: Between) -> Vec<u8> {
     while let Some(token) = tokens.next() {
         let text = token.span.of(source);
         out.extend_from_slice(text);
-        let word = tokens.peek().is_some_and(|t| t.kind == TokenKind::DotWord);
-        let together = between == Between::Names && word;
-        if !token.kind.is_trivia() && token.kind != TokenKind::BadLine && !together {
+        let precedes_modifier = tokens.peek().is_some_and(|t| t.kind == TokenKind::DotWord);
+        let is_joined = between == Between::Names && precedes_modifier;
+        if !token.kind.is_trivia() && token.kind != TokenKind::BadLine && !is_joined {
             out.extend_from_slice(BETWEEN[turn % BETWEEN.len()].as_bytes());
             // The number of choices is prime, so that the sequence varies.
             turn += 1 + text.len() % 5;

@@ -1,12 +1,12 @@
-//! A grammar with a usual alternative for every choice, and derivations that take an unusual one at a few places.
+//! A grammar with a usual alternative for every choice, and derivations with a few unusual alternatives.
 
 use std::collections::HashMap;
 
 use anyhow::{Context as _, Result, bail};
 use fastrand::Rng;
 
-/// How deep rules may be nested; deeper ones take their first alternative.
-const DEEPEST: usize = 40;
+/// The greatest depth of nested rules with a choice; deeper rules derive their first alternative.
+const MAX_DEPTH: usize = 40;
 
 /// The rules of `conformance/grammar.txt`, whose head describes the notation.
 pub(crate) struct Grammar<'t> {
@@ -42,8 +42,9 @@ impl<'t> Grammar<'t> {
             .filter(|l| !l.is_empty() && !l.starts_with('#'))
         {
             if let Some(alternative) = line.strip_prefix("  ") {
-                let rule = current.and_then(|name| rules.get_mut(name));
-                let rule = rule.with_context(|| format!("no rule before `{line}`"))?;
+                let rule = current
+                    .and_then(|name| rules.get_mut(name))
+                    .with_context(|| format!("no rule before `{line}`"))?;
                 rule.alternatives.push(pieces(alternative));
             } else {
                 let name = line.strip_suffix(" any").unwrap_or(line);
@@ -73,28 +74,35 @@ impl<'t> Grammar<'t> {
     }
 
     fn rule(&self, name: &str) -> Result<&Rule<'t>> {
-        let rule = self.rules.get(name);
-        rule.with_context(|| format!("no rule `{name}`"))
+        self.rules
+            .get(name)
+            .with_context(|| format!("no rule `{name}`"))
     }
 
     /// A text of a rule with at most `unusual` unusual alternatives.
     pub(crate) fn derive(&self, rule: &str, unusual: usize, rng: &mut Rng) -> Result<Derivation> {
         let seed = rng.u64(..);
         let usual = self.expand(rule, seed, Vec::new())?;
-        let places = (0..unusual).map(|_| rng.usize(..usual.choices.max(1)));
-        let places: Vec<usize> = places.collect();
-        let found = self.expand(rule, seed, places)?;
+        let unusual_choices: Vec<usize> = (0..unusual)
+            .map(|_| rng.usize(..usual.choices.max(1)))
+            .collect();
+        let expansion = self.expand(rule, seed, unusual_choices)?;
         Ok(Derivation {
-            text: found.text,
-            unusual: found.unusual,
+            text: expansion.text,
+            unusual: expansion.unusual,
         })
     }
 
-    fn expand(&self, rule: &str, seed: u64, places: Vec<usize>) -> Result<Expansion<'_, 't>> {
+    fn expand(
+        &self,
+        rule: &str,
+        seed: u64,
+        unusual_choices: Vec<usize>,
+    ) -> Result<Expansion<'_, 't>> {
         let mut expansion = Expansion {
             grammar: self,
             rng: Rng::with_seed(seed),
-            places,
+            unusual_choices,
             choices: 0,
             text: String::new(),
             unusual: Vec::new(),
@@ -109,8 +117,8 @@ struct Expansion<'g, 't> {
     grammar: &'g Grammar<'t>,
     rng: Rng,
     /// The numbers of the choices that take an unusual alternative.
-    places: Vec<usize>,
-    /// How many choices there were.
+    unusual_choices: Vec<usize>,
+    /// The number of choices so far.
     choices: usize,
     text: String,
     unusual: Vec<String>,
@@ -121,16 +129,16 @@ impl<'t> Expansion<'_, 't> {
         let count = rule.alternatives.len();
         // The same number of random numbers in both expansions, so that they make the same usual choices.
         let chosen = self.rng.usize(..count);
-        let at = if rule.any && depth < DEEPEST {
+        let index = if rule.any && depth < MAX_DEPTH {
             chosen
         } else {
-            let place = self.choices;
+            let choice = self.choices;
             self.choices += usize::from(!rule.any);
-            let unusual = !rule.any && self.places.contains(&place);
-            if unusual { chosen } else { 0 }
+            let is_unusual = !rule.any && self.unusual_choices.contains(&choice);
+            if is_unusual { chosen } else { 0 }
         };
-        let alternative = &rule.alternatives[at];
-        if !rule.any && at > 0 {
+        let alternative = &rule.alternatives[index];
+        if !rule.any && index > 0 {
             let shown: String = alternative.iter().map(Piece::show).collect();
             self.unusual.push(format!("{}: {shown}", rule.name));
         }
@@ -159,27 +167,17 @@ impl Piece<'_> {
 fn pieces(mut text: &str) -> Vec<Piece<'_>> {
     let mut pieces = Vec::new();
     let mut start = 0;
-    while let Some(found) = text[start..].find(['<', '\\']) {
-        let at = start + found;
-        let rest = &text[at..];
-        let (piece, end) = if rest.starts_with("\\n") {
-            (Piece::Break, at + 2)
+    while let Some(offset) = text[start..].find(['<', '\\']) {
+        let special = start + offset;
+        let (piece, end) = if text[special..].starts_with("\\n") {
+            (Piece::Break, special + 2)
+        } else if let Some(name) = rule_name(&text[special..]) {
+            (Piece::Rule(name), special + name.len() + 2)
         } else {
-            let word = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
-            let name = rest.strip_prefix('<').and_then(|r| r.split_once('>'));
-            match name {
-                Some((name, _))
-                    if name.starts_with(char::is_alphabetic) && name.chars().all(word) =>
-                {
-                    (Piece::Rule(name), at + name.len() + 2)
-                }
-                _ => {
-                    start = at + 1;
-                    continue;
-                }
-            }
+            start = special + 1;
+            continue;
         };
-        pieces.push(Piece::Text(&text[..at]));
+        pieces.push(Piece::Text(&text[..special]));
         pieces.push(piece);
         text = &text[end..];
         start = 0;
@@ -187,6 +185,16 @@ fn pieces(mut text: &str) -> Vec<Piece<'_>> {
     pieces.push(Piece::Text(text));
     pieces.retain(|p| !matches!(p, Piece::Text("") | Piece::Rule("nothing")));
     pieces
+}
+
+/// The name of the rule at the beginning of a text: `<word>`.
+fn rule_name(text: &str) -> Option<&str> {
+    let (name, _) = text.strip_prefix('<')?.split_once('>')?;
+    let is_name = name.starts_with(char::is_alphabetic)
+        && name
+            .chars()
+            .all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-');
+    is_name.then_some(name)
 }
 
 #[cfg(test)]

@@ -44,16 +44,19 @@ pub(crate) fn run(args: &Args, shared: &Shared) -> Result<()> {
     let text = text()?;
     let grammar = Grammar::parse(&text)?;
     let instructions = Instructions::read()?;
-    let modules = (0..args.count).into_par_iter().map(|i| {
-        let mut rng = Rng::with_seed(shared.seed().wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ i);
-        let derived = derive(&grammar, &instructions, &mut rng)?;
-        let wanted = |only: &String| derived.unusual.iter().any(|u| u.contains(only));
-        if !args.only.as_ref().is_none_or(wanted) {
-            return Ok(None);
-        }
-        compare(assemblers, derived, args.list)
-    });
-    let outcomes: Vec<Option<(String, Outcome)>> = modules.collect::<Result<_>>()?;
+    let outcomes: Vec<Option<(String, Outcome)>> = (0..args.count)
+        .into_par_iter()
+        .map(|i| {
+            let mut rng = Rng::with_seed(shared.seed().wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ i);
+            let module = derive(&grammar, &instructions, &mut rng)?;
+            if let Some(only) = &args.only
+                && !module.unusual.iter().any(|u| u.contains(only))
+            {
+                return Ok(None);
+            }
+            compare(assemblers, module, args.list)
+        })
+        .collect::<Result<_>>()?;
     report(outcomes.into_iter().flatten())
 }
 
@@ -62,7 +65,7 @@ fn text() -> Result<String> {
     Ok(fs::read_to_string(folder.join("grammar.txt"))?)
 }
 
-/// Half of the modules contain one instruction of the tables with an unusual operand.
+/// A random module. Half of the modules contain one instruction of the tables with an unusual operand.
 fn derive(grammar: &Grammar<'_>, instructions: &Instructions, rng: &mut Rng) -> Result<Derivation> {
     if rng.bool() {
         return instructions.derive(grammar, rng);
@@ -94,9 +97,12 @@ fn compare(
             module.text
         );
     }
-    let rule = module.unusual.first().and_then(|u| u.split_once(':'));
-    let rule = rule.map_or("usual", |(rule, _)| rule).to_owned();
-    Ok(Some((rule, outcome)))
+    let rule = module
+        .unusual
+        .first()
+        .and_then(|u| u.split_once(':'))
+        .map_or("usual", |(rule, _)| rule);
+    Ok(Some((rule.to_owned(), outcome)))
 }
 
 fn row(name: &str, t: &Tally) {
@@ -112,16 +118,15 @@ fn report(outcomes: impl Iterator<Item = (String, Outcome)>) -> Result<()> {
         rules.entry(rule).or_default().add(&outcome);
         total.add(&outcome);
     }
-    let wrong = |t: &Tally| t.false_accepts + t.false_rejects;
     println!(
         "{:<28}{:>9}{:>9}{:>15}{:>15}",
         "rule", "accepted", "refused", "false accepts", "false rejects"
     );
-    for (rule, tally) in rules.iter().filter(|(_, t)| wrong(t) > 0) {
+    for (rule, tally) in rules.iter().filter(|(_, t)| t.wrong() > 0) {
         row(rule, tally);
     }
     row("all", &total);
-    let (all, wrong) = (total.all(), wrong(&total));
+    let (all, wrong) = (total.all(), total.wrong());
     let percent = 100.0 - 100.0 * wrong as f64 / all.max(1) as f64;
     println!("{all} modules: agreement {percent:.2} %");
     if limit::exceeds(wrong, all, DISAGREEMENTS) {

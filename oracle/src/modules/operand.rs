@@ -1,5 +1,7 @@
 //! Instructions that ptxas accepts, with one operand replaced by an unusual one.
 
+use std::ops::Range;
+
 use anyhow::{Context as _, Result};
 use fastrand::Rng;
 
@@ -13,11 +15,13 @@ pub(crate) struct Instructions {
 
 impl Instructions {
     pub(crate) fn read() -> Result<Self> {
-        let mut all = accepted()?;
-        all.sort_by(|a, b| a.opcode.cmp(&b.opcode));
-        let opcodes = all.chunk_by(|a, b| a.opcode == b.opcode);
+        let mut instructions = accepted()?;
+        instructions.sort_by(|a, b| a.opcode.cmp(&b.opcode));
         Ok(Self {
-            opcodes: opcodes.map(<[_]>::to_vec).collect(),
+            opcodes: instructions
+                .chunk_by(|a, b| a.opcode == b.opcode)
+                .map(<[_]>::to_vec)
+                .collect(),
         })
     }
 
@@ -26,13 +30,10 @@ impl Instructions {
         let opcode = rng.choice(&self.opcodes).context("no instruction")?;
         let case = rng.choice(opcode).context("no instruction")?;
         let operand = grammar.derive("operand", 0, rng)?.text;
-        let places = places(&case.line);
-        let line = match rng.choice(&places) {
-            Some(&(start, end)) => {
-                format!("{}{operand}{}", &case.line[..start], &case.line[end..])
-            }
-            None => case.line.clone(),
-        };
+        let mut line = case.line.clone();
+        if let Some(range) = rng.choice(operand_ranges(&line)) {
+            line.replace_range(range, &operand);
+        }
         Ok(Derivation {
             text: module_of(case, &line, rng),
             unusual: vec![format!("{}: {line}", case.opcode)],
@@ -41,43 +42,43 @@ impl Instructions {
 }
 
 /// The operands of an instruction and the parts inside braces, brackets and parentheses, as ranges of bytes.
-fn places(line: &str) -> Vec<(usize, usize)> {
-    let Some(first) = line.find(' ') else {
+fn operand_ranges(line: &str) -> Vec<Range<usize>> {
+    let Some(space) = line.find(' ') else {
         return Vec::new();
     };
-    // The starts of the parts that are open: those of the instruction, of a vector, of an address.
-    let mut starts = vec![first + 1];
-    let mut places = Vec::new();
-    for (at, byte) in line.bytes().enumerate().skip(first + 1) {
+    // The stack of the starts of open parts: of the instruction, of a vector, of an address.
+    let mut starts = vec![space + 1];
+    let mut ranges = Vec::new();
+    for (offset, byte) in line.bytes().enumerate().skip(space + 1) {
         match byte {
-            b'{' | b'[' | b'(' => starts.push(at + 1),
+            b'{' | b'[' | b'(' => starts.push(offset + 1),
             b',' | b';' | b'}' | b']' | b')' => {
-                if let Some(start) = starts.pop().filter(|s| *s < at) {
-                    places.push((start, at));
+                if let Some(start) = starts.pop().filter(|start| *start < offset) {
+                    ranges.push(start..offset);
                 }
                 if byte == b',' {
-                    starts.push(at + 2);
+                    starts.push(offset + 2);
                 }
             }
             _ => {}
         }
     }
-    places
+    ranges
 }
 
 #[cfg(test)]
 mod tests {
     #[test]
-    fn places_are_operands_and_their_parts() {
+    fn ranges_are_operands_and_their_parts() {
         let line = "tex.1d.v4.f32.s32 {a, b}, [t, {c}], d;";
-        let places: Vec<&str> = super::places(line)
+        let operands: Vec<&str> = super::operand_ranges(line)
             .into_iter()
-            .map(|(start, end)| &line[start..end])
+            .map(|range| &line[range])
             .collect();
         assert_eq!(
-            places,
+            operands,
             ["a", "b", "{a, b}", "t", "c", "{c}", "[t, {c}]", "d"]
         );
-        assert!(super::places("ret;").is_empty());
+        assert!(super::operand_ranges("ret;").is_empty());
     }
 }

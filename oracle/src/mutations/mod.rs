@@ -26,9 +26,9 @@ pub(crate) struct Args {
     pub(crate) list: bool,
 }
 
-/// Longer files take ptxas too long.
+/// The size in bytes of the largest file; ptxas needs too long for larger ones.
 const LARGEST: u64 = 40_000;
-/// How many files are changed.
+/// The number of files that are changed.
 const FILES: usize = 300;
 /// The highest percentage of texts refused by ptxas that may be accepted, and of texts accepted by ptxas that may be refused.
 const FALSE_ACCEPTS: f64 = 1.0;
@@ -75,20 +75,28 @@ pub(crate) fn run(args: &Args, shared: &Shared) -> Result<()> {
 /// Files that both the verifier and ptxas accept.
 fn bases(shared: &Shared, assemblers: &Assemblers, count: usize) -> Result<Vec<Base>> {
     let sample = shared.sample(&shared.accepted(), count, LARGEST);
-    let base = |entry: &&Entry| -> Result<Option<Base>> {
-        let text = entry.text()?;
-        let outcome = judge(assemblers, text)?;
-        let accepted = outcome.ours && outcome.theirs;
-        Ok(accepted
-            .then(|| Base::new(entry.name(), text.to_vec()))
-            .flatten())
-    };
-    let bases: Vec<Option<Base>> = sample.par_iter().map(base).collect::<Result<_>>()?;
-    let bases: Vec<Base> = bases.into_iter().flatten().collect();
+    let bases: Vec<Base> = sample
+        .par_iter()
+        .map(|entry| base(assemblers, entry))
+        .collect::<Result<Vec<Option<Base>>>>()?
+        .into_iter()
+        .flatten()
+        .collect();
     if bases.is_empty() {
         bail!("there is no file to change");
     }
     Ok(bases)
+}
+
+/// The base of a file, if both the verifier and ptxas accept it.
+fn base(assemblers: &Assemblers, entry: &Entry) -> Result<Option<Base>> {
+    let text = entry.text()?;
+    let outcome = judge(assemblers, text)?;
+    if outcome.ours && outcome.theirs {
+        Ok(Base::new(entry.name(), text.to_vec()))
+    } else {
+        Ok(None)
+    }
 }
 
 fn report(bases: &[Base], tallies: &BTreeMap<Kind, Tally>) -> Result<()> {
@@ -107,7 +115,7 @@ fn report(bases: &[Base], tallies: &BTreeMap<Kind, Tally>) -> Result<()> {
         total.grammatical += t.grammatical;
     }
     row("all", &total);
-    let percent = |part: usize, whole: usize| 100.0 * part as f64 / whole.max(1) as f64;
+    let percent = |part: usize, total: usize| 100.0 * part as f64 / total.max(1) as f64;
     let accepts = percent(total.false_accepts, total.refused);
     let rejects = percent(total.false_rejects, total.accepted);
     let grammatical = percent(total.grammatical, total.all());

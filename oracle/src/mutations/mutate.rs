@@ -1,4 +1,4 @@
-//! One token of a text, changed.
+//! Mutants: copies of a text with one changed token.
 
 use std::fmt;
 
@@ -7,14 +7,14 @@ use ptx_ir::Span;
 use ptx_ir::lex::{Lexer, Token, TokenKind};
 use ptx_isa::ScalarType;
 
-/// What is done to a token.
+/// A change of one token.
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) enum Kind {
-    /// Removed.
+    /// The token is removed.
     Drop,
-    /// Duplicated.
+    /// The token is duplicated.
     Double,
-    /// It changes places with the next one.
+    /// The token and the next one are swapped.
     Swap,
     /// A name becomes another one of the text, or a new one.
     Rename,
@@ -48,7 +48,7 @@ impl fmt::Display for Kind {
     }
 }
 
-/// Numbers at the edges of what PTX asks for.
+/// Numbers at the limits of operands of PTX.
 const NUMBERS: &[&str] = &[
     "0",
     "1",
@@ -82,7 +82,7 @@ pub(crate) struct Base {
 pub(crate) struct Mutant {
     pub(crate) kind: Kind,
     pub(crate) text: Vec<u8>,
-    /// What was changed, as `old -> new`.
+    /// A description of the change: `old -> new`.
     pub(crate) change: String,
     /// The line of the change, from 1.
     pub(crate) line: usize,
@@ -91,11 +91,13 @@ pub(crate) struct Mutant {
 impl Base {
     /// A text that has at least one token after its header.
     pub(crate) fn new(name: String, text: Vec<u8>) -> Option<Self> {
-        let header = |word: &[u8]| matches!(word, b".version" | b".target" | b".address_size");
         let mut tokens: Vec<Token> = Lexer::new(&text).filter(|t| !t.kind.is_trivia()).collect();
-        let is_header = |t: &Token| t.kind == TokenKind::DotWord && header(t.span.of(&text));
-        let last = tokens.iter().rposition(is_header)?;
-        // What follows the last word of the header on its line belongs to it.
+        let last = tokens.iter().rposition(|token| {
+            let word = token.span.of(&text);
+            token.kind == TokenKind::DotWord
+                && matches!(word, b".version" | b".target" | b".address_size")
+        })?;
+        // The header ends with the line of its last directive.
         let start = tokens[last].span.start as usize;
         let end = start + text[start..].iter().position(|b| *b == b'\n')?;
         tokens.retain(|t| t.span.start as usize > end);
@@ -106,12 +108,13 @@ impl Base {
         span.of(&self.text)
     }
 
-    fn choose(&self, rng: &mut Rng, fits: impl Fn(&Token) -> bool) -> Option<Token> {
-        let all: Vec<&Token> = self.tokens.iter().filter(|t| fits(t)).collect();
-        rng.choice(all).copied()
+    /// A random token that passes a test.
+    fn choose(&self, rng: &mut Rng, test: impl Fn(&Token) -> bool) -> Option<Token> {
+        let candidates: Vec<&Token> = self.tokens.iter().filter(|t| test(t)).collect();
+        rng.choice(candidates).copied()
     }
 
-    /// Changes one token; `None` where the kind finds none, or nothing changes.
+    /// Changes one token; `None` if there is no token for this kind of change, or nothing changes.
     pub(crate) fn mutate(&self, kind: Kind, rng: &mut Rng) -> Option<Mutant> {
         let (span, new) = match kind {
             Kind::Drop => (self.choose(rng, |_| true)?.span, Vec::new()),
@@ -122,17 +125,17 @@ impl Base {
                 (token.span, [word, separator, word].concat())
             }
             Kind::Swap => {
-                let at = rng.usize(..self.tokens.len().checked_sub(1)?);
-                let (first, second) = (self.tokens[at].span, self.tokens[at + 1].span);
+                let index = rng.usize(..self.tokens.len().checked_sub(1)?);
+                let (first, second) = (self.tokens[index].span, self.tokens[index + 1].span);
                 let between = Span::new(first.end, second.start);
                 let new = [self.of(second), self.of(between), self.of(first)].concat();
                 (first.join(second), new)
             }
             Kind::Rename => {
-                let name = |t: &Token| t.kind == TokenKind::Ident;
-                let token = self.choose(rng, name)?;
+                let is_name = |t: &Token| t.kind == TokenKind::Ident;
+                let token = self.choose(rng, is_name)?;
                 let new = if rng.u8(..10) < 7 {
-                    self.of(self.choose(rng, name)?.span).to_vec()
+                    self.of(self.choose(rng, is_name)?.span).to_vec()
                 } else {
                     [
                         self.of(token.span),
@@ -143,46 +146,43 @@ impl Base {
                 (token.span, new)
             }
             Kind::Retype => {
-                let ty = |t: &Token| {
-                    ScalarType::from_text(self.of(t.span)).is_some_and(ScalarType::is_register_type)
-                };
                 let types = ScalarType::ALL.iter().filter(|t| t.is_register_type());
                 let new = rng.choice(types.collect::<Vec<_>>())?;
-                (self.choose(rng, ty)?.span, new.text().into())
+                let token = self.choose(rng, |t| {
+                    ScalarType::from_text(self.of(t.span)).is_some_and(ScalarType::is_register_type)
+                })?;
+                (token.span, new.text().into())
             }
             Kind::Number => {
-                let number = |t: &Token| {
+                let token = self.choose(rng, |t| {
                     matches!(
                         t.kind,
                         TokenKind::Integer | TokenKind::Decimal | TokenKind::Single
                     )
-                };
-                (
-                    self.choose(rng, number)?.span,
-                    (*rng.choice(NUMBERS.iter())?).into(),
-                )
+                })?;
+                (token.span, (*rng.choice(NUMBERS.iter())?).into())
             }
         };
         let old = self.of(span);
         if old == new {
             return None;
         }
-        let shown = |b: &[u8]| {
-            String::from_utf8_lossy(b)
-                .split_whitespace()
-                .collect::<Vec<_>>()
-                .join(" ")
-        };
-        let change = format!("`{}` -> `{}`", shown(old), shown(&new));
-        let (before, after) = (
-            &self.text[..span.start as usize],
-            &self.text[span.end as usize..],
-        );
+        let change = format!("`{}` -> `{}`", on_one_line(old), on_one_line(&new));
+        let head = &self.text[..span.start as usize];
+        let tail = &self.text[span.end as usize..];
         Some(Mutant {
             kind,
-            line: before.iter().filter(|b| **b == b'\n').count() + 1,
-            text: [before, &new, after].concat(),
+            line: head.iter().filter(|b| **b == b'\n').count() + 1,
+            text: [head, &new, tail].concat(),
             change,
         })
     }
+}
+
+/// The text with single spaces between its words.
+fn on_one_line(text: &[u8]) -> String {
+    String::from_utf8_lossy(text)
+        .split_whitespace()
+        .collect::<Vec<_>>()
+        .join(" ")
 }

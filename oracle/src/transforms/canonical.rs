@@ -1,4 +1,4 @@
-//! The canonical print, the model for all that follow.
+//! The canonical style.
 
 use anyhow::Result;
 

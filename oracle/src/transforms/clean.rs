@@ -1,5 +1,8 @@
-//! Clean-ups: the machine code of each kernel. ptxas optimizes, too, so most kernels keep their code; the order of instructions and the
-//! register numbers may differ. A file for a debugger only has to be accepted.
+//! Clean-ups: compares the machine code of each kernel. ptxas optimizes, too, so most kernels keep their code; the order of instructions and the
+//! register numbers may differ. ptxas only has to accept a file for a debugger.
+
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 
 use anyhow::Result;
 use ptx_transform::clean::{Options, Pass};
@@ -7,7 +10,7 @@ use ptx_transform::clean::{Options, Pass};
 use crate::assembler::Assemblers;
 use crate::corpus::cubin::{self, Info, Outcome};
 
-/// Each clean-up alone, those that ptxas does as well together, and all.
+/// The compared sets of clean-ups: each one, all that ptxas performs as well, and all.
 const CHOICES: [(&str, &[Pass]); 10] = [
     ("dead", &[Pass::Dead]),
     ("fold", &[Pass::Fold]),
@@ -21,7 +24,7 @@ const CHOICES: [(&str, &[Pass]); 10] = [
     ("all", Pass::ALL),
 ];
 
-/// Those that are meant to change the code.
+/// The sets that are meant to change the code.
 pub(super) const OTHER_CODE: &[&str] =
     &["spaces", "synchronization", "vectorise", "uniform", "all"];
 
@@ -30,29 +33,28 @@ pub(super) fn check(assemblers: &Assemblers, source: &[u8]) -> Result<Vec<(Strin
         return Ok(vec![(String::new(), Outcome::NotAssembled)]);
     };
     let mut outcomes = Vec::new();
-    let mut before: Vec<(Vec<u8>, Option<Vec<u8>>)> = vec![(source.to_vec(), None)];
+    // The cubins by text: several clean-ups may have one result.
+    let mut cubins: HashMap<Vec<u8>, Vec<u8>> = HashMap::new();
+    cubins.insert(source.to_vec(), original.cubin.clone());
     for (name, passes) in CHOICES {
         let mut module = ptx_parse::parse(source).module;
         ptx_transform::clean::clean(&mut module, &Options::new(passes));
         let text = ptx_print::verbatim(&module);
-        // A text that was assembled before is not assembled again.
-        let known = before.iter().find(|(t, _)| *t == text);
-        let cubin = match known {
-            Some((_, cubin)) => cubin.clone().unwrap_or_else(|| original.cubin.clone()),
-            None => {
-                let verdict = assemblers.run(&text, job)?;
+        let cubin = match cubins.entry(text) {
+            Entry::Occupied(entry) => entry.into_mut(),
+            Entry::Vacant(entry) => {
+                let verdict = assemblers.run(entry.key(), job)?;
                 if !verdict.accepted {
-                    let how = format!("refused: {}", verdict.reason());
-                    outcomes.push((name.to_owned(), Outcome::Different(how)));
+                    let refusal = format!("refused: {}", verdict.reason());
+                    outcomes.push((name.to_owned(), Outcome::Different(refusal)));
                     continue;
                 }
-                before.push((text, Some(verdict.cubin.clone())));
-                verdict.cubin
+                entry.insert(verdict.cubin)
             }
         };
         let outcome = match cubin::info(source) {
             Info::Debug => Outcome::Accepted,
-            _ => Outcome::Kernels(cubin::kernels(&original.cubin, &cubin)),
+            _ => Outcome::Kernels(cubin::kernels(&original.cubin, cubin)),
         };
         outcomes.push((name.to_owned(), outcome));
     }

@@ -12,7 +12,7 @@ use crate::assembler::{Assemblers, Job};
 use crate::corpus::cubin::{self, Outcome};
 
 type Instrumented = Result<(Module, Report), Error>;
-type Make<'a> = &'a dyn Fn(&Module) -> Instrumented;
+type Instrumentation<'a> = &'a dyn Fn(&Module) -> Instrumented;
 
 pub(super) fn check(assemblers: &Assemblers, source: &[u8]) -> Result<Vec<(String, Outcome)>> {
     let Some(job) = job(assemblers, source)? else {
@@ -20,7 +20,7 @@ pub(super) fn check(assemblers: &Assemblers, source: &[u8]) -> Result<Vec<(Strin
     };
     let module = ptx_parse::parse(source).module;
     let parameters = cubin::info(source) != cubin::Info::Debug;
-    let all: [(&str, Make<'_>); 4] = [
+    let instrumentations: [(&str, Instrumentation<'_>); 4] = [
         ("bounds", &|m| bounds(m, StateSpace::Global, Outside::Trap)),
         ("shared bounds", &|m| {
             bounds(m, StateSpace::Shared, Outside::Record(records()))
@@ -29,30 +29,33 @@ pub(super) fn check(assemblers: &Assemblers, source: &[u8]) -> Result<Vec<(Strin
         ("everything", &|m| everything(m, parameters)),
     ];
     let mut outcomes = Vec::new();
-    for (what, make) in all {
-        let outcome = match make(&module) {
+    for (name, apply) in instrumentations {
+        let outcome = match apply(&module) {
             Err(e) => Outcome::Different(e.to_string()),
             Ok((new, _)) => {
                 let text = ptx_print::verbatim(&new);
                 let verdict = assemblers.run(&text, job)?;
                 if !verdict.accepted {
                     Outcome::Different(format!("refused: {}", verdict.reason()))
-                } else if let Some(lost) = lost(&module, &ptx_parse::parse(&text).module) {
-                    Outcome::Different(format!("lost: {lost}"))
+                } else if let Some(statement) =
+                    lost_statement(&module, &ptx_parse::parse(&text).module)
+                {
+                    Outcome::Different(format!("lost: {statement}"))
                 } else {
                     Outcome::Accepted
                 }
             }
         };
-        outcomes.push((what.to_owned(), outcome));
+        outcomes.push((name.to_owned(), outcome));
     }
     Ok(outcomes)
 }
 
-/// Largest file of which code is made: it takes minutes with a call at every access of some. Larger ones are checked.
+/// The size in bytes of the largest file for which code is generated: with a call at every access, code generation may take minutes.
+/// Larger files are only checked.
 const LARGEST: usize = 16_000;
 
-/// What ptxas can do with the original.
+/// The first job that ptxas can perform for the original.
 fn job(assemblers: &Assemblers, source: &[u8]) -> Result<Option<Job>> {
     let jobs: &[Job] = match source.len() {
         ..LARGEST => &[Job::Code, Job::Relocatable],
@@ -86,7 +89,7 @@ fn bounds(module: &Module, space: StateSpace, outside: Outside) -> Instrumented 
     bounds.apply(module)
 }
 
-/// With `parameters`, those too: ptxas crashes on their addresses in code for a debugger.
+/// Traces accesses to memory, with `parameters` also to parameters: ptxas crashes on their addresses in code for a debugger.
 fn trace(module: &Module, parameters: bool) -> Instrumented {
     let mut spaces = Trace::MEMORY.to_vec();
     spaces.push(Space::State(StateSpace::Const));
@@ -95,25 +98,29 @@ fn trace(module: &Module, parameters: bool) -> Instrumented {
     Trace { records, spaces }.apply(module)
 }
 
-/// A probe at every instruction, by turns before and after, that asks for all there is and changes the carry flag.
+/// Inserts a probe at every instruction, alternately before and after it, that reads all facts and changes the carry flag.
 fn everything(module: &Module, parameters: bool) -> Instrumented {
     let mut module = module.clone();
-    let mut turn = false;
+    let mut is_even = false;
     let report = instrument(
         &mut module,
         |c| {
-            turn = !turn;
-            let after = turn
-                && c.facts.falls_through()
-                && c.facts.targets() == ptx_ir::facts::Targets::None;
-            Some(if after { Timing::After } else { Timing::Before })
+            is_even = !is_even;
+            let can_continue =
+                c.facts.falls_through() && c.facts.targets() == ptx_ir::facts::Targets::None;
+            Some(if is_even && can_continue {
+                Timing::After
+            } else {
+                Timing::Before
+            })
         },
-        |probe| ask(probe, parameters),
+        |probe| read_everything(probe, parameters),
     )?;
     Ok((module, report))
 }
 
-fn ask(probe: &mut Probe<'_, '_>, parameters: bool) -> Result<(), Error> {
+/// Emits instructions that use the address, the size and the values of each access.
+fn read_everything(probe: &mut Probe<'_, '_>, parameters: bool) -> Result<(), Error> {
     let sum = Operand::Reg(probe.register(ptx_isa::ScalarType::B64)?);
     let low = Operand::Reg(probe.register(ptx_isa::ScalarType::B32)?);
     probe.emit("add.cc.u32", &[low, Operand::Small(1), Operand::Small(2)])?;
@@ -139,17 +146,16 @@ fn ask(probe: &mut Probe<'_, '_>, parameters: bool) -> Result<(), Error> {
 }
 
 /// The first statement of a function that is missing in the other module after its predecessors.
-fn lost(old: &Module, new: &Module) -> Option<String> {
+fn lost_statement(old: &Module, new: &Module) -> Option<String> {
     for (_, function, body) in old.definitions() {
         let name = old.name(function.name);
-        let now = new.function(name).and_then(|f| new.body(f));
-        let Some(now) = now else {
+        let Some(new_body) = new.function(name).and_then(|f| new.body(f)) else {
             return Some(name.to_owned());
         };
-        let mut rest = now.statements();
+        let mut new_statements = new_body.statements();
         for (stmt, _) in body.statements() {
             let text = body.source_span(stmt).of(old.source());
-            if !rest.any(|(s, _)| now.source_span(s).of(new.source()) == text) {
+            if !new_statements.any(|(s, _)| new_body.source_span(s).of(new.source()) == text) {
                 let text = String::from_utf8_lossy(text);
                 return Some(format!("{name}: {text}"));
             }

@@ -1,4 +1,4 @@
-//! Modules taken apart and linked again, and modules that have nothing to do with each other linked: the code is what it was.
+//! Linking: compares the code of modules that are split and linked again, and of unrelated modules that are linked.
 
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::sync::OnceLock;
@@ -13,112 +13,117 @@ use crate::assembler::{Assemblers, Job};
 use crate::corpus::cubin::{self, Extent, Outcome};
 use crate::files;
 
-/// The number of kernels of one file that are split off.
-const MOST: usize = 2;
+/// The greatest number of kernels that are split off one file.
+const MAX_KERNELS: usize = 2;
 
 /// The message of ptxas on an internal error.
-const BROKEN: &str = "Internal compiler error";
+const INTERNAL_ERROR: &str = "Internal compiler error";
 
-/// Sections that hold code, parameters and data; the order of variables in a section may have changed.
+/// Whether a section contains code, parameters or data. The order of variables in a section may have changed.
 fn code_and_data(section: &str) -> bool {
     let prefixes = [".text.", ".nv.constant", ".nv.shared", ".nv.global"];
     prefixes.iter().any(|p| section.starts_with(p))
 }
 
-/// Sections that hold code alone.
+/// Whether a section contains only code.
 fn code(section: &str) -> bool {
     let prefixes = [".text.", ".nv.constant0.", ".nv.constant2."];
     prefixes.iter().any(|p| section.starts_with(p))
 }
 
-/// A kernel with what it needs, linked with the rest of its module.
-pub(super) fn again(assemblers: &Assemblers, source: &[u8]) -> Result<Vec<(String, Outcome)>> {
+/// Links a kernel and its dependencies with the other parts of its module.
+pub(super) fn relink(assemblers: &Assemblers, source: &[u8]) -> Result<Vec<(String, Outcome)>> {
     let module = ptx_parse::parse(source).module;
-    let names = kernels(&module, MOST);
+    let names = kernels(&module, MAX_KERNELS);
     if names.is_empty() {
         return Ok(Vec::new());
     }
     let Some(original) = Original::of(assemblers, source)? else {
         return Ok(vec![(String::new(), Outcome::NotAssembled)]);
     };
-    let mut found = Vec::new();
+    let mut outcomes = Vec::new();
     for name in names {
-        let outcome = match linked(&module, name)? {
+        let outcome = match split_and_link(&module, name)? {
             Ok(text) => original.compare(&text, code_and_data, code)?,
-            Err(how) => Outcome::Different(how),
+            Err(error) => Outcome::Different(error),
         };
-        found.push((name.to_owned(), outcome));
+        outcomes.push((name.to_owned(), outcome));
     }
-    Ok(found)
+    Ok(outcomes)
 }
 
-/// Parts a module and links the parts.
-fn linked(module: &Module, name: &str) -> Result<Result<Vec<u8>, String>> {
+/// Splits a kernel off a module and links the parts. Returns the text, or the message of the first error.
+fn split_and_link(module: &Module, name: &str) -> Result<Result<Vec<u8>, String>> {
     let Ok(split) = ptx_transform::split(module, &[name]) else {
         bail!("there is no `{name}`");
     };
     let parts = [&split.part, &split.rest].map(|p| ptx_parse::parse(&p.rewritten.text));
-    let mut said = parts.iter().flat_map(|p| &p.diagnostics);
-    if let Some(d) = said.find(|d| d.severity == Severity::Error) {
-        return Ok(Err(format!("a part cannot be read: {}", d.message)));
+    for diagnostic in parts.iter().flat_map(|p| &p.diagnostics) {
+        if diagnostic.severity == Severity::Error {
+            return Ok(Err(format!(
+                "a part cannot be read: {}",
+                diagnostic.message
+            )));
+        }
     }
     let [part, rest] = parts.map(|p| p.module);
     let hide: Vec<&str> = split.exported.iter().map(String::as_str).collect();
     let options = LinkOptions::new().with_hidden(&hide);
     Ok(match ptx_transform::link(&[&part, &rest], &options) {
         Ok(linked) => Ok(linked.text),
-        Err(found) => Err(found
+        Err(errors) => Err(errors
             .first()
             .map_or(String::new(), |d| d.diagnostic.message.clone())),
     })
 }
 
-/// The file linked with another compatible file of the corpus.
+/// Links the file with another compatible file of the corpus.
 pub(super) fn pair(assemblers: &Assemblers, source: &[u8]) -> Result<Vec<(String, Outcome)>> {
     let module = ptx_parse::parse(source).module;
     if changes_others(&module) {
         return Ok(Vec::new());
     }
-    let others = others()?;
+    let candidates = link_candidates()?;
     let mut hasher = DefaultHasher::new();
     source.hash(&mut hasher);
     let start = hasher.finish() as usize;
-    for i in 0..others.len() {
-        let Some((name, other)) = others.get((start + i) % others.len()) else {
+    for i in 0..candidates.len() {
+        let Some((name, text)) = candidates.get((start + i) % candidates.len()) else {
             break;
         };
-        let second = ptx_parse::parse(other).module;
+        let second = ptx_parse::parse(text).module;
         if changes_others(&second) {
             continue;
         }
-        // Incompatible: kernels of the same name, other targets, other options.
+        // Modules with kernels of one name, with different targets or options cannot be linked.
         let Ok(linked) = ptx_transform::link(&[&module, &second], &LinkOptions::default()) else {
             continue;
         };
         let header = ptx_parse::parse(&linked.text).module.header();
-        let mut alone = Vec::new();
-        for (which, module) in [("first", &module), ("second", &second)] {
-            let Some(sections) = under(assemblers, module, &header)? else {
+        let mut separate = Vec::new();
+        for (position, module) in [("first", &module), ("second", &second)] {
+            let Some(sections) = sections_with_header(assemblers, module, &header)? else {
                 return Ok(vec![(name.clone(), Outcome::NotAssembled)]);
             };
-            alone.push((which, module, sections));
+            separate.push((position, module, sections));
         }
-        let together = match Sections::by(assemblers, &linked.text, Job::Relocatable)? {
-            Ok(together) => together,
+        let linked = match Sections::assemble(assemblers, &linked.text, Job::Relocatable)? {
+            Ok(linked) => linked,
             // ptxas crashes on the concatenated texts, too.
-            Err(reason) if reason.contains(BROKEN) => {
+            Err(reason) if reason.contains(INTERNAL_ERROR) => {
                 return Ok(vec![(name.clone(), Outcome::NotAssembled)]);
             }
             Err(reason) => {
-                let how = Outcome::Different(format!("refused: {reason}"));
-                return Ok(vec![(format!("with {name}"), how)]);
+                let outcome = Outcome::Different(format!("refused: {reason}"));
+                return Ok(vec![(format!("with {name}"), outcome)]);
             }
         };
-        let compare = |(which, module, sections): &(_, &Module, Sections)| {
-            let outcome = within(module, sections, &together);
-            (format!("with {name}, {which}"), outcome)
-        };
-        return Ok(alone.iter().map(compare).collect());
+        let mut outcomes = Vec::new();
+        for (position, module, sections) in separate {
+            let outcome = compare_code(module, &sections, &linked);
+            outcomes.push((format!("with {name}, {position}"), outcome));
+        }
+        return Ok(outcomes);
     }
     Ok(Vec::new())
 }
@@ -130,13 +135,18 @@ const CONFUSED: [&str; 2] = ["GLOBAL", "GENERIC"];
 /// Whether variables of a module change the code of modules that it is linked with: those in [`CONFUSED`], and textures, samplers and
 /// surfaces, whose handles ptxas places after the largest parameters of all kernels.
 fn changes_others(module: &Module) -> bool {
-    let opaque = |d: &ptx_ir::VarDecl| d.ty.known().is_some_and(|t| t.kind() == TypeKind::Opaque);
-    let confused = |name: &&str| module.find_name(name.as_bytes()).is_some();
-    module.declarations().decls.values().any(opaque) || CONFUSED.iter().any(confused)
+    module
+        .declarations()
+        .decls
+        .values()
+        .any(|d| d.ty.known().is_some_and(|t| t.kind() == TypeKind::Opaque))
+        || CONFUSED
+            .iter()
+            .any(|name| module.find_name(name.as_bytes()).is_some())
 }
 
-/// The code of a module under another header.
-fn under(
+/// The code of a module with another header.
+fn sections_with_header(
     assemblers: &Assemblers,
     module: &Module,
     header: &ptx_ir::Header,
@@ -147,39 +157,40 @@ fn under(
     let Some(text) = ptx_transform::retarget(module, target, version) else {
         return Ok(None);
     };
-    Ok(Sections::by(assemblers, &text, Job::Relocatable)?.ok())
+    Ok(Sections::assemble(assemblers, &text, Job::Relocatable)?.ok())
 }
 
-/// Whether the code of a module is among other code.
-fn within(module: &Module, alone: &Sections, together: &Sections) -> Outcome {
-    // What is private may have another name there.
-    let kernels = module.definitions().map(|(_, f, _)| f);
-    let visible = kernels.filter(|f| f.linkage.is_some());
-    let own: Vec<String> = visible
-        .flat_map(|f| {
-            let name = module.name(f.name);
+/// Compares the code of a module with its code in a linked module.
+fn compare_code(module: &Module, separate: &Sections, linked: &Sections) -> Outcome {
+    // Private functions may have other names in the linked module.
+    let names: Vec<String> = module
+        .definitions()
+        .filter(|(_, function, _)| function.linkage.is_some())
+        .flat_map(|(_, function, _)| {
+            let name = module.name(function.name);
             [".text.", ".nv.constant0.", ".nv.constant2."].map(|p| format!("{p}{name}"))
         })
         .collect();
-    let wanted = |s: &str| own.iter().any(|o| o == s);
-    let how = alone.difference(together, wanted);
-    how.map_or(Outcome::Same(Extent::Code), Outcome::Different)
+    match separate.difference(linked, |section| names.iter().any(|name| name == section)) {
+        Some(difference) => Outcome::Different(difference),
+        None => Outcome::Same(Extent::Code),
+    }
 }
 
-/// Small files of the repository's corpus to link others with.
-fn others() -> Result<&'static [(String, Vec<u8>)]> {
-    static OTHERS: OnceLock<Vec<(String, Vec<u8>)>> = OnceLock::new();
-    if let Some(others) = OTHERS.get() {
-        return Ok(others);
+/// The small files of the repository's corpus with which files are linked.
+fn link_candidates() -> Result<&'static [(String, Vec<u8>)]> {
+    static CANDIDATES: OnceLock<Vec<(String, Vec<u8>)>> = OnceLock::new();
+    if let Some(candidates) = CANDIDATES.get() {
+        return Ok(candidates);
     }
-    let mut found = Vec::new();
+    let mut candidates = Vec::new();
     for entry in files::entries(&files::folders(&[]))? {
         if entry.accepted && entry.bytes < 100_000 {
             let text = entry.text()?.to_vec();
             if cubin::info(&text) != cubin::Info::Debug {
-                found.push((entry.name(), text));
+                candidates.push((entry.name(), text));
             }
         }
     }
-    Ok(OTHERS.get_or_init(|| found))
+    Ok(CANDIDATES.get_or_init(|| candidates))
 }

@@ -1,4 +1,4 @@
-//! `cargo oracle transforms`: rewrites files of the corpora in every way and compares the machine code with that of the originals.
+//! `cargo oracle transforms`: applies every transformation to files of the corpora and compares the machine code with that of the originals.
 
 mod canonical;
 mod clean;
@@ -48,9 +48,9 @@ struct Transform {
     check: Check,
 }
 
-/// How a transformation is compared.
+/// The comparison of a transformation.
 enum Check {
-    /// Its own comparison.
+    /// A comparison of this transformation alone.
     Special(Compare),
     /// All machine code.
     Code(Rewrite),
@@ -77,7 +77,7 @@ const TRANSFORMS: &[Transform] = &[
     transform("clean", Special(clean::check)),
     transform("extract", Special(extract::check)),
     transform("instrument", Special(instrument::check)),
-    transform("link", Special(link::again)),
+    transform("link", Special(link::relink)),
     transform("link-pair", Special(link::pair)),
     transform("rename", Code(names::rename)),
     transform("strip", Code(|m| ptx_transform::strip(m).text)),
@@ -141,16 +141,15 @@ pub(crate) fn run(args: &Args, shared: &Shared) -> Result<()> {
         ..Report::default()
     };
     for (work, outcomes) in work.into_iter().zip(outcomes) {
-        for (what, outcome) in outcomes? {
-            report.add(work, &what, outcome);
+        for (variant, outcome) in outcomes? {
+            report.add(work, &variant, outcome);
         }
     }
     report.finish()
 }
 
-/// What to do, the largest files first, so that the threads finish together.
+/// The rewritings, the largest files first, so that the threads finish together.
 fn work<'e>(args: &Args, shared: &'e Shared) -> Vec<Work<'e>> {
-    let wanted = |t: &&Transform| args.only.is_empty() || args.only.iter().any(|o| o == t.name);
     let mut entries = shared.accepted();
     entries.retain(|e| args.file.as_ref().is_none_or(|f| e.name().contains(f)));
     if let Amount::Some(n) = args.sample {
@@ -158,7 +157,11 @@ fn work<'e>(args: &Args, shared: &'e Shared) -> Vec<Work<'e>> {
     }
     let mut work: Vec<Work<'_>> = Vec::new();
     for entry in entries {
-        work.extend(TRANSFORMS.iter().filter(wanted).map(|t| (entry, t)));
+        for transform in TRANSFORMS {
+            if args.only.is_empty() || args.only.iter().any(|name| name == transform.name) {
+                work.push((entry, transform));
+            }
+        }
     }
     work.sort_by_key(|(entry, _)| std::cmp::Reverse(entry.bytes));
     work
@@ -179,8 +182,9 @@ fn check(assemblers: &Assemblers, (entry, transform): Work<'_>) -> Result<Vec<(S
 
 /// Whether the code of a file may differ after a transformation.
 pub(crate) fn may_differ(transform: &str, file: &str) -> bool {
-    let mut all = EXCEPTIONS.iter();
-    all.any(|(t, part, _)| *t == transform && file.contains(part))
+    EXCEPTIONS
+        .iter()
+        .any(|(t, part, _)| *t == transform && file.contains(part))
 }
 
 /// Counts of outcomes.
@@ -196,15 +200,15 @@ struct Report {
 
 #[derive(Default)]
 struct KernelCounts {
-    /// How many have the same code.
+    /// The number of kernels with equal code.
     same: usize,
     all: usize,
-    /// How many files they are in: kernels of one file resemble each other.
+    /// The number of files that contain the kernels: kernels of one file are similar.
     files: usize,
 }
 
 impl Report {
-    fn add(&mut self, (entry, transform): Work<'_>, what: &str, outcome: Outcome) {
+    fn add(&mut self, (entry, transform): Work<'_>, variant: &str, outcome: Outcome) {
         let name = entry.name();
         let row = match outcome {
             Outcome::Same(_) => "the same machine code",
@@ -212,15 +216,15 @@ impl Report {
             Outcome::Different(_) if may_differ(transform.name, &name) => {
                 "different for a known reason"
             }
-            Outcome::Different(how) => {
-                println!("FAILED {} {what}: {name}: {how}", transform.name);
+            Outcome::Different(difference) => {
+                println!("FAILED {} {variant}: {name}: {difference}", transform.name);
                 self.failed += 1;
                 "DIFFERENT"
             }
             Outcome::NotAssembled => "skipped: ptxas generates no code",
             Outcome::Random => "skipped: ptxas is not deterministic",
             Outcome::Kernels(kernels) => {
-                self.add_kernels(transform.name, what, &name, kernels);
+                self.add_kernels(transform.name, variant, &name, kernels);
                 "accepted, kernels compared"
             }
         };
@@ -230,19 +234,21 @@ impl Report {
     fn add_kernels(
         &mut self,
         transform: &'static str,
-        what: &str,
+        variant: &str,
         file: &str,
         kernels: Vec<(String, Option<String>)>,
     ) {
-        let counts = self.kernels.entry((transform, what.to_owned()));
-        let counts = counts.or_default();
+        let counts = self
+            .kernels
+            .entry((transform, variant.to_owned()))
+            .or_default();
         counts.all += kernels.len();
         counts.files += usize::from(!kernels.is_empty());
         for (kernel, difference) in kernels {
             match difference {
                 None => counts.same += 1,
-                Some(how) if self.list => {
-                    println!("different {transform} {what}: {file}: {kernel}: {how}")
+                Some(difference) if self.list => {
+                    println!("different {transform} {variant}: {file}: {kernel}: {difference}")
                 }
                 Some(_) => {}
             }
@@ -253,15 +259,15 @@ impl Report {
         for ((transform, row), count) in &self.counts {
             println!("{count:>8}  {transform}: {row}");
         }
-        for ((transform, what), counts) in &self.kernels {
+        for ((transform, variant), counts) in &self.kernels {
             let &KernelCounts { same, all, files } = counts;
             let share = 100.0 * same as f64 / all.max(1) as f64;
             println!(
-                "{share:>7.2}% {transform} {what}: {same} of {all} kernels in {files} files have the same code"
+                "{share:>7.2}% {transform} {variant}: {same} of {all} kernels in {files} files have the same code"
             );
-            let is_checked = !clean::OTHER_CODE.contains(&what.as_str());
+            let is_checked = !clean::OTHER_CODE.contains(&variant.as_str());
             if is_checked && exceeds_in_groups(all - same, all, files, DIFFERENT_KERNELS) {
-                println!("FAILED {transform} {what}: more than {DIFFERENT_KERNELS} % differ");
+                println!("FAILED {transform} {variant}: more than {DIFFERENT_KERNELS} % differ");
                 self.failed += 1;
             }
         }

@@ -1,4 +1,4 @@
-//! Transformations of text and names: they leave the machine code as it is.
+//! Transformations of text and names, which do not change the machine code.
 
 use std::collections::BTreeSet;
 
@@ -11,47 +11,49 @@ use super::Rewrite;
 use crate::assembler::Assemblers;
 use crate::corpus::cubin::{self, Extent, Info, Outcome};
 
-/// Every register, label, parameter and variable of a function with something before its name.
+/// Renames every register, label, parameter and variable of a function.
 pub(super) fn rename(module: &Module) -> Vec<u8> {
     let names = Names::of(module);
-    let mut stays: BTreeSet<String> = BTreeSet::new();
+    let mut excluded: BTreeSet<String> = BTreeSet::new();
     loop {
         let mut renaming = Renaming::new();
         for mention in names.refs().iter().filter(|m| is_local(module, m.entity)) {
             let old = String::from_utf8_lossy(mention.name.of(module.source())).into_owned();
-            if !stays.contains(&old) {
+            if !excluded.contains(&old) {
                 renaming.set(mention.entity, format!("{old}_renamed_"));
             }
         }
         match renaming.apply(module, &names) {
             Ok(new) => return new.text,
-            // A debug section or a table speaks of it.
-            Err(RenameError::Used(name)) if stays.insert(name.clone()) => {}
+            // A debug section or a table refers to the name.
+            Err(RenameError::Used(name)) if excluded.insert(name.clone()) => {}
             Err(error) => return error.to_string().into_bytes(),
         }
     }
 }
 
-/// Whether a name is one of which machine code knows nothing: not that of a texture, and nothing that other modules see.
+/// Whether machine code does not depend on a name: it is neither the name of a texture nor visible to other modules.
 fn is_local(module: &Module, entity: Entity) -> bool {
     let Entity::Variable(function, id) = entity else {
         return !matches!(entity, Entity::Symbol(_) | Entity::Unknown(_));
     };
     let params = module.functions().get(function).map(|f| f.interface.params);
-    let mut params = params.unwrap_or_default().of(module.params()).iter();
-    let opaque = params.any(|p| {
-        let ty = p.ty.known().map(|t| t.kind());
-        p.binding == Binding::Var(id) && ty == Some(TypeKind::Opaque)
-    });
-    let var = module.body(function).and_then(|b| b.vars().get(id));
-    let inside = var.is_some_and(|v| {
-        let space = v.space.base();
+    let is_handle = params
+        .unwrap_or_default()
+        .of(module.params())
+        .iter()
+        .any(|p| {
+            let kind = p.ty.known().map(|t| t.kind());
+            p.binding == Binding::Var(id) && kind == Some(TypeKind::Opaque)
+        });
+    let variable = module.body(function).and_then(|b| b.vars().get(id));
+    let is_in_local_space = variable.is_some_and(|v| {
         matches!(
-            space,
+            v.space.base(),
             StateSpace::Param | StateSpace::Shared | StateSpace::Local
         )
     });
-    inside && !opaque
+    is_in_local_space && !is_handle
 }
 
 /// Compares all machine code.

@@ -1,5 +1,5 @@
-//! Some sections of two cubins side by side, whatever else is in them: where modules are taken apart and put together, the
-//! order of the rest may change.
+//! Comparison of some sections of two cubins. If modules are split and linked, the order of the other sections may
+//! change.
 
 use std::collections::BTreeMap;
 
@@ -17,18 +17,18 @@ pub(super) struct Sections {
 }
 
 impl Sections {
-    /// Assembles a text with all names resolved, else a relocatable one; `None` where neither can be made.
+    /// Assembles a text with all names resolved, else as a relocatable cubin; `None` if ptxas refuses both.
     fn of(assemblers: &Assemblers, text: &[u8]) -> Result<Option<Self>> {
         for job in [Job::Code, Job::Relocatable] {
-            if let Ok(sections) = Self::by(assemblers, text, job)? {
+            if let Ok(sections) = Self::assemble(assemblers, text, job)? {
                 return Ok(Some(sections));
             }
         }
         Ok(None)
     }
 
-    /// The same in one way, or why not.
-    pub(super) fn by(
+    /// Assembles a text. Returns its sections, or the reason why there are none.
+    pub(super) fn assemble(
         assemblers: &Assemblers,
         text: &[u8],
         job: Job,
@@ -40,37 +40,48 @@ impl Sections {
         let Ok(file) = object::File::parse(&*verdict.cubin) else {
             return Ok(Err("a cubin is not an ELF file".to_owned()));
         };
-        let named = |s: object::Section<'_, '_>| {
-            let name = s.name().ok()?.to_owned();
-            Some((name, (s.size(), s.data().unwrap_or_default().to_vec())))
-        };
-        let bytes = file.sections().filter_map(named).collect();
+        let mut bytes = BTreeMap::new();
+        for section in file.sections() {
+            if let Ok(name) = section.name() {
+                let data = section.data().unwrap_or_default().to_vec();
+                bytes.insert(name.to_owned(), (section.size(), data));
+            }
+        }
         Ok(Ok(Self { job, bytes }))
     }
 
-    /// The first difference between the wanted sections of two cubins.
-    pub(super) fn difference(&self, other: &Self, wanted: impl Fn(&str) -> bool) -> Option<String> {
-        let names = self.bytes.keys().chain(other.bytes.keys());
-        names.filter(|n| wanted(n)).find_map(|name| {
-            match (self.bytes.get(name), other.bytes.get(name)) {
-                (Some(_), None) => Some(format!("section {name} is missing")),
-                (None, Some(_)) => Some(format!("section {name} is new")),
-                (Some((m, _)), Some((n, _))) if m != n => {
-                    Some(format!("section {name}: {m} bytes became {n}"))
-                }
-                (Some((_, a)), Some((_, b))) => {
-                    let at = a.iter().zip(b).position(|(x, y)| x != y)?;
-                    Some(format!(
-                        "section {name}: byte {at:#x} is the first to differ"
-                    ))
-                }
-                (None, None) => None,
+    /// The first difference between the compared sections of two cubins.
+    pub(super) fn difference(
+        &self,
+        other: &Self,
+        is_compared: impl Fn(&str) -> bool,
+    ) -> Option<String> {
+        self.bytes
+            .keys()
+            .chain(other.bytes.keys())
+            .filter(|name| is_compared(name))
+            .find_map(|name| self.section_difference(other, name))
+    }
+
+    fn section_difference(&self, other: &Self, name: &str) -> Option<String> {
+        match (self.bytes.get(name), other.bytes.get(name)) {
+            (Some(_), None) => Some(format!("section {name} is missing")),
+            (None, Some(_)) => Some(format!("section {name} is new")),
+            (Some((m, _)), Some((n, _))) if m != n => {
+                Some(format!("section {name}: {m} bytes became {n}"))
             }
-        })
+            (Some((_, a)), Some((_, b))) => {
+                let offset = a.iter().zip(b).position(|(x, y)| x != y)?;
+                Some(format!(
+                    "section {name}: byte {offset:#x} is the first to differ"
+                ))
+            }
+            (None, None) => None,
+        }
     }
 }
 
-/// A file beside which rewritten texts are put.
+/// A file with which rewritten texts are compared.
 pub(super) struct Original<'a> {
     assemblers: &'a Assemblers,
     source: &'a [u8],
@@ -88,42 +99,53 @@ impl<'a> Original<'a> {
         }))
     }
 
-    /// The first difference in the wanted sections. Removing or reordering variables changes addresses, so the relocatable cubins are
-    /// compared too: sections wanted by `open` that are equal there are equal.
+    /// The first difference in the compared sections. Removing or reordering variables changes addresses, so the relocatable cubins are
+    /// compared, too: it is sufficient that the sections that pass `is_compared_relocatable` are equal there.
     pub(super) fn compare(
         &self,
         text: &[u8],
-        wanted: impl Fn(&str) -> bool,
-        open: impl Fn(&str) -> bool,
+        is_compared: impl Fn(&str) -> bool,
+        is_compared_relocatable: impl Fn(&str) -> bool,
     ) -> Result<Outcome> {
-        let by = |text, job| Sections::by(self.assemblers, text, job);
-        let how = match by(text, self.sections.job)? {
-            Ok(sections) => self.sections.difference(&sections, wanted),
+        let assemble = |text, job| Sections::assemble(self.assemblers, text, job);
+        let difference = match assemble(text, self.sections.job)? {
+            Ok(sections) => self.sections.difference(&sections, is_compared),
             Err(reason) => Some(format!("refused: {reason}")),
         };
-        let Some(how) = how else {
+        let Some(difference) = difference else {
             return Ok(Outcome::Same(Extent::Code));
         };
-        let relocatable = |text| by(text, Job::Relocatable);
-        Ok(match (relocatable(self.source)?, relocatable(text)?) {
-            (Ok(a), Ok(b)) if a.difference(&b, open).is_none() => Outcome::Same(Extent::Code),
-            _ => Outcome::Different(how),
-        })
+        let original = assemble(self.source, Job::Relocatable)?;
+        let rewritten = assemble(text, Job::Relocatable)?;
+        if let (Ok(original), Ok(rewritten)) = (original, rewritten)
+            && original
+                .difference(&rewritten, is_compared_relocatable)
+                .is_none()
+        {
+            return Ok(Outcome::Same(Extent::Code));
+        }
+        Ok(Outcome::Different(difference))
     }
 }
 
-/// Some kernels of a module, as many as `most`, evenly chosen.
-pub(super) fn kernels(module: &Module, most: usize) -> Vec<&str> {
-    let all = module.definitions().map(|(_, f, _)| f);
-    let all = all.filter(|f| f.kind == FunctionKind::Entry);
-    let names: Vec<&str> = all.map(|f| module.name(f.name)).collect();
-    let step = names.len().div_ceil(most).max(1);
+/// The names of at most `max` kernels of a module, evenly chosen.
+pub(super) fn kernels(module: &Module, max: usize) -> Vec<&str> {
+    let names: Vec<&str> = module
+        .definitions()
+        .filter(|(_, function, _)| function.kind == FunctionKind::Entry)
+        .map(|(_, function, _)| module.name(function.name))
+        .collect();
+    let step = names.len().div_ceil(max).max(1);
     names.into_iter().step_by(step).collect()
 }
 
-/// Whether a section holds the code of a kernel, or its constants.
-pub(super) fn is_of(kernel: &str, section: &str) -> bool {
-    let constants = section.strip_prefix(".nv.constant");
-    let of = constants.and_then(|rest| rest.split_once('.'));
-    section.strip_prefix(".text.") == Some(kernel) || of.is_some_and(|(_, name)| name == kernel)
+/// Whether a section contains the code or the constants of a kernel.
+pub(super) fn belongs_to(section: &str, kernel: &str) -> bool {
+    if let Some(name) = section.strip_prefix(".text.") {
+        return name == kernel;
+    }
+    section
+        .strip_prefix(".nv.constant")
+        .and_then(|suffix| suffix.split_once('.'))
+        .is_some_and(|(_, name)| name == kernel)
 }

@@ -1,17 +1,17 @@
 //! Renaming of module-level names and removal of unused items: the code and the constants of kernels stay the same.
 //!
-//! The code of functions other than kernels need not be the same: they have other names.
+//! The code of functions other than kernels may change, because their names do.
 
 use anyhow::Result;
 use ptx_edit::{Names, OwnSymbols, Renaming};
 use ptx_ir::Module;
 
 use super::Rewrite;
-use super::sections::{Original, is_of, kernels};
+use super::sections::{Original, belongs_to, kernels};
 use crate::assembler::Assemblers;
 use crate::corpus::cubin::Outcome;
 
-/// Whatever no other module can see gets something before its name.
+/// Renames every symbol that no other module can see.
 pub(super) fn rename(module: &Module) -> Vec<u8> {
     let names = Names::of(module);
     let renaming = Renaming::prefix(module, &names, "renamed_", OwnSymbols::Private);
@@ -34,7 +34,7 @@ pub(super) fn compare(
         return Ok(vec![(String::new(), Outcome::NotAssembled)]);
     };
     let names = kernels(&module, usize::MAX);
-    let own = |section: &str| names.iter().any(|n| is_of(n, section));
-    let outcome = original.compare(&text, own, own)?;
+    let is_compared = |section: &str| names.iter().any(|name| belongs_to(section, name));
+    let outcome = original.compare(&text, is_compared, is_compared)?;
     Ok(vec![(String::new(), outcome)])
 }

@@ -1,8 +1,8 @@
-//! Random constant expressions as trees, their text, and smaller ones to look for a cause in.
+//! Random constant expressions as trees, their text, and smaller expressions for the search for the cause of a disagreement.
 
 use fastrand::Rng;
 
-/// An expression as it is written.
+/// A constant expression with the notation of its literals and operators.
 #[derive(Clone)]
 pub(crate) enum Expr {
     Literal(String),
@@ -85,16 +85,16 @@ fn build(
     if depth == 0 || rng.u8(..10) == 0 {
         return literal(rng);
     }
-    let mut part = |rng: &mut Rng| build(rng, depth - 1, &mut *literal, operators);
+    let mut operand = |rng: &mut Rng| build(rng, depth - 1, &mut *literal, operators);
     match rng.u8(..10) {
         0..5 => {
-            let left = part(rng);
+            let first = operand(rng);
             let operator = operators[rng.usize(..operators.len())];
-            Expr::Binary(Box::new(left), operator, Box::new(part(rng)))
+            Expr::Binary(Box::new(first), operator, Box::new(operand(rng)))
         }
-        5 | 6 => Expr::Unary(UNARY[rng.usize(..UNARY.len())], Box::new(part(rng))),
-        7 => Expr::Choice(Box::new([part(rng), part(rng), part(rng)])),
-        _ => Expr::Paren(Box::new(part(rng))),
+        5 | 6 => Expr::Unary(UNARY[rng.usize(..UNARY.len())], Box::new(operand(rng))),
+        7 => Expr::Choice(Box::new([operand(rng), operand(rng), operand(rng)])),
+        _ => Expr::Paren(Box::new(operand(rng))),
     }
 }
 
@@ -164,20 +164,22 @@ impl Expr {
         copy
     }
 
-    /// Expressions that are one step smaller: a part instead of the whole, here or further down.
+    /// Expressions in which a part replaces the expression or one of its subexpressions, the shortest first.
     pub(crate) fn smaller(&self) -> Vec<Expr> {
         let parts = self.parts();
-        let mut all: Vec<Expr> = parts.iter().map(|p| (*p).clone()).collect();
+        let mut smaller: Vec<Expr> = parts.iter().map(|p| (*p).clone()).collect();
         for (i, part) in parts.iter().enumerate() {
-            all.extend(part.smaller().into_iter().map(|p| self.with_part(i, p)));
+            smaller.extend(part.smaller().into_iter().map(|p| self.with_part(i, p)));
         }
         if let Expr::Literal(text) = self {
-            let simpler = ["1", "2", "-1", "1U", "1.0"];
-            let longer = simpler.iter().filter(|s| s.len() < text.len());
-            all.extend(longer.map(|s| Expr::Literal((*s).to_owned())));
+            for literal in ["1", "2", "-1", "1U", "1.0"] {
+                if literal.len() < text.len() {
+                    smaller.push(Expr::Literal(literal.to_owned()));
+                }
+            }
         }
-        all.sort_by_key(|e| e.text().len());
-        all.truncate(40);
-        all
+        smaller.sort_by_key(|e| e.text().len());
+        smaller.truncate(40);
+        smaller
     }
 }

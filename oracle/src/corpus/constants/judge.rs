@@ -16,16 +16,11 @@ const BATCH: usize = 100;
 
 /// Asks for the values of expressions as variables of type `ty`.
 pub(crate) fn ask(assemblers: &Assemblers, ty: &str, texts: &[String]) -> Result<Vec<Answer>> {
-    let batches: Vec<&[String]> = texts.chunks(BATCH).collect();
-    let answers: Vec<_> = batches
-        .par_iter()
-        .map(|b| batch(assemblers, ty, b))
-        .collect();
-    let mut all = Vec::with_capacity(texts.len());
-    for answer in answers {
-        all.extend(answer?);
-    }
-    Ok(all)
+    let answers: Vec<Vec<Answer>> = texts
+        .par_chunks(BATCH)
+        .map(|texts| batch(assemblers, ty, texts))
+        .collect::<Result<_>>()?;
+    Ok(answers.into_iter().flatten().collect())
 }
 
 /// The message for an expression that crashes ptxas.
@@ -33,9 +28,9 @@ pub(crate) const CRASH: &str = "it crashes";
 
 fn batch(assemblers: &Assemblers, ty: &str, texts: &[String]) -> Result<Vec<Answer>> {
     let mut answers: Vec<Answer> = vec![Ok(0); texts.len()];
-    let all: Vec<usize> = (0..texts.len()).collect();
-    refusals(assemblers, ty, texts, &all, &mut answers)?;
-    let lines: Vec<usize> = all.into_iter().filter(|&i| answers[i].is_ok()).collect();
+    let mut lines: Vec<usize> = (0..texts.len()).collect();
+    refusals(assemblers, ty, texts, &lines, &mut answers)?;
+    lines.retain(|&i| answers[i].is_ok());
     let verdict = assemblers.run(module(ty, texts, &lines).as_bytes(), Job::Code)?;
     if !verdict.accepted {
         bail!(
@@ -63,31 +58,35 @@ fn refusals(
         if verdict.accepted {
             return Ok(());
         }
-        let messages: Vec<_> = verdict.output.lines().filter_map(message).collect();
-        match (messages.is_empty(), lines) {
-            (false, _) => {}
-            (true, &[only]) => {
-                answers[only] = Err(CRASH.to_owned());
+        let messages: Vec<Message<'_>> =
+            verdict.output.lines().filter_map(Message::parse).collect();
+        if messages.is_empty() {
+            if let &[expression] = lines {
+                answers[expression] = Err(CRASH.to_owned());
                 return Ok(());
             }
-            (true, _) => {
-                let (first, second) = lines.split_at(lines.len() / 2);
-                refusals(assemblers, ty, texts, first, answers)?;
-                return refusals(assemblers, ty, texts, second, answers);
+            let (first, second) = lines.split_at(lines.len() / 2);
+            refusals(assemblers, ty, texts, first, answers)?;
+            return refusals(assemblers, ty, texts, second, answers);
+        }
+        // A fatal message hides the errors that follow it: the remaining lines are checked again.
+        let mut checked = lines.len();
+        for Message {
+            line,
+            is_fatal,
+            text,
+        } in messages
+        {
+            let index = line
+                .checked_sub(HEADER.lines().count() + 1)
+                .filter(|&index| index < lines.len())
+                .with_context(|| format!("a message on another line: {text}"))?;
+            answers[lines[index]] = Err(text.to_owned());
+            if is_fatal {
+                checked = index + 1;
             }
         }
-        // A fatal message hides the errors that follow it: run again with the remaining lines.
-        let mut rest = lines.len();
-        for (line, fatal, text) in messages {
-            let place = line.checked_sub(HEADER.lines().count() + 1);
-            let place = place.filter(|&p| p < lines.len());
-            let place = place.with_context(|| format!("a message on another line: {text}"))?;
-            answers[lines[place]] = Err(text.to_owned());
-            if fatal {
-                rest = place + 1;
-            }
-        }
-        lines = &lines[rest..];
+        lines = &lines[checked..];
     }
     Ok(())
 }
@@ -104,16 +103,29 @@ fn module(ty: &str, texts: &[String], lines: &[usize]) -> String {
     module + ".visible .entry k() { ret; }\n"
 }
 
-/// Line, whether it is fatal, and text of an error message.
-fn message(line: &str) -> Option<(usize, bool, &str)> {
-    let (number, rest) = line.split_once(", line ")?.1.split_once(';')?;
-    let (severity, text) = rest.split_once(':')?;
-    let fatal = match severity.trim() {
-        "fatal" => true,
-        "error" => false,
-        _ => return None,
-    };
-    Some((number.parse().ok()?, fatal, text.trim()))
+/// An error message of ptxas.
+struct Message<'o> {
+    line: usize,
+    is_fatal: bool,
+    text: &'o str,
+}
+
+impl<'o> Message<'o> {
+    fn parse(output_line: &'o str) -> Option<Self> {
+        let (_, location) = output_line.split_once(", line ")?;
+        let (number, message) = location.split_once(';')?;
+        let (severity, text) = message.split_once(':')?;
+        let is_fatal = match severity.trim() {
+            "fatal" => true,
+            "error" => false,
+            _ => return None,
+        };
+        Some(Self {
+            line: number.parse().ok()?,
+            is_fatal,
+            text: text.trim(),
+        })
+    }
 }
 
 fn value(cubin: &[u8], index: usize) -> Result<u64> {
@@ -126,10 +138,10 @@ fn value(cubin: &[u8], index: usize) -> Result<u64> {
         .section_index()
         .context("a symbol without a section")?;
     let section = file.section_by_index(section)?;
-    let at = (symbol.address() - section.address()) as usize;
+    let offset = (symbol.address() - section.address()) as usize;
     let bytes = section
         .data()?
-        .get(at..at + 8)
+        .get(offset..offset + 8)
         .context("a symbol outside its section")?;
     Ok(u64::from_le_bytes(bytes.try_into()?))
 }

@@ -26,11 +26,31 @@ pub(crate) struct Args {
     pub(crate) show: Vec<String>,
 }
 
-/// The most disagreements that are reduced to small expressions.
+/// The greatest number of disagreements that are reduced to small expressions.
 const REDUCED: usize = 200;
 
-/// A type of variable and whether it takes floating-point initialisers.
-const TYPES: [(&str, bool); 3] = [(".b64", true), (".s64", false), (".u64", false)];
+/// A type of variables.
+#[derive(Clone, Copy)]
+struct VariableType {
+    name: &'static str,
+    /// Whether floating-point initializers are legal.
+    allows_float: bool,
+}
+
+const TYPES: [VariableType; 3] = [
+    VariableType {
+        name: ".b64",
+        allows_float: true,
+    },
+    VariableType {
+        name: ".s64",
+        allows_float: false,
+    },
+    VariableType {
+        name: ".u64",
+        allows_float: false,
+    },
+];
 
 pub(crate) fn run(args: &Args, shared: &Shared) -> Result<()> {
     let Some(assemblers) = shared.assemblers("CONSTANT EXPRESSIONS")? else {
@@ -46,17 +66,21 @@ pub(crate) fn run(args: &Args, shared: &Shared) -> Result<()> {
         .collect();
     let texts: Vec<String> = expressions.iter().map(Expr::text).collect();
     let (mut passed, mut failed) = (0, 0);
-    for (ty, floats) in TYPES {
-        let answers = judge::ask(assemblers, ty, &texts)?;
+    for ty in TYPES {
+        let answers = judge::ask(assemblers, ty.name, &texts)?;
         let refused = answers.iter().filter(|a| a.is_err()).count();
         let wrong: Vec<&Expr> = (expressions.iter().zip(&texts).zip(&answers))
-            .filter(|((_, text), answer)| !agree(floats, text, answer))
+            .filter(|((_, text), answer)| !agree(ty, text, answer))
             .map(|((expression, _), _)| expression)
             .collect();
-        println!("{ty}: {} expressions, ptxas refuses {refused}", texts.len());
+        println!(
+            "{}: {} expressions, ptxas refuses {refused}",
+            ty.name,
+            texts.len()
+        );
         passed += texts.len() - wrong.len();
         failed += wrong.len();
-        report(assemblers, (ty, floats), &wrong)?;
+        report(assemblers, ty, &wrong)?;
     }
     println!("{passed} passed, {failed} failed");
     if failed > 0 {
@@ -66,7 +90,7 @@ pub(crate) fn run(args: &Args, shared: &Shared) -> Result<()> {
 }
 
 /// The value that the library computes, or its error.
-fn ours(text: &str, floats: bool) -> Answer {
+fn ours(text: &str, ty: VariableType) -> Answer {
     let expression = read_expression(text.as_bytes(), 0, 10_000);
     let value = expression
         .value
@@ -74,17 +98,17 @@ fn ours(text: &str, floats: bool) -> Answer {
     if expression.end != text.len() {
         return Err(format!("ends before `{}`", &text[expression.end..]));
     }
-    let float = matches!(value.kind(), ConstKind::Double | ConstKind::Single);
+    let is_float = matches!(value.kind(), ConstKind::Double | ConstKind::Single);
     // The variable, not the expression, disallows floats.
-    if float && !floats {
+    if is_float && !ty.allows_float {
         Err("a float".to_owned())
     } else {
         Ok(value.bits())
     }
 }
 
-fn agree(floats: bool, text: &str, answer: &Answer) -> bool {
-    match (ours(text, floats), answer) {
+fn agree(ty: VariableType, text: &str, answer: &Answer) -> bool {
+    match (ours(text, ty), answer) {
         (Ok(ours), Ok(theirs)) => ours == *theirs,
         (Err(_), Err(_)) => true,
         (_, Err(message)) => message == judge::CRASH,
@@ -100,24 +124,23 @@ fn words(answer: &Answer) -> String {
 }
 
 /// Reduces disagreements to minimal expressions and prints one of each shape.
-fn report(assemblers: &Assemblers, (ty, floats): (&str, bool), wrong: &[&Expr]) -> Result<()> {
+fn report(assemblers: &Assemblers, ty: VariableType, wrong: &[&Expr]) -> Result<()> {
     let mut smallest: Vec<String> = Vec::new();
     let mut current: Vec<Expr> = wrong.iter().take(REDUCED).map(|e| (*e).clone()).collect();
     while !current.is_empty() {
         let candidates: Vec<Vec<Expr>> = current.iter().map(Expr::smaller).collect();
         let texts: Vec<String> = candidates.iter().flatten().map(Expr::text).collect();
-        let mut answers = judge::ask(assemblers, ty, &texts)?.into_iter();
+        let mut answers = judge::ask(assemblers, ty.name, &texts)?.into_iter();
         let mut next = Vec::new();
         for (expression, candidates) in current.iter().zip(candidates) {
             let count = candidates.len();
-            let judged: Vec<_> = candidates
+            // All answers on these candidates are consumed, although the first disagreement is sufficient.
+            let candidate_answers: Vec<Answer> = answers.by_ref().take(count).collect();
+            let disagreement = candidates
                 .into_iter()
-                .zip(answers.by_ref().take(count))
-                .collect();
-            let found = judged
-                .into_iter()
-                .find(|(e, answer)| !agree(floats, &e.text(), answer));
-            match found {
+                .zip(candidate_answers)
+                .find(|(candidate, answer)| !agree(ty, &candidate.text(), answer));
+            match disagreement {
                 Some((smaller, _)) => next.push(smaller),
                 None => smallest.push(expression.text()),
             }
@@ -125,17 +148,13 @@ fn report(assemblers: &Assemblers, (ty, floats): (&str, bool), wrong: &[&Expr]) 
         current = next;
     }
     let texts = one_of_each_shape(smallest);
-    for (text, answer) in texts.iter().zip(judge::ask(assemblers, ty, &texts)?) {
-        let ours = words(&ours(text, floats));
-        println!(
-            "  DIFFERENT {ty} `{text}`: ptxas {}, ptx-ir {ours}",
-            words(&answer)
-        );
+    for (text, answer) in texts.iter().zip(judge::ask(assemblers, ty.name, &texts)?) {
+        println!("  DIFFERENT {}", comparison(ty, text, &answer));
     }
     Ok(())
 }
 
-/// The shortest text of each shape: literals aside, the same operators in the same order.
+/// The shortest text of each shape. Texts have one shape if they differ only in literals.
 fn one_of_each_shape(mut texts: Vec<String>) -> Vec<String> {
     texts.sort_by_key(|t| (t.len(), t.clone()));
     let mut shapes = BTreeSet::new();
@@ -151,12 +170,17 @@ fn one_of_each_shape(mut texts: Vec<String>) -> Vec<String> {
 }
 
 fn show(args: &Args, assemblers: &Assemblers) -> Result<()> {
-    for (ty, floats) in TYPES {
-        let answers = judge::ask(assemblers, ty, &args.show)?;
+    for ty in TYPES {
+        let answers = judge::ask(assemblers, ty.name, &args.show)?;
         for (text, answer) in args.show.iter().zip(answers) {
-            let ours = words(&ours(text, floats));
-            println!("{ty} `{text}`: ptxas {}, ptx-ir {ours}", words(&answer));
+            println!("{}", comparison(ty, text, &answer));
         }
     }
     Ok(())
+}
+
+/// Both values of an expression, as a line.
+fn comparison(ty: VariableType, text: &str, answer: &Answer) -> String {
+    let (ours, theirs) = (words(&ours(text, ty)), words(answer));
+    format!("{} `{text}`: ptxas {theirs}, ptx-ir {ours}", ty.name)
 }
