@@ -1,13 +1,13 @@
-//! How a register gets a constant value.
+//! Statements that assign a constant to a register.
 
 use ptx_isa::ScalarType;
 
 use super::template::Register;
 
-/// What holds values of each width that `mov` does not make.
+/// The declarations of the registers for values of widths that `mov` does not support.
 pub(super) const SCRATCH: &str = ".reg .b32 word; .reg .b64 low, high;";
 
-/// The statements that give a register its value.
+/// The statements that assign a value to a register.
 pub(super) fn assign(register: &Register, bits: u128) -> String {
     let name = &register.name;
     match register.declared.bits() {

@@ -1,4 +1,4 @@
-//! `nvdisasm`: finding it, and running it on cubins.
+//! Runs `nvdisasm` on cubins.
 
 use std::fs;
 use std::path::PathBuf;
@@ -6,6 +6,7 @@ use std::process::Command;
 
 use anyhow::{Context as _, Result, bail};
 
+use crate::assembler::cache_folder;
 use crate::shared::Shared;
 
 /// The program `nvdisasm`.
@@ -15,9 +16,12 @@ impl Disassembler {
     /// The program of the variable `NVDISASM`, the one on `PATH`, or the one that `.ci/run` installs. Without any, an error where programs
     /// are required, else a warning.
     pub(super) fn find(shared: &Shared) -> Result<Option<Self>> {
-        let named = std::env::var_os("NVDISASM").filter(|path| !path.is_empty());
-        let found = named.map(PathBuf::from).or_else(on_path).or_else(installed);
-        if found.is_none() {
+        let path = std::env::var_os("NVDISASM")
+            .filter(|path| !path.is_empty())
+            .map(PathBuf::from)
+            .or_else(on_path)
+            .or_else(installed);
+        if path.is_none() {
             if shared.requires_ptxas() {
                 bail!("no nvdisasm: set NVDISASM or put it on PATH");
             }
@@ -25,7 +29,7 @@ impl Disassembler {
                 "!!! NO NVDISASM: CONSTANTS OF PTXAS NOT COMPARED (set NVDISASM or put it on PATH) !!!"
             );
         }
-        Ok(found.map(Self))
+        Ok(path.map(Self))
     }
 
     /// The code of a cubin as text, with the encoding of each instruction.
@@ -45,18 +49,16 @@ impl Disassembler {
 
 fn on_path() -> Option<PathBuf> {
     let path = std::env::var_os("PATH")?;
-    let mut places = std::env::split_paths(&path).map(|folder| folder.join("nvdisasm"));
-    places.find(|place| place.is_file())
+    std::env::split_paths(&path)
+        .map(|folder| folder.join("nvdisasm"))
+        .find(|program| program.is_file())
 }
 
-/// `$XDG_CACHE_HOME/ptxkit-nvdisasm`, where a Python environment holds it.
+/// The program in the Python environment `$XDG_CACHE_HOME/ptxkit-nvdisasm`.
 fn installed() -> Option<PathBuf> {
-    let home = || Some(PathBuf::from(std::env::var_os("HOME")?).join(".cache"));
-    let cache = std::env::var_os("XDG_CACHE_HOME")
-        .map(PathBuf::from)
-        .or_else(home)?;
-    let libraries = fs::read_dir(cache.join("ptxkit-nvdisasm/lib")).ok()?;
-    let inside = "site-packages/nvidia/cu13/bin/nvdisasm";
-    let mut places = libraries.flatten().map(|python| python.path().join(inside));
-    places.find(|place| place.is_file())
+    fs::read_dir(cache_folder()?.join("ptxkit-nvdisasm/lib"))
+        .ok()?
+        .flatten()
+        .map(|python| python.path().join("site-packages/nvidia/cu13/bin/nvdisasm"))
+        .find(|program| program.is_file())
 }

@@ -1,4 +1,4 @@
-//! What `ptx-analysis` says about the stored values of a module: its constants, which `ptx_analysis::fold` computes.
+//! The stored values of a module that are constants of `ptx-analysis`, which `ptx_analysis::fold` computes.
 
 use std::collections::HashMap;
 
@@ -17,18 +17,20 @@ pub(super) type Known = HashMap<u32, u64>;
 pub(super) fn stored(text: &str) -> HashMap<String, Known> {
     let module = ptx_parse::parse(text.as_bytes()).module;
     let facts = ModuleFacts::new(&module);
-    let kernels = module.definitions().filter_map(|(id, function, _)| {
-        let name = module.name(function.name).to_owned();
-        Some((name, of_kernel(facts.function(id)?)?))
-    });
-    kernels.collect()
+    module
+        .definitions()
+        .filter_map(|(id, function, _)| {
+            let name = module.name(function.name).to_owned();
+            Some((name, stored_by_kernel(facts.function(id)?)?))
+        })
+        .collect()
 }
 
-fn of_kernel(facts: FunctionFacts<'_>) -> Option<Known> {
+fn stored_by_kernel(facts: FunctionFacts<'_>) -> Option<Known> {
     let (cfg, variables) = (Cfg::new(facts), Variables::new(facts.body()));
     let ssa = Ssa::new(facts, &cfg, &Dominators::new(&cfg), &variables).ok()?;
     let constants = Constants::new(facts, &cfg, &variables, &ssa);
-    let value = |stmt: StmtId, access: MemoryAccess| {
+    let stored_value = |stmt: StmtId, access: MemoryAccess| {
         let Some((Operand::Reg(register), RegAccess::Read)) = access.data else {
             return None;
         };
@@ -36,12 +38,12 @@ fn of_kernel(facts: FunctionFacts<'_>) -> Option<Known> {
         let bits = constants.value(ssa.read(stmt, variable)?).known()?;
         Some((u32::try_from(access.offset?).ok()?, bits as u64))
     };
-    let mut found = Known::new();
+    let mut values = Known::new();
     for (stmt, statement) in facts.body().statements() {
         if let Statement::Inst(inst) = statement {
             let accesses = facts.inst(inst).memory();
-            found.extend(accesses.filter_map(|access| value(stmt, access)));
+            values.extend(accesses.filter_map(|access| stored_value(stmt, access)));
         }
     }
-    Some(found)
+    Some(values)
 }

@@ -1,4 +1,4 @@
-//! The module around the cases: a kernel for each template, which gives it values and stores the results, each at its own address.
+//! The module around the cases: a kernel for each template, which assigns the sources and stores each result at a separate address.
 
 use std::fmt::Write as _;
 
@@ -7,11 +7,11 @@ use ptx_isa::{PtxVersion, ScalarType, Target};
 use super::assign::{SCRATCH, assign};
 use super::template::Register;
 
-/// The text of a kernel, and where the values of its cases are stored.
+/// The text of a kernel, and the stores of the results of its cases.
 #[derive(Default)]
 pub(super) struct Kernel {
     text: String,
-    /// In the order of the stores.
+    /// The stores in the order of the text.
     pub(super) stores: Vec<Store>,
 }
 
@@ -82,7 +82,7 @@ impl Kernel {
     }
 
     fn store_at(&mut self, case: usize, ty: &str, name: &str, bits: u16) {
-        // Apart from each other, so that they are not combined.
+        // ptxas does not combine stores at this distance.
         let offset = 16 * self.stores.len() as u32;
         let _ = writeln!(self.text, "st.global.{ty} [out+{offset}], {name};");
         self.stores.push(Store { case, offset, bits });

@@ -1,4 +1,4 @@
-//! What the virtual machine stores when it runs the kernels of a module.
+//! The values that the virtual machine stores when it runs the kernels of a module.
 
 use std::collections::HashMap;
 
@@ -17,15 +17,17 @@ pub(super) fn stored(
     let memory = machine.allocate(bytes).ok_or("no memory")?;
     let launch = Launch::new(name).argument(memory.to_le_bytes());
     machine.launch(&launch).map_err(|e| e.to_string())?;
-    let mut found = HashMap::new();
+    let mut values = HashMap::new();
     for store in stores {
-        let at = memory + u64::from(store.offset);
-        let bytes = machine.read(at, usize::from(store.bits / 8));
+        let address = memory + u64::from(store.offset);
+        let bytes = machine
+            .read(address, usize::from(store.bits / 8))
+            .map_err(|e| e.to_string())?;
         let mut value = [0; 8];
-        for (to, from) in value.iter_mut().zip(bytes.map_err(|e| e.to_string())?) {
-            *to = from;
+        for (target, byte) in value.iter_mut().zip(bytes) {
+            *target = byte;
         }
-        found.insert(store.offset, u64::from_le_bytes(value));
+        values.insert(store.offset, u64::from_le_bytes(value));
     }
-    Ok(found)
+    Ok(values)
 }

@@ -1,7 +1,7 @@
-//! `cargo oracle fold`: constants that `ptx_analysis::fold` computes, against those that ptxas computes.
+//! `cargo oracle fold`: compares the constants that `ptx_analysis::fold` and ptxas compute.
 //!
-//! Instructions of all forms get constant operands, and their results are stored. What ptxas computes itself is a constant in the machine code,
-//! which `nvdisasm` shows. Instructions that it leaves to the GPU are counted, not compared.
+//! Instructions of all forms get constant operands, and their results are stored. A result that ptxas computes is a constant in the machine code,
+//! which `nvdisasm` prints. Instructions that ptxas leaves to the GPU are counted, not compared.
 //!
 //! `ptx-vm` runs the same kernels, and must store the values that `fold` computes.
 
@@ -42,11 +42,11 @@ pub(crate) struct Args {
     list: bool,
 }
 
-/// How many kernels a module has, each with a template.
+/// The number of kernels of a module, each with a template.
 const KERNELS: usize = 48;
-/// How many modules are assembled before the results are counted.
+/// The number of modules that are assembled before the results are counted.
 const MODULES: usize = 8;
-/// How often all templates get values, at most.
+/// The greatest number of rounds, in each of which all templates get values.
 const ROUNDS: usize = 400;
 
 pub(crate) fn run(args: &Args, shared: &Shared) -> Result<()> {
@@ -61,8 +61,7 @@ pub(crate) fn run(args: &Args, shared: &Shared) -> Result<()> {
         disassembler,
     };
     let mut rng = Rng::with_seed(shared.seed());
-    let places = |case: &_| places::places(assemblers, case);
-    let mut templates = template::all(&places, &mut rng);
+    let mut templates = template::all(&|case| places::places(assemblers, case), &mut rng);
     templates.retain(module::is_computed);
     println!(
         "{}: {} instructions",
@@ -95,7 +94,7 @@ struct Run<'a> {
 }
 
 impl Run<'_> {
-    /// Gives values to all templates of which ptxas computes something, until enough results are compared.
+    /// Runs all templates of which ptxas computes some result with new values, until enough results are compared.
     fn round(&mut self, round: usize, enough: usize) -> Result<()> {
         let mut groups: BTreeMap<_, Vec<Part<'_>>> = BTreeMap::new();
         for (number, template) in self.templates.iter().enumerate() {
@@ -103,8 +102,8 @@ impl Run<'_> {
                 continue;
             }
             let target = self.rng.choice(&template.targets).copied();
-            let group = groups.entry((template.version, target.unwrap_or(Target::Sm90)));
-            group.or_default().push(Part {
+            let key = (template.version, target.unwrap_or(Target::Sm90));
+            groups.entry(key).or_default().push(Part {
                 number,
                 template,
                 seed: self.rng.u64(..),
@@ -117,14 +116,15 @@ impl Run<'_> {
             modules.extend(parts.chunks(KERNELS).map(|parts| (version, target, parts)));
         }
         self.rng.shuffle(&mut modules);
-        for some in modules.chunks(MODULES) {
+        for chunk in modules.chunks(MODULES) {
             if self.tally.compared() >= enough {
                 break;
             }
-            let judged = some
+            let results: Vec<Vec<Judged<'_>>> = chunk
                 .par_iter()
-                .map(|&(version, target, parts)| judge(&self.tools, version, target, parts));
-            for judged in judged.collect::<Result<Vec<_>>>()?.into_iter().flatten() {
+                .map(|&(version, target, parts)| judge(&self.tools, version, target, parts))
+                .collect::<Result<_>>()?;
+            for judged in results.into_iter().flatten() {
                 self.count(judged);
             }
         }
@@ -137,8 +137,9 @@ impl Run<'_> {
         } = judged.part;
         match judged.outcomes {
             Ok(outcomes) => {
-                let all = outcomes.into_iter();
-                all.for_each(|outcome| self.tally.add(number, template, outcome));
+                for outcome in outcomes {
+                    self.tally.add(number, template, outcome);
+                }
             }
             Err(reason) => {
                 self.refused.insert(number, reason);

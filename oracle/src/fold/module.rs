@@ -1,4 +1,4 @@
-//! One module: its text, what ptxas makes of it, and the comparison.
+//! One module: its text, the constants of ptxas in its machine code, and the comparison.
 
 use std::fmt::Write as _;
 
@@ -18,10 +18,10 @@ use super::template::Template;
 use super::values::value;
 use crate::assembler::{Assemblers, Job};
 
-/// How many cases a kernel has.
+/// The number of cases of a kernel.
 const CASES: usize = 12;
 
-/// The programs.
+/// The programs that are run on a module.
 pub(super) struct Tools<'a> {
     pub(super) assemblers: &'a Assemblers,
     pub(super) disassembler: Disassembler,
@@ -32,7 +32,7 @@ pub(super) struct Tools<'a> {
 pub(super) struct Part<'a> {
     pub(super) number: usize,
     pub(super) template: &'a Template,
-    /// Selects the values.
+    /// The seed of the values.
     pub(super) seed: u64,
     /// Whether all values are at the edges of their types.
     pub(super) edges_only: bool,
@@ -52,7 +52,7 @@ struct Written {
     cases: Vec<(String, bool)>,
 }
 
-/// Assembles a module and compares its constants. If ptxas refuses it, its parts are tried alone.
+/// Assembles a module and compares its constants. If ptxas refuses it, its halves are judged.
 pub(super) fn judge<'a>(
     tools: &Tools<'_>,
     version: PtxVersion,
@@ -62,16 +62,17 @@ pub(super) fn judge<'a>(
     let written: Vec<Written> = parts.iter().map(write).collect();
     let text = kernel::module(version, target, written.iter().map(|w| &w.kernel));
     let verdict = tools.assemblers.run(text.as_bytes(), Job::Code)?;
-    let code = match verdict.accepted {
-        true => tools.disassembler.run(&verdict.cubin),
-        false => Err(anyhow!("{}", verdict.reason())),
+    let code = if verdict.accepted {
+        tools.disassembler.run(&verdict.cubin)
+    } else {
+        Err(anyhow!("{}", verdict.reason()))
     };
     if let Err(reason) = &code {
         let [part] = *parts else {
-            let (left, right) = parts.split_at(parts.len() / 2);
-            let mut all = judge(tools, version, target, left)?;
-            all.extend(judge(tools, version, target, right)?);
-            return Ok(all);
+            let (first, second) = parts.split_at(parts.len() / 2);
+            let mut judged = judge(tools, version, target, first)?;
+            judged.extend(judge(tools, version, target, second)?);
+            return Ok(judged);
         };
         let reason = format!("{}: {reason}", part.template.case);
         let outcomes = Err(reason);
@@ -81,20 +82,20 @@ pub(super) fn judge<'a>(
     let mut ours = expected::stored(&text);
     let module = ptx_parse::parse(text.as_bytes()).module;
     let mut machine = Machine::new(&module);
-    let judged = parts.iter().zip(written).enumerate();
-    let judged = judged.map(|(i, (part, written))| {
+    let mut judged = Vec::new();
+    for (i, (part, written)) in parts.iter().zip(written).enumerate() {
         let name = kernel::name(i);
-        let (ours, theirs) = (ours.remove(&name), theirs.remove(&name));
-        let (ours, theirs) = (ours.unwrap_or_default(), theirs.unwrap_or_default());
+        let ours = ours.remove(&name).unwrap_or_default();
+        let theirs = theirs.remove(&name).unwrap_or_default();
         let executed = machine::stored(&mut machine, &name, &written.kernel.stores);
         let mut outcomes = compare(&written, target, &ours, &theirs);
-        outcomes.extend(execution(&written, target, &ours, executed));
-        Judged {
+        outcomes.extend(compare_execution(&written, target, &ours, executed));
+        judged.push(Judged {
             part: *part,
             outcomes: Ok(outcomes),
-        }
-    });
-    Ok(judged.collect())
+        });
+    }
+    Ok(judged)
 }
 
 fn write(part: &Part<'_>) -> Written {
@@ -104,9 +105,10 @@ fn write(part: &Part<'_>) -> Written {
     let mut cases = Vec::new();
     for number in 0..CASES {
         let line = template.vary(rng).to_string();
-        let sources = template.sources.iter();
-        let sources: Vec<_> = sources
-            .map(|r| (r, value(r, part.edges_only, rng)))
+        let sources: Vec<_> = template
+            .sources
+            .iter()
+            .map(|register| (register, value(register, part.edges_only, rng)))
             .collect();
         let carry = template.reads_carry.then(|| rng.bool());
         let mut text = line.clone();
@@ -147,59 +149,68 @@ pub(super) fn is_computed(template: &Template) -> bool {
 }
 
 /// The results of the virtual machine that differ from ours.
-fn execution(
+fn compare_execution(
     written: &Written,
     target: Target,
     ours: &Known,
     executed: Result<Known, String>,
 ) -> Vec<Outcome> {
-    let mut different = Vec::new();
-    let executed = executed.unwrap_or_else(|error| {
-        different.push((error, 0, 0));
-        Known::new()
-    });
+    let executed = match executed {
+        Ok(executed) => executed,
+        Err(error) => {
+            return vec![Outcome::Different(Difference {
+                case: error,
+                ours: 0,
+                theirs: 0,
+            })];
+        }
+    };
+    let mut outcomes = Vec::new();
     for store in &written.kernel.stores {
         let (ours, theirs) = (ours.get(&store.offset), executed.get(&store.offset));
         if let (Some(&ours), Some(&theirs)) = (ours, theirs)
             && ours & super::values::mask(store.bits) as u64 != theirs
         {
             let (text, _) = &written.cases[store.case];
-            different.push((format!("{target} virtual machine: {text}"), ours, theirs));
+            let case = format!("{target} virtual machine: {text}");
+            outcomes.push(Outcome::Different(Difference { case, ours, theirs }));
         }
     }
-    let different = different
-        .into_iter()
-        .map(|(what, ours, theirs)| Difference { what, ours, theirs });
-    different.map(Outcome::Different).collect()
+    outcomes
 }
 
 /// The outcome of each case of a kernel.
 fn compare(written: &Written, target: Target, ours: &Known, theirs: &Stored) -> Vec<Outcome> {
-    let all = written
-        .cases
-        .iter()
-        .enumerate()
-        .map(|(number, (text, is_known_bug))| {
-            let stores = written.kernel.stores.iter().filter(|s| s.case == number);
-            let mut outcome = Outcome::Undefined;
-            for store in stores {
-                let Some(ours) = ours.get(&store.offset).copied() else {
-                    continue;
-                };
-                match assembled(theirs, store) {
-                    Some(theirs) if theirs == ours => outcome = Outcome::Same,
-                    Some(_) if *is_known_bug => return Outcome::Bug,
-                    Some(theirs) => {
-                        let what = format!("{target} {text}");
-                        return Outcome::Different(Difference { what, ours, theirs });
-                    }
-                    None if matches!(outcome, Outcome::Undefined) => outcome = Outcome::NotFolded,
-                    None => {}
-                }
+    (0..written.cases.len())
+        .map(|case| compare_case(written, case, target, ours, theirs))
+        .collect()
+}
+
+fn compare_case(
+    written: &Written,
+    case: usize,
+    target: Target,
+    ours: &Known,
+    theirs: &Stored,
+) -> Outcome {
+    let (text, is_known_bug) = &written.cases[case];
+    let mut outcome = Outcome::Undefined;
+    for store in written.kernel.stores.iter().filter(|s| s.case == case) {
+        let Some(ours) = ours.get(&store.offset).copied() else {
+            continue;
+        };
+        match assembled(theirs, store) {
+            Some(theirs) if theirs == ours => outcome = Outcome::Same,
+            Some(_) if *is_known_bug => return Outcome::Bug,
+            Some(theirs) => {
+                let case = format!("{target} {text}");
+                return Outcome::Different(Difference { case, ours, theirs });
             }
-            outcome
-        });
-    all.collect()
+            None if matches!(outcome, Outcome::Undefined) => outcome = Outcome::NotFolded,
+            None => {}
+        }
+    }
+    outcome
 }
 
 /// The value of a store in the machine code, if all its bits are constant.

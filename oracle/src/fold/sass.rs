@@ -1,6 +1,6 @@
-//! The constants in machine code: follows the instructions that only move constants between registers, up to the stores.
+//! The constants in machine code: tracks constants through the instructions that only move them between registers, up to the stores.
 //!
-//! All others make what they write unknown, and so do labels, where control may come from elsewhere, and calls.
+//! The results of all other instructions are unknown. All registers are unknown after a label, which other code may branch to, and a call.
 
 use std::collections::HashMap;
 
@@ -11,76 +11,78 @@ pub(super) struct Word {
     pub(super) known: u32,
 }
 
-/// What a kernel stores, by offset in bytes from the pointer that it gets.
+/// The values that a kernel stores, by offset in bytes from its pointer parameter.
 pub(super) type Stored = HashMap<u32, Word>;
 
 impl Word {
     const ZERO: Self = Self::constant(0);
 
     const fn constant(bits: u32) -> Self {
-        let known = u32::MAX;
-        Self { bits, known }
+        Self {
+            bits,
+            known: u32::MAX,
+        }
     }
 
     /// The low half of one word and a half of another above it.
     fn join(low: Self, high: Self, shift: u32) -> Self {
-        let half = |of: fn(Self) -> u32| of(low) & 0xffff | (of(high) >> shift) << 16;
         Self {
-            bits: half(|w| w.bits),
-            known: half(|w| w.known),
+            bits: low.bits & 0xffff | (high.bits >> shift) << 16,
+            known: low.known & 0xffff | (high.known >> shift) << 16,
         }
     }
 }
 
-/// What the kernels of a disassembled cubin store, by their names.
+/// The values that the kernels of a disassembled cubin store, by the names of the kernels.
 pub(super) fn stored(text: &str) -> HashMap<String, Stored> {
-    let mut all = HashMap::new();
-    let mut name = None;
+    let mut kernels = HashMap::new();
+    let mut current: Option<String> = None;
     let mut state = State::new();
     for line in text.lines().map(str::trim) {
         if let Some(label) = line.strip_suffix(':').filter(|l| !l.contains(' ')) {
-            let begins = label.strip_prefix(".text.");
-            if let (Some(before), Some(_)) = (&name, begins) {
-                all.insert(String::clone(before), std::mem::take(&mut state.stored));
+            if let Some(name) = label.strip_prefix(".text.") {
+                let stored = std::mem::take(&mut state.stored);
+                if let Some(previous) = current.replace(name.to_owned()) {
+                    kernels.insert(previous, stored);
+                }
             }
-            name = begins.map(str::to_owned).or(name);
             state.forget();
         } else if let Some(instruction) = Instruction::parse(line) {
             state.step(&instruction);
         }
     }
-    all.extend(name.map(|name| (name, state.stored)));
-    all
+    kernels.extend(current.map(|name| (name, state.stored)));
+    kernels
 }
 
 /// A line of the disassembly.
 struct Instruction<'a> {
-    /// Whether it has a predicate.
-    conditional: bool,
-    /// Words between dots: `IMAD`, `MOV`, `U32`.
+    /// Whether the instruction has a predicate.
+    is_conditional: bool,
+    /// The words of the mnemonic: `IMAD`, `MOV`, `U32`.
     words: Vec<&'a str>,
     operands: Vec<&'a str>,
-    /// The bits of the encoding where a constant of 32 bits is.
+    /// The bits of the encoding that contain a constant of 32 bits.
     immediate: u32,
 }
 
 impl<'a> Instruction<'a> {
     /// Reads `/*0000*/ @P0 MOV R6, 0xfffffff9 ; /* 0xfffffff900067802 */`.
     fn parse(line: &'a str) -> Option<Self> {
-        let (_, rest) = line.strip_prefix("/*")?.split_once("*/")?;
-        let (text, encoding) = rest.split_once(';')?;
+        let (_, content) = line.strip_prefix("/*")?.split_once("*/")?;
+        let (statement, encoding) = content.split_once(';')?;
         let encoding = encoding.trim().strip_prefix("/* 0x")?.strip_suffix(" */")?;
         let immediate = (u64::from_str_radix(encoding, 16).ok()? >> 32) as u32;
-        let text = text.trim();
-        let conditional = text.starts_with('@');
-        let text = if conditional {
-            text.split_once(' ')?.1
+        let statement = statement.trim();
+        let is_conditional = statement.starts_with('@');
+        let text = if is_conditional {
+            statement.split_once(' ')?.1
         } else {
-            text
+            statement
         };
         let (mnemonic, operands) = text.trim().split_once(' ').unwrap_or((text, ""));
         Some(Self {
-            conditional,
+            is_conditional,
             words: mnemonic.split('.').collect(),
             operands: operands.split(',').map(str::trim).collect(),
             immediate,
@@ -92,21 +94,29 @@ impl<'a> Instruction<'a> {
     }
 }
 
-/// A register: whether it is uniform, and its number; `None` for those that are always zero.
-type Place = (bool, Option<usize>);
+#[derive(Clone, Copy)]
+struct Register {
+    is_uniform: bool,
+    /// The number; `None` for the register that is always zero.
+    number: Option<usize>,
+}
 
-fn place(operand: &str) -> Option<Place> {
-    let operand = operand.strip_suffix(".reuse").unwrap_or(operand);
-    let (uniform, number) = match operand.strip_prefix("UR") {
-        Some(number) => (true, number),
-        None => (false, operand.strip_prefix('R')?),
-    };
-    match number {
-        "Z" => Some((uniform, None)),
-        _ => Some((uniform, Some(number.parse().ok()?))),
+impl Register {
+    fn parse(operand: &str) -> Option<Self> {
+        let operand = operand.strip_suffix(".reuse").unwrap_or(operand);
+        let (is_uniform, number) = match operand.strip_prefix("UR") {
+            Some(number) => (true, number),
+            None => (false, operand.strip_prefix('R')?),
+        };
+        let number = match number {
+            "Z" => None,
+            _ => Some(number.parse().ok()?),
+        };
+        Some(Self { is_uniform, number })
     }
 }
 
+/// The constants in registers, and the values stored so far.
 struct State {
     general: Vec<Word>,
     uniform: Vec<Word>,
@@ -127,31 +137,31 @@ impl State {
         self.uniform.fill(Word::default());
     }
 
-    /// A register and those after it.
-    fn read(&self, place: Place, after: usize) -> Word {
-        let (uniform, number) = place;
-        let Some(number) = number else {
+    /// The word `index` of the value that begins in a register.
+    fn read(&self, register: Register, index: usize) -> Word {
+        let Some(number) = register.number else {
             return Word::ZERO;
         };
-        let file = if uniform {
+        let file = if register.is_uniform {
             &self.uniform
         } else {
             &self.general
         };
-        file.get(number + after).copied().unwrap_or_default()
+        file.get(number + index).copied().unwrap_or_default()
     }
 
-    fn write(&mut self, place: Place, words: &[Word]) {
-        let (uniform, Some(number)) = place else {
+    fn write(&mut self, register: Register, words: &[Word]) {
+        let Some(number) = register.number else {
             return;
         };
-        let file = if uniform {
+        let file = if register.is_uniform {
             &mut self.uniform
         } else {
             &mut self.general
         };
-        let registers = file.iter_mut().skip(number);
-        registers.zip(words).for_each(|(r, w)| *r = *w);
+        for (target, word) in file.iter_mut().skip(number).zip(words) {
+            *target = *word;
+        }
     }
 
     fn step(&mut self, instruction: &Instruction<'_>) {
@@ -160,43 +170,45 @@ impl State {
             Some(&("CALL" | "BRX" | "JMX")) => return self.forget(),
             _ => {}
         }
-        // Predicates may be written first.
-        let Some(target) = instruction.operands.iter().find_map(|o| place(o)) else {
+        // The first operands may be predicates.
+        let Some(target) = instruction.operands.iter().find_map(|o| Register::parse(o)) else {
             return;
         };
-        let words = match self.moved(instruction) {
-            Some(words) if !instruction.conditional => words,
+        let words = match self.moved_constant(instruction) {
+            Some(words) if !instruction.is_conditional => words,
             _ => vec![Word::default(); width(instruction)],
         };
         self.write(target, &words);
     }
 
-    /// What an instruction writes that only moves constants.
-    fn moved(&self, instruction: &Instruction<'_>) -> Option<Vec<Word>> {
+    /// The result of an instruction that only moves constants.
+    fn moved_constant(&self, instruction: &Instruction<'_>) -> Option<Vec<Word>> {
         let operands = &instruction.operands[1..];
-        let value = |operand: &str| match place(operand) {
-            Some(place) => Some(self.read(place, 0)),
+        let value = |operand: &str| match Register::parse(operand) {
+            Some(register) => Some(self.read(register, 0)),
             None => operand
                 .trim_start_matches(['-', '+'])
                 .starts_with(|c: char| c.is_ascii_digit() || c == 'Q' || c == 'I')
                 .then(|| Word::constant(instruction.immediate)),
         };
-        let only = |words: &[&str]| instruction.words.iter().skip(1).all(|w| words.contains(w));
-        let first = *instruction.words.first()?;
-        let wide = instruction.has("64") || instruction.has("WIDE");
-        match (first, operands) {
-            ("MOV" | "UMOV", [from]) if wide => match place(from) {
-                Some(place) => Some(vec![self.read(place, 0), self.read(place, 1)]),
+        let has_only = |words: &[&str]| instruction.words.iter().skip(1).all(|w| words.contains(w));
+        let opcode = *instruction.words.first()?;
+        let is_wide = instruction.has("64") || instruction.has("WIDE");
+        match (opcode, operands) {
+            ("MOV" | "UMOV", [source]) if is_wide => match Register::parse(source) {
+                Some(register) => Some(vec![self.read(register, 0), self.read(register, 1)]),
                 None => {
-                    let bits = u64::from_str_radix(from.strip_prefix("0x")?, 16).ok()?;
+                    let bits = u64::from_str_radix(source.strip_prefix("0x")?, 16).ok()?;
                     let halves = [bits as u32, (bits >> 32) as u32];
                     Some(halves.map(Word::constant).to_vec())
                 }
             },
-            ("MOV" | "UMOV" | "R2UR", [from]) => Some(vec![value(from)?]),
-            ("IMAD", ["RZ", "RZ", from]) if only(&["MOV", "U32"]) => Some(vec![value(from)?]),
+            ("MOV" | "UMOV" | "R2UR", [source]) => Some(vec![value(source)?]),
+            ("IMAD", ["RZ", "RZ", source]) if has_only(&["MOV", "U32"]) => {
+                Some(vec![value(source)?])
+            }
             // The sum of -0 and a constant.
-            ("HFMA2", ["-RZ", "RZ", _, _]) if only(&["MMA"]) => {
+            ("HFMA2", ["-RZ", "RZ", _, _]) if has_only(&["MMA"]) => {
                 Some(vec![Word::constant(instruction.immediate)])
             }
             ("CS2R", ["SRZ"]) => Some(vec![Word::ZERO; width(instruction)]),
@@ -214,18 +226,19 @@ impl State {
 
     /// `STG.E.64 desc[UR4][R2.64+0x28], R14`.
     fn store(&mut self, instruction: &Instruction<'_>) {
-        let [address, from] = instruction.operands[..] else {
+        let [address, source] = instruction.operands[..] else {
             return;
         };
-        let inside = address.rsplit('[').next().and_then(|a| a.strip_suffix(']'));
-        let (Some(inside), Some(from)) = (inside, place(from)) else {
+        let sum = address.rsplit('[').next().and_then(|a| a.strip_suffix(']'));
+        let (Some(sum), Some(source)) = (sum, Register::parse(source)) else {
             return;
         };
-        let offsets = inside.split('+').filter_map(|part| part.strip_prefix("0x"));
-        let offset: u32 = offsets
-            .filter_map(|o| u32::from_str_radix(o, 16).ok())
+        let offset: u32 = sum
+            .split('+')
+            .filter_map(|term| term.strip_prefix("0x"))
+            .filter_map(|digits| u32::from_str_radix(digits, 16).ok())
             .sum();
-        let used = if instruction.has("U8") || instruction.has("S8") {
+        let mask = if instruction.has("U8") || instruction.has("S8") {
             0xff
         } else if instruction.has("U16") || instruction.has("S16") {
             0xffff
@@ -233,25 +246,25 @@ impl State {
             u32::MAX
         };
         for i in 0..width(instruction) {
-            let mut word = self.read(from, i);
-            word.known &= if instruction.conditional { 0 } else { used };
+            let mut word = self.read(source, i);
+            word.known &= if instruction.is_conditional { 0 } else { mask };
             self.stored.insert(offset + 4 * i as u32, word);
         }
     }
 }
 
-/// How many registers an instruction writes or stores.
+/// The number of registers that an instruction writes or stores.
 fn width(instruction: &Instruction<'_>) -> usize {
     const PAIRS: [&str; 7] = ["DADD", "DMUL", "DFMA", "DMNMX", "FADD2", "FMUL2", "FFMA2"];
-    let has = |word: &&str| instruction.has(word);
-    let pair = match instruction.words.first() {
+    const WIDE_WORDS: [&str; 5] = ["64", "F64", "S64", "U64", "WIDE"];
+    let is_pair = match instruction.words.first() {
         Some(&"CS2R") => !instruction.has("32"),
-        Some(first) => PAIRS.contains(first),
+        Some(opcode) => PAIRS.contains(opcode),
         None => false,
     };
     if instruction.has("128") {
         4
-    } else if pair || ["64", "F64", "S64", "U64", "WIDE"].iter().any(has) {
+    } else if is_pair || WIDE_WORDS.iter().any(|word| instruction.has(word)) {
         2
     } else {
         1

@@ -5,34 +5,34 @@ use std::fmt;
 
 use super::template::Template;
 
-/// What came of a case.
+/// The outcome of a case.
 pub(super) enum Outcome {
     /// Both sides have the same bits.
     Same,
     Different(Difference),
     /// A known mistake of ptxas.
     Bug,
-    /// ptxas leaves it to the GPU.
+    /// ptxas does not compute the result, but leaves it to the GPU.
     NotFolded,
-    /// Not defined by the tables or by the PTX ISA manual.
+    /// The tables or the PTX ISA manual do not define the result.
     Undefined,
 }
 
-/// How many differences of a template are printed.
-const MOST_SHOWN: usize = 3;
+/// The greatest number of differences of a template that are printed.
+const MAX_SHOWN: usize = 3;
 
 /// Different bits.
 pub(super) struct Difference {
     /// The instruction with the bits of its operands.
-    pub(super) what: String,
+    pub(super) case: String,
     pub(super) ours: u64,
     pub(super) theirs: u64,
 }
 
 impl fmt::Display for Difference {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { what, ours, theirs } = self;
-        write!(f, "{what}: ours {ours:#x}, ptxas {theirs:#x}")
+        let Self { case, ours, theirs } = self;
+        write!(f, "{case}: ours {ours:#x}, ptxas {theirs:#x}")
     }
 }
 
@@ -59,9 +59,10 @@ pub(super) struct Tally {
 impl Tally {
     pub(super) fn add(&mut self, number: usize, template: &Template, outcome: Outcome) {
         let section: Vec<&str> = template.form.section().split('.').take(3).collect();
-        let of_section = self.sections.entry(section.join(".")).or_default();
-        let of_opcode = self.opcodes.entry(template.case.opcode.text()).or_default();
-        for counts in [of_section, of_opcode] {
+        let section_counts = self.sections.entry(section.join(".")).or_default();
+        let opcode = template.case.opcode.text();
+        let opcode_counts = self.opcodes.entry(opcode).or_default();
+        for counts in [section_counts, opcode_counts] {
             match outcome {
                 Outcome::Same => counts.same += 1,
                 Outcome::Different(_) => counts.different += 1,
@@ -72,7 +73,7 @@ impl Tally {
         }
         if let Outcome::Different(difference) = &outcome {
             let shown = self.shown.entry(number).or_default();
-            if *shown < MOST_SHOWN {
+            if *shown < MAX_SHOWN {
                 *shown += 1;
                 println!("DIFFERENT {difference}");
             }
@@ -81,7 +82,7 @@ impl Tally {
         *compared += usize::from(matches!(outcome, Outcome::Same | Outcome::Different(_)));
     }
 
-    /// Whether ptxas computed a result of a template, or was not asked yet.
+    /// Whether ptxas computed a result of a template, or did not assemble it yet.
     pub(super) fn is_useful(&self, template: usize) -> bool {
         self.templates.get(&template) != Some(&0)
     }

@@ -1,4 +1,4 @@
-//! Instructions to be given values: of every form of the tables that has only registers and constants, with many choices of modifiers.
+//! Templates: instructions of every form of the tables that has only registers and constants, with many choices of modifiers.
 
 use fastrand::Rng;
 use ptx_isa::{
@@ -32,14 +32,14 @@ pub(super) struct Template {
 pub(super) struct Register {
     pub(super) name: String,
     pub(super) declared: ScalarType,
-    /// The operand of the form that it is, or is an element of.
+    /// The index of the operand of the form that is or contains the register.
     #[allow(dead_code, reason = "the crate `runner` uses it")]
     pub(super) operand: usize,
-    /// The type of its value, if the form says it.
+    /// The type of the value, if the form states it.
     pub(super) ty: Option<ScalarType>,
 }
 
-/// The version and the targets of an instruction in modules; `None` if it is to be left out.
+/// The version and the targets of an instruction in modules; `None` if it is left out.
 pub(super) type Places<'a> = &'a dyn Fn(&Case) -> Option<(PtxVersion, Vec<Target>)>;
 
 /// The templates of all forms.
@@ -48,8 +48,9 @@ pub(super) fn all(places: Places<'_>, rng: &mut Rng) -> Vec<Template> {
     for instruction in Instruction::ALL {
         for &form in instruction.forms() {
             if form.operands().iter().all(is_value) {
-                let cases = cover(instruction, form, rng).into_iter();
-                templates.extend(cases.filter_map(|c| template(places, instruction, form, c)));
+                for case in cover(instruction, form, rng) {
+                    templates.extend(template(places, instruction, form, case));
+                }
             }
         }
     }
@@ -60,7 +61,7 @@ fn is_value(operand: &FormOperand) -> bool {
     matches!(operand.role(), Role::Def | Role::Use | Role::Imm)
 }
 
-/// The template of a case, if it reads and writes registers, and has a place.
+/// The template of a case, if the case reads and writes registers, and `places` includes it.
 fn template(
     places: Places<'_>,
     instruction: &Instruction,
@@ -84,13 +85,14 @@ fn template(
             _ => sources.push(register),
         }
     }
-    let has = |kind| {
-        let mut effects = form.effects().iter();
-        effects.any(|e| e.kind() == kind && e.when().decide(&slots) == Some(true))
+    let has_effect = |kind| {
+        form.effects()
+            .iter()
+            .any(|e| e.kind() == kind && e.when().decide(&slots) == Some(true))
     };
     (!sources.is_empty() && !results.is_empty()).then(|| Template {
-        reads_carry: has(EffectKind::CarryRead),
-        writes_carry: has(EffectKind::CarryWrite),
+        reads_carry: has_effect(EffectKind::CarryRead),
+        writes_carry: has_effect(EffectKind::CarryWrite),
         case,
         form,
         slots,
@@ -108,32 +110,32 @@ pub(super) fn targets_of(case: &Case, version: PtxVersion) -> TargetSet {
     })
 }
 
-/// The registers of operands, by declared type and number; `None` if there is anything else that is not constant.
+/// The registers of operands, by declared type and number; `None` if an operand is neither a register nor a constant.
 fn registers(operands: &[Operand]) -> Option<Vec<(ScalarType, u16)>> {
-    let mut found = Vec::new();
+    let mut list = Vec::new();
     for operand in operands {
         match &operand.kind {
-            &Kind::Register(ty, number) => found.push((ty, number)),
+            &Kind::Register(ty, number) => list.push((ty, number)),
             Kind::Integer(_) | Kind::Float | Kind::Single | Kind::Sink => {}
             // The numbers of the registers of one operand are consecutive.
             Kind::Vector(parts) | Kind::Pair(parts) if parts.len() <= 4 => {
-                found.extend(registers(parts)?)
+                list.extend(registers(parts)?)
             }
             _ => return None,
         }
     }
-    Some(found)
+    Some(list)
 }
 
 impl Template {
     /// The instruction with other constants, within the range that the form states.
     pub(super) fn vary(&self, rng: &mut Rng) -> Case {
         let mut case = self.case.clone();
-        let imms = self.form.operands().iter().filter_map(|o| {
-            let range = o.range().filter(|_| o.role() == Role::Imm)?;
-            Some((usize::from(o.position()), range))
-        });
-        for (position, range) in imms {
+        for operand in self.form.operands() {
+            let Some(range) = operand.range().filter(|_| operand.role() == Role::Imm) else {
+                continue;
+            };
+            let position = usize::from(operand.position());
             let Some(Kind::Integer(value)) = case.operands.get_mut(position).map(|o| &mut o.kind)
             else {
                 continue;

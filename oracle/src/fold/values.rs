@@ -1,4 +1,4 @@
-//! Values of operands: those at the edges of their type, and random ones.
+//! Values of operands: edge cases of their type, and random values.
 
 use fastrand::Rng;
 use ptx_isa::{ScalarType, TypeKind};
@@ -15,7 +15,7 @@ const FORMATS: [(u16, u32, u32); 6] = [
     (8, 5, 2),
 ];
 
-/// The bits of a register: each element of its type at an edge, or also random.
+/// The bits of a register: each element of its type is an edge case or, unless `edges_only` is set, a random value.
 pub(super) fn value(register: &Register, edges_only: bool, rng: &mut Rng) -> u128 {
     let ty = register.ty.unwrap_or(register.declared);
     let width = register.declared.bits();
@@ -23,27 +23,28 @@ pub(super) fn value(register: &Register, edges_only: bool, rng: &mut Rng) -> u12
         return u128::from(rng.bool());
     }
     let element = ty.element().unwrap_or(ty);
-    let each = element.bits().max(1);
+    let element_width = element.bits().max(1);
     let mut bits = 0;
-    for lane in 0..width.div_ceil(each) {
-        let one = match edges_only || rng.u8(..3) == 0 {
-            true => edge(element, rng),
-            false => random(element, rng),
+    for index in 0..width.div_ceil(element_width) {
+        let value = if edges_only || rng.u8(..3) == 0 {
+            edge(element, rng)
+        } else {
+            random(element, rng)
         };
-        bits |= (one & mask(each)) << (lane * each);
+        bits |= (value & mask(element_width)) << (index * element_width);
     }
-    // Above a value there may be anything.
+    // The bits of the register above the value are arbitrary.
     bits & mask(width)
 }
 
 fn edge(ty: ScalarType, rng: &mut Rng) -> u128 {
-    let number = match ty.kind() {
+    let is_float = match ty.kind() {
         TypeKind::Float => true,
-        // What untyped bits mean depends on the instruction.
+        // The meaning of untyped bits depends on the instruction.
         TypeKind::Bits => rng.bool(),
         _ => false,
     };
-    match format(ty, rng).filter(|_| number) {
+    match format(ty, rng).filter(|_| is_float) {
         Some((exponent, fraction)) => float_edge(exponent, fraction, rng),
         None => integer_edge(ty.bits(), rng),
     }
@@ -81,14 +82,19 @@ fn integer_edge(width: u16, rng: &mut Rng) -> u128 {
 
 /// The widths of exponent and fraction of a type.
 fn format(ty: ScalarType, rng: &mut Rng) -> Option<(u32, u32)> {
-    let fits = |exponent: u32| match ty {
-        ScalarType::F16 => exponent == 5,
-        ScalarType::Bf16 => exponent == 8,
-        _ => true,
-    };
-    let all = FORMATS.iter().filter(|f| f.0 == ty.bits() && fits(f.1));
-    let found = rng.choice(all.collect::<Vec<_>>());
-    found.map(|f| (f.1, f.2))
+    let formats: Vec<(u32, u32)> = FORMATS
+        .iter()
+        .filter(|(width, exponent, _)| {
+            *width == ty.bits()
+                && match ty {
+                    ScalarType::F16 => *exponent == 5,
+                    ScalarType::Bf16 => *exponent == 8,
+                    _ => true,
+                }
+        })
+        .map(|(_, exponent, fraction)| (*exponent, *fraction))
+        .collect();
+    rng.choice(formats)
 }
 
 /// Zero, subnormal numbers, the limits of the normal ones, numbers near one, infinity, NaNs, of either sign.
@@ -124,8 +130,8 @@ fn float_edge(exponent: u32, fraction: u32, rng: &mut Rng) -> u128 {
 fn random(ty: ScalarType, rng: &mut Rng) -> u128 {
     let bits = rng.u128(..);
     let width = ty.bits();
-    let number = ty.is_float() || ty.kind() == TypeKind::Bits && rng.bool();
-    let Some((exponent, fraction)) = format(ty, rng).filter(|_| number && rng.u8(..4) > 0) else {
+    let is_float = ty.is_float() || ty.kind() == TypeKind::Bits && rng.bool();
+    let Some((exponent, fraction)) = format(ty, rng).filter(|_| is_float && rng.u8(..4) > 0) else {
         // Small numbers are as likely as large ones.
         return bits & mask(rng.u16(1..=width.max(1)));
     };

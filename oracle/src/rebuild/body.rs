@@ -1,4 +1,4 @@
-//! The statements of a function, as calls of the builder.
+//! Rebuilds the statements of a function by calls of the builder.
 
 use std::collections::BTreeMap;
 
@@ -14,30 +14,33 @@ use ptx_build::{
 };
 
 /// A function that is being rebuilt.
-pub(super) struct Replayed<'a, 'r> {
-    all: &'a mut Replay<'r>,
+pub(super) struct FunctionReplay<'a, 'r> {
+    module: &'a mut Replay<'r>,
     body: &'r Body,
     /// The labels of each scope.
-    labels_of: BTreeMap<u32, Vec<LabelId>>,
+    scope_labels: BTreeMap<u32, Vec<LabelId>>,
     labels: Vec<Option<CodeLabel>>,
     ranges: Vec<Option<RegRange>>,
     registers: Vec<Option<Reg>>,
-    /// By the statement that declares them; `None` for parameters.
+    /// The variables by their declaration and name; the declaration of a parameter is `None`.
     variables: BTreeMap<(Option<StmtId>, String), Variable>,
-    /// A label that may be that of a table.
+    /// The label before the current statement. It is placed by that statement, which may be a table.
     pending: Option<CodeLabel>,
 }
 
-impl<'a, 'r> Replayed<'a, 'r> {
-    pub(super) fn new(all: &'a mut Replay<'r>, body: &'r Body) -> Self {
-        let mut labels_of: BTreeMap<u32, Vec<LabelId>> = BTreeMap::new();
+impl<'a, 'r> FunctionReplay<'a, 'r> {
+    pub(super) fn new(module: &'a mut Replay<'r>, body: &'r Body) -> Self {
+        let mut scope_labels: BTreeMap<u32, Vec<LabelId>> = BTreeMap::new();
         for (id, label) in body.labels().iter() {
-            labels_of.entry(label.scope.as_u32()).or_default().push(id);
+            scope_labels
+                .entry(label.scope.as_u32())
+                .or_default()
+                .push(id);
         }
         Self {
-            all,
+            module,
             body,
-            labels_of,
+            scope_labels,
             labels: vec![None; body.labels().len()],
             ranges: vec![None; body.reg_decls().len()],
             registers: vec![None; body.registers().len()],
@@ -48,17 +51,17 @@ impl<'a, 'r> Replayed<'a, 'r> {
 
     pub(super) fn statements(mut self, k: &mut FunctionBuilder<'_>) -> Result<(), RebuildError> {
         self.parameters(k);
-        self.labels(k, ScopeId::new(0))?;
+        self.create_labels(k, ScopeId::new(0))?;
         for (id, statement) in self.body.statements() {
             self.statement(k, id, statement)?;
         }
         self.place_pending(k)
     }
 
-    /// What parameters are called.
+    /// Adds the parameters to the names of the function.
     fn parameters(&mut self, k: &FunctionBuilder<'_>) {
         for var in self.body.vars().values().filter(|v| v.stmt.is_none()) {
-            let name = self.all.name(var.name);
+            let name = self.module.name(var.name);
             if let Some(local) = k.local(name) {
                 self.variables.insert((None, name.to_string()), local);
             }
@@ -66,20 +69,28 @@ impl<'a, 'r> Replayed<'a, 'r> {
         for (id, register) in self.body.registers().iter() {
             let decl = self.body.reg_decls().get(register.decl);
             if let Some(decl) = decl.filter(|d| d.stmt.is_none())
-                && let Some(place) = self.registers.get_mut(id.index())
+                && let Some(entry) = self.registers.get_mut(id.index())
             {
-                *place = k.local_reg(self.all.name(decl.name));
+                *entry = k.local_reg(self.module.name(decl.name));
             }
         }
     }
 
-    /// The labels of a scope, which can be mentioned before they are placed.
-    fn labels(&mut self, k: &mut FunctionBuilder<'_>, scope: ScopeId) -> Result<(), RebuildError> {
-        for id in self.labels_of.remove(&scope.as_u32()).unwrap_or_default() {
-            if let (Some(label), Some(place)) =
+    /// Creates the labels of a scope, which can be used before they are placed.
+    fn create_labels(
+        &mut self,
+        k: &mut FunctionBuilder<'_>,
+        scope: ScopeId,
+    ) -> Result<(), RebuildError> {
+        for id in self
+            .scope_labels
+            .remove(&scope.as_u32())
+            .unwrap_or_default()
+        {
+            if let (Some(label), Some(entry)) =
                 (self.body.labels().get(id), self.labels.get_mut(id.index()))
             {
-                *place = Some(k.named_label(self.all.name(label.name))?);
+                *entry = Some(k.named_label(self.module.name(label.name))?);
             }
         }
         Ok(())
@@ -94,20 +105,20 @@ impl<'a, 'r> Replayed<'a, 'r> {
     fn statement(
         &mut self,
         k: &mut FunctionBuilder<'_>,
-        id: StmtId,
+        stmt: StmtId,
         statement: Statement,
     ) -> Result<(), RebuildError> {
         let body = self.body;
         let pending = self.pending.take();
         match (statement, pending) {
-            (Statement::Directive(at), Some(label)) => {
-                if let Some(stmt) = body.directives().get(at) {
-                    return self.table(k, label, *stmt);
+            (Statement::Directive(id), Some(label)) => {
+                if let Some(directive) = body.directives().get(id) {
+                    return self.table(k, label, *directive);
                 }
             }
-            (Statement::Prototype(at), Some(label)) => {
-                if let Some(prototype) = body.prototypes().get(at) {
-                    let interface = self.all.interface(&prototype.interface)?;
+            (Statement::Prototype(id), Some(label)) => {
+                if let Some(prototype) = body.prototypes().get(id) {
+                    let interface = self.module.interface(&prototype.interface)?;
                     return Ok(k.place_prototype(label, &interface)?);
                 }
             }
@@ -120,23 +131,25 @@ impl<'a, 'r> Replayed<'a, 'r> {
                 self.pending = self.labels.get(label.index()).copied().flatten();
                 Ok(())
             }
-            Statement::Decl(decl) => self.declaration(k, id, decl),
-            Statement::Directive(at) => match body.directives().get(at) {
-                Some(stmt) => self.directive(k, *stmt),
+            Statement::Decl(decl) => self.declaration(k, stmt, decl),
+            Statement::Directive(id) => match body.directives().get(id) {
+                Some(directive) => self.directive(k, *directive),
                 None => Ok(()),
             },
             Statement::Open(scope) => {
                 k.open();
-                self.labels(k, scope)
+                self.create_labels(k, scope)
             }
             Statement::Close(_) => Ok(k.close()?),
             Statement::Function(func) => {
-                let module = self.all.module;
-                let function = module.functions().get(func);
-                let function = function.ok_or_else(|| unknown("a function"))?;
-                let (interface, name) = (self.all.header(function)?, module.name(function.name));
+                let module = self.module.module;
+                let function = module
+                    .functions()
+                    .get(func)
+                    .ok_or_else(|| unknown("a function"))?;
+                let (interface, name) = (self.module.header(function)?, module.name(function.name));
                 let func = k.declare_function(function.kind, name, interface)?;
-                self.all.functions.insert(name.to_string(), func);
+                self.module.functions.insert(name.to_string(), func);
                 Ok(())
             }
             Statement::Removed => Ok(()),
@@ -146,24 +159,25 @@ impl<'a, 'r> Replayed<'a, 'r> {
 
     // --- names ---
 
-    /// Makes sure that the registers of an operand, which begin with `first`, are there.
+    /// Returns the register of the builder, which is created at its first use.
     fn register(&mut self, k: &mut FunctionBuilder<'_>, id: RegId) -> Result<Reg, RebuildError> {
-        let known = self.registers.get(id.index()).copied().flatten();
-        if let Some(reg) = known {
-            return Ok(reg);
+        if let Some(Some(reg)) = self.registers.get(id.index()) {
+            return Ok(*reg);
         }
-        let register = self.body.registers().get(id);
-        let register = register.ok_or_else(|| unknown("a register"))?;
-        let range = self.ranges.get(register.decl.index()).copied().flatten();
-        let range = range.ok_or_else(|| unknown("a register"))?;
-        let reg = k.member(range, register.number.into())?;
-        if let Some(place) = self.registers.get_mut(id.index()) {
-            *place = Some(reg);
+        let Some(register) = self.body.registers().get(id) else {
+            return Err(unknown("a register"));
+        };
+        let Some(Some(range)) = self.ranges.get(register.decl.index()) else {
+            return Err(unknown("a register"));
+        };
+        let reg = k.member(*range, register.number.into())?;
+        if let Some(entry) = self.registers.get_mut(id.index()) {
+            *entry = Some(reg);
         }
         Ok(reg)
     }
 
-    /// What is known of a name.
+    /// Converts the name of a register, label or variable.
     fn local(&self, operand: Ir) -> Result<OperandExpr, RebuildError> {
         match operand {
             Ir::Reg(id) => {
@@ -184,11 +198,12 @@ impl<'a, 'r> Replayed<'a, 'r> {
                     .get(id)
                     .ok_or_else(|| unknown("a variable"))?;
                 let name = match var.number {
-                    Some(n) => format!("{}{n}", self.all.name(var.name)),
-                    None => self.all.name(var.name).to_string(),
+                    Some(n) => format!("{}{n}", self.module.name(var.name)),
+                    None => self.module.name(var.name).to_string(),
                 };
-                let known = self.variables.get(&(var.stmt, name)).copied();
-                known
+                self.variables
+                    .get(&(var.stmt, name))
+                    .copied()
                     .map(OperandExpr::Variable)
                     .ok_or_else(|| unknown("a variable"))
             }
@@ -196,8 +211,8 @@ impl<'a, 'r> Replayed<'a, 'r> {
         }
     }
 
-    /// Asks for the registers that an operand mentions.
-    fn registers(
+    /// Creates the registers that the operands contain.
+    fn create_registers(
         &mut self,
         k: &mut FunctionBuilder<'_>,
         operands: &[Ir],
@@ -219,10 +234,13 @@ impl<'a, 'r> Replayed<'a, 'r> {
         k: &mut FunctionBuilder<'_>,
         operands: &[Ir],
     ) -> Result<Vec<OperandExpr>, RebuildError> {
-        self.registers(k, operands)?;
-        let local = |o| self.local(o);
-        let made = operands.iter();
-        made.map(|o| self.all.operand(self.body.pool(), *o, &local))
+        self.create_registers(k, operands)?;
+        operands
+            .iter()
+            .map(|o| {
+                self.module
+                    .operand(self.body.pool(), *o, &|name| self.local(name))
+            })
             .collect()
     }
 
@@ -237,12 +255,13 @@ impl<'a, 'r> Replayed<'a, 'r> {
                 return Err(unknown("a guard"));
             };
             let predicate = self.register(k, id)?;
-            match guard.negated {
-                true => k.guard_not(predicate),
-                false => k.guard(predicate),
-            };
+            if guard.negated {
+                k.guard_not(predicate);
+            } else {
+                k.guard(predicate);
+            }
         }
-        Ok(k.inst(self.all.module.signature(inst.sig).text(), &operands[..])?)
+        Ok(k.inst(self.module.module.signature(inst.sig).text(), &operands[..])?)
     }
 
     fn declaration(
@@ -252,24 +271,25 @@ impl<'a, 'r> Replayed<'a, 'r> {
         decl: DeclId,
     ) -> Result<(), RebuildError> {
         let body = self.body;
-        let local = |o| self.local(o);
-        let made = self
-            .all
-            .declaration(body.declarations(), body.pool(), decl, &local)?;
+        let declaration =
+            self.module
+                .declaration(body.declarations(), body.pool(), decl, &|name| {
+                    self.local(name)
+                })?;
         let declarators = body.declarations().declarators(decl);
         let space = body.declarations().decls.get(decl).map(|d| d.space);
         if space == Some(StateSpace::Reg) {
-            for (d, range) in declarators.iter().zip(k.registers(&made)?) {
-                if let Binding::Register(at) = d.binding
-                    && let Some(place) = self.ranges.get_mut(at.index())
+            for (declarator, range) in declarators.iter().zip(k.registers(&declaration)?) {
+                if let Binding::Register(id) = declarator.binding
+                    && let Some(entry) = self.ranges.get_mut(id.index())
                 {
-                    *place = Some(range);
+                    *entry = Some(range);
                 }
             }
             return Ok(());
         }
-        let names = self.all.members(body.pool(), declarators)?;
-        for (name, var) in names.into_iter().zip(k.declare_all(made)?) {
+        let names = self.module.members(body.pool(), declarators)?;
+        for (name, var) in names.into_iter().zip(k.declare_all(declaration)?) {
             self.variables.insert((Some(id), name), var);
         }
         Ok(())
@@ -282,33 +302,31 @@ impl<'a, 'r> Replayed<'a, 'r> {
     ) -> Result<(), RebuildError> {
         let pool = self.body.pool();
         let args = pool.slice(stmt.args);
-        let n = |o: &Ir| self.all.integer(pool, *o);
+        let integer = |o: &Ir| self.module.integer(pool, *o);
         match (stmt.directive, args) {
-            (Directive::Pragma, texts) => {
-                let texts = texts.iter().map(|t| self.all.string(*t));
-                Ok(k.pragmas(&texts.collect::<Result<Vec<&str>, RebuildError>>()?)?)
-            }
-            (Directive::Alias, [alias, of]) => {
-                Ok(k.alias(self.all.func(*alias)?, self.all.func(*of)?)?)
+            (Directive::Pragma, texts) => Ok(k.pragmas(&self.module.strings(texts)?)?),
+            (Directive::Alias, [alias, aliasee]) => {
+                Ok(k.alias(self.module.func(*alias)?, self.module.func(*aliasee)?)?)
             }
             (Directive::Loc, [file, line, column]) => {
-                let number = |o: &Ir| self.all.number(pool, *o);
+                let number = |o: &Ir| self.module.number(pool, *o);
                 Ok(k.loc_spelled([number(file)?, number(line)?, number(column)?])?)
             }
             (Directive::Loc, [file, line, column, name, f, l, c]) => {
                 let text = |o| match o {
-                    Ir::Name(n) | Ir::Section(n) => Ok(self.all.name(n)),
+                    Ir::Name(n) | Ir::Section(n) => Ok(self.module.name(n)),
                     _ => Err(unknown("the name of a function")),
                 };
                 let name = match *name {
                     Ir::Address(id) => {
                         let address = pool.address(id).ok_or_else(|| unknown("an address"))?;
-                        (text(address.base)?, Some(n(&address.offset)?))
+                        (text(address.base)?, Some(integer(&address.offset)?))
                     }
-                    other => (text(other)?, None),
+                    operand => (text(operand)?, None),
                 };
-                let place = [n(file)?, n(line)?, n(column)?];
-                Ok(k.loc_inlined(place, name, [n(f)?, n(l)?, n(c)?])?)
+                let location = [integer(file)?, integer(line)?, integer(column)?];
+                let call_site = [integer(f)?, integer(l)?, integer(c)?];
+                Ok(k.loc_inlined(location, name, call_site)?)
             }
             _ => Err(unknown("a directive")),
         }
@@ -319,20 +337,21 @@ impl<'a, 'r> Replayed<'a, 'r> {
         k: &FunctionBuilder<'_>,
         target: Ir,
     ) -> Result<BranchTarget, RebuildError> {
-        let Ir::Range(at) = target else {
+        let Ir::Range(id) = target else {
             return match self.local(target)? {
                 OperandExpr::Label(label) => Ok(label.into()),
                 _ => Err(unknown("a label")),
             };
         };
         let pool = self.body.pool();
-        let (stem, count) = pool.pair(at);
-        let zero = match stem {
-            Ir::Name(name) => k.local_label(&format!("{}0", self.all.name(name))),
-            _ => None,
-        };
-        let zero = zero.ok_or_else(|| unknown("a range of labels"))?;
-        Ok(BranchTarget::Range(zero, self.all.integer(pool, count)?))
+        let (stem, count) = pool.pair(id);
+        if let Ir::Name(name) = stem
+            && let Some(first) = k.local_label(&format!("{}0", self.module.name(name)))
+        {
+            let count = self.module.integer(pool, count)?;
+            return Ok(BranchTarget::Range(first, count));
+        }
+        Err(unknown("a range of labels"))
     }
 
     fn table(
@@ -349,7 +368,7 @@ impl<'a, 'r> Replayed<'a, 'r> {
                 Ok(k.place_branch_targets(label, &targets)?)
             }
             Directive::Calltargets => {
-                let functions = args.iter().map(|o| self.all.func(*o));
+                let functions = args.iter().map(|o| self.module.func(*o));
                 let functions: Vec<Func> = functions.collect::<Result<_, RebuildError>>()?;
                 Ok(k.place_call_targets(label, &functions)?)
             }

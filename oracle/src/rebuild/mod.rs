@@ -18,7 +18,7 @@ use ptx_build::{
     Variable,
 };
 
-/// Why a module cannot be rebuilt.
+/// The reason why a module cannot be rebuilt.
 #[derive(Debug)]
 pub(crate) enum RebuildError {
     /// The parser did not recognize a part of it.
@@ -36,7 +36,7 @@ impl From<BuildError> for RebuildError {
 impl std::fmt::Display for RebuildError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Self::Unknown(what) => write!(f, "{what} was not recognized"),
+            Self::Unknown(part) => write!(f, "{part} was not recognized"),
             Self::Refused(error) => error.fmt(f),
         }
     }
@@ -68,30 +68,32 @@ pub(crate) fn rebuild(module: &Module) -> Result<Module, RebuildError> {
 
 /// The first target of the header, which the builder begins with.
 fn first_target(module: &Module) -> Option<Target> {
-    let directives = module.directives().values();
-    let targets = directives.filter(|d| d.directive == Directive::Target);
-    let mut names = targets.flat_map(|d| module.pool().slice(d.args));
-    names.find_map(|o| match o {
-        Operand::Name(name) => Target::from_name(module.name_bytes(*name)),
-        _ => None,
-    })
+    module
+        .directives()
+        .values()
+        .filter(|d| d.directive == Directive::Target)
+        .flat_map(|d| module.pool().slice(d.args))
+        .find_map(|o| match o {
+            Operand::Name(name) => Target::from_name(module.name_bytes(*name)),
+            _ => None,
+        })
 }
 
-/// A part of the module that the parser did not recognize.
-pub(crate) fn unknown(what: &str) -> RebuildError {
-    RebuildError::Unknown(what.to_owned())
+/// The error for a part of the module that the parser did not recognize.
+pub(crate) fn unknown(part: &str) -> RebuildError {
+    RebuildError::Unknown(part.to_owned())
 }
 
-/// The names of the module so far.
+/// A module that is being rebuilt: the variables and functions that are declared so far.
 struct Replay<'r> {
     module: &'r Module,
     variables: BTreeMap<String, Variable>,
     functions: BTreeMap<String, Func>,
-    /// Whether a `.target` came already.
+    /// Whether a `.target` directive was rebuilt.
     has_target: bool,
 }
 
-fn known(ty: TypeName) -> Result<ScalarType, RebuildError> {
+fn scalar_type(ty: TypeName) -> Result<ScalarType, RebuildError> {
     ty.known().ok_or_else(|| unknown("a type"))
 }
 
@@ -113,8 +115,8 @@ impl<'r> Replay<'r> {
     }
 
     fn integer(&self, pool: &OperandPool, operand: Operand) -> Result<u32, RebuildError> {
-        let value = self.number(pool, operand)?.value();
-        value
+        self.number(pool, operand)?
+            .value()
             .and_then(|v| u32::try_from(v).ok())
             .ok_or_else(|| unknown("a number"))
     }
@@ -124,8 +126,13 @@ impl<'r> Replay<'r> {
             Operand::Str(id) => self.name(id),
             _ => "",
         };
-        let inner = text.strip_prefix('"').and_then(|t| t.strip_suffix('"'));
-        inner.ok_or_else(|| unknown("a string"))
+        text.strip_prefix('"')
+            .and_then(|t| t.strip_suffix('"'))
+            .ok_or_else(|| unknown("a string"))
+    }
+
+    fn strings(&self, operands: &[Operand]) -> Result<Vec<&'r str>, RebuildError> {
+        operands.iter().map(|o| self.string(*o)).collect()
     }
 
     fn item(&mut self, m: &mut ModuleBuilder, item: Item) -> Result<(), RebuildError> {
@@ -136,18 +143,14 @@ impl<'r> Replay<'r> {
                 None => Ok(()),
             },
             Item::Decl(id) => {
-                let none = |_: Operand| Err(unknown("a name"));
                 let declaration =
-                    self.declaration(module.declarations(), module.pool(), id, &none)?;
-                let handles = m.declare_all(declaration)?;
+                    self.declaration(module.declarations(), module.pool(), id, &|_| {
+                        Err(unknown("a name"))
+                    })?;
+                let variables = m.declare_all(declaration)?;
                 let declarators = module.declarations().declarators(id);
-                for (name, var) in self
-                    .members(module.pool(), declarators)?
-                    .into_iter()
-                    .zip(handles)
-                {
-                    self.variables.insert(name, var);
-                }
+                let names = self.members(module.pool(), declarators)?;
+                self.variables.extend(names.into_iter().zip(variables));
                 Ok(())
             }
             Item::Function(id) => self.function(m, id),
@@ -169,12 +172,12 @@ impl<'r> Replay<'r> {
         match (stmt.directive, args) {
             (Directive::Version | Directive::AddressSize, _) => Ok(()),
             (Directive::Target, [first, options @ ..]) => {
-                let again = core::mem::replace(&mut self.has_target, true);
+                let had_target = core::mem::replace(&mut self.has_target, true);
                 let word = |o: &Operand| match o {
                     Operand::Name(name) => Ok(self.name(*name)),
                     _ => Err(unknown("an option of the target")),
                 };
-                if again {
+                if had_target {
                     let words: Vec<&str> =
                         args.iter().map(word).collect::<Result<_, RebuildError>>()?;
                     return Ok(m.another_target(&words)?);
@@ -186,19 +189,21 @@ impl<'r> Replay<'r> {
                     .iter()
                     .try_for_each(|o| Ok(m.target_option(word(o)?)?))
             }
-            (Directive::File, [index, path, more @ ..]) => {
-                let more = more.iter().map(|o| {
-                    let value = self.number(pool, *o)?.value();
-                    value.ok_or_else(|| unknown("a number"))
-                });
-                let more: Vec<u64> = more.collect::<Result<_, RebuildError>>()?;
-                Ok(m.file_with(self.integer(pool, *index)?, self.string(*path)?, &more)?)
+            (Directive::File, [index, path, attributes @ ..]) => {
+                let attributes: Vec<u64> = attributes
+                    .iter()
+                    .map(|o| {
+                        let value = self.number(pool, *o)?.value();
+                        value.ok_or_else(|| unknown("a number"))
+                    })
+                    .collect::<Result<_, RebuildError>>()?;
+                let (index, path) = (self.integer(pool, *index)?, self.string(*path)?);
+                Ok(m.file_with(index, path, &attributes)?)
             }
-            (Directive::Pragma, texts) => {
-                let texts = texts.iter().map(|t| self.string(*t));
-                Ok(m.pragmas(&texts.collect::<Result<Vec<&str>, RebuildError>>()?)?)
+            (Directive::Pragma, texts) => Ok(m.pragmas(&self.strings(texts)?)?),
+            (Directive::Alias, [alias, aliasee]) => {
+                Ok(m.alias(self.func(*alias)?, self.func(*aliasee)?)?)
             }
-            (Directive::Alias, [alias, of]) => Ok(m.alias(self.func(*alias)?, self.func(*of)?)?),
             _ => Err(unknown("a directive of the module")),
         }
     }
@@ -221,27 +226,27 @@ impl<'r> Replay<'r> {
 
     // --- declarations ---
 
-    /// All names that declarators declare.
+    /// The names that declarators declare.
     fn members(
         &self,
         pool: &OperandPool,
         declarators: &[ptx_ir::Declarator],
     ) -> Result<Vec<String>, RebuildError> {
-        let mut all = Vec::new();
+        let mut names = Vec::new();
         for d in declarators {
             let name = self.name(d.name);
             match d.count {
-                Operand::Absent => all.push(name.to_string()),
+                Operand::Absent => names.push(name.to_string()),
                 count => {
                     let count = self.integer(pool, count)?;
-                    all.extend((0..count).map(|n| format!("{name}{n}")));
+                    names.extend((0..count).map(|n| format!("{name}{n}")));
                 }
             }
         }
-        Ok(all)
+        Ok(names)
     }
 
-    /// A declaration; `local` says what names of a function are.
+    /// Converts a declaration; `local` converts the names of the function.
     fn declaration(
         &self,
         tables: &Declarations,
@@ -257,39 +262,39 @@ impl<'r> Replay<'r> {
             return Err(unknown("a bank of `.const`"));
         }
         let declarators = tables.declarators(id);
-        let ty = known(decl.ty)?;
-        let mut made = match declarators.first() {
+        let ty = scalar_type(decl.ty)?;
+        let mut declaration = match declarators.first() {
             Some(first) => Declaration::new(space, ty, self.name(first.name)),
             None => Declaration::nothing(space, ty),
         };
-        made = made.vector(vector);
+        declaration = declaration.vector(vector);
         if let Some(linkage) = decl.linkage {
-            made = made.linkage(linkage);
+            declaration = declaration.linkage(linkage);
         }
         for attribute in decl.attributes.of(&tables.attributes) {
-            made = made.attribute(&self.attribute(*attribute)?);
+            declaration = declaration.attribute(&self.attribute(*attribute)?);
         }
         if decl.align != Operand::Absent {
-            made = made.align(self.number(pool, decl.align)?);
+            declaration = declaration.align(self.number(pool, decl.align)?);
         }
         for (i, d) in declarators.iter().enumerate() {
             if i > 0 {
-                made = made.and(self.name(d.name));
+                declaration = declaration.and(self.name(d.name));
             }
             if d.count != Operand::Absent {
-                made = made.range(self.number(pool, d.count)?);
+                declaration = declaration.range(self.number(pool, d.count)?);
             }
             for dim in pool.slice(d.dims) {
-                made = match dim {
-                    Operand::Absent => made.unsized_array(),
-                    dim => made.dimension(self.number(pool, *dim)?),
+                declaration = match dim {
+                    Operand::Absent => declaration.unsized_array(),
+                    dim => declaration.dimension(self.number(pool, *dim)?),
                 };
             }
             if d.init != Operand::Absent {
-                made = made.init(self.init(pool, d.init, local, 0)?);
+                declaration = declaration.init(self.init(pool, d.init, local, 0)?);
             }
         }
-        Ok(made)
+        Ok(declaration)
     }
 
     fn attribute(&self, attribute: Attribute) -> Result<String, RebuildError> {
@@ -307,60 +312,63 @@ impl<'r> Replay<'r> {
     fn param(&self, param: &Param) -> Result<Declaration, RebuildError> {
         let pool = self.module.pool();
         let name = param.name.map_or("_", |n| self.name(n));
-        let mut made = Declaration::new(param.space, known(param.ty)?, name).vector(param.vector);
+        let mut declaration =
+            Declaration::new(param.space, scalar_type(param.ty)?, name).vector(param.vector);
         if param.align != Operand::Absent {
-            made = made.align(self.number(pool, param.align)?);
+            declaration = declaration.align(self.number(pool, param.align)?);
         }
         if let Some(pointer) = param.ptr {
-            made = match pointer.opaque {
-                Some(ty) => made.pointer_to(ty, None),
-                None => made.pointer(pointer.space, None),
+            declaration = match pointer.opaque {
+                Some(ty) => declaration.pointer_to(ty, None),
+                None => declaration.pointer(pointer.space, None),
             };
             if pointer.align != Operand::Absent {
-                made = made.pointer_align(self.number(pool, pointer.align)?);
+                declaration = declaration.pointer_align(self.number(pool, pointer.align)?);
             }
         }
         if param.hidden {
-            made = made.hidden();
+            declaration = declaration.hidden();
         }
         if param.trailing_align != Operand::Absent {
-            made = made.trailing_align(self.number(pool, param.trailing_align)?);
+            declaration = declaration.trailing_align(self.number(pool, param.trailing_align)?);
         }
         for dim in pool.slice(param.dims) {
-            made = match dim {
-                Operand::Absent => made.unsized_array(),
-                dim => made.dimension(self.number(pool, *dim)?),
+            declaration = match dim {
+                Operand::Absent => declaration.unsized_array(),
+                dim => declaration.dimension(self.number(pool, *dim)?),
             };
         }
-        Ok(made)
+        Ok(declaration)
     }
 
-    fn interface(&self, of: &ptx_ir::Interface) -> Result<FunctionHeader, RebuildError> {
-        let mut made = FunctionHeader::new();
-        for param in of.returns.of(self.module.params()) {
-            made = made.result(self.param(param)?);
+    fn interface(&self, interface: &ptx_ir::Interface) -> Result<FunctionHeader, RebuildError> {
+        let pool = self.module.pool();
+        let mut header = FunctionHeader::new();
+        for param in interface.returns.of(self.module.params()) {
+            header = header.result(self.param(param)?);
         }
-        for param in of.params.of(self.module.params()) {
-            made = made.param(self.param(param)?);
+        for param in interface.params.of(self.module.params()) {
+            header = header.param(self.param(param)?);
         }
-        if of.has_returns {
-            made = made.with_empty_results();
+        if interface.has_returns {
+            header = header.with_empty_results();
         }
-        if !of.has_params {
-            made = made.without_parameter_list();
+        if !interface.has_params {
+            header = header.without_parameter_list();
         }
-        for stmt in of.directives.of(self.module.interface_directives()) {
-            let args = self.module.pool().slice(stmt.args).iter();
+        for stmt in interface.directives.of(self.module.interface_directives()) {
+            let args = pool.slice(stmt.args);
             if stmt.directive == Directive::Pragma {
-                let texts = args.map(|t| self.string(*t));
-                made = made.pragma(&texts.collect::<Result<Vec<&str>, RebuildError>>()?);
+                header = header.pragma(&self.strings(args)?);
             } else {
-                let numbers = args.map(|n| self.number(self.module.pool(), *n));
-                let numbers: Vec<Number> = numbers.collect::<Result<_, RebuildError>>()?;
-                made = made.directive(stmt.directive, &numbers);
+                let numbers: Vec<Number> = args
+                    .iter()
+                    .map(|n| self.number(pool, *n))
+                    .collect::<Result<_, RebuildError>>()?;
+                header = header.directive(stmt.directive, &numbers);
             }
         }
-        Ok(made)
+        Ok(header)
     }
 
     // --- functions ---
@@ -401,7 +409,7 @@ impl<'r> Replay<'r> {
         };
         self.functions.insert(name.to_string(), k.handle());
         k.set_interface(interface)?;
-        body::Replayed::new(self, body).statements(&mut k)?;
+        body::FunctionReplay::new(self, body).statements(&mut k)?;
         k.finish()?;
         Ok(())
     }
@@ -443,11 +451,11 @@ impl<'r> Replay<'r> {
                 Some(a) => DatumValue::Plus(name(a.base)?, self.number(pool, a.offset)?),
                 None => return Err(unknown("a datum")),
             },
-            Operand::Difference(at) => {
-                let (a, b) = pool.pair(at);
+            Operand::Difference(id) => {
+                let (a, b) = pool.pair(id);
                 DatumValue::Difference(name(a)?, name(b)?)
             }
-            other => DatumValue::Name(name(other)?),
+            _ => DatumValue::Name(name(operand)?),
         })
     }
 }
@@ -461,12 +469,12 @@ mod tests {
 
     #[track_caller]
     fn same(text: &str) {
-        let read = ptx_parse::parse_str(text);
-        assert!(read.diagnostics.is_empty(), "{:?}", read.diagnostics);
-        let made = rebuild(&read.module).unwrap();
-        if let Err(difference) = compare(&read.module, &made) {
-            let found = difference.right.of(made.source());
-            panic!("{difference}: {}", String::from_utf8_lossy(found));
+        let parsed = ptx_parse::parse_str(text);
+        assert!(parsed.diagnostics.is_empty(), "{:?}", parsed.diagnostics);
+        let rebuilt = rebuild(&parsed.module).unwrap();
+        if let Err(difference) = compare(&parsed.module, &rebuilt) {
+            let text = difference.right.of(rebuilt.source());
+            panic!("{difference}: {}", String::from_utf8_lossy(text));
         }
     }
 

@@ -1,17 +1,17 @@
-//! Operands and initial values of a module, as those of the builder.
+//! Converts operands and initial values of a module to those of the builder.
 
 use ptx_ir::{Module, Operand as Ir, OperandPool};
 
 use super::{RebuildError, Replay, unknown};
 use ptx_build::{Init, OperandExpr};
 
-/// What a name of a function is to the builder.
+/// Converts the name of a register, variable or label of a function.
 pub(crate) type Local<'l> = dyn Fn(Ir) -> Result<OperandExpr, RebuildError> + 'l;
 
-/// Nothing that is legal nests deeper.
+/// The greatest depth of nested operands. No legal operand is deeper.
 const DEPTH: usize = 48;
 
-/// An operand as one of the builder; `name` says what a register, a label, or another name is.
+/// Converts an operand; `name` converts the names of registers, labels, variables and functions.
 pub(crate) fn operand_expr(
     module: &Module,
     pool: &OperandPool,
@@ -22,11 +22,13 @@ pub(crate) fn operand_expr(
     if depth > DEPTH {
         return Err(unknown("an operand"));
     }
-    let of = |o| operand_expr(module, pool, o, name, depth + 1);
-    let boxed = |o| of(o).map(Box::new);
+    let convert = |o| operand_expr(module, pool, o, name, depth + 1);
+    let boxed = |o| convert(o).map(Box::new);
     let all = |parts: &[Ir]| {
-        let parts = parts.iter().map(|p| of(*p));
-        parts.collect::<Result<Vec<OperandExpr>, RebuildError>>()
+        parts
+            .iter()
+            .map(|part| convert(*part))
+            .collect::<Result<Vec<OperandExpr>, RebuildError>>()
     };
     Ok(match operand {
         Ir::Special(s) => OperandExpr::Special(s),
@@ -47,13 +49,13 @@ pub(crate) fn operand_expr(
         Ir::Bracket(id) => OperandExpr::Bracket(all(pool.list(id))?),
         Ir::Vector(id) => OperandExpr::Vector(all(pool.list(id))?),
         Ir::List(id) => OperandExpr::List(all(pool.list(id))?),
-        Ir::Pair(at) => {
-            let (p, q) = pool.pair(at);
+        Ir::Pair(id) => {
+            let (p, q) = pool.pair(id);
             OperandExpr::Pair(boxed(p)?, boxed(q)?)
         }
-        Ir::Not(at) => OperandExpr::Not(boxed(pool.get(at))?),
-        Ir::Neg(at) => OperandExpr::Neg(boxed(pool.get(at))?),
-        Ir::Lane(selector, at) => OperandExpr::Lane(boxed(pool.get(at))?, selector),
+        Ir::Not(id) => OperandExpr::Not(boxed(pool.get(id))?),
+        Ir::Neg(id) => OperandExpr::Neg(boxed(pool.get(id))?),
+        Ir::Lane(selector, id) => OperandExpr::Lane(boxed(pool.get(id))?, selector),
         Ir::Sink => OperandExpr::Sink,
         _ => return Err(unknown("an operand")),
     })
@@ -63,13 +65,13 @@ impl Replay<'_> {
     /// A variable or function of the module.
     pub(super) fn global(&self, id: ptx_ir::SymbolId) -> Result<OperandExpr, RebuildError> {
         let name = self.symbol(id);
-        let variable = self
-            .variables
-            .get(&name)
-            .copied()
-            .map(OperandExpr::Variable);
-        let found = variable.or_else(|| self.functions.get(&name).copied().map(OperandExpr::Func));
-        found.ok_or_else(|| unknown(&format!("`{name}`")))
+        if let Some(&variable) = self.variables.get(&name) {
+            return Ok(OperandExpr::Variable(variable));
+        }
+        match self.functions.get(&name) {
+            Some(&function) => Ok(OperandExpr::Func(function)),
+            None => Err(unknown(&format!("`{name}`"))),
+        }
     }
 
     pub(super) fn operand(
@@ -78,11 +80,11 @@ impl Replay<'_> {
         operand: Ir,
         local: &Local<'_>,
     ) -> Result<OperandExpr, RebuildError> {
-        let name = |o| match o {
+        let convert_name = |o| match o {
             Ir::Symbol(id) => self.global(id),
             _ => local(o),
         };
-        operand_expr(self.module, pool, operand, &name, 0)
+        operand_expr(self.module, pool, operand, &convert_name, 0)
     }
 
     pub(super) fn init(
@@ -95,7 +97,7 @@ impl Replay<'_> {
         if depth > DEPTH {
             return Err(unknown("an initial value"));
         }
-        let of = |o| self.init(pool, o, local, depth + 1);
+        let convert = |o| self.init(pool, o, local, depth + 1);
         Ok(match operand {
             Ir::Small(n) => Init::Int(n.into()),
             Ir::Imm(id) => {
@@ -106,7 +108,7 @@ impl Replay<'_> {
             Ir::Symbol(_) | Ir::Var(_) | Ir::Label(_) => {
                 let name = match operand {
                     Ir::Symbol(id) => self.global(id)?,
-                    other => local(other)?,
+                    _ => local(operand)?,
                 };
                 match name {
                     OperandExpr::Variable(v) => Init::Address(v, 0),
@@ -115,32 +117,32 @@ impl Replay<'_> {
                     _ => return Err(unknown("an initial value")),
                 }
             }
-            Ir::Generic(at) => match of(pool.get(at))? {
+            Ir::Generic(id) => match convert(pool.get(id))? {
                 Init::Address(v, n) => Init::Generic(v, n),
                 _ => return Err(unknown("an address")),
             },
             Ir::Address(id) => {
                 let address = pool.address(id).ok_or_else(|| unknown("an address"))?;
                 Init::Plus(
-                    Box::new(of(address.base)?),
+                    Box::new(convert(address.base)?),
                     self.number(pool, address.offset)?,
                 )
             }
-            Ir::Masked(at) => {
-                let (mask, of_what) = pool.pair(at);
-                Init::Masked(self.number(pool, mask)?, Box::new(of(of_what)?))
+            Ir::Masked(id) => {
+                let (mask, value) = pool.pair(id);
+                Init::Masked(self.number(pool, mask)?, Box::new(convert(value)?))
             }
-            Ir::Field(at) => {
-                let (field, value) = pool.pair(at);
+            Ir::Field(id) => {
+                let (field, value) = pool.pair(id);
                 let text = |o| match o {
                     Ir::Name(n) => Ok::<String, RebuildError>(self.name(n).to_string()),
-                    other => Ok(self.number(pool, other)?.text()?.to_string()),
+                    _ => Ok(self.number(pool, o)?.text()?.to_string()),
                 };
                 Init::Field(text(field)?, text(value)?)
             }
             Ir::Vector(id) => {
-                let parts = pool.list(id).iter().map(|p| of(*p));
-                Init::List(parts.collect::<Result<_, RebuildError>>()?)
+                let values = pool.list(id).iter().map(|value| convert(*value));
+                Init::List(values.collect::<Result<_, RebuildError>>()?)
             }
             _ => return Err(unknown("an initial value")),
         })
