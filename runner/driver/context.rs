@@ -26,7 +26,7 @@ pub(crate) struct Context(usize);
 /// The context that belongs to the device; it takes no module.
 pub(crate) const PRIMARY: Context = Context(1);
 
-/// What the contexts hold, and how many there were.
+/// The states of all contexts, and the context that was created last.
 struct Contexts {
     states: BTreeMap<Context, State>,
     last: Context,
@@ -86,30 +86,31 @@ impl Context {
 /// Does something in the context of the current thread, unless a kernel failed there.
 pub(crate) fn with<T>(run: impl FnOnce(&mut State) -> Result<T, Failure>) -> Result<T, Failure> {
     let context = current().ok_or(Failure::INVALID_CONTEXT)?;
-    // Taken out: other threads work with other contexts at the same time.
-    let state = contexts().states.remove(&context);
-    let mut state = state.ok_or(Failure::INVALID_CONTEXT)?;
-    let result = match state.has_failed {
-        true => Err(Failure::LAUNCH_FAILED),
-        false => run(&mut state),
+    // The state is removed from the map meanwhile, so that other threads can use other contexts.
+    let removed = contexts().states.remove(&context);
+    let mut state = removed.ok_or(Failure::INVALID_CONTEXT)?;
+    let result = if state.has_failed {
+        Err(Failure::LAUNCH_FAILED)
+    } else {
+        run(&mut state)
     };
     contexts().states.insert(context, state);
     result
 }
 
-/// What a context holds.
+/// The state of a context.
 #[derive(Default)]
 pub(crate) struct State {
     module: Option<(Module, Machine<'static>)>,
     functions: Vec<Function>,
-    /// A kernel has failed, and nothing else can be done.
+    /// A kernel has failed: all further calls fail.
     has_failed: bool,
 }
 
 /// A kernel.
 pub(crate) struct Function {
     name: String,
-    /// Where each parameter begins, and its bytes.
+    /// The offset and the size in bytes of each parameter.
     pub(crate) parameters: Vec<(usize, usize)>,
     shared: u32,
     cluster: u32,
@@ -133,24 +134,25 @@ impl State {
         if module.addr() != MODULE {
             return Err(Failure::INVALID_HANDLE);
         }
-        self.own()
+        self.memory()
     }
 
-    /// The module of the context, in whose memory everything is.
-    pub(crate) fn own(&mut self) -> Result<&mut Machine<'static>, Failure> {
+    /// The virtual machine of the context, which contains its memory.
+    pub(crate) fn memory(&mut self) -> Result<&mut Machine<'static>, Failure> {
         let module = self.module.as_mut().ok_or(Failure::INVALID_CONTEXT)?;
         Ok(&mut module.1)
     }
 
     /// The kernel of this name.
-    pub(crate) fn function(&mut self, of: CUmodule, name: &str) -> Result<CUfunction, Failure> {
-        self.machine(of)?;
+    pub(crate) fn function(&mut self, handle: CUmodule, name: &str) -> Result<CUfunction, Failure> {
+        self.machine(handle)?;
         let (module, _) = self.module.as_ref().ok_or(Failure::INVALID_HANDLE)?;
-        let mut functions = module.definitions();
-        let found = functions.find(|(_, function, _)| {
-            function.kind == FunctionKind::Entry && module.name(function.name) == name
-        });
-        let (_, function, _) = found.ok_or(Failure::NOT_FOUND)?;
+        let (_, function, _) = module
+            .definitions()
+            .find(|(_, function, _)| {
+                function.kind == FunctionKind::Entry && module.name(function.name) == name
+            })
+            .ok_or(Failure::NOT_FOUND)?;
         let mut end = 0usize;
         let mut parameters = Vec::new();
         for parameter in function.interface.params.of(module.params()) {
@@ -174,14 +176,16 @@ impl State {
     }
 
     pub(crate) fn function_mut(&mut self, handle: CUfunction) -> Result<&mut Function, Failure> {
-        let index = handle.addr().checked_sub(MODULE + 1);
-        let function = index.and_then(|index| self.functions.get_mut(index));
-        function.ok_or(Failure::INVALID_HANDLE)
+        handle
+            .addr()
+            .checked_sub(MODULE + 1)
+            .and_then(|index| self.functions.get_mut(index))
+            .ok_or(Failure::INVALID_HANDLE)
     }
 
-    /// Runs a kernel to its end. The driver does that later, and reports a failure where the context is used next.
+    /// Runs a kernel to its end. A driver runs it asynchronously and reports a failure at the next use of the context.
     pub(crate) fn run(&mut self, launch: &Launch) -> Result<(), Failure> {
-        match self.own()?.launch(launch) {
+        match self.memory()?.launch(launch) {
             Ok(outcome) => print!("{}", String::from_utf8_lossy(&outcome.output)),
             Err(_) => self.has_failed = true,
         }
@@ -207,7 +211,7 @@ impl Function {
         Ok(())
     }
 
-    /// The launch that a caller wants.
+    /// The launch that the arguments of a call describe.
     ///
     /// # Safety
     ///
@@ -221,14 +225,14 @@ impl Function {
         launch.grid = [config.gridDimX, config.gridDimY, config.gridDimZ];
         launch.block = [config.blockDimX, config.blockDimY, config.blockDimZ];
         launch.shared = config.sharedMemBytes;
-        for at in 0..config.numAttrs as usize {
-            // SAFETY: there are as many attributes.
-            let attribute = unsafe { &*config.attrs.add(at) };
+        for index in 0..config.numAttrs as usize {
+            // SAFETY: the index is less than the number of attributes.
+            let attribute = unsafe { &*config.attrs.add(index) };
             match attribute.id {
                 CUlaunchAttributeID::CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION => {
                     // SAFETY: the value of this attribute has dimensions.
-                    let of = unsafe { attribute.value.clusterDim };
-                    launch.cluster = [of.x, of.y, of.z];
+                    let dimensions = unsafe { attribute.value.clusterDim };
+                    launch.cluster = [dimensions.x, dimensions.y, dimensions.z];
                 }
                 CUlaunchAttributeID::CU_LAUNCH_ATTRIBUTE_COOPERATIVE => {}
                 _ => return Err(Failure::INVALID_VALUE),
@@ -240,10 +244,11 @@ impl Function {
         if !is_allowed {
             return Err(Failure::INVALID_VALUE);
         }
-        for (at, (_, size)) in self.parameters.iter().enumerate() {
-            // SAFETY: there is a pointer for each parameter, to as many bytes.
-            let bytes =
-                unsafe { std::slice::from_raw_parts((*arguments.add(at)).cast::<u8>(), *size) };
+        for (index, (_, size)) in self.parameters.iter().enumerate() {
+            // SAFETY: there is a pointer for each parameter, to the bytes of its size.
+            let argument = unsafe { (*arguments.add(index)).cast::<u8>() };
+            // SAFETY: see above.
+            let bytes = unsafe { std::slice::from_raw_parts(argument, *size) };
             launch.arguments.push(bytes.to_vec());
         }
         Ok(launch)

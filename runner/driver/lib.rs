@@ -1,4 +1,4 @@
-//! A driver of CUDA for tests: the functions that `runner` calls, on a device that is `ptx-vm`. Where a GPU and its driver are missing, it shows
+//! A driver of CUDA for tests: the functions that `runner` calls, implemented by `ptx-vm`. On a machine without a GPU and its driver, it checks
 //! that the calls have the right arguments in the right order.
 //!
 //! `cargo test -p runner --features cuda` builds it as `target/debug/examples/libcuda.so`, which is used where `LD_LIBRARY_PATH` names that folder.
@@ -73,7 +73,7 @@ unsafe extern "C" fn cuDeviceGetAttribute(
     code(unsafe { store(value, number) })
 }
 
-/// Each call of it gives the context of a device another owner, but what it holds stays until the program ends.
+/// Each call adds an owner to the context of a device, but the context exists until the program ends.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn cuDevicePrimaryCtxRetain(context: *mut CUcontext, _: CUdevice) -> CUresult {
     // SAFETY: the caller gives a place for a context.
@@ -136,9 +136,9 @@ unsafe extern "C" fn cuModuleGetFunction(
 ) -> CUresult {
     // SAFETY: the caller gives a name that ends with a zero byte.
     let name = unsafe { CStr::from_ptr(name) };
-    let found = with(|state| state.function(module, &name.to_string_lossy()));
+    let handle = with(|state| state.function(module, &name.to_string_lossy()));
     // SAFETY: the caller gives a place for a function.
-    code(found.and_then(|found| unsafe { store(function, found) }))
+    code(handle.and_then(|handle| unsafe { store(function, handle) }))
 }
 
 #[unsafe(no_mangle)]
@@ -150,14 +150,14 @@ unsafe extern "C" fn cuModuleGetGlobal_v2(
 ) -> CUresult {
     // SAFETY: the caller gives a name that ends with a zero byte.
     let name = unsafe { CStr::from_ptr(name) };
-    let found = with(|state| {
+    let variable = with(|state| {
         state
             .machine(module)?
             .variable(&name.to_string_lossy())
             .ok_or(Failure::NOT_FOUND)
     });
     // SAFETY: the caller gives places for both, or none.
-    code(found.and_then(|(start, size)| unsafe {
+    code(variable.and_then(|(start, size)| unsafe {
         store(address, start)?;
         store(bytes, size as usize)
     }))
@@ -170,12 +170,12 @@ unsafe extern "C" fn cuFuncGetParamInfo(
     offset: *mut usize,
     size: *mut usize,
 ) -> CUresult {
-    let found = with(|state| {
+    let parameter = with(|state| {
         let parameters = &state.function_mut(function)?.parameters;
         parameters.get(index).copied().ok_or(Failure::INVALID_VALUE)
     });
     // SAFETY: the caller gives places for both, or none.
-    code(found.and_then(|(start, bytes)| unsafe {
+    code(parameter.and_then(|(start, bytes)| unsafe {
         store(offset, start)?;
         store(size, bytes)
     }))
@@ -197,7 +197,7 @@ unsafe extern "C" fn cuMemAlloc_v2(address: *mut CUdeviceptr, bytes: usize) -> C
     let new = with(|state| match bytes {
         0 => Err(Failure::INVALID_VALUE),
         _ => state
-            .own()?
+            .memory()?
             .allocate(bytes as u64)
             .ok_or(Failure::OUT_OF_MEMORY),
     });
@@ -208,7 +208,7 @@ unsafe extern "C" fn cuMemAlloc_v2(address: *mut CUdeviceptr, bytes: usize) -> C
 #[unsafe(no_mangle)]
 extern "C" fn cuMemsetD8_v2(address: CUdeviceptr, byte: c_uchar, count: usize) -> CUresult {
     code(with(|state| {
-        Ok(state.own()?.write(address, &vec![byte; count])?)
+        Ok(state.memory()?.write(address, &vec![byte; count])?)
     }))
 }
 
@@ -220,12 +220,12 @@ unsafe extern "C" fn cuMemcpyHtoD_v2(
 ) -> CUresult {
     // SAFETY: the caller gives as many bytes.
     let bytes = unsafe { std::slice::from_raw_parts(from.cast::<u8>(), count) };
-    code(with(|state| Ok(state.own()?.write(to, bytes)?)))
+    code(with(|state| Ok(state.memory()?.write(to, bytes)?)))
 }
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn cuMemcpyDtoH_v2(to: *mut c_void, from: CUdeviceptr, count: usize) -> CUresult {
-    let bytes = with(|state| Ok(state.own()?.read(from, count)?));
+    let bytes = with(|state| Ok(state.memory()?.read(from, count)?));
     // SAFETY: the caller gives as many bytes.
     code(bytes.map(|bytes| unsafe { to.cast::<u8>().copy_from(bytes.as_ptr(), count) }))
 }
@@ -240,14 +240,13 @@ unsafe extern "C" fn cuLaunchKernelEx(
     if config.is_null() || !extra.is_null() {
         return code(Err(Failure::INVALID_VALUE));
     }
-    let run = |state: &mut context::State| {
+    code(with(|state| {
         let function: &Function = state.function_mut(function)?;
-        // SAFETY: the caller gives a pointer for each parameter of the function, to as many bytes as that has, and as many attributes
-        // as the configuration says.
+        // SAFETY: the caller passes a pointer for each parameter of the function, to the bytes of its size, and the number of attributes
+        // in the configuration.
         let launch = unsafe { function.launch(&*config, arguments) }?;
         state.run(&launch)
-    };
-    code(with(run))
+    }))
 }
 
 #[unsafe(no_mangle)]

@@ -5,7 +5,7 @@ use std::ffi::CStr;
 use cudarc::driver::sys::CUresult;
 use ptx_vm::RunError;
 
-/// Why a function fails.
+/// The reason why a function fails.
 #[derive(Copy, Clone, Debug)]
 pub(crate) struct Failure(pub(crate) CUresult);
 
@@ -20,14 +20,14 @@ impl Failure {
     pub(crate) const LAUNCH_FAILED: Self = Self(CUresult::CUDA_ERROR_LAUNCH_FAILED);
 }
 
-/// An address that is not in memory.
+/// The failure for an address that is not in memory.
 impl From<RunError> for Failure {
     fn from(_: RunError) -> Self {
         Self::INVALID_VALUE
     }
 }
 
-/// What a function returns.
+/// The result that a function returns.
 pub(crate) fn code(result: Result<(), Failure>) -> CUresult {
     result.map_or_else(|failure| failure.0, |()| CUresult::CUDA_SUCCESS)
 }

@@ -10,7 +10,7 @@ use ptx_vm::Launch;
 use crate::device::{Device, Loaded};
 
 /// The oldest version of CUDA whose driver has all functions that are called: 12.5.
-const OLDEST: i32 = 12_050;
+const MIN_DRIVER: i32 = 12_050;
 
 /// A GPU.
 #[derive(Debug)]
@@ -21,15 +21,15 @@ pub struct Gpu {
 }
 
 impl Gpu {
-    /// The first GPU. Without one, a loud line on standard error and `None`.
+    /// The first GPU. Without one, prints a line on standard error and returns `None`.
     ///
     /// # Errors
     ///
-    /// If the driver does not say what the GPU is.
+    /// Fails if the driver does not describe the GPU.
     pub fn find() -> Result<Option<Self>> {
-        // SAFETY: looks for the library of the driver and loads it, no more.
-        let driver = unsafe { sys::is_culib_present() };
-        if !driver {
+        // SAFETY: the call only searches for the library of the driver and loads it.
+        let has_driver = unsafe { sys::is_culib_present() };
+        if !has_driver {
             eprintln!("!!! NO GPU: no CUDA driver on this machine, NOTHING WAS RUN ON A GPU !!!");
             return Ok(None);
         }
@@ -43,7 +43,7 @@ impl Gpu {
         let mut version = 0;
         // SAFETY: the driver writes one number.
         unsafe { sys::cuDriverGetVersion(&raw mut version) }.result()?;
-        if version < OLDEST {
+        if version < MIN_DRIVER {
             eprintln!("!!! THE DRIVER {version} IS TOO OLD, NOTHING WAS RUN ON A GPU !!!");
             return Ok(None);
         }
@@ -70,41 +70,42 @@ impl Device for Gpu {
     }
 
     fn load(&self, text: &str) -> Result<Box<dyn Loaded>> {
-        // Its own context: a kernel that fails ends it, but not those of other modules.
+        // Each module has a separate context: a kernel that fails ends the context.
         let context = CudaContext::new_non_primary(0, 0)?;
-        // Barriers of all blocks need what the driver provides to launches whose blocks are all resident.
-        let cooperative = text.contains("%envreg");
+        // Barriers of all blocks read registers that the driver sets only for cooperative launches.
+        let is_cooperative = text.contains("%envreg");
         let text = CString::new(text).context("the driver takes no text with a zero byte")?;
         // SAFETY: the context is current, and the text ends with a zero byte.
-        let module = unsafe { result::module::load_data(text.as_ptr().cast()) };
-        let module = module.context("the driver does not assemble the text")?;
-        Ok(Box::new(OnGpu {
+        let module = unsafe { result::module::load_data(text.as_ptr().cast()) }
+            .context("the driver does not assemble the text")?;
+        Ok(Box::new(GpuModule {
             context,
             module,
-            cooperative,
+            is_cooperative,
             allocations: Vec::new(),
         }))
     }
 }
 
-/// A module in its own context. Memory and module end with the context.
-struct OnGpu {
+/// A module in a separate context. Memory and module end with the context.
+struct GpuModule {
     context: Arc<CudaContext>,
     module: sys::CUmodule,
-    cooperative: bool,
-    /// Addresses and sizes of the buffers and of the variables that were asked for.
+    is_cooperative: bool,
+    /// The addresses and sizes of the buffers and of the variables whose address was requested.
     allocations: Vec<(u64, u64)>,
 }
 
-impl OnGpu {
-    /// Whether some bytes are within a buffer or a variable.
+impl GpuModule {
+    /// Checks that some bytes are within a buffer or a variable, and makes the context current.
     fn check(&self, address: u64, bytes: usize) -> Result<()> {
         let end = address.checked_add(bytes as u64);
-        let within = |&(start, size): &(u64, u64)| {
-            start <= address && end.is_some_and(|end| end - start <= size)
-        };
+        let is_allocated = self
+            .allocations
+            .iter()
+            .any(|&(start, size)| start <= address && end.is_some_and(|end| end - start <= size));
         ensure!(
-            bytes == 0 || self.allocations.iter().any(within),
+            bytes == 0 || is_allocated,
             "{bytes} bytes at {address:#x} are not in a buffer"
         );
         Ok(self.context.bind_to_thread()?)
@@ -114,8 +115,8 @@ impl OnGpu {
         use sys::CUfunction_attribute_enum as Attribute;
         let name = CString::new(launch.kernel.as_str())?;
         // SAFETY: the module is loaded in the current context.
-        let function = unsafe { result::module::get_function(self.module, name) };
-        let function = function.with_context(|| format!("no kernel `{}`", launch.kernel))?;
+        let function = unsafe { result::module::get_function(self.module, name) }
+            .with_context(|| format!("no kernel `{}`", launch.kernel))?;
         if launch.shared > 0 {
             let (attribute, bytes) = (
                 Attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
@@ -133,47 +134,47 @@ impl OnGpu {
     }
 }
 
-/// The bytes of each parameter of a kernel.
+/// The size in bytes of each parameter of a kernel.
 fn parameters(function: sys::CUfunction) -> Vec<usize> {
     let mut sizes = Vec::new();
     loop {
         let (mut offset, mut size) = (0, 0);
         // SAFETY: the function belongs to a loaded module, and the driver writes two numbers, or reports that the kernel has fewer parameters.
-        let found = unsafe {
+        let status = unsafe {
             sys::cuFuncGetParamInfo(function, sizes.len(), &raw mut offset, &raw mut size)
         };
-        match found.result() {
+        match status.result() {
             Ok(()) => sizes.push(size),
             Err(_) => return sizes,
         }
     }
 }
 
-fn attributes(launch: &Launch, cooperative: bool) -> Vec<sys::CUlaunchAttribute> {
+fn attributes(launch: &Launch, is_cooperative: bool) -> Vec<sys::CUlaunchAttribute> {
     use sys::{CUlaunchAttributeID as Id, CUlaunchAttributeValue as Value};
     let attribute = |id, value| sys::CUlaunchAttribute {
         id,
         pad: [0; 4],
         value,
     };
-    let mut all = Vec::new();
-    // Where the launch has no clusters, the kernel may declare them.
+    let mut attributes = Vec::new();
+    // Without clusters in the launch, the kernel may declare them.
     if launch.cluster != [1; 3] {
         let [x, y, z] = launch.cluster;
         let dimensions = sys::CUlaunchAttributeValue_union__bindgen_ty_1 { x, y, z };
         let value = Value {
             clusterDim: dimensions,
         };
-        all.push(attribute(Id::CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION, value));
+        attributes.push(attribute(Id::CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION, value));
     }
-    if cooperative {
+    if is_cooperative {
         let value = Value { cooperative: 1 };
-        all.push(attribute(Id::CU_LAUNCH_ATTRIBUTE_COOPERATIVE, value));
+        attributes.push(attribute(Id::CU_LAUNCH_ATTRIBUTE_COOPERATIVE, value));
     }
-    all
+    attributes
 }
 
-impl Loaded for OnGpu {
+impl Loaded for GpuModule {
     fn allocate(&mut self, bytes: u64) -> Result<u64> {
         self.context.bind_to_thread()?;
         let size = usize::try_from(bytes.max(1))?;
@@ -188,8 +189,8 @@ impl Loaded for OnGpu {
     fn variable(&mut self, name: &str) -> Result<u64> {
         self.context.bind_to_thread()?;
         // SAFETY: the module is loaded in the current context.
-        let found = unsafe { result::module::get_global(self.module, CString::new(name)?) };
-        let (address, bytes) = found.with_context(|| format!("no variable `{name}`"))?;
+        let variable = unsafe { result::module::get_global(self.module, CString::new(name)?) };
+        let (address, bytes) = variable.with_context(|| format!("no variable `{name}`"))?;
         self.allocations.push((address, bytes as u64));
         Ok(address)
     }
@@ -205,12 +206,12 @@ impl Loaded for OnGpu {
 
     fn read(&mut self, address: u64, bytes: usize) -> Result<Vec<u8>> {
         self.check(address, bytes)?;
-        let mut found = vec![0; bytes];
+        let mut contents = vec![0; bytes];
         if bytes > 0 {
             // SAFETY: the bytes are within an allocation of the current context.
-            unsafe { result::memcpy_dtoh_sync(&mut found, address) }?;
+            unsafe { result::memcpy_dtoh_sync(&mut contents, address) }?;
         }
-        Ok(found)
+        Ok(contents)
     }
 
     fn launch(&mut self, launch: &Launch) -> Result<Option<Vec<u8>>> {
@@ -225,7 +226,7 @@ impl Loaded for OnGpu {
             .iter_mut()
             .map(|bytes| bytes.as_mut_ptr().cast())
             .collect();
-        let mut attributes = attributes(launch, self.cooperative);
+        let mut attributes = attributes(launch, self.is_cooperative);
         let config = sys::CUlaunchConfig {
             gridDimX: launch.grid[0],
             gridDimY: launch.grid[1],
@@ -238,13 +239,13 @@ impl Loaded for OnGpu {
             attrs: attributes.as_mut_ptr(),
             numAttrs: u32::try_from(attributes.len())?,
         };
-        let none = std::ptr::null_mut();
-        // SAFETY: a pointer for each parameter, to as many bytes as it has; all lives until the kernel has ended. What the kernel does
-        // with memory stays in its context.
-        let launched = unsafe {
-            sys::cuLaunchKernelEx(&raw const config, function, pointers.as_mut_ptr(), none)
+        let extra = std::ptr::null_mut();
+        // SAFETY: there is a pointer for each parameter to the bytes of its size. All pointers are valid until the kernel ends. The kernel
+        // accesses only memory of its context.
+        let status = unsafe {
+            sys::cuLaunchKernelEx(&raw const config, function, pointers.as_mut_ptr(), extra)
         };
-        launched.result()?;
+        status.result()?;
         result::ctx::synchronize()?;
         Ok(None)
     }

@@ -1,4 +1,4 @@
-//! Runs the same launches on a GPU, if the machine has one, and on the virtual machine, to compare what they compute.
+//! Runs launches on a GPU, if the machine has one, and on the virtual machine, to compare their results.
 //!
 //! ```
 //! use ptx_vm::Launch;
@@ -32,11 +32,11 @@ pub use machine::VirtualMachine;
 pub use tensor::{Element, Tensor};
 pub use version::Abilities;
 
-/// The first GPU. Without one, or without the feature `cuda`, a loud line on standard error and `None`.
+/// The first GPU. Without one, or without the feature `cuda`, prints a line on standard error and returns `None`.
 ///
 /// # Errors
 ///
-/// If the driver does not say what the GPU is.
+/// Fails if the driver does not describe the GPU.
 pub fn gpu() -> anyhow::Result<Option<Box<dyn Device>>> {
     #[cfg(feature = "cuda")]
     return Ok(Gpu::find()?.map(|gpu| Box::new(gpu) as Box<dyn Device>));

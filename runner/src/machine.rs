@@ -37,8 +37,8 @@ impl Loaded for Machine<'static> {
     }
 
     fn variable(&mut self, name: &str) -> Result<u64> {
-        let found = Machine::variable(self, name);
-        let (address, _) = found.with_context(|| format!("no variable `{name}`"))?;
+        let (address, _) =
+            Machine::variable(self, name).with_context(|| format!("no variable `{name}`"))?;
         Ok(address)
     }
 
@@ -60,7 +60,7 @@ impl Loaded for Machine<'static> {
     }
 }
 
-/// As many threads as the host has.
+/// An executor with a thread for each processor of the host.
 #[derive(Debug)]
 struct Threads;
 
@@ -72,8 +72,8 @@ impl Executor for Threads {
         }
         std::thread::scope(|scope| {
             for first in 0..threads.min(tasks) {
-                let own = (first..tasks).step_by(threads as usize);
-                scope.spawn(move || own.for_each(task));
+                let thread_tasks = (first..tasks).step_by(threads as usize);
+                scope.spawn(move || thread_tasks.for_each(task));
             }
         });
     }

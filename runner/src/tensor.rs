@@ -1,4 +1,4 @@
-//! Tensor maps: what a kernel gives to bulk copies of tiles.
+//! Tensor maps, the arguments of bulk copies of tiles.
 
 use anyhow::{Result, bail};
 use cudarc::driver::sys;
@@ -6,13 +6,13 @@ use cudarc::driver::sys;
 /// A matrix in a buffer, and the tile that one copy moves.
 #[derive(Copy, Clone, Debug)]
 pub struct Tensor {
-    /// The type of its elements.
+    /// The type of the elements.
     pub element: Element,
-    /// Elements in a row, and rows.
+    /// The number of elements in a row, and the number of rows.
     pub size: [u64; 2],
-    /// Elements in a row of a tile, and its rows.
+    /// The number of elements in a row of a tile, and the number of its rows.
     pub tile: [u32; 2],
-    /// How many bytes of a row of a tile in shared memory are swizzled: 0, 32, 64 or 128.
+    /// The number of bytes of a row of a tile in shared memory that are swizzled: 0, 32, 64 or 128.
     pub swizzle: u32,
 }
 
@@ -30,7 +30,7 @@ pub enum Element {
 }
 
 impl Element {
-    fn of_driver(self) -> (sys::CUtensorMapDataType, u64) {
+    fn data_type(self) -> (sys::CUtensorMapDataType, u64) {
         use sys::CUtensorMapDataType_enum as T;
         match self {
             Self::F16 => (T::CU_TENSOR_MAP_DATA_TYPE_FLOAT16, 2),
@@ -42,11 +42,11 @@ impl Element {
 }
 
 impl Tensor {
-    /// The bytes of a parameter, aligned to 64, that the driver makes for the matrix at an address of the device.
+    /// The bytes of the tensor map of the matrix at an address of the device. A parameter with them is aligned to 64 bytes.
     ///
     /// # Errors
     ///
-    /// If the driver makes no such map.
+    /// Fails if the driver refuses the tensor.
     pub fn map(&self, address: u64) -> Result<Vec<u8>> {
         use sys::CUtensorMapSwizzle_enum as S;
         let swizzle = match self.swizzle {
@@ -54,9 +54,9 @@ impl Tensor {
             32 => S::CU_TENSOR_MAP_SWIZZLE_32B,
             64 => S::CU_TENSOR_MAP_SWIZZLE_64B,
             128 => S::CU_TENSOR_MAP_SWIZZLE_128B,
-            other => bail!("no swizzle of {other} bytes"),
+            bytes => bail!("no swizzle of {bytes} bytes"),
         };
-        let (element, bytes) = self.element.of_driver();
+        let (element, bytes) = self.element.data_type();
         let rows = [self.size[0] * bytes];
         let steps = [1, 1];
         let mut map = sys::CUtensorMap { opaque: [0; 16] };
@@ -78,7 +78,6 @@ impl Tensor {
             )
         };
         result.result()?;
-        let words = map.opaque.iter();
-        Ok(words.flat_map(|w| w.to_le_bytes()).collect())
+        Ok(map.opaque.iter().flat_map(|w| w.to_le_bytes()).collect())
     }
 }

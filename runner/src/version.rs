@@ -1,4 +1,4 @@
-//! What a device can be asked to run: the newest version of PTX that it takes, and its target.
+//! The modules that a device can run: its target and the newest version of PTX.
 
 use anyhow::{Context as _, Result};
 use ptx_ir::Module;
@@ -7,41 +7,41 @@ use ptx_isa::{PtxVersion, Target};
 
 use crate::device::Device;
 
-/// The modules that a device takes.
+/// The modules that a device can run.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub struct Abilities {
     /// The newest version of PTX.
     pub version: PtxVersion,
-    /// The target with all that the device has, `sm_90a`, not `sm_90`; for a device that runs modules for every target, one of them.
+    /// The target with all features of the device, `sm_90a`, not `sm_90`; for a device that runs modules for every target, one of them.
     pub target: Target,
 }
 
 impl Abilities {
-    /// Asks a device which versions it takes. `otherwise` is the target of a device that runs modules for every target.
+    /// Determines the abilities of a device by loading empty modules. `default_target` is the target of a device that runs modules for every target.
     ///
     /// # Errors
     ///
-    /// If its architecture is not known, or it takes no version.
-    pub fn of(device: &dyn Device, otherwise: Target) -> Result<Self> {
+    /// Fails if the architecture is not known, or the device loads no version.
+    pub fn of(device: &dyn Device, default_target: Target) -> Result<Self> {
         let target = match device.architecture() {
-            None => otherwise,
-            Some(number) => {
-                let all = Target::ALL.iter().copied();
-                let own = all.filter(|t| u32::from(t.number()) == number);
-                own.max_by_key(|t| t.implied().iter().count())
-                    .with_context(|| format!("no target for architecture {number}"))?
-            }
+            None => default_target,
+            Some(number) => Target::ALL
+                .iter()
+                .copied()
+                .filter(|t| u32::from(t.number()) == number)
+                .max_by_key(|t| t.implied().iter().count())
+                .with_context(|| format!("no target for architecture {number}"))?,
         };
-        let takes = |version: &&PtxVersion| {
-            let text = format!(
-                ".version {version}\n.target {target}\n.address_size 64\n.visible .entry k()\n{{\nret;\n}}\n"
-            );
-            **version >= target.min_version() && device.load(&text).is_ok()
-        };
-        let mut newest = PtxVersion::KNOWN.iter().rev();
-        let version = newest.find(takes).copied();
-        let version =
-            version.with_context(|| format!("{} takes no module for {target}", device.name()))?;
+        let version = PtxVersion::KNOWN
+            .iter()
+            .copied()
+            .rfind(|version| {
+                let text = format!(
+                    ".version {version}\n.target {target}\n.address_size 64\n.visible .entry k()\n{{\nret;\n}}\n"
+                );
+                *version >= target.min_version() && device.load(&text).is_ok()
+            })
+            .with_context(|| format!("{} takes no module for {target}", device.name()))?;
         Ok(Self { version, target })
     }
 

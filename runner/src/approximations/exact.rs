@@ -1,4 +1,4 @@
-//! What the results are compared with: the value of the expression in the tables, computed in 64 bits and rounded to nearest.
+//! The reference for the results: the value of the expression in the tables, computed in 64 bits and rounded to nearest.
 //!
 //! It is part of the format of the files, so it does not depend on `ptx-vm`, whose results may become closer to those of GPUs.
 
@@ -7,31 +7,38 @@ use ptx_isa::{Expr, ExprFunction as Function, ScalarType};
 use super::domain::Domain;
 use super::form::Approximation;
 
-/// One divided by two pi, as the hardware has it.
+/// One divided by two pi, as the hardware rounds it.
 const TURNS: f32 = f32::from_bits(0x3e22_f983);
 
 /// The result for an input.
-pub(super) fn nearest(of: &Approximation, domain: Domain, input: u32) -> u32 {
-    let flushed = |number: f64| match of.flushes() && is_subnormal(of.element, number) {
-        true => 0f64.copysign(number),
-        false => number,
+pub(super) fn nearest(approximation: &Approximation, domain: Domain, input: u32) -> u32 {
+    let element = approximation.element;
+    let flush = |number: f64| {
+        if approximation.flushes() && is_subnormal(element, number) {
+            0f64.copysign(number)
+        } else {
+            number
+        }
     };
-    let source = flushed(domain.number(of.element, input));
-    let expr = of.form.computation().and_then(|c| c.assignments().first());
-    let value = expr.map_or(f64::NAN, |e| value(e.value(), source, of.element));
-    domain.bits_of(of.element, flushed(value))
+    let source = flush(domain.number(element, input));
+    let assignment = approximation
+        .form
+        .computation()
+        .and_then(|c| c.assignments().first());
+    let value = assignment.map_or(f64::NAN, |a| value(a.value(), source, element));
+    domain.bits_of(element, flush(value))
 }
 
 fn is_subnormal(element: ScalarType, number: f64) -> bool {
-    let least = match element {
+    let min_normal = match element {
         ScalarType::F16 => 6.103_515_625e-5,
         ScalarType::F64 => f64::MIN_POSITIVE,
         _ => f32::MIN_POSITIVE.into(),
     };
-    number.abs() < least
+    number.abs() < min_normal
 }
 
-/// The value of an expression about one number.
+/// The value of an expression with one operand.
 fn value(expr: Expr, source: f64, element: ScalarType) -> f64 {
     let Expr::Call(function, arguments) = expr else {
         return match expr {
@@ -40,9 +47,9 @@ fn value(expr: Expr, source: f64, element: ScalarType) -> f64 {
             _ => f64::NAN,
         };
     };
-    let argument = |n: usize| {
-        let argument = arguments.get(n).copied();
-        argument.map_or(f64::NAN, |a| value(a, source, element))
+    let argument = |n: usize| match arguments.get(n) {
+        Some(argument) => value(*argument, source, element),
+        None => f64::NAN,
     };
     match function {
         Function::Div => argument(0) / argument(1),
@@ -70,30 +77,31 @@ fn turns(radians: f64) -> f64 {
     f64::from_bits(turns.to_bits() & u64::MAX << 29)
 }
 
-/// The sine of a number of turns; exactly zero for half ones.
+/// The sine of a number of turns; exactly zero for multiples of half a turn.
 fn sine(turns: f64) -> f64 {
     let fraction = turns % 1.0;
-    let small = match fraction.abs() {
+    let reduced = match fraction.abs() {
         0.75.. => fraction - 1f64.copysign(fraction),
         0.25.. => 0.5f64.copysign(fraction) - fraction,
         _ => fraction,
     };
-    match small == 0.0 {
-        true => 0f64.copysign(turns),
-        false => libm::sin(small * core::f64::consts::TAU),
+    if reduced == 0.0 {
+        0f64.copysign(turns)
+    } else {
+        libm::sin(reduced * core::f64::consts::TAU)
     }
 }
 
 /// The results for a binade.
-pub(super) fn binade(of: &Approximation, domain: Domain, binade: usize) -> Vec<u32> {
+pub(super) fn binade(approximation: &Approximation, domain: Domain, binade: usize) -> Vec<u32> {
     let mut results = vec![0; domain.size()];
-    let part = part(results.len());
+    let chunk_len = chunk_len(results.len());
     std::thread::scope(|scope| {
-        for (number, own) in results.chunks_mut(part).enumerate() {
+        for (number, chunk) in results.chunks_mut(chunk_len).enumerate() {
             scope.spawn(move || {
-                for (at, result) in own.iter_mut().enumerate() {
-                    let input = domain.input(binade, number * part + at);
-                    *result = nearest(of, domain, input);
+                for (index, result) in chunk.iter_mut().enumerate() {
+                    let input = domain.input(binade, number * chunk_len + index);
+                    *result = nearest(approximation, domain, input);
                 }
             });
         }
@@ -101,8 +109,8 @@ pub(super) fn binade(of: &Approximation, domain: Domain, binade: usize) -> Vec<u
     results
 }
 
-/// How many results a thread of the host looks at.
-pub(super) fn part(results: usize) -> usize {
+/// The number of results that a thread of the host computes.
+pub(super) fn chunk_len(results: usize) -> usize {
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
     results.div_ceil(threads).max(1 << 12)
 }

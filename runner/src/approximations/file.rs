@@ -11,7 +11,7 @@ use super::form::Approximation;
 use super::table::{Header, Rule, Table};
 
 /// The first line; the number changes with the format.
-const FIRST: &str = "ptxkit approximations 1";
+const FIRST_LINE: &str = "ptxkit approximations 1";
 
 impl Table {
     /// The bytes of a file.
@@ -24,9 +24,9 @@ impl Table {
             version,
         } = &self.header;
         let mut text = format!(
-            "{FIRST}\ninstruction {}\ncomputes {}\ndevice {device}\ntarget {target}\ndriver {driver}\nptx {version}\nskip {}\nhash {:016x}\n",
-            self.of.name,
-            self.of.text(),
+            "{FIRST_LINE}\ninstruction {}\ncomputes {}\ndevice {device}\ntarget {target}\ndriver {driver}\nptx {version}\nskip {}\nhash {:016x}\n",
+            self.approximation.name,
+            self.approximation.text(),
             self.domain.skip,
             self.hash(),
         );
@@ -38,8 +38,14 @@ impl Table {
         for (binade, rule) in self.rules.iter().enumerate() {
             let _ = match rule {
                 Rule::Constant(bits) => writeln!(text, "{binade} constant {bits:x}"),
-                Rule::Like { binade: of, add } => writeln!(text, "{binade} like {of} {add:x}"),
-                Rule::Sum { binade: of, add } => writeln!(text, "{binade} sum {of} {add:x}"),
+                Rule::Like {
+                    binade: earlier,
+                    add,
+                } => writeln!(text, "{binade} like {earlier} {add:x}"),
+                Rule::Sum {
+                    binade: earlier,
+                    add,
+                } => writeln!(text, "{binade} sum {earlier} {add:x}"),
                 Rule::Whole { step } => writeln!(text, "{binade} whole {step:x}"),
                 Rule::Differences(bytes) => {
                     data.extend_from_slice(bytes);
@@ -57,10 +63,10 @@ impl Table {
     ///
     /// # Errors
     ///
-    /// If it is damaged, or made for other tables of instructions.
+    /// Fails if the file is damaged, or was recorded for other tables of instructions.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self> {
-        let mut lines = Lines { rest: bytes };
-        ensure!(lines.next()? == FIRST, "not a file of approximations");
+        let mut lines = Lines { unread: bytes };
+        ensure!(lines.next()? == FIRST_LINE, "not a file of approximations");
         let name = lines.field("instruction")?;
         let computes = lines.field("computes")?;
         let header = Header {
@@ -71,19 +77,20 @@ impl Table {
         };
         let target: Target = header.target.parse().ok().context("an unknown target")?;
         let version: PtxVersion = header.version.parse().ok().context("an unknown version")?;
-        let all = Approximation::all(version, target);
-        let of = all.into_iter().find(|a| a.name == name);
-        let of = of.with_context(|| format!("{name} is not an approximation on {target}"))?;
+        let approximation = Approximation::all(version, target)
+            .into_iter()
+            .find(|a| a.name == name)
+            .with_context(|| format!("{name} is not an approximation on {target}"))?;
         ensure!(
-            of.text() == computes,
+            approximation.text() == computes,
             "{name} computes {}, not {computes}",
-            of.text()
+            approximation.text()
         );
         let skip = lines.field("skip")?.parse()?;
-        let domain =
-            Domain::new(of.element, skip).context("as many bits are not in the fraction")?;
+        let domain = Domain::new(approximation.element, skip)
+            .context("as many bits are not in the fraction")?;
         let hash = lines.field("hash")?;
-        let mut table = Self::new(header, of, domain);
+        let mut table = Self::new(header, approximation, domain);
         let blocks = domain.inputs().div_ceil(domain.block() as u64) as usize;
         while table.hashes.len() < blocks {
             for hash in lines.field("blocks")?.split(' ') {
@@ -104,34 +111,36 @@ impl Table {
             sizes.push(size);
         }
         ensure!(lines.next()? == "data", "there are more rules than binades");
-        let mut rest = lines.rest;
+        let mut data = lines.unread;
         for (rule, size) in table.rules.iter_mut().zip(sizes) {
             if let Rule::Differences(bytes) = rule {
-                let own = rest.split_at_checked(size);
-                let (own, others) = own.context("the file ends too early")?;
-                (*bytes, rest) = (own.to_vec(), others);
+                let (differences, tail) = data
+                    .split_at_checked(size)
+                    .context("the file ends too early")?;
+                *bytes = differences.to_vec();
+                data = tail;
             }
         }
-        if !rest.is_empty() {
+        if !data.is_empty() {
             bail!("there are more bytes than rules");
         }
         Ok(table)
     }
 }
 
-/// A rule, and how many bytes belong to it.
-fn rule(line: &str, own: usize) -> Option<(Rule, usize)> {
+/// The rule of a binade, and the number of bytes of its data.
+fn rule(line: &str, binade: usize) -> Option<(Rule, usize)> {
     let number = |text: &str| u32::from_str_radix(text, 16).ok();
-    let earlier = |text: &str| text.parse().ok().filter(|of: &usize| *of < own);
+    let earlier_binade = |text: &str| text.parse().ok().filter(|earlier| *earlier < binade);
     let words: Vec<&str> = line.split(' ').collect();
     let rule = match words[..] {
         ["constant", bits] => Rule::Constant(number(bits)?),
-        ["like", of, add] => Rule::Like {
-            binade: earlier(of)?,
+        ["like", earlier, add] => Rule::Like {
+            binade: earlier_binade(earlier)?,
             add: number(add)?,
         },
-        ["sum", of, add] => Rule::Sum {
-            binade: earlier(of)?,
+        ["sum", earlier, add] => Rule::Sum {
+            binade: earlier_binade(earlier)?,
             add: number(add)?,
         },
         ["whole", step] => Rule::Whole {
@@ -147,21 +156,26 @@ fn rule(line: &str, own: usize) -> Option<(Rule, usize)> {
 
 /// The lines of the first part of a file.
 struct Lines<'b> {
-    rest: &'b [u8],
+    unread: &'b [u8],
 }
 
 impl Lines<'_> {
     fn next(&mut self) -> Result<String> {
-        let end = self.rest.iter().position(|b| *b == b'\n');
-        let (line, rest) = self.rest.split_at(end.context("the file ends too early")?);
-        self.rest = rest.get(1..).unwrap_or_default();
+        let end = self.unread.iter().position(|b| *b == b'\n');
+        let (line, tail) = self
+            .unread
+            .split_at(end.context("the file ends too early")?);
+        self.unread = tail.get(1..).unwrap_or_default();
         Ok(String::from_utf8(line.to_vec())?)
     }
 
-    /// The rest of a line that begins with a word.
+    /// The text of a line after the name of a field.
     fn field(&mut self, name: &str) -> Result<String> {
         let line = self.next()?;
-        let rest = line.strip_prefix(name).and_then(|r| r.strip_prefix(' '));
-        Ok(rest.with_context(|| format!("no line `{name}`"))?.into())
+        let value = line
+            .strip_prefix(name)
+            .and_then(|tail| tail.strip_prefix(' '))
+            .with_context(|| format!("no line `{name}`"))?;
+        Ok(value.into())
     }
 }

@@ -12,29 +12,32 @@ pub struct Approximation {
     pub name: String,
     opcode: Opcode,
     pub(super) form: &'static Form,
-    /// All words after the opcode.
+    /// All modifiers.
     pub(super) modifiers: Vec<Modifier>,
     /// The type of the numbers.
     pub(super) element: ScalarType,
-    /// How many of them the source has.
+    /// The number of elements of the source.
     pub(super) lanes: u16,
 }
 
 impl Approximation {
-    /// Those that are legal in a version on a target.
+    /// The approximations that are legal in a version on a target.
     #[must_use]
     pub fn all(version: PtxVersion, target: Target) -> Vec<Self> {
-        let mut all: Vec<Self> = Vec::new();
+        let mut approximations: Vec<Self> = Vec::new();
         for instruction in Instruction::ALL {
             for &form in instruction.forms() {
                 for words in choices(form) {
-                    let found = Self::new(instruction, form, &words);
-                    let is_new = |a: &Self| !all.iter().any(|known| known.name == a.name);
-                    all.extend(found.filter(|a| a.is_legal(version, target)).filter(is_new));
+                    if let Some(approximation) = Self::new(instruction, form, &words)
+                        && approximation.is_legal(version, target)
+                        && !approximations.iter().any(|a| a.name == approximation.name)
+                    {
+                        approximations.push(approximation);
+                    }
                 }
             }
         }
-        all
+        approximations
     }
 
     fn new(
@@ -57,15 +60,12 @@ impl Approximation {
         let element = ty.element().unwrap_or(ty);
         let modifiers = [instruction.words(), words].concat();
         let texts: Vec<&str> = modifiers.iter().map(|m| m.text()).collect();
-        let all_of_64 = || {
-            computation
+        let is_recorded = match element {
+            ScalarType::F64 => !computation
                 .assignments()
                 .iter()
-                .any(|a| reads_low(a.value()))
-        };
-        let is_recorded = match element {
-            ScalarType::F64 => !all_of_64(),
-            other => matches!(other.bits(), 16 | 32),
+                .any(|a| reads_low_half(a.value())),
+            _ => matches!(element.bits(), 16 | 32),
         };
         is_recorded.then(|| Self {
             name: format!("{}{}", instruction.opcode(), texts.concat()),
@@ -88,7 +88,7 @@ impl Approximation {
         query.targets(version).contains(target)
     }
 
-    /// What it approximates, in the notation of the tables.
+    /// The approximated computation, in the notation of the tables.
     pub(super) fn text(&self) -> &'static str {
         self.form.computation().map_or("", |c| c.text())
     }
@@ -133,35 +133,37 @@ impl Approximation {
     }
 }
 
-/// Whether an expression depends on the low half of an operand of 64 bits: it does not where only 21 significant bits are kept, of which the
-/// first one is not stored.
-fn reads_low(expr: Expr) -> bool {
+/// Whether an expression depends on the low half of an operand of 64 bits. It does not if the operand is truncated to 21 significant bits, of
+/// which the first one is not stored.
+fn reads_low_half(expr: Expr) -> bool {
     match expr {
         Expr::Operand(_) => true,
         Expr::Call(ExprFunction::Truncate, [Expr::Integer(..=21), _]) => false,
-        Expr::Call(_, arguments) => arguments.iter().any(|a| reads_low(*a)),
-        Expr::If(parts) => parts.iter().any(|p| reads_low(*p)),
+        Expr::Call(_, arguments) => arguments.iter().any(|a| reads_low_half(*a)),
+        Expr::If(parts) => parts.iter().any(|p| reads_low_half(*p)),
         _ => false,
     }
 }
 
 /// The ways to fill the slots of a form.
 fn choices(form: &'static Form) -> Vec<Vec<Modifier>> {
-    let mut all: Vec<Vec<Modifier>> = vec![Vec::new()];
+    let mut choices: Vec<Vec<Modifier>> = vec![Vec::new()];
     if form.computation().is_none_or(|c| !c.is_approximate()) {
-        return all;
+        return choices;
     }
     for slot in form.slots() {
-        let nothing: &[Modifier] = &[];
-        let none = slot.is_optional().then_some(nothing);
-        let words = slot.words().as_slice().chunks(1);
-        let words: Vec<&[Modifier]> = none.into_iter().chain(words).collect();
-        let longer = |before: &Vec<Modifier>| {
-            let before = before.clone();
-            let each = words.iter().map(move |w| [&before[..], w].concat());
-            each.collect::<Vec<_>>()
-        };
-        all = all.iter().flat_map(longer).collect();
+        let mut alternatives: Vec<&[Modifier]> = Vec::new();
+        if slot.is_optional() {
+            alternatives.push(&[]);
+        }
+        alternatives.extend(slot.words().as_slice().chunks(1));
+        let mut extended = Vec::new();
+        for choice in &choices {
+            for alternative in &alternatives {
+                extended.push([choice, *alternative].concat());
+            }
+        }
+        choices = extended;
     }
-    all
+    choices
 }

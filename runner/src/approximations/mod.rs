@@ -1,4 +1,4 @@
-//! What approximate instructions return for all inputs: recorded on a device, compressed, and read back.
+//! Files of the results of approximate instructions for all inputs: recorded on a device, compressed, and read again.
 //!
 //! `README.md` describes the files.
 

@@ -7,38 +7,52 @@ use flate2::Compression;
 use flate2::read::DeflateDecoder;
 use flate2::write::DeflateEncoder;
 
-/// Compresses differences: each run of equal ones is the difference, in zigzag order, and how often it follows itself, as variable-length
-/// integers of 7 bits a byte; then all is deflated.
+/// A run of equal differences.
+struct Run {
+    difference: i32,
+    /// The length of the run minus one.
+    repetitions: u32,
+}
+
+/// Compresses differences. A run is the difference, in zigzag order, and the number of its repetitions, as variable-length
+/// integers of 7 bits a byte. The bytes of all runs are deflated.
 pub(super) fn compress(differences: impl Iterator<Item = i32>) -> Result<Vec<u8>> {
     let mut bytes = Vec::new();
-    let mut run: Option<(i32, u32)> = None;
+    let mut current: Option<Run> = None;
     for difference in differences {
-        run = Some(match run {
-            Some((of, again)) if of == difference => (of, again + 1),
-            before => {
-                before.into_iter().for_each(|run| write(&mut bytes, run));
-                (difference, 0)
+        match &mut current {
+            Some(run) if run.difference == difference => run.repetitions += 1,
+            _ => {
+                let next = Run {
+                    difference,
+                    repetitions: 0,
+                };
+                if let Some(run) = current.replace(next) {
+                    run.write(&mut bytes);
+                }
             }
-        });
+        }
     }
-    run.into_iter().for_each(|run| write(&mut bytes, run));
+    if let Some(run) = current {
+        run.write(&mut bytes);
+    }
     let mut encoder = DeflateEncoder::new(Vec::new(), Compression::default());
     encoder.write_all(&bytes)?;
     Ok(encoder.finish()?)
 }
 
-/// The differences, of which there must be as many.
+/// The differences, whose number must be `count`.
 pub(super) fn decompress(bytes: &[u8], count: usize) -> Result<Vec<i32>> {
     let mut plain = Vec::new();
-    // No run takes more than ten bytes.
+    // A run has at most ten bytes.
     let mut decoder = DeflateDecoder::new(bytes).take(10 * count as u64);
     decoder.read_to_end(&mut plain)?;
-    let mut rest = plain.iter().copied();
+    let mut plain = plain.iter().copied();
     let mut differences = Vec::new();
     while differences.len() < count {
-        let zigzag = read(&mut rest).context("the differences end too early")?;
-        let again = read(&mut rest).context("the differences end too early")?;
-        let length = again as usize + 1;
+        let zigzag = read(&mut plain).context("the differences end too early")?;
+        let repetitions = read(&mut plain).context("the differences end too early")?;
+        let length = repetitions as usize + 1;
         ensure!(
             length <= count - differences.len(),
             "there are more differences than inputs"
@@ -47,19 +61,22 @@ pub(super) fn decompress(bytes: &[u8], count: usize) -> Result<Vec<i32>> {
         differences.resize(differences.len() + length, difference);
     }
     ensure!(
-        rest.next().is_none(),
+        plain.next().is_none(),
         "there are more differences than inputs"
     );
     Ok(differences)
 }
 
-fn write(bytes: &mut Vec<u8>, (difference, again): (i32, u32)) {
-    for mut number in [(difference << 1 ^ difference >> 31) as u32, again] {
-        while number >= 0x80 {
-            bytes.push(number as u8 | 0x80);
-            number >>= 7;
+impl Run {
+    fn write(&self, bytes: &mut Vec<u8>) {
+        let zigzag = (self.difference << 1 ^ self.difference >> 31) as u32;
+        for mut number in [zigzag, self.repetitions] {
+            while number >= 0x80 {
+                bytes.push(number as u8 | 0x80);
+                number >>= 7;
+            }
+            bytes.push(number as u8);
         }
-        bytes.push(number as u8);
     }
 }
 

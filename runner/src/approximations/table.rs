@@ -10,7 +10,7 @@ use super::exact;
 use super::form::Approximation;
 use super::runs;
 
-/// What was recorded, and where.
+/// The device and the kernel with which a table was recorded.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Header {
     /// The name of the device.
@@ -23,40 +23,40 @@ pub struct Header {
     pub version: String,
 }
 
-/// What an instruction returns for all inputs.
+/// The results of an instruction for all inputs.
 #[derive(Debug)]
 pub struct Table {
     pub(super) header: Header,
-    pub(super) of: Approximation,
+    pub(super) approximation: Approximation,
     pub(super) domain: Domain,
-    /// How the results of each binade are computed.
+    /// The rule that computes the results of each binade.
     pub(super) rules: Vec<Rule>,
-    /// The results of binades that are not computed from others, once they are needed.
+    /// The results of compressed binades, which are decompressed at their first use.
     pub(super) decoded: Vec<OnceLock<Vec<u32>>>,
     /// A hash of the results of each block of inputs.
     pub(super) hashes: Vec<u64>,
 }
 
-/// How the results of a binade are computed.
+/// The computation of the results of a binade.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) enum Rule {
-    /// All are the same.
+    /// All results are this constant.
     Constant(u32),
     /// The bits are those of an earlier binade plus a constant: only the exponent or the sign changes.
     Like { binade: usize, add: u32 },
-    /// The numbers are those of an earlier binade plus a number, rounded to nearest.
+    /// The results are the sums of those of an earlier binade and a number, rounded to nearest.
     Sum { binade: usize, add: u32 },
-    /// The bits are those of the result for the fraction of the input, plus a constant for each whole number below it.
+    /// The bits are those of the result for the fraction of the input, plus a constant times the integer part of the input.
     Whole { step: u32 },
     /// The bits are those of the nearest result plus these compressed differences.
     Differences(Vec<u8>),
 }
 
 impl Table {
-    pub(super) fn new(header: Header, of: Approximation, domain: Domain) -> Self {
+    pub(super) fn new(header: Header, approximation: Approximation, domain: Domain) -> Self {
         Self {
             header,
-            of,
+            approximation,
             domain,
             rules: Vec::new(),
             decoded: Vec::new(),
@@ -64,7 +64,7 @@ impl Table {
         }
     }
 
-    /// What was recorded, and where.
+    /// The device and the kernel with which a table was recorded.
     #[must_use]
     pub const fn header(&self) -> &Header {
         &self.header
@@ -73,7 +73,7 @@ impl Table {
     /// The instruction, without its operands.
     #[must_use]
     pub fn instruction(&self) -> &str {
-        &self.of.name
+        &self.approximation.name
     }
 
     /// The hash of the hashes of all blocks.
@@ -90,32 +90,33 @@ impl Table {
     ///
     /// If the compressed results are damaged.
     pub fn evaluate(&self, input: u32) -> Result<Option<u32>> {
-        let place = self.domain.place(input);
-        place
-            .map(|(binade, at)| self.result(binade, at))
-            .transpose()
+        match self.domain.position(input) {
+            Some((binade, index)) => Ok(Some(self.result(binade, index)?)),
+            None => Ok(None),
+        }
     }
 
-    /// A result.
-    pub(super) fn result(&self, binade: usize, at: usize) -> Result<u32> {
+    /// The result for the input with an index in a binade.
+    pub(super) fn result(&self, binade: usize, index: usize) -> Result<u32> {
         let rule = self.rules.get(binade).context("a binade is missing")?;
         Ok(match *rule {
             Rule::Constant(bits) => bits,
-            Rule::Like { binade: of, add } => self.wrap(self.result(of, at)?.wrapping_add(add)),
-            Rule::Sum { binade: of, add } => sum(self.result(of, at)?, add),
+            Rule::Like { binade, add } => self.wrap(self.result(binade, index)?.wrapping_add(add)),
+            Rule::Sum { binade, add } => sum(self.result(binade, index)?, add),
             Rule::Whole { step } => {
-                let input = self.domain.input(binade, at);
-                let (fraction, whole) = self.split(input).context("an input without a fraction")?;
-                let place = self
+                let input = self.domain.input(binade, index);
+                let (fraction, integer) =
+                    self.split(input).context("an input without a fraction")?;
+                let (binade, index) = self
                     .domain
-                    .place(fraction)
+                    .position(fraction)
                     .context("a fraction that was not recorded")?;
-                let result = self.result(place.0, place.1)?;
-                self.wrap(result.wrapping_add(step.wrapping_mul(whole as u32)))
+                let result = self.result(binade, index)?;
+                self.wrap(result.wrapping_add(step.wrapping_mul(integer as u32)))
             }
             Rule::Differences(_) => {
-                let all = self.decoded(binade)?;
-                *all.get(at).context("a result is missing")?
+                let results = self.decoded(binade)?;
+                *results.get(index).context("a result is missing")?
             }
         })
     }
@@ -123,20 +124,24 @@ impl Table {
     /// The results of a binade that is compressed.
     fn decoded(&self, binade: usize) -> Result<&[u32]> {
         let cell = self.decoded.get(binade).context("a binade is missing")?;
-        if let Some(known) = cell.get() {
-            return Ok(known);
+        if let Some(results) = cell.get() {
+            return Ok(results);
         }
         let Some(Rule::Differences(bytes)) = self.rules.get(binade) else {
             return Ok(&[]);
         };
         let differences = runs::decompress(bytes, self.domain.size())?;
-        let nearest = exact::binade(&self.of, self.domain, binade);
-        let both = nearest.into_iter().zip(differences);
-        let results = both.map(|(n, d)| self.wrap(n.wrapping_add(d as u32)));
-        Ok(cell.get_or_init(|| results.collect()))
+        let nearest = exact::binade(&self.approximation, self.domain, binade);
+        Ok(cell.get_or_init(|| {
+            nearest
+                .into_iter()
+                .zip(differences)
+                .map(|(bits, difference)| self.wrap(bits.wrapping_add(difference as u32)))
+                .collect()
+        }))
     }
 
-    /// The bits that a result has.
+    /// The lowest bits of a number that a result has.
     pub(super) fn wrap(&self, bits: u32) -> u32 {
         match self.domain.bits {
             16 => bits & 0xffff,
@@ -144,19 +149,20 @@ impl Table {
         }
     }
 
-    /// The input that is the fraction of a number, and the whole number below it; `None` where the fraction is not exact.
+    /// The fraction of an input, as an input, and its integer part, rounded down; `None` if the fraction is not exact.
     pub(super) fn split(&self, input: u32) -> Option<(u32, i64)> {
-        let element = self.of.element;
+        let element = self.approximation.element;
         let number = self.domain.number(element, input);
         if !(1.0..1e15).contains(&number.abs()) {
             return None;
         }
-        let (whole, fraction) = (number.floor(), number - number.floor());
+        let integer = number.floor();
+        let fraction = number - integer;
         let bits = self.domain.bits_of(element, fraction);
-        (self.domain.number(element, bits) == fraction).then_some((bits, whole as i64))
+        (self.domain.number(element, bits) == fraction).then_some((bits, integer as i64))
     }
 
-    /// Adds the hashes of some results, which begin with a block.
+    /// Adds the hashes of some results, the first of which is the first of a block.
     pub(super) fn add_hashes(&mut self, results: &[u32]) {
         for block in results.chunks(self.domain.block()) {
             let mut hash = Fnv::default();
@@ -165,27 +171,28 @@ impl Table {
         }
     }
 
-    /// Whether the results have the recorded hashes; otherwise the first block that has not.
+    /// Compares the hashes of the results with the recorded ones. The inner error is the number of the first block with another hash.
     ///
     /// # Errors
     ///
     /// If the compressed results are damaged.
     pub fn check(&self) -> Result<Result<(), usize>> {
-        let (size, each, mut block) = (self.domain.size(), self.domain.block(), 0);
+        let block_len = self.domain.block();
+        let mut block = 0;
         let mut results: Vec<u32> = Vec::new();
         for binade in 0..self.domain.binades() {
-            for at in 0..size {
-                results.push(self.result(binade, at)?);
+            for index in 0..self.domain.size() {
+                results.push(self.result(binade, index)?);
             }
-            let last = binade + 1 == self.domain.binades();
-            while results.len() >= each || last && !results.is_empty() {
-                let rest = results.split_off(results.len().min(each));
+            let is_last = binade + 1 == self.domain.binades();
+            while results.len() >= block_len || is_last && !results.is_empty() {
+                let next_results = results.split_off(results.len().min(block_len));
                 let mut hash = Fnv::default();
                 results.iter().for_each(|r| hash.write_u32(*r));
                 if self.hashes.get(block) != Some(&hash.finish()) {
                     return Ok(Err(block));
                 }
-                (results, block) = (rest, block + 1);
+                (results, block) = (next_results, block + 1);
             }
         }
         Ok(Ok(()))

@@ -1,4 +1,4 @@
-//! Records what each approximate instruction returns for all inputs, on the GPU of this machine. `README.md` describes the files.
+//! Records the results of each approximate instruction for all inputs, on the GPU of this machine. `README.md` describes the files.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -42,10 +42,7 @@ fn main() -> Result<ExitCode> {
     if !args.check.is_empty() {
         return check(&args.check);
     }
-    let gpu = match args.ptx_vm {
-        true => None,
-        false => runner::gpu()?,
-    };
+    let gpu = if args.ptx_vm { None } else { runner::gpu()? };
     let device: &dyn Device = match &gpu {
         Some(gpu) => &**gpu,
         None if args.ptx_vm => &VirtualMachine,
@@ -53,10 +50,10 @@ fn main() -> Result<ExitCode> {
     };
     let target: Target = args.target.parse().ok().context("an unknown target")?;
     let abilities = Abilities::of(device, target)?;
-    let mut all = Approximation::all(abilities.version, abilities.target);
-    all.retain(|a| a.name.contains(&args.only));
+    let mut approximations = Approximation::all(abilities.version, abilities.target);
+    approximations.retain(|a| a.name.contains(&args.only));
     if args.list {
-        all.iter().for_each(|a| println!("{}", a.name));
+        approximations.iter().for_each(|a| println!("{}", a.name));
         return Ok(ExitCode::SUCCESS);
     }
     let Some(out) = &args.out else {
@@ -68,31 +65,31 @@ fn main() -> Result<ExitCode> {
         device.name(),
         device.driver()
     );
-    for of in &all {
-        one(device, abilities, of, args.skip, out)?;
+    for approximation in &approximations {
+        record_file(device, abilities, approximation, args.skip, out)?;
     }
     Ok(ExitCode::SUCCESS)
 }
 
-/// Records one instruction, and reads the file that it wrote.
-fn one(
+/// Records one instruction and writes its file.
+fn record_file(
     device: &dyn Device,
     abilities: Abilities,
-    of: &Approximation,
+    approximation: &Approximation,
     skip: u32,
     out: &Path,
 ) -> Result<()> {
-    let began = Instant::now();
-    let table = record(device, abilities, of, skip).with_context(|| of.name.clone())?;
-    let path = out.join(format!("{}.{}.approx", abilities.target, of.name));
+    let start = Instant::now();
+    let name = &approximation.name;
+    let table = record(device, abilities, approximation, skip).with_context(|| name.clone())?;
+    let path = out.join(format!("{}.{name}.approx", abilities.target));
     let bytes = table.to_bytes();
     fs::write(&path, &bytes).with_context(|| path.display().to_string())?;
     println!(
-        "{} {:016x}, {} bytes, {:.1} s",
-        of.name,
+        "{name} {:016x}, {} bytes, {:.1} s",
         table.hash(),
         bytes.len(),
-        began.elapsed().as_secs_f64()
+        start.elapsed().as_secs_f64()
     );
     Ok(())
 }
