@@ -22,18 +22,18 @@ pub(crate) struct Ours {
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Tally {
     cases: usize,
-    /// Accepted here on some target, refused by ptxas on all.
+    /// The verifier accepts the case on some target, ptxas on none.
     false_accepts: usize,
-    /// Refused here on all targets, accepted by ptxas on some.
+    /// ptxas accepts the case on some target, the verifier on none.
     false_rejects: usize,
-    /// Accepted by both, on other targets.
+    /// Both accept the case, but on different targets.
     targets: usize,
-    /// Accepted by both, from another version on.
+    /// Both accept the case, but from different versions on.
     versions: usize,
 }
 
 impl Tally {
-    /// The share of cases that both accept or both refuse, in percent.
+    /// The percentage of cases that both accept or both refuse.
     pub(crate) fn agreement(&self) -> f64 {
         100.0 - 100.0 * self.differences() as f64 / self.cases.max(1) as f64
     }
@@ -56,7 +56,7 @@ impl Tally {
     }
 }
 
-/// All cases, and those of each opcode.
+/// The counts of all cases and of the cases of each opcode.
 pub(crate) struct Agreement<'a> {
     pub(crate) all: Tally,
     pub(crate) by_opcode: BTreeMap<&'a str, Tally>,
@@ -82,9 +82,9 @@ impl<'a> Agreement<'a> {
         out
     }
 
-    /// The opcodes with more differences than the bar explains in a sample of their size; and what is below its bar of all cases.
+    /// The opcodes with more differences than their bar allows in a sample of their size, and the counts of all cases that are below their bar.
     pub(crate) fn below(&self, set: &Set) -> Vec<&'a str> {
-        let low = self
+        let low_opcodes = self
             .by_opcode
             .iter()
             .filter(|(_, t)| exceeds(t.differences(), t.cases, 100.0 - set.bar_of_an_opcode));
@@ -94,11 +94,13 @@ impl<'a> Agreement<'a> {
             ("targets", all.targets),
             ("versions", all.versions),
         ];
-        let wrong = shares
+        let low_counts = shares
             .into_iter()
             .filter(|(_, n)| *n as f64 * 100.0 > (100.0 - set.bar) * all.cases as f64);
-        let low = low.map(|(opcode, _)| *opcode);
-        low.chain(wrong.map(|(what, _)| what)).collect()
+        low_opcodes
+            .map(|(opcode, _)| *opcode)
+            .chain(low_counts.map(|(name, _)| name))
+            .collect()
     }
 
     pub(crate) fn print(&self) {
@@ -120,30 +122,23 @@ impl<'a> Agreement<'a> {
         }
     }
 
-    /// Every difference: what is wrong, opcode, kind of case, line, our targets, theirs, our version, theirs, message.
+    /// Writes every difference: its kind, opcode, kind of case, line, our targets, theirs, our version, theirs, message.
     pub(crate) fn report(&self, path: &Path) -> Result<()> {
-        let list = |targets: &[Target]| -> String {
-            let texts: Vec<&str> = targets.iter().map(|t| t.text()).collect();
-            texts.join(",")
-        };
         let mut rows: Vec<String> = Vec::new();
-        for (what, v, ours) in &self.differences {
-            let only = |a: &[Target], b: &[Target]| {
-                list(
-                    &a.iter()
-                        .copied()
-                        .filter(|t| !b.contains(t))
-                        .collect::<Vec<_>>(),
-                )
+        for (kind, v, ours) in &self.differences {
+            // The targets in one list that are not in the other.
+            let only_in = |list: &[Target], other: &[Target]| {
+                let targets = list.iter().filter(|t| !other.contains(t));
+                targets.map(|t| t.text()).collect::<Vec<_>>().join(",")
             };
             let version = |v: Option<PtxVersion>| v.map_or("-".into(), |v| v.to_string());
             rows.push(format!(
-                "{what}\t{}\t{}\t{}\t+{}\t-{}\t{}\t{}\t{}\n",
+                "{kind}\t{}\t{}\t{}\t+{}\t-{}\t{}\t{}\t{}\n",
                 v.opcode,
                 v.kind,
                 v.line,
-                only(&ours.targets, &v.targets),
-                only(&v.targets, &ours.targets),
+                only_in(&ours.targets, &v.targets),
+                only_in(&v.targets, &ours.targets),
                 version(ours.lowest),
                 version(v.lowest),
                 v.message

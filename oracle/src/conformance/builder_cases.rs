@@ -1,4 +1,4 @@
-//! The cases through `ptx-build`: the builder accepts what ptxas accepts, and prints the same.
+//! Builds the cases with `ptx-build`: the builder accepts the instructions that ptxas accepts, and prints the same text.
 
 use std::collections::BTreeMap;
 
@@ -11,14 +11,14 @@ use super::operand::{bare, variable};
 use super::preamble::{INSIDE, OUTSIDE};
 use crate::rebuild::{operand_expr, unknown};
 
-/// Mnemonic and operands of an instruction; `named` says what a name is to the builder.
+/// The mnemonic and the operands of an instruction; `resolve` returns the operand of the builder that a name denotes.
 pub(super) fn instruction(
     m: &Module,
     body: &Body,
     inst: InstId,
-    named: &dyn Fn(&str) -> Option<Out>,
+    resolve: &dyn Fn(&str) -> Option<Out>,
 ) -> Option<(String, Vec<Out>)> {
-    let spelled = |operand: Operand| {
+    let resolve_operand = |operand: Operand| {
         let (name, number) = match operand {
             Operand::Reg(id) => {
                 let register = body.registers().get(id)?;
@@ -31,27 +31,31 @@ pub(super) fn instruction(
             _ => return None,
         };
         let number = number.map_or(String::new(), |n| n.to_string());
-        named(&format!("{}{number}", m.name(name)))
+        resolve(&format!("{}{number}", m.name(name)))
     };
-    let name = |o| spelled(o).ok_or_else(|| unknown("a name"));
-    let operands = body.operands(inst).iter();
-    let operands = operands.map(|o| operand_expr(m, body.pool(), *o, &name, 0));
+    let name = |o| resolve_operand(o).ok_or_else(|| unknown("a name"));
     let sig = body.inst(inst)?.sig;
-    let operands = operands.collect::<Result<_, _>>().ok()?;
+    let operands = body
+        .operands(inst)
+        .iter()
+        .map(|o| operand_expr(m, body.pool(), *o, &name, 0))
+        .collect::<Result<_, _>>()
+        .ok()?;
     Some((m.signature(sig).text().to_owned(), operands))
 }
 
-/// What is known by its name.
-pub(super) type Found = BTreeMap<String, Out>;
+/// The operands of the builder that names denote.
+pub(super) type Names = BTreeMap<String, Out>;
 
-fn array(space: StateSpace, of: StateSpace) -> Declaration {
-    let name = variable(of, ScalarType::B8);
+/// A variable in a space. `named_space` is the space in its name.
+fn array(space: StateSpace, named_space: StateSpace) -> Declaration {
+    let name = variable(named_space, ScalarType::B8);
     Declaration::new(space, ScalarType::B8, &name)
         .align(128)
         .array([1024])
 }
 
-/// Functions of all shapes: what follows `fn_`, results, parameters.
+/// Functions of all shapes: the end of the name after `fn_`, results, parameters.
 fn shapes() -> [(String, Vec<Declaration>, Vec<Declaration>); 4] {
     let b32 = |name: &str| vec![Declaration::new(StateSpace::Param, ScalarType::B32, name)];
     [(0, 0), (0, 1), (1, 0), (1, 1)].map(|(r, p)| {
@@ -65,11 +69,11 @@ fn shapes() -> [(String, Vec<Declaration>, Vec<Declaration>); 4] {
 pub(super) fn outside(
     m: &mut ModuleBuilder,
     setting: Setting,
-    found: &mut Found,
+    names: &mut Names,
 ) -> Result<(), BuildError> {
     for space in OUTSIDE {
         let name = variable(space, ScalarType::B8);
-        found.insert(name, Out::Variable(m.declare(array(space, space))?));
+        names.insert(name, Out::Variable(m.declare(array(space, space))?));
     }
     for &ty in ScalarType::ALL
         .iter()
@@ -78,7 +82,7 @@ pub(super) fn outside(
         if ty != ScalarType::Samplerref || setting == Setting::Independent {
             let name = variable(StateSpace::Global, ty);
             let var = m.declare(Declaration::new(StateSpace::Global, ty, &name))?;
-            found.insert(name, Out::Variable(var));
+            names.insert(name, Out::Variable(var));
         }
     }
     for (name, returns, params) in shapes() {
@@ -91,7 +95,7 @@ pub(super) fn outside(
             f.add_param(declaration)?;
         }
         f.ret().emit(())?;
-        found.insert(name, Out::Func(f.finish()?));
+        names.insert(name, Out::Func(f.finish()?));
     }
     Ok(())
 }
@@ -100,45 +104,45 @@ pub(super) fn outside(
 pub(super) fn inside(
     k: &mut FunctionBuilder<'_>,
     kind: FunctionKind,
-    found: &mut Found,
+    names: &mut Names,
 ) -> Result<(), BuildError> {
     if kind == FunctionKind::Entry {
         let entry = variable(StateSpace::ParamEntry, ScalarType::B8);
         let p = Declaration::new(StateSpace::Param, ScalarType::B8, &entry)
             .align(64)
             .array([1024]);
-        found.insert(entry, Out::Variable(k.add_param(p)?));
+        names.insert(entry, Out::Variable(k.add_param(p)?));
     }
     for space in INSIDE {
         let name = variable(space, ScalarType::B8);
-        found.insert(name, Out::Variable(k.declare(array(space.base(), space))?));
+        names.insert(name, Out::Variable(k.declare(array(space.base(), space))?));
     }
     let name = variable(StateSpace::ParamFunc, ScalarType::B32);
     let var = Declaration::new(StateSpace::Param, ScalarType::B32, &name);
-    found.insert(name, Out::Variable(k.declare(var)?));
+    names.insert(name, Out::Variable(k.declare(var)?));
     for (name, returns, params) in shapes() {
-        let Some(&Out::Func(func)) = found.get(&format!("fn_{name}")) else {
+        let Some(&Out::Func(func)) = names.get(&format!("fn_{name}")) else {
             continue;
         };
         let calls = k.call_targets(&[func])?;
-        found.insert(format!("calls_{name}"), Out::Label(calls));
+        names.insert(format!("calls_{name}"), Out::Label(calls));
         let proto = k.call_prototype(&returns, &params)?;
-        found.insert(format!("proto_{name}"), Out::Label(proto));
+        names.insert(format!("proto_{name}"), Out::Label(proto));
     }
     let labels = [k.block()?, k.block()?];
-    found.insert("L0".into(), Out::Label(labels[0]));
-    found.insert("L1".into(), Out::Label(labels[1]));
-    found.insert("branches".into(), Out::Label(k.branch_targets(&labels)?));
+    names.insert("L0".into(), Out::Label(labels[0]));
+    names.insert("L1".into(), Out::Label(labels[1]));
+    names.insert("branches".into(), Out::Label(k.branch_targets(&labels)?));
     Ok(())
 }
 
-/// Declares what is mentioned, by its name: `b32_7`, `v2_b32`.
+/// Declares the register that a name denotes: `b32_7`, `v2_b32`.
 pub(super) fn register(k: &mut FunctionBuilder<'_>, name: &str) -> Option<Out> {
-    let (vector, rest) = match name.strip_prefix('v').and_then(|r| r.split_once('_')) {
+    let (vector, ty) = match name.strip_prefix('v').and_then(|r| r.split_once('_')) {
         Some((n, ty)) if n == "2" || n == "4" => (n.parse().ok()?, ty),
         _ => (1, name.rsplit_once('_')?.0),
     };
-    let ty = ScalarType::ALL.iter().find(|t| bare(t.text()) == rest)?;
+    let ty = ScalarType::ALL.iter().find(|t| bare(t.text()) == ty)?;
     k.named_vector(*ty, vector, name).ok().map(Out::Reg)
 }
 

@@ -9,19 +9,19 @@ use super::operand::{Kind, Operand};
 /// An instruction to be judged.
 #[derive(Clone)]
 pub(crate) struct Case {
-    /// `form` of those the table calls valid; what was changed of the others.
+    /// `form` for a case that is valid according to the tables, else the change of a valid case.
     pub(crate) kind: &'static str,
     pub(crate) opcode: Opcode,
     pub(crate) modifiers: Vec<Modifier>,
     pub(crate) operands: Vec<Operand>,
 }
 
-/// What the module of a case needs besides its version and its target.
+/// The properties of the module of a case besides its version and its target.
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) enum Setting {
     /// Nothing.
     Plain,
-    /// Samplers apart from textures.
+    /// Samplers are separate from textures.
     Independent,
     /// The declarations of the shared cases.
     Shared,
@@ -30,7 +30,7 @@ pub(crate) enum Setting {
 impl Setting {
     pub(crate) const ALL: [Self; 3] = [Self::Plain, Self::Independent, Self::Shared];
 
-    /// Its name in files of verdicts.
+    /// The name of the setting in files of verdicts.
     pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::Plain => "",
@@ -50,9 +50,12 @@ impl Setting {
 
 impl Case {
     pub(crate) fn setting(&self) -> Setting {
-        let sampler = |o: &Operand| matches!(o.kind, Kind::Variable(_, ScalarType::Samplerref));
-        let mut all = self.operands.iter();
-        if all.any(|o| sampler(o) || o.parts().iter().any(sampler)) {
+        let is_sampler = |o: &Operand| matches!(o.kind, Kind::Variable(_, ScalarType::Samplerref));
+        if self
+            .operands
+            .iter()
+            .any(|o| is_sampler(o) || o.parts().iter().any(is_sampler))
+        {
             Setting::Independent
         } else {
             Setting::Plain

@@ -8,21 +8,21 @@ use ptx_isa::{Cell, Form, Instruction, Modifier, Rule, RuleKind, Slot};
 use super::case::Case;
 use super::operand_gen::fill;
 
-/// How many rows a form gets beyond those that show something new alone.
-const MOST_PAIRS: usize = 36;
-/// How often the other slots are filled again for one goal.
+/// The greatest number of rows of a form that only cover a new pair of alternatives.
+const MAX_PAIRS: usize = 36;
+/// The number of attempts to fill the other slots for one goal.
 const TRIES: usize = 60;
 const TRIES_FOR_A_PAIR: usize = 8;
-/// How many pairs of alternatives are tried.
-const MOST_PAIRS_TRIED: usize = 160;
+/// The greatest number of pairs of alternatives that are tried.
+const MAX_PAIRS_TRIED: usize = 160;
 
-/// How many cases are refused by one rule alone, and how often one is tried.
+/// The number of cases that violate only one rule, and the number of attempts to find them.
 const BROKEN: usize = 4;
 const TRIES_TO_BREAK: usize = 400;
 
 type Words = &'static [Modifier];
 
-/// What a row has to show: alternatives of slots, perhaps a row of a table, perhaps that a rule is broken.
+/// The goal of a row: it has these alternatives of slots, this row of a table, or violates this rule.
 #[derive(Clone, Default)]
 struct Goal {
     slots: Vec<(usize, Words)>,
@@ -38,11 +38,10 @@ pub(crate) fn cover(
 ) -> Vec<Case> {
     let alternatives: Vec<Vec<Words>> = form.slots().map(alternatives).collect();
     let singles = alternatives.iter().enumerate().flat_map(|(slot, words)| {
-        let goal = move |&w: &Words| Goal {
-            slots: vec![(slot, w)],
+        words.iter().map(move |&words| Goal {
+            slots: vec![(slot, words)],
             ..Goal::default()
-        };
-        words.iter().map(goal)
+        })
     });
     let rows = form.tables().iter().enumerate().flat_map(|(t, table)| {
         (0..table.rows().len()).map(move |r| Goal {
@@ -50,29 +49,28 @@ pub(crate) fn cover(
             ..Goal::default()
         })
     });
-    // Once with nothing to show, for the forms without slots and for more operands.
+    // Some rows without a goal, for the forms without slots and for more operands.
     let plain = std::iter::repeat_n(Goal::default(), 4);
-    let first: Vec<Goal> = plain.chain(singles).chain(rows).collect();
+    let goals: Vec<Goal> = plain.chain(singles).chain(rows).collect();
 
     let mut cover = Cover::default();
-    let mut show = |goal: &Goal, tries: usize, cover: &mut Cover| {
-        let mut found =
-            (0..tries).filter_map(|_| attempt(instruction, form, &alternatives, goal, rng));
-        if let Some((case, choice)) = found.next() {
+    let mut reach = |goal: &Goal, tries: usize, cover: &mut Cover| {
+        let success = (0..tries).find_map(|_| attempt(instruction, form, &alternatives, goal, rng));
+        if let Some((case, choice)) = success {
             cover.add(case, &choice);
         }
     };
-    for goal in &first {
-        show(goal, TRIES, &mut cover);
+    for goal in &goals {
+        reach(goal, TRIES, &mut cover);
     }
-    let enough = cover.cases.len() + MOST_PAIRS;
+    let enough = cover.cases.len() + MAX_PAIRS;
     for (i, a, j, b) in some_pairs(&alternatives) {
-        if cover.cases.len() < enough && !cover.shown.contains(&(i, a, j, b)) {
+        if cover.cases.len() < enough && !cover.pairs.contains(&(i, a, j, b)) {
             let goal = Goal {
                 slots: vec![(i, a), (j, b)],
                 ..Goal::default()
             };
-            show(&goal, TRIES_FOR_A_PAIR, &mut cover);
+            reach(&goal, TRIES_FOR_A_PAIR, &mut cover);
         }
     }
     cover.cases
@@ -91,60 +89,65 @@ pub(crate) fn breaking(
             broken: Some(rule),
             ..Goal::default()
         };
-        let tries = 0..TRIES_TO_BREAK;
-        let found = tries.filter_map(|_| attempt(instruction, form, &alternatives, &goal, rng));
-        cases.extend(found.map(|(case, _)| case).take(BROKEN));
+        let violations = (0..TRIES_TO_BREAK)
+            .filter_map(|_| attempt(instruction, form, &alternatives, &goal, rng))
+            .map(|(case, _)| case);
+        cases.extend(violations.take(BROKEN));
     }
     cases
 }
 
-/// Whether a rule forbids something on every version and target.
+/// Whether a rule forbids instructions in every version and on every target.
 pub(crate) fn forbids(rule: &Rule) -> bool {
     use RuleKind::{Deny, Ordered, Require};
     matches!(rule.kind(), Require(..) | Deny(..) | Ordered(..))
 }
 
-/// Two slots and what they hold.
-type Two = (usize, Words, usize, Words);
+/// Two slots and their modifiers.
+type Pair = (usize, Words, usize, Words);
 
+/// The cases so far, and the pairs that they cover.
 #[derive(Default)]
 struct Cover {
     cases: Vec<Case>,
-    shown: HashSet<Two>,
+    pairs: HashSet<Pair>,
 }
 
 impl Cover {
     fn add(&mut self, case: Case, choice: &[Words]) {
         for (i, a) in choice.iter().enumerate() {
             let later = choice.iter().enumerate().skip(i + 1);
-            self.shown.extend(later.map(|(j, b)| (i, *a, j, *b)));
+            self.pairs.extend(later.map(|(j, b)| (i, *a, j, *b)));
         }
         self.cases.push(case);
     }
 }
 
 fn alternatives(slot: &'static Slot) -> Vec<Words> {
-    let nothing: &[Words] = if slot.is_optional() { &[&[]] } else { &[] };
-    let single = slot.words().as_slice().chunks(1);
-    let all = nothing.iter().copied().chain(single);
-    all.chain(slot.sequences().iter().copied()).collect()
+    let mut alternatives: Vec<Words> = Vec::new();
+    if slot.is_optional() {
+        alternatives.push(&[]);
+    }
+    alternatives.extend(slot.words().as_slice().chunks(1));
+    alternatives.extend(slot.sequences());
+    alternatives
 }
 
-/// Pairs of alternatives, evenly spread over all.
-fn some_pairs(alternatives: &[Vec<Words>]) -> Vec<Two> {
-    let mut all = Vec::new();
+/// Pairs of alternatives, evenly chosen among all pairs.
+fn some_pairs(alternatives: &[Vec<Words>]) -> Vec<Pair> {
+    let mut pairs = Vec::new();
     for (i, first) in alternatives.iter().enumerate() {
         for (j, second) in alternatives.iter().enumerate().skip(i + 1) {
             for &a in first {
-                all.extend(second.iter().map(|&b| (i, a, j, b)));
+                pairs.extend(second.iter().map(|&b| (i, a, j, b)));
             }
         }
     }
-    let every = all.len().div_ceil(MOST_PAIRS_TRIED).max(1);
-    all.into_iter().step_by(every).collect()
+    let step = pairs.len().div_ceil(MAX_PAIRS_TRIED).max(1);
+    pairs.into_iter().step_by(step).collect()
 }
 
-/// Fills what the goal leaves open by chance, and tables by one of their rows.
+/// Fills the slots that the goal does not determine: the columns of tables by a random row, the others by random alternatives.
 fn attempt(
     instruction: &'static Instruction,
     form: &'static Form,
@@ -163,43 +166,48 @@ fn attempt(
         *fixed.get_mut(slot)? = true;
     }
     for (t, table) in form.tables().iter().enumerate() {
-        let fits = |row: &&ptx_isa::Row| {
-            let mut cells = row.cells().iter().zip(table.columns());
-            cells.all(|(cell, &column)| {
-                let column = usize::from(column);
-                let word = choice.get(column).copied().unwrap_or(&[]);
-                let free = fixed.get(column) != Some(&true);
-                match *cell {
-                    Cell::Absent => free || word.is_empty(),
-                    Cell::OneOf(words) => free || word.iter().any(|&w| words.contains(w)),
-                    _ => true,
-                }
-            })
+        let matches_fixed = |row: &ptx_isa::Row| {
+            row.cells()
+                .iter()
+                .zip(table.columns())
+                .all(|(cell, &slot)| {
+                    let slot = usize::from(slot);
+                    let chosen = choice.get(slot).copied().unwrap_or(&[]);
+                    let is_free = fixed.get(slot) != Some(&true);
+                    match *cell {
+                        Cell::Absent => is_free || chosen.is_empty(),
+                        Cell::OneOf(words) => is_free || chosen.iter().any(|&w| words.contains(w)),
+                        _ => true,
+                    }
+                })
         };
         let row = match goal.row {
             Some((table, r)) if table == t => form.tables().get(t)?.rows().get(r)?,
             _ => {
-                let fitting: Vec<_> = table.rows().iter().filter(fits).collect();
-                rng.choice(fitting)?
+                let rows: Vec<_> = table.rows().iter().filter(|r| matches_fixed(r)).collect();
+                rng.choice(rows)?
             }
         };
-        for (cell, &column) in row.cells().iter().zip(table.columns()) {
-            let column = usize::from(column);
-            if fixed.get(column) == Some(&true) {
+        for (cell, &slot) in row.cells().iter().zip(table.columns()) {
+            let slot = usize::from(slot);
+            if fixed.get(slot) == Some(&true) {
                 continue;
             }
             let chosen: Words = match *cell {
                 Cell::Absent => &[],
                 Cell::OneOf(words) => {
-                    let holds = |w: &&Words| w.iter().any(|&m| words.contains(m));
-                    let fitting: Vec<_> = alternatives.get(column)?.iter().filter(holds).collect();
-                    rng.choice(fitting).copied()?
+                    let candidates: Vec<_> = alternatives
+                        .get(slot)?
+                        .iter()
+                        .filter(|alternative| alternative.iter().any(|&m| words.contains(m)))
+                        .collect();
+                    rng.choice(candidates).copied()?
                 }
                 Cell::Same(other) => *choice.get(usize::from(other))?,
                 _ => continue,
             };
-            *choice.get_mut(column)? = chosen;
-            *fixed.get_mut(column)? = true;
+            *choice.get_mut(slot)? = chosen;
+            *fixed.get_mut(slot)? = true;
         }
     }
     let case = fill(instruction, form, &choice.concat(), goal.broken, rng)?;

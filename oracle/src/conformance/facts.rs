@@ -1,4 +1,4 @@
-//! The facts of an instruction are known exactly where the instruction is legal on some target in some version.
+//! Test: the facts of an instruction are known if and only if the instruction is legal on some target in some version.
 
 #[cfg(test)]
 mod tests {
@@ -19,16 +19,16 @@ mod tests {
             Operand::Vector(list) | Operand::Bracket(list) => {
                 has_immediate(body, body.pool().list(list))
             }
-            Operand::Not(at) | Operand::Neg(at) => has_immediate(body, &[body.pool().get(at)]),
-            Operand::Pair(at) => {
-                let (first, second) = body.pool().pair(at);
+            Operand::Not(id) | Operand::Neg(id) => has_immediate(body, &[body.pool().get(id)]),
+            Operand::Pair(id) => {
+                let (first, second) = body.pool().pair(id);
                 has_immediate(body, &[first, second])
             }
             _ => false,
         })
     }
 
-    /// Asks the table about one instruction, without remembering answers.
+    /// Whether the tables accept an instruction on some target in some version, without a cache.
     fn is_legal_somewhere(
         module: &IrModule,
         queries: &mut Queries<()>,
@@ -74,7 +74,7 @@ mod tests {
         assert_eq!(count, 0, "of {checked}: {some:#?}");
     }
 
-    /// How many instructions have an immediate.
+    /// Checks the instructions with an immediate and returns their number.
     fn check(text: &str, wrong: &mut Vec<String>) -> usize {
         let module = ptx_parse::parse(text.as_bytes()).module;
         let facts = ModuleFacts::new(&module);
@@ -88,10 +88,13 @@ mod tests {
                     continue;
                 }
                 checked += 1;
-                let known = facts.inst(id).is_known();
-                if known != is_legal_somewhere(&module, &mut queries, body, id) {
+                let is_known = facts.inst(id).is_known();
+                if is_known != is_legal_somewhere(&module, &mut queries, body, id) {
                     let sig = body.inst(id).unwrap().sig;
-                    wrong.push(format!("known: {known}, {}", module.signature(sig).text()));
+                    wrong.push(format!(
+                        "known: {is_known}, {}",
+                        module.signature(sig).text()
+                    ));
                 }
             }
         }

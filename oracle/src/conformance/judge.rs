@@ -17,11 +17,11 @@ const THE_END: &str = "Ptx assembly aborted due to errors";
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) enum Answer {
     Accepted,
-    /// With the first message.
+    /// Refused, with the first message.
     Refused(String),
-    /// The same, but not reported in a module with others: ptxas reports errors in the expansion of an instruction once per module.
+    /// Refused, but not reported in a module with other cases: ptxas reports errors in the expansion of an instruction once per module.
     Hidden(String),
-    /// ptxas could not continue after it, with the message.
+    /// ptxas could not continue after the case, with the message.
     Fatal(String),
     /// ptxas crashed or reported something unrelated: no verdict.
     Lost,
@@ -42,24 +42,26 @@ pub(crate) fn judge(
     lines: &[&str],
     batch: usize,
 ) -> Result<Vec<Answer>> {
-    let batches: Vec<&[&str]> = lines.chunks(batch.max(1)).collect();
-    let judge = |lines: &&[&str]| {
-        let mut answers = vec![Answer::Accepted; lines.len()];
-        let all = (0..lines.len()).collect();
-        judge_some(assembler, place, lines, all, 0, &mut answers).map(|()| answers)
-    };
-    let answers: Vec<Vec<Answer>> = batches.par_iter().map(judge).collect::<Result<_>>()?;
+    let answers: Vec<Vec<Answer>> = lines
+        .par_chunks(batch.max(1))
+        .map(|lines| {
+            let mut answers = vec![Answer::Accepted; lines.len()];
+            let pending = (0..lines.len()).collect();
+            judge_some(assembler, place, lines, pending, 0, &mut answers)?;
+            Ok(answers)
+        })
+        .collect::<Result<_>>()?;
     Ok(answers.concat())
 }
 
-/// Asks again without what is refused, until nothing is.
+/// Checks a module with the pending cases, removes the refused ones, and repeats this until ptxas accepts the module.
 fn judge_some(
     assembler: &Assembler,
     place: Place,
     lines: &[&str],
     mut pending: Vec<usize>,
-    // How many of them have been read without an error.
-    mut seen: usize,
+    // The number of pending cases that ptxas parsed without an error.
+    mut parsed: usize,
     answers: &mut [Answer],
 ) -> Result<()> {
     while !pending.is_empty() {
@@ -69,75 +71,93 @@ fn judge_some(
         if verdict.accepted {
             return Ok(());
         }
-        let (errors, placed) = errors(&module, &verdict.output, pending.len());
-        let mut split = !placed || errors.is_empty();
-        if split && let [one] = pending[..] {
-            set(answers, one, Answer::Lost);
+        let errors = Errors::parse(&module, &verdict.output, pending.len());
+        let mut needs_split = !errors.are_complete || errors.cases.is_empty();
+        if needs_split && let [case] = pending[..] {
+            set(answers, case, Answer::Lost);
             return Ok(());
         }
-        if !split {
-            // What comes after a fatal error was not read. What comes before was; no name is unknown, which would be
-            // said at the end.
-            let fatal = errors.iter().find(|(_, a)| matches!(a, Answer::Fatal(_)));
-            let read = fatal.map_or(pending.len(), |(at, _)| at + 1);
-            split = errors.keys().any(|&at| at < seen);
+        if !needs_split {
+            // ptxas parsed the cases up to the first fatal error. No name is undeclared: such an error would be reported at the end.
+            let fatal = errors
+                .cases
+                .iter()
+                .find(|(_, answer)| matches!(answer, Answer::Fatal(_)));
+            let parsed_now = fatal.map_or(pending.len(), |(index, _)| index + 1);
+            needs_split = errors.cases.keys().any(|&index| index < parsed);
             let mut refused = 0;
-            for (&at, answer) in &errors {
-                let Some(&case) = pending.get(at) else {
+            for (&index, answer) in &errors.cases {
+                let Some(&case) = pending.get(index) else {
                     continue;
                 };
-                refused += usize::from(at < read);
+                refused += usize::from(index < parsed_now);
                 let answer = match answer {
-                    Answer::Refused(message) if at < seen => Answer::Hidden(message.clone()),
+                    Answer::Refused(message) if index < parsed => Answer::Hidden(message.clone()),
                     answer => answer.clone(),
                 };
                 set(answers, case, answer);
             }
-            seen = seen.max(read) - refused;
-            let mut at = 0..;
-            pending.retain(|_| at.next().is_some_and(|at| !errors.contains_key(&at)));
+            parsed = parsed.max(parsed_now) - refused;
+            let mut indices = 0..;
+            pending.retain(|_| {
+                indices
+                    .next()
+                    .is_some_and(|index| !errors.cases.contains_key(&index))
+            });
         }
-        if split && pending.len() > 1 {
-            let rest = pending.split_off(pending.len() / 2);
-            let (first, second) = (seen.min(pending.len()), seen.saturating_sub(pending.len()));
-            judge_some(assembler, place, lines, pending, first, answers)?;
-            return judge_some(assembler, place, lines, rest, second, answers);
+        if needs_split && pending.len() > 1 {
+            let second_half = pending.split_off(pending.len() / 2);
+            let parsed_first = parsed.min(pending.len());
+            let parsed_second = parsed.saturating_sub(pending.len());
+            judge_some(assembler, place, lines, pending, parsed_first, answers)?;
+            return judge_some(assembler, place, lines, second_half, parsed_second, answers);
         }
     }
     Ok(())
 }
 
-fn set(answers: &mut [Answer], at: usize, answer: Answer) {
-    if let Some(entry) = answers.get_mut(at) {
+fn set(answers: &mut [Answer], case: usize, answer: Answer) {
+    if let Some(entry) = answers.get_mut(case) {
         *entry = answer;
     }
 }
 
-/// The first error of each case, and whether every error is that of a case.
-fn errors(module: &Module, output: &str, count: usize) -> (BTreeMap<usize, Answer>, bool) {
-    // Without this last line ptxas crashed.
-    let (mut out, mut placed) = (BTreeMap::new(), output.contains(THE_END));
-    for line in output.lines().filter(|l| !l.ends_with(THE_END)) {
-        let Some((place, message)) = line.split_once(" : ") else {
-            continue;
+/// The errors of ptxas on a module.
+struct Errors {
+    /// The first error of each case, by the index of the case; a fatal error replaces other errors.
+    cases: BTreeMap<usize, Answer>,
+    /// Whether ptxas did not crash, and every error belongs to a case.
+    are_complete: bool,
+}
+
+impl Errors {
+    fn parse(module: &Module, output: &str, count: usize) -> Self {
+        let mut errors = Self {
+            cases: BTreeMap::new(),
+            are_complete: output.contains(THE_END),
         };
-        let message = message.trim().to_owned();
-        let answer = match place.trim_end() {
-            p if p.ends_with("fatal") => Answer::Fatal(message),
-            p if p.ends_with("error") => Answer::Refused(message),
-            _ => continue,
-        };
-        let case = place
-            .strip_prefix("ptxas module.ptx, line ")
-            .and_then(|rest| module.case_on(rest.split_once(';')?.0.parse().ok()?));
-        let Some(case) = case.filter(|c| *c < count) else {
-            placed = false;
-            continue;
-        };
-        match (out.get(&case), &answer) {
-            (None, _) | (_, Answer::Fatal(_)) => drop(out.insert(case, answer)),
-            _ => {}
+        for line in output.lines().filter(|l| !l.ends_with(THE_END)) {
+            let Some((location, message)) = line.split_once(" : ") else {
+                continue;
+            };
+            let message = message.trim().to_owned();
+            let answer = match location.trim_end() {
+                l if l.ends_with("fatal") => Answer::Fatal(message),
+                l if l.ends_with("error") => Answer::Refused(message),
+                _ => continue,
+            };
+            let case = location
+                .strip_prefix("ptxas module.ptx, line ")
+                .and_then(|text| module.case_on(text.split_once(';')?.0.parse().ok()?));
+            let Some(case) = case.filter(|c| *c < count) else {
+                errors.are_complete = false;
+                continue;
+            };
+            match (errors.cases.get(&case), &answer) {
+                (None, _) | (_, Answer::Fatal(_)) => drop(errors.cases.insert(case, answer)),
+                _ => {}
+            }
         }
+        errors
     }
-    (out, placed)
 }

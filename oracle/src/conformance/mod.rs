@@ -67,9 +67,10 @@ pub(crate) struct Accepted {
 
 /// The accepted instructions of the file of verdicts.
 pub(crate) fn accepted() -> Result<Vec<Accepted>> {
-    let verdicts = BASE.read()?.into_iter();
-    let accepted = verdicts.filter(|v| !v.targets.is_empty());
-    Ok(accepted
+    Ok(BASE
+        .read()?
+        .into_iter()
+        .filter(|v| !v.targets.is_empty())
         .map(|v| Accepted {
             opcode: v.opcode,
             line: v.line,
@@ -128,7 +129,7 @@ fn rewrite(set: &Set, shared: &Shared) -> Result<()> {
     Ok(())
 }
 
-/// How many cases of each kind there are, and how many of them are accepted.
+/// Prints the numbers of cases and of accepted cases of each kind.
 fn counts(verdicts: &[Verdict]) {
     let mut kinds: BTreeMap<&str, (usize, usize)> = BTreeMap::new();
     for verdict in verdicts {
@@ -144,7 +145,7 @@ fn counts(verdicts: &[Verdict]) {
     }
 }
 
-/// Asks ptxas about some cases again.
+/// Compares the verdicts of ptxas on a sample of cases with the stored ones.
 fn sample(set: &Set, n: usize, shared: &Shared) -> Result<()> {
     let Some(assembler) = shared.assembler(set.newest(), "COMPARISON OF VERDICTS")? else {
         return Ok(());
@@ -153,20 +154,20 @@ fn sample(set: &Set, n: usize, shared: &Shared) -> Result<()> {
     let (mut cases, _) = generate::of_set(set);
     Rng::with_seed(shared.seed()).shuffle(&mut cases);
     cases.truncate(n);
-    let (mut different, mut known) = (0, 0);
+    let (mut different, mut compared) = (0, 0);
     for verdict in verdict_gen::label(set, assembler, &cases)? {
         // The tables may have changed since the file was written.
-        let Some(before) = stored.iter().find(|s| s.line == verdict.line) else {
+        let Some(old) = stored.iter().find(|s| s.line == verdict.line) else {
             continue;
         };
-        known += 1;
-        if (&before.targets, before.lowest) != (&verdict.targets, verdict.lowest) {
+        compared += 1;
+        if (&old.targets, old.lowest) != (&verdict.targets, verdict.lowest) {
             different += 1;
-            println!("was {before:?}\nis  {verdict:?}");
+            println!("was {old:?}\nis  {verdict:?}");
         }
     }
     println!(
-        "ptxas {}: {known} of {n} cases asked again, {different} differ",
+        "ptxas {}: {compared} of {n} cases asked again, {different} differ",
         assembler.release()
     );
     if different > 0 {

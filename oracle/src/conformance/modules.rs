@@ -1,4 +1,4 @@
-//! Cases of rules about more than one instruction: templates in `conformance/modules.txt`, one file per line, with the answer of ptxas.
+//! Cases of rules about more than one instruction: templates in `conformance/modules.txt`, one module per line, with the answer of ptxas.
 
 use std::fs;
 use std::io::{Read as _, Write as _};
@@ -34,22 +34,22 @@ fn folder() -> PathBuf {
 /// Every alternative of every line of the templates.
 fn cases() -> Result<Vec<Case>> {
     let templates = fs::read_to_string(folder().join("modules.txt"))?;
-    let (mut group, mut before, mut after) = (String::new(), String::new(), String::new());
+    let (mut group, mut head, mut tail) = (String::new(), String::new(), String::new());
     let mut cases = Vec::new();
     for line in templates.lines() {
         if let Some(name) = line.strip_prefix("## ") {
             group = name.to_owned();
-            (before, after) = (String::new(), String::new());
+            (head, tail) = (String::new(), String::new());
         } else if let Some(text) = line.strip_prefix("before: ") {
-            before += &format!("{text}\n");
+            head += &format!("{text}\n");
         } else if let Some(text) = line.strip_prefix("after: ") {
-            after += &format!("{text}\n");
+            tail += &format!("{text}\n");
         } else if !line.is_empty() && !line.starts_with('#') && line != "before:" {
             for text in expand(line) {
                 let text = text.replace('@', "name_1").replace('#', "name_2");
                 cases.push(Case {
                     group: group.clone(),
-                    text: format!("{before}{text}\n{after}"),
+                    text: format!("{head}{text}\n{tail}"),
                 });
             }
         }
@@ -59,19 +59,23 @@ fn cases() -> Result<Vec<Case>> {
 
 /// `a<<b|c>>` is `ab` and `ac`; the brackets do not nest, and the last `>>` of a row of `>` closes them.
 fn expand(line: &str) -> Vec<String> {
-    let Some((head, rest)) = line.split_once("<<") else {
+    let Some((head, group)) = line.split_once("<<") else {
         return vec![line.to_owned()];
     };
-    let Some(at) = rest.find(">>") else {
+    let Some(first_close) = group.find(">>") else {
         return vec![line.to_owned()];
     };
-    let more = rest[at..].len() - rest[at..].trim_start_matches('>').len();
-    let end = at + more - 2;
-    let tails = expand(&rest[end + 2..]);
-    let heads = rest[..end].split('|');
-    heads
-        .flat_map(|h| tails.iter().map(move |t| format!("{head}{h}{t}")))
-        .collect()
+    let closing = &group[first_close..];
+    let brackets = closing.len() - closing.trim_start_matches('>').len();
+    let end = first_close + brackets - 2;
+    let tails = expand(&group[end + 2..]);
+    let mut lines = Vec::new();
+    for alternative in group[..end].split('|') {
+        for tail in &tails {
+            lines.push(format!("{head}{alternative}{tail}"));
+        }
+    }
+    lines
 }
 
 fn theirs(assemblers: &Assemblers, case: &Case) -> Result<Answer> {
@@ -79,28 +83,35 @@ fn theirs(assemblers: &Assemblers, case: &Case) -> Result<Answer> {
     if verdict.accepted {
         return Ok(None);
     }
-    let number = |line: &str| {
-        let (place, what) = line.split_once(';')?;
-        let wrong = what.trim_start().starts_with(['e', 'f']);
-        let digits = place.rsplit("line ").next()?;
-        digits.parse().ok().filter(|_| wrong)
-    };
-    Ok(Some(verdict.output.lines().find_map(number).unwrap_or(0)))
+    Ok(Some(
+        verdict.output.lines().find_map(error_line).unwrap_or(0),
+    ))
+}
+
+/// The line number in a message of ptxas, if it is an error.
+fn error_line(output_line: &str) -> Option<u32> {
+    let (location, message) = output_line.split_once(';')?;
+    let is_error = message.trim_start().starts_with(['e', 'f']);
+    let digits = location.rsplit("line ").next()?;
+    digits.parse().ok().filter(|_| is_error)
 }
 
 /// The lines with errors of the parser or verifier.
 fn ours(case: &Case) -> Vec<u32> {
     let text = case.text.as_bytes();
     let parsed = ptx_parse::parse(text);
-    let mut found = parsed.diagnostics;
-    found.extend(ptx_verify::verify(&parsed.module, &Default::default()));
+    let mut diagnostics = parsed.diagnostics;
+    diagnostics.extend(ptx_verify::verify(&parsed.module, &Default::default()));
     let lines = LineIndex::new(text);
-    let errors = found.iter().filter(|d| d.severity == Severity::Error);
-    let places = errors.flat_map(|d| d.repeats.iter().chain([&d.span]));
-    places.map(|span| lines.position(span.start).line).collect()
+    diagnostics
+        .iter()
+        .filter(|d| d.severity == Severity::Error)
+        .flat_map(|d| d.repeats.iter().chain([&d.span]))
+        .map(|span| lines.position(span.start).line)
+        .collect()
 }
 
-/// Asks ptxas and stores its answers, one number per case in their order.
+/// Stores the answers of ptxas, one line per case in the order of the cases.
 pub(crate) fn judge(assemblers: &Assemblers) -> Result<()> {
     let cases = cases()?;
     let answers: Vec<Result<Answer>> = cases.par_iter().map(|c| theirs(assemblers, c)).collect();
@@ -145,7 +156,7 @@ pub(crate) fn replay(list: bool) -> Result<()> {
             println!("{}: ptxas {answer}, we {ours:?}\n{}", case.group, case.text);
         }
     }
-    let percent = |part: usize, whole: usize| 100.0 * part as f64 / whole.max(1) as f64;
+    let percent = |part: usize, total: usize| 100.0 * part as f64 / total.max(1) as f64;
     let agreement = percent(cases.len() - accepts - rejects, cases.len());
     let lines = percent(same_line, both);
     println!(

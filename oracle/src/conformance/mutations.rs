@@ -41,17 +41,17 @@ const PER_CASE: usize = 5;
 
 /// Some mutations of a case, each of a different kind if there are enough kinds.
 pub(crate) fn near(case: &Case, rng: &mut Rng) -> Vec<Case> {
-    let mut all = modifiers(case, rng);
-    all.extend(operands(case, rng));
-    rng.shuffle(&mut all);
+    let mut mutations = modifiers(case, rng);
+    mutations.extend(operands(case, rng));
+    rng.shuffle(&mut mutations);
     let mut kinds = Vec::new();
-    all.retain(|near| {
-        let new = !kinds.contains(&near.kind);
-        kinds.push(near.kind);
-        new
+    mutations.retain(|mutation| {
+        let is_new = !kinds.contains(&mutation.kind);
+        kinds.push(mutation.kind);
+        is_new
     });
-    all.truncate(PER_CASE);
-    all
+    mutations.truncate(PER_CASE);
+    mutations
 }
 
 fn modifiers(case: &Case, rng: &mut Rng) -> Vec<Case> {
@@ -66,15 +66,18 @@ fn modifiers(case: &Case, rng: &mut Rng) -> Vec<Case> {
         }
     };
     let words = &case.modifiers;
-    let named = find_instruction(case.opcode, words).map_or(0, |i| i.words().len());
-    // Modifiers of any form of the opcode.
-    let forms = case.opcode.instructions().iter().flat_map(|i| i.forms());
-    let mut known: Vec<Modifier> = forms
+    let name_len = find_instruction(case.opcode, words).map_or(0, |i| i.words().len());
+    // The modifiers of all forms of the opcode.
+    let mut opcode_modifiers: Vec<Modifier> = case
+        .opcode
+        .instructions()
+        .iter()
+        .flat_map(|i| i.forms())
         .flat_map(|f| Modifier::ALL.iter().filter(|m| f.accepts(**m)))
         .copied()
         .collect();
-    known.sort();
-    known.dedup();
+    opcode_modifiers.sort();
+    opcode_modifiers.dedup();
     for i in 0..words.len() {
         let Some(&word) = words.get(i) else { continue };
         let changed = |change: &dyn Fn(&mut Vec<Modifier>)| {
@@ -84,32 +87,35 @@ fn modifiers(case: &Case, rng: &mut Rng) -> Vec<Case> {
         };
         add("drop modifier", changed(&|w| w.drain(i..=i).for_each(drop)));
         add("double modifier", changed(&|w| w.insert(i, word)));
-        let class = |m: &&Modifier| m.class() == word.class() && **m != word;
+        let has_class = |m: &&Modifier| m.class() == word.class() && **m != word;
         let pools = [
             (
                 "modifier of its class",
-                Modifier::ALL.iter().filter(class).collect(),
+                Modifier::ALL.iter().filter(has_class).collect(),
             ),
             (
                 "modifier of the class there",
-                known.iter().filter(class).collect(),
+                opcode_modifiers.iter().filter(has_class).collect(),
             ),
-            ("other modifier", known.iter().collect::<Vec<_>>()),
+            (
+                "other modifier",
+                opcode_modifiers.iter().collect::<Vec<_>>(),
+            ),
         ];
         for (kind, pool) in pools {
             if let Some(&&other) = rng.choice(&pool) {
                 add(kind, changed(&|w| w.splice(i..=i, [other]).for_each(drop)));
             }
         }
-        if i > named {
+        if i > name_len {
             add("move modifier", changed(&|w| w.swap(i - 1, i)));
         }
     }
-    let at = rng.usize(named.min(words.len())..=words.len());
-    for pool in [&known[..], Modifier::ALL] {
-        if let Some(&other) = rng.choice(pool) {
+    let index = rng.usize(name_len.min(words.len())..=words.len());
+    for pool in [&opcode_modifiers[..], Modifier::ALL] {
+        if let Some(&modifier) = rng.choice(pool) {
             let mut words = words.clone();
-            words.insert(at, other);
+            words.insert(index, modifier);
             add("add modifier", words);
         }
     }
@@ -123,7 +129,7 @@ fn paths(operands: &[Operand]) -> Vec<Path> {
     let mut out = Vec::new();
     for (i, operand) in operands.iter().enumerate() {
         out.push(vec![i]);
-        // Only the first and the last of similar parts.
+        // Only the first and the last part are changed, as parts are similar.
         let parts = operand.parts();
         for j in 0..parts.len() {
             if j == 0 || j + 1 == parts.len() {
@@ -137,11 +143,11 @@ fn paths(operands: &[Operand]) -> Vec<Path> {
 }
 
 fn find<'a>(operands: &'a mut [Operand], path: &[usize]) -> Option<&'a mut Operand> {
-    let (&first, rest) = path.split_first()?;
+    let (&first, inner_path) = path.split_first()?;
     let operand = operands.get_mut(first)?;
-    match rest {
+    match inner_path {
         [] => Some(operand),
-        _ => find(operand.parts_mut()?, rest),
+        _ => find(operand.parts_mut()?, inner_path),
     }
 }
 
@@ -164,15 +170,15 @@ fn operands(case: &Case, rng: &mut Rng) -> Vec<Case> {
             if new == old {
                 continue;
             }
-            if let Some(place) = find(&mut copy, &path) {
-                *place = new;
+            if let Some(operand) = find(&mut copy, &path) {
+                *operand = new;
             }
             add(kind, copy.clone());
         }
         let Some((&last, outer)) = path.split_last() else {
             continue;
         };
-        let siblings = |change: &dyn Fn(&mut Vec<Operand>)| {
+        let with_siblings = |change: &dyn Fn(&mut Vec<Operand>)| {
             let mut copy = all.clone();
             match outer {
                 [] => change(&mut copy),
@@ -180,19 +186,21 @@ fn operands(case: &Case, rng: &mut Rng) -> Vec<Case> {
             }
             Some(copy)
         };
-        let pair = outer.split_last().is_some()
-            && matches!(all.get(*outer.first().unwrap_or(&0)), Some(o) if matches!(o.kind, Kind::Pair(_)));
-        if !pair {
-            if let Some(fewer) = siblings(&|o| drop(o.remove(last))) {
+        let is_in_pair = outer
+            .first()
+            .and_then(|&i| all.get(i))
+            .is_some_and(|operand| matches!(operand.kind, Kind::Pair(_)));
+        if !is_in_pair {
+            if let Some(fewer) = with_siblings(&|o| drop(o.remove(last))) {
                 add("drop operand", fewer);
             }
             let extra = pick(rng);
-            if let Some(more) = siblings(&|o| o.insert(last + 1, extra.clone())) {
-                add("add operand", more);
+            if let Some(operands) = with_siblings(&|o| o.insert(last + 1, extra.clone())) {
+                add("add operand", operands);
             }
         }
         if last > 0
-            && let Some(swapped) = siblings(&|o| o.swap(last - 1, last))
+            && let Some(swapped) = with_siblings(&|o| o.swap(last - 1, last))
         {
             add("swap operands", swapped);
         }
@@ -256,15 +264,21 @@ impl Replacements<'_> {
     }
 
     fn registers(&mut self, rng: &mut Rng) {
-        let types = ScalarType::ALL
+        let types: Vec<ScalarType> = ScalarType::ALL
             .iter()
             .copied()
-            .filter(|t| t.is_register_type());
-        let types: Vec<ScalarType> = types.collect();
-        let own = self.register_type();
-        let same_width = |t: &ScalarType| own.is_none_or(|o| o.bits() == t.bits() && *t != o);
-        let alike: Vec<_> = types.iter().copied().filter(same_width).collect();
-        for (kind, types) in [("register of that width", alike), ("other register", types)] {
+            .filter(|t| t.is_register_type())
+            .collect();
+        let old_type = self.register_type();
+        let same_width: Vec<ScalarType> = types
+            .iter()
+            .copied()
+            .filter(|t| old_type.is_none_or(|old| old.bits() == t.bits() && *t != old))
+            .collect();
+        for (kind, types) in [
+            ("register of that width", same_width),
+            ("other register", types),
+        ] {
             if let Some(&ty) = rng.choice(&types) {
                 self.add(kind, Kind::Register(ty, 98));
             }
@@ -289,10 +303,10 @@ impl Replacements<'_> {
         if let Some(&space) = rng.choice(&SPACES) {
             self.add("variable", Kind::Variable(space, ScalarType::B8));
         }
-        let handles = ScalarType::ALL
+        let handles: Vec<_> = ScalarType::ALL
             .iter()
-            .filter(|t| t.kind() == TypeKind::Opaque);
-        let handles: Vec<_> = handles.filter(|t| **t != ScalarType::Samplerref).collect();
+            .filter(|t| t.kind() == TypeKind::Opaque && **t != ScalarType::Samplerref)
+            .collect();
         if let Some(&ty) = rng.choice(handles) {
             self.add("handle", Kind::Variable(StateSpace::Global, ty));
         }
@@ -313,8 +327,9 @@ impl Replacements<'_> {
         for n in [2, 4] {
             self.add("vector", vector(old, n).kind);
         }
-        let ty = self.register_type();
-        let ty = ty.filter(|t| (8..=32).contains(&t.bits()) && t.element().is_none());
+        let ty = self
+            .register_type()
+            .filter(|t| (8..=32).contains(&t.bits()) && t.element().is_none());
         let lanes = if rng.bool() { 2 } else { 4 };
         self.add(
             "vector register",
@@ -332,7 +347,7 @@ impl Replacements<'_> {
         self.change("selector", |o| o.lanes = lanes);
     }
 
-    /// Other parts, other brackets, or the first part alone.
+    /// Changes the parts or the brackets, or replaces the operand by its first part.
     fn parts(&mut self) {
         let parts = self.old.parts();
         let Some(first) = parts.first() else { return };

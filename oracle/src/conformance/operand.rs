@@ -15,9 +15,9 @@ pub(crate) const REGISTERS: u16 = 160;
 pub(crate) struct Operand {
     pub(crate) kind: Kind,
     pub(crate) sign: Sign,
-    /// Added to an address: `[b64_0+16]`.
+    /// The offset of an address: `[b64_0+16]`.
     pub(crate) offset: i64,
-    /// Bytes or half words: `.b0`.
+    /// The selected bytes or half-words: `.b0`.
     pub(crate) lanes: Option<&'static str>,
     pub(crate) unified: bool,
 }
@@ -30,7 +30,7 @@ pub(crate) enum Sign {
     Not,
 }
 
-/// What an operand is, with all that its name in the preamble depends on.
+/// The kind of an operand, with the properties that determine its name in the preamble.
 #[derive(Clone, PartialEq)]
 pub(crate) enum Kind {
     Register(ScalarType, u16),
@@ -86,7 +86,7 @@ impl Operand {
         }
     }
 
-    /// As the table sees it, given its parts as the table sees them.
+    /// The operand as the tables describe it. `parts` are the descriptions of its parts.
     fn written<'a>(&self, parts: &'a [ActualOperand<'a>]) -> ActualOperand<'a> {
         let shape = match self.kind {
             Kind::Register(ty, _) => OperandShape::Register(ty),
@@ -118,48 +118,45 @@ impl Operand {
     }
 }
 
-/// Shows an instruction to the table. Operands are nested three deep at most: `[map, {x, y}]`.
+/// Calls `question` with a query of the instruction. The greatest depth of nested operands is three: `[map, {x, y}]`.
 pub(crate) fn ask<R>(
     opcode: Opcode,
     modifiers: &[Modifier],
     operands: &[Operand],
     question: impl FnOnce(&InstQuery<'_>) -> R,
 ) -> R {
-    let inner: Vec<Vec<Vec<ActualOperand<'_>>>> = operands
+    let elements: Vec<Vec<Vec<ActualOperand<'_>>>> = operands
         .iter()
-        .map(|o| {
-            let parts = o.parts().iter();
-            parts
-                .map(|p| p.parts().iter().map(|e| e.written(&[])).collect())
+        .map(|operand| {
+            operand
+                .parts()
+                .iter()
+                .map(|part| part.parts().iter().map(|e| e.written(&[])).collect())
                 .collect()
         })
         .collect();
-    let middle: Vec<Vec<ActualOperand<'_>>> = operands
+    let parts: Vec<Vec<ActualOperand<'_>>> = operands
         .iter()
-        .zip(&inner)
-        .map(|(o, inner)| {
-            let parts = o.parts().iter().zip(inner);
-            parts.map(|(p, inner)| p.written(inner)).collect()
+        .zip(&elements)
+        .map(|(operand, elements)| {
+            operand
+                .parts()
+                .iter()
+                .zip(elements)
+                .map(|(part, elements)| part.written(elements))
+                .collect()
         })
         .collect();
-    let outer: Vec<ActualOperand<'_>> = operands
+    let written: Vec<ActualOperand<'_>> = operands
         .iter()
-        .zip(&middle)
-        .map(|(o, m)| o.written(m))
+        .zip(&parts)
+        .map(|(operand, parts)| operand.written(parts))
         .collect();
-    question(&InstQuery::new(opcode, modifiers, &outer))
+    question(&InstQuery::new(opcode, modifiers, &written))
 }
 
 impl fmt::Display for Operand {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let list =
-            |f: &mut fmt::Formatter<'_>, open: &str, parts: &[Self], between, close: &str| {
-                f.write_str(open)?;
-                for (i, part) in parts.iter().enumerate() {
-                    write!(f, "{}{part}", if i == 0 { "" } else { between })?;
-                }
-                f.write_str(close)
-            };
         f.write_str(match self.sign {
             Sign::None => "",
             Sign::Minus => "-",
@@ -187,10 +184,10 @@ impl fmt::Display for Operand {
             }
             Kind::Table(..) => f.write_str("branches")?,
             Kind::Sink => f.write_str("_")?,
-            Kind::Bracket(parts) => list(f, "[", parts, ", ", "]")?,
-            Kind::Vector(parts) => list(f, "{", parts, ", ", "}")?,
-            Kind::List(parts) => list(f, "(", parts, ", ", ")")?,
-            Kind::Pair(parts) => list(f, "", parts, "|", "")?,
+            Kind::Bracket(parts) => write_list(f, "[", parts, ", ", "]")?,
+            Kind::Vector(parts) => write_list(f, "{", parts, ", ", "}")?,
+            Kind::List(parts) => write_list(f, "(", parts, ", ", ")")?,
+            Kind::Pair(parts) => write_list(f, "", parts, "|", "")?,
         }
         if self.offset != 0 {
             write!(f, "+{}", self.offset)?;
@@ -198,6 +195,20 @@ impl fmt::Display for Operand {
         f.write_str(self.lanes.unwrap_or(""))?;
         f.write_str(if self.unified { ".unified" } else { "" })
     }
+}
+
+fn write_list(
+    f: &mut fmt::Formatter<'_>,
+    open: &str,
+    parts: &[Operand],
+    separator: &str,
+    close: &str,
+) -> fmt::Result {
+    f.write_str(open)?;
+    for (i, part) in parts.iter().enumerate() {
+        write!(f, "{}{part}", if i == 0 { "" } else { separator })?;
+    }
+    f.write_str(close)
 }
 
 /// The name of the variable of a space and a type.

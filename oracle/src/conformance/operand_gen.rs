@@ -1,19 +1,19 @@
-//! Operands for a form: starts with simple ones and changes those that the tables refuse.
+//! Chooses operands for a form: starts with simple operands and changes those that the tables refuse.
 
 use std::ptr;
 
 use fastrand::Rng;
 use ptx_isa::{
-    Form, FormOperand as Wanted, Instruction, Marks, Modifier, Nesting, OperandViolation, Role,
-    Rule, ScalarType, SpecialReg, StateSpace, TableKind, TypeExpr, TypeKind, Violation,
+    Form, FormOperand, Instruction, Marks, Modifier, Nesting, OperandViolation, Role, Rule,
+    ScalarType, SpecialReg, StateSpace, TableKind, TypeExpr, TypeKind, Violation,
 };
 
 use super::case::Case;
 use super::operand::{Kind, Operand, REGISTERS, Sign, ask};
 
-/// How often operands with problems are changed.
+/// The greatest number of rounds in which illegal operands are changed.
 const ROUNDS: usize = 60;
-/// How often all operands are chosen again after a violated rule.
+/// The greatest number of times that all operands are chosen again after a violated rule.
 const REROLLS: usize = 6;
 /// The spaces of the variables around the cases.
 pub(super) const SPACES: [StateSpace; 6] = [
@@ -35,12 +35,15 @@ const SELECTORS: [(Marks, &str); 6] = [
 ];
 
 /// The candidates for one operand of the form.
-struct Place {
-    present: bool,
+struct Candidates {
+    is_present: bool,
+    /// The length of the vector, if the operand is one.
     length: Option<u16>,
     choices: Vec<Operand>,
+    /// The index of the current choice.
     chosen: usize,
-    tried: usize,
+    /// The number of choices that were refused since all operands were chosen.
+    refused: usize,
 }
 
 /// A case for a form and its modifiers that is legal, or refused only because of the rule `but_for`.
@@ -52,21 +55,23 @@ pub(crate) fn fill(
     rng: &mut Rng,
 ) -> Option<Case> {
     let modifiers = [instruction.words(), words].concat();
-    let mut places = places(form, words, rng)?;
-    reroll(&mut places, rng);
+    let mut candidates = candidates(form, words, rng)?;
+    reroll(&mut candidates, rng);
     let mut rerolls = 0;
     for _ in 0..ROUNDS {
-        let operands = assemble(form, &places)?;
-        let problems = ask(instruction.opcode(), &modifiers, &operands, |request| {
-            let mut own = request.candidates().filter(|s| ptr::eq(s.form(), form));
-            own.next().map(|s| *s.violations())
+        let operands = assemble(form, &candidates)?;
+        let violations = ask(instruction.opcode(), &modifiers, &operands, |request| {
+            request
+                .candidates()
+                .find(|s| ptr::eq(s.form(), form))
+                .map(|s| *s.violations())
         })?;
-        let (done, kind) = match (but_for, problems.as_slice()) {
-            (None, found) => (found.is_empty(), "form"),
-            (Some(rule), &[Violation::Rule(found)]) => (ptr::eq(rule, found), "rule"),
+        let (is_done, kind) = match (but_for, violations.as_slice()) {
+            (None, violations) => (violations.is_empty(), "form"),
+            (Some(rule), &[Violation::Rule(violated)]) => (ptr::eq(rule, violated), "rule"),
             (Some(_), _) => (false, "rule"),
         };
-        if done {
+        if is_done {
             let opcode = instruction.opcode();
             return Some(Case {
                 kind,
@@ -75,14 +80,14 @@ pub(crate) fn fill(
                 operands,
             });
         }
-        if !repair(&mut places, problems.as_slice())? {
+        if !repair(&mut candidates, violations.as_slice())? {
             rerolls += 1;
             if rerolls > REROLLS || form.operands().is_empty() {
                 return None;
             }
-            reroll(&mut places, rng);
-            for (place, wanted) in places.iter_mut().zip(form.operands()) {
-                place.present = !wanted.is_optional() || rng.bool();
+            reroll(&mut candidates, rng);
+            for (operand, form_operand) in candidates.iter_mut().zip(form.operands()) {
+                operand.is_present = !form_operand.is_optional() || rng.bool();
             }
         }
     }
@@ -90,86 +95,101 @@ pub(crate) fn fill(
 }
 
 /// The choices for each operand of a form.
-fn places(form: &Form, words: &[Modifier], rng: &mut Rng) -> Option<Vec<Place>> {
+fn candidates(form: &Form, words: &[Modifier], rng: &mut Rng) -> Option<Vec<Candidates>> {
     let assignment = form.match_modifiers(words)?;
-    let typed = |slot: u8| {
+    let slot_type = |slot: u8| {
         let slot = usize::from(slot);
         let word = assignment.word(slot).or_else(|| form.slot(slot)?.default());
         word?.scalar_type()
     };
-    let operands = form.operands().iter().enumerate();
-    let places = operands.map(|(i, wanted)| Place {
-        present: !wanted.is_optional() || wanted.condition().is_none() && rng.bool(),
-        length: None,
-        choices: choices(i as u16, wanted, &typed),
-        chosen: 0,
-        tried: 0,
-    });
-    Some(places.collect())
+    let mut candidates = Vec::new();
+    for (i, operand) in form.operands().iter().enumerate() {
+        candidates.push(Candidates {
+            is_present: !operand.is_optional() || operand.condition().is_none() && rng.bool(),
+            length: None,
+            choices: choices(i as u16, operand, &slot_type),
+            chosen: 0,
+            refused: 0,
+        });
+    }
+    Some(candidates)
 }
 
 /// Chooses operands again, mostly the simplest ones.
-fn reroll(places: &mut [Place], rng: &mut Rng) {
-    for place in places {
-        place.tried = 0;
-        place.chosen = match rng.u8(..4) {
-            0 => rng.usize(..place.choices.len().max(1)),
+fn reroll(candidates: &mut [Candidates], rng: &mut Rng) {
+    for operand in candidates {
+        operand.refused = 0;
+        operand.chosen = match rng.u8(..4) {
+            0 => rng.usize(..operand.choices.len().max(1)),
             _ => 0,
         };
     }
 }
 
-/// Changes the operands with problems; returns whether there were any, or `None` if all choices of one failed.
-fn repair(places: &mut [Place], problems: &[Violation]) -> Option<bool> {
-    let mut changed = false;
-    for problem in problems {
-        let &Violation::Operand(i, problem) = problem else {
+/// Changes the illegal operands. Returns whether there were any, or `None` if all choices of one are illegal.
+fn repair(candidates: &mut [Candidates], violations: &[Violation]) -> Option<bool> {
+    let mut has_changed = false;
+    for violation in violations {
+        let &Violation::Operand(i, violation) = violation else {
             continue;
         };
-        let place = places.get_mut(i)?;
-        changed = true;
-        match problem {
-            OperandViolation::Missing => place.present = true,
-            OperandViolation::Unexpected => place.present = false,
-            OperandViolation::Length(n) if place.length != Some(n) => place.length = Some(n),
+        let operand = candidates.get_mut(i)?;
+        has_changed = true;
+        match violation {
+            OperandViolation::Missing => operand.is_present = true,
+            OperandViolation::Unexpected => operand.is_present = false,
+            OperandViolation::Length(n) if operand.length != Some(n) => operand.length = Some(n),
             _ => {
-                place.chosen = (place.chosen + 1) % place.choices.len().max(1);
-                place.tried += 1;
-                if place.tried > place.choices.len() {
+                operand.chosen = (operand.chosen + 1) % operand.choices.len().max(1);
+                operand.refused += 1;
+                if operand.refused > operand.choices.len() {
                     return None;
                 }
             }
         }
     }
-    Some(changed)
+    Some(has_changed)
 }
 
-/// The operands between commas.
-fn assemble(form: &Form, places: &[Place]) -> Option<Vec<Operand>> {
-    let mut out: Vec<(u8, Nesting, Vec<Operand>)> = Vec::new();
-    let has = |role: Role| {
-        let mut all = form.operands().iter().zip(places);
-        u8::from(all.any(|(w, p)| w.role() == role && p.present))
+/// The comma-separated operands of the current choices.
+fn assemble(form: &Form, candidates: &[Candidates]) -> Option<Vec<Operand>> {
+    let mut positions: Vec<(u8, Nesting, Vec<Operand>)> = Vec::new();
+    let has_role = |role: Role| {
+        form.operands()
+            .iter()
+            .zip(candidates)
+            .any(|(form_operand, operand)| form_operand.role() == role && operand.is_present)
     };
-    let (results, parameters) = (has(Role::Rets), has(Role::Args));
-    for (wanted, place) in form.operands().iter().zip(places) {
-        if !place.present {
+    let (results, parameters) = (has_role(Role::Rets).into(), has_role(Role::Args).into());
+    for (form_operand, candidates) in form.operands().iter().zip(candidates) {
+        if !candidates.is_present {
             continue;
         }
-        let mut operand = place.choices.get(place.chosen)?.clone();
+        let mut operand = candidates.choices.get(candidates.chosen)?.clone();
         match &mut operand.kind {
             Kind::Function(r, p) | Kind::Table(_, r, p) => (*r, *p) = (results, parameters),
             _ => {}
         }
-        if let Some(length) = place.length {
+        if let Some(length) = candidates.length {
             operand = vector(&operand, length);
         }
-        match out.last_mut() {
-            Some((at, _, parts)) if *at == wanted.position() => parts.push(operand),
-            _ => out.push((wanted.position(), wanted.nesting(), vec![operand])),
+        let position = form_operand.position();
+        match positions.last_mut() {
+            Some((last, _, parts)) if *last == position => parts.push(operand),
+            _ => positions.push((position, form_operand.nesting(), vec![operand])),
         }
     }
-    let outer = out.into_iter().map(|(_, within, mut parts)| match within {
+    let operands = positions.into_iter();
+    Some(
+        operands
+            .map(|(_, nesting, parts)| nest(nesting, parts))
+            .collect(),
+    )
+}
+
+/// The operand of one position with its parts.
+fn nest(nesting: Nesting, mut parts: Vec<Operand>) -> Operand {
+    match nesting {
         Nesting::Bracket(_) => {
             // `.unified` follows the bracket, not the operand in it.
             let unified = parts.iter().any(|p| p.unified);
@@ -184,8 +204,7 @@ fn assemble(form: &Form, places: &[Place]) -> Option<Vec<Operand>> {
         }
         _ if parts.len() == 2 => Operand::new(Kind::Pair(parts)),
         _ => parts.remove(0),
-    });
-    Some(outer.collect())
+    }
 }
 
 /// A vector of `length` operands like the first.
@@ -193,7 +212,8 @@ pub(crate) fn vector(first: &Operand, length: u16) -> Operand {
     if let Kind::SpecialVector(_) = first.kind {
         return first.clone();
     }
-    let element = |i: u16| {
+    let mut elements = Vec::new();
+    for i in 0..length {
         let mut element = first.clone();
         match &mut element.kind {
             Kind::Register(_, number) => *number = (*number + i) % REGISTERS,
@@ -201,26 +221,30 @@ pub(crate) fn vector(first: &Operand, length: u16) -> Operand {
             Kind::Sink if i > 0 => element = Operand::register(ScalarType::B32, i),
             _ => {}
         }
-        element
-    };
-    Operand::new(Kind::Vector((0..length).map(element).collect()))
+        elements.push(element);
+    }
+    Operand::new(Kind::Vector(elements))
 }
 
 /// All candidates for an operand, the simplest first; many of them are refused.
-fn choices(index: u16, wanted: &Wanted, typed: &impl Fn(u8) -> Option<ScalarType>) -> Vec<Operand> {
+fn choices(
+    index: u16,
+    form_operand: &FormOperand,
+    slot_type: &impl Fn(u8) -> Option<ScalarType>,
+) -> Vec<Operand> {
     let mut out = Vec::new();
     let number = index * 4;
-    match wanted.role() {
+    match form_operand.role() {
         Role::Def | Role::Use | Role::ReadWrite => {
-            registers(number, wanted, typed, &mut out);
-            if wanted.role() == Role::Use {
-                constants(wanted, &mut out);
+            registers(number, form_operand, slot_type, &mut out);
+            if form_operand.role() == Role::Use {
+                constants(form_operand, &mut out);
             }
         }
-        Role::Imm => constants(wanted, &mut out),
-        Role::Addr => addresses(number, wanted, &mut out),
+        Role::Imm => constants(form_operand, &mut out),
+        Role::Addr => addresses(number, form_operand, &mut out),
         Role::Label => out.push(Operand::new(Kind::Label)),
-        Role::Func if wanted.marks().contains(Marks::REG) => {
+        Role::Func if form_operand.marks().contains(Marks::REG) => {
             out.push(Operand::register(ScalarType::B64, number))
         }
         Role::Func => out.push(Operand::new(Kind::Function(0, 0))),
@@ -230,7 +254,7 @@ fn choices(index: u16, wanted: &Wanted, typed: &impl Fn(u8) -> Option<ScalarType
             out.push(Operand::new(Kind::List(vec![Operand::new(parameter)])));
         }
         Role::LabelTable => {
-            // The form accepts any kind of table here; the operand's name tells which is meant.
+            // The form accepts every kind of table.
             for kind in [TableKind::Branches, TableKind::Calls, TableKind::Prototype] {
                 out.push(Operand::new(Kind::Table(kind, 0, 0)));
             }
@@ -241,17 +265,17 @@ fn choices(index: u16, wanted: &Wanted, typed: &impl Fn(u8) -> Option<ScalarType
     out
 }
 
-/// Registers of the wanted type, of bits types, and with signs and selectors.
+/// Registers of the type of the operand, of bits types, and with signs and selectors.
 fn registers(
     number: u16,
-    wanted: &Wanted,
-    typed: &impl Fn(u8) -> Option<ScalarType>,
+    form_operand: &FormOperand,
+    slot_type: &impl Fn(u8) -> Option<ScalarType>,
     out: &mut Vec<Operand>,
 ) {
-    let has = |mark| wanted.marks().contains(mark);
-    let exact = match wanted.ty() {
+    let has = |mark| form_operand.marks().contains(mark);
+    let exact = match form_operand.ty() {
         TypeExpr::Scalar(ty) => Some(ty),
-        ty => ty.slot().and_then(typed),
+        ty => ty.slot().and_then(slot_type),
     };
     let mut types: Vec<ScalarType> = exact.into_iter().collect();
     types.extend(bits());
@@ -288,8 +312,8 @@ fn registers(
     }
 }
 
-fn addresses(number: u16, wanted: &Wanted, out: &mut Vec<Operand>) {
-    let has = |mark| wanted.marks().contains(mark);
+fn addresses(number: u16, form_operand: &FormOperand, out: &mut Vec<Operand>) {
+    let has = |mark| form_operand.marks().contains(mark);
     let pointer = if has(Marks::TMEM) {
         ScalarType::B32
     } else {
@@ -342,16 +366,19 @@ fn special_registers(out: &mut Vec<Operand>) {
 
 /// The bits types and `.pred`.
 fn bits() -> impl Iterator<Item = ScalarType> {
-    let simple = |t: &&ScalarType| matches!(t.kind(), TypeKind::Bits | TypeKind::Predicate);
-    let mut all: Vec<ScalarType> = ScalarType::ALL.iter().filter(simple).copied().collect();
-    // 32-bit registers first.
-    all.sort_by_key(|t| t.bits().abs_diff(32));
-    all.into_iter()
+    let mut types: Vec<ScalarType> = ScalarType::ALL
+        .iter()
+        .filter(|t| matches!(t.kind(), TypeKind::Bits | TypeKind::Predicate))
+        .copied()
+        .collect();
+    // 32-bit registers come first.
+    types.sort_by_key(|t| t.bits().abs_diff(32));
+    types.into_iter()
 }
 
-fn constants(wanted: &Wanted, out: &mut Vec<Operand>) {
+fn constants(form_operand: &FormOperand, out: &mut Vec<Operand>) {
     let integer = |value| Operand::new(Kind::Integer(value));
-    match wanted.range() {
+    match form_operand.range() {
         Some(range) => {
             let steps = (range.high() - range.low()) / range.step().max(1);
             let middle = range.low() + steps / 2 * range.step();

@@ -9,12 +9,12 @@ use ptx_isa::{PtxVersion, ScalarType, StateSpace, Target, TypeKind};
 use super::case::Setting;
 use super::operand::{REGISTERS, bare, variable};
 
-/// Follows every case, so that a case without an end affects nothing else.
+/// The instruction after every case, so that a case without an end does not affect the next one.
 pub(crate) const PADDING: &str = "mov.b32 b32_0, b32_1;";
-/// Bytes of each variable.
+/// The size in bytes of each variable.
 const BYTES: u16 = 1024;
 
-/// The variables outside and inside of the kernel.
+/// The state spaces of the variables outside and inside of the kernel.
 pub(crate) const OUTSIDE: [StateSpace; 3] =
     [StateSpace::Global, StateSpace::Const, StateSpace::Shared];
 pub(crate) const INSIDE: [StateSpace; 2] = [StateSpace::Local, StateSpace::ParamFunc];
@@ -49,7 +49,7 @@ impl Module {
         Self { text, first }
     }
 
-    /// The case on a line, or whose padding is there.
+    /// The index of the case on a line or before the padding on a line.
     pub(crate) fn case_on(&self, line: usize) -> Option<usize> {
         Some(line.checked_sub(self.first)? / 2)
     }
@@ -63,17 +63,22 @@ fn shared_head(version: PtxVersion, target: Target) -> String {
     let applies = |condition: &str| {
         let mut words = condition.split_whitespace();
         let since = words.next().and_then(|v| v.parse().ok());
-        let from = words.next().and_then(|t| Target::from_text(t.as_bytes()));
-        since.is_none_or(|v| version >= v) && from.is_none_or(|t| target.number() >= t.number())
+        let lowest = words.next().and_then(|t| Target::from_text(t.as_bytes()));
+        since.is_none_or(|v| version >= v) && lowest.is_none_or(|t| target.number() >= t.number())
     };
-    let lines = text.lines().take_while(|l| !l.contains("@LINES@"));
-    let lines = lines.filter_map(|line| match line.split_once("//@") {
-        Some((line, condition)) => applies(condition.strip_prefix("min")?).then_some(line),
-        None => Some(line),
-    });
-    let head: String = lines.map(|l| format!("{l}\n")).collect();
-    let head = head.replace("@VERSION@", &version.to_string());
-    head.replace("@TARGET@", target.text())
+    let mut head = String::new();
+    for line in text.lines().take_while(|l| !l.contains("@LINES@")) {
+        let (text, is_included) = match line.split_once("//@") {
+            Some((text, condition)) => (text, condition.strip_prefix("min").is_some_and(applies)),
+            None => (line, true),
+        };
+        if is_included {
+            head += text;
+            head.push('\n');
+        }
+    }
+    head.replace("@VERSION@", &version.to_string())
+        .replace("@TARGET@", target.text())
 }
 
 fn head(version: PtxVersion, target: Target, setting: Setting) -> String {

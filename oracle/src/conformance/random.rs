@@ -1,10 +1,11 @@
 //! `cargo oracle random`: random modules built with `ptx-build` from the tables; ptxas has to accept them.
 //!
-//! Each has variables of all spaces, functions and kernels with parameters, registers of all types, scopes, guards, branches, calls, and
+//! Each module has variables of all spaces, functions and kernels with parameters, registers of all types, scopes, guards, branches, calls, and
 //! instructions of any form; forms that were removed from PTX are in modules of old versions. ptxas only checks them: code generation may
-//! refuse what no verifier can know, such as two accumulators in the same registers. A syntax error in its own expansion of an instruction does
+//! refuse modules for reasons that no verifier can know, such as two accumulators in the same registers. A syntax error in its own expansion of an instruction does
 //! not count either: ptxas 13.5 has one for `fabric.try_atom` with `.f16` and `.bf16`.
 
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
@@ -16,7 +17,7 @@ use ptx_isa::{Form, Instruction, Marks, PtxVersion, ScalarType, Target};
 use ptx_print::Style;
 use rayon::prelude::*;
 
-use super::builder_cases::{Found, inside, instruction, outside, register};
+use super::builder_cases::{Names, inside, instruction, outside, register};
 use super::case::{Case, Setting};
 use super::coverage::cover;
 use super::preamble::Module as Text;
@@ -36,8 +37,8 @@ pub(crate) struct Args {
     pub(crate) show: bool,
 }
 
-/// How many modules take their instructions from the same cases.
-const POOL: u64 = 500;
+/// The number of modules whose instructions come from one set of cases.
+const MODULES_PER_POOL: u64 = 500;
 
 /// The highest percentage of modules that ptxas may refuse.
 const REFUSED: f64 = 0.5;
@@ -53,31 +54,34 @@ pub(crate) struct Pool {
 
 /// Whether a form has textures, samplers or surfaces.
 fn is_opaque(form: &Form) -> bool {
-    let handles = [Marks::TEXTURE, Marks::SAMPLER, Marks::SURFACE];
-    let mut operands = form.operands().iter();
-    operands.any(|o| handles.into_iter().any(|mark| o.marks().contains(mark)))
+    let handles = Marks::TEXTURE | Marks::SAMPLER | Marks::SURFACE;
+    form.operands()
+        .iter()
+        .any(|o| o.marks().intersects(handles))
 }
 
 impl Pool {
     pub(crate) fn new(seed: u64) -> Self {
         let mut rng = Rng::with_seed(seed);
-        let forms = Instruction::ALL.iter().flat_map(|instruction| {
-            let forms = instruction.forms().iter();
-            forms.map(move |form| (instruction, *form))
-        });
-        let names = Instruction::ALL.iter().flat_map(|i| {
-            let words: String = i.words().iter().map(ToString::to_string).collect();
-            (0..i.forms().len()).map(move |n| format!("{}{words} form {n}", i.opcode()))
-        });
-        let names = names.collect();
-        let (opaque, forms) = forms
-            .map(|(i, f)| (is_opaque(f), cover(i, f, &mut rng)))
-            .unzip();
-        Self {
-            names,
-            forms,
-            opaque,
+        let mut pool = Self {
+            names: Vec::new(),
+            forms: Vec::new(),
+            opaque: Vec::new(),
+        };
+        for instruction in Instruction::ALL {
+            let words: String = instruction
+                .words()
+                .iter()
+                .map(ToString::to_string)
+                .collect();
+            for (number, &form) in instruction.forms().iter().enumerate() {
+                let opcode = instruction.opcode();
+                pool.names.push(format!("{opcode}{words} form {number}"));
+                pool.forms.push(cover(instruction, form, &mut rng));
+                pool.opaque.push(is_opaque(form));
+            }
         }
+        pool
     }
 
     pub(crate) fn forms(&self) -> usize {
@@ -85,15 +89,15 @@ impl Pool {
     }
 }
 
-/// The version and the target of a module.
+/// The version, the target and the setting of a module.
 #[derive(Copy, Clone)]
-struct Aim {
+struct Environment {
     version: PtxVersion,
     target: Target,
     setting: Setting,
 }
 
-impl Aim {
+impl Environment {
     const fn new(version: PtxVersion, target: Target, setting: Setting) -> Self {
         Self {
             version,
@@ -116,83 +120,93 @@ impl Aim {
     }
 }
 
-/// For forms that newer versions removed.
-const OLD: [Aim; 3] = [
-    Aim::old(1, 3, Target::Sm13),
-    Aim::old(6, 3, Target::Sm60),
-    Aim::old(9, 2, Target::Sm100a),
+/// Environments for forms that newer versions removed.
+const OLD: [Environment; 3] = [
+    Environment::old(1, 3, Target::Sm13),
+    Environment::old(6, 3, Target::Sm60),
+    Environment::old(9, 2, Target::Sm100a),
 ];
 
 /// A module and its forms.
-pub(crate) struct Made {
+pub(crate) struct RandomModule {
     pub(crate) module: ptx_ir::Module,
     pub(crate) forms: Vec<usize>,
 }
 
 /// The module of a seed, of a version or an older one. It contains the form with that number, modulo the number of forms, if some target accepts it.
-pub(crate) fn make(pool: &Pool, version: PtxVersion, seed: u64) -> Result<Made, BuildError> {
+pub(crate) fn make(
+    pool: &Pool,
+    version: PtxVersion,
+    seed: u64,
+) -> Result<RandomModule, BuildError> {
     let mut rng = Rng::with_seed(seed);
     let first = usize::try_from(seed).unwrap_or(0) % pool.forms.len();
-    let mut all: Vec<Target> = targets(version).collect();
-    rng.shuffle(&mut all);
+    let mut targets: Vec<Target> = targets(version).collect();
+    rng.shuffle(&mut targets);
     let settings = if rng.u8(..4) == 0 {
         [Setting::Independent, Setting::Plain]
     } else {
         [Setting::Plain, Setting::Independent]
     };
-    let aims = all.into_iter();
-    let mut aims: Vec<Aim> = aims
-        .flat_map(|target| settings.map(|setting| Aim::new(version, target, setting)))
+    let mut environments: Vec<Environment> = targets
+        .into_iter()
+        .flat_map(|target| settings.map(|setting| Environment::new(version, target, setting)))
         .collect();
-    aims.extend(OLD);
-    let mut made = None;
-    for aim in aims {
-        let attempt = attempt(pool, first, aim, &mut rng)?;
+    environments.extend(OLD);
+    let mut first_attempt = None;
+    for environment in environments {
+        let attempt = attempt(pool, first, environment, &mut rng)?;
         if attempt.forms.contains(&first) {
             return Ok(attempt);
         }
-        made.get_or_insert(attempt);
+        first_attempt.get_or_insert(attempt);
     }
-    match made {
-        Some(made) => Ok(made),
+    match first_attempt {
+        Some(module) => Ok(module),
         None => attempt(pool, first, OLD[0], &mut rng),
     }
 }
 
-fn attempt(pool: &Pool, first: usize, aim: Aim, rng: &mut Rng) -> Result<Made, BuildError> {
-    let mut m = ModuleBuilder::new(aim.version, aim.target);
-    if aim.setting == Setting::Independent {
+fn attempt(
+    pool: &Pool,
+    first: usize,
+    environment: Environment,
+    rng: &mut Rng,
+) -> Result<RandomModule, BuildError> {
+    let mut m = ModuleBuilder::new(environment.version, environment.target);
+    if environment.setting == Setting::Independent {
         m.target_option("texmode_independent")?;
     }
-    let mut found = Found::new();
-    if aim.is_early() {
+    let mut names = Names::new();
+    if environment.is_early() {
         m.without_address_size();
     } else {
-        outside(&mut m, aim.setting, &mut found)?;
+        outside(&mut m, environment.setting, &mut names)?;
     }
     let mut forms = Vec::new();
-    let mut must = Some(first);
+    let mut required = Some(first);
     for n in 0..rng.usize(1..4) {
-        let (kind, mut k) = match rng.bool() || n == 0 {
-            true => (FunctionKind::Entry, m.kernel(&format!("kernel{n}"))?),
-            false => (FunctionKind::Func, m.func(&format!("function{n}"))?),
+        let (kind, mut k) = if rng.bool() || n == 0 {
+            (FunctionKind::Entry, m.kernel(&format!("kernel{n}"))?)
+        } else {
+            (FunctionKind::Func, m.func(&format!("function{n}"))?)
         };
-        let mut scopes = vec![found.clone()];
-        if !aim.is_early() {
+        let mut scopes = vec![names.clone()];
+        if !environment.is_early() {
             inside(&mut k, kind, &mut scopes[0])?;
         }
         let mut body = Body {
             pool,
-            aim,
+            environment,
             k,
             scopes,
             forms: &mut forms,
         };
-        body.statements(must.take(), rng)?;
+        body.statements(required.take(), rng)?;
         body.k.finish()?;
     }
     m.comment("the end");
-    Ok(Made {
+    Ok(RandomModule {
         module: m.finish()?,
         forms,
     })
@@ -200,10 +214,10 @@ fn attempt(pool: &Pool, first: usize, aim: Aim, rng: &mut Rng) -> Result<Made, B
 
 struct Body<'b, 'm> {
     pool: &'b Pool,
-    aim: Aim,
+    environment: Environment,
     k: FunctionBuilder<'m>,
     /// The visible names of each open scope.
-    scopes: Vec<Found>,
+    scopes: Vec<Names>,
     forms: &'b mut Vec<usize>,
 }
 
@@ -219,7 +233,7 @@ impl Body<'_, '_> {
             match rng.u8(..16) {
                 0 if self.scopes.len() < 6 => {
                     self.k.open();
-                    self.scopes.push(Found::new());
+                    self.scopes.push(Names::new());
                 }
                 1 if self.scopes.len() > 1 => {
                     self.k.close()?;
@@ -261,11 +275,11 @@ impl Body<'_, '_> {
             return;
         };
         let start = rng.usize(..cases.len().max(1));
-        // With independent samplers other operands are legal; only the verdicts of that setting say which.
-        let strict =
-            self.aim.setting == Setting::Independent && self.pool.opaque.get(form) == Some(&true);
+        // With independent samplers other operands are legal; only the verdicts of that setting describe them.
+        let strict = self.environment.setting == Setting::Independent
+            && self.pool.opaque.get(form) == Some(&true);
         for case in cases.iter().cycle().skip(start).take(cases.len().min(24)) {
-            if strict && case.setting() != self.aim.setting {
+            if strict && case.setting() != self.environment.setting {
                 continue;
             }
             if self.case(case, guard).is_some() {
@@ -278,9 +292,9 @@ impl Body<'_, '_> {
     fn case(&mut self, case: &Case, guard: Option<ptx_build::Reg>) -> Option<()> {
         let line = case.to_string();
         let text = Text::new(
-            self.aim.version,
-            self.aim.target,
-            self.aim.setting,
+            self.environment.version,
+            self.environment.target,
+            self.environment.setting,
             [&*line].into_iter(),
         )
         .text;
@@ -290,26 +304,31 @@ impl Body<'_, '_> {
             Statement::Inst(id) => Some(id),
             _ => None,
         })?;
-        let this = std::cell::RefCell::new(self);
-        let named = |name: &str| {
-            let mut this = this.borrow_mut();
-            let known = this.scopes.iter().rev().find_map(|s| s.get(name).cloned());
-            known.or_else(|| {
-                let made = register(&mut this.k, name)?;
-                this.scopes
-                    .last_mut()?
-                    .insert(name.to_owned(), made.clone());
-                Some(made)
-            })
-        };
-        let (mnemonic, operands) = instruction(&parsed, body, inst, &named)?;
-        let k = &mut this.into_inner().k;
+        // The conversion of names needs mutable access, because it declares registers at their first use.
+        let this = RefCell::new(&mut *self);
+        let (mnemonic, operands) =
+            instruction(&parsed, body, inst, &|name| this.borrow_mut().resolve(name))?;
         if let Some(predicate) = guard
-            && k.guard(predicate).inst(&mnemonic, &operands[..]).is_ok()
+            && self
+                .k
+                .guard(predicate)
+                .inst(&mnemonic, &operands[..])
+                .is_ok()
         {
             return Some(());
         }
-        k.inst(&mnemonic, &operands[..]).ok()
+        self.k.inst(&mnemonic, &operands[..]).ok()
+    }
+
+    /// The operand that a name denotes. Declares a register in the innermost scope if the name is new.
+    fn resolve(&mut self, name: &str) -> Option<Out> {
+        if let Some(operand) = self.scopes.iter().rev().find_map(|scope| scope.get(name)) {
+            return Some(operand.clone());
+        }
+        let register = register(&mut self.k, name)?;
+        let scope = self.scopes.last_mut()?;
+        scope.insert(name.to_owned(), register.clone());
+        Some(register)
     }
 }
 
@@ -317,28 +336,31 @@ impl Body<'_, '_> {
 fn reasons(output: &str, text: &[u8]) -> Vec<(String, String)> {
     let text = String::from_utf8_lossy(text);
     let lines: Vec<&str> = text.lines().collect();
-    let found = output.lines().filter_map(|line| {
-        let (place, said) = line.split_once("; ")?;
-        let (kind, what) = said.split_once(':')?;
-        let number: Option<usize> = place.rsplit(' ').next().and_then(|n| n.parse().ok());
-        let at = number.and_then(|n| lines.get(n.checked_sub(1)?));
-        let at = at.map_or("", |line| line.trim()).to_owned();
-        matches!(kind.trim(), "error" | "fatal").then(|| (what.trim().to_owned(), at))
-    });
-    let found: Vec<_> = found.collect();
-    if found.is_empty() {
-        let said = output.lines().next().unwrap_or("no output");
-        return vec![(said.to_owned(), String::new())];
+    let mut errors = Vec::new();
+    for output_line in output.lines() {
+        if let Some((location, message)) = output_line.split_once("; ")
+            && let Some((severity, message)) = message.split_once(':')
+            && matches!(severity.trim(), "error" | "fatal")
+        {
+            let number: Option<usize> = location.rsplit(' ').next().and_then(|n| n.parse().ok());
+            let line = number.and_then(|n| lines.get(n.checked_sub(1)?));
+            let line = line.map_or("", |line| line.trim());
+            errors.push((message.trim().to_owned(), line.to_owned()));
+        }
     }
-    found
+    if errors.is_empty() {
+        let first_line = output.lines().next().unwrap_or("no output");
+        errors.push((first_line.to_owned(), String::new()));
+    }
+    errors
 }
 
 /// Whether ptxas could not parse its own expansion of an instruction: a syntax error near a word that the text does not contain.
 fn is_error_in_expansion(reason: &str, text: &[u8]) -> bool {
-    let word = reason
+    reason
         .strip_prefix("Parsing error near '")
-        .and_then(|rest| rest.split_once('\''));
-    word.is_some_and(|(word, _)| !String::from_utf8_lossy(text).contains(word))
+        .and_then(|tail| tail.split_once('\''))
+        .is_some_and(|(word, _)| !String::from_utf8_lossy(text).contains(word))
 }
 
 /// The result for one module.
@@ -353,23 +375,28 @@ struct Outcome {
 type Messages = Vec<(String, String)>;
 
 fn check(pools: &BTreeMap<u64, LazyPool>, assemblers: &Assemblers, seed: u64) -> Result<Outcome> {
-    let made = make(&pools[&(seed / POOL)], assemblers.newest(), seed)
-        .map_err(|e| anyhow::anyhow!("seed {seed}: {e}"))?;
-    let text = ptx_print::canonical(&made.module, &Style::default());
+    let random = make(
+        &pools[&(seed / MODULES_PER_POOL)],
+        assemblers.newest(),
+        seed,
+    )
+    .map_err(|e| anyhow::anyhow!("seed {seed}: {e}"))?;
+    let text = ptx_print::canonical(&random.module, &Style::default());
     let verdict = assemblers.run(&text, Job::Check)?;
-    let refused = (!verdict.accepted).then(|| (reasons(&verdict.output, &text), text));
-    let refused = refused.filter(|(reasons, text)| {
-        let first = reasons.first();
-        !first.is_some_and(|(reason, _)| is_error_in_expansion(reason, text))
-    });
+    let mut refused = None;
+    if !verdict.accepted {
+        let reasons = reasons(&verdict.output, &text);
+        let is_tolerated = reasons
+            .first()
+            .is_some_and(|(reason, _)| is_error_in_expansion(reason, &text));
+        if !is_tolerated {
+            refused = Some((reasons, text));
+        }
+    }
+    let bodies = random.module.bodies();
     Ok(Outcome {
-        forms: made.forms,
-        statements: made
-            .module
-            .bodies()
-            .values()
-            .map(|b| b.inst_table().len())
-            .sum(),
+        forms: random.forms,
+        statements: bodies.values().map(|b| b.inst_table().len()).sum(),
         refused,
     })
 }
@@ -382,13 +409,13 @@ pub(crate) fn run(args: &Args, shared: &Shared) -> Result<()> {
     };
     let first = shared.seed();
     let seeds: Vec<u64> = (first..first + args.count).collect();
-    let lazy = |number: u64| -> LazyPool { LazyLock::new(Box::new(move || Pool::new(number))) };
-    let pools: BTreeMap<u64, LazyPool> = seeds
-        .iter()
-        .map(|s| s / POOL)
-        .map(|n| (n, lazy(n)))
-        .collect();
-    let pool = LazyLock::force(&pools[&(first / POOL)]);
+    let mut pools: BTreeMap<u64, LazyPool> = BTreeMap::new();
+    for number in seeds.iter().map(|seed| seed / MODULES_PER_POOL) {
+        pools
+            .entry(number)
+            .or_insert_with(|| LazyLock::new(Box::new(move || Pool::new(number))));
+    }
+    let pool = LazyLock::force(&pools[&(first / MODULES_PER_POOL)]);
     println!(
         "{}: {} modules, {} forms",
         assemblers.describe(),
@@ -399,24 +426,24 @@ pub(crate) fn run(args: &Args, shared: &Shared) -> Result<()> {
         .par_iter()
         .map(|&seed| check(&pools, assemblers, seed))
         .collect();
-    let mut seen = vec![0usize; pool.forms()];
+    let mut counts = vec![0usize; pool.forms()];
     let (mut accepted, mut statements) = (0, 0);
     let mut families: BTreeMap<String, usize> = BTreeMap::new();
     for (seed, outcome) in seeds.iter().zip(outcomes) {
         let outcome = outcome?;
         statements += outcome.statements;
-        outcome.forms.iter().for_each(|&form| seen[form] += 1);
-        let Some((found, text)) = outcome.refused else {
+        outcome.forms.iter().for_each(|&form| counts[form] += 1);
+        let Some((errors, text)) = outcome.refused else {
             accepted += 1;
             continue;
         };
-        for (reason, line) in &found {
+        for (reason, line) in &errors {
             println!("REFUSED seed {seed}: {line}  // {reason}");
         }
         if args.show {
             println!("{}", String::from_utf8_lossy(&text));
         }
-        if let Some((reason, _)) = found.into_iter().next() {
+        if let Some((reason, _)) = errors.into_iter().next() {
             *families.entry(reason).or_default() += 1;
         }
     }
@@ -425,7 +452,7 @@ pub(crate) fn run(args: &Args, shared: &Shared) -> Result<()> {
         seeds.len()
     );
     report_families(families);
-    let uncovered = uncovered(pool, &seen);
+    let uncovered = uncovered(pool, &counts);
     println!(
         "{} of {} forms",
         pool.forms() - uncovered.len(),
@@ -441,9 +468,9 @@ pub(crate) fn run(args: &Args, shared: &Shared) -> Result<()> {
 }
 
 /// The forms that no module has.
-fn uncovered<'p>(pool: &'p Pool, seen: &[usize]) -> Vec<&'p str> {
-    let all = pool.names.iter().zip(seen);
-    all.filter(|(_, n)| **n == 0)
+fn uncovered<'p>(pool: &'p Pool, counts: &[usize]) -> Vec<&'p str> {
+    (pool.names.iter().zip(counts))
+        .filter(|(_, count)| **count == 0)
         .map(|(name, _)| &**name)
         .collect()
 }
@@ -467,18 +494,18 @@ mod tests {
     proptest! {
         #![proptest_config(Config { cases: 24 / sample(12, 3).parts as u32, rng_seed: RngSeed::Fixed(6), failure_persistence: None, ..Config::default() })]
 
-        /// Every module that can be made is legal, and its text reads back as the same module.
+        /// Every random module is legal, and its text reads back as the same module.
         #[test]
         fn random_modules_are_legal(seed in any::<u64>()) {
             static POOL: LazyLock<Pool> = LazyLock::new(|| Pool::new(3));
-            let made = make(&POOL, PtxVersion::CURRENT, seed).unwrap();
-            prop_assert!(!made.forms.is_empty());
-            let text = ptx_print::canonical(&made.module, &ptx_print::Style::default());
+            let random = make(&POOL, PtxVersion::CURRENT, seed).unwrap();
+            prop_assert!(!random.forms.is_empty());
+            let text = ptx_print::canonical(&random.module, &ptx_print::Style::default());
             let again = ptx_parse::parse(&text);
             prop_assert!(again.diagnostics.is_empty());
-            prop_assert!(ptx_ir::compare::compare(&made.module, &again.module).is_ok());
-            let rebuilt = crate::rebuild::rebuild(&made.module).unwrap();
-            prop_assert!(ptx_ir::compare::compare(&made.module, &rebuilt).is_ok());
+            prop_assert!(ptx_ir::compare::compare(&random.module, &again.module).is_ok());
+            let rebuilt = crate::rebuild::rebuild(&random.module).unwrap();
+            prop_assert!(ptx_ir::compare::compare(&random.module, &rebuilt).is_ok());
         }
     }
 }

@@ -11,39 +11,39 @@ use super::case::Setting;
 use super::preamble::Module;
 use super::verdicts::{Set, Verdict};
 
-/// The targets on which the verifier accepts each case, and the lowest version, as far as that of ptxas is right.
+/// The targets on which the verifier accepts each case, and the lowest version, if it is that of ptxas or an adjacent one.
 pub(crate) fn replay(set: &Set, verdicts: &[Verdict]) -> Vec<Ours> {
     let mut ours = vec![Ours::default(); verdicts.len()];
-    let all: Vec<Target> = set.targets().collect();
-    let every = |_: &Verdict| true;
-    let accepted: Vec<_> = all
+    let targets: Vec<Target> = set.targets().collect();
+    let accepted_cases: Vec<Vec<usize>> = targets
         .par_iter()
-        .map(|&t| accepted(verdicts, t, set.newest(), every))
+        .map(|&target| accepted(verdicts, target, set.newest(), |_| true))
         .collect();
-    for (&target, accepted) in all.iter().zip(accepted) {
-        for at in accepted {
-            if let Some(ours) = ours.get_mut(at) {
+    for (&target, cases) in targets.iter().zip(accepted_cases) {
+        for case in cases {
+            if let Some(ours) = ours.get_mut(case) {
                 ours.targets.push(target);
             }
         }
     }
-    // At each version of each target: the cases introduced there and those introduced with the next version.
-    let at = |v: &Verdict, target| v.targets.first() == Some(&target);
-    let places: Vec<(Target, PtxVersion, Option<PtxVersion>)> = all
-        .iter()
-        .filter(|&&t| verdicts.iter().any(|v| at(v, t)))
-        .flat_map(|&t| {
-            set.versions(t)
-                .rev()
-                .scan(None, move |next, v| Some((t, v, next.replace(v))))
-        })
+    // For each version of each target, the cases that it and the next version introduce.
+    let mut checks: Vec<(Target, PtxVersion, Option<PtxVersion>)> = Vec::new();
+    for &target in &targets {
+        if verdicts.iter().any(|v| v.targets.first() == Some(&target)) {
+            let mut next = None;
+            for version in set.versions(target).rev() {
+                checks.push((target, version, next.replace(version)));
+            }
+        }
+    }
+    let accepted_cases: Vec<Vec<usize>> = checks
+        .par_iter()
+        .map(|&(target, version, next)| accepted_since(verdicts, target, version, next))
         .collect();
-    let at = |&(target, version, next): &_| accepted_at(verdicts, target, version, next);
-    let found: Vec<_> = places.par_iter().map(at).collect();
-    // From high to low, so that the lowest stays.
-    for (&(_, version, _), accepted) in places.iter().zip(found) {
-        for at in accepted {
-            if let Some(ours) = ours.get_mut(at) {
+    // The versions of a target are in descending order, so that the lowest one remains.
+    for (&(_, version, _), cases) in checks.iter().zip(accepted_cases) {
+        for case in cases {
+            if let Some(ours) = ours.get_mut(case) {
                 ours.lowest = Some(version);
             }
         }
@@ -51,7 +51,8 @@ pub(crate) fn replay(set: &Set, verdicts: &[Verdict]) -> Vec<Ours> {
     ours
 }
 
-fn accepted_at(
+/// The accepted cases among those that a version or the next one introduces on their first target.
+fn accepted_since(
     verdicts: &[Verdict],
     target: Target,
     version: PtxVersion,
@@ -63,33 +64,36 @@ fn accepted_at(
     })
 }
 
-/// The cases without an error among some of them.
+/// The cases without an error among those that pass the test.
 fn accepted(
     verdicts: &[Verdict],
     target: Target,
     version: PtxVersion,
-    which: impl Fn(&Verdict) -> bool,
+    is_included: impl Fn(&Verdict) -> bool,
 ) -> Vec<usize> {
-    let mut out = Vec::new();
+    let mut accepted = Vec::new();
     for setting in Setting::ALL {
-        let chosen = verdicts.iter().enumerate();
-        let chosen: Vec<usize> = chosen
-            .filter(|(_, v)| v.setting == setting && which(v))
-            .map(|(i, _)| i)
-            .collect();
-        if chosen.is_empty() {
-            continue;
-        }
-        let lines = chosen.iter().filter_map(|&i| Some(&*verdicts.get(i)?.line));
-        let module = Module::new(version, target, setting, lines);
-        let bad = refused(&module);
-        let good = chosen
+        let included: Vec<usize> = verdicts
             .iter()
             .enumerate()
-            .filter(|(at, _)| !bad.contains(at));
-        out.extend(good.map(|(_, &i)| i));
+            .filter(|(_, v)| v.setting == setting && is_included(v))
+            .map(|(case, _)| case)
+            .collect();
+        if included.is_empty() {
+            continue;
+        }
+        let lines = included
+            .iter()
+            .filter_map(|&case| Some(&*verdicts.get(case)?.line));
+        let module = Module::new(version, target, setting, lines);
+        let refused = refused(&module);
+        for (index, case) in included.into_iter().enumerate() {
+            if !refused.contains(&index) {
+                accepted.push(case);
+            }
+        }
     }
-    out
+    accepted
 }
 
 /// The cases of a module with an error.
@@ -98,11 +102,10 @@ fn refused(module: &Module) -> HashSet<usize> {
     let parsed = ptx_parse::parse(source);
     let lines = LineIndex::new(source);
     let legality = ptx_verify::verify(&parsed.module, &ptx_verify::Options::default());
-    let errors = parsed.diagnostics.iter().chain(&legality);
-    let errors = errors.filter(|d| d.severity == Severity::Error);
-    // An error with the same cause on several lines is one diagnostic.
-    let places = errors.flat_map(|d| d.repeats.iter().chain([&d.span]));
-    places
+    (parsed.diagnostics.iter().chain(&legality))
+        .filter(|d| d.severity == Severity::Error)
+        // An error with one cause on several lines is one diagnostic.
+        .flat_map(|d| d.repeats.iter().chain([&d.span]))
         .filter_map(|span| module.case_on(lines.position(span.start).line as usize))
         .collect()
 }

@@ -1,4 +1,4 @@
-//! Verdicts on cases: all targets, then the lowest version of the accepted ones.
+//! Determines the verdicts on cases: on all targets, then the lowest version of the accepted cases.
 
 use anyhow::Result;
 use ptx_isa::{PtxVersion, Target};
@@ -8,7 +8,7 @@ use super::judge::{Answer, Place, judge};
 use super::verdicts::{Set, Verdict};
 use crate::assembler::Assembler;
 
-/// The number of cases in a module: few where errors may abort the file, many where that is known not to happen.
+/// The number of cases in a module: few if errors may abort the file, many if no error does.
 const FEW: usize = 60;
 const MANY: usize = 1500;
 
@@ -16,7 +16,7 @@ const MANY: usize = 1500;
 pub(crate) fn label(set: &Set, assembler: &Assembler, cases: &[Case]) -> Result<Vec<Verdict>> {
     let mut out = Vec::new();
     for setting in Setting::ALL {
-        let own: Vec<Verdict> = cases
+        let setting_cases: Vec<Verdict> = cases
             .iter()
             .filter(|c| c.setting() == setting)
             .map(|c| Verdict {
@@ -29,19 +29,16 @@ pub(crate) fn label(set: &Set, assembler: &Assembler, cases: &[Case]) -> Result<
                 message: String::new(),
             })
             .collect();
-        out.extend(label_setting(set, assembler, setting, own)?);
+        out.extend(label_setting(set, assembler, setting, setting_cases)?);
     }
-    // Cases of an opcode together, valid ones first: easier to read, and smaller when compressed.
-    out.sort_by(|a, b| {
-        let key = |v: &Verdict| {
-            (
-                v.opcode.clone(),
-                v.kind != "form",
-                v.kind.clone(),
-                v.line.clone(),
-            )
-        };
-        key(a).cmp(&key(b))
+    // The order by opcode, the valid cases first, is easier to read and makes the compressed file smaller.
+    out.sort_by_cached_key(|v| {
+        (
+            v.opcode.clone(),
+            v.kind != "form",
+            v.kind.clone(),
+            v.line.clone(),
+        )
     });
     Ok(out)
 }
@@ -63,11 +60,10 @@ fn label_setting(
     // Syntax errors do not depend on the target.
     let lines: Vec<&str> = cases.iter().map(|c| &*c.line).collect();
     let first = ask(set.first, set.newest(), &lines, FEW)?;
-    let syntax = |message: &str| message.starts_with("Parsing error");
     let (mut hidden, mut alone, mut together) = (Vec::new(), Vec::new(), Vec::new());
     for (i, answer) in first.iter().enumerate() {
         match answer {
-            Answer::Fatal(message) if syntax(message) => {}
+            Answer::Fatal(message) if message.starts_with("Parsing error") => {}
             Answer::Lost => {}
             Answer::Hidden(_) => hidden.push(i),
             Answer::Fatal(_) => alone.push(i),
@@ -98,8 +94,10 @@ fn label_setting(
                     Answer::Lost => *lost = true,
                     Answer::Refused(message) | Answer::Hidden(message) | Answer::Fatal(message) => {
                         // An error on every target is more informative than a missing feature.
-                        let lacks = |m: &str| m.is_empty() || m.contains(".target");
-                        if case.message.is_empty() || lacks(&case.message) && !lacks(&message) {
+                        let had_feature_message =
+                            case.message.is_empty() || case.message.contains(".target");
+                        let is_informative = !message.is_empty() && !message.contains(".target");
+                        if case.message.is_empty() || had_feature_message && is_informative {
                             case.message = message;
                         }
                     }
@@ -107,8 +105,8 @@ fn label_setting(
             }
         }
     }
-    let mut kept = lost.iter();
-    cases.retain(|_| kept.next() == Some(&false));
+    let mut lost = lost.iter();
+    cases.retain(|_| lost.next() == Some(&false));
     for target in set.targets() {
         lowest(set, target, &mut cases, |version, lines| {
             ask(target, version, lines, MANY)
@@ -125,12 +123,13 @@ fn lowest(
     ask: impl Fn(PtxVersion, &[&str]) -> Result<Vec<Answer>>,
 ) -> Result<()> {
     for version in set.versions(target) {
-        let pending = |c: &Verdict| c.targets.first() == Some(&target) && c.lowest.is_none();
-        let mut open: Vec<&mut Verdict> = cases.iter_mut().filter(|c| pending(c)).collect();
-        let lines: Vec<String> = open.iter().map(|c| c.line.clone()).collect();
-        let lines: Vec<&str> = lines.iter().map(|l| &**l).collect();
+        let mut pending: Vec<&mut Verdict> = cases
+            .iter_mut()
+            .filter(|c| c.targets.first() == Some(&target) && c.lowest.is_none())
+            .collect();
+        let lines: Vec<&str> = pending.iter().map(|c| &*c.line).collect();
         let answers = ask(version, &lines)?;
-        for (case, answer) in open.iter_mut().zip(answers) {
+        for (case, answer) in pending.iter_mut().zip(answers) {
             if answer == Answer::Accepted {
                 case.lowest = Some(version);
             }

@@ -27,7 +27,7 @@ pub(crate) struct Set {
     pub(crate) bar_of_an_opcode: f64,
 }
 
-/// What PTX has up to the version of the reference release of ptxas.
+/// The instructions of PTX up to the version of the reference release of ptxas.
 pub(crate) const BASE: Set = Set {
     file: "verdicts.tsv.gz",
     versions: PtxVersion::new(1, 0)..=PtxVersion::new(9, 2),
@@ -36,7 +36,7 @@ pub(crate) const BASE: Set = Set {
     bar_of_an_opcode: 97.0,
 };
 
-/// What newer versions introduced, with the verdicts of the newer release.
+/// The instructions that newer versions introduced, with the verdicts of the newer release.
 pub(crate) const NEWER: Set = Set {
     file: "newer.tsv.gz",
     versions: PtxVersion::new(9, 2)..=PtxVersion::CURRENT,
@@ -59,7 +59,7 @@ pub(crate) const SHARED: Set = Set {
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) struct Verdict {
     pub(crate) opcode: String,
-    /// How the case was made.
+    /// The kind of the case: `form`, or the change of a valid case.
     pub(crate) kind: String,
     pub(crate) setting: Setting,
     /// The instruction.
@@ -72,10 +72,12 @@ pub(crate) struct Verdict {
     pub(crate) message: String,
 }
 
-/// The targets of cases: all of a version that are made for today.
+/// The targets of cases: the current targets of a version.
 pub(crate) fn targets(version: PtxVersion) -> impl Iterator<Item = Target> {
-    let all = Target::ALL.iter().copied();
-    all.filter(move |t| t.number() >= 75 && t.min_version() <= version && t.until().is_none())
+    Target::ALL
+        .iter()
+        .copied()
+        .filter(move |t| t.number() >= 75 && t.min_version() <= version && t.until().is_none())
 }
 
 impl Set {
@@ -90,8 +92,10 @@ impl Set {
 
     /// The versions that are asked for on a target, upwards.
     pub(crate) fn versions(&self, target: Target) -> impl DoubleEndedIterator<Item = PtxVersion> {
-        let known = PtxVersion::KNOWN.iter().copied();
-        known.filter(move |v| self.versions.contains(v) && *v >= target.min_version())
+        PtxVersion::KNOWN
+            .iter()
+            .copied()
+            .filter(move |v| self.versions.contains(v) && *v >= target.min_version())
     }
 
     fn path(&self) -> PathBuf {
@@ -102,12 +106,14 @@ impl Set {
 
     pub(crate) fn read(&self) -> Result<Vec<Verdict>> {
         let text = decompress(&self.path())?;
-        let parse = match text.starts_with(HEAD) {
-            true => parse,
-            false => parse_shared,
+        let parse = if text.starts_with(HEAD) {
+            parse
+        } else {
+            parse_shared
         };
-        let rows = text.lines().skip(1);
-        rows.map(|row| parse(row).with_context(|| format!("in the row {row}")))
+        text.lines()
+            .skip(1)
+            .map(|row| parse(row).with_context(|| format!("in the row {row}")))
             .collect()
     }
 
@@ -118,8 +124,8 @@ impl Set {
             let lowest = v.lowest.map_or("-".to_owned(), |l| l.to_string());
             let targets: Vec<&str> = v.targets.iter().map(|t| t.text()).collect();
             let targets = targets.join(",");
-            let (setting, targets, message) =
-                (said(v.setting.name()), said(&targets), said(&v.message));
+            let (setting, targets) = (field(v.setting.name()), field(&targets));
+            let message = field(&v.message);
             writeln!(
                 text,
                 "{}\t{}\t{setting}\t{targets}\t{lowest}\t{}\t{message}",
@@ -144,9 +150,9 @@ pub(crate) fn decompress(path: &Path) -> Result<String> {
     Ok(text)
 }
 
-/// A field: `-` if it is empty.
-fn said(field: &str) -> &str {
-    if field.is_empty() { "-" } else { field }
+/// The text of a field in the file: `-` for an empty text.
+fn field(text: &str) -> &str {
+    if text.is_empty() { "-" } else { text }
 }
 
 fn parse(row: &str) -> Option<Verdict> {
@@ -158,7 +164,7 @@ fn parse(row: &str) -> Option<Verdict> {
     Some(Verdict {
         opcode: opcode.to_owned(),
         kind: kind.to_owned(),
-        setting: settings.find(|s| said(s.name()) == setting)?,
+        setting: settings.find(|s| field(s.name()) == setting)?,
         line: line.to_owned(),
         targets: target_list(targets)?,
         lowest: PtxVersion::from_text(lowest.as_bytes()),
@@ -193,8 +199,8 @@ pub(crate) fn target_list(text: &str) -> Option<Vec<Target>> {
     if text == "-" {
         return Some(Vec::new());
     }
-    let names = text.split(',');
-    let mut targets: Vec<Target> = names
+    let mut targets: Vec<Target> = text
+        .split(',')
         .map(|t| Target::from_text(t.as_bytes()))
         .collect::<Option<_>>()?;
     targets.sort();

@@ -27,7 +27,7 @@ impl Sections {
         Ok(None)
     }
 
-    /// Assembles a text. Returns its sections, or the reason why there are none.
+    /// Assembles a text. Returns its sections, or the reason why it has no sections.
     pub(super) fn assemble(
         assemblers: &Assemblers,
         text: &[u8],
