@@ -65,12 +65,14 @@ impl Register {
 fn words(line: &str) -> Vec<(bool, &str)> {
     let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
     let mut words = Vec::new();
-    let mut rest = line;
-    while let Some(first) = rest.chars().next() {
-        let named = is_name(first);
-        let end = rest.find(|c| is_name(c) != named).unwrap_or(rest.len());
-        words.push((named, &rest[..end]));
-        rest = &rest[end..];
+    let mut remaining = line;
+    while let Some(first) = remaining.chars().next() {
+        let is_word = is_name(first);
+        let end = remaining
+            .find(|c| is_name(c) != is_word)
+            .unwrap_or(remaining.len());
+        words.push((is_word, &remaining[..end]));
+        remaining = &remaining[end..];
     }
     words
 }
@@ -78,10 +80,10 @@ fn words(line: &str) -> Vec<(bool, &str)> {
 /// The registers of a line, each with whether it is in the first operand, and whether it is in brackets.
 pub(super) fn registers(line: &str) -> Vec<(Register, bool, bool)> {
     let (mut depth, mut brackets, mut first) = (0, 0, true);
-    let mut found = Vec::new();
-    for (named, word) in words(line) {
-        if named {
-            found.extend(Register::of(word).map(|r| (r, first, brackets > 0)));
+    let mut registers = Vec::new();
+    for (is_name, word) in words(line) {
+        if is_name {
+            registers.extend(Register::of(word).map(|r| (r, first, brackets > 0)));
             continue;
         }
         for c in word.chars() {
@@ -95,14 +97,15 @@ pub(super) fn registers(line: &str) -> Vec<(Register, bool, bool)> {
             }
         }
     }
-    found
+    registers
 }
 
 /// The line with some names replaced.
 fn replaced(line: &str, names: &BTreeMap<String, String>) -> String {
-    let each = words(line).into_iter();
-    let each = each.map(|(_, word)| names.get(word).map_or(word, String::as_str));
-    each.collect()
+    words(line)
+        .into_iter()
+        .map(|(_, word)| names.get(word).map_or(word, String::as_str))
+        .collect()
 }
 
 /// Bytes of the value of a register.
@@ -171,15 +174,15 @@ fn kernel(
     format!("{head}{signature}{declared}{rest}")
 }
 
-/// What the memory holds after a run on 32 threads; `None` where the module is not legal or the machine does not support the line.
+/// Runs a module on 32 threads. Returns what the memory holds after it, or `None` if the module is not legal or the machine does not support the line.
 fn run(text: &str, random: &[u8]) -> Option<Result<Vec<u8>, String>> {
     let parsed = ptx_parse::parse_str(text);
-    let errors = |d: &ptx_ir::Diagnostic| d.severity == ptx_ir::Severity::Error;
+    let is_error = |d: &ptx_ir::Diagnostic| d.severity == ptx_ir::Severity::Error;
     let options = ptx_verify::Options::default();
-    if parsed.diagnostics.iter().any(errors)
+    if parsed.diagnostics.iter().any(is_error)
         || ptx_verify::verify(&parsed.module, &options)
             .iter()
-            .any(errors)
+            .any(is_error)
     {
         return None;
     }
@@ -202,21 +205,24 @@ fn run(text: &str, random: &[u8]) -> Option<Result<Vec<u8>, String>> {
 
 /// Registers that are read, each with one that is written and takes its place.
 fn aliases(all: &[(Register, bool, bool)], rng: &mut Rng) -> BTreeMap<String, String> {
-    let same = |a: &Register, b: &Register| a.bits == b.bits && a.elements == b.elements;
+    let has_same_type = |a: &Register, b: &Register| a.bits == b.bits && a.elements == b.elements;
     let results: Vec<&Register> = all.iter().filter(|r| r.1 && !r.2).map(|r| &r.0).collect();
     let mut names = BTreeMap::new();
     for (source, ..) in all.iter().filter(|r| !r.1 || r.2) {
-        let like: Vec<&&Register> = results.iter().filter(|d| same(d, source)).collect();
-        if like.is_empty() || results.contains(&source) || rng.u8(..5) == 0 {
+        let candidates: Vec<&&Register> = results
+            .iter()
+            .filter(|d| has_same_type(d, source))
+            .collect();
+        if candidates.is_empty() || results.contains(&source) || rng.u8(..5) == 0 {
             continue;
         }
-        let like = &like[rng.usize(..like.len())].name;
-        names.insert(source.name.clone(), like.clone());
+        let replacement = &candidates[rng.usize(..candidates.len())].name;
+        names.insert(source.name.clone(), replacement.clone());
     }
     names
 }
 
-/// What a line does where results are operands and where these are copied; `None` where that cannot be compared.
+/// Compares what a line does if results are operands with what it does if these are copied. Returns `None` if that cannot be compared.
 fn compared(place: (PtxVersion, Target), line: &str, rng: &mut Rng) -> Option<bool> {
     let all = registers(line);
     let names = aliases(&all, rng);

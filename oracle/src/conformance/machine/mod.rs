@@ -52,11 +52,12 @@ fn changing(line: &str, before: char) -> bool {
 
 /// The cases that are first accepted on a target and that the machine does not support, with the reason, and how many there are.
 fn unsupported(set: &Set, all: &[Verdict], target: Target) -> (Vec<(String, String)>, usize) {
-    let mut found = Vec::new();
+    let mut cases = Vec::new();
     let mut count = 0;
     for setting in [Setting::Plain, Setting::Independent] {
-        let first = |v: &&Verdict| v.setting == setting && v.targets.first() == Some(&target);
-        let lines: Vec<&str> = all.iter().filter(first).map(|v| &*v.line).collect();
+        let is_first_here =
+            |v: &&Verdict| v.setting == setting && v.targets.first() == Some(&target);
+        let lines: Vec<&str> = all.iter().filter(is_first_here).map(|v| &*v.line).collect();
         count += lines.len();
         let module = Module::new(set.newest(), target, setting, lines.iter().copied());
         let parsed = ptx_parse::parse_str(&module.text).module;
@@ -70,15 +71,15 @@ fn unsupported(set: &Set, all: &[Verdict], target: Target) -> (Vec<(String, Stri
                 }
             }
         }
-        for one in Machine::new(&parsed).unsupported() {
+        for instruction in Machine::new(&parsed).unsupported() {
             let line = index
-                .position(spans[&(one.function, one.instruction)].start)
+                .position(spans[&(instruction.function, instruction.instruction)].start)
                 .line;
             let case = module.case_on(line as usize).and_then(|at| lines.get(at));
-            found.extend(case.map(|case| ((*case).to_owned(), one.reason)));
+            cases.extend(case.map(|case| ((*case).to_owned(), instruction.reason)));
         }
     }
-    (found, count)
+    (cases, count)
 }
 
 #[test]
