@@ -111,9 +111,9 @@ fn declare(body: &Body, mentions: &[Dependency], text: &mut String) -> String {
     let mut labels = String::new();
     for mention in mentions {
         let _ = match mention {
-            Dependency::Reg(r) => match body.registers.get(*r as usize) {
+            Dependency::Reg(r) => match body.registers.get(*r) {
                 Some(reg) if !body.is_parameter(*r) => {
-                    let (space, name) = (StateSpace::Reg.text(), body.register_name(reg));
+                    let (space, name) = (StateSpace::Reg.text(), body.registers.name(*r));
                     match reg.vector {
                         1 => writeln!(text, "{space} {} {name};", reg.ty),
                         n => writeln!(text, "{space} .v{n} {} {name};", reg.ty),

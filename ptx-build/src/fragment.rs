@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 
 use ptx_ir::facts::{Flow, MemoryAccess, ModuleFacts};
 use ptx_ir::lex::Lexer;
-use ptx_ir::{Body, Code, Diagnostic, Span, Statement, StmtId};
+use ptx_ir::{Body, Code, Diagnostic, Operand, Span, Statement, StmtId};
 
 use crate::check::{self, Parsed};
 use crate::error::{BuildError, BuildErrorKind};
@@ -69,7 +69,6 @@ pub(crate) struct CheckedFragment {
     pub(crate) report: AsmReport,
     /// What is written, and where in the template.
     pub(crate) writes: Vec<(String, Span)>,
-    text: String,
     parsed: Parsed,
     has_names: bool,
 }
@@ -301,13 +300,17 @@ impl FunctionBuilder<'_> {
         template: &str,
         operands: &[(&str, OperandExpr)],
     ) -> Result<AsmReport, BuildError> {
-        let mark = self.mark();
+        self.body.abandon();
         self.body.mentions.clear();
+        // The text need not mention them in this order, or at all.
+        self.body.is_in_order &= operands.is_empty();
         let mut texts: Vec<Substitute> = Vec::new();
         for (name, operand) in operands {
             operand.write(&mut self.writer(true));
-            let text = self.body.out.text.after(mark).to_string();
-            self.reset(mark);
+            let operand = self.body.operands.pop().unwrap_or(Operand::Absent);
+            let module = &self.module.draft.module;
+            let text = ptx_print::canonical_operand(module, &self.body.records, operand);
+            let text = String::from_utf8_lossy(&text).into_owned();
             texts.push(Substitute {
                 name: name.to_string(),
                 text,
@@ -330,7 +333,7 @@ impl FunctionBuilder<'_> {
         if checked.has_names {
             self.open();
         }
-        self.add_lines(&checked.parsed, &checked.text);
+        self.import(&checked.parsed, &|_| true);
         if checked.has_names {
             self.close()?;
         }
@@ -343,11 +346,11 @@ impl FunctionBuilder<'_> {
         fragment: &Fragment<'_>,
         filled: &Filled,
     ) -> Result<CheckedFragment, BuildError> {
-        let text = filled.text.clone();
-        if !is_balanced(&text) {
+        let text = &filled.text;
+        if !is_balanced(text) {
             return Err(unbalanced());
         }
-        let (whole, start) = check::minimal_context(&self.body, &self.module.tables, &text);
+        let (whole, start) = check::minimal_context(&self.body, &self.module.tables, text);
         let end = start + text.len();
         let module =
             check::errors(&whole, start, end).map_err(|found| fragment.error(found, filled))?;
@@ -382,7 +385,6 @@ impl FunctionBuilder<'_> {
         Ok(CheckedFragment {
             report,
             writes,
-            text,
             parsed,
             has_names,
         })

@@ -36,10 +36,11 @@
 //!
 //! # How it works
 //!
-//! Each statement becomes IR records and text at once. Whether an instruction is legal is a question to the instruction table of
+//! Each statement becomes IR records. Whether an instruction is legal is a question to the instruction table of
 //! `ptx-isa`, asked once for each mnemonic and shape of operands ([`ptx_ir::query`]); `ptx-verify` applies the other rules to
-//! the records. A refused statement changes nothing. [`ModuleBuilder::finish`] assembles the records: the result is a
-//! [`Module`](ptx_ir::Module) with a source, as if its text had been parsed, to be printed, analysed or edited.
+//! the records. A refused statement changes nothing. The result of [`ModuleBuilder::finish`] is a [`Module`](ptx_ir::Module) without
+//! a source, to be printed, analyzed or edited. [`ModuleBuilder::finish_with_source`] prints and parses it, so that statements
+//! have places in a text.
 #![no_std]
 #![forbid(unsafe_code)]
 
@@ -48,6 +49,7 @@ extern crate alloc;
 
 mod call;
 mod check;
+mod comment;
 mod copy;
 mod declaration;
 mod declared;
@@ -72,9 +74,9 @@ mod operand;
 mod operand_count;
 mod refusal;
 mod section;
+mod sequence;
 mod statement;
 mod template;
-mod text;
 mod writer;
 
 pub use call::Argument;

@@ -1,6 +1,6 @@
 //! Constants as operands.
 
-use ptx_ir::constant::read_expression;
+use ptx_ir::constant::{ConstValue, read_expression};
 use ptx_ir::raw::RawModule;
 use ptx_ir::{Immediate, Limits, Module, NameId, Operand, OperandPool};
 
@@ -22,4 +22,12 @@ pub(crate) fn constant(text: &str, module: &mut Module, pool: &mut OperandPool) 
     Some(Operand::Imm(
         pool.add_immediate(Immediate::new(text, value)),
     ))
+}
+
+/// The operand of a constant with this spelling, whatever it is.
+pub(crate) fn spelled(text: &str, module: &mut Module, pool: &mut OperandPool) -> Operand {
+    let read = read_expression(text.as_bytes(), 0, Limits::default().nesting);
+    let value = read.value.unwrap_or(ConstValue::INVALID);
+    let text = NameId::new(module.names_mut().intern(text.as_bytes()).0);
+    Operand::Imm(pool.add_immediate(Immediate::new(text, value)))
 }

@@ -5,10 +5,38 @@ use core::mem;
 
 use super::FunctionBuilder;
 use super::body::Body;
-use super::chunk::{Block, Chunk};
 use crate::error::{BuildError, BuildErrorKind};
 use crate::handle::CodeLabel;
 use crate::handle_owner::Handle;
+use crate::sequence::{Mark, Sequence};
+
+/// A block and its statements. Those of the current block are in [`Body::sequence`](Body::sequence) instead.
+#[derive(Debug)]
+pub(super) struct Block {
+    pub(super) label: u32,
+    pub(super) sequence: Sequence,
+}
+
+/// The blocks of a function, in the order of the finished function.
+#[derive(Default, Debug)]
+pub(crate) struct Blocks {
+    /// The statements before the first label; empty while the entry is the current block.
+    pub(super) entry: Sequence,
+    /// The end of the entry when the first block was created.
+    pub(super) entry_start: Mark,
+    /// Declarations made since then: they precede all uses.
+    pub(super) declarations: Sequence,
+    pub(super) blocks: Vec<Block>,
+    /// The current block; `None` for the entry.
+    pub(super) current: Option<usize>,
+}
+
+impl Blocks {
+    /// Whether the function is built in the order of its statements.
+    pub(super) fn is_empty(&self) -> bool {
+        self.blocks.is_empty()
+    }
+}
 
 impl Body {
     /// Makes another block the current one.
@@ -18,36 +46,39 @@ impl Body {
             return;
         }
         for side in [self.blocks.current, block] {
-            let chunk = match side {
+            let sequence = match side {
                 None => Some(&mut self.blocks.entry),
-                Some(i) => self.blocks.blocks.get_mut(i).map(|b| &mut b.chunk),
+                Some(i) => self.blocks.blocks.get_mut(i).map(|b| &mut b.sequence),
             };
-            if let Some(chunk) = chunk {
-                mem::swap(chunk, &mut self.out);
+            if let Some(sequence) = sequence {
+                mem::swap(sequence, &mut self.sequence);
             }
         }
         self.blocks.current = block;
-        self.committed = self.out.text.len();
     }
 
-    /// Exchanges the text of the current block and that of the declarations before all blocks.
+    /// Exchanges the statements of the current block and the declarations before all blocks.
     fn swap_declarations(&mut self) {
-        mem::swap(&mut self.blocks.declarations, &mut self.out);
-        self.committed = self.out.text.len();
+        mem::swap(&mut self.blocks.declarations, &mut self.sequence);
     }
 
-    /// The statements of all blocks in order, after those of `before`.
-    pub(super) fn layout(&mut self, before: Chunk) -> Vec<Chunk> {
+    /// Takes the statements of all blocks in order, after those of `before`.
+    pub(super) fn take_statements(&mut self, before: Sequence) -> Sequence {
         self.select(None);
-        let mut first = mem::take(&mut self.out);
+        let mut all = before;
+        let mut first = mem::take(&mut self.sequence);
         if self.blocks.is_empty() {
-            return vec![before, first];
+            all.append(first);
+            return all;
         }
-        let spans = self.records.stmt_spans();
-        let rest = first.split_off(self.blocks.entry_start, spans);
+        let rest = first.split_off(self.blocks.entry_start);
         let blocks = mem::take(&mut self.blocks);
-        let mut all = vec![before, first, blocks.declarations, rest];
-        all.extend(blocks.blocks.into_iter().map(|b| b.chunk));
+        for sequence in [first, blocks.declarations, rest] {
+            all.append(sequence);
+        }
+        for block in blocks.blocks {
+            all.append(block.sequence);
+        }
         all
     }
 }
@@ -86,11 +117,11 @@ impl FunctionBuilder<'_> {
         self.body.is_in_order = false;
         let label = self.label();
         if self.body.blocks.is_empty() {
-            self.body.blocks.entry_start = self.body.out.text.len();
+            self.body.blocks.entry_start = self.body.sequence.mark();
         }
         self.body.blocks.blocks.push(Block {
             label: label.index,
-            chunk: Chunk::default(),
+            sequence: Sequence::default(),
         });
         label
     }

@@ -1,20 +1,20 @@
-//! What is known of a function while it is made.
+//! A function while it is built.
 
 use alloc::collections::BTreeSet;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
-use ptx_ir::raw::{RawBody, multiply_capacity, push_statement};
+use ptx_ir::raw::{RawBody, pop_statement, push_built_statement};
 use ptx_ir::{
     Binding, Declarator, DirectiveId, DirectiveStmt, FuncId, FunctionKind, GuardSense, Label,
-    LabelId, Module, NameId, Operand, RegDecl, RegDeclId, RegId, Register, ScopeId, Span,
-    Statement, StmtId, StmtSpan, TableRange, TypeName, VarDecl,
+    LabelId, Module, NameId, Operand, RegDecl, RegDeclId, RegId, Register, ScopeId, Statement,
+    StmtId, TableRange, TypeName, VarDecl,
 };
 use ptx_isa::{Directive, ScalarType, StateSpace};
 
-use super::chunk::{Blocks, Chunk};
+use super::blocks::Blocks;
 use crate::copy::UNPLACED;
-use crate::declared::{LabelInfo, Local, RegisterInfo, ShortName};
+use crate::declared::{LabelInfo, Local, Registers, Stem};
 use crate::error::{BuildError, BuildErrorKind};
 use crate::handle::{Dependency, Reg};
 use crate::handle_owner::{Names, next_owner};
@@ -23,7 +23,7 @@ use crate::literal::constant;
 use crate::mnemonic::Mnemonic;
 use crate::module::tables::DeclState;
 use crate::name_table::{Declared, Meaning, NameTable};
-use crate::text::Text;
+use crate::sequence::{Mark, Sequence};
 
 /// The handle of a parameter or result.
 #[derive(Copy, Clone, Debug)]
@@ -47,6 +47,8 @@ pub(crate) struct RangeInfo {
     pub(super) is_open: bool,
     /// The register of a plain name.
     pub(super) plain: Option<u32>,
+    /// The beginning of the names of members; `None` for a plain name.
+    pub(super) stem: Option<Stem>,
 }
 
 /// The number of a member of a range with this name. A name that ends with a digit has no members: `x10` is member 10 of `x`.
@@ -66,16 +68,6 @@ impl RangeInfo {
     }
 }
 
-/// The deepest indentation, which is that of the canonical style.
-pub(super) const MOST_TABS: usize = 32;
-
-/// From this many instructions on, the capacity of tables and text grows by the factor [`GROWTH`] at once: each growth copies
-/// them, while memory that is not used costs nothing.
-const MANY: usize = 1 << 12;
-
-/// The factor by which capacity grows; a power of two.
-const GROWTH: usize = 8;
-
 /// A scope that is open.
 #[derive(Default, Debug)]
 pub(crate) struct Scope {
@@ -91,25 +83,13 @@ pub(super) struct Fresh {
     pub(super) decl: RegDeclId,
     pub(super) ty: ScalarType,
     pub(super) prefix: String,
-    /// The name of the last register.
-    pub(super) last: ShortName,
+    pub(super) stem: Stem,
     pub(super) count: u32,
     /// The highest number that a statement mentions; 0 if none is mentioned.
     pub(super) highest_used: u32,
 }
 
 impl Fresh {
-    /// The name of the last register.
-    #[cold]
-    pub(super) fn name(&self, scratch: &mut Text, long: &mut Vec<String>) -> ShortName {
-        let start = scratch.len();
-        scratch.push_str(&self.prefix);
-        scratch.push_number(self.count.into());
-        let name = ShortName::new(scratch.after(start), long);
-        scratch.truncate(start);
-        name
-    }
-
     /// Whether a name is, or can become, that of such a register.
     pub(super) fn holds(&self, name: &str) -> bool {
         number_after(&self.prefix, name).is_some()
@@ -127,17 +107,13 @@ pub(crate) struct Body {
     pub(crate) record: FuncId,
     /// The statements and what they mention, numbered as they are made.
     pub(crate) records: ptx_ir::Body,
-    /// Whether the tables of the records are those that successive functions share.
-    pub(super) shares_tables: bool,
-    /// The text of the current block.
-    pub(crate) out: Chunk,
-    /// Whether the records are numbered in the order of the text, and all of them are used.
+    /// The statements and comments of the current block.
+    pub(super) sequence: Sequence,
+    /// Whether the records are numbered like those of a parsed function, and all of them are used.
     pub(crate) is_in_order: bool,
     /// Whether statements mention names of the module.
     pub(crate) has_symbols: bool,
-    pub(crate) registers: Vec<RegisterInfo>,
-    /// The long ones among the names of registers.
-    pub(crate) long_names: Vec<String>,
+    pub(crate) registers: Registers,
     pub(crate) locals: Vec<Local>,
     pub(crate) labels: Vec<LabelInfo>,
     /// What each name means here.
@@ -157,8 +133,6 @@ pub(crate) struct Body {
     pub(super) blocks: Blocks,
     pub(super) results: Vec<Parameter>,
     pub(super) params: Vec<Parameter>,
-    /// Up to where the text is of finished statements.
-    pub(super) committed: usize,
     pub(crate) mnemonic: Mnemonic,
     /// Whether an instruction was begun.
     pub(super) is_open: bool,
@@ -188,7 +162,6 @@ impl Body {
         Names {
             function: self.name.clone(),
             registers: take(&mut self.registers),
-            long_names: take(&mut self.long_names),
             locals: take(&mut self.locals),
             labels: take(&mut self.labels),
         }
@@ -200,38 +173,22 @@ impl Body {
         all.any(|p| matches!(p, Parameter::Register(index) if *index == register))
     }
 
-    pub(crate) fn register_name<'n>(&'n self, info: &'n RegisterInfo) -> &'n str {
-        info.name.text(&self.long_names)
-    }
-
     /// A function without statements.
-    pub(super) fn new(
-        function: u32,
-        record: FuncId,
-        kind: FunctionKind,
-        name: &str,
-        storage: Option<ptx_ir::Body>,
-        text: Text,
-    ) -> Self {
+    pub(super) fn new(function: u32, record: FuncId, kind: FunctionKind, name: &str) -> Self {
         Self {
             owner: next_owner(),
             record,
-            shares_tables: storage.is_some(),
-            records: storage.unwrap_or_default(),
+            records: ptx_ir::Body::default(),
             operands: Vec::new(),
             groups: 0,
             is_irregular: false,
-            out: Chunk {
-                text,
-                ..Chunk::default()
-            },
+            sequence: Sequence::default(),
             is_in_order: true,
             has_symbols: false,
             function,
             kind,
             name: String::from(name),
-            registers: Vec::new(),
-            long_names: Vec::new(),
+            registers: Registers::default(),
             locals: Vec::new(),
             labels: Vec::new(),
             names: NameTable::default(),
@@ -246,7 +203,6 @@ impl Body {
             blocks: Blocks::default(),
             results: Vec::new(),
             params: Vec::new(),
-            committed: 0,
             mnemonic: Mnemonic::default(),
             is_open: false,
             guard: None,
@@ -261,7 +217,7 @@ impl Body {
 
     /// Whether it has parameters and results at most.
     pub(super) fn is_empty(&self) -> bool {
-        self.committed == 0
+        !self.has_statements()
             && !self.is_open
             && self.labels.is_empty()
             && self.ranges.is_empty()
@@ -281,7 +237,7 @@ impl Body {
 
     fn note_first_use(&mut self) {
         for register in self.unused.drain(..) {
-            if let Some(info) = self.registers.get_mut(register as usize) {
+            if let Some(info) = self.registers.get_mut(register) {
                 info.is_used = true;
                 if let Some(Some(at)) = self.fresh_of.get(info.ty.index())
                     && let Some(fresh) = self.fresh.get_mut(usize::from(*at))
@@ -382,11 +338,9 @@ impl Body {
             || self.ranges.iter().any(in_range)
     }
 
-    #[inline]
-    pub(super) fn indent(&mut self) {
-        for _ in 0..self.scopes.len().min(MOST_TABS) {
-            self.out.text.push(b'\t');
-        }
+    /// Whether it has statements or comments.
+    pub(super) fn has_statements(&self) -> bool {
+        !self.records.statement_table().is_empty() || self.sequence.mark() != Mark::default()
     }
 
     /// Whether an inner scope is open.
@@ -399,52 +353,18 @@ impl Body {
         self.scopes.len()
     }
 
-    /// Adds a line; gives where its text is.
-    pub(super) fn line(&mut self, text: &str) -> Span {
-        self.abandon();
-        self.indent();
-        let span = self.out.text.push_line(text);
-        self.committed = self.out.text.len();
-        span
-    }
-
-    /// Adds a line that is a statement.
-    pub(super) fn statement_line(&mut self, statement: Statement, text: &str) -> StmtId {
-        let span = self.line(text);
-        self.push_statement(statement, span)
-    }
-
-    /// Adds a statement whose text was added.
+    /// Adds a statement to the current block.
     #[inline]
-    pub(super) fn push_statement(&mut self, statement: Statement, span: Span) -> StmtId {
-        let span = StmtSpan::new(span, false);
-        let id = push_statement(&mut self.records, statement, span);
-        self.out.push(id);
+    pub(super) fn push_statement(&mut self, statement: Statement) -> StmtId {
+        let id = push_built_statement(&mut self.records, statement);
+        self.sequence.push(id);
         id
     }
 
-    /// Removes the text of the current block from a place on, with its statements.
-    pub(super) fn truncate(&mut self, len: usize) {
-        self.out.truncate(len, self.records.stmt_spans());
-    }
-
-    /// Reserves memory for many more instructions when there are many.
-    #[inline]
-    pub(super) fn reserve(&mut self, instructions: usize) {
-        if instructions >= MANY && instructions.is_power_of_two() {
-            self.reserve_more(instructions);
-        }
-    }
-
-    #[cold]
-    fn reserve_more(&mut self, instructions: usize) {
-        let doubled = (instructions / MANY).trailing_zeros();
-        if doubled.is_multiple_of(GROWTH.trailing_zeros()) {
-            multiply_capacity(&mut self.records, GROWTH);
-            let more = |len: usize| (GROWTH - 1) * len;
-            self.registers.reserve(more(self.registers.len()));
-            self.out.text.reserve(more(self.out.text.len()));
-        }
+    /// Removes the last statement of the current block, which was just added.
+    pub(super) fn pop_statement(&mut self) {
+        pop_statement(&mut self.records);
+        self.sequence.pop();
     }
 
     // --- records of names ---
@@ -463,7 +383,7 @@ impl Body {
     /// The record of a register.
     #[inline(never)]
     pub(crate) fn record_register(&mut self, register: u32) -> RegId {
-        let Some(info) = self.registers.get_mut(register as usize) else {
+        let Some(info) = self.registers.get_mut(register) else {
             return RegId::new(u32::MAX);
         };
         let id = match info.id {
@@ -496,7 +416,6 @@ impl Body {
         ty: ScalarType,
         decl: RegDeclId,
         count: u64,
-        span: StmtSpan,
     ) -> StmtId {
         let stmt = self.records.statement_table().next_id();
         let Some(record) = self.records.reg_decls_mut().get_mut(decl) else {
@@ -518,7 +437,7 @@ impl Body {
             len: 1,
         };
         let id = declarations.decls.push(decl);
-        push_statement(&mut self.records, Statement::Decl(id), span)
+        push_built_statement(&mut self.records, Statement::Decl(id))
     }
 
     pub(super) fn add_directive(&mut self, directive: Directive, args: &[Operand]) -> DirectiveId {
@@ -534,7 +453,7 @@ impl Body {
     }
 
     /// Notes a statement that was begun and not ended.
-    pub(super) fn abandon(&mut self) {
+    pub(crate) fn abandon(&mut self) {
         if self.is_open {
             let message = format!("`{}` was begun and not ended", self.mnemonic.text());
             let help =

@@ -4,10 +4,9 @@ use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
 use ptx_ir::raw::RawBody;
-use ptx_ir::{Code, FunctionKind, Scope, ScopeId, Span, Statement};
+use ptx_ir::{Code, FunctionKind, Scope, ScopeId, Statement};
 use ptx_isa::Directive;
 
-use super::body::MOST_TABS;
 use super::{FunctionBuilder, Meaning};
 use crate::declaration::Declaration;
 use crate::declared::{LabelInfo, Table};
@@ -126,7 +125,6 @@ impl FunctionBuilder<'_> {
             return BuildErrorKind::Scope.refuse(Code::LabelOutOfScope, message, help);
         }
         let name = info.name.clone();
-        let text = format!("{name}:");
         let depth = self.body.depth();
         if info.home.is_none() && depth > 1 {
             // Its name means nothing else in the scope.
@@ -136,9 +134,9 @@ impl FunctionBuilder<'_> {
             info.place = Some(here);
             info.visible = true;
         }
-        let span = self.label_line(&text);
+        self.body.abandon();
         let (id, scope) = (self.body.record_label(label.index), ScopeId::new(here));
-        let stmt = self.body.push_statement(Statement::Label(id), span);
+        let stmt = self.body.push_statement(Statement::Label(id));
         if let Some(record) = self.body.records.labels_mut().get_mut(id) {
             (record.stmt, record.scope) = (stmt, scope);
         }
@@ -151,17 +149,6 @@ impl FunctionBuilder<'_> {
         let known = self.body.labels.get(label.index as usize);
         let known = known.filter(|_| label.owner == self.body.owner);
         known.map_or("", |l| &l.name)
-    }
-
-    fn label_line(&mut self, text: &str) -> Span {
-        let body = &mut self.body;
-        body.abandon();
-        for _ in 1..body.scopes.len().min(MOST_TABS + 1) {
-            body.out.text.push(b'\t');
-        }
-        let span = body.out.text.push_line(text);
-        body.committed = body.out.text.len();
-        span
     }
 
     /// A fresh label, placed here: the beginning of a block.
@@ -238,7 +225,7 @@ impl FunctionBuilder<'_> {
                 return BuildErrorKind::Argument.refuse(Code::OperandKind, message, help);
             }
         }
-        self.mention(Directive::Branchtargets, &labels)?;
+        self.mention(&labels)?;
         // The table mentions them after its own label.
         self.body.is_in_order = false;
         let text = format!("{} {};", Directive::Branchtargets, names.join(", "));
@@ -266,6 +253,7 @@ impl FunctionBuilder<'_> {
         label: CodeLabel,
         functions: &[Func],
     ) -> Result<(), BuildError> {
+        let mut names = Vec::new();
         for function in functions {
             let tables = &self.module.tables;
             let known = tables.func(*function, Some(&self.body.name))?;
@@ -274,10 +262,12 @@ impl FunctionBuilder<'_> {
                 let help = "only functions are called: put what both need into one";
                 return BuildErrorKind::Argument.refuse(Code::CallTarget, message, help);
             }
+            names.push(known.name.clone());
         }
         let functions: Vec<OperandExpr> =
             functions.iter().copied().map(OperandExpr::Func).collect();
-        let text = self.mention(Directive::Calltargets, &functions)?;
+        self.mention(&functions)?;
+        let text = format!("{} {};", Directive::Calltargets, names.join(", "));
         self.place_table(label, text)
     }
 
@@ -318,22 +308,18 @@ impl FunctionBuilder<'_> {
         self.place_table(label, text)
     }
 
-    /// A directive with operands, which are noted.
-    fn mention(&mut self, directive: Directive, of: &[OperandExpr]) -> Result<String, BuildError> {
+    /// Notes what a directive with these operands mentions.
+    fn mention(&mut self, operands: &[OperandExpr]) -> Result<(), BuildError> {
         self.body.abandon();
-        let at = self.body.out.text.len();
         self.body.mentions.clear();
-        let mut writer = self.writer(false);
-        writer.push(directive.text());
-        of.write_all(&mut writer);
-        writer.push(";");
-        let text = self.body.out.text.after(at).to_string();
-        self.body.out.text.truncate(at);
-        if let Some(error) = self.body.error.take() {
-            self.body.rollback_refs();
-            return Err(error);
+        operands.write_all(&mut self.writer(false));
+        match self.body.error.take() {
+            Some(error) => {
+                self.body.rollback_refs();
+                Err(error)
+            }
+            None => Ok(()),
         }
-        Ok(text)
     }
 
     /// Places a label with a table that mentions what was noted.
@@ -355,11 +341,8 @@ impl FunctionBuilder<'_> {
         let placed = placed.and_then(|parsed| {
             self.with_declarations(|f| {
                 f.place(label)?;
-                let at = f.body.line(&text).start;
                 if let Some(parsed) = parsed {
-                    let before = name.len() as u32 + 2;
-                    let is_table = |s| !matches!(s, Statement::Label(_));
-                    f.import(&parsed, &|place| place - before + at, &is_table);
+                    f.import(&parsed, &|s| !matches!(s, Statement::Label(_)));
                 }
                 Ok(())
             })
@@ -384,7 +367,8 @@ impl FunctionBuilder<'_> {
     pub fn open(&mut self) {
         let parent = ScopeId::new(self.body.scope());
         let id = ScopeId::new(self.body.outer.len() as u32);
-        let open = self.body.statement_line(Statement::Open(id), "{");
+        self.body.abandon();
+        let open = self.body.push_statement(Statement::Open(id));
         self.body
             .records
             .inner_scopes_mut()
@@ -414,7 +398,7 @@ impl FunctionBuilder<'_> {
             }
         }
         let id = ScopeId::new(scope.id);
-        let close = self.body.statement_line(Statement::Close(id), "}");
+        let close = self.body.push_statement(Statement::Close(id));
         let scopes = self.body.records.inner_scopes_mut();
         if let Some(record) = scopes.get_mut((scope.id as usize).wrapping_sub(1)) {
             record.close = Some(close);

@@ -2,7 +2,6 @@
 
 mod blocks;
 pub(crate) mod body;
-mod chunk;
 mod completion;
 mod debug_info;
 mod header;
@@ -16,9 +15,7 @@ mod registers;
 mod statements;
 mod variables;
 
-use alloc::string::String;
-
-use ptx_ir::{Code, FuncId, FunctionKind, raw};
+use ptx_ir::{Code, FuncId, FunctionKind};
 use ptx_isa::Opcode;
 
 use crate::error::{BuildError, BuildErrorKind};
@@ -31,16 +28,6 @@ use crate::statement::InstBuilder;
 use body::Body;
 pub use labels::BranchTarget;
 pub use paused::PausedFunction;
-
-/// A comment may not begin another one.
-pub(crate) fn comment_line(text: &str) -> String {
-    let plain = |c: char| !c.is_control() || c == '\t';
-    text.chars()
-        .filter(|c| plain(*c))
-        .collect::<String>()
-        .trim_end()
-        .into()
-}
 
 #[cold]
 pub(crate) fn no_results(kernel: &str, result: &str) -> BuildError {
@@ -77,9 +64,7 @@ impl<'m> FunctionBuilder<'m> {
         name: &str,
         before: Option<Function>,
     ) -> Self {
-        let storage = module.draft.take_storage();
-        let text = module.text_mut().spare();
-        let body = Body::new(func.index, record, kind, name, storage, text);
+        let body = Body::new(func.index, record, kind, name);
         module.tables.past.begin(body.owner, name);
         Self {
             module,
@@ -126,16 +111,16 @@ impl<'m> FunctionBuilder<'m> {
     pub fn finish(mut self) -> Result<Func, BuildError> {
         self.check_complete()?;
         self.check_labels()?;
-        let fresh = self.fresh_registers();
-        let of = self.interface().map(core::mem::take).unwrap_or_default();
-        let checked = self.check_header(&of, &fresh);
+        let header = self.interface().map(core::mem::take).unwrap_or_default();
+        let checked = self.check_header(&header, true);
         if let Some(own) = self.interface() {
-            *own = of;
+            *own = header;
         }
-        let (header, parsed) = checked?;
+        let parsed = checked?;
+        let fresh = self.declare_fresh_registers();
         self.is_finished = true;
         self.body.declared.push(self.func.index);
-        self.complete(&header, &parsed, fresh);
+        self.complete(&parsed, fresh);
         Ok(self.func)
     }
 
@@ -196,12 +181,7 @@ impl Drop for FunctionBuilder<'_> {
             let before = self.before.take();
             let nested = core::mem::take(&mut self.body.declared);
             self.module.restore(self.func.index, before, &nested);
-            raw::clear(&mut self.body.records);
-        }
-        if self.body.shares_tables {
-            let storage = core::mem::take(&mut self.body.records);
-            let text_len = self.module.text_len() as usize;
-            self.module.draft.return_storage(storage, text_len);
+            self.module.draft.abandon_function();
         }
         let names = self.body.take_names();
         self.module.tables.past.end(self.body.owner, names);

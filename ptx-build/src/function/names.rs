@@ -44,7 +44,7 @@ impl<'m> FunctionBuilder<'m> {
         let mut locals = self.body.locals.iter();
         let taken =
             is_special || self.module.tables.names.contains(name) || locals.any(|l| l.name == name);
-        if taken && self.body.committed > 0 {
+        if taken && self.body.has_statements() {
             return Err(self.duplicate(name));
         }
         self.can_claim(name, 1)
@@ -108,7 +108,7 @@ impl<'m> FunctionBuilder<'m> {
     fn show(&mut self, meaning: Meaning, visible: bool) {
         match meaning {
             Meaning::Register(r) => {
-                if let Some(r) = self.body.registers.get_mut(r as usize) {
+                if let Some(r) = self.body.registers.get_mut(r) {
                     r.visible = visible;
                 }
             }

@@ -2,7 +2,7 @@
 
 use alloc::vec::Vec;
 
-use ptx_ir::raw::{self, RawBody};
+use ptx_ir::raw::RawBody;
 use ptx_ir::{
     Binding, Code, FunctionKind, NameId, Operand, OperandRange, Param, ScopeId, TypeName, Var,
     VarId,
@@ -11,13 +11,11 @@ use ptx_isa::{ScalarType, StateSpace};
 use ptx_verify::Direction;
 
 use super::body::{Body, Parameter};
-use super::chunk::Chunk;
 use super::{FunctionBuilder, no_results};
 use crate::declaration::Declaration;
 use crate::error::{BuildError, BuildErrorKind};
 use crate::handle::{Reg, Variable};
 use crate::interface::FunctionHeader;
-use crate::text::Text;
 
 /// Which of the two lists of a function header a declaration belongs to.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
@@ -158,17 +156,7 @@ impl FunctionBuilder<'_> {
         let names = self.body.take_names();
         self.module.tables.past.end(self.body.owner, names);
         let (record, kind) = (self.body.record, self.body.kind);
-        let mut storage = core::mem::take(&mut self.body.records);
-        raw::clear(&mut storage);
-        let storage = Some(storage).filter(|_| self.body.shares_tables);
-        self.body = Body::new(
-            self.func.index,
-            record,
-            kind,
-            &self.body.name,
-            storage,
-            Text::default(),
-        );
+        self.body = Body::new(self.func.index, record, kind, &self.body.name);
         self.module
             .tables
             .past
@@ -228,7 +216,7 @@ impl FunctionBuilder<'_> {
         self.check_undeclared(declaration, list)?;
         let mut alone = FunctionHeader::default();
         *alone.list_mut(list) = vec![declaration.clone()];
-        self.check_header(&alone, &Chunk::default()).map(drop)
+        self.check_header(&alone, false).map(drop)
     }
 
     /// Refuses a further parameter or result of a function that was declared with all of them.
@@ -339,7 +327,7 @@ impl FunctionBuilder<'_> {
                 Some((records.vars().get(id)?.name, Binding::Var(id)))
             }
             Parameter::Register(r) => {
-                let decl = self.body.registers.get(*r as usize)?.decl;
+                let decl = self.body.registers.get(*r)?.decl;
                 let name = records.reg_decls().get(decl)?.name;
                 Some((name, Binding::Register(decl)))
             }

@@ -9,7 +9,6 @@ use crate::handle::Func;
 use crate::handle_owner::Handle;
 use crate::module::ModuleBuilder;
 use crate::module::tables::Function;
-use crate::text::Text;
 
 /// A function that was begun and borrows no module, as an object of another language needs it.
 ///
@@ -37,14 +36,7 @@ impl FunctionBuilder<'_> {
     /// ```
     #[must_use]
     pub fn pause(mut self) -> PausedFunction {
-        let empty = Body::new(
-            0,
-            FuncId::new(0),
-            FunctionKind::Func,
-            "",
-            None,
-            Text::default(),
-        );
+        let empty = Body::new(0, FuncId::new(0), FunctionKind::Func, "");
         self.is_paused = true;
         PausedFunction {
             body: core::mem::replace(&mut self.body, empty),

@@ -9,7 +9,7 @@ use ptx_isa::{ScalarType, StateSpace};
 use super::body::{Fresh, RangeInfo};
 use super::{FunctionBuilder, Meaning};
 use crate::declaration::{Declaration, MOST_MEMBERS, Name};
-use crate::declared::{RegisterInfo, ShortName};
+use crate::declared::RegisterInfo;
 use crate::error::{BuildError, BuildErrorKind};
 use crate::handle::{Reg, RegRange};
 use crate::handle_owner::Handle;
@@ -43,17 +43,16 @@ impl FunctionBuilder<'_> {
             Some(at) => usize::from(at),
             None => self.add_fresh(ty),
         };
-        let (mut number, mut decl, mut name) = (0, RegDeclId::new(0), ShortName::default());
-        if let Some(fresh) = self.body.fresh.get_mut(at) {
-            fresh.count += 1;
-            (number, decl) = (fresh.count, fresh.decl);
-            fresh.last = match fresh.last.increment() {
-                Some(next) => next,
-                None => fresh.name(&mut self.body.out.text, &mut self.body.long_names),
+        let Some(fresh) = self.body.fresh.get_mut(at) else {
+            // `add_fresh` added it.
+            return Reg {
+                owner: self.body.owner,
+                index: u32::MAX,
             };
-            name = fresh.last;
-        }
-        self.push_register(RegisterInfo::new(name, (decl, number), ty))
+        };
+        fresh.count += 1;
+        let info = RegisterInfo::new(fresh.stem, fresh.decl, fresh.count, ty);
+        self.push_register(info)
     }
 
     pub(super) fn add_fresh(&mut self, ty: ScalarType) -> usize {
@@ -82,8 +81,8 @@ impl FunctionBuilder<'_> {
         self.body.fresh.push(Fresh {
             decl,
             ty,
+            stem: self.body.registers.add_range(&prefix),
             prefix,
-            last: ShortName::default(),
             count: 0,
             highest_used: 0,
         });
@@ -95,12 +94,9 @@ impl FunctionBuilder<'_> {
 
     #[inline]
     pub(super) fn push_register(&mut self, info: RegisterInfo) -> Reg {
-        let index = self.body.registers.len() as u32;
-        self.body.registers.push(info);
-        Reg {
-            owner: self.body.owner,
-            index,
-        }
+        let index = self.body.registers.push(info);
+        let owner = self.body.owner;
+        Reg { owner, index }
     }
 
     pub(super) fn add_register(
@@ -110,12 +106,12 @@ impl FunctionBuilder<'_> {
         name: &str,
         parameter: bool,
     ) -> Result<Reg, BuildError> {
-        let index = self.body.registers.len() as u32;
+        let index = self.body.registers.len();
         match parameter {
             true => self.claim_parameter(name, Meaning::Register(index))?,
             false => self.claim(name, Meaning::Register(index))?,
         }
-        let short = ShortName::new(name, &mut self.body.long_names);
+        let stem = self.body.registers.add_plain(name);
         // That of another register has its record when the declaration is added.
         let mut decl = RegDeclId::new(0);
         if parameter {
@@ -125,7 +121,7 @@ impl FunctionBuilder<'_> {
         }
         let reg = self.push_register(RegisterInfo {
             vector,
-            ..RegisterInfo::new(short, (decl, 0), ty)
+            ..RegisterInfo::new(stem, decl, 0, ty)
         });
         if parameter {
             self.body.record_register(reg.index);
@@ -200,7 +196,7 @@ impl FunctionBuilder<'_> {
     /// # let mut k = m.kernel("k")?;
     /// let all = k.registers(&Declaration::new(StateSpace::Reg, T::B32, "%a").range(1000).and("%b"))?;
     /// let (a, b) = (k.member(all[0], 17)?, k.member(all[1], 0)?);
-    /// assert_eq!((k.name_of(a), k.name_of(b)), ("%a17", "%b"));
+    /// assert_eq!((k.name_of(a), k.name_of(b)), ("%a17".into(), "%b".into()));
     /// # k.finish()?;
     /// # Ok::<(), ptx_build::BuildError>(())
     /// ```
@@ -229,7 +225,7 @@ impl FunctionBuilder<'_> {
                 return Err(error);
             }
         }
-        self.with_declarations(|f| f.add_parsed(&parsed, &text));
+        self.with_declarations(|f| f.import(&parsed, &|_| true));
         self.bind_ranges(first);
         let owner = self.body.owner;
         let all = first..self.body.ranges.len();
@@ -256,9 +252,7 @@ impl FunctionBuilder<'_> {
                 return;
             };
             range.decl = decl;
-            let register = range.plain.map(|r| r as usize);
-            let register = register.and_then(|r| body.registers.get_mut(r));
-            if let Some(info) = register {
+            if let Some(info) = range.plain.and_then(|r| body.registers.get_mut(r)) {
                 (info.decl, info.id) = (decl, plain);
             }
         }
@@ -275,6 +269,7 @@ impl FunctionBuilder<'_> {
             depth,
             is_open: true,
             plain: None,
+            stem: None,
         };
         if range.count.is_some() {
             let alike = self.body.names.with_prefix(&range.name);
@@ -304,7 +299,8 @@ impl FunctionBuilder<'_> {
             let plain = Some(register.index);
             self.body.ranges.push(RangeInfo { plain, ..range });
         } else {
-            self.body.ranges.push(range);
+            let stem = Some(self.body.registers.add_range(&range.name));
+            self.body.ranges.push(RangeInfo { stem, ..range });
             if let Some(scope) = self.body.scopes.last_mut() {
                 scope.ranges.push(index);
             }
@@ -346,9 +342,10 @@ impl FunctionBuilder<'_> {
             return Ok(Reg { owner, index });
         }
         let unnamed = info.count.is_some() && ends_with_digit(&info.name);
-        if unnamed || info.count.is_none_or(|count| number >= count) {
+        let is_outside = unnamed || info.count.is_none_or(|count| number >= count);
+        let Some(stem) = info.stem.filter(|_| !is_outside) else {
             return Err(no_member(&info.name, number));
-        }
+        };
         let name = format!("{}{number}", info.name);
         let (decl, ty, vector, depth) = (info.decl, info.ty, info.vector, info.depth);
         let inner = self.body.scopes.get(depth..).unwrap_or_default().iter();
@@ -369,10 +366,9 @@ impl FunctionBuilder<'_> {
         if !info.is_open || inner.any(hides) || last.is_some_and(|(d, _)| d > depth) {
             return Err(hidden("register", &name));
         }
-        let short = ShortName::new(&name, &mut self.body.long_names);
         let reg = self.push_register(RegisterInfo {
             vector,
-            ..RegisterInfo::new(short, (decl, number as u32), ty)
+            ..RegisterInfo::new(stem, decl, number as u32, ty)
         });
         let meaning = Meaning::Register(reg.index);
         match last {
@@ -385,18 +381,19 @@ impl FunctionBuilder<'_> {
         Ok(reg)
     }
 
-    /// The name of a register.
+    /// The name of a register of this function; empty for others.
     #[must_use]
-    pub fn name_of(&self, reg: Reg) -> &str {
-        let known = self.body.registers.get(reg.index as usize);
-        let known = known.filter(|_| reg.owner == self.body.owner);
-        known.map_or("", |info| self.body.register_name(info))
+    pub fn name_of(&self, reg: Reg) -> String {
+        match reg.owner == self.body.owner {
+            true => self.body.registers.name(reg.index),
+            false => String::new(),
+        }
     }
 
     /// The type of a register of this function.
     #[must_use]
     pub fn type_of(&self, reg: Reg) -> Option<ScalarType> {
-        let known = self.body.registers.get(reg.index as usize);
+        let known = self.body.registers.get(reg.index);
         known.filter(|_| reg.owner == self.body.owner).map(|r| r.ty)
     }
 }

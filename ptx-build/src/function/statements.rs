@@ -3,20 +3,25 @@
 use alloc::string::{String, ToString};
 
 use ptx_ir::raw::{RawBody, set_source};
-use ptx_ir::{EntityId, GuardSense, Inst, SigId, Span, Statement, StmtId, StmtSpan};
+use ptx_ir::{GuardSense, Inst, SigId, Span, Statement, StmtId, StmtSpan};
 use ptx_isa::Opcode;
 use ptx_verify::NewInst;
 
 use super::FunctionBuilder;
-use super::body::MOST_TABS;
-use super::import::Lines;
 use crate::check::{self, Parsed};
 use crate::error::BuildError;
 use crate::handle::Dependency;
 use crate::handle::{CodeLabel, Reg};
 use crate::lexical;
 use crate::operand::IntoOperands;
+use crate::sequence::Mark;
 use crate::writer::Writer;
+
+/// The end of the statements so far, after which all can be removed.
+struct Checkpoint {
+    mark: Mark,
+    statements: usize,
+}
 
 impl<'m> FunctionBuilder<'m> {
     pub(crate) fn writer(&mut self, takes_lists: bool) -> Writer<'_> {
@@ -77,56 +82,34 @@ impl<'m> FunctionBuilder<'m> {
         self.end_operands(sig)
     }
 
-    /// Writes the guard and the mnemonic.
+    /// Begins the operands with the predicate of the guard.
     #[inline(never)]
     fn begin_operands(&mut self) -> (SigId, Writer<'_>) {
         let body = &mut self.body;
         body.is_open = false;
         body.mentions.clear();
         body.predicate = None;
-        body.indent();
-        if let Some((predicate, negated)) = body.guard.take() {
-            self.write_guard(predicate, negated);
-        }
-        let body = &mut self.body;
-        let sig = (self.module.draft).mnemonic(&mut body.mnemonic, &mut body.out.text);
-        let predicate = body.operands.first().copied();
-        let writer = self.writer(sig.takes_lists);
-        if writer.body.predicate.is_some() {
-            writer.body.operands.extend(predicate);
+        let sig = (self.module.draft).mnemonic(&mut body.mnemonic);
+        let guard = body.guard.take();
+        let mut writer = self.writer(sig.takes_lists);
+        if let Some((predicate, negated)) = guard {
+            writer.body.predicate = Some(GuardSense::negated_if(negated));
+            writer.register(predicate);
         }
         (sig.id, writer)
     }
 
-    #[cold]
-    fn write_guard(&mut self, predicate: Reg, negated: bool) {
-        self.body
-            .out
-            .text
-            .push_str(if negated { "@!" } else { "@" });
-        self.writer(false).register(predicate);
-        self.body.out.text.push(b' ');
-        self.body.predicate = Some(GuardSense::negated_if(negated));
-    }
-
-    /// Adds the instruction whose text and operands were written, if it is legal.
+    /// Adds the instruction with the operands that were added, if it is legal.
     #[inline(never)]
     fn end_operands(&mut self, sig: SigId) -> Result<(), BuildError> {
-        self.body.out.text.push_array(b";\n");
         let result = match self.body.error.take() {
             Some(error) => Err(error),
-            None if self.body.is_irregular => self.add_irregular(),
+            None if self.body.is_irregular => self.add_irregular(sig),
             None => self.add_instruction(sig),
         };
         match result {
-            Ok(()) => {
-                self.body.committed = self.body.out.text.len();
-                self.body.note_use();
-            }
-            Err(_) => {
-                self.body.rollback_refs();
-                self.body.truncate(self.body.committed);
-            }
+            Ok(()) => self.body.note_use(),
+            Err(_) => self.body.rollback_refs(),
         }
         result
     }
@@ -150,40 +133,49 @@ impl<'m> FunctionBuilder<'m> {
             operands,
         };
         let is_legal = (draft.checker).is_legal(&draft.module, &body.records, inst);
+        let stmt = self.push_instruction(sig);
+        if is_legal {
+            return Ok(());
+        }
+        let checked = self.check_uncertain(stmt, sig);
+        if checked.is_err() {
+            self.body.pop_statement();
+        }
+        checked
+    }
+
+    /// Adds the instruction with the operands that were added.
+    #[inline]
+    fn push_instruction(&mut self, sig: SigId) -> StmtId {
+        let body = &mut self.body;
         let range = body.records.pool_mut().extend(&body.operands);
         let inst = Inst::new(sig, range, body.predicate);
         let id = body.records.insts_mut().push(inst);
-        body.reserve(id.index());
-        let indent = body.depth().min(MOST_TABS);
-        let span = Span::at(body.committed + indent, body.out.text.len() - 1);
-        let stmt = body.push_statement(Statement::Inst(id), span);
-        match is_legal {
-            true => Ok(()),
-            false => self.check_uncertain(stmt, sig),
-        }
+        body.push_statement(Statement::Inst(id))
     }
 
-    /// What of an instruction only the parser can check becomes text that is parsed.
+    /// Adds an instruction with a form that only the parser can check: it is printed and parsed.
     #[cold]
-    fn add_irregular(&mut self) -> Result<(), BuildError> {
-        let (text, start) = self.open_text();
+    fn add_irregular(&mut self, sig: SigId) -> Result<(), BuildError> {
+        let stmt = self.push_instruction(sig);
+        let text = self.statement_text(stmt);
+        self.body.pop_statement();
         let parsed = self.check_text(&text)?;
         self.module.tables.fix(&self.body.mentions);
-        self.import(&parsed, &|at| at + start, &|_| true);
+        self.import(&parsed, &|_| true);
         Ok(())
     }
 
-    /// The text of the statement that is being made, and where it begins.
-    fn open_text(&self) -> (String, u32) {
-        let text = self.body.out.text.after(self.body.committed);
-        let start = self.body.committed + text.len() - text.trim_start().len();
-        (text.trim().to_string(), start as u32)
+    /// A statement as it is printed.
+    fn statement_text(&self, stmt: StmtId) -> String {
+        ptx_print::display_statement(&self.module.draft.module, &self.body.records, stmt)
+            .to_string()
     }
 
     /// Checks an instruction that is not certainly legal.
     #[cold]
     fn check_uncertain(&mut self, stmt: StmtId, sig: SigId) -> Result<(), BuildError> {
-        let (text, _) = self.open_text();
+        let text = self.statement_text(stmt);
         if !self.module.draft.module.signature(sig).is_known() {
             return self.check_text(&text).map(drop);
         }
@@ -269,26 +261,20 @@ impl<'m> FunctionBuilder<'m> {
         Ok(parsed)
     }
 
-    /// Adds a line of text that was checked.
-    pub(super) fn add_parsed(&mut self, parsed: &Parsed, text: &str) {
-        let at = self.body.line(text).start;
-        self.import(parsed, &|place| place + at, &|_| true);
-    }
-
     /// Makes several statements, or none if one of them is refused. Under a guard, a jump goes over all of them.
     pub(crate) fn all_or_none<R>(
         &mut self,
         make: impl FnOnce(&mut Self) -> Result<R, BuildError>,
     ) -> Result<R, BuildError> {
         let guard = self.body.guard.take();
-        let mark = self.mark();
+        let checkpoint = self.checkpoint();
         let end = guard.map(|_| self.label());
         let made = self.jump(guard, end).and_then(|()| make(self));
         match made {
             Ok(made) => end.map_or(Ok(()), |end| self.place(end)).map(|()| made),
             Err(error) => {
                 self.body.is_in_order = false;
-                self.reset(mark);
+                self.reset(&checkpoint);
                 if let Some(label) = end.and_then(|l| self.body.labels.get_mut(l.index as usize)) {
                     label.waiting.clear();
                 }
@@ -310,33 +296,21 @@ impl<'m> FunctionBuilder<'m> {
         self.bra().emit(end)
     }
 
-    /// Up to where the text is good.
-    pub(crate) fn mark(&mut self) -> usize {
+    /// The end of the statements so far.
+    fn checkpoint(&mut self) -> Checkpoint {
         self.body.abandon();
-        self.body.committed
+        Checkpoint {
+            mark: self.body.sequence.mark(),
+            statements: self.body.records.statement_table().len(),
+        }
     }
 
-    /// Removes the text after a [mark](Self::mark).
-    pub(crate) fn reset(&mut self, mark: usize) {
-        if mark < self.body.out.text.len() {
-            self.body.is_in_order = false;
+    /// Removes the statements after a checkpoint; the records of what they declare and mention stay.
+    fn reset(&mut self, checkpoint: &Checkpoint) {
+        let statements = self.body.records.statements_mut();
+        for statement in statements.values_mut().skip(checkpoint.statements) {
+            *statement = Statement::Removed;
         }
-        self.body.truncate(mark);
-        self.body.committed = mark;
-    }
-
-    /// Adds lines that were parsed.
-    pub(crate) fn add_lines(&mut self, parsed: &Parsed, text: &str) {
-        let (mut lines, mut at) = (Lines::default(), 0);
-        for line in text.split_inclusive('\n') {
-            let trimmed = line.trim();
-            if !trimmed.is_empty() {
-                let from = at + line.len() - line.trim_start().len();
-                let to = self.body.line(trimmed).start;
-                lines.push(from, to as usize);
-            }
-            at += line.len();
-        }
-        self.import(parsed, &|at| lines.place(at), &|_| true);
+        self.body.sequence.truncate(checkpoint.mark);
     }
 }

@@ -85,7 +85,7 @@ impl<'m> FunctionBuilder<'m> {
             }
         }
         let parsed = self.check(&text, &mentions)?;
-        self.with_declarations(|f| f.add_parsed(&parsed, &text));
+        self.with_declarations(|f| f.import(&parsed, &|_| true));
         let ids = self.declared_vars();
         let all: Result<Vec<Variable>, BuildError> = (members.into_iter().zip(ids))
             .map(|((name, text), id)| self.add_local(id, &name, text, false))
@@ -151,7 +151,7 @@ impl<'m> FunctionBuilder<'m> {
             _ if self.is_taken(name) || self.body.means(name) => return Err(self.duplicate(name)),
             _ => None,
         };
-        let (func, id, text) = self.module.declaration_of(kind, name, interface)?;
+        let (func, id) = self.module.declaration_of(kind, name, interface)?;
         self.body.is_in_order = false;
         if here.is_none() {
             self.bind(name, Meaning::Function(func.index), depth);
@@ -162,10 +162,7 @@ impl<'m> FunctionBuilder<'m> {
             f.written = DeclState::Nested { owner, scope };
             self.body.declared.push(func.index);
         }
-        // The text has several lines.
-        self.with_declarations(|f| {
-            f.body.statement_line(Statement::Function(id), &text);
-        });
+        self.with_declarations(|f| f.body.push_statement(Statement::Function(id)));
         Ok(func)
     }
 

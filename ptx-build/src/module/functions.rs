@@ -2,12 +2,11 @@
 
 use alloc::string::{String, ToString};
 
-use ptx_ir::{FuncId, FunctionKind, Linkage, Span, SymbolId};
+use ptx_ir::{FuncId, FunctionKind, Linkage, SymbolId};
 
 use super::ModuleBuilder;
 use super::tables::{DeclState, Function};
 use crate::declaration::Declaration;
-use crate::draft::Definition;
 use crate::error::{BuildError, BuildErrorKind};
 use crate::function::body::Body;
 use crate::function::{FunctionBuilder, no_results};
@@ -39,7 +38,7 @@ impl ModuleBuilder {
 
     fn begin(&mut self, name: &str, kind: FunctionKind) -> Result<FunctionBuilder<'_>, BuildError> {
         self.claim(name)?;
-        let (record, symbol) = self.draft.add_function(name, kind, None);
+        let (record, symbol) = self.draft.begin_function(name, kind, None);
         let func = self.add_function(name, kind, FunctionHeader::default(), (record, symbol));
         if let Some(f) = self.tables.functions.get_mut(func.index as usize) {
             f.is_defined = true;
@@ -108,22 +107,21 @@ impl ModuleBuilder {
         name: &str,
         interface: FunctionHeader,
     ) -> Result<Func, BuildError> {
-        let (func, id, text) = self.declaration_of(kind, name, interface)?;
+        let (func, id) = self.declaration_of(kind, name, interface)?;
         if let Some(f) = self.tables.functions.get_mut(func.index as usize) {
             f.written = DeclState::Declared;
         }
-        let span = self.line(&text);
-        self.draft.push_function(id, span);
+        self.draft.push_function(id);
         Ok(func)
     }
 
-    /// Notes a function that is declared with this text, here or inside another one.
+    /// Notes a function that is declared here or inside another one.
     pub(crate) fn declaration_of(
         &mut self,
         kind: FunctionKind,
         name: &str,
         interface: FunctionHeader,
-    ) -> Result<(Func, FuncId, String), BuildError> {
+    ) -> Result<(Func, FuncId), BuildError> {
         lexical::module_name(name)?;
         if let Some(result) = interface.returns.first()
             && kind == FunctionKind::Entry
@@ -164,10 +162,10 @@ impl ModuleBuilder {
             None => self.add_function(name, kind, interface, (id, symbol)),
         };
         if let Some(f) = self.tables.functions.get_mut(func.index as usize) {
-            f.declared.clone_from(&text);
+            f.declared = text;
             f.lacks_header = false;
         }
-        Ok((func, id, text))
+        Ok((func, id))
     }
 
     /// Begins the body of a function that was declared. The definition has the results, parameters, attributes and directives of
@@ -215,7 +213,7 @@ impl ModuleBuilder {
             f.is_fixed = false;
         }
         let (kind, name) = (before.kind, before.name.clone());
-        let (record, _) = self.draft.add_function(&name, kind, Some(before.symbol));
+        let (record, _) = self.draft.begin_function(&name, kind, Some(before.symbol));
         if let Some(f) = self.tables.functions.get_mut(func.index as usize) {
             f.record = record;
         }
@@ -239,11 +237,8 @@ impl ModuleBuilder {
         }
     }
 
-    /// Adds a finished function. What it declared inside is known from now on, as it is itself.
-    pub(crate) fn add_definition(&mut self, body: &Body, definition: Definition, start: u32) {
-        let span = Span::new(start, self.text_len());
-        self.text.push_str("\n");
-        self.draft.push_definition(body.record, span, definition);
+    /// Notes what a finished function declared inside, which is known from now on, as it is itself.
+    pub(crate) fn add_definition(&mut self, body: &Body) {
         for function in &body.declared {
             if let Some(f) = self.tables.functions.get_mut(*function as usize) {
                 f.written = DeclState::Declared;

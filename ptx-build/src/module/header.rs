@@ -33,7 +33,6 @@ impl ModuleBuilder {
             let _ = writeln!(self.tables.header, "{} {bits}", Directive::AddressSize);
         }
         self.draft.set_header(&self.tables.header);
-        self.text.set_header(&self.tables.header);
     }
 
     ptx_isa::getters! {

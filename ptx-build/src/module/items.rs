@@ -4,10 +4,11 @@ use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use core::fmt::Write as _;
 
-use ptx_ir::{Code, Module, Span, Symbol};
+use ptx_ir::{Code, Module, Symbol};
 use ptx_isa::Directive;
 
 use super::ModuleBuilder;
+use crate::comment;
 use crate::error::{BuildError, BuildErrorKind};
 use crate::handle::Func;
 use crate::interface::pragma;
@@ -15,15 +16,11 @@ use crate::lexical;
 use crate::name_table::Meaning;
 use crate::refusal::taken;
 use crate::section::{self, Datum};
-use crate::text::ModuleText;
 
 impl ModuleBuilder {
     /// Adds a comment on separate lines.
     pub fn comment(&mut self, text: &str) {
-        for line in text.lines() {
-            let line = format!("// {}", crate::function::comment_line(line));
-            self.text.push_line(&line);
-        }
+        comment::lines(text).for_each(|line| self.draft.comment(&line));
     }
 
     /// `.file index "path"`, for [`FunctionBuilder::loc`](crate::FunctionBuilder::loc).
@@ -80,7 +77,7 @@ impl ModuleBuilder {
     ///
     /// The alias has a body, or the two functions have different headers.
     pub fn alias(&mut self, alias: Func, of: Func) -> Result<(), BuildError> {
-        let text = self.alias_text(alias, of)?;
+        self.check_alias(alias, of)?;
         let symbol = |f: Func| {
             self.tables
                 .functions
@@ -88,14 +85,13 @@ impl ModuleBuilder {
                 .map(|f| f.symbol)
         };
         let names = (symbol(alias), symbol(of));
-        let span = self.line(&text);
         if let (Some(alias), Some(of)) = names {
-            self.draft.push_alias(alias, of, span);
+            self.draft.push_alias(alias, of);
         }
         Ok(())
     }
 
-    pub(crate) fn alias_text(&self, alias: Func, of: Func) -> Result<String, BuildError> {
+    pub(crate) fn check_alias(&self, alias: Func, of: Func) -> Result<(), BuildError> {
         let (a, b) = (self.tables.func(alias, None)?, self.tables.func(of, None)?);
         let text = format!("{} {}, {};", Directive::Alias, a.name, b.name);
         if a.is_defined {
@@ -112,7 +108,7 @@ impl ModuleBuilder {
         let p = if p.is_empty() || alias == of { "" } else { p };
         let whole = format!("{}{p}\n{q}{text}\n", self.tables.header);
         self.verify(&whole, whole.len() - text.len() - 1, &text)?;
-        Ok(text)
+        Ok(())
     }
 
     /// `.section name { … }`: debug information.
@@ -147,25 +143,8 @@ impl ModuleBuilder {
         for name in &names {
             self.tables.names.set(name, Some((0, Meaning::Item)));
         }
-        let span = self.line(text.trim_end());
-        self.draft
-            .import(&module, head, span.start as usize, &|_| None);
+        self.draft.import(&module, head, &|_| None);
         Ok(())
-    }
-
-    /// How long the text is, without the header.
-    pub(crate) fn text_len(&self) -> u32 {
-        self.text.len() as u32
-    }
-
-    /// The text without the header.
-    pub(crate) fn text_mut(&mut self) -> &mut ModuleText {
-        &mut self.text
-    }
-
-    /// Adds a line; gives where its text is.
-    pub(super) fn line(&mut self, text: &str) -> Span {
-        self.text.push_line(text)
     }
 
     /// Refuses an item that is illegal after the header.

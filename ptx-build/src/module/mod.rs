@@ -7,20 +7,19 @@ pub(crate) mod tables;
 mod variables;
 
 use alloc::collections::BTreeSet;
-use alloc::string::String;
+use alloc::string::{String, ToString};
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
-use ptx_ir::{Code, FunctionKind, Module};
+use ptx_ir::{Code, FunctionKind, Limits, Module};
 use ptx_isa::{PtxVersion, Target};
 
-use crate::check::Parsed;
+use crate::check::{self, Parsed};
 use crate::draft::Draft;
 use crate::error::{BuildError, BuildErrorKind};
 use crate::handle_owner::{HandleOwners, next_owner};
 use crate::interface::FunctionHeader;
 use crate::name_table::NameTable;
-use crate::text::ModuleText;
 use tables::Tables;
 
 /// A kind, a header without names, and a set of register types.
@@ -43,7 +42,6 @@ pub struct ModuleBuilder {
     more_targets: Vec<String>,
     is_virtual: bool,
     address_size: Option<u8>,
-    text: ModuleText,
     /// What `.loc` said so far.
     pub(crate) places: BTreeSet<[u32; 3]>,
     /// Headers of functions that are legal, without names, with the types of the registers declared after them.
@@ -74,7 +72,6 @@ impl ModuleBuilder {
             options: Vec::new(),
             more_targets: Vec::new(),
             address_size: Some(64),
-            text: ModuleText::default(),
             places: BTreeSet::new(),
             legal_headers: Vec::new(),
             files: Vec::new(),
@@ -93,13 +90,13 @@ impl ModuleBuilder {
         self.legal_headers.push((of, parsed.clone()));
     }
 
-    /// The text of the module so far.
+    /// The text of the module so far, in the canonical style of `ptx-print`. Linear in the module.
     #[must_use]
     pub fn text(&self) -> String {
-        self.text.as_str().into()
+        self.draft.text()
     }
 
-    /// The module, if it is legal as a whole.
+    /// The module, if it is legal as a whole. It has no source: all spans are empty, and it is printed from its records.
     ///
     /// # Errors
     ///
@@ -114,20 +111,33 @@ impl ModuleBuilder {
             let help = "`ModuleBuilder::file` adds it";
             return BuildErrorKind::Unplaced.refuse(Code::DebugInfo, message, help);
         }
-        if !self.draft.has_storage() {
+        if !self.draft.is_complete() {
             let message = "a function of the module was neither finished nor dropped";
             let help = "finish or drop its builder";
             return Err(BuildError::new(BuildErrorKind::Unfinished, message, help));
         }
         let is_header_late = self.draft.is_header_late();
-        let module = self.draft.finish(self.tables.header.len(), self.text);
-        let found = Draft::errors(&module, is_header_late);
-        match found.is_empty() {
-            true => Ok(module),
-            false => {
-                let text = String::from_utf8_lossy(module.source()).into_owned();
-                Err(BuildError::illegal(text, found))
-            }
+        let module = self.draft.finish();
+        if Draft::errors(&module, is_header_late).is_empty() {
+            return Ok(module);
         }
+        // The errors need a text to be about.
+        let text = ptx_print::display(&module).to_string();
+        match check::errors(&text, 0, text.len()) {
+            Ok(_) => Ok(module),
+            Err(found) => Err(BuildError::illegal(text, found)),
+        }
+    }
+
+    /// The module of [`finish`](Self::finish), printed in the canonical style and parsed again: statements have spans in its
+    /// source.
+    ///
+    /// # Errors
+    ///
+    /// As [`finish`](Self::finish).
+    pub fn finish_with_source(self) -> Result<Module, BuildError> {
+        let module = self.finish()?;
+        let text = ptx_print::display(&module).to_string();
+        Ok(ptx_parse::parse_shared(text.into_bytes(), &Limits::default()).module)
     }
 }

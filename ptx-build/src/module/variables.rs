@@ -76,9 +76,8 @@ impl ModuleBuilder {
             Err(_) if again => return Err(taken(declaration.name())),
             Err(error) => return Err(error),
         };
-        let at = self.line(&text).start as usize;
         let tables = &self.tables;
-        let found = (self.draft).import(&parsed, start, at, &|name| tables.symbol(name));
+        let found = (self.draft).import(&parsed, start, &|name| tables.symbol(name));
         let handles = members.into_iter().map(|(name, text, known)| {
             let before = known.and_then(|index| self.plain_symbol(index));
             let symbol = before.unwrap_or_else(|| match found.symbol(&name) {

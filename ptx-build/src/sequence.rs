@@ -1,0 +1,169 @@
+//! Statements and comments in the order of the finished function.
+
+use alloc::string::{String, ToString};
+use alloc::vec::Vec;
+
+use ptx_ir::{Body, CommentPlace, Comments, EntityId, Module, Span, StmtId};
+
+use crate::comment;
+
+/// A stretch of a function.
+#[derive(Debug)]
+enum Entry {
+    /// Statements with successive ids, from the first up to, not including, the second.
+    Statements(u32, u32),
+    /// A comment on a separate line.
+    Comment(String),
+    /// A comment on the line of the statement before it.
+    TrailingComment(String),
+}
+
+/// Statements and comments in order.
+#[derive(Default, Debug)]
+pub(crate) struct Sequence(Vec<Entry>);
+
+/// A place in a sequence to which only statements and comments were added since.
+#[derive(Copy, Clone, PartialEq, Eq, Default, Debug)]
+pub(crate) struct Mark {
+    entries: usize,
+    /// The end of the last stretch of statements.
+    end: u32,
+}
+
+impl Sequence {
+    #[inline]
+    pub(crate) fn push(&mut self, stmt: StmtId) {
+        let id = stmt.as_u32();
+        match self.0.last_mut() {
+            Some(Entry::Statements(_, end)) if *end == id => *end += 1,
+            _ => self.0.push(Entry::Statements(id, id + 1)),
+        }
+    }
+
+    /// Adds a comment with its delimiters on a separate line.
+    pub(crate) fn comment(&mut self, text: &str) {
+        self.0.push(Entry::Comment(text.to_string()));
+    }
+
+    /// Adds a comment on the line of the statement before it; on a separate line if there is none.
+    pub(crate) fn trailing_comment(&mut self, text: &str) {
+        self.0.push(match self.0.last() {
+            None | Some(Entry::Comment(_)) => Entry::Comment(text.to_string()),
+            Some(_) => Entry::TrailingComment(text.to_string()),
+        });
+    }
+
+    /// Adds the statements of a parsed body that are in a part of the source, as far as `add` gives them an id, with the comments
+    /// between and inside of them.
+    pub(crate) fn add_parsed(
+        &mut self,
+        module: &Module,
+        body: &Body,
+        part: Span,
+        mut add: impl FnMut(StmtId) -> Option<StmtId>,
+    ) {
+        let source = module.source();
+        let mut last = part.start;
+        for (id, _) in body.statements() {
+            let span = body.source_span(id);
+            if !(part.start..part.end).contains(&span.start) {
+                continue;
+            }
+            let Some(new) = add(id) else {
+                continue;
+            };
+            self.add_comments(Span::new(last, span.start).of(source));
+            let origin = body.stmt_spans().get(id.index());
+            if origin.is_some_and(|s| s.has_comments()) {
+                comment::in_source(span.of(source)).for_each(|c| self.comment(c.text));
+            }
+            self.push(new);
+            last = span.end;
+        }
+        self.add_comments(Span::new(last, part.end).of(source));
+    }
+
+    /// Adds the comments between two statements.
+    fn add_comments(&mut self, gap: &[u8]) {
+        for comment in comment::in_source(gap) {
+            match comment.is_on_new_line {
+                true => self.comment(comment.text),
+                false => self.trailing_comment(comment.text),
+            }
+        }
+    }
+
+    /// Removes the last statement.
+    pub(crate) fn pop(&mut self) {
+        if let Some(Entry::Statements(first, end)) = self.0.last_mut() {
+            *end -= 1;
+            if first == end {
+                self.0.pop();
+            }
+        }
+    }
+
+    pub(crate) fn mark(&self) -> Mark {
+        let end = match self.0.last() {
+            Some(Entry::Statements(_, end)) => *end,
+            _ => 0,
+        };
+        Mark {
+            entries: self.0.len(),
+            end,
+        }
+    }
+
+    /// Removes everything after a mark.
+    pub(crate) fn truncate(&mut self, mark: Mark) {
+        drop(self.split_off(mark));
+    }
+
+    /// Cuts off everything after a mark.
+    pub(crate) fn split_off(&mut self, mark: Mark) -> Self {
+        let mut rest = Vec::new();
+        if let Some(Entry::Statements(_, end)) =
+            mark.entries.checked_sub(1).and_then(|i| self.0.get_mut(i))
+            && mark.end < *end
+        {
+            rest.push(Entry::Statements(mark.end, *end));
+            *end = mark.end;
+        }
+        rest.extend(self.0.drain(mark.entries.min(self.0.len())..));
+        Self(rest)
+    }
+
+    /// Adds what follows in another sequence.
+    pub(crate) fn append(&mut self, mut other: Self) {
+        self.0.append(&mut other.0);
+    }
+
+    /// The statements in order.
+    pub(crate) fn ids(&self) -> impl Iterator<Item = StmtId> + '_ {
+        let ranges = self.0.iter().filter_map(|entry| match entry {
+            Entry::Statements(first, end) => Some(*first..*end),
+            _ => None,
+        });
+        ranges.flatten().map(StmtId::new)
+    }
+
+    /// The comments, with statements numbered in this order.
+    pub(crate) fn comments(&self) -> Comments<StmtId> {
+        let (mut comments, mut next) = (Comments::default(), 0);
+        let count = self.ids().count() as u32;
+        for entry in &self.0 {
+            match entry {
+                Entry::Statements(first, end) => next += end - first,
+                Entry::Comment(text) => {
+                    let before = (next < count).then_some(StmtId::new(next));
+                    comments.push(before, CommentPlace::Above, text);
+                }
+                Entry::TrailingComment(text) => {
+                    let after = StmtId::new(next.saturating_sub(1));
+                    comments.push(Some(after), CommentPlace::EndOfLine, text);
+                }
+            }
+        }
+        comments
+    }
+}
