@@ -43,6 +43,7 @@ impl<K> Default for Comments<K> {
 
 impl<K: EntityId> Comments<K> {
     /// Whether there are none.
+    #[inline]
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.rows.is_empty()

@@ -53,7 +53,21 @@ impl<'m, S: Sink> Printer<'m, '_, S> {
     }
 
     /// The comments at a place, each on a separate line.
+    #[inline(always)]
     fn comment_lines<K: EntityId>(
+        &mut self,
+        comments: &Comments<K>,
+        id: Option<K>,
+        place: CommentPlace,
+        level: usize,
+    ) {
+        if !comments.is_empty() {
+            self.comments_at(comments, id, place, level);
+        }
+    }
+
+    #[inline(never)]
+    fn comments_at<K: EntityId>(
         &mut self,
         comments: &Comments<K>,
         id: Option<K>,
@@ -74,11 +88,13 @@ impl<'m, S: Sink> Printer<'m, '_, S> {
     }
 
     /// The end of the line of a statement or item, with its comments.
-    #[inline]
+    #[inline(always)]
     fn end_line<K: EntityId>(&mut self, comments: &Comments<K>, id: K) {
-        for text in comments.at(Some(id), CommentPlace::EndOfLine) {
-            self.out.byte(b' ');
-            self.out.text(text.as_bytes());
+        if !comments.is_empty() {
+            for text in comments.at(Some(id), CommentPlace::EndOfLine) {
+                self.out.byte(b' ');
+                self.out.text(text.as_bytes());
+            }
         }
         self.out.byte(b'\n');
     }
