@@ -8,9 +8,8 @@ use ptx_ir::{Code, Linkage};
 use ptx_isa::{Directive, ScalarType, StateSpace};
 
 use crate::error::{BuildError, BuildErrorKind};
-use crate::initializer::{Init, write_init};
+use crate::initializer::Init;
 use crate::lexical::{self, ends_with_digit};
-use crate::name_scope::NameScope;
 use crate::number::Number;
 use crate::refusal::no_variables;
 
@@ -34,7 +33,7 @@ impl Name {
         }
     }
 
-    fn write(&self, name: &str, out: &mut String) -> Result<(), BuildError> {
+    pub(crate) fn write(&self, name: &str, out: &mut String) -> Result<(), BuildError> {
         out.push_str(name);
         for dim in &self.dims {
             let dim = dim.as_ref().map_or(Ok(""), Number::text)?;
@@ -272,7 +271,7 @@ impl Declaration {
         &self.first.dims
     }
 
-    fn head(&self, out: &mut String) -> Result<(), BuildError> {
+    pub(crate) fn write_head(&self, out: &mut String) -> Result<(), BuildError> {
         if let Some(linkage) = self.linkage {
             out.push_str(linkage_text(linkage));
             out.push(' ');
@@ -310,7 +309,7 @@ impl Declaration {
 
     fn one(&self, name: &Name, text: &str) -> Result<String, BuildError> {
         let mut out = String::new();
-        self.head(&mut out)?;
+        self.write_head(&mut out)?;
         name.write(text, &mut out)?;
         Ok(out)
     }
@@ -354,34 +353,6 @@ impl Declaration {
     /// A member of one of its names as a statement, without its initial value.
     pub(crate) fn bare(&self, name: &Name, member: &str) -> Result<String, BuildError> {
         Ok(format!("{};", self.one(name, member)?))
-    }
-
-    /// The statement; its initial values mention `names`.
-    pub(crate) fn statement(&self, names: &mut NameScope<'_>) -> Result<String, BuildError> {
-        let mut out = String::new();
-        self.head(&mut out)?;
-        for (i, name) in self.names().enumerate() {
-            if i > 0 {
-                out.push_str(", ");
-            }
-            lexical::name(&name.text)?;
-            let text = match &name.count {
-                Some(count) => format!("{}<{}>", name.text, count.text()?),
-                None => name.text.clone(),
-            };
-            if name.count.is_some() && !name.dims.is_empty() {
-                let message = format!("`{text}` is a range and an array");
-                let help = "declare an array of one dimension more, or each array by its own name";
-                return BuildErrorKind::Argument.refuse(Code::VariableType, message, help);
-            }
-            name.write(&text, &mut out)?;
-            if let Some(init) = &name.init {
-                out.push_str(" = ");
-                write_init(init, names, &mut out, 0)?;
-            }
-        }
-        out.push(';');
-        Ok(out)
     }
 
     /// How many bytes it takes, if that is written.

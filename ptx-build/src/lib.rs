@@ -52,6 +52,7 @@ mod check;
 mod comment;
 mod copy;
 mod declaration;
+mod declaration_text;
 mod declared;
 mod draft;
 mod error;

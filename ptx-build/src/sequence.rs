@@ -1,4 +1,4 @@
-//! Statements and comments in the order of the finished function.
+//! Statements and comments in the order of the finished function, and blocks of them.
 
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
@@ -165,5 +165,33 @@ impl Sequence {
             }
         }
         comments
+    }
+}
+
+/// A block and its statements. Those of the current block are in [`Body::sequence`](Body::sequence) instead.
+#[derive(Debug)]
+pub(crate) struct Block {
+    pub(crate) label: u32,
+    pub(crate) sequence: Sequence,
+}
+
+/// The blocks of a function, in the order of the finished function.
+#[derive(Default, Debug)]
+pub(crate) struct Blocks {
+    /// The statements before the first label; empty while the entry is the current block.
+    pub(crate) entry: Sequence,
+    /// The end of the entry when the first block was created.
+    pub(crate) entry_start: Mark,
+    /// Declarations made since then: they precede all uses.
+    pub(crate) declarations: Sequence,
+    pub(crate) blocks: Vec<Block>,
+    /// The current block; `None` for the entry.
+    pub(crate) current: Option<usize>,
+}
+
+impl Blocks {
+    /// Whether the function is built in the order of its statements.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.blocks.is_empty()
     }
 }

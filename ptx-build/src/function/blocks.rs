@@ -1,6 +1,5 @@
 //! Blocks, whose statements can be added in any order.
 
-use alloc::vec::Vec;
 use core::mem;
 
 use super::FunctionBuilder;
@@ -8,35 +7,7 @@ use super::body::Body;
 use crate::error::{BuildError, BuildErrorKind};
 use crate::handle::CodeLabel;
 use crate::handle_owner::Handle;
-use crate::sequence::{Mark, Sequence};
-
-/// A block and its statements. Those of the current block are in [`Body::sequence`](Body::sequence) instead.
-#[derive(Debug)]
-pub(super) struct Block {
-    pub(super) label: u32,
-    pub(super) sequence: Sequence,
-}
-
-/// The blocks of a function, in the order of the finished function.
-#[derive(Default, Debug)]
-pub(crate) struct Blocks {
-    /// The statements before the first label; empty while the entry is the current block.
-    pub(super) entry: Sequence,
-    /// The end of the entry when the first block was created.
-    pub(super) entry_start: Mark,
-    /// Declarations made since then: they precede all uses.
-    pub(super) declarations: Sequence,
-    pub(super) blocks: Vec<Block>,
-    /// The current block; `None` for the entry.
-    pub(super) current: Option<usize>,
-}
-
-impl Blocks {
-    /// Whether the function is built in the order of its statements.
-    pub(super) fn is_empty(&self) -> bool {
-        self.blocks.is_empty()
-    }
-}
+use crate::sequence::{Block, Sequence};
 
 impl Body {
     /// Makes another block the current one.

@@ -12,7 +12,6 @@ use ptx_ir::{
 };
 use ptx_isa::{Directive, ScalarType, StateSpace};
 
-use super::blocks::Blocks;
 use crate::copy::UNPLACED;
 use crate::declared::{LabelInfo, Local, Registers, Stem};
 use crate::error::{BuildError, BuildErrorKind};
@@ -23,7 +22,7 @@ use crate::literal::constant;
 use crate::mnemonic::Mnemonic;
 use crate::module::tables::DeclState;
 use crate::name_table::{Declared, Meaning, NameTable};
-use crate::sequence::{Mark, Sequence};
+use crate::sequence::{Blocks, Mark, Sequence};
 
 /// The handle of a parameter or result.
 #[derive(Copy, Clone, Debug)]
