@@ -61,7 +61,7 @@ pub(crate) fn errors(text: &str, start: usize, end: usize) -> Result<Module, Vec
 
 /// A module that holds a statement of `body` and what it mentions, and where the statement begins.
 pub(crate) fn minimal_context(body: &Body, tables: &Tables, statement: &str) -> (String, usize) {
-    let mut mentions = body.mentions.clone();
+    let mut mentions = body.pending.mentions.clone();
     // The functions in tables.
     let mentioned = |m: &Dependency| match m {
         Dependency::Label(l) => body.labels.get(*l as usize)?.table.as_ref(),

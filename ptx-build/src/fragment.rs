@@ -301,13 +301,13 @@ impl FunctionBuilder<'_> {
         operands: &[(&str, OperandExpr)],
     ) -> Result<AsmReport, BuildError> {
         self.body.abandon();
-        self.body.mentions.clear();
+        self.body.pending.mentions.clear();
         // The text need not mention them in this order, or at all.
         self.body.is_in_order &= operands.is_empty();
         let mut texts: Vec<Substitute> = Vec::new();
         for (name, operand) in operands {
             operand.write(&mut self.writer(true));
-            let operand = self.body.operands.pop().unwrap_or(Operand::Absent);
+            let operand = self.body.pending.operands.pop().unwrap_or(Operand::Absent);
             let module = &self.module.draft.module;
             let text = ptx_print::canonical_operand(module, &self.body.records, operand);
             let text = String::from_utf8_lossy(&text).into_owned();
@@ -317,7 +317,7 @@ impl FunctionBuilder<'_> {
                 is_unique: false,
             });
         }
-        if let Some(error) = self.body.error.take() {
+        if let Some(error) = self.body.pending.error.take() {
             return Err(error);
         }
         let fragment = Fragment {
@@ -328,7 +328,7 @@ impl FunctionBuilder<'_> {
         self.body.fresh_labels += 1;
         let filled = fragment.fill(self.body.fresh_labels)?;
         let checked = self.check_fragment(&fragment, &filled)?;
-        self.module.tables.fix(&self.body.mentions);
+        self.module.tables.fix(&self.body.pending.mentions);
         self.body.note_use();
         if checked.has_names {
             self.open();

@@ -244,7 +244,7 @@ fn check(
                 .map_err(|e| e.renamed(|text| fragment.renamed(text)))?;
         }
     }
-    function.body.mentions = mentions;
+    function.body.pending.mentions = mentions;
     let filled = fragment.fill(0)?;
     let checked = function.check_fragment(&fragment, &filled)?;
     for (i, operand) in operands.iter().enumerate() {

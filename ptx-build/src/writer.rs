@@ -36,7 +36,7 @@ impl Writer<'_> {
     /// Adds an operand of the statement, or of the group that is open.
     #[inline]
     fn operand(&mut self, operand: Operand) {
-        self.body.operands.push(operand);
+        self.body.pending.operands.push(operand);
     }
 
     fn pool(&mut self) -> &mut OperandPool {
@@ -45,11 +45,11 @@ impl Writer<'_> {
 
     /// The operand that was added last.
     fn take(&mut self) -> Operand {
-        self.body.operands.pop().unwrap_or(Operand::Absent)
+        self.body.pending.operands.pop().unwrap_or(Operand::Absent)
     }
 
     fn fail(&mut self, error: BuildError) {
-        self.body.error.get_or_insert(error);
+        self.body.pending.error.get_or_insert(error);
         self.operand(Operand::Absent);
     }
 
@@ -84,14 +84,14 @@ impl Writer<'_> {
             return self.refused_register(reg);
         };
         if !info.is_used {
-            body.unused.push(reg.index);
+            body.pending.unused.push(reg.index);
         }
         let id = match info.id {
             Some(id) => id,
             None => body.record_register(reg.index),
         };
-        body.operands.push(Operand::Reg(id));
-        body.mentions.push(Dependency::Reg(reg.index));
+        body.pending.operands.push(Operand::Reg(id));
+        body.pending.mentions.push(Dependency::Reg(reg.index));
     }
 
     #[cold]
@@ -132,12 +132,11 @@ impl Writer<'_> {
             Err(error) => return self.fail(error),
         };
         let (mut operand, dependency) = (named.operand, named.dependency);
-        self.body.has_symbols |= matches!(operand, Operand::Symbol(_));
         if let Dependency::Label(label) = dependency {
             operand = Operand::Label(self.body.record_label(label));
             self.body.wait(label);
         }
-        self.body.mentions.push(dependency);
+        self.body.pending.mentions.push(dependency);
         self.operand(operand);
     }
 
@@ -164,7 +163,7 @@ impl Writer<'_> {
         let operand = match constant(text, self.module, pool) {
             Some(operand) => operand,
             None => {
-                self.body.is_irregular = true;
+                self.body.pending.is_irregular = true;
                 spelled(text, self.module, pool)
             }
         };
@@ -185,13 +184,13 @@ impl Writer<'_> {
         }
         let literal = |b: u8| b.is_ascii_alphanumeric() || b == b'.';
         let digits = text.strip_prefix('-').unwrap_or(text);
-        self.body.is_irregular |= !digits.bytes().all(literal);
+        self.body.pending.is_irregular |= !digits.bytes().all(literal);
         self.immediate(text);
     }
 
     pub(crate) fn sink(&mut self) {
         // `_` has no value: only a result, or a part of one, can be dropped.
-        self.body.is_irregular |= self.count > 1 && self.body.groups == 0;
+        self.body.pending.is_irregular |= self.count > 1 && self.body.pending.groups == 0;
         self.operand(Operand::Sink);
     }
 
@@ -200,16 +199,19 @@ impl Writer<'_> {
     /// Begins what encloses operands; gives where they begin.
     #[inline]
     pub(crate) fn open(&mut self) -> usize {
-        self.body.groups += 1;
-        self.body.operands.len()
+        self.body.pending.groups += 1;
+        self.body.pending.operands.len()
     }
 
     /// Ends a group of operands that begin at `mark`.
     pub(crate) fn close(&mut self, group: Group, mark: usize) {
-        self.body.groups -= 1;
+        self.body.pending.groups -= 1;
         let body = &mut *self.body;
-        let parts = body.operands.get(mark..).unwrap_or_default();
-        let (fits, is_first) = (group.takes(parts), self.count == 1 && body.groups == 0);
+        let parts = body.pending.operands.get(mark..).unwrap_or_default();
+        let (fits, is_first) = (
+            group.takes(parts),
+            self.count == 1 && body.pending.groups == 0,
+        );
         let pool = body.records.pool_mut();
         let operand = match group {
             Group::Vector => Operand::Vector(pool.add_list(parts)),
@@ -219,20 +221,20 @@ impl Writer<'_> {
             Group::Not => Operand::Not(pool.extend(parts).at(0)),
             Group::Neg => Operand::Neg(pool.extend(parts).at(0)),
         };
-        body.operands.truncate(mark);
-        body.operands.push(operand);
+        body.pending.operands.truncate(mark);
+        body.pending.operands.push(operand);
         let is_placed = match group {
-            Group::List => self.takes_lists && self.body.groups == 0,
+            Group::List => self.takes_lists && self.body.pending.groups == 0,
             Group::Pair => is_first,
             Group::Vector => true,
-            _ => self.body.groups == 0 || group != Group::Bracket,
+            _ => self.body.pending.groups == 0 || group != Group::Bracket,
         };
-        self.body.is_irregular |= !(fits && is_placed);
+        self.body.pending.is_irregular |= !(fits && is_placed);
     }
 
     pub(crate) fn lane(&mut self, selector: Selector) {
         let base = self.take();
-        self.body.is_irregular |= !is_name(base);
+        self.body.pending.is_irregular |= !is_name(base);
         let at = self.pool().extend(&[base]).at(0);
         self.operand(Operand::Lane(selector, at));
     }
@@ -254,7 +256,7 @@ impl Writer<'_> {
             AddressForm::Bare => is_number(offset),
             _ => is_number(offset) || !has_offset,
         };
-        self.body.is_irregular |= !(is_base && is_offset) || self.body.groups > 0;
+        self.body.pending.is_irregular |= !(is_base && is_offset) || self.body.pending.groups > 0;
         let address = Address::new(base, offset, form);
         let address = self.pool().add_address(address);
         self.operand(Operand::Address(address));

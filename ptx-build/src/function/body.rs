@@ -41,7 +41,7 @@ pub(crate) struct RangeInfo {
     pub(super) count: Option<u64>,
     pub(super) ty: ScalarType,
     pub(super) vector: u8,
-    /// How many scopes were open.
+    /// The number of scopes that were open at the declaration, the function itself included.
     pub(super) depth: usize,
     pub(super) is_open: bool,
     /// The register of a plain name.
@@ -95,7 +95,54 @@ impl Fresh {
     }
 }
 
-/// The function as far as it is made.
+/// The guard of a statement.
+#[derive(Copy, Clone, Debug)]
+pub(crate) struct PendingGuard {
+    pub(super) predicate: Reg,
+    pub(super) sense: GuardSense,
+}
+
+/// The statement that is being built.
+#[derive(Default, Debug)]
+pub(crate) struct PendingStatement {
+    pub(crate) mnemonic: Mnemonic,
+    /// Whether an instruction was begun.
+    pub(super) is_open: bool,
+    /// The guard of the next statement.
+    pub(super) guard: Option<PendingGuard>,
+    /// The sense of the guard of this statement, whose predicate is its first operand.
+    pub(super) predicate: Option<GuardSense>,
+    /// The operands; those of groups that are open come last.
+    pub(crate) operands: Vec<Operand>,
+    /// The number of groups of operands that are open.
+    pub(crate) groups: u32,
+    /// Whether the statement has a form that only the parser can check.
+    pub(crate) is_irregular: bool,
+    /// The names that the statement mentions.
+    pub(crate) mentions: Vec<Dependency>,
+    /// The registers among them that no statement before this one mentions.
+    pub(crate) unused: Vec<u32>,
+    pub(crate) error: Option<BuildError>,
+    /// The error of a statement that was begun and not ended, which is reported when the function is finished.
+    pub(super) unfinished: Option<BuildError>,
+}
+
+impl PendingGuard {
+    pub(super) fn new(predicate: Reg, sense: GuardSense) -> Option<Self> {
+        Some(Self { predicate, sense })
+    }
+
+    /// The guard that holds where this one does not.
+    pub(super) fn inverted(self) -> Self {
+        let sense = match self.sense {
+            GuardSense::Positive => GuardSense::Negated,
+            GuardSense::Negated => GuardSense::Positive,
+        };
+        Self { sense, ..self }
+    }
+}
+
+/// A function that is being built.
 #[derive(Debug)]
 pub(crate) struct Body {
     pub(crate) owner: u32,
@@ -110,21 +157,19 @@ pub(crate) struct Body {
     pub(super) sequence: Sequence,
     /// Whether the records are numbered like those of a parsed function, and all of them are used.
     pub(crate) is_in_order: bool,
-    /// Whether statements mention names of the module.
-    pub(crate) has_symbols: bool,
     pub(crate) registers: Registers,
     pub(crate) locals: Vec<Local>,
     pub(crate) labels: Vec<LabelInfo>,
-    /// What each name means here.
+    /// The meaning of each name in the scope that is open.
     pub(crate) names: NameTable,
     pub(super) scopes: Vec<Scope>,
-    /// The scope around each scope there was, by their numbers.
+    /// The parent of each scope, by the number of the scope; scope 0 is the function itself.
     pub(super) outer: Vec<u32>,
     /// The functions that are declared inside of it.
     pub(crate) declared: Vec<u32>,
     pub(super) ranges: Vec<RangeInfo>,
     pub(super) fresh: Vec<Fresh>,
-    /// Where the fresh registers of each type are.
+    /// The index of the fresh registers of each type in [`fresh`](Self::fresh).
     pub(super) fresh_of: [Option<u8>; ScalarType::COUNT],
     pub(crate) fresh_labels: u32,
     /// The places that `.loc` named in this function.
@@ -132,30 +177,14 @@ pub(crate) struct Body {
     pub(super) blocks: Blocks,
     pub(super) results: Vec<Parameter>,
     pub(super) params: Vec<Parameter>,
-    pub(crate) mnemonic: Mnemonic,
-    /// Whether an instruction was begun.
-    pub(super) is_open: bool,
-    pub(super) guard: Option<(Reg, bool)>,
-    /// Of the statement being made, whose predicate is then its first operand.
-    pub(super) predicate: Option<GuardSense>,
-    /// The operands of the statement being made; those of groups that are open come last.
-    pub(crate) operands: Vec<Operand>,
-    /// How many groups of operands are open.
-    pub(crate) groups: u32,
-    /// Whether the statement has a form that only the parser can check.
-    pub(crate) is_irregular: bool,
-    pub(crate) mentions: Vec<Dependency>,
+    /// The statement that is being built.
+    pub(crate) pending: PendingStatement,
     /// Whether the records have registers that the checker does not know.
     pub(crate) has_new_registers: bool,
-    /// The registers among them that no statement before this one mentions.
-    pub(crate) unused: Vec<u32>,
-    pub(crate) error: Option<BuildError>,
-    /// A statement that was begun and not ended: said when the function is finished.
-    pub(crate) unfinished: Option<BuildError>,
 }
 
 impl Body {
-    /// The names that it declared; it has none afterwards.
+    /// Takes the names that the function declared.
     pub(super) fn take_names(&mut self) -> Names {
         use core::mem::take;
         Names {
@@ -168,8 +197,8 @@ impl Body {
 
     /// Whether a register is a parameter or result.
     pub(crate) fn is_parameter(&self, register: u32) -> bool {
-        let mut all = self.params.iter().chain(&self.results);
-        all.any(|p| matches!(p, Parameter::Register(index) if *index == register))
+        let mut parameters = self.params.iter().chain(&self.results);
+        parameters.any(|p| matches!(p, Parameter::Register(index) if *index == register))
     }
 
     /// A function without statements.
@@ -178,12 +207,8 @@ impl Body {
             owner: next_owner(),
             record,
             records: ptx_ir::Body::default(),
-            operands: Vec::new(),
-            groups: 0,
-            is_irregular: false,
             sequence: Sequence::default(),
             is_in_order: true,
-            has_symbols: false,
             function,
             kind,
             name: String::from(name),
@@ -202,22 +227,15 @@ impl Body {
             blocks: Blocks::default(),
             results: Vec::new(),
             params: Vec::new(),
-            mnemonic: Mnemonic::default(),
-            is_open: false,
-            guard: None,
-            predicate: None,
-            mentions: Vec::new(),
+            pending: PendingStatement::default(),
             has_new_registers: false,
-            unused: Vec::new(),
-            error: None,
-            unfinished: None,
         }
     }
 
-    /// Whether it has parameters and results at most.
+    /// Whether the function has nothing but parameters and results.
     pub(super) fn is_empty(&self) -> bool {
         !self.has_statements()
-            && !self.is_open
+            && !self.pending.is_open
             && self.labels.is_empty()
             && self.ranges.is_empty()
             && self.fresh.is_empty()
@@ -226,16 +244,16 @@ impl Body {
             && self.blocks.is_empty()
     }
 
-    /// A statement with these dependencies was added: the registers among them have to be declared.
+    /// Marks the registers that the statement which was just added mentions first: they have to be declared.
     #[inline]
     pub(crate) fn note_use(&mut self) {
-        if !self.unused.is_empty() {
+        if !self.pending.unused.is_empty() {
             self.note_first_use();
         }
     }
 
     fn note_first_use(&mut self) {
-        for register in self.unused.drain(..) {
+        for register in self.pending.unused.drain(..) {
             if let Some(info) = self.registers.get_mut(register) {
                 info.is_used = true;
                 if let Some(Some(at)) = self.fresh_of.get(info.ty.index())
@@ -248,11 +266,11 @@ impl Body {
         }
     }
 
-    /// A statement that mentions what was noted is refused.
+    /// Forgets the names that a refused statement mentions.
     pub(crate) fn rollback_refs(&mut self) {
         self.is_in_order = false;
-        self.unused.clear();
-        for mention in self.mentions.drain(..) {
+        self.pending.unused.clear();
+        for mention in self.pending.mentions.drain(..) {
             if let Dependency::Label(l) = mention
                 && let Some(label) = self.labels.get_mut(l as usize)
                 && label.place.is_none()
@@ -264,11 +282,11 @@ impl Body {
 
     /// Whether a statement can mention a label here: it is to be placed, or its scope is open.
     pub(crate) fn reaches(&self, label: &LabelInfo) -> bool {
-        let open = |id| self.scopes.iter().any(|s| s.id == id);
-        label.visible && label.place.is_none_or(open)
+        label.visible
+            && (label.place).is_none_or(|place| self.scopes.iter().any(|scope| scope.id == place))
     }
 
-    /// A statement mentions a label.
+    /// Notes that a statement mentions a label, which may have to be placed.
     pub(crate) fn wait(&mut self, label: u32) {
         let scope = self.scope();
         if let Some(label) = self.labels.get_mut(label as usize)
@@ -292,13 +310,13 @@ impl Body {
         });
     }
 
-    /// Whether one scope is another one or inside of it.
-    pub(super) fn is_inside(&self, mut scope: u32, of: u32) -> bool {
+    /// Whether a scope is `outer` or inside of it.
+    pub(super) fn is_inside(&self, mut scope: u32, outer: u32) -> bool {
         // Inner scopes have larger numbers.
-        while scope > of {
+        while scope > outer {
             scope = self.outer.get(scope as usize).copied().unwrap_or(0);
         }
-        scope == of
+        scope == outer
     }
 
     /// Whether a function of the module is declared before this place.
@@ -330,11 +348,9 @@ impl Body {
 
     /// Whether a name means something here that the function declared.
     pub(crate) fn means(&self, name: &str) -> bool {
-        let in_fresh = |f: &Fresh| f.holds(name);
-        let in_range = |r: &RangeInfo| r.is_open && r.holds(name);
         self.names.contains(name)
-            || self.fresh.iter().any(in_fresh)
-            || self.ranges.iter().any(in_range)
+            || self.fresh.iter().any(|fresh| fresh.holds(name))
+            || (self.ranges.iter()).any(|range| range.is_open && range.holds(name))
     }
 
     /// Whether it has statements or comments.
@@ -347,7 +363,7 @@ impl Body {
         self.depth() > 1
     }
 
-    /// How many scopes are open, the function itself included.
+    /// The number of scopes that are open, the function itself included.
     pub(super) fn depth(&self) -> usize {
         self.scopes.len()
     }
@@ -453,16 +469,16 @@ impl Body {
 
     /// Notes a statement that was begun and not ended.
     pub(crate) fn abandon(&mut self) {
-        if self.is_open {
-            let message = format!("`{}` was begun and not ended", self.mnemonic.text());
+        if self.pending.is_open {
+            let message = format!("`{}` was begun and not ended", self.pending.mnemonic.text());
             let help =
                 "end it with its operands: the method of its type, or `emit(())` where it has none";
-            self.unfinished.get_or_insert(BuildError::new(
+            self.pending.unfinished.get_or_insert(BuildError::new(
                 BuildErrorKind::Unfinished,
                 message,
                 help,
             ));
-            (self.is_open, self.guard) = (false, None);
+            (self.pending.is_open, self.pending.guard) = (false, None);
         }
     }
 }

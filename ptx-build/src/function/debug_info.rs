@@ -102,7 +102,7 @@ impl<'m> FunctionBuilder<'m> {
             let help = "say `loc` of the place of the call first";
             return BuildErrorKind::Unplaced.refuse(Code::DebugInfo, message, help);
         }
-        self.body.mentions.clear();
+        self.body.pending.mentions.clear();
         let before = format!("{} {outer}\n", Directive::Loc);
         let parsed = self.check_after(&before, &text)?;
         self.import(&parsed, &|_| true);

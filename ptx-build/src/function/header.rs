@@ -60,7 +60,7 @@ impl<'m> FunctionBuilder<'m> {
     pub fn set_interface(&mut self, interface: FunctionHeader) -> Result<(), BuildError> {
         self.module.tables.can_change(self.func)?;
         self.check_interface(&interface)?;
-        if self.before.is_some() && self.body.is_empty() {
+        if self.declaration.is_some() && self.body.is_empty() {
             self.forget_parameters();
         }
         let own = self.module.tables.functions.get(self.func.index as usize);

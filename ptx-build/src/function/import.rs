@@ -50,7 +50,7 @@ impl FunctionBuilder<'_> {
     /// The names of what the statement mentions.
     fn mentioned_names(&mut self) -> NamedOperands {
         let mut names = Vec::new();
-        for mention in self.body.mentions.clone() {
+        for mention in self.body.pending.mentions.clone() {
             match mention {
                 Dependency::Reg(r) => drop(self.body.record_register(r)),
                 Dependency::Label(l) => drop(self.body.record_label(l)),

@@ -304,16 +304,16 @@ impl FunctionBuilder<'_> {
     ) -> Result<(), BuildError> {
         let text = interface.prototype()?;
         self.body.abandon();
-        self.body.mentions.clear();
+        self.body.pending.mentions.clear();
         self.place_table(label, text)
     }
 
     /// Notes what a directive with these operands mentions.
     fn mention(&mut self, operands: &[OperandExpr]) -> Result<(), BuildError> {
         self.body.abandon();
-        self.body.mentions.clear();
+        self.body.pending.mentions.clear();
         operands.write_all(&mut self.writer(false));
-        match self.body.error.take() {
+        match self.body.pending.error.take() {
             Some(error) => {
                 self.body.rollback_refs();
                 Err(error)
@@ -324,7 +324,7 @@ impl FunctionBuilder<'_> {
 
     /// Places a label with a table that mentions what was noted.
     fn place_table(&mut self, label: CodeLabel, text: String) -> Result<(), BuildError> {
-        let mentions = self.body.mentions.clone();
+        let mentions = self.body.pending.mentions.clone();
         let name = self.name_of_label(label).to_string();
         let known = self.body.labels.get(label.index as usize);
         let is_place =

@@ -47,22 +47,22 @@ pub struct FunctionBuilder<'m> {
     pub(crate) module: &'m mut ModuleBuilder,
     pub(crate) body: Body,
     func: Func,
-    /// What the module knew of the function before it was begun.
-    before: Option<Function>,
+    /// The declaration of the function before it was begun.
+    declaration: Option<Function>,
     is_finished: bool,
     /// Whether its state was moved to a [`PausedFunction`].
     is_paused: bool,
 }
 
 impl<'m> FunctionBuilder<'m> {
-    /// Begins a function; `before` is what the module knew of it.
+    /// Begins a function that the module may have declared before.
     pub(crate) fn new(
         module: &'m mut ModuleBuilder,
         func: Func,
         record: FuncId,
         kind: FunctionKind,
         name: &str,
-        before: Option<Function>,
+        declaration: Option<Function>,
     ) -> Self {
         let body = Body::new(func.index, record, kind, name);
         module.tables.past.begin(body.owner, name);
@@ -70,7 +70,7 @@ impl<'m> FunctionBuilder<'m> {
             module,
             body,
             func,
-            before,
+            declaration,
             is_finished: false,
             is_paused: false,
         }
@@ -127,13 +127,13 @@ impl<'m> FunctionBuilder<'m> {
     /// Refuses what was begun and not completed.
     fn check_complete(&mut self) -> Result<(), BuildError> {
         self.body.abandon();
-        if let Some(error) = self.body.unfinished.take() {
+        if let Some(error) = self.body.pending.unfinished.take() {
             return Err(error);
         }
-        if let Some((predicate, _)) = self.body.guard.take() {
+        if let Some(guard) = self.body.pending.guard.take() {
             let message = format!(
                 "no statement follows the guard `{}` in `{}`",
-                self.name_of(predicate),
+                self.name_of(guard.predicate),
                 self.body.name
             );
             let help = "call `guard` right before the statement that it is for";
@@ -178,9 +178,9 @@ impl Drop for FunctionBuilder<'_> {
             return;
         }
         if !self.is_finished {
-            let before = self.before.take();
+            let declaration = self.declaration.take();
             let nested = core::mem::take(&mut self.body.declared);
-            self.module.restore(self.func.index, before, &nested);
+            self.module.restore(self.func.index, declaration, &nested);
             self.module.draft.abandon_function();
         }
         let names = self.body.take_names();

@@ -17,7 +17,7 @@ use crate::module::tables::Function;
 pub struct PausedFunction {
     body: Body,
     func: Func,
-    before: Option<Function>,
+    declaration: Option<Function>,
 }
 
 impl FunctionBuilder<'_> {
@@ -41,7 +41,7 @@ impl FunctionBuilder<'_> {
         PausedFunction {
             body: core::mem::replace(&mut self.body, empty),
             func: self.func,
-            before: self.before.take(),
+            declaration: self.declaration.take(),
         }
     }
 }
@@ -53,7 +53,11 @@ impl ModuleBuilder {
     ///
     /// The function belongs to another module.
     pub fn resume(&mut self, paused: PausedFunction) -> Result<FunctionBuilder<'_>, BuildError> {
-        let PausedFunction { body, func, before } = paused;
+        let PausedFunction {
+            body,
+            func,
+            declaration,
+        } = paused;
         if func.owner != self.tables.owner {
             return Err(self.tables.past.refuse(Handle::Func(func), None));
         }
@@ -61,7 +65,7 @@ impl ModuleBuilder {
             module: self,
             body,
             func,
-            before,
+            declaration,
             is_finished: false,
             is_paused: false,
         })

@@ -8,6 +8,7 @@ use ptx_isa::Opcode;
 use ptx_verify::NewInst;
 
 use super::FunctionBuilder;
+use super::body::PendingGuard;
 use crate::check::{self, Parsed};
 use crate::error::BuildError;
 use crate::handle::Dependency;
@@ -25,9 +26,9 @@ struct Checkpoint {
 
 impl<'m> FunctionBuilder<'m> {
     pub(crate) fn writer(&mut self, takes_lists: bool) -> Writer<'_> {
-        self.body.operands.clear();
-        self.body.groups = 0;
-        self.body.is_irregular = false;
+        self.body.pending.operands.clear();
+        self.body.pending.groups = 0;
+        self.body.pending.is_irregular = false;
         Writer {
             body: &mut self.body,
             tables: &self.module.tables,
@@ -40,14 +41,14 @@ impl<'m> FunctionBuilder<'m> {
     /// Puts the statement that follows under a guard: `@p`.
     pub fn guard(&mut self, predicate: Reg) -> &mut Self {
         self.body.abandon();
-        self.body.guard = Some((predicate, false));
+        self.body.pending.guard = PendingGuard::new(predicate, GuardSense::Positive);
         self
     }
 
     /// Puts the statement that follows under an inverted guard: `@!p`.
     pub fn guard_not(&mut self, predicate: Reg) -> &mut Self {
         self.body.abandon();
-        self.body.guard = Some((predicate, true));
+        self.body.pending.guard = PendingGuard::new(predicate, GuardSense::Negated);
         self
     }
 
@@ -59,20 +60,20 @@ impl<'m> FunctionBuilder<'m> {
     pub fn inst(&mut self, mnemonic: &str, operands: impl IntoOperands) -> Result<(), BuildError> {
         if let Err(error) = lexical::mnemonic(mnemonic) {
             self.body.abandon();
-            self.body.guard = None;
+            self.body.pending.guard = None;
             return Err(error);
         }
         self.body.abandon();
-        self.body.is_open = true;
-        self.body.mnemonic.set_text(mnemonic);
+        self.body.pending.is_open = true;
+        self.body.pending.mnemonic.set_text(mnemonic);
         self.end(operands)
     }
 
     #[inline]
     pub(crate) fn begin(&mut self, opcode: Opcode) {
         self.body.abandon();
-        self.body.is_open = true;
-        self.body.mnemonic.begin(opcode);
+        self.body.pending.is_open = true;
+        self.body.pending.mnemonic.begin(opcode);
     }
 
     #[inline]
@@ -86,15 +87,15 @@ impl<'m> FunctionBuilder<'m> {
     #[inline(never)]
     fn begin_operands(&mut self) -> (SigId, Writer<'_>) {
         let body = &mut self.body;
-        body.is_open = false;
-        body.mentions.clear();
-        body.predicate = None;
-        let sig = (self.module.draft).mnemonic(&mut body.mnemonic);
-        let guard = body.guard.take();
+        body.pending.is_open = false;
+        body.pending.mentions.clear();
+        body.pending.predicate = None;
+        let sig = (self.module.draft).mnemonic(&mut body.pending.mnemonic);
+        let guard = body.pending.guard.take();
         let mut writer = self.writer(sig.takes_lists);
-        if let Some((predicate, negated)) = guard {
-            writer.body.predicate = Some(GuardSense::negated_if(negated));
-            writer.register(predicate);
+        if let Some(guard) = guard {
+            writer.body.pending.predicate = Some(guard.sense);
+            writer.register(guard.predicate);
         }
         (sig.id, writer)
     }
@@ -102,9 +103,9 @@ impl<'m> FunctionBuilder<'m> {
     /// Adds the instruction with the operands that were added, if it is legal.
     #[inline(never)]
     fn end_operands(&mut self, sig: SigId) -> Result<(), BuildError> {
-        let result = match self.body.error.take() {
+        let result = match self.body.pending.error.take() {
             Some(error) => Err(error),
-            None if self.body.is_irregular => self.add_irregular(sig),
+            None if self.body.pending.is_irregular => self.add_irregular(sig),
             None => self.add_instruction(sig),
         };
         match result {
@@ -123,9 +124,9 @@ impl<'m> FunctionBuilder<'m> {
             body.has_new_registers = false;
             draft.checker.extend_body(&body.records);
         }
-        let (guard, operands) = match body.operands.split_first() {
-            Some((guard, operands)) if body.predicate.is_some() => (Some(*guard), operands),
-            _ => (None, body.operands.as_slice()),
+        let (guard, operands) = match body.pending.operands.split_first() {
+            Some((guard, operands)) if body.pending.predicate.is_some() => (Some(*guard), operands),
+            _ => (None, body.pending.operands.as_slice()),
         };
         let inst = NewInst {
             sig,
@@ -148,8 +149,8 @@ impl<'m> FunctionBuilder<'m> {
     #[inline]
     fn push_instruction(&mut self, sig: SigId) -> StmtId {
         let body = &mut self.body;
-        let range = body.records.pool_mut().extend(&body.operands);
-        let inst = Inst::new(sig, range, body.predicate);
+        let range = body.records.pool_mut().extend(&body.pending.operands);
+        let inst = Inst::new(sig, range, body.pending.predicate);
         let id = body.records.insts_mut().push(inst);
         body.push_statement(Statement::Inst(id))
     }
@@ -161,7 +162,7 @@ impl<'m> FunctionBuilder<'m> {
         let text = self.statement_text(stmt);
         self.body.pop_statement();
         let parsed = self.check_text(&text)?;
-        self.module.tables.fix(&self.body.mentions);
+        self.module.tables.fix(&self.body.pending.mentions);
         self.import(&parsed, &|_| true);
         Ok(())
     }
@@ -181,13 +182,13 @@ impl<'m> FunctionBuilder<'m> {
         }
         self.record_headers();
         self.errors_of(stmt, &text)?;
-        self.module.tables.fix(&self.body.mentions);
+        self.module.tables.fix(&self.body.pending.mentions);
         Ok(())
     }
 
     /// Gives functions that are mentioned and not finished the headers that they have so far.
     fn record_headers(&mut self) {
-        for mention in &self.body.mentions {
+        for mention in &self.body.pending.mentions {
             if let Dependency::Func(f) = mention {
                 self.module.record_header(*f);
             }
@@ -197,24 +198,24 @@ impl<'m> FunctionBuilder<'m> {
     /// Refuses a statement with this text that is illegal.
     pub(super) fn errors_of(&mut self, stmt: StmtId, text: &str) -> Result<(), BuildError> {
         let (draft, records) = (&mut self.module.draft, &mut self.body.records);
-        // As if the module had no other text.
-        let whole = StmtSpan::new(Span::at(0, text.len()), false);
-        let place = records.origins_mut().get_mut(stmt.as_u32() as usize);
-        let place = place.map(|p| core::mem::replace(p, whole));
+        // The checker reads the text of the statement in the source of the module.
+        let text_span = StmtSpan::new(Span::at(0, text.len()), false);
+        let origin = records.origins_mut().get_mut(stmt.as_u32() as usize);
+        let empty_span = origin.map(|origin| core::mem::replace(origin, text_span));
         set_source(&mut draft.module, Some(text.as_bytes().into()));
-        let found = draft.checker.errors(&draft.module, records, stmt);
+        let errors = draft.checker.errors(&draft.module, records, stmt);
         set_source(&mut draft.module, None);
         let origin = records.origins_mut().get_mut(stmt.as_u32() as usize);
-        if let (Some(origin), Some(place)) = (origin, place) {
-            *origin = place;
+        if let (Some(origin), Some(empty_span)) = (origin, empty_span) {
+            *origin = empty_span;
         }
-        match found.is_empty() {
-            true => Ok(()),
-            false => Err(BuildError::illegal(text.to_string(), found)),
+        if errors.is_empty() {
+            return Ok(());
         }
+        Err(BuildError::illegal(text.to_string(), errors))
     }
 
-    /// The checker looks at this function.
+    /// Makes the checker enter this function.
     #[inline]
     pub(crate) fn enter(&mut self) {
         if self.module.draft.entered != self.body.owner {
@@ -231,31 +232,31 @@ impl<'m> FunctionBuilder<'m> {
         self.declare_parameters();
     }
 
-    /// Checks a text that mentions what was noted.
+    /// Checks the text of a statement that mentions the pending names.
     pub(super) fn check_text(&self, text: &str) -> Result<Parsed, BuildError> {
         self.check_after("", text)
     }
 
-    /// The same after other statements.
-    pub(super) fn check_after(&self, before: &str, text: &str) -> Result<Parsed, BuildError> {
-        let both = format!("{before}{text}");
-        let (whole, start) = check::minimal_context(&self.body, &self.module.tables, &both);
-        let start = start + before.len();
+    /// Checks the text of a statement after a preceding one.
+    pub(super) fn check_after(&self, preceding: &str, text: &str) -> Result<Parsed, BuildError> {
+        let statements = format!("{preceding}{text}");
+        let (context, start) = check::minimal_context(&self.body, &self.module.tables, &statements);
+        let start = start + preceding.len();
         let end = start + text.len();
-        match check::errors(&whole, start, end) {
+        match check::errors(&context, start, end) {
             Ok(module) => Ok(Parsed { module, start, end }),
-            Err(found) => Err(BuildError::illegal(text.to_string(), found)),
+            Err(errors) => Err(BuildError::illegal(text.to_string(), errors)),
         }
     }
 
-    /// Checks a text that mentions these.
+    /// Checks the text of a statement that mentions these names.
     pub(crate) fn check(
         &mut self,
         text: &str,
         mentions: &[Dependency],
     ) -> Result<Parsed, BuildError> {
-        self.body.mentions.clear();
-        self.body.mentions.extend_from_slice(mentions);
+        self.body.pending.mentions.clear();
+        self.body.pending.mentions.extend_from_slice(mentions);
         let parsed = self.check_text(text)?;
         self.module.tables.fix(mentions);
         Ok(parsed)
@@ -266,12 +267,12 @@ impl<'m> FunctionBuilder<'m> {
         &mut self,
         make: impl FnOnce(&mut Self) -> Result<R, BuildError>,
     ) -> Result<R, BuildError> {
-        let guard = self.body.guard.take();
+        let guard = self.body.pending.guard.take();
         let checkpoint = self.checkpoint();
         let end = guard.map(|_| self.label());
-        let made = self.jump(guard, end).and_then(|()| make(self));
-        match made {
-            Ok(made) => end.map_or(Ok(()), |end| self.place(end)).map(|()| made),
+        let result = self.jump(guard, end).and_then(|()| make(self));
+        match result {
+            Ok(value) => end.map_or(Ok(()), |end| self.place(end)).map(|()| value),
             Err(error) => {
                 self.body.is_in_order = false;
                 self.reset(&checkpoint);
@@ -286,13 +287,13 @@ impl<'m> FunctionBuilder<'m> {
     /// Goes to a label where the guard does not hold.
     pub(super) fn jump(
         &mut self,
-        guard: Option<(Reg, bool)>,
+        guard: Option<PendingGuard>,
         end: Option<CodeLabel>,
     ) -> Result<(), BuildError> {
-        let (Some((predicate, negated)), Some(end)) = (guard, end) else {
+        let (Some(guard), Some(end)) = (guard, end) else {
             return Ok(());
         };
-        self.body.guard = Some((predicate, !negated));
+        self.body.pending.guard = Some(guard.inverted());
         self.bra().emit(end)
     }
 
