@@ -99,9 +99,9 @@ impl HandleOwners {
 
     /// A function is finished, or abandoned: its names are kept for later mistakes.
     pub(crate) fn end(&mut self, owner: u32, names: Names) {
-        let known = self.find(owner).and_then(|i| self.0.get_mut(i));
-        if let Some((_, known)) = known {
-            *known = names;
+        let entry = self.find(owner).and_then(|i| self.0.get_mut(i));
+        if let Some((_, entry)) = entry {
+            *entry = names;
         }
     }
 

@@ -77,16 +77,15 @@ impl Writer<'_> {
 
     #[inline]
     pub(crate) fn register(&mut self, reg: Reg) {
-        let body = &mut *self.body;
-        let known = body.registers.get(reg.index);
-        let known = known.filter(|info| info.visible && reg.owner == body.owner);
-        let Some(info) = known else {
+        let Some(info) = self.body.register(reg).filter(|info| info.visible) else {
             return self.refused_register(reg);
         };
-        if !info.is_used {
+        let (is_used, id) = (info.is_used, info.id);
+        let body = &mut *self.body;
+        if !is_used {
             body.pending.unused.push(reg.index);
         }
-        let id = match info.id {
+        let id = match id {
             Some(id) => id,
             None => body.record_register(reg.index),
         };
@@ -96,8 +95,7 @@ impl Writer<'_> {
 
     #[cold]
     fn refused_register(&mut self, reg: Reg) {
-        let known = self.body.registers.get(reg.index);
-        match known.filter(|_| reg.owner == self.body.owner) {
+        match self.body.register(reg) {
             Some(_) => {
                 let name = self.body.registers.name(reg.index);
                 self.hidden("register", &name);
@@ -235,8 +233,8 @@ impl Writer<'_> {
     pub(crate) fn lane(&mut self, selector: Selector) {
         let base = self.take();
         self.body.pending.is_irregular |= !is_name(base);
-        let at = self.pool().extend(&[base]).at(0);
-        self.operand(Operand::Lane(selector, at));
+        let base = self.pool().extend(&[base]).at(0);
+        self.operand(Operand::Lane(selector, base));
     }
 
     // --- addresses ---
@@ -244,9 +242,10 @@ impl Writer<'_> {
     /// Ends an address, of which the base and, perhaps, an offset were added.
     #[inline]
     pub(crate) fn close_address(&mut self, form: AddressForm, has_offset: bool) {
-        let offset = match has_offset {
-            true => self.take(),
-            false => Operand::Absent,
+        let offset = if has_offset {
+            self.take()
+        } else {
+            Operand::Absent
         };
         let base = self.take();
         let in_brackets = matches!(form, AddressForm::Bracketed | AddressForm::Unified);
@@ -263,7 +262,7 @@ impl Writer<'_> {
     }
 }
 
-/// What encloses operands.
+/// The kind of a group of operands.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Group {
     Bracket,

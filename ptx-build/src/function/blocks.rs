@@ -6,7 +6,6 @@ use super::FunctionBuilder;
 use super::body::Body;
 use crate::error::{BuildError, BuildErrorKind};
 use crate::handle::CodeLabel;
-use crate::handle_owner::Handle;
 use crate::sequence::{Block, Sequence};
 
 impl Body {
@@ -33,18 +32,18 @@ impl Body {
         mem::swap(&mut self.blocks.declarations, &mut self.sequence);
     }
 
-    /// Takes the statements of all blocks in order, after those of `before`.
-    pub(super) fn take_statements(&mut self, before: Sequence) -> Sequence {
+    /// Takes the statements of all blocks in order, after `declarations`.
+    pub(super) fn take_statements(&mut self, declarations: Sequence) -> Sequence {
         self.select(None);
-        let mut all = before;
+        let mut all = declarations;
         let mut first = mem::take(&mut self.sequence);
         if self.blocks.is_empty() {
             all.append(first);
             return all;
         }
-        let rest = first.split_off(self.blocks.entry_start);
+        let entry_end = first.split_off(self.blocks.entry_start);
         let blocks = mem::take(&mut self.blocks);
-        for sequence in [first, blocks.declarations, rest] {
+        for sequence in [first, blocks.declarations, entry_end] {
             all.append(sequence);
         }
         for block in blocks.blocks {
@@ -103,11 +102,7 @@ impl FunctionBuilder<'_> {
     ///
     /// An inner scope is open ([`Scope`](BuildErrorKind::Scope)), or the label is not that of a block of this function.
     pub fn switch_to(&mut self, block: CodeLabel) -> Result<(), BuildError> {
-        let known = self.body.labels.get(block.index as usize);
-        let Some(info) = known.filter(|_| block.owner == self.body.owner) else {
-            let (past, place) = (&self.module.tables.past, &self.body.name);
-            return Err(past.refuse(Handle::Label(block), Some(place)));
-        };
+        let info = self.label_info(block)?;
         let is_new = info.place.is_none();
         let blocks = &mut self.body.blocks.blocks.iter();
         let Some(index) = blocks.position(|b| b.label == block.index) else {
@@ -117,10 +112,7 @@ impl FunctionBuilder<'_> {
         };
         self.can_switch()?;
         self.body.select(Some(index));
-        match is_new {
-            true => self.place(block),
-            false => Ok(()),
-        }
+        if is_new { self.place(block) } else { Ok(()) }
     }
 
     /// Makes the entry the current block: the statements before the first block.

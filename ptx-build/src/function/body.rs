@@ -13,9 +13,9 @@ use ptx_ir::{
 use ptx_isa::{Directive, ScalarType, StateSpace};
 
 use crate::copy::UNPLACED;
-use crate::declared::{LabelInfo, Local, Registers, Stem};
+use crate::declared::{LabelInfo, Local, RegisterInfo, Registers, Stem};
 use crate::error::{BuildError, BuildErrorKind};
-use crate::handle::{Dependency, Reg};
+use crate::handle::{CodeLabel, Dependency, Reg};
 use crate::handle_owner::{Names, next_owner};
 use crate::lexical::ends_with_digit;
 use crate::literal::constant;
@@ -193,6 +193,19 @@ impl Body {
             locals: take(&mut self.locals),
             labels: take(&mut self.labels),
         }
+    }
+
+    /// The label of a handle, if the handle is one of this function.
+    pub(crate) fn label(&self, label: CodeLabel) -> Option<&LabelInfo> {
+        let info = self.labels.get(label.index as usize)?;
+        (label.owner == self.owner).then_some(info)
+    }
+
+    /// The register of a handle, if the handle is one of this function.
+    #[inline]
+    pub(crate) fn register(&self, register: Reg) -> Option<&RegisterInfo> {
+        let info = self.registers.get(register.index)?;
+        (register.owner == self.owner).then_some(info)
     }
 
     /// Whether a register is a parameter or result.

@@ -1,4 +1,4 @@
-//! What a caller sees of it: linkage, attributes, directives, parameters and results.
+//! The header of the function: linkage, attributes, directives, parameters and results.
 
 use alloc::string::ToString;
 use alloc::sync::Arc;
@@ -63,8 +63,10 @@ impl<'m> FunctionBuilder<'m> {
         if self.declaration.is_some() && self.body.is_empty() {
             self.forget_parameters();
         }
-        let own = self.module.tables.functions.get(self.func.index as usize);
-        if own.is_some_and(|f| !f.interface.returns.is_empty() || !f.interface.params.is_empty()) {
+        let function = self.module.tables.functions.get(self.func.index as usize);
+        if function
+            .is_some_and(|f| !f.interface.returns.is_empty() || !f.interface.params.is_empty())
+        {
             let message = format!("`{}` has parameters or results already", self.body.name);
             let help = "set the interface before anything else, or add parameters one by one with `add_param` and `result`";
             return BuildErrorKind::Argument.refuse(Code::Prototype, message, help);
@@ -124,15 +126,15 @@ impl<'m> FunctionBuilder<'m> {
     ) -> Result<Arc<Parsed>, BuildError> {
         let header = interface.header(self.body.kind, &self.body.name)?;
         let tables = &self.module.tables;
-        let known = tables.functions.get(self.func.index as usize);
+        let function = tables.functions.get(self.func.index as usize);
         // It has to agree with its earlier declaration.
-        let before = known.map_or("", |f| &f.declared);
+        let declaration = function.map_or("", |f| &f.declared);
         let mut fresh: Vec<&Fresh> = self.body.fresh.iter().collect();
         fresh.retain(|f| declared && f.highest_used > 0);
         let registers = (fresh.iter()).fold(0, |set, f| set | 1u128 << f.ty.index());
         let like = (self.body.kind, interface.unnamed(), registers);
         let mut legal = self.module.legal_headers.iter();
-        let legal = legal.find(|(l, _)| before.is_empty() && *l == like);
+        let legal = legal.find(|(l, _)| declaration.is_empty() && *l == like);
         if let Some((_, parsed)) = legal {
             return Ok(parsed.clone());
         }
@@ -142,18 +144,18 @@ impl<'m> FunctionBuilder<'m> {
             let _ = writeln!(text, "\t{space} {} {}<{count}>;", fresh.ty, fresh.prefix);
         }
         text.push_str("}\n");
-        let start = tables.header.len() + before.len() + 1;
-        let whole = format!("{}{before}\n{text}", tables.header);
+        let start = tables.header.len() + declaration.len() + 1;
+        let context = format!("{}{declaration}\n{text}", tables.header);
         let end = start + text.len();
-        match check::errors(&whole, start, end) {
+        match check::errors(&context, start, end) {
             Ok(module) => {
                 let parsed = Arc::new(Parsed { module, start, end });
-                if before.is_empty() {
+                if declaration.is_empty() {
                     self.module.note_legal_header(like, &parsed);
                 }
                 Ok(parsed)
             }
-            Err(found) => Err(BuildError::illegal(text, found)),
+            Err(errors) => Err(BuildError::illegal(text, errors)),
         }
     }
 }

@@ -93,17 +93,20 @@ impl FunctionBuilder<'_> {
         }
     }
 
+    /// The label of a handle of this function.
+    pub(super) fn label_info(&self, label: CodeLabel) -> Result<&LabelInfo, BuildError> {
+        let past = &self.module.tables.past;
+        let info = self.body.label(label);
+        info.ok_or_else(|| past.refuse(Handle::Label(label), Some(&self.body.name)))
+    }
+
     /// Places a label: jumps to it come here.
     ///
     /// # Errors
     ///
     /// The label is placed already, belongs to another function, or was mentioned outside the scope that is open.
     pub fn place(&mut self, label: CodeLabel) -> Result<(), BuildError> {
-        let known = self.body.labels.get(label.index as usize);
-        let Some(info) = known.filter(|_| label.owner == self.body.owner) else {
-            let (past, place) = (&self.module.tables.past, &self.body.name);
-            return Err(past.refuse(Handle::Label(label), Some(place)));
-        };
+        let info = self.label_info(label)?;
         if !info.visible {
             return Err(hidden("label", &info.name));
         }
@@ -146,9 +149,7 @@ impl FunctionBuilder<'_> {
     /// The name of a label of this function; empty for others.
     #[must_use]
     pub fn name_of_label(&self, label: CodeLabel) -> &str {
-        let known = self.body.labels.get(label.index as usize);
-        let known = known.filter(|_| label.owner == self.body.owner);
-        known.map_or("", |l| &l.name)
+        self.body.label(label).map_or("", |info| &info.name)
     }
 
     /// A fresh label, placed here: the beginning of a block.
@@ -176,7 +177,7 @@ impl FunctionBuilder<'_> {
         Ok(label)
     }
 
-    /// The same, at a label that exists already.
+    /// Places a label that exists already before a [table of labels](Self::branch_targets).
     ///
     /// # Errors
     ///
@@ -214,9 +215,7 @@ impl FunctionBuilder<'_> {
             let OperandExpr::Label(target) = target else {
                 continue;
             };
-            let known = self.body.labels.get(target.index as usize);
-            let known = known.filter(|_| target.owner == self.body.owner);
-            if let Some(info) = known.filter(|l| l.table.is_some()) {
+            if let Some(info) = self.body.label(*target).filter(|info| info.table.is_some()) {
                 let message = format!(
                     "the label `{}` is a table and no place to jump to",
                     info.name
@@ -243,7 +242,7 @@ impl FunctionBuilder<'_> {
         Ok(label)
     }
 
-    /// The same, at a label that exists already.
+    /// Places a label that exists already before a [table of functions](Self::call_targets).
     ///
     /// # Errors
     ///
@@ -256,13 +255,13 @@ impl FunctionBuilder<'_> {
         let mut names = Vec::new();
         for function in functions {
             let tables = &self.module.tables;
-            let known = tables.func(*function, Some(&self.body.name))?;
-            if known.kind == FunctionKind::Entry {
-                let message = format!("`{}` is a kernel and cannot be called", known.name);
+            let callee = tables.func(*function, Some(&self.body.name))?;
+            if callee.kind == FunctionKind::Entry {
+                let message = format!("`{}` is a kernel and cannot be called", callee.name);
                 let help = "only functions are called: put what both need into one";
                 return BuildErrorKind::Argument.refuse(Code::CallTarget, message, help);
             }
-            names.push(known.name.clone());
+            names.push(callee.name.clone());
         }
         let functions: Vec<OperandExpr> =
             functions.iter().copied().map(OperandExpr::Func).collect();
@@ -281,11 +280,10 @@ impl FunctionBuilder<'_> {
         returns: &[Declaration],
         params: &[Declaration],
     ) -> Result<CodeLabel, BuildError> {
-        let unnamed = |all: &[Declaration]| all.iter().map(Declaration::unnamed).collect();
         let label = self.label();
         let interface = FunctionHeader {
-            returns: unnamed(returns),
-            params: unnamed(params),
+            returns: returns.iter().map(Declaration::unnamed).collect(),
+            params: params.iter().map(Declaration::unnamed).collect(),
             ..FunctionHeader::default()
         };
         self.place_prototype(label, &interface)?;
@@ -308,7 +306,7 @@ impl FunctionBuilder<'_> {
         self.place_table(label, text)
     }
 
-    /// Notes what a directive with these operands mentions.
+    /// Notes the names that the operands of a directive mention.
     fn mention(&mut self, operands: &[OperandExpr]) -> Result<(), BuildError> {
         self.body.abandon();
         self.body.pending.mentions.clear();
@@ -322,13 +320,11 @@ impl FunctionBuilder<'_> {
         }
     }
 
-    /// Places a label with a table that mentions what was noted.
+    /// Places a label with a table that mentions the pending names.
     fn place_table(&mut self, label: CodeLabel, text: String) -> Result<(), BuildError> {
         let mentions = self.body.pending.mentions.clone();
         let name = self.name_of_label(label).to_string();
-        let known = self.body.labels.get(label.index as usize);
-        let is_place =
-            known.is_some_and(|l| label.owner == self.body.owner && !l.waiting.is_empty());
+        let is_place = (self.body.label(label)).is_some_and(|info| !info.waiting.is_empty());
         let placed = match name.is_empty() {
             _ if is_place => BuildErrorKind::Argument.refuse(
                 Code::LateDeclaration,

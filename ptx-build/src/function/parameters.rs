@@ -17,7 +17,7 @@ use crate::error::{BuildError, BuildErrorKind};
 use crate::handle::{Reg, Variable};
 use crate::interface::FunctionHeader;
 
-/// Which of the two lists of a function header a declaration belongs to.
+/// The list of a function header that a declaration belongs to.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(super) enum List {
     Results,
@@ -198,11 +198,9 @@ impl FunctionBuilder<'_> {
         }
         if let Some(header) = self.interface() {
             let declarations = header.list_mut(list);
-            match declarations.is_empty() {
-                // Most functions have few parameters, and a module keeps them all.
-                true => *declarations = vec![declaration],
-                false => declarations.push(declaration),
-            }
+            // Most functions have few parameters, and a module keeps them all.
+            declarations.reserve_exact(1);
+            declarations.push(declaration);
         }
     }
 
@@ -221,8 +219,8 @@ impl FunctionBuilder<'_> {
 
     /// Refuses a further parameter or result of a function that was declared with all of them.
     fn check_undeclared(&self, new: &Declaration, list: List) -> Result<(), BuildError> {
-        let known = self.module.tables.functions.get(self.func.index as usize);
-        let declared = known
+        let function = self.module.tables.functions.get(self.func.index as usize);
+        let declared = function
             .filter(|f| !f.declared.is_empty())
             .map(|f| &f.interface);
         let declared = declared.filter(|i| !i.returns.is_empty() || !i.params.is_empty());
@@ -233,11 +231,11 @@ impl FunctionBuilder<'_> {
             List::Results => ("result", "result", &interface.returns),
             List::Params => ("parameter", "param", &interface.params),
         };
-        let same = parts.iter().position(|d| d.name() == new.name());
-        let at = same.unwrap_or_default();
-        let help = match parts.get(at).map(|d| d.space) {
-            Some(StateSpace::Reg) => format!("use `{method}_register({at})`"),
-            Some(_) => format!("use `{method}_variable({at})`"),
+        let index = parts.iter().position(|d| d.name() == new.name());
+        let index = index.unwrap_or_default();
+        let help = match parts.get(index).map(|d| d.space) {
+            Some(StateSpace::Reg) => format!("use `{method}_register({index})`"),
+            Some(_) => format!("use `{method}_variable({index})`"),
             None => format!("declare the function with this {what}"),
         };
         let (function, count) = (&self.body.name, parts.len());
@@ -257,9 +255,9 @@ impl FunctionBuilder<'_> {
         let text = format!("{};", declaration.parameter()?);
         self.enter();
         let name = self.module.draft.intern(declaration.name());
-        let before = self.body.results.len() + self.body.params.len();
+        let count = self.body.results.len() + self.body.params.len();
         let is_last = list == List::Params || self.body.params.is_empty();
-        self.body.is_in_order &= is_last && self.body.records.vars().len() <= before;
+        self.body.is_in_order &= is_last && self.body.records.vars().len() <= count;
         let id = self.body.records.vars_mut().push(Var {
             name,
             number: None,
@@ -299,10 +297,10 @@ impl FunctionBuilder<'_> {
     }
 
     fn declare_parameter(&mut self, id: VarId, declaration: &Declaration, list: List) {
-        let dims = match declaration.is_array() {
-            true => self.body.records.pool_mut().extend(&[Operand::Absent]),
-            false => OperandRange::default(),
-        };
+        let mut dims = OperandRange::default();
+        if declaration.is_array() {
+            dims = self.body.records.pool_mut().extend(&[Operand::Absent]);
+        }
         let mut param = Param::new(declaration.space, TypeName::Known(declaration.ty));
         param.vector = declaration.vector_len();
         param.binding = Binding::Var(id);

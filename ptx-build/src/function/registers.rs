@@ -38,12 +38,9 @@ fn prefix(ty: ScalarType) -> String {
 impl FunctionBuilder<'_> {
     /// A fresh register: `%r1`, `%rd2`, `%f3`, `%p1`, …
     pub fn reg(&mut self, ty: ScalarType) -> Reg {
-        let place = self.body.fresh_of.get(ty.index()).copied().flatten();
-        let at = match place {
-            Some(at) => usize::from(at),
-            None => self.add_fresh(ty),
-        };
-        let Some(fresh) = self.body.fresh.get_mut(at) else {
+        let index = self.body.fresh_of.get(ty.index()).copied().flatten();
+        let index = index.map_or_else(|| self.add_fresh(ty), usize::from);
+        let Some(fresh) = self.body.fresh.get_mut(index) else {
             // `add_fresh` added it.
             return Reg {
                 owner: self.body.owner,
@@ -55,27 +52,22 @@ impl FunctionBuilder<'_> {
         self.push_register(info)
     }
 
+    /// Whether a name is, or can become, that of a fresh register with this prefix.
+    fn is_prefix_taken(&self, prefix: &str) -> bool {
+        let is_number = |text: &str| text.bytes().all(|b| b.is_ascii_digit());
+        let mut names = self.body.names.with_prefix(prefix);
+        let tables = &self.module.tables;
+        self.body.ranges.iter().any(|range| range.name == prefix)
+            || names.any(|(name, _)| name.strip_prefix(prefix).is_some_and(is_number))
+            || tables.names.with_prefix(prefix).next().is_some()
+    }
+
     pub(super) fn add_fresh(&mut self, ty: ScalarType) -> usize {
         let mut prefix = prefix(ty);
-        let taken = |prefix: &str| {
-            if self.body.ranges.iter().any(|r| r.name == prefix) {
-                return true;
-            }
-            let mut alike = self.body.names.with_prefix(prefix);
-            let number = |n: &str| n.bytes().all(|b| b.is_ascii_digit());
-            alike.any(|(n, _)| number(n.strip_prefix(prefix).unwrap_or_default()))
-                || self
-                    .module
-                    .tables
-                    .names
-                    .with_prefix(prefix)
-                    .next()
-                    .is_some()
-        };
-        while taken(&prefix) {
+        while self.is_prefix_taken(&prefix) {
             prefix.push('_');
         }
-        let at = self.body.fresh.len();
+        let index = self.body.fresh.len();
         let name = self.module.draft.intern(&prefix);
         let decl = self.body.add_register_name(name, Some(u32::MAX), ty, 1);
         self.body.fresh.push(Fresh {
@@ -87,9 +79,9 @@ impl FunctionBuilder<'_> {
             highest_used: 0,
         });
         if let Some(place) = self.body.fresh_of.get_mut(ty.index()) {
-            *place = Some(at as u8);
+            *place = Some(index as u8);
         }
-        at
+        index
     }
 
     #[inline]
@@ -107,9 +99,10 @@ impl FunctionBuilder<'_> {
         parameter: bool,
     ) -> Result<Reg, BuildError> {
         let index = self.body.registers.len();
-        match parameter {
-            true => self.claim_parameter(name, Meaning::Register(index))?,
-            false => self.claim(name, Meaning::Register(index))?,
+        if parameter {
+            self.claim_parameter(name, Meaning::Register(index))?;
+        } else {
+            self.claim(name, Meaning::Register(index))?;
         }
         let stem = self.body.registers.add_plain(name);
         // That of another register has its record when the declaration is added.
@@ -277,11 +270,11 @@ impl FunctionBuilder<'_> {
                 .filter(|(n, _)| range.holds(n))
                 .map(|(n, (depth, _))| (n.to_string(), depth))
                 .collect();
-            let in_fresh = |f: &&Fresh| {
-                let rest = f.prefix.strip_prefix(range.name.as_str());
-                rest.is_some_and(|r| r.bytes().all(|b| b.is_ascii_digit()))
-            };
-            if let Some(fresh) = self.body.fresh.iter().find(in_fresh) {
+            let mut fresh = self.body.fresh.iter();
+            if let Some(fresh) = fresh.find(|fresh| {
+                let digits = fresh.prefix.strip_prefix(range.name.as_str());
+                digits.is_some_and(|digits| digits.bytes().all(|b| b.is_ascii_digit()))
+            }) {
                 return Err(self.duplicate(&format!("{}1", fresh.prefix)));
             }
             if let Some((name, _)) = held.iter().find(|(_, d)| *d >= depth) {
@@ -333,8 +326,8 @@ impl FunctionBuilder<'_> {
     /// The range has no such member, belongs to another function, or is not visible here.
     pub fn member(&mut self, range: RegRange, number: u64) -> Result<Reg, BuildError> {
         let owner = self.body.owner;
-        let known = self.body.ranges.get(range.index as usize);
-        let Some(info) = known.filter(|_| range.owner == owner) else {
+        let info = self.body.ranges.get(range.index as usize);
+        let Some(info) = info.filter(|_| range.owner == owner) else {
             let (past, place) = (&self.module.tables.past, &self.body.name);
             return Err(past.refuse(Handle::Range(range), Some(place)));
         };
@@ -384,16 +377,15 @@ impl FunctionBuilder<'_> {
     /// The name of a register of this function; empty for others.
     #[must_use]
     pub fn name_of(&self, reg: Reg) -> String {
-        match reg.owner == self.body.owner {
-            true => self.body.registers.name(reg.index),
-            false => String::new(),
+        if reg.owner != self.body.owner {
+            return String::new();
         }
+        self.body.registers.name(reg.index)
     }
 
     /// The type of a register of this function.
     #[must_use]
     pub fn type_of(&self, reg: Reg) -> Option<ScalarType> {
-        let known = self.body.registers.get(reg.index);
-        known.filter(|_| reg.owner == self.body.owner).map(|r| r.ty)
+        self.body.register(reg).map(|info| info.ty)
     }
 }

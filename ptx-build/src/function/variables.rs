@@ -28,9 +28,10 @@ impl<'m> FunctionBuilder<'m> {
         is_parameter: bool,
     ) -> Result<Variable, BuildError> {
         let index = self.body.locals.len() as u32;
-        match is_parameter {
-            true => self.claim_parameter(name, Meaning::Local(index))?,
-            false => self.claim(name, Meaning::Local(index))?,
+        if is_parameter {
+            self.claim_parameter(name, Meaning::Local(index))?;
+        } else {
+            self.claim(name, Meaning::Local(index))?;
         }
         self.body.locals.push(Local {
             id,
@@ -157,8 +158,8 @@ impl<'m> FunctionBuilder<'m> {
             self.bind(name, Meaning::Function(func.index), depth);
         }
         let (owner, scope) = (self.body.owner, self.body.scope());
-        let known = self.module.tables.functions.get_mut(func.index as usize);
-        if let Some(f) = known.filter(|f| f.written != DeclState::Declared) {
+        let function = self.module.tables.functions.get_mut(func.index as usize);
+        if let Some(f) = function.filter(|f| f.written != DeclState::Declared) {
             f.written = DeclState::Nested { owner, scope };
             self.body.declared.push(func.index);
         }

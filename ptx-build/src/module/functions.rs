@@ -39,7 +39,7 @@ impl ModuleBuilder {
     fn begin(&mut self, name: &str, kind: FunctionKind) -> Result<FunctionBuilder<'_>, BuildError> {
         self.claim(name)?;
         let (record, symbol) = self.draft.begin_function(name, kind, None);
-        let func = self.add_function(name, kind, FunctionHeader::default(), (record, symbol));
+        let func = self.add_function(name, kind, FunctionHeader::default(), record, symbol);
         if let Some(f) = self.tables.functions.get_mut(func.index as usize) {
             f.is_defined = true;
             f.lacks_header = true;
@@ -52,7 +52,8 @@ impl ModuleBuilder {
         name: &str,
         kind: FunctionKind,
         interface: FunctionHeader,
-        (record, symbol): (FuncId, SymbolId),
+        record: FuncId,
+        symbol: SymbolId,
     ) -> Func {
         let index = self.tables.functions.len() as u32;
         self.tables.functions.push(Function {
@@ -87,13 +88,13 @@ impl ModuleBuilder {
         returns: &[Declaration],
         params: &[Declaration],
     ) -> Result<Func, BuildError> {
-        let of = FunctionHeader {
+        let header = FunctionHeader {
             linkage,
             returns: returns.to_vec(),
             params: params.to_vec(),
             ..FunctionHeader::default()
         };
-        self.declare_function(FunctionKind::Func, name, of)
+        self.declare_function(FunctionKind::Func, name, header)
     }
 
     /// Declares a function or a kernel with any header. It can be declared repeatedly.
@@ -129,12 +130,11 @@ impl ModuleBuilder {
             return Err(no_results(name, result.name()));
         }
         let text = format!("{};", interface.header(kind, name)?);
-        let known = match self.tables.names.get(name) {
+        let declared = match self.tables.names.get(name) {
             Some((_, Meaning::Function(index))) => Some(index),
             _ => None,
         };
-        let before = known.and_then(|f| self.tables.functions.get(f as usize));
-        let before = match before {
+        let last = match declared.and_then(|f| self.tables.functions.get(f as usize)) {
             Some(f) if f.kind != kind => return Err(taken(name)),
             Some(f) if f.is_defined && f.written == DeclState::Declared => {
                 format!("{}\n{{\n}}", f.interface.header(f.kind, name)?)
@@ -143,10 +143,10 @@ impl ModuleBuilder {
             Some(f) => f.declared.clone(),
             None => String::new(),
         };
-        let whole = format!("{}{before}\n{text}\n", self.tables.header);
-        let start = whole.len() - text.len() - 1;
-        let parsed = self.verify(&whole, start, &text)?;
-        if known.is_none() {
+        let context = format!("{}{last}\n{text}\n", self.tables.header);
+        let start = context.len() - text.len() - 1;
+        let parsed = self.verify(&context, start, &text)?;
+        if declared.is_none() {
             self.claim(name)?;
         }
         let symbol = self.tables.symbol(name);
@@ -154,12 +154,12 @@ impl ModuleBuilder {
         let Some((id, symbol)) = added else {
             return Err(taken(name));
         };
-        let func = match known {
+        let func = match declared {
             Some(index) => Func {
                 owner: self.tables.owner,
                 index,
             },
-            None => self.add_function(name, kind, interface, (id, symbol)),
+            None => self.add_function(name, kind, interface, id, symbol),
         };
         if let Some(f) = self.tables.functions.get_mut(func.index as usize) {
             f.declared = text;
@@ -195,15 +195,16 @@ impl ModuleBuilder {
     /// The function is already defined ([`Duplicate`](BuildErrorKind::Duplicate)), or belongs to another module or was discarded
     /// ([`Foreign`](BuildErrorKind::Foreign)).
     pub fn define(&mut self, func: Func) -> Result<FunctionBuilder<'_>, BuildError> {
-        let known = self.tables.functions.get(func.index as usize);
-        let known = known.filter(|_| func.owner == self.tables.owner);
-        let known = known.ok_or_else(|| self.tables.past.refuse(Handle::Func(func), None))?;
-        let before = known.clone();
-        if known.written == DeclState::Discarded {
-            return Err(discarded(&known.name));
+        let declaration = self.tables.functions.get(func.index as usize);
+        let declaration = declaration.filter(|_| func.owner == self.tables.owner);
+        let declaration = declaration
+            .ok_or_else(|| self.tables.past.refuse(Handle::Func(func), None))?
+            .clone();
+        if declaration.written == DeclState::Discarded {
+            return Err(discarded(&declaration.name));
         }
-        if known.is_defined {
-            let message = format!("`{}` is already defined", known.name);
+        if declaration.is_defined {
+            let message = format!("`{}` is already defined", declaration.name);
             let help = "a function has one body: give the other one another name";
             return Err(BuildError::new(BuildErrorKind::Duplicate, message, help));
         }
@@ -212,22 +213,24 @@ impl ModuleBuilder {
             f.is_defined = true;
             f.is_fixed = false;
         }
-        let (kind, name) = (before.kind, before.name.clone());
-        let (record, _) = self.draft.begin_function(&name, kind, Some(before.symbol));
+        let (kind, name) = (declaration.kind, declaration.name.clone());
+        let (record, _) = self
+            .draft
+            .begin_function(&name, kind, Some(declaration.symbol));
         if let Some(f) = self.tables.functions.get_mut(func.index as usize) {
             f.record = record;
         }
-        let mut builder = FunctionBuilder::new(self, func, record, kind, &name, Some(before));
+        let mut builder = FunctionBuilder::new(self, func, record, kind, &name, Some(declaration));
         builder.bind_interface()?;
         Ok(builder)
     }
 
     /// A function was discarded: it is as it was before, and what was declared inside it does not exist any more.
-    pub(crate) fn restore(&mut self, func: u32, before: Option<Function>, nested: &[u32]) {
-        match before {
-            Some(before) => {
+    pub(crate) fn restore(&mut self, func: u32, declaration: Option<Function>, nested: &[u32]) {
+        match declaration {
+            Some(declaration) => {
                 if let Some(f) = self.tables.functions.get_mut(func as usize) {
-                    *f = before;
+                    *f = declaration;
                 }
             }
             None => self.tables.remove_function(func),

@@ -32,7 +32,7 @@ impl ModuleBuilder {
         self.file_with(index, path, &[])
     }
 
-    /// The same with the numbers that may follow the path: the time of the last change, and the size.
+    /// Adds a `.file` with the numbers that may follow the path: the time of the last change, and the size.
     ///
     /// # Errors
     ///
@@ -106,8 +106,8 @@ impl ModuleBuilder {
         let header = b.interface.header(b.kind, &b.name)?;
         let (p, q) = (&a.declared, format!("{header}\n{{\n}}\n"));
         let p = if p.is_empty() || alias == of { "" } else { p };
-        let whole = format!("{}{p}\n{q}{text}\n", self.tables.header);
-        self.verify(&whole, whole.len() - text.len() - 1, &text)?;
+        let context = format!("{}{p}\n{q}{text}\n", self.tables.header);
+        self.verify(&context, context.len() - text.len() - 1, &text)?;
         Ok(())
     }
 
@@ -150,20 +150,20 @@ impl ModuleBuilder {
     /// Refuses an item that is illegal after the header.
     pub(super) fn verify(
         &self,
-        whole: &str,
+        context: &str,
         start: usize,
         text: &str,
     ) -> Result<Module, BuildError> {
-        crate::check::errors(whole, start, start + text.len())
-            .map_err(|found| BuildError::illegal(text.to_string(), found))
+        crate::check::errors(context, start, start + text.len())
+            .map_err(|errors| BuildError::illegal(text.to_string(), errors))
     }
 
     pub(super) fn claim(&mut self, name: &str) -> Result<(), BuildError> {
         lexical::module_name(name)?;
         match self.tables.names.set(name, Some((0, Meaning::Item))) {
             None => Ok(()),
-            known => {
-                self.tables.names.set(name, known);
+            meaning => {
+                self.tables.names.set(name, meaning);
                 Err(taken(name))
             }
         }
