@@ -104,30 +104,24 @@ impl FunctionBuilder<'_> {
     }
 
     /// Calls what a register points to. The table is one of [`call_targets`](Self::call_targets) or
-    /// [`call_prototype`](Self::call_prototype); the declarations repeat its parameters and results.
+    /// [`call_prototype`](Self::call_prototype); the interface repeats its parameters and results.
     ///
     /// # Errors
     ///
     /// As [`call_function`](Self::call_function).
-    #[allow(clippy::too_many_arguments, reason = "a call has that many parts")]
     pub fn call_indirect(
         &mut self,
         target: Reg,
         table: CodeLabel,
-        (returns, params): (&[Declaration], &[Declaration]),
+        interface: &FunctionHeader,
         results: &[Argument],
         arguments: &[Argument],
     ) -> Result<(), BuildError> {
-        let interface = FunctionHeader {
-            returns: returns.to_vec(),
-            params: params.to_vec(),
-            ..FunctionHeader::default()
-        };
         let callee = Callee {
             operand: target.into(),
             name: "the function that is called",
             table: Some(table),
-            interface: &interface,
+            interface,
         };
         // ptxas refuses a guard on the loads of results: a branch skips a guarded call.
         self.all_or_none(|f| f.protocol(&callee, results, arguments))
