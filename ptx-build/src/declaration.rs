@@ -67,7 +67,7 @@ impl Name {
     }
 }
 
-/// How many handles one range may make.
+/// The largest number of handles of one range.
 pub(crate) const MOST_MEMBERS: u64 = 1 << 16;
 
 /// Variables, registers or a parameter, to be declared by a [module](crate::ModuleBuilder::declare), a
@@ -205,7 +205,7 @@ impl Declaration {
         self
     }
 
-    /// The same for what points to a texture, sampler or surface, and for alignments in their own spelling.
+    /// A parameter of a kernel that points to a texture, a sampler or a surface, with an alignment in its own spelling.
     #[must_use]
     pub fn pointer_to(mut self, ty: ScalarType, align: Option<Number>) -> Self {
         self.pointer = Some((ty.text(), align));
@@ -355,7 +355,7 @@ impl Declaration {
         Ok(format!("{};", self.one(name, member)?))
     }
 
-    /// How many bytes it takes, if that is written.
+    /// The size in bytes, if all dimensions are written.
     pub(crate) fn bytes(&self) -> Option<u64> {
         let element = u64::from(self.ty.bits()).div_ceil(8) * u64::from(self.vector);
         let mut dims = self.first.dims.iter();

@@ -1,4 +1,4 @@
-//! What a function declares.
+//! The registers, variables and labels that a function declares.
 
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;

@@ -27,7 +27,7 @@ pub(crate) struct Draft {
     pub(crate) checker: StatementChecker,
     /// The function whose body the checker entered.
     pub(crate) entered: u32,
-    /// How many items the header has, which come first.
+    /// The number of items of the header, which come first.
     header_len: usize,
     /// The comments since the last item.
     comments: Vec<String>,
@@ -60,8 +60,8 @@ impl Draft {
     /// Replaces the header.
     pub(crate) fn set_header(&mut self, text: &str) {
         let items: Vec<Item> = self.module.items().map(|(_, item)| item).collect();
-        let rest = items.get(self.header_len..).unwrap_or_default();
-        if rest.is_empty() && self.module.functions().is_empty() {
+        let body = items.get(self.header_len..).unwrap_or_default();
+        if body.is_empty() && self.module.functions().is_empty() {
             self.module = Module::default();
             self.recent = RecentMnemonics::default();
         } else {
@@ -75,7 +75,7 @@ impl Draft {
         let comments = mem::take(self.module.comments_mut());
         self.module.items_mut().clear();
         self.module.origins_mut().clear();
-        for item in header.iter().chain(rest) {
+        for item in header.iter().chain(body) {
             push_item(&mut self.module, *item, NOWHERE);
         }
         for (id, place, text) in comments.iter() {
@@ -92,7 +92,7 @@ impl Draft {
     #[inline]
     pub(crate) fn mnemonic(&mut self, mnemonic: &mut Mnemonic) -> Signature {
         match self.recent.get(mnemonic) {
-            Some(known) => known,
+            Some(signature) => signature,
             None => self.other_mnemonic(mnemonic),
         }
     }
@@ -218,26 +218,26 @@ impl Draft {
         self.push(Item::Function(id));
     }
 
-    pub(crate) fn push_alias(&mut self, alias: SymbolId, of: SymbolId) {
-        let operands = [alias, of].map(Operand::Symbol);
+    pub(crate) fn push_alias(&mut self, alias: SymbolId, aliasee: SymbolId) {
+        let operands = [alias, aliasee].map(Operand::Symbol);
         let stmt = DirectiveStmt::new(Directive::Alias, self.module.pool_mut().extend(&operands));
         let id = self.module.directives_mut().push(stmt);
         self.push(Item::Directive(id));
     }
 
-    /// Copies the items of a module that begin at or after `start`, with their comments. Names that `known` knows are there
-    /// already. Gives the names that the items have, and their spellings.
+    /// Copies the items of a module that begin at or after `start`, with their comments. `declared` gives the symbols of names
+    /// that the module has already. Returns the symbols of the items by their names.
     pub(crate) fn import(
         &mut self,
         parsed: &Module,
         start: usize,
-        known: &dyn Fn(&str) -> Option<SymbolId>,
+        declared: &dyn Fn(&str) -> Option<SymbolId>,
     ) -> NamedOperands {
         let mut copier = Copier::new(parsed, &mut self.module, Relation::Separate);
         for (id, symbol) in parsed.symbols().iter() {
             // A range declares its members in each of its declarations.
             if symbol.number.is_none()
-                && let Some(to) = known(parsed.name(symbol.name))
+                && let Some(to) = declared(parsed.name(symbol.name))
             {
                 copier.map_symbol(id, to);
             }
@@ -277,8 +277,8 @@ impl Draft {
     ) -> Option<(FuncId, SymbolId)> {
         let function = first_function(parsed, start)?;
         let mut copier = Copier::new(parsed, &mut self.module, Relation::Separate);
-        if let (Some(of), Some(to)) = (parsed.functions().get(function)?.symbol, symbol) {
-            copier.map_symbol(of, to);
+        if let (Some(from), Some(to)) = (parsed.functions().get(function)?.symbol, symbol) {
+            copier.map_symbol(from, to);
         }
         let id = copier.function(function)?;
         self.checker.extend_symbols(&self.module);
@@ -318,9 +318,10 @@ impl Draft {
 
     /// The module without what was abandoned.
     pub(crate) fn finish(mut self) -> Module {
-        let mut module = match self.has_leftovers {
-            true => self.without_leftovers(),
-            false => self.module,
+        let mut module = if self.has_leftovers {
+            self.without_leftovers()
+        } else {
+            self.module
         };
         for text in self.comments {
             let comments: &mut Comments<ItemId> = module.comments_mut();
@@ -346,12 +347,13 @@ impl Draft {
 
     /// The errors of the module as a whole. Statements were checked one by one, unless the header changed since.
     pub(crate) fn errors(module: &Module, is_header_late: bool) -> Vec<Diagnostic> {
-        let mut found = match is_header_late {
-            true => ptx_verify::verify(module, &ptx_verify::Options::default()),
-            false => ptx_verify::verify_items(module),
+        let mut errors = if is_header_late {
+            ptx_verify::verify(module, &ptx_verify::Options::default())
+        } else {
+            ptx_verify::verify_items(module)
         };
-        found.retain(|d| d.severity == ptx_ir::Severity::Error);
-        found
+        errors.retain(|d| d.severity == ptx_ir::Severity::Error);
+        errors
     }
 
     pub(crate) fn is_header_late(&self) -> bool {

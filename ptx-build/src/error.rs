@@ -30,7 +30,7 @@ pub enum BuildErrorKind {
 }
 
 impl BuildErrorKind {
-    /// What the checker calls the same mistake in a text.
+    /// The code of the same mistake in a text.
     const fn code(self) -> Code {
         match self {
             Self::Illegal => Code::UnknownInstruction,
@@ -69,7 +69,7 @@ struct Inner {
 pub struct BuildError(Box<Inner>);
 
 impl BuildError {
-    /// What was found and what is allowed, and what to do instead.
+    /// An error with a message and help.
     pub(crate) fn new(
         kind: BuildErrorKind,
         message: impl Into<String>,
@@ -135,13 +135,13 @@ impl BuildError {
         self.0.code
     }
 
-    /// What is wrong.
+    /// The message, which says what is wrong.
     #[must_use]
     pub fn message(&self) -> &str {
         &self.0.message
     }
 
-    /// What to do instead. The builder always knows; the verifier, where the message does not say it.
+    /// Help: what to do instead. Errors of the verifier have it where their message does not say it.
     #[must_use]
     pub fn help(&self) -> Option<&str> {
         self.0.help.as_deref()
@@ -153,14 +153,14 @@ impl BuildError {
         &self.0.text
     }
 
-    /// What the verifier says; spans count from the start of [`text`](Self::text).
+    /// The diagnostics of the verifier; spans count from the start of [`text`](Self::text).
     #[must_use]
     pub fn diagnostics(&self) -> &[Diagnostic] {
         &self.0.diagnostics
     }
 }
 
-/// What was found, the code, and what to do: a line for each diagnostic.
+/// Message, code and help: a line for each diagnostic.
 impl fmt::Display for BuildError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let one = |f: &mut fmt::Formatter<'_>, message: &str, code: Code, help: Option<&str>| {
@@ -184,9 +184,12 @@ impl fmt::Display for BuildError {
 
 impl core::error::Error for BuildError {}
 
-fn line_of(text: &str, at: usize) -> &str {
-    let before = text.get(..at).unwrap_or_default();
-    let start = before.rfind('\n').map_or(0, |i| i + 1);
-    let rest = text.get(start..).unwrap_or_default();
-    rest.lines().next().unwrap_or_default().trim()
+/// The line of a text with the byte at `position`, without white space around it.
+fn line_of(text: &str, position: usize) -> &str {
+    let start = text.get(..position).and_then(|t| t.rfind('\n'));
+    let lines = text.get(start.map_or(0, |newline| newline + 1)..);
+    lines
+        .and_then(|l| l.lines().next())
+        .unwrap_or_default()
+        .trim()
 }

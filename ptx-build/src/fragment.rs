@@ -13,7 +13,7 @@ use crate::function::FunctionBuilder;
 use crate::operand::{IntoOperand, OperandExpr};
 use crate::template::{AsmStyle, Filled, Substitute, fill};
 
-/// What a fragment does.
+/// The effects of a fragment.
 #[derive(Clone, PartialEq, Default, Debug)]
 pub struct AsmReport {
     reads: Vec<String>,
@@ -43,7 +43,7 @@ impl AsmReport {
         has_side_effects: bool = side_effects;
         /// Whether it jumps, calls, returns or ends the thread.
         has_control_flow: bool = control_flow;
-        /// How many instructions it has.
+        /// The number of instructions.
         instruction_count: usize = instructions;
         /// Whether the text can be inserted twice in one function, as compilers may do: it declares no name and no label outside
         /// of braces that would then be declared twice. What [`FunctionBuilder::asm`] adds always can.
@@ -67,18 +67,17 @@ pub(crate) struct Fragment<'t> {
 /// A fragment that is legal where it was checked.
 pub(crate) struct CheckedFragment {
     pub(crate) report: AsmReport,
-    /// What is written, and where in the template.
+    /// The names of the registers that are written, each with its place in the template.
     pub(crate) writes: Vec<(String, Span)>,
     parsed: Parsed,
     has_names: bool,
 }
 
 impl Fragment<'_> {
-    /// What a register is called in reports: the operand that it is, or its own name.
+    /// The name of a register in reports: the mention of the operand that it is, or its own name.
     pub(crate) fn called(&self, register: &str) -> String {
         let operand = self.operands.iter().position(|o| o.text == register);
-        let known = operand.and_then(|i| Some((i, self.operands.get(i)?)));
-        match known {
+        match operand.and_then(|i| Some((i, self.operands.get(i)?))) {
             Some((_, o)) if self.style == AsmStyle::Braces => o.name.clone(),
             Some((i, o)) => self.style.spelled(i, &o.name),
             None => register.to_string(),
@@ -87,14 +86,14 @@ impl Fragment<'_> {
 
     pub(crate) fn fill(&self, unique: u32) -> Result<Filled, BuildError> {
         fill(self.style, self.template, &self.operands, unique)
-            .map_err(|found| BuildError::illegal(self.template.to_string(), [found].into()))
+            .map_err(|error| BuildError::illegal(self.template.to_string(), [error].into()))
     }
 
-    /// With the names of the template, with spans in it.
-    fn error(&self, mut found: Vec<Diagnostic>, filled: &Filled) -> BuildError {
+    /// The errors in the filled text as errors in the template: with its spans and its operands.
+    fn error(&self, mut errors: Vec<Diagnostic>, filled: &Filled) -> BuildError {
         let renamed = |text: &str| self.renamed(text);
-        for d in &mut found {
-            d.relocate(|span| Some(filled.back(span)));
+        for d in &mut errors {
+            d.relocate(|span| Some(filled.template_span(span)));
             d.message = renamed(&d.message);
             d.help = d.help.as_deref().map(renamed);
             for label in &mut d.labels {
@@ -104,7 +103,7 @@ impl Fragment<'_> {
                 edit.text = renamed(&edit.text);
             }
         }
-        BuildError::illegal(self.template.to_string(), found)
+        BuildError::illegal(self.template.to_string(), errors)
     }
 
     /// A message with operands instead of their substitutes.
@@ -112,9 +111,10 @@ impl Fragment<'_> {
         let mut out = message.to_string();
         for (i, operand) in self.operands.iter().enumerate() {
             let spelled = self.style.spelled(i, &operand.name);
-            out = match operand.is_unique {
-                true => out.replace(&operand.text, &spelled),
-                false => out.replace(&format!("`{}`", operand.text), &format!("`{spelled}`")),
+            out = if operand.is_unique {
+                out.replace(&operand.text, &spelled)
+            } else {
+                out.replace(&format!("`{}`", operand.text), &format!("`{spelled}`"))
             };
         }
         out
@@ -163,7 +163,7 @@ impl Part<'_> {
         })
     }
 
-    /// What the instructions do, and where they write; `called` says what a register is called.
+    /// The effects of the instructions, and the places of the writes; `called` gives the name of a register in the report.
     fn report(&self, called: impl Fn(&str) -> String) -> (AsmReport, Vec<(String, Span)>) {
         let (mut report, mut writes) = (AsmReport::default(), Vec::new());
         let module = &self.0.module;
@@ -262,7 +262,7 @@ impl FunctionBuilder<'_> {
         self.inline_asm(AsmStyle::Braces, text, operands)
     }
 
-    /// The same with operands mentioned as another language mentions them; a name may be empty where numbers are meant.
+    /// Adds statements as text with the operands of another language; a name may be empty where numbers are meant.
     ///
     /// ```
     /// # use ptx_build::{AsmStyle, ModuleBuilder, lane};
@@ -287,11 +287,11 @@ impl FunctionBuilder<'_> {
         text: &str,
         operands: &[(&str, OperandExpr)],
     ) -> Result<AsmReport, BuildError> {
-        let made = self.all_or_none(|f| f.add_fragment(style, text, operands));
-        if made.is_err() {
+        let report = self.all_or_none(|f| f.add_fragment(style, text, operands));
+        if report.is_err() {
             self.body.rollback_refs();
         }
-        made
+        report
     }
 
     fn add_fragment(
@@ -350,10 +350,10 @@ impl FunctionBuilder<'_> {
         if !is_balanced(text) {
             return Err(unbalanced());
         }
-        let (whole, start) = check::minimal_context(&self.body, &self.module.tables, text);
+        let (context, start) = check::minimal_context(&self.body, &self.module.tables, text);
         let end = start + text.len();
         let module =
-            check::errors(&whole, start, end).map_err(|found| fragment.error(found, filled))?;
+            check::errors(&context, start, end).map_err(|errors| fragment.error(errors, filled))?;
         let parsed = Parsed { module, start, end };
         let part = Part(&parsed);
         if part.has(|s| matches!(s, Statement::Function(_))) {
@@ -379,7 +379,7 @@ impl FunctionBuilder<'_> {
         let (mut report, mut writes) = part.report(|register| fragment.called(register));
         report.repeatable = true;
         for (_, span) in &mut writes {
-            *span = filled.back(*span);
+            *span = filled.template_span(*span);
         }
         let has_names = part.has(|s| matches!(s, Statement::Decl(_) | Statement::Label(_)));
         Ok(CheckedFragment {
@@ -393,7 +393,7 @@ impl FunctionBuilder<'_> {
     /// Whether a legal text may follow itself.
     pub(crate) fn is_repeatable(&self, first: &Filled, again: &Filled) -> bool {
         let both = format!("{}\n{}", first.text, again.text);
-        let (whole, start) = check::minimal_context(&self.body, &self.module.tables, &both);
-        check::errors(&whole, start, start + both.len()).is_ok()
+        let (context, start) = check::minimal_context(&self.body, &self.module.tables, &both);
+        check::errors(&context, start, start + both.len()).is_ok()
     }
 }

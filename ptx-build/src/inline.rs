@@ -286,7 +286,7 @@ fn same(operands: &[AsmOperand], output: usize, stem: &str) -> Result<String, Bu
 
 fn written(template: &str, operand: &str, span: Span) -> BuildError {
     let message = format!("`{operand}` is an input, and written here");
-    let mut found = Diagnostic::error(Code::OperandKind, span, message);
-    found.help = Some("make it an output that is read too, with `+`, or copy it first".into());
-    BuildError::illegal(template.to_string(), [found].into())
+    let mut error = Diagnostic::error(Code::OperandKind, span, message);
+    error.help = Some("make it an output that is read too, with `+`, or copy it first".into());
+    BuildError::illegal(template.to_string(), [error].into())
 }

@@ -1,4 +1,4 @@
-//! What may be written as a name, a constant or a string.
+//! Checks of the spelling of names, constants, strings and mnemonics.
 
 use alloc::string::String;
 
@@ -56,11 +56,13 @@ pub(crate) fn attributes(all: &[String]) -> Result<String, BuildError> {
     for text in all {
         let bytes = text.as_bytes();
         let word = scan::dot_word_end(bytes, 0);
-        let rest = text.get(word..).unwrap_or_default();
-        let numbers = rest.strip_prefix('(').and_then(|r| r.strip_suffix(')'));
+        let arguments = text.get(word..).unwrap_or_default();
+        let numbers = arguments
+            .strip_prefix('(')
+            .and_then(|a| a.strip_suffix(')'));
         let fits = match numbers {
             Some(numbers) => numbers.split(',').all(is_constant),
-            None => rest.is_empty(),
+            None => arguments.is_empty(),
         };
         if !bytes.starts_with(b".") || word < 2 || !fits {
             let message = format!("invalid attribute `{text}`");
@@ -95,10 +97,10 @@ pub(crate) fn module_name(text: &str) -> Result<(), BuildError> {
 /// Refuses an invalid mnemonic: an opcode, then modifiers with their dots.
 pub(crate) fn mnemonic(text: &str) -> Result<(), BuildError> {
     let bytes = text.as_bytes();
-    let mut end = match scan::starts_ident(bytes, 0) {
-        true => scan::ident_end(bytes, 0),
-        false => 0,
-    };
+    let mut end = 0;
+    if scan::starts_ident(bytes, 0) {
+        end = scan::ident_end(bytes, 0);
+    }
     while end > 0 && end < bytes.len() {
         let next = scan::dot_word_end(bytes, end);
         end = match scan::peek(bytes, end) {

@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 use ptx_ir::SigId;
 use ptx_isa::{Modifier, Opcode};
 
-/// How many bits an opcode or a modifier takes.
+/// The number of bits of an opcode or a modifier.
 const BITS: u32 = 10;
 const _: () = assert!(Modifier::COUNT < 1 << BITS && Opcode::COUNT < 1 << BITS);
 
@@ -15,7 +15,7 @@ const _: () = assert!(Modifier::COUNT < 1 << BITS && Opcode::COUNT < 1 << BITS);
 pub(crate) struct Mnemonic {
     /// The opcode and its modifiers, each one more than its index; the last in the lowest bits.
     packed: u128,
-    /// What precedes them: empty, except for a long mnemonic and one that was given as text.
+    /// The text before them: empty, except for a long mnemonic and one that was given as text.
     text: String,
 }
 
@@ -47,9 +47,10 @@ impl Mnemonic {
             let Some(index) = (bits as usize).checked_sub(1) else {
                 continue;
             };
-            let word = match self.text.is_empty() {
-                true => Opcode::from_index(index).map(Opcode::text),
-                false => Modifier::from_index(index).map(Modifier::text),
+            let word = if self.text.is_empty() {
+                Opcode::from_index(index).map(Opcode::text)
+            } else {
+                Modifier::from_index(index).map(Modifier::text)
             };
             self.text.push_str(word.unwrap_or_default());
         }
@@ -63,7 +64,7 @@ impl Mnemonic {
     }
 }
 
-/// What the module knows of a mnemonic.
+/// A mnemonic of the module.
 #[derive(Copy, Clone, Debug)]
 pub(crate) struct Signature {
     pub(crate) id: SigId,

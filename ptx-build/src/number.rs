@@ -6,7 +6,7 @@ use ptx_ir::Limits;
 use ptx_ir::constant::read_expression;
 
 use crate::error::BuildError;
-use crate::lexical::no_constant;
+use crate::lexical::{is_constant, no_constant};
 
 /// A number of a declaration or directive: an integer, or a constant expression in its own spelling, such as `"0x10"` or `"4*8"`.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -22,13 +22,13 @@ impl Number {
     ///
     /// The text is not a constant.
     pub fn text(&self) -> Result<&str, BuildError> {
-        match crate::lexical::is_constant(&self.text) {
-            true => Ok(&self.text),
-            false => Err(no_constant(&self.text)),
+        if !is_constant(&self.text) {
+            return Err(no_constant(&self.text));
         }
+        Ok(&self.text)
     }
 
-    /// What it is worth, which has to be an integer of 32 bits.
+    /// The value, which has to be an integer of 32 bits.
     pub(crate) fn as_u32(&self) -> Result<u32, BuildError> {
         let value = self.value.and_then(|v| u32::try_from(v).ok());
         value.ok_or_else(|| {
@@ -41,7 +41,7 @@ impl Number {
         })
     }
 
-    /// What it is worth, if that is an integer.
+    /// The value, if it is an integer.
     #[must_use]
     pub fn value(&self) -> Option<u64> {
         self.value

@@ -12,7 +12,7 @@ use crate::handle::{CodeLabel, Func, Reg, Variable};
 use crate::operand_count::{AnyCount, Count};
 use crate::writer::{Group, Writer};
 
-/// What can be written as an operand. Numbers, [`Reg`], [`Variable`], [`CodeLabel`], [`Func`], [`SpecialReg`], an [`AddressExpr`], an array (a
+/// A value that can be an operand: a number, [`Reg`], [`Variable`], [`CodeLabel`], [`Func`], [`SpecialReg`], an [`AddressExpr`], an array (a
 /// vector), and any [`OperandExpr`].
 ///
 /// Sealed: a type of your own becomes an operand by conversion to an [`OperandExpr`].
@@ -21,7 +21,7 @@ pub trait IntoOperand: Sized + sealed::Operand {
     fn write(self, w: &mut Writer<'_>);
 }
 
-/// What can be written as the operands of one instruction: an operand, a tuple, a slice of [`OperandExpr`]s.
+/// Values that can be the operands of one instruction: an operand, a tuple, a slice of [`OperandExpr`]s.
 ///
 /// Sealed, like [`IntoOperand`].
 pub trait IntoOperands: Sized + sealed::Operands {
@@ -57,7 +57,7 @@ enum Base {
 }
 
 impl AddressExpr {
-    /// Without brackets, as moves and initialisers take it: `a+16`.
+    /// The address without brackets, as moves and initializers take it: `a+16`.
     #[must_use]
     pub const fn bare(mut self) -> Self {
         self.form = AddressForm::Bare;

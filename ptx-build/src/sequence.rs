@@ -86,9 +86,10 @@ impl Sequence {
     /// Adds the comments between two statements.
     fn add_comments(&mut self, gap: &[u8]) {
         for comment in comment::in_source(gap) {
-            match comment.is_on_new_line {
-                true => self.comment(comment.text),
-                false => self.trailing_comment(comment.text),
+            if comment.is_on_new_line {
+                self.comment(comment.text);
+            } else {
+                self.trailing_comment(comment.text);
             }
         }
     }
@@ -121,16 +122,16 @@ impl Sequence {
 
     /// Cuts off everything after a mark.
     pub(crate) fn split_off(&mut self, mark: Mark) -> Self {
-        let mut rest = Vec::new();
+        let mut entries = Vec::new();
         if let Some(Entry::Statements(_, end)) =
             mark.entries.checked_sub(1).and_then(|i| self.0.get_mut(i))
             && mark.end < *end
         {
-            rest.push(Entry::Statements(mark.end, *end));
+            entries.push(Entry::Statements(mark.end, *end));
             *end = mark.end;
         }
-        rest.extend(self.0.drain(mark.entries.min(self.0.len())..));
-        Self(rest)
+        entries.extend(self.0.drain(mark.entries.min(self.0.len())..));
+        Self(entries)
     }
 
     /// Adds what follows in another sequence.
@@ -155,12 +156,12 @@ impl Sequence {
             match entry {
                 Entry::Statements(first, end) => next += end - first,
                 Entry::Comment(text) => {
-                    let before = (next < count).then_some(StmtId::new(next));
-                    comments.push(before, CommentPlace::Above, text);
+                    let following = (next < count).then_some(StmtId::new(next));
+                    comments.push(following, CommentPlace::Above, text);
                 }
                 Entry::TrailingComment(text) => {
-                    let after = StmtId::new(next.saturating_sub(1));
-                    comments.push(Some(after), CommentPlace::EndOfLine, text);
+                    let preceding = StmtId::new(next.saturating_sub(1));
+                    comments.push(Some(preceding), CommentPlace::EndOfLine, text);
                 }
             }
         }

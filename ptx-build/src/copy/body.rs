@@ -27,7 +27,7 @@ pub(crate) struct BodyCopier<'c, 'f, 't> {
     operands: Vec<Operand>,
 }
 
-/// What the names of one body are in another one, and that body without its operands.
+/// The ids of the names of one body in another one, and that body without its operands.
 pub(crate) struct BodyNames<'c, 'f, 't> {
     module: &'c mut Copier<'f, 't>,
     from: &'f Body,
@@ -255,10 +255,13 @@ impl<'f> BodyNames<'_, 'f, '_> {
     #[cold]
     fn new_register(&mut self, id: RegId) -> Option<RegId> {
         let Register { decl, number, .. } = *self.from.registers().get(id)?;
-        let of = self.reg_decl(decl, None)?;
+        let new_decl = self.reg_decl(decl, None)?;
         let new = match get(&self.plain, decl) {
             Some(plain) => plain,
-            None => self.to.registers_mut().push(Register::new(of, number)),
+            None => self
+                .to
+                .registers_mut()
+                .push(Register::new(new_decl, number)),
         };
         set(&mut self.registers, id, new);
         Some(new)
@@ -327,7 +330,7 @@ impl<'f> BodyNames<'_, 'f, '_> {
         Some(new)
     }
 
-    /// What a parameter of the function is in the body.
+    /// The binding of a parameter of the function in the copy.
     fn parameter(&mut self, param: &Param) -> Binding {
         match param.binding {
             Binding::Register(id) => self.reg_decl(id, None).map(Binding::Register),
@@ -338,9 +341,9 @@ impl<'f> BodyNames<'_, 'f, '_> {
     }
 
     fn declared_registers(&mut self, id: RegDeclId, stmt: StmtId) -> Option<Binding> {
-        let known = get(&self.reg_decls, id);
+        let was_mentioned = get(&self.reg_decls, id).is_some();
         let new = self.reg_decl(id, Some(stmt))?;
-        if known.is_some() {
+        if was_mentioned {
             let count = self.from.reg_decls().get(id)?.count;
             let decl = self.to.reg_decls_mut().get_mut(new)?;
             (decl.stmt, decl.count) = (Some(stmt), count);
@@ -374,9 +377,10 @@ impl<'f> Copier<'f, '_> {
         let statements = body.statements().map(|(stmt, _)| stmt);
         let (mut copied, bindings) = self.body(body, &params, statements);
         *copied.closed_mut() = true;
-        *copied.comments_mut() = match body.is_in_source() {
-            true => source_comments(self.from, body),
-            false => body.comments().clone(),
+        *copied.comments_mut() = if body.is_in_source() {
+            source_comments(self.from, body)
+        } else {
+            body.comments().clone()
         };
         let mut bindings = bindings.into_iter();
         let interface = self.interface(&interface, |param| {

@@ -16,7 +16,7 @@ use ptx_ir::{
 pub(crate) use body::{BodyCopier, BodyNames, UNPLACED, parameters};
 use operand::{CopyDeclarations, Leaves, copy_operand, copy_range};
 
-/// How the ids of the source of a copy are related to those of its destination.
+/// The relation of the ids in the source of a copy to those in its destination.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Relation {
     /// Both are one module: a body is copied inside of it.
@@ -205,10 +205,10 @@ impl<'f, 't> Copier<'f, 't> {
         set(&mut self.functions, id, new);
         let attributes = self.attributes(function.attributes);
         let symbol = function.symbol.and_then(|symbol| {
-            let known = get(&self.symbols, symbol);
-            let of = self.from.symbols().get(symbol).copied()?;
+            let row = self.from.symbols().get(symbol).copied()?;
             let kind = SymbolKind::Function(new);
-            Some(known.unwrap_or_else(|| self.add_symbol(symbol, of, kind)))
+            let copied = get(&self.symbols, symbol);
+            Some(copied.unwrap_or_else(|| self.add_symbol(symbol, row, kind)))
         });
         let mut copied = function;
         copied.name = self.name(function.name);

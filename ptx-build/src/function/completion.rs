@@ -21,9 +21,10 @@ impl FunctionBuilder<'_> {
         let is_in_order = self.body.is_in_order && self.body.records.prototypes().is_empty();
         let statements = self.body.take_statements(fresh);
         let mut records = mem::take(&mut self.body.records);
-        match is_in_order {
-            true => move_to_front(&mut records, declared_last),
-            false => records = draft.renumber(record, &records, statements.ids()),
+        if is_in_order {
+            move_to_front(&mut records, declared_last);
+        } else {
+            records = draft.renumber(record, &records, statements.ids());
         }
         *records.closed_mut() = true;
         *records.comments_mut() = statements.comments();
@@ -49,8 +50,8 @@ impl FunctionBuilder<'_> {
 
 /// Moves the last `count` statements, which declare registers, before the others.
 fn move_to_front(records: &mut Body, count: usize) {
-    let others = records.statement_table().len() - count;
-    let moved = |id: StmtId| match id.index().checked_sub(others) {
+    let first = records.statement_table().len() - count;
+    let moved = |id: StmtId| match id.index().checked_sub(first) {
         Some(index) => StmtId::from_index(index),
         None => StmtId::from_index(id.index() + count),
     };

@@ -53,7 +53,7 @@ impl<'m> FunctionBuilder<'m> {
         self.note_place(place);
     }
 
-    /// The same with numbers in their own spelling, `0x10` say.
+    /// Adds a `.loc` with numbers in their own spelling, `0x10` say.
     ///
     /// # Errors
     ///
@@ -103,8 +103,8 @@ impl<'m> FunctionBuilder<'m> {
             return BuildErrorKind::Unplaced.refuse(Code::DebugInfo, message, help);
         }
         self.body.pending.mentions.clear();
-        let before = format!("{} {outer}\n", Directive::Loc);
-        let parsed = self.check_after(&before, &text)?;
+        let call = format!("{} {outer}\n", Directive::Loc);
+        let parsed = self.check_after(&call, &text)?;
         self.import(&parsed, &|_| true);
         self.body.places.insert([file, line, column]);
         Ok(())

@@ -25,7 +25,7 @@ use tables::Tables;
 /// A kind, a header without names, and a set of register types.
 pub(crate) type HeaderShape = (FunctionKind, FunctionHeader, u128);
 
-/// How many legal headers are remembered.
+/// The number of legal headers that are remembered.
 const MOST_HEADERS: usize = 32;
 
 /// Makes a module: header, variables, kernels and functions.
@@ -42,13 +42,13 @@ pub struct ModuleBuilder {
     more_targets: Vec<String>,
     is_virtual: bool,
     address_size: Option<u8>,
-    /// What `.loc` said so far.
+    /// The places of all `.loc` so far.
     pub(crate) places: BTreeSet<[u32; 3]>,
     /// Headers of functions that are legal, without names, with the types of the registers declared after them.
     pub(crate) legal_headers: Vec<(HeaderShape, Arc<Parsed>)>,
     /// The indices of `.file`.
     files: Vec<u32>,
-    /// Those that functions mention, each with the first function.
+    /// The files that functions mention, each with the first function.
     mentioned_files: Vec<(u32, String)>,
 }
 
@@ -83,11 +83,11 @@ impl ModuleBuilder {
     }
 
     /// Takes note of a legal header, of which the next functions may have the same.
-    pub(crate) fn note_legal_header(&mut self, of: HeaderShape, parsed: &Arc<Parsed>) {
+    pub(crate) fn note_legal_header(&mut self, shape: HeaderShape, parsed: &Arc<Parsed>) {
         if self.legal_headers.len() >= MOST_HEADERS {
             self.legal_headers.clear();
         }
-        self.legal_headers.push((of, parsed.clone()));
+        self.legal_headers.push((shape, parsed.clone()));
     }
 
     /// The text of the module so far, in the canonical style of `ptx-print`. Linear in the module.
@@ -125,7 +125,7 @@ impl ModuleBuilder {
         let text = ptx_print::display(&module).to_string();
         match check::errors(&text, 0, text.len()) {
             Ok(_) => Ok(module),
-            Err(found) => Err(BuildError::illegal(text, found)),
+            Err(errors) => Err(BuildError::illegal(text, errors)),
         }
     }
 
