@@ -1,5 +1,6 @@
-//! Variables and parameters, as they are declared.
+//! Declarations of variables, registers and parameters, with their initial values.
 
+use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt::Write as _;
@@ -7,11 +8,10 @@ use core::fmt::Write as _;
 use ptx_ir::{Code, Linkage};
 use ptx_isa::{Directive, ScalarType, StateSpace};
 
-use crate::error::{BuildError, BuildErrorKind};
-use crate::initializer::Init;
+use crate::error::{BuildError, BuildErrorKind, no_variables};
+use crate::handle::{CodeLabel, Func, Variable};
 use crate::lexical::{self, ends_with_digit};
 use crate::number::Number;
-use crate::refusal::no_variables;
 
 /// A name of a declaration with what follows it.
 #[derive(Clone, PartialEq, Debug)]
@@ -375,4 +375,38 @@ impl Declaration {
 
 pub(crate) fn linkage_text(linkage: Linkage) -> &'static str {
     linkage.directive().text()
+}
+
+/// An initial value. Manual 5.4.4.
+#[derive(Clone, PartialEq, Debug)]
+#[non_exhaustive]
+pub enum Init {
+    /// An integer.
+    Int(i64),
+    /// An integer without a sign.
+    Unsigned(u64),
+    /// Single precision.
+    F32(f32),
+    /// Double precision.
+    F64(f64),
+    /// A constant in its own spelling.
+    Constant(String),
+    /// A string with its end.
+    Text(String),
+    /// The address of a variable plus an offset in bytes.
+    Address(Variable, i64),
+    /// The generic address of a variable plus an offset in bytes: `generic(a)+4`.
+    Generic(Variable, i64),
+    /// A function.
+    Function(Func),
+    /// The place of a label of the function.
+    Label(CodeLabel),
+    /// Another value plus an offset in bytes, which keeps its spelling: `a+0x10`.
+    Plus(Box<Init>, Number),
+    /// One byte of an address, shifted down: `0xFF00(a)`. Manual 5.4.4.
+    Masked(Number, Box<Init>),
+    /// A field of a sampler or texture: `addr_mode_0 = wrap`.
+    Field(String, String),
+    /// `{…}`
+    List(Vec<Init>),
 }

@@ -5,9 +5,8 @@ use core::fmt::Write as _;
 
 use ptx_ir::Code;
 
-use crate::declaration::Declaration;
+use crate::declaration::{Declaration, Init};
 use crate::error::{BuildError, BuildErrorKind};
-use crate::initializer::Init;
 use crate::lexical;
 use crate::name_scope::NameScope;
 use crate::number::Number;

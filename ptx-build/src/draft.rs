@@ -16,9 +16,9 @@ use ptx_ir::{
 use ptx_isa::{Directive, Opcode};
 use ptx_verify::StatementChecker;
 
-use crate::comment;
 use crate::copy::{Copier, NamedOperands, Relation, parameters};
 use crate::mnemonic::{Mnemonic, RecentMnemonics, Signature};
+use crate::sequence::comments_in;
 
 #[derive(Debug)]
 pub(crate) struct Draft {
@@ -264,7 +264,7 @@ impl Draft {
 
     /// Adds the comments between two items, each on a separate line.
     fn add_comments(&mut self, gap: &[u8]) {
-        let texts = comment::in_source(gap).map(|c| c.text.to_string());
+        let texts = comments_in(gap).map(|c| c.text.to_string());
         self.comments.extend(texts);
     }
 

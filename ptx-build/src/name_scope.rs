@@ -4,12 +4,11 @@ use alloc::vec::Vec;
 
 use ptx_ir::Operand;
 
-use crate::error::BuildError;
+use crate::error::{BuildError, early, hidden, later};
 use crate::function::body::Body;
 use crate::handle::{CodeLabel, Dependency, Func, Variable};
 use crate::handle_owner::Handle;
 use crate::module::tables::Tables;
-use crate::refusal::{early, hidden, later};
 
 /// The name and the record of a handle.
 pub(crate) struct Named<'s> {

@@ -3,9 +3,8 @@
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
+use ptx_ir::lex::{Lexer, TokenKind};
 use ptx_ir::{Body, CommentPlace, Comments, EntityId, Module, Span, StmtId};
-
-use crate::comment;
 
 /// A stretch of a function.
 #[derive(Debug)]
@@ -75,7 +74,7 @@ impl Sequence {
             self.add_comments(Span::new(last, span.start).of(source));
             let origin = body.stmt_spans().get(id.index());
             if origin.is_some_and(|s| s.has_comments()) {
-                comment::in_source(span.of(source)).for_each(|c| self.comment(c.text));
+                comments_in(span.of(source)).for_each(|c| self.comment(c.text));
             }
             self.push(new);
             last = span.end;
@@ -85,7 +84,7 @@ impl Sequence {
 
     /// Adds the comments between two statements.
     fn add_comments(&mut self, gap: &[u8]) {
-        for comment in comment::in_source(gap) {
+        for comment in comments_in(gap) {
             if comment.is_on_new_line {
                 self.comment(comment.text);
             } else {
@@ -195,4 +194,36 @@ impl Blocks {
     pub(crate) fn is_empty(&self) -> bool {
         self.blocks.is_empty()
     }
+}
+
+/// The lines of a text as comments.
+pub(crate) fn comment_lines(text: &str) -> impl Iterator<Item = String> + '_ {
+    text.lines().map(|line| {
+        let plain = line.chars().filter(|c| !c.is_control() || *c == '\t');
+        let line = format!("// {}", plain.collect::<String>());
+        String::from(line.trim_end())
+    })
+}
+
+/// A comment of a source.
+pub(crate) struct SourceComment<'s> {
+    pub(crate) text: &'s str,
+    /// Whether a line ends between the start of the part of the source and the comment.
+    pub(crate) is_on_new_line: bool,
+}
+
+/// The comments in a part of a source.
+pub(crate) fn comments_in(part: &[u8]) -> impl Iterator<Item = SourceComment<'_>> {
+    let mut is_on_new_line = false;
+    Lexer::fragment(part).filter_map(move |token| {
+        let text = core::str::from_utf8(token.span.of(part)).unwrap_or_default();
+        if token.kind == TokenKind::Whitespace {
+            is_on_new_line |= text.contains('\n');
+            return None;
+        }
+        token.kind.is_trivia().then_some(SourceComment {
+            text: text.trim_end(),
+            is_on_new_line,
+        })
+    })
 }

@@ -6,14 +6,13 @@ use ptx_ir::raw::RawBody;
 use ptx_ir::{Address, AddressForm, Module, Operand, OperandPool, Selector};
 use ptx_isa::SpecialReg;
 
-use crate::error::{BuildError, BuildErrorKind};
+use crate::error::{BuildError, BuildErrorKind, hidden};
 use crate::function::body::Body;
 use crate::handle::{CodeLabel, Dependency, Func, Reg, Variable};
 use crate::handle_owner::Handle;
-use crate::literal::{constant, spelled};
 use crate::module::tables::Tables;
 use crate::name_scope::{NameScope, Named};
-use crate::refusal::hidden;
+use crate::number::{constant, spelled};
 
 /// Takes the operands of a statement. Only the builder makes one.
 #[derive(Debug)]

@@ -18,10 +18,10 @@ use crate::error::{BuildError, BuildErrorKind};
 use crate::handle::{CodeLabel, Dependency, Reg};
 use crate::handle_owner::{Names, next_owner};
 use crate::lexical::ends_with_digit;
-use crate::literal::constant;
 use crate::mnemonic::Mnemonic;
 use crate::module::tables::DeclState;
 use crate::name_table::{Declared, Meaning, NameTable};
+use crate::number::constant;
 use crate::sequence::{Blocks, Mark, Sequence};
 
 /// The handle of a parameter or result.

@@ -9,25 +9,24 @@ use ptx_ir::{Code, Operand, Statement};
 use ptx_isa::Directive;
 
 use super::FunctionBuilder;
-use crate::comment;
 use crate::error::{BuildError, BuildErrorKind};
 use crate::handle::Func;
 use crate::interface::pragma;
-use crate::literal::constant;
-use crate::number::Number;
+use crate::number::{Number, constant};
 use crate::section;
+use crate::sequence::comment_lines;
 
 impl<'m> FunctionBuilder<'m> {
     /// Adds a comment on separate lines before the next statement.
     pub fn comment(&mut self, text: &str) {
         self.body.abandon();
-        comment::lines(text).for_each(|line| self.body.sequence.comment(&line));
+        comment_lines(text).for_each(|line| self.body.sequence.comment(&line));
     }
 
     /// Adds a comment at the end of the line of the last statement; before the first statement, on a separate line.
     pub fn trailing_comment(&mut self, text: &str) {
         self.body.abandon();
-        for (i, line) in comment::lines(text).enumerate() {
+        for (i, line) in comment_lines(text).enumerate() {
             match i {
                 0 => self.body.sequence.trailing_comment(&line),
                 _ => self.body.sequence.comment(&line),

@@ -10,12 +10,11 @@ use ptx_isa::Directive;
 use super::{FunctionBuilder, Meaning};
 use crate::declaration::Declaration;
 use crate::declared::{LabelInfo, Table};
-use crate::error::{BuildError, BuildErrorKind};
+use crate::error::{BuildError, BuildErrorKind, hidden};
 use crate::handle::{CodeLabel, Func};
 use crate::handle_owner::Handle;
 use crate::interface::FunctionHeader;
 use crate::operand::{IntoOperands, OperandExpr};
-use crate::refusal::hidden;
 
 /// An entry of a table of labels.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]

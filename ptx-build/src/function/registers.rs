@@ -10,12 +10,11 @@ use super::body::{Fresh, RangeInfo};
 use super::{FunctionBuilder, Meaning};
 use crate::declaration::{Declaration, MOST_MEMBERS, Name};
 use crate::declared::RegisterInfo;
-use crate::error::{BuildError, BuildErrorKind};
+use crate::error::{BuildError, BuildErrorKind, hidden};
 use crate::handle::{Reg, RegRange};
 use crate::handle_owner::Handle;
 use crate::lexical::ends_with_digit;
 use crate::name_scope::NameScope;
-use crate::refusal::hidden;
 
 #[cold]
 fn no_member(name: &str, number: u64) -> BuildError {

@@ -10,14 +10,12 @@ use ptx_isa::StateSpace;
 use super::FunctionBuilder;
 use crate::declaration::Declaration;
 use crate::declared::Local;
-use crate::error::{BuildError, BuildErrorKind};
-use crate::handle::Dependency;
-use crate::handle::{Func, Variable};
+use crate::error::{BuildError, BuildErrorKind, no_variables};
+use crate::handle::{Dependency, Func, Variable};
 use crate::interface::FunctionHeader;
 use crate::module::tables::DeclState;
 use crate::name_scope::NameScope;
 use crate::name_table::Meaning;
-use crate::refusal::no_variables;
 
 impl<'m> FunctionBuilder<'m> {
     pub(super) fn add_local(

@@ -7,7 +7,7 @@ use ptx_ir::{FuncId, FunctionKind, Linkage, SymbolId};
 use super::ModuleBuilder;
 use super::tables::{DeclState, Function};
 use crate::declaration::Declaration;
-use crate::error::{BuildError, BuildErrorKind};
+use crate::error::{BuildError, BuildErrorKind, discarded, taken};
 use crate::function::body::Body;
 use crate::function::{FunctionBuilder, no_results};
 use crate::handle::Func;
@@ -15,7 +15,6 @@ use crate::handle_owner::Handle;
 use crate::interface::FunctionHeader;
 use crate::lexical;
 use crate::name_table::Meaning;
-use crate::refusal::{discarded, taken};
 
 impl ModuleBuilder {
     /// Begins a kernel.

@@ -8,19 +8,18 @@ use ptx_ir::{Code, Module, Symbol};
 use ptx_isa::Directive;
 
 use super::ModuleBuilder;
-use crate::comment;
-use crate::error::{BuildError, BuildErrorKind};
+use crate::error::{BuildError, BuildErrorKind, taken};
 use crate::handle::Func;
 use crate::interface::pragma;
 use crate::lexical;
 use crate::name_table::Meaning;
-use crate::refusal::taken;
 use crate::section::{self, Datum};
+use crate::sequence::comment_lines;
 
 impl ModuleBuilder {
     /// Adds a comment on separate lines.
     pub fn comment(&mut self, text: &str) {
-        comment::lines(text).for_each(|line| self.draft.comment(&line));
+        comment_lines(text).for_each(|line| self.draft.comment(&line));
     }
 
     /// `.file index "path"`, for [`FunctionBuilder::loc`](crate::FunctionBuilder::loc).

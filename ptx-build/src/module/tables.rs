@@ -5,13 +5,11 @@ use alloc::vec::Vec;
 
 use ptx_ir::{Code, FuncId, FunctionKind, SymbolId};
 
-use crate::error::{BuildError, BuildErrorKind};
-use crate::handle::Dependency;
-use crate::handle::{Func, Variable};
+use crate::error::{BuildError, BuildErrorKind, discarded, later};
+use crate::handle::{Dependency, Func, Variable};
 use crate::handle_owner::{Handle, HandleOwners};
 use crate::interface::FunctionHeader;
 use crate::name_table::{Meaning, NameTable};
-use crate::refusal::{discarded, later};
 
 /// A variable of the module.
 #[derive(Debug)]

@@ -9,13 +9,11 @@ use super::ModuleBuilder;
 use super::tables::Global;
 use crate::copy::NamedOperands;
 use crate::declaration::Declaration;
-use crate::error::BuildError;
-use crate::handle::Dependency;
-use crate::handle::Variable;
+use crate::error::{BuildError, no_variables, taken};
+use crate::handle::{Dependency, Variable};
 use crate::lexical;
 use crate::name_scope::NameScope;
 use crate::name_table::Meaning;
-use crate::refusal::{no_variables, taken};
 
 impl ModuleBuilder {
     /// Declares a variable of the module; the handle is that of its first name. A name that was declared before can be declared
