@@ -177,11 +177,21 @@ fn function_span(module: &Module, function: FuncId) -> Span {
 /// The module's text in the canonical style.
 #[must_use]
 pub fn canonical(module: &Module, style: &Style) -> Vec<u8> {
-    let mut text = Vec::with_capacity(module.source().len());
+    let mut text = Vec::with_capacity(expected_len(module));
     match write_canonical(module, style, &mut text) {
         Ok(()) => text,
         Err(never) => match never {},
     }
+}
+
+/// The approximate length of the text of a module.
+fn expected_len(module: &Module) -> usize {
+    if module.has_source() {
+        return module.source().len();
+    }
+    // An instruction is about this long.
+    let statements = module.bodies().values().map(|b| b.statement_table().len());
+    32 * statements.sum::<usize>()
 }
 
 /// [`canonical`] to a sink.
