@@ -42,7 +42,7 @@ impl<K> Default for Comments<K> {
 }
 
 impl<K: EntityId> Comments<K> {
-    /// Whether there are none.
+    /// Whether there are no comments.
     #[inline]
     #[must_use]
     pub fn is_empty(&self) -> bool {

@@ -33,8 +33,7 @@ pub use crate::intern::Interner;
 pub use crate::renumber::NewIds;
 pub use crate::scopes::add_scope;
 pub use crate::share::{
-    SHARED_TEXT, attach, body_with_capacity, clear, finish, multiply_capacity, seal, share,
-    split_off, without_tables,
+    SHARED_TEXT, attach, body_with_capacity, clear, finish, seal, share, split_off, without_tables,
 };
 
 mod sealed {
