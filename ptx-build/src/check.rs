@@ -24,9 +24,9 @@ pub(crate) struct Parsed {
 }
 
 impl Parsed {
-    /// Whether a place of the module is in the text.
-    pub(crate) fn holds(&self, at: u32) -> bool {
-        (self.start..self.end).contains(&(at as usize))
+    /// Whether an offset in the source of the module is in the text.
+    pub(crate) fn holds(&self, offset: u32) -> bool {
+        (self.start..self.end).contains(&(offset as usize))
     }
 }
 

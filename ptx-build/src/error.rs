@@ -163,12 +163,8 @@ impl BuildError {
 /// Message, code and help: a line for each diagnostic.
 impl fmt::Display for BuildError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let one = |f: &mut fmt::Formatter<'_>, message: &str, code: Code, help: Option<&str>| {
-            write!(f, "{message} ({code})")?;
-            help.map_or(Ok(()), |help| write!(f, "; {help}"))
-        };
         if self.0.diagnostics.is_empty() {
-            return one(f, self.message(), self.code(), self.help());
+            return write_error(f, self.message(), self.code(), self.help());
         }
         for (i, d) in self.0.diagnostics.iter().enumerate() {
             if i > 0 {
@@ -176,10 +172,20 @@ impl fmt::Display for BuildError {
             }
             let line = line_of(&self.0.text, d.span.start as usize);
             write!(f, "`{line}`: ")?;
-            one(f, &d.message, d.code, d.help.as_deref())?;
+            write_error(f, &d.message, d.code, d.help.as_deref())?;
         }
         Ok(())
     }
+}
+
+fn write_error(
+    f: &mut fmt::Formatter<'_>,
+    message: &str,
+    code: Code,
+    help: Option<&str>,
+) -> fmt::Result {
+    write!(f, "{message} ({code})")?;
+    help.map_or(Ok(()), |help| write!(f, "; {help}"))
 }
 
 impl core::error::Error for BuildError {}

@@ -156,8 +156,10 @@ pub fn check_asm(
     text: &str,
     operands: &[(&str, ScalarType)],
 ) -> Result<AsmReport, BuildError> {
-    let operand = |(name, ty): &(&str, ScalarType)| AsmOperand::in_out(*ty).named(name);
-    let operands: Vec<AsmOperand> = operands.iter().map(operand).collect();
+    let operands = operands.iter();
+    let operands: Vec<AsmOperand> = operands
+        .map(|(name, ty)| AsmOperand::in_out(*ty).named(name))
+        .collect();
     check_inline_asm(version, target, AsmStyle::Braces, text, &operands)
 }
 

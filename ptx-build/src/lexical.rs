@@ -13,9 +13,9 @@ use crate::error::{BuildError, BuildErrorKind};
 pub(crate) fn is_constant(text: &str) -> bool {
     let read = read_expression(text.as_bytes(), 0, Limits::default().nesting);
     // Spaces between tokens are allowed, comments and newlines are not.
-    let plain = |b: u8| (b' '..0x7F).contains(&b);
-    let comment = text.contains("/*") || text.contains("//");
-    read.value.is_ok() && read.end == text.len() && text.bytes().all(plain) && !comment
+    let is_plain = text.bytes().all(|b| (b' '..0x7F).contains(&b));
+    let has_comment = text.contains("/*") || text.contains("//");
+    read.value.is_ok() && read.end == text.len() && is_plain && !has_comment
 }
 
 #[cold]
@@ -75,8 +75,8 @@ pub(crate) fn attributes(all: &[String]) -> Result<String, BuildError> {
 
 /// A string with its quotes.
 pub(crate) fn string(text: &str) -> Result<String, BuildError> {
-    let fits = |b: u8| b.is_ascii() && !matches!(b, b'"' | b'\n' | b'\r' | 0);
-    if text.bytes().all(fits) {
+    let mut bytes = text.bytes();
+    if bytes.all(|b| b.is_ascii() && !matches!(b, b'"' | b'\n' | b'\r' | 0)) {
         return Ok(format!("\"{text}\""));
     }
     let message = format!("`{text}` cannot be written between quotes");

@@ -230,9 +230,9 @@ pub fn pair(p: impl Into<OperandExpr>, q: impl Into<OperandExpr>) -> OperandExpr
 }
 
 /// `%tid.x`, `v.y`, `a.h10`; the selector is written without its dot. An unknown selector is refused when the operand is used.
-pub fn lane(of: impl Into<OperandExpr>, selector: &str) -> OperandExpr {
+pub fn lane(base: impl Into<OperandExpr>, selector: &str) -> OperandExpr {
     match Selector::from_text(selector.as_bytes()) {
-        Some(selector) => OperandExpr::Lane(Box::new(of.into()), selector),
+        Some(selector) => OperandExpr::Lane(Box::new(base.into()), selector),
         None => OperandExpr::Constant(String::from(selector)),
     }
 }

@@ -179,9 +179,9 @@ impl Writer<'_> {
         if !crate::lexical::is_constant(text) {
             return self.fail(crate::lexical::no_constant(text));
         }
-        let literal = |b: u8| b.is_ascii_alphanumeric() || b == b'.';
-        let digits = text.strip_prefix('-').unwrap_or(text);
-        self.body.pending.is_irregular |= !digits.bytes().all(literal);
+        let mut digits = text.strip_prefix('-').unwrap_or(text).bytes();
+        let is_literal = digits.all(|b| b.is_ascii_alphanumeric() || b == b'.');
+        self.body.pending.is_irregular |= !is_literal;
         self.immediate(text);
     }
 

@@ -1,5 +1,6 @@
 //! A module without a source is edited and transformed like the one that is parsed from its printed text: both have the same ids,
 //! and are printed alike afterwards.
+#![allow(clippy::unwrap_used, reason = "tests")]
 
 use ptx_build::{BuildError, Declaration, ModuleBuilder, at};
 use ptx_edit::{EditError, EditModule as _, Editor, ModuleEditor, RemovedComments};

@@ -115,11 +115,11 @@ impl<'m> FunctionBuilder<'m> {
     /// # Errors
     ///
     /// As [`ModuleBuilder::alias`](crate::ModuleBuilder::alias).
-    pub fn alias(&mut self, alias: Func, of: Func) -> Result<(), BuildError> {
-        self.module.check_alias(alias, of)?;
+    pub fn alias(&mut self, alias: Func, aliasee: Func) -> Result<(), BuildError> {
+        self.module.check_alias(alias, aliasee)?;
         self.body.abandon();
         let tables = &self.module.tables;
-        let names = [alias, of].map(|f| tables.functions.get(f.index as usize));
+        let names = [alias, aliasee].map(|f| tables.functions.get(f.index as usize));
         let names = names.map(|f| f.map_or(Operand::Absent, |f| Operand::Symbol(f.symbol)));
         let id = self.body.add_directive(Directive::Alias, &names);
         self.body.push_statement(Statement::Directive(id));

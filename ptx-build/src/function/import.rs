@@ -86,7 +86,6 @@ fn map_names(
     names: &NamedOperands,
 ) {
     let module = &parsed.module;
-    let meaning = |name: &str| names.get(name);
     let is_own = |stmt: StmtId| {
         let is_placed = (stmt.as_u32() as usize) < from.statement_table().len();
         is_placed && parsed.holds(from.source_span(stmt).start)
@@ -96,7 +95,7 @@ fn map_names(
             continue;
         };
         let name = numbered(module, decl.name, decl.count.map(|_| register.number));
-        if let Some(Operand::Reg(to)) = meaning(&name)
+        if let Some(Operand::Reg(to)) = names.get(&name)
             && !decl.stmt.is_some_and(is_own)
         {
             copier.map_register(id, to);
@@ -104,14 +103,14 @@ fn map_names(
     }
     for (id, var) in from.vars().iter() {
         let name = numbered(module, var.name, var.number);
-        if let Some(Operand::Var(to)) = meaning(&name)
+        if let Some(Operand::Var(to)) = names.get(&name)
             && !var.stmt.is_some_and(is_own)
         {
             copier.map_var(id, to);
         }
     }
     for (id, label) in from.labels().iter() {
-        if let Some(Operand::Label(to)) = meaning(module.name(label.name))
+        if let Some(Operand::Label(to)) = names.get(module.name(label.name))
             && !is_own(label.stmt)
         {
             copier.map_label(id, to);

@@ -316,9 +316,18 @@ impl FunctionBuilder<'_> {
 
     /// The names of results and parameters, and what they are to the body, in the order of the header.
     pub(super) fn parameter_bindings(&self) -> Vec<(Option<NameId>, Binding)> {
-        let all = self.body.results.iter().chain(&self.body.params);
+        let parameters = self.body.results.iter().chain(&self.body.params);
+        let bindings = parameters.map(|p| match self.parameter_binding(p) {
+            Some((name, binding)) => (Some(name), binding),
+            None => (None, Binding::None),
+        });
+        bindings.collect()
+    }
+
+    /// The name of a result or parameter and its record in the body; `None` without a name.
+    fn parameter_binding(&self, parameter: &Parameter) -> Option<(NameId, Binding)> {
         let records = &self.body.records;
-        let binding = |p: &Parameter| match p {
+        match parameter {
             Parameter::Unnamed => None,
             Parameter::Variable(v) => {
                 let id = self.body.locals.get(*v as usize)?.id;
@@ -329,11 +338,6 @@ impl FunctionBuilder<'_> {
                 let name = records.reg_decls().get(decl)?.name;
                 Some((name, Binding::Register(decl)))
             }
-        };
-        let bindings = all.map(|p| match binding(p) {
-            Some((name, binding)) => (Some(name), binding),
-            None => (None, Binding::None),
-        });
-        bindings.collect()
+        }
     }
 }

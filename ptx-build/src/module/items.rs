@@ -4,10 +4,11 @@ use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use core::fmt::Write as _;
 
-use ptx_ir::{Code, Module, Symbol};
+use ptx_ir::{Code, Module};
 use ptx_isa::Directive;
 
 use super::ModuleBuilder;
+use crate::copy::numbered;
 use crate::error::{BuildError, BuildErrorKind, taken};
 use crate::handle::Func;
 use crate::interface::pragma;
@@ -69,29 +70,27 @@ impl ModuleBuilder {
         self.item(&pragma(texts)?)
     }
 
-    /// `.alias name, of;`: another name of a function. The name is that of a function that was declared, the other one that of
+    /// `.alias name, function;`: another name of a function. The name is that of a function that was declared, the other one that of
     /// a function with a body anywhere in the module.
     ///
     /// # Errors
     ///
     /// The alias has a body, or the two functions have different headers.
-    pub fn alias(&mut self, alias: Func, of: Func) -> Result<(), BuildError> {
-        self.check_alias(alias, of)?;
-        let symbol = |f: Func| {
-            self.tables
-                .functions
-                .get(f.index as usize)
-                .map(|f| f.symbol)
-        };
-        let names = (symbol(alias), symbol(of));
-        if let (Some(alias), Some(of)) = names {
-            self.draft.push_alias(alias, of);
+    pub fn alias(&mut self, alias: Func, aliasee: Func) -> Result<(), BuildError> {
+        self.check_alias(alias, aliasee)?;
+        let functions = &self.tables.functions;
+        let names = [alias, aliasee].map(|f| functions.get(f.index as usize).map(|f| f.symbol));
+        if let [Some(alias), Some(aliasee)] = names {
+            self.draft.push_alias(alias, aliasee);
         }
         Ok(())
     }
 
-    pub(crate) fn check_alias(&self, alias: Func, of: Func) -> Result<(), BuildError> {
-        let (a, b) = (self.tables.func(alias, None)?, self.tables.func(of, None)?);
+    pub(crate) fn check_alias(&self, alias: Func, aliasee: Func) -> Result<(), BuildError> {
+        let (a, b) = (
+            self.tables.func(alias, None)?,
+            self.tables.func(aliasee, None)?,
+        );
         let text = format!("{} {}, {};", Directive::Alias, a.name, b.name);
         if a.is_defined {
             let message = format!(
@@ -104,7 +103,11 @@ impl ModuleBuilder {
         // Checked against what is known of both so far; `finish` checks that the other one has a body.
         let header = b.interface.header(b.kind, &b.name)?;
         let (p, q) = (&a.declared, format!("{header}\n{{\n}}\n"));
-        let p = if p.is_empty() || alias == of { "" } else { p };
+        let p = if p.is_empty() || alias == aliasee {
+            ""
+        } else {
+            p
+        };
         let context = format!("{}{p}\n{q}{text}\n", self.tables.header);
         self.verify(&context, context.len() - text.len() - 1, &text)?;
         Ok(())
@@ -128,11 +131,10 @@ impl ModuleBuilder {
     pub fn item(&mut self, text: &str) -> Result<(), BuildError> {
         let head = self.tables.header.len();
         let module = self.verify(&format!("{}{text}\n", self.tables.header), head, text)?;
-        let name = |s: &Symbol| match s.number {
-            Some(n) => format!("{}{n}", module.name(s.name)),
-            None => module.name(s.name).to_string(),
-        };
-        let names: Vec<String> = module.symbols().iter().map(|(_, s)| name(s)).collect();
+        let symbols = module.symbols().values();
+        let names: Vec<String> = symbols
+            .map(|s| numbered(&module, s.name, s.number))
+            .collect();
         for name in &names {
             lexical::module_name(name)?;
         }
