@@ -333,10 +333,8 @@ impl Draft {
     fn without_leftovers(&mut self) -> Module {
         let mut module = Module::default();
         *module.header_mut() = self.module.header();
-        *module.names_mut() = mem::take(self.module.names_mut());
-        *module.signatures_mut() = mem::take(self.module.signatures_mut());
         *module.comments_mut() = mem::take(self.module.comments_mut());
-        let mut copier = Copier::new(&self.module, &mut module, Relation::SharedSpellings);
+        let mut copier = Copier::new(&self.module, &mut module, Relation::Separate);
         for (_, item) in self.module.items() {
             if let Some(item) = copier.item(item) {
                 push_item(copier.to, item, NOWHERE);

@@ -125,7 +125,7 @@ fn statements_are_edited() {
         k.set_guard(at, Some((RegId::new(0), GuardSense::Positive)))
     });
     at_each("move", |k, at| {
-        let last = k.body().statements().last().map(|(id, _)| id);
+        let last = k.body().statements().next_back().map(|(id, _)| id);
         k.move_before(at, last.ok_or(EditError::NoStatement)?)
     });
     at_each("type", |k, at| k.set_type(at, T::F32));

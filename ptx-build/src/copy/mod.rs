@@ -21,8 +21,6 @@ use operand::{CopyDeclarations, Leaves, copy_operand, copy_range};
 pub(crate) enum Relation {
     /// Both are one module: a body is copied inside of it.
     SameModule,
-    /// Both number spellings and mnemonics alike.
-    SharedSpellings,
     /// No ids agree.
     Separate,
 }
@@ -94,7 +92,7 @@ impl<'f, 't> Copier<'f, 't> {
     }
 
     fn name(&mut self, id: NameId) -> NameId {
-        if self.relation != Relation::Separate {
+        if self.relation == Relation::SameModule {
             return id;
         }
         let text = self.from.name_bytes(id);
@@ -102,7 +100,7 @@ impl<'f, 't> Copier<'f, 't> {
     }
 
     fn signature(&mut self, id: SigId) -> SigId {
-        if self.relation != Relation::Separate {
+        if self.relation == Relation::SameModule {
             return id;
         }
         let text = self.from.signature(id).text();
