@@ -13,7 +13,7 @@ use crate::handle::{CodeLabel, Func, Reg, Variable};
 use crate::interface::FunctionHeader;
 use crate::operand::OperandExpr;
 
-/// What is passed for a parameter, or where a result goes.
+/// The value of a parameter, or the destination of a result.
 #[derive(Clone, PartialEq, Debug)]
 #[non_exhaustive]
 pub enum Argument {
@@ -33,28 +33,39 @@ impl<T: Into<OperandExpr>> From<T> for Argument {
 }
 
 /// Refuses another number of arguments or results than the callee has.
-fn count(
+fn check_count(
     callee: &str,
     what: &str,
-    given: usize,
+    count: usize,
     declared: &[Declaration],
-    between: &str,
+    verb: &str,
 ) -> Result<(), BuildError> {
-    if given == declared.len() {
+    if count == declared.len() {
         return Ok(());
     }
     let all: Result<Vec<String>, BuildError> =
         declared.iter().map(Declaration::parameter).collect();
     let message = format!(
-        "{given} {what}{} for the {} of {callee}",
-        if given == 1 { "" } else { "s" },
+        "{count} {what}{} for the {} of {callee}",
+        if count == 1 { "" } else { "s" },
         declared.len()
     );
-    let help = match declared.is_empty() {
-        true => format!("it {between} nothing"),
-        false => format!("it {between} ({})", all?.join(", ")),
+    let help = if declared.is_empty() {
+        format!("it {verb} nothing")
+    } else {
+        format!("it {verb} ({})", all?.join(", "))
     };
     BuildErrorKind::Argument.refuse(Code::CallCount, message, help)
+}
+
+/// A function that is called.
+struct Callee<'c> {
+    operand: OperandExpr,
+    /// The name of the function in messages.
+    name: &'c str,
+    /// The table of an indirect call.
+    table: Option<CodeLabel>,
+    interface: &'c FunctionHeader,
 }
 
 /// A parameter on the side of the caller.
@@ -80,48 +91,51 @@ impl FunctionBuilder<'_> {
     ) -> Result<(), BuildError> {
         self.all_or_none(|f| {
             let tables = &f.module.tables;
-            let known = tables.func(function, Some(&f.body.name))?;
-            let (interface, name) = (known.interface.clone(), format!("`{}`", known.name));
-            let callee = (OperandExpr::Func(function), name.as_str());
-            f.protocol(callee, None, &interface, results, arguments)
+            let callee = tables.func(function, Some(&f.body.name))?;
+            let interface = callee.interface.clone();
+            let callee = Callee {
+                operand: OperandExpr::Func(function),
+                name: &format!("`{}`", callee.name),
+                table: None,
+                interface: &interface,
+            };
+            f.protocol(&callee, results, arguments)
         })
     }
 
     /// Calls what a register points to. The table is one of [`call_targets`](Self::call_targets) or
-    /// [`call_prototype`](Self::call_prototype); the declarations repeat its parameters and results.
+    /// [`call_prototype`](Self::call_prototype); the interface repeats its parameters and results.
     ///
     /// # Errors
     ///
     /// As [`call_function`](Self::call_function).
-    #[allow(clippy::too_many_arguments, reason = "a call has that many parts")]
     pub fn call_indirect(
         &mut self,
         target: Reg,
         table: CodeLabel,
-        (returns, params): (&[Declaration], &[Declaration]),
-        results: &[Argument],
-        arguments: &[Argument],
-    ) -> Result<(), BuildError> {
-        let interface = FunctionHeader {
-            returns: returns.to_vec(),
-            params: params.to_vec(),
-            ..FunctionHeader::default()
-        };
-        let callee = (target.into(), "the function that is called");
-        // ptxas refuses a guard on the loads of results: a branch skips a guarded call.
-        self.all_or_none(|f| f.protocol(callee, Some(table), &interface, results, arguments))
-    }
-
-    fn protocol(
-        &mut self,
-        (callee, name): (OperandExpr, &str),
-        table: Option<CodeLabel>,
         interface: &FunctionHeader,
         results: &[Argument],
         arguments: &[Argument],
     ) -> Result<(), BuildError> {
-        count(name, "result", results.len(), &interface.returns, "returns")?;
-        count(
+        let callee = Callee {
+            operand: target.into(),
+            name: "the function that is called",
+            table: Some(table),
+            interface,
+        };
+        // ptxas refuses a guard on the loads of results: a branch skips a guarded call.
+        self.all_or_none(|f| f.protocol(&callee, results, arguments))
+    }
+
+    fn protocol(
+        &mut self,
+        callee: &Callee<'_>,
+        results: &[Argument],
+        arguments: &[Argument],
+    ) -> Result<(), BuildError> {
+        let (name, interface) = (callee.name, callee.interface);
+        check_count(name, "result", results.len(), &interface.returns, "returns")?;
+        check_count(
             name,
             "argument",
             arguments.len(),
@@ -129,20 +143,18 @@ impl FunctionBuilder<'_> {
             "takes",
         )?;
         self.open();
-        let done = self.in_scope(callee, table, interface, results, arguments);
-        done.and(self.close())
+        let call = self.in_scope(callee, results, arguments);
+        call.and(self.close())
     }
 
     fn in_scope(
         &mut self,
-        callee: OperandExpr,
-        table: Option<CodeLabel>,
-        interface: &FunctionHeader,
+        callee: &Callee<'_>,
         results: &[Argument],
         arguments: &[Argument],
     ) -> Result<(), BuildError> {
         let mut inputs = Vec::new();
-        for (declaration, argument) in interface.params.iter().zip(arguments) {
+        for (declaration, argument) in callee.interface.params.iter().zip(arguments) {
             let passed = self.pass("param", declaration, argument)?;
             for (var, offset, ty, value) in passed.parts {
                 let to = place(var, offset);
@@ -152,7 +164,7 @@ impl FunctionBuilder<'_> {
         }
         let mut outputs = Vec::new();
         let mut loads = Vec::new();
-        for (declaration, result) in interface.returns.iter().zip(results) {
+        for (declaration, result) in callee.interface.returns.iter().zip(results) {
             let passed = self.pass("retval", declaration, result)?;
             loads.extend(passed.parts);
             outputs.push(passed.operand);
@@ -161,11 +173,11 @@ impl FunctionBuilder<'_> {
         if !outputs.is_empty() {
             operands.push(OperandExpr::List(outputs));
         }
-        operands.push(callee);
-        if !inputs.is_empty() || table.is_some() {
+        operands.push(callee.operand.clone());
+        if !inputs.is_empty() || callee.table.is_some() {
             operands.push(OperandExpr::List(inputs));
         }
-        operands.extend(table.map(OperandExpr::Label));
+        operands.extend(callee.table.map(OperandExpr::Label));
         self.call().emit(&operands[..])?;
         for (var, offset, ty, value) in loads {
             let from = place(var, offset);
@@ -204,11 +216,11 @@ impl FunctionBuilder<'_> {
             Argument::Value(value) if !declaration.is_array() => {
                 parts.push((0, declaration.ty, value.clone()));
             }
-            Argument::Parts(given) if declaration.bytes().is_some() => {
+            Argument::Parts(values) if declaration.bytes().is_some() => {
                 for size in declaration.dims().iter().flatten() {
                     local = local.dimension(size.clone());
                 }
-                parts.clone_from(given);
+                parts.clone_from(values);
             }
             Argument::Variadic(values) if declaration.dims().contains(&None) => {
                 let mut end = 0u64;

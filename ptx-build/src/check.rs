@@ -1,4 +1,5 @@
-//! Asks parser and verifier about a text: a module, or a statement with no more around it than what it mentions.
+//! Checks of texts with the parser and the verifier: of a module, or of a statement in a module that declares no more than
+//! the statement mentions.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -16,63 +17,59 @@ use crate::module::tables::Tables;
 #[derive(Debug)]
 pub(crate) struct Parsed {
     pub(crate) module: Module,
-    /// Where the text is in the source of the module.
+    /// The start of the text in the source of the module.
     pub(crate) start: usize,
+    /// The end of the text in the source of the module.
     pub(crate) end: usize,
 }
 
 impl Parsed {
-    /// Whether a place of the module is in the text.
-    pub(crate) fn holds(&self, at: u32) -> bool {
-        (self.start..self.end).contains(&(at as usize))
+    /// Whether an offset in the source of the module is in the text.
+    pub(crate) fn holds(&self, offset: u32) -> bool {
+        (self.start..self.end).contains(&(offset as usize))
     }
 }
 
-/// The module that a text is, or the errors from a place on, which they count from. What follows the second place only ends
-/// the text: an error there, a missing `;` say, is one at its end.
+/// The module of a text, or the errors in the part of the text from `start` to `end`, with spans counted from `start`. The text
+/// after `end` only completes the module: an error there, such as a missing `;`, is reported at `end`.
 pub(crate) fn errors(text: &str, start: usize, end: usize) -> Result<Module, Vec<Diagnostic>> {
     let mut limits = Limits::default();
     // Records are copied with a call for each level.
     limits.nesting = 1000;
     let parsed = ptx_parse::parse_shared(text.as_bytes(), &limits);
-    let mut found = parsed.diagnostics;
-    found.extend(ptx_verify::verify(
+    let mut errors = parsed.diagnostics;
+    errors.extend(ptx_verify::verify(
         &parsed.module,
         &ptx_verify::Options::default(),
     ));
-    found.retain(|d| d.severity == Severity::Error && start <= d.span.start as usize);
-    if found.is_empty() {
+    errors.retain(|d| d.severity == Severity::Error && start <= d.span.start as usize);
+    if errors.is_empty() {
         return Ok(parsed.module);
     }
-    ptx_ir::sort_by_position(&mut found);
-    let shift = |span: Span| {
-        let back = |at: u32| (at as usize).clamp(start, end).saturating_sub(start) as u32;
-        Span::new(back(span.start), back(span.end))
-    };
-    for d in &mut found {
+    ptx_ir::sort_by_position(&mut errors);
+    let offset = |position: u32| (position as usize).clamp(start, end).saturating_sub(start);
+    let shift = |span: Span| Span::at(offset(span.start), offset(span.end));
+    for d in &mut errors {
         // The caller did not write the text around it.
         let inside = |span: &Span| start <= span.start as usize && span.end as usize <= end;
-        let own = shift(d.span);
+        let span = shift(d.span);
         d.relocate(|span| Some(span).filter(inside).map(shift));
-        d.span = own;
+        d.span = span;
     }
-    Err(found)
+    Err(errors)
 }
 
-/// A module that holds a statement of `body` and what it mentions, and where the statement begins.
+/// A module with a statement of `body` and with declarations of the names that are pending, and the start of the statement.
 pub(crate) fn minimal_context(body: &Body, tables: &Tables, statement: &str) -> (String, usize) {
-    let mut mentions = body.mentions.clone();
-    // The functions in tables.
-    let mentioned = |m: &Dependency| match m {
-        Dependency::Label(l) => body.labels.get(*l as usize)?.table.as_ref(),
-        _ => None,
-    };
-    let nested: Vec<Dependency> = mentions
-        .iter()
-        .filter_map(mentioned)
-        .flat_map(|t| t.mentions.iter().copied())
-        .collect();
-    mentions.extend(nested);
+    let mut mentions = body.pending.mentions.clone();
+    for mention in &body.pending.mentions {
+        if let Dependency::Label(label) = mention
+            && let Some(label) = body.labels.get(*label as usize)
+            && let Some(table) = &label.table
+        {
+            mentions.extend(&table.mentions);
+        }
+    }
     mentions.sort_unstable();
     mentions.dedup();
     let mut text = tables.header.clone();
@@ -85,9 +82,9 @@ pub(crate) fn minimal_context(body: &Body, tables: &Tables, statement: &str) -> 
             _ => {}
         }
     }
-    let known = tables.functions.get(body.function as usize);
-    let own = known.map_or_else(FunctionHeader::default, |f| f.interface.shape());
-    let header = own.header(body.kind, &body.name).unwrap_or_default();
+    let function = tables.functions.get(body.function as usize);
+    let shape = function.map_or_else(FunctionHeader::default, |f| f.interface.shape());
+    let header = shape.header(body.kind, &body.name).unwrap_or_default();
     let _ = writeln!(text, "{header}\n{{");
     // What is declared in a scope may have the name of a parameter.
     let inside = body.is_in_scope();
@@ -111,9 +108,9 @@ fn declare(body: &Body, mentions: &[Dependency], text: &mut String) -> String {
     let mut labels = String::new();
     for mention in mentions {
         let _ = match mention {
-            Dependency::Reg(r) => match body.registers.get(*r as usize) {
+            Dependency::Reg(r) => match body.registers.get(*r) {
                 Some(reg) if !body.is_parameter(*r) => {
-                    let (space, name) = (StateSpace::Reg.text(), body.register_name(reg));
+                    let (space, name) = (StateSpace::Reg.text(), body.registers.name(*r));
                     match reg.vector {
                         1 => writeln!(text, "{space} {} {name};", reg.ty),
                         n => writeln!(text, "{space} .v{n} {} {name};", reg.ty),

@@ -1,5 +1,6 @@
-//! Variables and parameters, as they are declared.
+//! Declarations of variables, registers and parameters, with their initial values.
 
+use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt::Write as _;
@@ -7,12 +8,10 @@ use core::fmt::Write as _;
 use ptx_ir::{Code, Linkage};
 use ptx_isa::{Directive, ScalarType, StateSpace};
 
-use crate::error::{BuildError, BuildErrorKind};
-use crate::initializer::{Init, write_init};
+use crate::error::{BuildError, BuildErrorKind, no_variables};
+use crate::handle::{CodeLabel, Func, Variable};
 use crate::lexical::{self, ends_with_digit};
-use crate::name_scope::NameScope;
 use crate::number::Number;
-use crate::refusal::no_variables;
 
 /// A name of a declaration with what follows it.
 #[derive(Clone, PartialEq, Debug)]
@@ -34,7 +33,7 @@ impl Name {
         }
     }
 
-    fn write(&self, name: &str, out: &mut String) -> Result<(), BuildError> {
+    pub(crate) fn write(&self, name: &str, out: &mut String) -> Result<(), BuildError> {
         out.push_str(name);
         for dim in &self.dims {
             let dim = dim.as_ref().map_or(Ok(""), Number::text)?;
@@ -68,7 +67,7 @@ impl Name {
     }
 }
 
-/// How many handles one range may make.
+/// The largest number of handles of one range.
 pub(crate) const MOST_MEMBERS: u64 = 1 << 16;
 
 /// Variables, registers or a parameter, to be declared by a [module](crate::ModuleBuilder::declare), a
@@ -206,7 +205,7 @@ impl Declaration {
         self
     }
 
-    /// The same for what points to a texture, sampler or surface, and for alignments in their own spelling.
+    /// A parameter of a kernel that points to a texture, a sampler or a surface, with an alignment in its own spelling.
     #[must_use]
     pub fn pointer_to(mut self, ty: ScalarType, align: Option<Number>) -> Self {
         self.pointer = Some((ty.text(), align));
@@ -272,7 +271,7 @@ impl Declaration {
         &self.first.dims
     }
 
-    fn head(&self, out: &mut String) -> Result<(), BuildError> {
+    pub(crate) fn write_head(&self, out: &mut String) -> Result<(), BuildError> {
         if let Some(linkage) = self.linkage {
             out.push_str(linkage_text(linkage));
             out.push(' ');
@@ -310,7 +309,7 @@ impl Declaration {
 
     fn one(&self, name: &Name, text: &str) -> Result<String, BuildError> {
         let mut out = String::new();
-        self.head(&mut out)?;
+        self.write_head(&mut out)?;
         name.write(text, &mut out)?;
         Ok(out)
     }
@@ -356,35 +355,7 @@ impl Declaration {
         Ok(format!("{};", self.one(name, member)?))
     }
 
-    /// The statement; its initial values mention `names`.
-    pub(crate) fn statement(&self, names: &mut NameScope<'_>) -> Result<String, BuildError> {
-        let mut out = String::new();
-        self.head(&mut out)?;
-        for (i, name) in self.names().enumerate() {
-            if i > 0 {
-                out.push_str(", ");
-            }
-            lexical::name(&name.text)?;
-            let text = match &name.count {
-                Some(count) => format!("{}<{}>", name.text, count.text()?),
-                None => name.text.clone(),
-            };
-            if name.count.is_some() && !name.dims.is_empty() {
-                let message = format!("`{text}` is a range and an array");
-                let help = "declare an array of one dimension more, or each array by its own name";
-                return BuildErrorKind::Argument.refuse(Code::VariableType, message, help);
-            }
-            name.write(&text, &mut out)?;
-            if let Some(init) = &name.init {
-                out.push_str(" = ");
-                write_init(init, names, &mut out, 0)?;
-            }
-        }
-        out.push(';');
-        Ok(out)
-    }
-
-    /// How many bytes it takes, if that is written.
+    /// The size in bytes, if all dimensions are written.
     pub(crate) fn bytes(&self) -> Option<u64> {
         let element = u64::from(self.ty.bits()).div_ceil(8) * u64::from(self.vector);
         let mut dims = self.first.dims.iter();
@@ -404,4 +375,38 @@ impl Declaration {
 
 pub(crate) fn linkage_text(linkage: Linkage) -> &'static str {
     linkage.directive().text()
+}
+
+/// An initial value. Manual 5.4.4.
+#[derive(Clone, PartialEq, Debug)]
+#[non_exhaustive]
+pub enum Init {
+    /// An integer.
+    Int(i64),
+    /// An integer without a sign.
+    Unsigned(u64),
+    /// Single precision.
+    F32(f32),
+    /// Double precision.
+    F64(f64),
+    /// A constant in its own spelling.
+    Constant(String),
+    /// A string with its end.
+    Text(String),
+    /// The address of a variable plus an offset in bytes.
+    Address(Variable, i64),
+    /// The generic address of a variable plus an offset in bytes: `generic(a)+4`.
+    Generic(Variable, i64),
+    /// A function.
+    Function(Func),
+    /// The place of a label of the function.
+    Label(CodeLabel),
+    /// Another value plus an offset in bytes, which keeps its spelling: `a+0x10`.
+    Plus(Box<Init>, Number),
+    /// One byte of an address, shifted down: `0xFF00(a)`. Manual 5.4.4.
+    Masked(Number, Box<Init>),
+    /// A field of a sampler or texture: `addr_mode_0 = wrap`.
+    Field(String, String),
+    /// `{…}`
+    List(Vec<Init>),
 }

@@ -1,90 +1,85 @@
-//! What a function declares.
+//! The registers, variables and labels that a function declares.
 
-use alloc::string::String;
+use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
 use ptx_ir::{LabelId, NameId, RegDeclId, RegId, VarId};
 use ptx_isa::ScalarType;
 
 use crate::handle::Dependency;
-use crate::text::Text;
 
-/// A name of up to 15 bytes, with its length in the last byte. A longer one has length 0 and begins with its index.
-///
-/// Two words, which are written and read as such: reading more bytes at once than were just written is slow.
-#[derive(Copy, Clone, Default, Debug)]
-pub(crate) struct ShortName([[u8; 8]; 2]);
+/// The beginning of the names of a range of registers, or a plain name.
+#[derive(Copy, Clone, Debug)]
+pub(crate) enum Stem {
+    Range(u32),
+    Plain(u32),
+}
 
-impl ShortName {
-    /// A name, which is added to `long` if it is a long one.
-    pub(crate) fn new(name: &str, long: &mut Vec<String>) -> Self {
-        let mut short = Self::default();
-        match short.0.as_flattened_mut().get_mut(..name.len()) {
-            Some(start) if name.len() < 16 => {
-                start.copy_from_slice(name.as_bytes());
-                short.0[1][7] = name.len() as u8;
-            }
-            _ => {
-                short.0[0] = (long.len() as u64).to_le_bytes();
-                long.push(String::from(name));
-            }
-        }
-        short
+/// The registers of a function, by their handles.
+#[derive(Default, Debug)]
+pub(crate) struct Registers {
+    stems: Vec<String>,
+    infos: Vec<RegisterInfo>,
+}
+
+impl Registers {
+    /// Adds a plain name.
+    pub(crate) fn add_plain(&mut self, name: &str) -> Stem {
+        Stem::Plain(self.add(name))
+    }
+
+    /// Adds the beginning of the names of a range.
+    pub(crate) fn add_range(&mut self, prefix: &str) -> Stem {
+        Stem::Range(self.add(prefix))
+    }
+
+    fn add(&mut self, stem: &str) -> u32 {
+        self.stems.push(stem.to_string());
+        self.stems.len() as u32 - 1
     }
 
     #[inline]
-    const fn len(self) -> u8 {
-        self.0[1][7]
+    pub(crate) fn push(&mut self, info: RegisterInfo) -> u32 {
+        self.infos.push(info);
+        self.infos.len() as u32 - 1
     }
 
-    /// The name, if need be from the long ones.
-    pub(crate) fn text<'n>(&'n self, long: &'n [String]) -> &'n str {
-        match self.0.as_flattened().get(..usize::from(self.len())) {
-            Some(bytes @ [_, ..]) => core::str::from_utf8(bytes).unwrap_or_default(),
-            _ => {
-                let name = long.get(u64::from_le_bytes(self.0[0]) as usize);
-                name.map_or("", String::as_str)
-            }
-        }
+    /// The number of registers that have a handle.
+    pub(crate) fn len(&self) -> u32 {
+        self.infos.len() as u32
     }
 
-    /// Adds the name to a text.
     #[inline]
-    pub(crate) fn write(&self, long: &[String], out: &mut Text) {
-        match self.len() {
-            0 => out.push_str(self.text(long)),
-            len @ 1..=8 => out.push_short(&self.0[0], len),
-            len => {
-                out.push_array(&self.0[0]);
-                out.push_short(&self.0[1], len - 8);
-            }
-        }
+    pub(crate) fn get(&self, index: u32) -> Option<&RegisterInfo> {
+        self.infos.get(index as usize)
     }
 
-    /// Adds one to the number at its end; `None` if its last digit is 9, or the name is long.
     #[inline]
-    pub(crate) fn increment(self) -> Option<Self> {
-        let last = self.len().checked_sub(1)?;
-        let [mut first, mut second] = self.0.map(u64::from_le_bytes);
-        let word = match last {
-            0..8 => &mut first,
-            _ => &mut second,
+    pub(crate) fn get_mut(&mut self, index: u32) -> Option<&mut RegisterInfo> {
+        self.infos.get_mut(index as usize)
+    }
+
+    /// The name of a register; empty for a register that does not exist.
+    pub(crate) fn name(&self, index: u32) -> String {
+        let Some(info) = self.get(index) else {
+            return String::new();
         };
-        let digit = 8 * u32::from(last % 8);
-        let is_less = (b'0'..=b'8').contains(&((*word >> digit) as u8));
-        *word += 1 << digit;
-        is_less.then(|| Self([first, second].map(u64::to_le_bytes)))
+        let (Stem::Range(stem) | Stem::Plain(stem)) = info.stem;
+        let text = self.stems.get(stem as usize).map_or("", String::as_str);
+        match info.stem {
+            Stem::Range(_) => format!("{text}{}", info.number),
+            Stem::Plain(_) => text.to_string(),
+        }
     }
 }
 
 #[derive(Debug)]
 pub(crate) struct RegisterInfo {
-    /// Its name; a long one is among those of its function.
-    pub(crate) name: ShortName,
+    pub(crate) stem: Stem,
     /// Its record, from its first mention on.
     pub(crate) id: Option<RegId>,
     pub(crate) decl: RegDeclId,
-    /// Its number in the range that declares it.
+    /// Its number in the range that declares it; 0 for a plain name.
     pub(crate) number: u32,
     pub(crate) ty: ScalarType,
     pub(crate) vector: u8,
@@ -94,10 +89,11 @@ pub(crate) struct RegisterInfo {
 }
 
 impl RegisterInfo {
+    /// A scalar that no statement mentions.
     #[inline]
-    pub(crate) fn new(name: ShortName, (decl, number): (RegDeclId, u32), ty: ScalarType) -> Self {
+    pub(crate) fn new(stem: Stem, decl: RegDeclId, number: u32, ty: ScalarType) -> Self {
         Self {
-            name,
+            stem,
             id: None,
             decl,
             number,

@@ -1,62 +1,44 @@
 //! The records of a module while it is built.
 //!
-//! Names, mnemonics, functions, declarations and bodies are numbered in the order in which they are made, also those that
-//! are refused or abandoned later. [`Draft::finish`] copies what the module has in the end.
+//! Names, mnemonics, functions and declarations are numbered in the order in which they are made, also those that are
+//! abandoned later. If there are such leftovers, [`Draft::finish`] copies what the module has in the end.
 
-use alloc::boxed::Box;
+use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use core::mem;
 
-use ptx_ir::raw::{self, RawBody, RawModule, SHARED_TEXT, push_item, set_source};
+use ptx_ir::raw::{RawModule, push_item};
 use ptx_ir::{
-    Binding, Body, Diagnostic, DirectiveStmt, FuncId, Function, FunctionKind, Item, Module, NameId,
-    Operand, Span, StmtId, StmtSpan, Symbol, SymbolId, SymbolKind,
+    Binding, Body, CommentPlace, Comments, Diagnostic, DirectiveStmt, FuncId, Function,
+    FunctionKind, Item, ItemId, Module, NameId, Operand, Span, StmtId, StmtSpan, Symbol, SymbolId,
+    SymbolKind,
 };
 use ptx_isa::{Directive, Opcode};
 use ptx_verify::StatementChecker;
 
-use crate::copy::{Copier, NamedOperands, Spellings};
+use crate::copy::{Copier, NamedOperands, Relation, parameters};
 use crate::mnemonic::{Mnemonic, RecentMnemonics, Signature};
-use crate::text::{ModuleText, Text};
-
-/// Statements in the order of the text.
-pub(crate) type Order = Vec<(StmtId, StmtSpan)>;
-
-/// The body of a function that was built.
-#[derive(Debug)]
-pub(crate) struct Definition {
-    pub(crate) body: Body,
-    /// The order in which its statements are to be copied; `None` if it is numbered like a parsed one.
-    pub(crate) order: Option<Order>,
-    /// Whether it mentions names of the module.
-    pub(crate) has_symbols: bool,
-}
-
-/// An item and its place in the text, counted from the end of the header.
-#[derive(Debug)]
-struct DraftItem {
-    item: Item,
-    span: StmtSpan,
-    /// Its body, unless that is in the module.
-    definition: Option<Box<Definition>>,
-}
+use crate::sequence::comments_in;
 
 #[derive(Debug)]
 pub(crate) struct Draft {
+    /// The module with the items so far; functions without items are being built, or were abandoned.
     pub(crate) module: Module,
     pub(crate) checker: StatementChecker,
     /// The function whose body the checker entered.
     pub(crate) entered: u32,
-    /// The items of the header.
-    header: Module,
-    items: Vec<DraftItem>,
-    /// The tables of successive bodies, which share allocations; `None` while a function is built.
-    storage: Option<Body>,
-    /// The first item whose body is not attached to its allocations, and the end of the text before it.
-    unattached: (usize, usize),
+    /// The number of items of the header, which come first.
+    header_len: usize,
+    /// The comments since the last item.
+    comments: Vec<String>,
+    /// The number of functions that are neither finished nor abandoned.
+    open_functions: u32,
     recent: RecentMnemonics,
     /// Whether the header changed after something was checked.
     is_header_late: bool,
+    /// Whether the tables of the module have rows of abandoned functions, of an earlier header, or of members of ranges that no
+    /// statement may mention.
+    has_leftovers: bool,
 }
 
 impl Draft {
@@ -66,49 +48,65 @@ impl Draft {
             checker: StatementChecker::new(&module),
             module,
             entered: 0,
-            header: Module::default(),
-            items: Vec::new(),
-            storage: Some(Body::default()),
-            unattached: (0, 0),
+            header_len: 0,
+            comments: Vec::new(),
+            open_functions: 0,
             recent: RecentMnemonics::default(),
             is_header_late: false,
+            has_leftovers: false,
         }
     }
 
     /// Replaces the header.
     pub(crate) fn set_header(&mut self, text: &str) {
-        self.is_header_late |= !self.module.functions().is_empty() || !self.items.is_empty();
-        self.header = ptx_parse::parse_str(text).module;
-        *self.module.header_mut() = self.header.header();
-        let mut copier = Copier::new(&self.header, &mut self.module, Spellings::Copied);
-        for (_, item) in self.header.items() {
-            copier.item(item, StmtSpan::new(Span::default(), false));
+        let items: Vec<Item> = self.module.items().map(|(_, item)| item).collect();
+        let body = items.get(self.header_len..).unwrap_or_default();
+        if body.is_empty() && self.module.functions().is_empty() {
+            self.module = Module::default();
+            self.recent = RecentMnemonics::default();
+        } else {
+            (self.is_header_late, self.has_leftovers) = (true, true);
         }
+        let parsed = ptx_parse::parse_str(text).module;
+        *self.module.header_mut() = parsed.header();
+        let mut copier = Copier::new(&parsed, &mut self.module, Relation::Separate);
+        let header = parsed.items().filter_map(|(_, item)| copier.item(item));
+        let header: Vec<Item> = header.collect();
+        let comments = mem::take(self.module.comments_mut());
+        self.module.items_mut().clear();
+        self.module.origins_mut().clear();
+        for item in header.iter().chain(body) {
+            push_item(&mut self.module, *item, NOWHERE);
+        }
+        for (id, place, text) in comments.iter() {
+            let index = id.map_or(0, ItemId::as_u32) as usize + header.len() - self.header_len;
+            let id = ItemId::new(index as u32);
+            self.module.comments_mut().push(Some(id), place, text);
+        }
+        self.header_len = header.len();
         self.checker = StatementChecker::new(&self.module);
         self.entered = 0;
     }
 
-    /// Writes a mnemonic.
+    /// The signature of a mnemonic.
     #[inline]
-    pub(crate) fn mnemonic(&mut self, mnemonic: &mut Mnemonic, out: &mut Text) -> Signature {
-        match self.recent.write(mnemonic, out) {
-            Some(known) => known,
-            None => self.other_mnemonic(mnemonic, out),
+    pub(crate) fn mnemonic(&mut self, mnemonic: &mut Mnemonic) -> Signature {
+        match self.recent.get(mnemonic) {
+            Some(signature) => signature,
+            None => self.other_mnemonic(mnemonic),
         }
     }
 
     #[cold]
-    fn other_mnemonic(&mut self, mnemonic: &mut Mnemonic, out: &mut Text) -> Signature {
-        let mut packed = mnemonic.clone();
-        let text = mnemonic.text();
-        out.push_str(text);
-        let id = self.module.signatures_mut().intern(text.as_bytes());
+    fn other_mnemonic(&mut self, mnemonic: &mut Mnemonic) -> Signature {
+        let packed = mnemonic.clone();
+        let id = (self.module.signatures_mut()).intern(mnemonic.text().as_bytes());
         self.checker.extend_mnemonics(&self.module);
         let opcode = self.module.signature(id).opcode();
         let takes_lists = opcode.is_none_or(Opcode::takes_lists);
-        let known = Signature { id, takes_lists };
-        self.recent.add(&mut packed, known);
-        known
+        let signature = Signature { id, takes_lists };
+        self.recent.add(&packed, signature);
+        signature
     }
 
     pub(crate) fn intern(&mut self, text: &str) -> NameId {
@@ -123,6 +121,7 @@ impl Draft {
         number: Option<u32>,
         kind: SymbolKind,
     ) -> SymbolId {
+        self.has_leftovers |= number.is_some();
         let mut symbol = Symbol::new(name, kind);
         symbol.number = number;
         let id = self.module.symbols_mut().push(symbol);
@@ -130,13 +129,14 @@ impl Draft {
         id
     }
 
-    /// Adds a function, under a name that it shares with its declarations if there are any.
-    pub(crate) fn add_function(
+    /// Begins a function, under a name that it shares with its declarations if there are any.
+    pub(crate) fn begin_function(
         &mut self,
         name: &str,
         kind: FunctionKind,
         declared: Option<SymbolId>,
     ) -> (FuncId, SymbolId) {
+        self.open_functions += 1;
         let name = self.intern(name);
         let mut function = Function::EMPTY;
         function.name = name;
@@ -152,103 +152,120 @@ impl Draft {
         (id, symbol)
     }
 
-    // --- bodies ---
-
-    /// Takes the tables for the body of a function; `None` if another function is being built.
-    pub(crate) fn take_storage(&mut self) -> Option<Body> {
-        self.storage.take()
+    /// A function is abandoned: its record stays without an item.
+    pub(crate) fn abandon_function(&mut self) {
+        self.open_functions -= 1;
+        self.has_leftovers = true;
     }
 
-    /// Gives back the tables, from which bodies of a text of this length were split off.
-    pub(crate) fn return_storage(&mut self, storage: Body, text_len: usize) {
-        let storage = self.storage.insert(storage);
-        // Statements of a body that is being built count from the start of their text.
-        *storage.base_mut() = 0;
-        let (first, start) = self.unattached;
-        if text_len - start >= SHARED_TEXT {
-            raw::share(storage, bodies(&mut self.items, first));
-            self.unattached = (self.items.len(), text_len);
+    /// Adds a function with its complete body.
+    pub(crate) fn add_definition(&mut self, id: FuncId, body: Body) {
+        self.open_functions -= 1;
+        let body = self.module.bodies_mut().push(body);
+        let mut symbol = None;
+        if let Some(function) = self.module.functions_mut().get_mut(id) {
+            function.body = Some(body);
+            symbol = function.symbol;
         }
+        if let Some(symbol) = symbol.and_then(|s| self.module.symbols_mut().get_mut(s)) {
+            symbol.kind = SymbolKind::Function(id);
+        }
+        self.push(Item::Function(id));
     }
 
-    /// Whether no function is being built.
-    pub(crate) fn has_storage(&self) -> bool {
-        self.storage.is_some()
+    /// Copies statements of a body in this order, numbered like those of a parsed body. The parameters of the function `id`
+    /// are those of the copy afterwards.
+    pub(crate) fn renumber(
+        &mut self,
+        id: FuncId,
+        body: &Body,
+        statements: impl Iterator<Item = StmtId>,
+    ) -> Body {
+        let Some(interface) = self.module.functions().get(id).map(|f| f.interface) else {
+            return Body::default();
+        };
+        let params = parameters(&self.module, &interface);
+        let none = Module::default();
+        let mut copier = Copier::new(&none, &mut self.module, Relation::SameModule);
+        let (body, bindings) = copier.body(body, &params, statements);
+        let lists = [interface.returns, interface.params];
+        let rows = lists.map(|l| l.start as usize..(l.start + l.len) as usize);
+        for (row, binding) in rows.into_iter().flatten().zip(bindings) {
+            if let Some(param) = self.module.params_mut().get_mut(row) {
+                param.binding = binding;
+            }
+        }
+        body
     }
 
     // --- items ---
 
-    fn push(&mut self, item: Item, span: Span, definition: Option<Box<Definition>>) {
-        self.items.push(DraftItem {
-            item,
-            span: StmtSpan::new(span, false),
-            definition,
-        });
-    }
-
-    /// Adds a function whose body is complete.
-    pub(crate) fn push_definition(&mut self, id: FuncId, span: Span, definition: Definition) {
-        let function = self.module.functions().get(id);
-        let symbol = function.and_then(|f| f.symbol);
-        if let Some(symbol) = symbol.and_then(|s| self.module.symbols_mut().get_mut(s)) {
-            symbol.kind = SymbolKind::Function(id);
+    /// Adds an item after the comments since the last one.
+    fn push(&mut self, item: Item) {
+        let id = push_item(&mut self.module, item, NOWHERE);
+        for text in self.comments.drain(..) {
+            let comments = self.module.comments_mut();
+            comments.push(Some(id), CommentPlace::Above, &text);
         }
-        self.push(Item::Function(id), span, Some(Box::new(definition)));
     }
 
-    pub(crate) fn push_function(&mut self, id: FuncId, span: Span) {
-        self.push(Item::Function(id), span, None);
+    /// Adds a comment with its delimiters.
+    pub(crate) fn comment(&mut self, text: &str) {
+        self.comments.push(text.to_string());
     }
 
-    pub(crate) fn push_alias(&mut self, alias: SymbolId, of: SymbolId, span: Span) {
-        let operands = [alias, of].map(Operand::Symbol);
+    pub(crate) fn push_function(&mut self, id: FuncId) {
+        self.push(Item::Function(id));
+    }
+
+    pub(crate) fn push_alias(&mut self, alias: SymbolId, aliasee: SymbolId) {
+        let operands = [alias, aliasee].map(Operand::Symbol);
         let stmt = DirectiveStmt::new(Directive::Alias, self.module.pool_mut().extend(&operands));
         let id = self.module.directives_mut().push(stmt);
-        self.push(Item::Directive(id), span, None);
+        self.push(Item::Directive(id));
     }
 
-    /// Copies the items of a module that begin at or after `start`; `at` is where the text of that place is. Names that
-    /// `known` knows are there already. Gives the names that the items have, and their spellings.
+    /// Copies the items of a module that begin at or after `start`, with their comments. `declared` gives the symbols of names
+    /// that the module has already. Returns the symbols of the items by their names.
     pub(crate) fn import(
         &mut self,
         parsed: &Module,
         start: usize,
-        at: usize,
-        known: &dyn Fn(&str) -> Option<SymbolId>,
+        declared: &dyn Fn(&str) -> Option<SymbolId>,
     ) -> NamedOperands {
-        let mut copier = Copier::new(parsed, &mut self.module, Spellings::Copied);
+        let mut copier = Copier::new(parsed, &mut self.module, Relation::Separate);
         for (id, symbol) in parsed.symbols().iter() {
             // A range declares its members in each of its declarations.
             if symbol.number.is_none()
-                && let Some(to) = known(parsed.name(symbol.name))
+                && let Some(to) = declared(parsed.name(symbol.name))
             {
                 copier.map_symbol(id, to);
             }
         }
-        let mut items = Vec::new();
-        for (id, item) in parsed.items() {
-            let span = parsed.span(id);
-            if (span.start as usize) < start {
-                continue;
-            }
-            let moved = |at_start: u32| (at_start as usize - start + at) as u32;
-            let comments = parsed.item_spans().get(id.as_u32() as usize);
-            let comments = comments.is_some_and(|s| s.has_comments());
-            let place = Span::new(moved(span.start), moved(span.end));
-            if let Some(item) = copier.import_item(item, moved) {
-                let span = StmtSpan::new(place, comments);
-                let definition = None;
-                items.push(DraftItem {
-                    item,
-                    span,
-                    definition,
-                });
-            }
-        }
+        let items = parsed.items().map(|(id, item)| (parsed.span(id), item));
+        let items = items.filter(|(span, _)| span.start as usize >= start);
+        let items: Vec<(Span, Option<Item>)> = items
+            .map(|(span, item)| (span, copier.item(item)))
+            .collect();
         let symbols = copier.copied_symbols();
-        self.items.extend(items);
+        let mut last = start as u32;
+        for (span, item) in items {
+            self.add_comments(Span::new(last, span.start).of(parsed.source()));
+            if let Some(item) = item {
+                self.push(item);
+            }
+            last = span.end;
+        }
+        let end = parsed.source().len() as u32;
+        self.add_comments(Span::new(last, end).of(parsed.source()));
         self.checker.extend_symbols(&self.module);
         symbols
+    }
+
+    /// Adds the comments between two items, each on a separate line.
+    fn add_comments(&mut self, gap: &[u8]) {
+        let texts = comments_in(gap).map(|c| c.text.to_string());
+        self.comments.extend(texts);
     }
 
     /// Copies the declaration of a function that begins at or after `start`, but adds no item.
@@ -258,14 +275,10 @@ impl Draft {
         start: usize,
         symbol: Option<SymbolId>,
     ) -> Option<(FuncId, SymbolId)> {
-        let mut items = parsed.items();
-        let function = items.find_map(|(id, item)| match item {
-            Item::Function(function) if parsed.span(id).start as usize >= start => Some(function),
-            _ => None,
-        })?;
-        let mut copier = Copier::new(parsed, &mut self.module, Spellings::Copied);
-        if let (Some(of), Some(to)) = (parsed.functions().get(function)?.symbol, symbol) {
-            copier.map_symbol(of, to);
+        let function = first_function(parsed, start)?;
+        let mut copier = Copier::new(parsed, &mut self.module, Relation::Separate);
+        if let (Some(from), Some(to)) = (parsed.functions().get(function)?.symbol, symbol) {
+            copier.map_symbol(from, to);
         }
         let id = copier.function(function)?;
         self.checker.extend_symbols(&self.module);
@@ -280,46 +293,51 @@ impl Draft {
         record: FuncId,
         parameters: impl IntoIterator<Item = (Option<NameId>, Binding)>,
     ) {
-        let mut items = parsed.items();
-        let function = items.find_map(|(id, item)| match item {
-            Item::Function(function) if parsed.span(id).start as usize >= start => Some(function),
-            _ => None,
-        });
-        if let Some(function) = function {
-            let mut copier = Copier::new(parsed, &mut self.module, Spellings::Copied);
+        if let Some(function) = first_function(parsed, start) {
+            let mut copier = Copier::new(parsed, &mut self.module, Relation::Separate);
             copier.header(function, record, parameters);
         }
     }
 
     // --- the end ---
 
-    /// The module over its text.
-    pub(crate) fn finish(mut self, header: usize, text: ModuleText) -> Module {
-        if let Some(storage) = self.storage.take() {
-            raw::finish(storage, bodies(&mut self.items, self.unattached.0));
+    /// The text of the items so far. Linear in the module.
+    pub(crate) fn text(&self) -> String {
+        let mut text = ptx_print::display(&self.module).to_string();
+        for comment in &self.comments {
+            text.push_str(comment);
+            text.push('\n');
         }
+        text
+    }
+
+    /// Whether no function is being built.
+    pub(crate) fn is_complete(&self) -> bool {
+        self.open_functions == 0
+    }
+
+    /// The module without what was abandoned.
+    pub(crate) fn finish(mut self) -> Module {
+        let mut module = if self.has_leftovers {
+            self.without_leftovers()
+        } else {
+            self.module
+        };
+        for text in self.comments {
+            let comments: &mut Comments<ItemId> = module.comments_mut();
+            comments.push(None, CommentPlace::Above, &text);
+        }
+        module
+    }
+
+    fn without_leftovers(&mut self) -> Module {
         let mut module = Module::default();
-        set_source(&mut module, Some(text.into_bytes()));
-        *module.header_mut() = self.header.header();
-        *module.names_mut() = mem::take(self.module.names_mut());
-        *module.signatures_mut() = mem::take(self.module.signatures_mut());
-        let mut copier = Copier::new(&self.header, &mut module, Spellings::Copied);
-        for (id, item) in self.header.items() {
-            copier.item(item, StmtSpan::new(self.header.span(id), false));
-        }
-        let start = header as u32;
-        let mut copier = Copier::new(&self.module, &mut module, Spellings::Shared);
-        for item in &mut self.items {
-            let span = StmtSpan::new(item.span.span().shifted(start), item.span.has_comments());
-            match (item.item, &mut item.definition) {
-                (Item::Function(id), Some(definition)) => match &definition.order {
-                    Some(order) => {
-                        let order = order.iter().copied();
-                        copier.final_function(id, &definition.body, order, span, start);
-                    }
-                    None => copier.final_body(id, definition, span, start),
-                },
-                (item, _) => copier.final_item(item, span, start),
+        *module.header_mut() = self.module.header();
+        *module.comments_mut() = mem::take(self.module.comments_mut());
+        let mut copier = Copier::new(&self.module, &mut module, Relation::Separate);
+        for (_, item) in self.module.items() {
+            if let Some(item) = copier.item(item) {
+                push_item(copier.to, item, NOWHERE);
             }
         }
         module
@@ -327,12 +345,13 @@ impl Draft {
 
     /// The errors of the module as a whole. Statements were checked one by one, unless the header changed since.
     pub(crate) fn errors(module: &Module, is_header_late: bool) -> Vec<Diagnostic> {
-        let mut found = match is_header_late {
-            true => ptx_verify::verify(module, &ptx_verify::Options::default()),
-            false => ptx_verify::verify_items(module),
+        let mut errors = if is_header_late {
+            ptx_verify::verify(module, &ptx_verify::Options::default())
+        } else {
+            ptx_verify::verify_items(module)
         };
-        found.retain(|d| d.severity == ptx_ir::Severity::Error);
-        found
+        errors.retain(|d| d.severity == ptx_ir::Severity::Error);
+        errors
     }
 
     pub(crate) fn is_header_late(&self) -> bool {
@@ -340,76 +359,14 @@ impl Draft {
     }
 }
 
-/// The bodies of the items from number `first` on.
-fn bodies(items: &mut [DraftItem], first: usize) -> impl Iterator<Item = &mut Body> {
-    let definitions = items
-        .iter_mut()
-        .skip(first)
-        .filter_map(|i| i.definition.as_mut());
-    definitions.map(|d| &mut d.body)
-}
+/// The span of an item that is in no source.
+const NOWHERE: StmtSpan = StmtSpan::new(Span::new(0, 0), false);
 
-impl<'f> Copier<'f, '_> {
-    /// Copies an item that was parsed, with its body.
-    fn import_item(&mut self, item: Item, moved: impl Fn(u32) -> u32) -> Option<Item> {
-        let Item::Function(id) = item else {
-            return self.copy_item(item);
-        };
-        let Some(body) = self.source().body(id) else {
-            return self.function(id).map(Item::Function);
-        };
-        let new = self.definition(id, body, in_order(body))?;
-        self.set_extent(new, moved(body.base()), body.end());
-        Some(Item::Function(new))
-    }
-
-    fn final_item(&mut self, item: Item, span: StmtSpan, shift: u32) {
-        match item {
-            Item::Function(id) => match self.source().body(id) {
-                Some(body) => self.final_function(id, body, in_order(body), span, shift),
-                None => self.item(item, span),
-            },
-            _ => self.item(item, span),
-        }
-    }
-
-    fn final_function(
-        &mut self,
-        id: FuncId,
-        body: &'f Body,
-        statements: impl IntoIterator<Item = (StmtId, StmtSpan)>,
-        span: StmtSpan,
-        shift: u32,
-    ) {
-        if let Some(new) = self.definition(id, body, statements) {
-            self.set_extent(new, body.base() + shift, body.end());
-            push_item(self.to, Item::Function(new), span);
-        }
-    }
-
-    fn final_body(&mut self, id: FuncId, of: &mut Definition, span: StmtSpan, shift: u32) {
-        let mut body = mem::take(&mut of.body);
-        *body.base_mut() += shift;
-        if let Some(new) = self.move_definition(id, body, of.has_symbols) {
-            push_item(self.to, Item::Function(new), span);
-        }
-    }
-
-    /// Sets where the body of a function is.
-    fn set_extent(&mut self, id: FuncId, base: u32, end: u32) {
-        let body = self.to.functions().get(id).and_then(|f| f.body);
-        if let Some(body) = body.and_then(|b| self.to.bodies_mut().get_mut(b)) {
-            *body.base_mut() = base;
-            *body.end_mut() = end;
-            *body.closed_mut() = true;
-        }
-    }
-}
-
-/// The statements of a body whose statements are in order.
-fn in_order(body: &Body) -> impl Iterator<Item = (StmtId, StmtSpan)> + '_ {
-    let spans = body.stmt_spans();
-    let place = move |id: StmtId| spans.get(id.as_u32() as usize).copied();
-    body.statements()
-        .filter_map(move |(id, _)| Some((id, place(id)?)))
+/// The first function of a module that begins at or after `start`.
+fn first_function(module: &Module, start: usize) -> Option<FuncId> {
+    let mut items = module.items();
+    items.find_map(|(id, item)| match item {
+        Item::Function(function) if module.span(id).start as usize >= start => Some(function),
+        _ => None,
+    })
 }

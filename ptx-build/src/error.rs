@@ -30,7 +30,7 @@ pub enum BuildErrorKind {
 }
 
 impl BuildErrorKind {
-    /// What the checker calls the same mistake in a text.
+    /// The code of the same mistake in a text.
     const fn code(self) -> Code {
         match self {
             Self::Illegal => Code::UnknownInstruction,
@@ -69,7 +69,7 @@ struct Inner {
 pub struct BuildError(Box<Inner>);
 
 impl BuildError {
-    /// What was found and what is allowed, and what to do instead.
+    /// An error with a message and help.
     pub(crate) fn new(
         kind: BuildErrorKind,
         message: impl Into<String>,
@@ -135,13 +135,13 @@ impl BuildError {
         self.0.code
     }
 
-    /// What is wrong.
+    /// The message, which says what is wrong.
     #[must_use]
     pub fn message(&self) -> &str {
         &self.0.message
     }
 
-    /// What to do instead. The builder always knows; the verifier, where the message does not say it.
+    /// Help: what to do instead. Errors of the verifier have it where their message does not say it.
     #[must_use]
     pub fn help(&self) -> Option<&str> {
         self.0.help.as_deref()
@@ -153,22 +153,18 @@ impl BuildError {
         &self.0.text
     }
 
-    /// What the verifier says; spans count from the start of [`text`](Self::text).
+    /// The diagnostics of the verifier; spans count from the start of [`text`](Self::text).
     #[must_use]
     pub fn diagnostics(&self) -> &[Diagnostic] {
         &self.0.diagnostics
     }
 }
 
-/// What was found, the code, and what to do: a line for each diagnostic.
+/// Message, code and help: a line for each diagnostic.
 impl fmt::Display for BuildError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let one = |f: &mut fmt::Formatter<'_>, message: &str, code: Code, help: Option<&str>| {
-            write!(f, "{message} ({code})")?;
-            help.map_or(Ok(()), |help| write!(f, "; {help}"))
-        };
         if self.0.diagnostics.is_empty() {
-            return one(f, self.message(), self.code(), self.help());
+            return write_error(f, self.message(), self.code(), self.help());
         }
         for (i, d) in self.0.diagnostics.iter().enumerate() {
             if i > 0 {
@@ -176,17 +172,93 @@ impl fmt::Display for BuildError {
             }
             let line = line_of(&self.0.text, d.span.start as usize);
             write!(f, "`{line}`: ")?;
-            one(f, &d.message, d.code, d.help.as_deref())?;
+            write_error(f, &d.message, d.code, d.help.as_deref())?;
         }
         Ok(())
     }
 }
 
+fn write_error(
+    f: &mut fmt::Formatter<'_>,
+    message: &str,
+    code: Code,
+    help: Option<&str>,
+) -> fmt::Result {
+    write!(f, "{message} ({code})")?;
+    help.map_or(Ok(()), |help| write!(f, "; {help}"))
+}
+
 impl core::error::Error for BuildError {}
 
-fn line_of(text: &str, at: usize) -> &str {
-    let before = text.get(..at).unwrap_or_default();
-    let start = before.rfind('\n').map_or(0, |i| i + 1);
-    let rest = text.get(start..).unwrap_or_default();
-    rest.lines().next().unwrap_or_default().trim()
+/// The line of a text with the byte at `position`, without white space around it.
+fn line_of(text: &str, position: usize) -> &str {
+    let start = text.get(..position).and_then(|t| t.rfind('\n'));
+    let lines = text.get(start.map_or(0, |newline| newline + 1)..);
+    lines
+        .and_then(|l| l.lines().next())
+        .unwrap_or_default()
+        .trim()
+}
+
+#[cold]
+pub(crate) fn taken(name: &str) -> BuildError {
+    BuildError::new(
+        BuildErrorKind::Duplicate,
+        format!("the module has a `{name}` already"),
+        "give it another name; a function that was declared is begun with `define`",
+    )
+}
+
+/// A function that is defined after what mentions it.
+#[cold]
+pub(crate) fn later(function: &str) -> BuildError {
+    BuildError::new(
+        BuildErrorKind::Unplaced,
+        format!("`{function}` is mentioned before it is finished"),
+        "declare it before with `declare_func`, and begin it with `define`",
+    )
+    .code_is(Code::LateDeclaration)
+}
+
+/// A function that was discarded before it was finished.
+#[cold]
+pub(crate) fn discarded(function: &str) -> BuildError {
+    BuildError::new(
+        BuildErrorKind::Foreign,
+        format!("the function `{function}` was discarded"),
+        "use the handle of the function that was built in its place, or declare one with `declare_func`",
+    )
+}
+
+#[cold]
+pub(crate) fn no_variables(range: &str) -> BuildError {
+    BuildError::new(
+        BuildErrorKind::Argument,
+        format!("`{range}` is a range without members that can be named"),
+        "a range has at least one member, and its name does not end with a digit: `x1<4>` has no members that can be named, as `x10` is member 10 of `x`",
+    )
+    .code_is(Code::BadCount)
+}
+
+/// A name that is out of scope, or hidden by another declaration.
+#[cold]
+pub(crate) fn hidden(noun: &str, name: &str) -> BuildError {
+    BuildError::new(
+        BuildErrorKind::Foreign,
+        format!(
+            "the {noun} `{name}` is not visible here: its scope is closed, or its name means something else"
+        ),
+        "make it before the scope is opened, and give what is inside another name",
+    )
+    .code_is(Code::LabelOutOfScope)
+}
+
+/// A label that is mentioned before it is placed, while the module has its name.
+#[cold]
+pub(crate) fn early(label: &str) -> BuildError {
+    BuildError::new(
+        BuildErrorKind::Duplicate,
+        format!("the module has a `{label}` too, which the name means before the label is placed"),
+        "give the label another name, or none: `label`",
+    )
 }

@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 
 use ptx_ir::facts::{Flow, MemoryAccess, ModuleFacts};
 use ptx_ir::lex::Lexer;
-use ptx_ir::{Body, Code, Diagnostic, Span, Statement, StmtId};
+use ptx_ir::{Body, Code, Diagnostic, Operand, Span, Statement, StmtId};
 
 use crate::check::{self, Parsed};
 use crate::error::{BuildError, BuildErrorKind};
@@ -13,7 +13,7 @@ use crate::function::FunctionBuilder;
 use crate::operand::{IntoOperand, OperandExpr};
 use crate::template::{AsmStyle, Filled, Substitute, fill};
 
-/// What a fragment does.
+/// The effects of a fragment.
 #[derive(Clone, PartialEq, Default, Debug)]
 pub struct AsmReport {
     reads: Vec<String>,
@@ -43,7 +43,7 @@ impl AsmReport {
         has_side_effects: bool = side_effects;
         /// Whether it jumps, calls, returns or ends the thread.
         has_control_flow: bool = control_flow;
-        /// How many instructions it has.
+        /// The number of instructions.
         instruction_count: usize = instructions;
         /// Whether the text can be inserted twice in one function, as compilers may do: it declares no name and no label outside
         /// of braces that would then be declared twice. What [`FunctionBuilder::asm`] adds always can.
@@ -67,19 +67,17 @@ pub(crate) struct Fragment<'t> {
 /// A fragment that is legal where it was checked.
 pub(crate) struct CheckedFragment {
     pub(crate) report: AsmReport,
-    /// What is written, and where in the template.
+    /// The names of the registers that are written, each with its place in the template.
     pub(crate) writes: Vec<(String, Span)>,
-    text: String,
     parsed: Parsed,
     has_names: bool,
 }
 
 impl Fragment<'_> {
-    /// What a register is called in reports: the operand that it is, or its own name.
+    /// The name of a register in reports: the mention of the operand that it is, or its own name.
     pub(crate) fn called(&self, register: &str) -> String {
         let operand = self.operands.iter().position(|o| o.text == register);
-        let known = operand.and_then(|i| Some((i, self.operands.get(i)?)));
-        match known {
+        match operand.and_then(|i| Some((i, self.operands.get(i)?))) {
             Some((_, o)) if self.style == AsmStyle::Braces => o.name.clone(),
             Some((i, o)) => self.style.spelled(i, &o.name),
             None => register.to_string(),
@@ -88,14 +86,14 @@ impl Fragment<'_> {
 
     pub(crate) fn fill(&self, unique: u32) -> Result<Filled, BuildError> {
         fill(self.style, self.template, &self.operands, unique)
-            .map_err(|found| BuildError::illegal(self.template.to_string(), [found].into()))
+            .map_err(|error| BuildError::illegal(self.template.to_string(), [error].into()))
     }
 
-    /// With the names of the template, with spans in it.
-    fn error(&self, mut found: Vec<Diagnostic>, filled: &Filled) -> BuildError {
+    /// The errors in the filled text as errors in the template: with its spans and its operands.
+    fn error(&self, mut errors: Vec<Diagnostic>, filled: &Filled) -> BuildError {
         let renamed = |text: &str| self.renamed(text);
-        for d in &mut found {
-            d.relocate(|span| Some(filled.back(span)));
+        for d in &mut errors {
+            d.relocate(|span| Some(filled.template_span(span)));
             d.message = renamed(&d.message);
             d.help = d.help.as_deref().map(renamed);
             for label in &mut d.labels {
@@ -105,7 +103,7 @@ impl Fragment<'_> {
                 edit.text = renamed(&edit.text);
             }
         }
-        BuildError::illegal(self.template.to_string(), found)
+        BuildError::illegal(self.template.to_string(), errors)
     }
 
     /// A message with operands instead of their substitutes.
@@ -113,9 +111,10 @@ impl Fragment<'_> {
         let mut out = message.to_string();
         for (i, operand) in self.operands.iter().enumerate() {
             let spelled = self.style.spelled(i, &operand.name);
-            out = match operand.is_unique {
-                true => out.replace(&operand.text, &spelled),
-                false => out.replace(&format!("`{}`", operand.text), &format!("`{spelled}`")),
+            out = if operand.is_unique {
+                out.replace(&operand.text, &spelled)
+            } else {
+                out.replace(&format!("`{}`", operand.text), &format!("`{spelled}`"))
             };
         }
         out
@@ -164,7 +163,7 @@ impl Part<'_> {
         })
     }
 
-    /// What the instructions do, and where they write; `called` says what a register is called.
+    /// The effects of the instructions, and the places of the writes; `called` gives the name of a register in the report.
     fn report(&self, called: impl Fn(&str) -> String) -> (AsmReport, Vec<(String, Span)>) {
         let (mut report, mut writes) = (AsmReport::default(), Vec::new());
         let module = &self.0.module;
@@ -263,7 +262,7 @@ impl FunctionBuilder<'_> {
         self.inline_asm(AsmStyle::Braces, text, operands)
     }
 
-    /// The same with operands mentioned as another language mentions them; a name may be empty where numbers are meant.
+    /// Adds statements as text with the operands of another language; a name may be empty where numbers are meant.
     ///
     /// ```
     /// # use ptx_build::{AsmStyle, ModuleBuilder, lane};
@@ -288,11 +287,11 @@ impl FunctionBuilder<'_> {
         text: &str,
         operands: &[(&str, OperandExpr)],
     ) -> Result<AsmReport, BuildError> {
-        let made = self.all_or_none(|f| f.add_fragment(style, text, operands));
-        if made.is_err() {
+        let report = self.all_or_none(|f| f.add_fragment(style, text, operands));
+        if report.is_err() {
             self.body.rollback_refs();
         }
-        made
+        report
     }
 
     fn add_fragment(
@@ -301,20 +300,24 @@ impl FunctionBuilder<'_> {
         template: &str,
         operands: &[(&str, OperandExpr)],
     ) -> Result<AsmReport, BuildError> {
-        let mark = self.mark();
-        self.body.mentions.clear();
+        self.body.abandon();
+        self.body.pending.mentions.clear();
+        // The text need not mention them in this order, or at all.
+        self.body.is_in_order &= operands.is_empty();
         let mut texts: Vec<Substitute> = Vec::new();
         for (name, operand) in operands {
             operand.write(&mut self.writer(true));
-            let text = self.body.out.text.after(mark).to_string();
-            self.reset(mark);
+            let operand = self.body.pending.operands.pop().unwrap_or(Operand::Absent);
+            let module = &self.module.draft.module;
+            let text = ptx_print::canonical_operand(module, &self.body.records, operand);
+            let text = String::from_utf8_lossy(&text).into_owned();
             texts.push(Substitute {
                 name: name.to_string(),
                 text,
                 is_unique: false,
             });
         }
-        if let Some(error) = self.body.error.take() {
+        if let Some(error) = self.body.pending.error.take() {
             return Err(error);
         }
         let fragment = Fragment {
@@ -325,12 +328,12 @@ impl FunctionBuilder<'_> {
         self.body.fresh_labels += 1;
         let filled = fragment.fill(self.body.fresh_labels)?;
         let checked = self.check_fragment(&fragment, &filled)?;
-        self.module.tables.fix(&self.body.mentions);
+        self.module.tables.fix(&self.body.pending.mentions);
         self.body.note_use();
         if checked.has_names {
             self.open();
         }
-        self.add_lines(&checked.parsed, &checked.text);
+        self.import(&checked.parsed, &|_| true);
         if checked.has_names {
             self.close()?;
         }
@@ -343,14 +346,14 @@ impl FunctionBuilder<'_> {
         fragment: &Fragment<'_>,
         filled: &Filled,
     ) -> Result<CheckedFragment, BuildError> {
-        let text = filled.text.clone();
-        if !is_balanced(&text) {
+        let text = &filled.text;
+        if !is_balanced(text) {
             return Err(unbalanced());
         }
-        let (whole, start) = check::minimal_context(&self.body, &self.module.tables, &text);
+        let (context, start) = check::minimal_context(&self.body, &self.module.tables, text);
         let end = start + text.len();
         let module =
-            check::errors(&whole, start, end).map_err(|found| fragment.error(found, filled))?;
+            check::errors(&context, start, end).map_err(|errors| fragment.error(errors, filled))?;
         let parsed = Parsed { module, start, end };
         let part = Part(&parsed);
         if part.has(|s| matches!(s, Statement::Function(_))) {
@@ -376,13 +379,12 @@ impl FunctionBuilder<'_> {
         let (mut report, mut writes) = part.report(|register| fragment.called(register));
         report.repeatable = true;
         for (_, span) in &mut writes {
-            *span = filled.back(*span);
+            *span = filled.template_span(*span);
         }
         let has_names = part.has(|s| matches!(s, Statement::Decl(_) | Statement::Label(_)));
         Ok(CheckedFragment {
             report,
             writes,
-            text,
             parsed,
             has_names,
         })
@@ -391,7 +393,7 @@ impl FunctionBuilder<'_> {
     /// Whether a legal text may follow itself.
     pub(crate) fn is_repeatable(&self, first: &Filled, again: &Filled) -> bool {
         let both = format!("{}\n{}", first.text, again.text);
-        let (whole, start) = check::minimal_context(&self.body, &self.module.tables, &both);
-        check::errors(&whole, start, start + both.len()).is_ok()
+        let (context, start) = check::minimal_context(&self.body, &self.module.tables, &both);
+        check::errors(&context, start, start + both.len()).is_ok()
     }
 }

@@ -4,7 +4,7 @@ use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use core::sync::atomic::{AtomicU32, Ordering};
 
-use crate::declared::{LabelInfo, Local, RegisterInfo};
+use crate::declared::{LabelInfo, Local, Registers};
 use crate::error::{BuildError, BuildErrorKind};
 use crate::handle::{CodeLabel, Func, Reg, RegRange, Variable};
 
@@ -62,18 +62,17 @@ impl Handle {
 #[derive(Default, Debug)]
 pub(crate) struct Names {
     pub(crate) function: String,
-    pub(crate) registers: Vec<RegisterInfo>,
-    pub(crate) long_names: Vec<String>,
+    pub(crate) registers: Registers,
     pub(crate) locals: Vec<Local>,
     pub(crate) labels: Vec<LabelInfo>,
 }
 
 impl Names {
-    fn of(&self, handle: Handle, index: usize) -> Option<&str> {
+    fn name(&self, handle: Handle, index: usize) -> Option<String> {
         match handle {
-            Handle::Reg(_) => Some(self.registers.get(index)?.name.text(&self.long_names)),
-            Handle::Var(_) => Some(&self.locals.get(index)?.name),
-            Handle::Label(_) => Some(&self.labels.get(index)?.name),
+            Handle::Reg(reg) => Some(self.registers.name(reg.index)),
+            Handle::Var(_) => Some(self.locals.get(index)?.name.clone()),
+            Handle::Label(_) => Some(self.labels.get(index)?.name.clone()),
             Handle::Range(_) | Handle::Func(_) => None,
         }
     }
@@ -100,9 +99,9 @@ impl HandleOwners {
 
     /// A function is finished, or abandoned: its names are kept for later mistakes.
     pub(crate) fn end(&mut self, owner: u32, names: Names) {
-        let known = self.find(owner).and_then(|i| self.0.get_mut(i));
-        if let Some((_, known)) = known {
-            *known = names;
+        let entry = self.find(owner).and_then(|i| self.0.get_mut(i));
+        if let Some((_, entry)) = entry {
+            *entry = names;
         }
     }
 
@@ -113,7 +112,7 @@ impl HandleOwners {
         let noun = handle.noun();
         let what = match self.find(owner).and_then(|i| self.0.get(i)) {
             Some((_, names)) => {
-                let name = names.of(handle, index);
+                let name = names.name(handle, index);
                 let name = name.map_or(String::new(), |n| format!(" `{n}`"));
                 format!("the {noun}{name} of `{}`", names.function)
             }

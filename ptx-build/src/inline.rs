@@ -156,8 +156,10 @@ pub fn check_asm(
     text: &str,
     operands: &[(&str, ScalarType)],
 ) -> Result<AsmReport, BuildError> {
-    let operand = |(name, ty): &(&str, ScalarType)| AsmOperand::in_out(*ty).named(name);
-    let operands: Vec<AsmOperand> = operands.iter().map(operand).collect();
+    let operands = operands.iter();
+    let operands: Vec<AsmOperand> = operands
+        .map(|(name, ty)| AsmOperand::in_out(*ty).named(name))
+        .collect();
     check_inline_asm(version, target, AsmStyle::Braces, text, &operands)
 }
 
@@ -244,7 +246,7 @@ fn check(
                 .map_err(|e| e.renamed(|text| fragment.renamed(text)))?;
         }
     }
-    function.body.mentions = mentions;
+    function.body.pending.mentions = mentions;
     let filled = fragment.fill(0)?;
     let checked = function.check_fragment(&fragment, &filled)?;
     for (i, operand) in operands.iter().enumerate() {
@@ -286,7 +288,7 @@ fn same(operands: &[AsmOperand], output: usize, stem: &str) -> Result<String, Bu
 
 fn written(template: &str, operand: &str, span: Span) -> BuildError {
     let message = format!("`{operand}` is an input, and written here");
-    let mut found = Diagnostic::error(Code::OperandKind, span, message);
-    found.help = Some("make it an output that is read too, with `+`, or copy it first".into());
-    BuildError::illegal(template.to_string(), [found].into())
+    let mut error = Diagnostic::error(Code::OperandKind, span, message);
+    error.help = Some("make it an output that is read too, with `+`, or copy it first".into());
+    BuildError::illegal(template.to_string(), [error].into())
 }

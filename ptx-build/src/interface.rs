@@ -104,7 +104,7 @@ impl FunctionHeader {
         self.directives.push(directive_text(directive, numbers));
     }
 
-    /// The same with results and parameters alone: what a caller has to know.
+    /// The results and parameters alone, which are all that a caller has to know.
     pub(crate) fn shape(&self) -> Self {
         Self {
             returns: self.returns.clone(),
@@ -113,7 +113,7 @@ impl FunctionHeader {
         }
     }
 
-    /// The same with one name for all parameters that have one.
+    /// The header with one name for all parameters that have one.
     pub(crate) fn unnamed(&self) -> Self {
         let mut unnamed = self.clone();
         let all = unnamed.returns.iter_mut().chain(&mut unnamed.params);
@@ -151,7 +151,7 @@ impl FunctionHeader {
         Ok(out)
     }
 
-    /// As a `.callprototype`.
+    /// The text of a `.callprototype`.
     pub(crate) fn prototype(&self) -> Result<String, BuildError> {
         let mut out = format!("{} ", Directive::Callprototype);
         self.write_returns(&mut out)?;
@@ -207,9 +207,10 @@ fn directive_text(directive: Directive, numbers: &[Number]) -> Result<String, Bu
     };
     if !(usize::from(least)..=usize::from(most)).contains(&numbers.len()) {
         let message = format!("`{directive}` with {} numbers", numbers.len());
-        let help = match least == most {
-            true => format!("it takes {least}"),
-            false => format!("it takes {least} to {most}"),
+        let help = if least == most {
+            format!("it takes {least}")
+        } else {
+            format!("it takes {least} to {most}")
         };
         return BuildErrorKind::Argument.refuse(Code::DirectiveValue, message, help);
     }

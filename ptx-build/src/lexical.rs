@@ -1,4 +1,4 @@
-//! What may be written as a name, a constant or a string.
+//! Checks of the spelling of names, constants, strings and mnemonics.
 
 use alloc::string::String;
 
@@ -13,9 +13,9 @@ use crate::error::{BuildError, BuildErrorKind};
 pub(crate) fn is_constant(text: &str) -> bool {
     let read = read_expression(text.as_bytes(), 0, Limits::default().nesting);
     // Spaces between tokens are allowed, comments and newlines are not.
-    let plain = |b: u8| (b' '..0x7F).contains(&b);
-    let comment = text.contains("/*") || text.contains("//");
-    read.value.is_ok() && read.end == text.len() && text.bytes().all(plain) && !comment
+    let is_plain = text.bytes().all(|b| (b' '..0x7F).contains(&b));
+    let has_comment = text.contains("/*") || text.contains("//");
+    read.value.is_ok() && read.end == text.len() && is_plain && !has_comment
 }
 
 #[cold]
@@ -56,11 +56,13 @@ pub(crate) fn attributes(all: &[String]) -> Result<String, BuildError> {
     for text in all {
         let bytes = text.as_bytes();
         let word = scan::dot_word_end(bytes, 0);
-        let rest = text.get(word..).unwrap_or_default();
-        let numbers = rest.strip_prefix('(').and_then(|r| r.strip_suffix(')'));
+        let arguments = text.get(word..).unwrap_or_default();
+        let numbers = arguments
+            .strip_prefix('(')
+            .and_then(|a| a.strip_suffix(')'));
         let fits = match numbers {
             Some(numbers) => numbers.split(',').all(is_constant),
-            None => rest.is_empty(),
+            None => arguments.is_empty(),
         };
         if !bytes.starts_with(b".") || word < 2 || !fits {
             let message = format!("invalid attribute `{text}`");
@@ -73,8 +75,8 @@ pub(crate) fn attributes(all: &[String]) -> Result<String, BuildError> {
 
 /// A string with its quotes.
 pub(crate) fn string(text: &str) -> Result<String, BuildError> {
-    let fits = |b: u8| b.is_ascii() && !matches!(b, b'"' | b'\n' | b'\r' | 0);
-    if text.bytes().all(fits) {
+    let mut bytes = text.bytes();
+    if bytes.all(|b| b.is_ascii() && !matches!(b, b'"' | b'\n' | b'\r' | 0)) {
         return Ok(format!("\"{text}\""));
     }
     let message = format!("`{text}` cannot be written between quotes");
@@ -95,10 +97,10 @@ pub(crate) fn module_name(text: &str) -> Result<(), BuildError> {
 /// Refuses an invalid mnemonic: an opcode, then modifiers with their dots.
 pub(crate) fn mnemonic(text: &str) -> Result<(), BuildError> {
     let bytes = text.as_bytes();
-    let mut end = match scan::starts_ident(bytes, 0) {
-        true => scan::ident_end(bytes, 0),
-        false => 0,
-    };
+    let mut end = 0;
+    if scan::starts_ident(bytes, 0) {
+        end = scan::ident_end(bytes, 0);
+    }
     while end > 0 && end < bytes.len() {
         let next = scan::dot_word_end(bytes, end);
         end = match scan::peek(bytes, end) {

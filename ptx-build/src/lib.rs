@@ -36,10 +36,11 @@
 //!
 //! # How it works
 //!
-//! Each statement becomes IR records and text at once. Whether an instruction is legal is a question to the instruction table of
+//! Each statement becomes IR records. Whether an instruction is legal is a question to the instruction table of
 //! `ptx-isa`, asked once for each mnemonic and shape of operands ([`ptx_ir::query`]); `ptx-verify` applies the other rules to
-//! the records. A refused statement changes nothing. [`ModuleBuilder::finish`] assembles the records: the result is a
-//! [`Module`](ptx_ir::Module) with a source, as if its text had been parsed, to be printed, analysed or edited.
+//! the records. A refused statement changes nothing. The result of [`ModuleBuilder::finish`] is a [`Module`](ptx_ir::Module) without
+//! a source, to be printed, analyzed or edited. [`ModuleBuilder::finish_with_source`] prints and parses it, so that statements
+//! have places in a text.
 #![no_std]
 #![forbid(unsafe_code)]
 
@@ -50,6 +51,7 @@ mod call;
 mod check;
 mod copy;
 mod declaration;
+mod declaration_text;
 mod declared;
 mod draft;
 mod error;
@@ -58,11 +60,9 @@ mod function;
 mod generated;
 mod handle;
 mod handle_owner;
-mod initializer;
 mod inline;
 mod interface;
 mod lexical;
-mod literal;
 mod mnemonic;
 mod module;
 mod name_scope;
@@ -70,20 +70,18 @@ mod name_table;
 mod number;
 mod operand;
 mod operand_count;
-mod refusal;
 mod section;
+mod sequence;
 mod statement;
 mod template;
-mod text;
 mod writer;
 
 pub use call::Argument;
-pub use declaration::Declaration;
+pub use declaration::{Declaration, Init};
 pub use error::{BuildError, BuildErrorKind};
 pub use fragment::AsmReport;
 pub use function::{BranchTarget, FunctionBuilder, PausedFunction};
 pub use handle::{CodeLabel, Func, Reg, RegRange, Variable};
-pub use initializer::Init;
 pub use inline::{AsmOperand, check_asm, check_inline_asm};
 pub use interface::FunctionHeader;
 pub use module::ModuleBuilder;

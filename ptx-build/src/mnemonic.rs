@@ -6,9 +6,7 @@ use alloc::vec::Vec;
 use ptx_ir::SigId;
 use ptx_isa::{Modifier, Opcode};
 
-use crate::text::Text;
-
-/// How many bits an opcode or a modifier takes.
+/// The number of bits of an opcode or a modifier.
 const BITS: u32 = 10;
 const _: () = assert!(Modifier::COUNT < 1 << BITS && Opcode::COUNT < 1 << BITS);
 
@@ -17,7 +15,7 @@ const _: () = assert!(Modifier::COUNT < 1 << BITS && Opcode::COUNT < 1 << BITS);
 pub(crate) struct Mnemonic {
     /// The opcode and its modifiers, each one more than its index; the last in the lowest bits.
     packed: u128,
-    /// What precedes them: empty, except for a long mnemonic and one that was given as text.
+    /// The text before them: empty, except for a long mnemonic and one that was given as text.
     text: String,
 }
 
@@ -49,9 +47,10 @@ impl Mnemonic {
             let Some(index) = (bits as usize).checked_sub(1) else {
                 continue;
             };
-            let word = match self.text.is_empty() {
-                true => Opcode::from_index(index).map(Opcode::text),
-                false => Modifier::from_index(index).map(Modifier::text),
+            let word = if self.text.is_empty() {
+                Opcode::from_index(index).map(Opcode::text)
+            } else {
+                Modifier::from_index(index).map(Modifier::text)
             };
             self.text.push_str(word.unwrap_or_default());
         }
@@ -65,19 +64,7 @@ impl Mnemonic {
     }
 }
 
-/// Mnemonics of up to this many bytes are found by their opcodes and modifiers.
-const SHORT: usize = 64;
-
 /// A mnemonic of the module.
-#[derive(Copy, Clone, Debug)]
-struct Known {
-    packed: u128,
-    of: Signature,
-    len: u8,
-    text: [u8; SHORT],
-}
-
-/// What the module knows of a mnemonic.
 #[derive(Copy, Clone, Debug)]
 pub(crate) struct Signature {
     pub(crate) id: SigId,
@@ -87,7 +74,7 @@ pub(crate) struct Signature {
 
 /// The mnemonics used last, each at a place that follows from its opcode and modifiers.
 #[derive(Default, Debug)]
-pub(crate) struct RecentMnemonics(Vec<Option<Known>>);
+pub(crate) struct RecentMnemonics(Vec<Option<(u128, Signature)>>);
 
 const PLACES: usize = 256;
 
@@ -97,38 +84,21 @@ fn place(packed: u128) -> usize {
 }
 
 impl RecentMnemonics {
-    /// Writes a mnemonic that was used before.
+    /// The signature of a mnemonic that was used before.
     #[inline]
-    pub(crate) fn write(&self, mnemonic: &Mnemonic, out: &mut Text) -> Option<Signature> {
-        let known = self.0.get(place(mnemonic.packed))?.as_ref()?;
-        if known.packed != mnemonic.packed || !mnemonic.text.is_empty() {
-            return None;
-        }
-        out.push_short(&known.text, known.len);
-        Some(known.of)
+    pub(crate) fn get(&self, mnemonic: &Mnemonic) -> Option<Signature> {
+        let (packed, signature) = self.0.get(place(mnemonic.packed))?.as_ref()?;
+        (*packed == mnemonic.packed && mnemonic.text.is_empty()).then_some(*signature)
     }
 
-    /// Takes note of a mnemonic that was not found.
-    pub(crate) fn add(&mut self, mnemonic: &mut Mnemonic, of: Signature) {
+    /// Adds the signature of a mnemonic. A mnemonic whose opcode and modifiers do not fit a number is not added.
+    pub(crate) fn add(&mut self, mnemonic: &Mnemonic, signature: Signature) {
         if !mnemonic.text.is_empty() {
             return;
         }
-        let packed = mnemonic.packed;
-        let spelling = mnemonic.text().as_bytes();
-        let mut text = [0; SHORT];
-        let Some(start) = text.get_mut(..spelling.len()) else {
-            return;
-        };
-        start.copy_from_slice(spelling);
-        let known = Known {
-            packed,
-            of,
-            len: spelling.len() as u8,
-            text,
-        };
         self.0.resize(PLACES, None);
-        if let Some(entry) = self.0.get_mut(place(packed)) {
-            *entry = Some(known);
+        if let Some(entry) = self.0.get_mut(place(mnemonic.packed)) {
+            *entry = Some((mnemonic.packed, signature));
         }
     }
 }

@@ -1,17 +1,16 @@
-//! What handles denote where they are used.
+//! The meaning of handles at the place where they are used.
 
 use alloc::vec::Vec;
 
 use ptx_ir::Operand;
 
-use crate::error::BuildError;
+use crate::error::{BuildError, early, hidden, later};
 use crate::function::body::Body;
 use crate::handle::{CodeLabel, Dependency, Func, Variable};
 use crate::handle_owner::Handle;
 use crate::module::tables::Tables;
-use crate::refusal::{early, hidden, later};
 
-/// What a handle denotes.
+/// The name and the record of a handle.
 pub(crate) struct Named<'s> {
     pub(crate) name: &'s str,
     /// Its record; [`Operand::Absent`] for a label, which gets it when it is used.
@@ -24,7 +23,7 @@ pub(crate) struct NameScope<'s> {
     tables: &'s Tables,
     /// `None` outside functions.
     body: Option<&'s Body>,
-    /// What was mentioned.
+    /// The names that were mentioned.
     pub(crate) mentions: Vec<Dependency>,
 }
 
@@ -51,14 +50,14 @@ impl<'s> NameScope<'s> {
     pub(crate) fn variable(&self, var: Variable) -> Result<Named<'s>, BuildError> {
         let body = self.body.filter(|b| b.owner == var.owner);
         if let Some(local) = body.and_then(|b| b.locals.get(var.index as usize)) {
-            return match local.visible {
-                true => Ok(Named {
-                    name: &local.name,
-                    operand: Operand::Var(local.id),
-                    dependency: Dependency::Local(var.index),
-                }),
-                false => Err(hidden("variable", &local.name)),
-            };
+            if !local.visible {
+                return Err(hidden("variable", &local.name));
+            }
+            return Ok(Named {
+                name: &local.name,
+                operand: Operand::Var(local.id),
+                dependency: Dependency::Local(var.index),
+            });
         }
         let global = self.tables.global(var, self.place())?;
         if self.body.is_some_and(|b| b.means(&global.name)) {
@@ -72,26 +71,24 @@ impl<'s> NameScope<'s> {
     }
 
     pub(crate) fn function(&self, func: Func) -> Result<Named<'s>, BuildError> {
-        let known = self.tables.func(func, self.place())?;
+        let function = self.tables.func(func, self.place())?;
         if let Some(body) = self.body {
-            if !body.knows(func.index, known.written) {
-                return Err(later(&known.name));
+            if !body.knows(func.index, function.written) {
+                return Err(later(&function.name));
             }
-            if body.shadows(&known.name, func.index) {
-                return Err(hidden("function", &known.name));
+            if body.shadows(&function.name, func.index) {
+                return Err(hidden("function", &function.name));
             }
         }
         Ok(Named {
-            name: &known.name,
-            operand: Operand::Symbol(known.symbol),
+            name: &function.name,
+            operand: Operand::Symbol(function.symbol),
             dependency: Dependency::Func(func.index),
         })
     }
 
     pub(crate) fn label(&self, label: CodeLabel) -> Result<Named<'s>, BuildError> {
-        let body = self.body.filter(|b| b.owner == label.owner);
-        let known = body.and_then(|b| Some((b, b.labels.get(label.index as usize)?)));
-        let Some((body, info)) = known else {
+        let Some((body, info)) = self.body.and_then(|b| Some((b, b.label(label)?))) else {
             let past = &self.tables.past;
             return Err(past.refuse(Handle::Label(label), self.place()));
         };

@@ -1,9 +1,9 @@
-//! What names denote: those of a module, and those of a function, where scopes hide outer ones.
+//! Names with their meanings: those of a module, and those of a function, where scopes hide outer ones.
 
 use alloc::collections::BTreeMap;
 use alloc::string::{String, ToString};
 
-/// What a name denotes, by its index among others of this kind.
+/// The meaning of a name, by its index among others of this kind.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Meaning {
     Register(u32),
@@ -37,7 +37,7 @@ impl NameTable {
     /// Gives a name a meaning, or none; gives the meaning that it had.
     pub(crate) fn set(&mut self, name: &str, meaning: Option<Declared>) -> Option<Declared> {
         match (self.0.get_mut(name), meaning) {
-            (Some(known), Some(meaning)) => Some(core::mem::replace(known, meaning)),
+            (Some(last), Some(meaning)) => Some(core::mem::replace(last, meaning)),
             (None, Some(meaning)) => self.0.insert(name.to_string(), meaning),
             (_, None) => self.0.remove(name),
         }

@@ -1,12 +1,13 @@
-//! Numbers of declarations and directives, with their spelling.
+//! Numbers of declarations and directives, and constants as operands.
 
 use alloc::string::{String, ToString};
 
-use ptx_ir::Limits;
-use ptx_ir::constant::read_expression;
+use ptx_ir::constant::{ConstValue, read_expression};
+use ptx_ir::raw::RawModule;
+use ptx_ir::{Immediate, Limits, Module, NameId, Operand, OperandPool};
 
 use crate::error::BuildError;
-use crate::lexical::no_constant;
+use crate::lexical::{is_constant, no_constant};
 
 /// A number of a declaration or directive: an integer, or a constant expression in its own spelling, such as `"0x10"` or `"4*8"`.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -22,13 +23,13 @@ impl Number {
     ///
     /// The text is not a constant.
     pub fn text(&self) -> Result<&str, BuildError> {
-        match crate::lexical::is_constant(&self.text) {
-            true => Ok(&self.text),
-            false => Err(no_constant(&self.text)),
+        if !is_constant(&self.text) {
+            return Err(no_constant(&self.text));
         }
+        Ok(&self.text)
     }
 
-    /// What it is worth, which has to be an integer of 32 bits.
+    /// The value, which has to be an integer of 32 bits.
     pub(crate) fn as_u32(&self) -> Result<u32, BuildError> {
         let value = self.value.and_then(|v| u32::try_from(v).ok());
         value.ok_or_else(|| {
@@ -41,7 +42,7 @@ impl Number {
         })
     }
 
-    /// What it is worth, if that is an integer.
+    /// The value, if it is an integer.
     #[must_use]
     pub fn value(&self) -> Option<u64> {
         self.value
@@ -69,3 +70,31 @@ macro_rules! integers {
     };
 }
 integers!(i32 u32 i64 u64);
+
+/// The operand of a constant whose tokens are next to each other.
+pub(crate) fn constant(text: &str, module: &mut Module, pool: &mut OperandPool) -> Option<Operand> {
+    let read = read_expression(text.as_bytes(), 0, Limits::default().nesting);
+    let value = read
+        .value
+        .ok()
+        .filter(|_| !read.spaced && read.end == text.len())?;
+    let digits = text.strip_prefix('-').unwrap_or(text);
+    let is_plain = digits.len() < 10
+        && digits.bytes().all(|b| b.is_ascii_digit())
+        && (!digits.starts_with('0') || text == "0");
+    if let Some(small) = value.as_int().filter(|_| is_plain) {
+        return Some(Operand::Small(small as i32));
+    }
+    let text = NameId::new(module.names_mut().intern(text.as_bytes()).0);
+    Some(Operand::Imm(
+        pool.add_immediate(Immediate::new(text, value)),
+    ))
+}
+
+/// The operand of a constant with this spelling, whatever it is.
+pub(crate) fn spelled(text: &str, module: &mut Module, pool: &mut OperandPool) -> Operand {
+    let read = read_expression(text.as_bytes(), 0, Limits::default().nesting);
+    let value = read.value.unwrap_or(ConstValue::INVALID);
+    let text = NameId::new(module.names_mut().intern(text.as_bytes()).0);
+    Operand::Imm(pool.add_immediate(Immediate::new(text, value)))
+}

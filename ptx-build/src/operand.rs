@@ -12,7 +12,7 @@ use crate::handle::{CodeLabel, Func, Reg, Variable};
 use crate::operand_count::{AnyCount, Count};
 use crate::writer::{Group, Writer};
 
-/// What can be written as an operand. Numbers, [`Reg`], [`Variable`], [`CodeLabel`], [`Func`], [`SpecialReg`], an [`AddressExpr`], an array (a
+/// A value that can be an operand: a number, [`Reg`], [`Variable`], [`CodeLabel`], [`Func`], [`SpecialReg`], an [`AddressExpr`], an array (a
 /// vector), and any [`OperandExpr`].
 ///
 /// Sealed: a type of your own becomes an operand by conversion to an [`OperandExpr`].
@@ -21,7 +21,7 @@ pub trait IntoOperand: Sized + sealed::Operand {
     fn write(self, w: &mut Writer<'_>);
 }
 
-/// What can be written as the operands of one instruction: an operand, a tuple, a slice of [`OperandExpr`]s.
+/// Values that can be the operands of one instruction: an operand, a tuple, a slice of [`OperandExpr`]s.
 ///
 /// Sealed, like [`IntoOperand`].
 pub trait IntoOperands: Sized + sealed::Operands {
@@ -57,7 +57,7 @@ enum Base {
 }
 
 impl AddressExpr {
-    /// Without brackets, as moves and initialisers take it: `a+16`.
+    /// The address without brackets, as moves and initializers take it: `a+16`.
     #[must_use]
     pub const fn bare(mut self) -> Self {
         self.form = AddressForm::Bare;
@@ -230,9 +230,9 @@ pub fn pair(p: impl Into<OperandExpr>, q: impl Into<OperandExpr>) -> OperandExpr
 }
 
 /// `%tid.x`, `v.y`, `a.h10`; the selector is written without its dot. An unknown selector is refused when the operand is used.
-pub fn lane(of: impl Into<OperandExpr>, selector: &str) -> OperandExpr {
+pub fn lane(base: impl Into<OperandExpr>, selector: &str) -> OperandExpr {
     match Selector::from_text(selector.as_bytes()) {
-        Some(selector) => OperandExpr::Lane(Box::new(of.into()), selector),
+        Some(selector) => OperandExpr::Lane(Box::new(base.into()), selector),
         None => OperandExpr::Constant(String::from(selector)),
     }
 }
@@ -251,16 +251,6 @@ impl OperandExpr {
         if depth > DEPTH {
             return w.too_deep();
         }
-        let list = |w: &mut Writer<'_>, parts: &[Self], group, open, close| {
-            let mark = w.open(open);
-            for (i, part) in parts.iter().enumerate() {
-                if i > 0 {
-                    w.push(", ");
-                }
-                part.put(w, depth + 1);
-            }
-            w.close(group, mark, close);
-        };
         match self {
             Self::Reg(r) => w.register(*r),
             Self::Special(s) => w.special(*s),
@@ -273,29 +263,18 @@ impl OperandExpr {
             Self::Func(f) => w.function(*f),
             Self::Label(l) => w.label(*l),
             Self::Address(base, offset, form) => {
-                w.open_address(*form);
                 base.put(w, depth + 1);
                 if let Some(offset) = offset {
-                    w.push(match form {
-                        AddressForm::Indexed => "[",
-                        _ => "+",
-                    });
                     offset.put(w, depth + 1);
                 }
                 w.close_address(*form, offset.is_some());
             }
-            Self::Bracket(parts) => list(w, parts, Group::Bracket, "[", "]"),
-            Self::Vector(parts) => list(w, parts, Group::Vector, "{", "}"),
-            Self::List(parts) => list(w, parts, Group::List, "(", ")"),
-            Self::Pair(p, q) => {
-                let mark = w.open("");
-                p.put(w, depth + 1);
-                w.push("|");
-                q.put(w, depth + 1);
-                w.close(Group::Pair, mark, "");
-            }
-            Self::Not(o) => o.signed(w, Group::Not, "!", depth),
-            Self::Neg(o) => o.signed(w, Group::Neg, "-", depth),
+            Self::Bracket(parts) => put_group(w, parts, Group::Bracket, depth),
+            Self::Vector(parts) => put_group(w, parts, Group::Vector, depth),
+            Self::List(parts) => put_group(w, parts, Group::List, depth),
+            Self::Pair(p, q) => put_group(w, [&**p, &**q], Group::Pair, depth),
+            Self::Not(o) => put_group(w, [&**o], Group::Not, depth),
+            Self::Neg(o) => put_group(w, [&**o], Group::Neg, depth),
             Self::Lane(o, selector) => {
                 o.put(w, depth + 1);
                 w.lane(*selector);
@@ -303,12 +282,20 @@ impl OperandExpr {
             Self::Sink => w.sink(),
         }
     }
+}
 
-    fn signed(&self, w: &mut Writer<'_>, group: Group, sign: &str, depth: usize) {
-        let mark = w.open(sign);
-        self.put(w, depth + 1);
-        w.close(group, mark, "");
+/// Adds a group of operands that is nested in `depth` others.
+fn put_group<'o>(
+    w: &mut Writer<'_>,
+    parts: impl IntoIterator<Item = &'o OperandExpr>,
+    group: Group,
+    depth: usize,
+) {
+    let mark = w.open();
+    for part in parts {
+        part.put(w, depth + 1);
     }
+    w.close(group, mark);
 }
 
 impl sealed::Operand for OperandExpr {}
@@ -357,14 +344,12 @@ impl IntoOperand for Discard {
 impl IntoOperand for AddressExpr {
     #[inline]
     fn write(self, w: &mut Writer<'_>) {
-        w.open_address(self.form);
         match self.base {
             Base::Reg(r) => w.register(r),
             Base::Variable(v) => w.variable(v),
             Base::Number(n) => w.integer(n),
         }
         if let Some(offset) = self.offset {
-            w.push("+");
             w.integer(offset);
         }
         w.close_address(self.form, self.offset.is_some());
@@ -373,14 +358,11 @@ impl IntoOperand for AddressExpr {
 
 impl<T: IntoOperand, const N: usize> IntoOperand for [T; N] {
     fn write(self, w: &mut Writer<'_>) {
-        let mark = w.open("{");
-        for (i, part) in self.into_iter().enumerate() {
-            if i > 0 {
-                w.push(", ");
-            }
+        let mark = w.open();
+        for part in self {
             part.write(w);
         }
-        w.close(Group::Vector, mark, "}");
+        w.close(Group::Vector, mark);
     }
 }
 

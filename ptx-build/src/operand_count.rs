@@ -1,4 +1,4 @@
-//! How many operands a list has, and which counts an opcode accepts, as types: a wrong number of operands does not compile.
+//! The numbers of operands of a list, and those that an opcode accepts, as types: a wrong number of operands does not compile.
 
 /// The type of a list of `N` operands.
 #[derive(Debug)]

@@ -63,8 +63,8 @@ const TYPES: &[ScalarType] = &[
     ScalarType::B64,
 ];
 
-pub(crate) fn text(of: &str, data: &[Datum]) -> Result<String, BuildError> {
-    let mut out = format!("{} {}\n{{\n", Directive::Section, name(of)?);
+pub(crate) fn text(section: &str, data: &[Datum]) -> Result<String, BuildError> {
+    let mut out = format!("{} {}\n{{\n", Directive::Section, name(section)?);
     for datum in data {
         match datum {
             Datum::Label(label) => {
@@ -74,14 +74,14 @@ pub(crate) fn text(of: &str, data: &[Datum]) -> Result<String, BuildError> {
             Datum::Data(_, values) if values.is_empty() => {
                 return Err(BuildError::new(
                     BuildErrorKind::Argument,
-                    format!("a line of the section `{of}` without data"),
+                    format!("a line of the section `{section}` without data"),
                     "give it a value, or leave the line out",
                 ));
             }
             Datum::Data(ty, _) if !TYPES.contains(ty) => {
                 return BuildErrorKind::Argument.refuse(
                     Code::DebugInfo,
-                    format!("data of type `{ty}` in the section `{of}`"),
+                    format!("data of type `{ty}` in the section `{section}`"),
                     "data of sections are `.b8`, `.b16`, `.b32` or `.b64`",
                 );
             }

@@ -31,7 +31,7 @@ impl<'f, 'm, const COUNTS: u32> InstBuilder<'f, 'm, COUNTS> {
     /// Adds a modifier that is known at run time: a [`Modifier`], or a [`ScalarType`].
     #[inline]
     pub fn with(self, modifier: impl Into<Modifier>) -> Self {
-        self.function.body.mnemonic.add(modifier.into());
+        self.function.body.pending.mnemonic.add(modifier.into());
         self
     }
 

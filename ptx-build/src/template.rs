@@ -2,10 +2,11 @@
 
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
+use core::ops::Range;
 
 use ptx_ir::{Code, Diagnostic, Span};
 
-/// How a text names its operands.
+/// The notation of operands in a text.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
 #[non_exhaustive]
 pub enum AsmStyle {
@@ -28,7 +29,7 @@ pub(crate) struct Substitute {
 }
 
 impl AsmStyle {
-    /// How a text of this style mentions an operand.
+    /// The mention of an operand in a text of this style.
     pub(crate) fn spelled(self, index: usize, name: &str) -> String {
         match self {
             Self::Braces => format!("{{{name}}}"),
@@ -39,13 +40,16 @@ impl AsmStyle {
     }
 }
 
-/// A stretch of the text made, and the stretch of the template that it comes from.
+/// A stretch of the filled text, and the stretch of the template that it comes from.
 #[derive(Copy, Clone, Debug)]
 struct Piece {
-    made: usize,
-    from: usize,
+    /// The start in the filled text.
+    target: usize,
+    /// The start in the template.
+    source: usize,
+    /// The length in the template.
     len: usize,
-    /// Whether both are the same.
+    /// Whether the filled text has a copy of the template here.
     is_copy: bool,
 }
 
@@ -57,46 +61,49 @@ pub(crate) struct Filled {
 }
 
 impl Filled {
-    fn copy(&mut self, from: usize, text: &str) {
-        self.piece(from, text.len(), text, true);
-    }
-
-    fn put(&mut self, from: usize, len: usize, text: &str) {
-        self.piece(from, len, text, false);
-    }
-
-    fn piece(&mut self, from: usize, len: usize, text: &str, is_copy: bool) {
-        let made = self.text.len();
+    /// Adds a part of the template that begins at `source`.
+    fn copy(&mut self, source: usize, text: &str) {
         self.pieces.push(Piece {
-            made,
-            from,
-            len,
-            is_copy,
+            target: self.text.len(),
+            source,
+            len: text.len(),
+            is_copy: true,
         });
         self.text.push_str(text);
     }
 
-    /// The span in the template of a span in the text made: an operand is one unit.
-    pub(crate) fn back(&self, span: Span) -> Span {
-        let start = self.place(span.start as usize, false);
-        let end = match span.end > span.start {
-            true => self.place(span.end as usize - 1, true),
-            false => start,
-        };
-        Span::new(start as u32, end.max(start) as u32)
+    /// Adds the substitute of `len` bytes of the template that begin at `source`.
+    fn substitute(&mut self, source: usize, len: usize, text: &str) {
+        self.pieces.push(Piece {
+            target: self.text.len(),
+            source,
+            len,
+            is_copy: false,
+        });
+        self.text.push_str(text);
     }
 
-    /// Where a byte comes from, or the place after it.
-    fn place(&self, at: usize, after: bool) -> usize {
-        let next = self.pieces.partition_point(|p| p.made <= at);
+    /// The span in the template of a span in the filled text: an operand is one unit.
+    pub(crate) fn template_span(&self, span: Span) -> Span {
+        let start = self.source(span.start as usize).start;
+        let last = (span.end as usize)
+            .checked_sub(1)
+            .filter(|_| span.end > span.start);
+        let end = last.map_or(start, |last| self.source(last).end);
+        Span::at(start, end.max(start))
+    }
+
+    /// The part of the template that a byte of the filled text comes from: one byte, or an operand.
+    fn source(&self, target: usize) -> Range<usize> {
+        let next = self.pieces.partition_point(|p| p.target <= target);
         let Some(piece) = next.checked_sub(1).and_then(|i| self.pieces.get(i)) else {
-            return 0;
+            return 0..0;
         };
-        match piece.is_copy {
-            true => (piece.from + at - piece.made).min(piece.from + piece.len) + usize::from(after),
-            false if after => piece.from + piece.len,
-            false => piece.from,
+        if !piece.is_copy {
+            return piece.source..piece.source + piece.len;
         }
+        let start = piece.source + (target - piece.target).min(piece.len);
+        start..start + 1
     }
 }
 
@@ -112,148 +119,186 @@ pub(crate) fn fill(
         AsmStyle::Cuda => '%',
         AsmStyle::Llvm => '$',
     };
-    let (mut filled, mut at) = (Filled::default(), 0);
-    while let Some(rest) = template.get(at..).filter(|r| !r.is_empty()) {
-        let next = rest.find(sign).unwrap_or(rest.len());
-        let (before, mention) = rest.split_at(next);
-        if !before.is_empty() {
-            filled.copy(at, before);
+    let (mut filled, mut position) = (Filled::default(), 0);
+    while let Some(text) = template.get(position..).filter(|t| !t.is_empty()) {
+        let next = text.find(sign).unwrap_or(text.len());
+        let (plain, mention) = text.split_at(next);
+        if !plain.is_empty() {
+            filled.copy(position, plain);
         }
-        at += next;
+        position += next;
         if mention.is_empty() {
             break;
         }
-        let found = match style {
+        let result = match style {
             AsmStyle::Braces => Ok(braces(mention, operands)),
             AsmStyle::Cuda => percent(mention, operands, unique),
             AsmStyle::Llvm => dollar(mention, operands, unique),
         };
-        match found {
-            Ok((len, Some(text))) => {
-                filled.put(at, len, &text);
-                at += len;
-            }
-            Ok((len, None)) => {
-                filled.copy(at, mention.get(..len).unwrap_or_default());
-                at += len;
-            }
-            Err((len, code, message, help)) => {
-                let span = Span::new(at as u32, (at + len) as u32);
-                let mut found = Diagnostic::error(code, span, message);
-                found.help = Some(help);
-                return Err(found);
-            }
+        let Mention { len, substitute } = result.map_err(|mistake| mistake.at(position))?;
+        match substitute {
+            Some(substitute) => filled.substitute(position, len, &substitute),
+            None => filled.copy(position, mention.get(..len).unwrap_or_default()),
         }
+        position += len;
     }
     Ok(filled)
 }
 
-/// How long a mention is, and what it becomes; nothing for what stays.
-type Mention = (usize, Option<String>);
+/// A mention of an operand, or a character that only looks like one.
+struct Mention {
+    /// The length in the template.
+    len: usize,
+    /// The text in its place; `None` where the template is kept.
+    substitute: Option<String>,
+}
 
-/// How long the mistake is, its code, what it is, and what to write instead.
-type Mistake = (usize, Code, String, String);
+impl Mention {
+    fn new(len: usize, substitute: impl Into<String>) -> Self {
+        let substitute = Some(substitute.into());
+        Self { len, substitute }
+    }
+}
+
+/// An invalid mention.
+struct Mistake {
+    /// The length in the template.
+    len: usize,
+    message: String,
+    help: String,
+}
+
+impl Mistake {
+    /// The error at a place of the template.
+    fn at(self, start: usize) -> Diagnostic {
+        let span = Span::at(start, start + self.len);
+        let mut error = Diagnostic::error(Code::UndefinedName, span, self.message);
+        error.help = Some(self.help);
+        error
+    }
+}
 
 fn braces(mention: &str, operands: &[Substitute]) -> Mention {
-    let name = mention.get(1..).and_then(|i| i.split_once('}'));
+    let name = mention.get(1..).and_then(|text| text.split_once('}'));
     let operand = name.and_then(|(name, _)| {
-        let known = operands.iter().find(|o| o.name == name.trim())?;
-        Some((name.len() + 2, Some(known.text.clone())))
+        let operand = operands.iter().find(|o| o.name == name.trim())?;
+        Some(Mention::new(name.len() + 2, operand.text.clone()))
     });
-    operand.unwrap_or((1, None))
+    operand.unwrap_or(Mention {
+        len: 1,
+        substitute: None,
+    })
 }
 
-/// The number that begins a text, and how long it is.
-fn number(text: &str) -> Option<(usize, usize)> {
-    let len = text.bytes().take_while(u8::is_ascii_digit).count();
-    Some((text.get(..len)?.parse().ok()?, len))
+/// An operand by its number in a mention.
+struct Numbered {
+    index: usize,
+    /// The number of digits.
+    digits: usize,
 }
 
+/// The number that begins a text.
+fn number(text: &str) -> Option<Numbered> {
+    let digits = text.bytes().take_while(u8::is_ascii_digit).count();
+    let index = text.get(..digits)?.parse().ok()?;
+    Some(Numbered { index, digits })
+}
+
+/// The text of the operand with a number; `len` bytes of the template mention it.
 fn by_number(
-    (index, len): (usize, usize),
+    index: usize,
+    len: usize,
     mention: &str,
     operands: &[Substitute],
 ) -> Result<String, Mistake> {
-    let known = operands.get(index).map(|o| o.text.clone());
-    known.ok_or_else(|| {
-        let shown = mention.get(..len).unwrap_or_default();
-        let message = format!("`{shown}` is not one of the {} operands", operands.len());
-        let help = "operands count from 0: outputs first, then inputs".to_string();
-        (len, Code::UndefinedName, message, help)
+    let operand = operands.get(index).map(|o| o.text.clone());
+    operand.ok_or_else(|| {
+        let mention = mention.get(..len).unwrap_or_default();
+        Mistake {
+            len,
+            message: format!("`{mention}` is not one of the {} operands", operands.len()),
+            help: "operands count from 0: outputs first, then inputs".to_string(),
+        }
     })
 }
 
 fn percent(mention: &str, operands: &[Substitute], unique: u32) -> Result<Mention, Mistake> {
-    let rest = mention.get(1..).unwrap_or_default();
-    if rest.starts_with('%') {
-        return Ok((2, Some("%".into())));
+    let text = mention.get(1..).unwrap_or_default();
+    if text.starts_with('%') {
+        return Ok(Mention::new(2, "%"));
     }
-    if rest.starts_with('=') {
-        return Ok((2, Some(unique.to_string())));
+    if text.starts_with('=') {
+        return Ok(Mention::new(2, unique.to_string()));
     }
-    if let Some((index, len)) = number(rest) {
-        let text = by_number((index, len + 1), mention, operands)?;
-        return Ok((len + 1, Some(text)));
+    if let Some(Numbered { index, digits }) = number(text) {
+        let len = digits + 1;
+        return Ok(Mention::new(len, by_number(index, len, mention, operands)?));
     }
-    if let Some((name, _)) = rest.strip_prefix('[').and_then(|r| r.split_once(']')) {
+    if let Some((name, _)) = text.strip_prefix('[').and_then(|r| r.split_once(']')) {
         let len = name.len() + 3;
-        let known = operands.iter().find(|o| o.name == name && !name.is_empty());
-        return match known {
-            Some(operand) => Ok((len, Some(operand.text.clone()))),
-            None => {
-                let message = format!("no operand is named `{name}`");
-                let help = "give the operand this name, or mention it by its number".into();
-                Err((len, Code::UndefinedName, message, help))
-            }
+        let mut named = operands.iter().filter(|o| !o.name.is_empty());
+        return match named.find(|o| o.name == name) {
+            Some(operand) => Ok(Mention::new(len, operand.text.clone())),
+            None => Err(Mistake {
+                len,
+                message: format!("no operand is named `{name}`"),
+                help: "give the operand this name, or mention it by its number".into(),
+            }),
         };
     }
-    let word = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '$');
-    let len = rest.find(|c| !word(c)).unwrap_or(rest.len());
-    let shown = mention.get(..len + 1).unwrap_or_default();
-    let message = format!("unknown operand `{shown}`");
-    let help = format!("a `%` of PTX is written twice: `%{shown}`");
-    Err((len + 1, Code::UndefinedName, message, help))
+    let is_word = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '$');
+    let len = text.find(|c| !is_word(c)).unwrap_or(text.len()) + 1;
+    let mention = mention.get(..len).unwrap_or_default();
+    Err(Mistake {
+        len,
+        message: format!("unknown operand `{mention}`"),
+        help: format!("a `%` of PTX is written twice: `%{mention}`"),
+    })
 }
 
 fn dollar(mention: &str, operands: &[Substitute], unique: u32) -> Result<Mention, Mistake> {
-    let rest = mention.get(1..).unwrap_or_default();
-    if rest.starts_with('$') {
-        return Ok((2, Some("$".into())));
+    let text = mention.get(1..).unwrap_or_default();
+    if text.starts_with('$') {
+        return Ok(Mention::new(2, "$"));
     }
-    if let Some((index, len)) = number(rest) {
-        let text = by_number((index, len + 1), mention, operands)?;
-        return Ok((len + 1, Some(text)));
+    if let Some(Numbered { index, digits }) = number(text) {
+        let len = digits + 1;
+        return Ok(Mention::new(len, by_number(index, len, mention, operands)?));
     }
-    let wrong = |len: usize| {
-        let shown = mention.get(..len).unwrap_or_default();
-        let message = format!("unknown operand `{shown}`");
-        let help = "a `$` of PTX is written twice: `$$`; operands are `$0` and `${0}`, with `:c` after the number for a bare constant, `:n` for a negated one".to_string();
-        (len, Code::UndefinedName, message, help)
-    };
-    let Some((inner, _)) = rest.strip_prefix('{').and_then(|r| r.split_once('}')) else {
-        return Err(wrong(1));
+    let Some((inner, _)) = text.strip_prefix('{').and_then(|r| r.split_once('}')) else {
+        return Err(unknown_dollar(mention, 1));
     };
     let len = inner.len() + 3;
-    let (which, how) = inner.split_once(':').unwrap_or((inner, ""));
-    let text = match (which, how) {
+    let (operand, modifier) = inner.split_once(':').unwrap_or((inner, ""));
+    let substitute = match (operand, modifier) {
         ("", "uid") => unique.to_string(),
         ("", "comment") => "//".into(),
         ("", "private") => "$L__".into(),
         _ => {
-            let (index, digits) = number(which).ok_or_else(|| wrong(len))?;
-            let text = by_number((index, len), mention, operands)?;
-            match how {
-                _ if digits != which.len() => return Err(wrong(len)),
+            let numbered = number(operand).ok_or_else(|| unknown_dollar(mention, len))?;
+            let text = by_number(numbered.index, len, mention, operands)?;
+            match modifier {
+                _ if numbered.digits != operand.len() => return Err(unknown_dollar(mention, len)),
                 "" | "r" | "c" => text,
                 "n" => match text.strip_prefix('-') {
                     Some(positive) => positive.into(),
                     None => format!("-{text}"),
                 },
-                _ => return Err(wrong(len)),
+                _ => return Err(unknown_dollar(mention, len)),
             }
         }
     };
-    Ok((len, Some(text)))
+    Ok(Mention::new(len, substitute))
+}
+
+/// A mention of `len` bytes that LLVM does not have.
+fn unknown_dollar(mention: &str, len: usize) -> Mistake {
+    let mention = mention.get(..len).unwrap_or_default();
+    Mistake {
+        len,
+        message: format!("unknown operand `{mention}`"),
+        help: "a `$` of PTX is written twice: `$$`; operands are `$0` and `${0}`, with `:c` after the number for a bare constant, `:n` for a negated one".to_string(),
+    }
 }
 
 #[cfg(test)]
@@ -294,7 +339,7 @@ mod tests {
         let cuda = filled(AsmStyle::Cuda, template);
         let back = |part: &str| {
             let start = cuda.text.find(part).unwrap_or_default() as u32;
-            let span = cuda.back(Span::new(start, start + part.len() as u32));
+            let span = cuda.template_span(Span::new(start, start + part.len() as u32));
             span.of(template.as_bytes()).to_vec()
         };
         assert_eq!(back("add"), b"add");
@@ -304,7 +349,7 @@ mod tests {
         assert_eq!(back("reg0, %x;"), b"%0, %%x;");
         let end = cuda.text.len() as u32;
         assert_eq!(
-            cuda.back(Span::new(end, end)).start as usize,
+            cuda.template_span(Span::new(end, end)).start as usize,
             template.len()
         );
     }

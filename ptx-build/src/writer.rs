@@ -1,20 +1,18 @@
-//! Writes the operands of one statement: their text and their records.
+//! Adds the operands of one statement as records.
 
 use alloc::string::ToString;
-use core::fmt::Write as _;
 
 use ptx_ir::raw::RawBody;
 use ptx_ir::{Address, AddressForm, Module, Operand, OperandPool, Selector};
 use ptx_isa::SpecialReg;
 
-use crate::error::{BuildError, BuildErrorKind};
+use crate::error::{BuildError, BuildErrorKind, hidden};
 use crate::function::body::Body;
 use crate::handle::{CodeLabel, Dependency, Func, Reg, Variable};
 use crate::handle_owner::Handle;
-use crate::literal::constant;
 use crate::module::tables::Tables;
 use crate::name_scope::{NameScope, Named};
-use crate::refusal::hidden;
+use crate::number::{constant, spelled};
 
 /// Takes the operands of a statement. Only the builder makes one.
 #[derive(Debug)]
@@ -31,23 +29,13 @@ impl Writer<'_> {
     /// Begins the next operand.
     #[inline]
     pub(crate) fn next(&mut self) {
-        let text = &mut self.body.out.text;
-        match self.count {
-            0 => text.push(b' '),
-            _ => text.push_array(b", "),
-        }
         self.count += 1;
-    }
-
-    #[inline]
-    pub(crate) fn push(&mut self, text: &str) {
-        self.body.out.text.push_str(text);
     }
 
     /// Adds an operand of the statement, or of the group that is open.
     #[inline]
     fn operand(&mut self, operand: Operand) {
-        self.body.operands.push(operand);
+        self.body.pending.operands.push(operand);
     }
 
     fn pool(&mut self) -> &mut OperandPool {
@@ -56,17 +44,12 @@ impl Writer<'_> {
 
     /// The operand that was added last.
     fn take(&mut self) -> Operand {
-        self.body.operands.pop().unwrap_or(Operand::Absent)
+        self.body.pending.operands.pop().unwrap_or(Operand::Absent)
     }
 
     fn fail(&mut self, error: BuildError) {
-        self.body.error.get_or_insert(error);
+        self.body.pending.error.get_or_insert(error);
         self.operand(Operand::Absent);
-    }
-
-    /// Notes that the statement has a form that only the parser can check.
-    pub(crate) fn irregular(&mut self) {
-        self.body.is_irregular = true;
     }
 
     #[cold]
@@ -93,30 +76,27 @@ impl Writer<'_> {
 
     #[inline]
     pub(crate) fn register(&mut self, reg: Reg) {
-        let body = &mut *self.body;
-        let known = body.registers.get(reg.index as usize);
-        let known = known.filter(|info| info.visible && reg.owner == body.owner);
-        let Some(info) = known else {
+        let Some(info) = self.body.register(reg).filter(|info| info.visible) else {
             return self.refused_register(reg);
         };
-        info.name.write(&body.long_names, &mut body.out.text);
-        if !info.is_used {
-            body.unused.push(reg.index);
+        let (is_used, id) = (info.is_used, info.id);
+        let body = &mut *self.body;
+        if !is_used {
+            body.pending.unused.push(reg.index);
         }
-        let id = match info.id {
+        let id = match id {
             Some(id) => id,
             None => body.record_register(reg.index),
         };
-        body.operands.push(Operand::Reg(id));
-        body.mentions.push(Dependency::Reg(reg.index));
+        body.pending.operands.push(Operand::Reg(id));
+        body.pending.mentions.push(Dependency::Reg(reg.index));
     }
 
     #[cold]
     fn refused_register(&mut self, reg: Reg) {
-        let known = self.body.registers.get(reg.index as usize);
-        match known.filter(|_| reg.owner == self.body.owner) {
-            Some(info) => {
-                let name = self.body.register_name(info).to_string();
+        match self.body.register(reg) {
+            Some(_) => {
+                let name = self.body.registers.name(reg.index);
                 self.hidden("register", &name);
             }
             None => self.foreign(Handle::Reg(reg)),
@@ -128,7 +108,6 @@ impl Writer<'_> {
         if self.body.means(name) || self.tables.names.contains(name) {
             return self.hidden("special register", name);
         }
-        self.push(register.text());
         self.operand(Operand::Special(register));
     }
 
@@ -149,15 +128,12 @@ impl Writer<'_> {
             Ok(named) => named,
             Err(error) => return self.fail(error),
         };
-        let (name, mut operand, dependency) =
-            (named.name.to_string(), named.operand, named.dependency);
-        self.push(&name);
-        self.body.has_symbols |= matches!(operand, Operand::Symbol(_));
+        let (mut operand, dependency) = (named.operand, named.dependency);
         if let Dependency::Label(label) = dependency {
             operand = Operand::Label(self.body.record_label(label));
             self.body.wait(label);
         }
-        self.body.mentions.push(dependency);
+        self.body.pending.mentions.push(dependency);
         self.operand(operand);
     }
 
@@ -165,70 +141,53 @@ impl Writer<'_> {
 
     #[inline]
     pub(crate) fn integer(&mut self, value: i64) {
-        let start = self.body.out.text.len();
-        if value < 0 {
-            self.push("-");
+        match value {
+            -999_999_999..1_000_000_000 => self.operand(Operand::Small(value as i32)),
+            _ => self.immediate(&value.to_string()),
         }
-        self.body.out.text.push_number(value.unsigned_abs());
-        self.number(value.unsigned_abs(), value as i32, start);
     }
 
     pub(crate) fn unsigned(&mut self, value: u64) {
-        let start = self.body.out.text.len();
-        self.body.out.text.push_number(value);
-        self.number(value, value as i32, start);
-    }
-
-    /// A decimal number, whose text begins at `start`.
-    #[inline]
-    fn number(&mut self, magnitude: u64, small: i32, start: usize) {
-        match magnitude {
-            0..1_000_000_000 => self.operand(Operand::Small(small)),
-            _ => self.immediate(start),
+        match i64::try_from(value) {
+            Ok(value) => self.integer(value),
+            Err(_) => self.immediate(&value.to_string()),
         }
     }
 
-    /// A constant whose text begins at `start`.
-    fn immediate(&mut self, start: usize) {
-        let text = self.body.out.text.after(start);
-        let operand = constant(text, self.module, self.body.records.pool_mut());
-        match operand {
-            Some(operand) => self.operand(operand),
+    /// A constant by its spelling. One with spaces between its tokens is left to the parser.
+    fn immediate(&mut self, text: &str) {
+        let pool = self.body.records.pool_mut();
+        let operand = match constant(text, self.module, pool) {
+            Some(operand) => operand,
             None => {
-                self.irregular();
-                self.operand(Operand::Absent);
+                self.body.pending.is_irregular = true;
+                spelled(text, self.module, pool)
             }
-        }
+        };
+        self.operand(operand);
     }
 
     pub(crate) fn single(&mut self, value: f32) {
-        let start = self.body.out.text.len();
-        let _ = write!(self.body.out.text, "0f{:08X}", value.to_bits());
-        self.immediate(start);
+        self.immediate(&format!("0f{:08X}", value.to_bits()));
     }
 
     pub(crate) fn double(&mut self, value: f64) {
-        let start = self.body.out.text.len();
-        let _ = write!(self.body.out.text, "0d{:016X}", value.to_bits());
-        self.immediate(start);
+        self.immediate(&format!("0d{:016X}", value.to_bits()));
     }
 
     pub(crate) fn constant(&mut self, text: &str) {
         if !crate::lexical::is_constant(text) {
             return self.fail(crate::lexical::no_constant(text));
         }
-        let start = self.body.out.text.len();
-        self.push(text);
-        let literal = |b: u8| b.is_ascii_alphanumeric() || b == b'.';
-        let digits = text.strip_prefix('-').unwrap_or(text);
-        self.body.is_irregular |= !digits.bytes().all(literal);
-        self.immediate(start);
+        let mut digits = text.strip_prefix('-').unwrap_or(text).bytes();
+        let is_literal = digits.all(|b| b.is_ascii_alphanumeric() || b == b'.');
+        self.body.pending.is_irregular |= !is_literal;
+        self.immediate(text);
     }
 
     pub(crate) fn sink(&mut self) {
-        self.push("_");
         // `_` has no value: only a result, or a part of one, can be dropped.
-        self.body.is_irregular |= self.count > 1 && self.body.groups == 0;
+        self.body.pending.is_irregular |= self.count > 1 && self.body.pending.groups == 0;
         self.operand(Operand::Sink);
     }
 
@@ -236,19 +195,20 @@ impl Writer<'_> {
 
     /// Begins what encloses operands; gives where they begin.
     #[inline]
-    pub(crate) fn open(&mut self, text: &str) -> usize {
-        self.push(text);
-        self.body.groups += 1;
-        self.body.operands.len()
+    pub(crate) fn open(&mut self) -> usize {
+        self.body.pending.groups += 1;
+        self.body.pending.operands.len()
     }
 
     /// Ends a group of operands that begin at `mark`.
-    pub(crate) fn close(&mut self, group: Group, mark: usize, text: &str) {
-        self.push(text);
-        self.body.groups -= 1;
+    pub(crate) fn close(&mut self, group: Group, mark: usize) {
+        self.body.pending.groups -= 1;
         let body = &mut *self.body;
-        let parts = body.operands.get(mark..).unwrap_or_default();
-        let (fits, is_first) = (group.takes(parts), self.count == 1 && body.groups == 0);
+        let parts = body.pending.operands.get(mark..).unwrap_or_default();
+        let (fits, is_first) = (
+            group.takes(parts),
+            self.count == 1 && body.pending.groups == 0,
+        );
         let pool = body.records.pool_mut();
         let operand = match group {
             Group::Vector => Operand::Vector(pool.add_list(parts)),
@@ -258,45 +218,33 @@ impl Writer<'_> {
             Group::Not => Operand::Not(pool.extend(parts).at(0)),
             Group::Neg => Operand::Neg(pool.extend(parts).at(0)),
         };
-        body.operands.truncate(mark);
-        body.operands.push(operand);
+        body.pending.operands.truncate(mark);
+        body.pending.operands.push(operand);
         let is_placed = match group {
-            Group::List => self.takes_lists && self.body.groups == 0,
+            Group::List => self.takes_lists && self.body.pending.groups == 0,
             Group::Pair => is_first,
             Group::Vector => true,
-            _ => self.body.groups == 0 || group != Group::Bracket,
+            _ => self.body.pending.groups == 0 || group != Group::Bracket,
         };
-        self.body.is_irregular |= !(fits && is_placed);
+        self.body.pending.is_irregular |= !(fits && is_placed);
     }
 
     pub(crate) fn lane(&mut self, selector: Selector) {
-        let _ = write!(self.body.out.text, ".{selector}");
         let base = self.take();
-        self.body.is_irregular |= !is_name(base);
-        let at = self.pool().extend(&[base]).at(0);
-        self.operand(Operand::Lane(selector, at));
+        self.body.pending.is_irregular |= !is_name(base);
+        let base = self.pool().extend(&[base]).at(0);
+        self.operand(Operand::Lane(selector, base));
     }
 
     // --- addresses ---
 
-    #[inline]
-    pub(crate) fn open_address(&mut self, form: AddressForm) {
-        if matches!(form, AddressForm::Bracketed | AddressForm::Unified) {
-            self.push("[");
-        }
-    }
-
     /// Ends an address, of which the base and, perhaps, an offset were added.
     #[inline]
     pub(crate) fn close_address(&mut self, form: AddressForm, has_offset: bool) {
-        match form {
-            AddressForm::Bare => {}
-            AddressForm::Unified => self.push("].unified"),
-            _ => self.push("]"),
-        }
-        let offset = match has_offset {
-            true => self.take(),
-            false => Operand::Absent,
+        let offset = if has_offset {
+            self.take()
+        } else {
+            Operand::Absent
         };
         let base = self.take();
         let in_brackets = matches!(form, AddressForm::Bracketed | AddressForm::Unified);
@@ -306,14 +254,14 @@ impl Writer<'_> {
             AddressForm::Bare => is_number(offset),
             _ => is_number(offset) || !has_offset,
         };
-        self.body.is_irregular |= !(is_base && is_offset) || self.body.groups > 0;
+        self.body.pending.is_irregular |= !(is_base && is_offset) || self.body.pending.groups > 0;
         let address = Address::new(base, offset, form);
         let address = self.pool().add_address(address);
         self.operand(Operand::Address(address));
     }
 }
 
-/// What encloses operands.
+/// The kind of a group of operands.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Group {
     Bracket,

@@ -65,7 +65,8 @@ impl ModuleEditor<'_> {
     fn patch_value(&mut self, directive: Directive, new: &str) -> Result<DirectiveStmt, EditError> {
         let missing = EditError::Missing(directive.text());
         let (item, place) = self.module.header_value(directive).ok_or(missing)?;
-        let was_parsed = self.module.edits().is_none_or(|e| e.was_read(item));
+        let was_parsed =
+            self.module.has_source() && self.module.edits().is_none_or(|e| e.was_read(item));
         if place.is_none() && was_parsed {
             return Err(EditError::NoPart(String::from(new)));
         }

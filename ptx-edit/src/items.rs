@@ -30,7 +30,8 @@ pub(crate) fn check_item(module: &Module, id: ItemId) -> Result<Item, EditError>
 pub(crate) fn check_place_after(module: &Module, at: ItemId) -> Result<(), EditError> {
     check_item(module, at)?;
     let mut rest = module.items().skip_while(|(id, _)| *id != at).skip(1);
-    if module.span(at).end == 0 || rest.any(|(_, item)| module.is_header(item)) {
+    let is_at_start = module.has_source() && module.span(at).end == 0;
+    if is_at_start || rest.any(|(_, item)| module.is_header(item)) {
         return Err(EditError::Immovable);
     }
     Ok(())

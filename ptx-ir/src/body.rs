@@ -6,6 +6,7 @@ use alloc::string::String;
 
 use ptx_isa::Directive;
 
+use crate::comments::Comments;
 use crate::cow_vec::CowVec;
 use crate::decl::{Declarations, RegDecl, Register, Var};
 use crate::edit_log::Edits;
@@ -214,6 +215,9 @@ crate::constructors::constructors! {
 
 /// The body of a function. Ids are local to the body; spans of statements count from its `{`.
 ///
+/// A body that was built and not parsed [is in no source](Self::is_in_source): its spans are empty, and it is printed from its
+/// records and [comments](Self::comments).
+///
 /// Its tables can be read here and changed by an `ptx_edit::Editor` only.
 #[derive(Clone, Default, Debug)]
 pub struct Body {
@@ -240,6 +244,8 @@ pub struct Body {
     pub(crate) directives: PrimaryMap<DirectiveId, DirectiveStmt>,
     pub(crate) prototypes: PrimaryMap<PrototypeId, Prototype>,
     pub(crate) opaques: PrimaryMap<OpaqueId, Opaque>,
+    /// The comments of a body that is in no source.
+    pub(crate) comments: Comments<StmtId>,
     /// What was edited, if anything was.
     pub(crate) edits: Option<Box<Edits<StmtId>>>,
 }
@@ -249,7 +255,14 @@ impl Body {
     #[inline]
     #[must_use]
     pub fn statements(&self) -> Statements<'_> {
-        Statements::all(&self.statements, self.placed(), Statement::Removed)
+        Statements::all(&self.statements, self.placed(), Some(Statement::Removed))
+    }
+
+    /// Every statement with its id, in order, removed ones included.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn all_statements(&self) -> Statements<'_> {
+        Statements::all(&self.statements, self.placed(), None)
     }
 
     /// The statements from `first` up to, not including, `end`; up to the last one where `end` is not a statement.
@@ -298,6 +311,14 @@ impl Body {
         self.span(stmt).shifted(self.base)
     }
 
+    /// Whether the body was parsed from the source of the module, and was not built.
+    #[inline]
+    #[must_use]
+    pub fn is_in_source(&self) -> bool {
+        // A parsed body has its `{` at least.
+        self.end > 0
+    }
+
     /// An inner scope; `None` for scope 0, the function itself.
     #[must_use]
     pub fn scope(&self, id: ScopeId) -> Option<&Scope> {
@@ -343,6 +364,8 @@ impl Body {
         prototypes: &PrimaryMap<PrototypeId, Prototype> = &prototypes;
         /// Statements that could not be parsed.
         opaques: &PrimaryMap<OpaqueId, Opaque> = &opaques;
+        /// The comments of a body that is in no source; empty for a parsed one.
+        comments: &Comments<StmtId> = &comments;
     }
 
     /// One statement; `None` for an id of another body.

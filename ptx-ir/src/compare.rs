@@ -48,7 +48,9 @@ pub fn compare(left: &Module, right: &Module) -> Result<(), Difference> {
         changes: (None, None),
         bodies: None,
         sigs: vec![None; left.signatures.len()],
-        edited: left.is_edited() || right.is_edited(),
+        edited: [left, right]
+            .iter()
+            .any(|m| m.is_edited() || !m.has_source()),
         pairs: Pairs::default(),
     };
     match c.module() {
@@ -83,7 +85,7 @@ struct Comparison<'m> {
     bodies: Option<(&'m Body, &'m Body)>,
     /// The signature on the right that equals one on the left.
     sigs: Vec<Option<SigId>>,
-    /// What edits made has ids out of order: then they only have to agree one to one.
+    /// What was built or edited has ids out of order: then they only have to agree one to one.
     edited: bool,
     /// The ids of the two bodies that correspond to each other.
     pairs: Pairs,

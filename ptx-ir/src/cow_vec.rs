@@ -93,6 +93,18 @@ impl<V: Clone> CowVec<V> {
         index
     }
 
+    /// Removes the last value.
+    pub(crate) fn pop(&mut self) -> Option<V> {
+        if self.is_empty() {
+            return None;
+        }
+        self.unshare();
+        match &mut self.0 {
+            Rows::Own { rows, .. } => rows.pop(),
+            Rows::Shared { .. } => None,
+        }
+    }
+
     /// Adds values and gives the index of the first.
     #[inline]
     pub(crate) fn append(&mut self, values: &[V]) -> usize {

@@ -13,6 +13,7 @@
 extern crate alloc;
 
 mod body;
+mod comments;
 pub mod compare;
 pub mod constant;
 mod constructors;
@@ -60,6 +61,7 @@ pub mod tiling;
 pub mod trivia_map;
 
 pub use body::{Body, Guard, GuardSense, Inst, Label, Opaque, Scope, Statement, StmtSpan};
+pub use comments::{CommentPlace, Comments};
 pub use decl::{
     Attribute, Binding, Declarations, Declarator, Linkage, Param, Pointer, RegDecl, Register,
     Symbol, SymbolKind, TableRange, TypeName, Var, VarDecl,

@@ -6,6 +6,7 @@ use alloc::vec::Vec;
 use ptx_isa::{Directive, ScalarType};
 
 use crate::body::{Body, Opaque, StmtSpan};
+use crate::comments::Comments;
 use crate::content::Content;
 use crate::decl::{Declarations, Param, Symbol};
 use crate::edit_log::Edits;
@@ -89,6 +90,9 @@ const _: () = assert!(size_of::<SectionEntry>() == 8);
 const _: () = assert!(size_of::<Item>() == 8);
 
 /// A PTX module: every byte of its source, and what it means.
+///
+/// A module that was built and not parsed [has no source](Self::has_source): all of its spans are empty, and it is printed from
+/// its records and [comments](Self::comments).
 #[derive(Clone, Default, Debug)]
 pub struct Module {
     /// What it was read from; empty if it was not.
@@ -114,6 +118,8 @@ pub struct Module {
     /// Statements that could not be parsed.
     pub(crate) opaques: PrimaryMap<OpaqueId, Opaque>,
     pub(crate) pool: OperandPool,
+    /// The comments of a module without a source.
+    pub(crate) comments: Comments<ItemId>,
     /// What was edited of the items, if anything was.
     pub(crate) edits: Option<Box<Edits<ItemId>>>,
     /// How many edits there were.
@@ -131,6 +137,12 @@ impl Module {
     #[must_use]
     pub fn source(&self) -> &[u8] {
         &self.source
+    }
+
+    /// Whether the module was parsed, and was not built. A module that was parsed from an empty text has no source either.
+    #[must_use]
+    pub fn has_source(&self) -> bool {
+        !self.source.is_empty()
     }
 
     /// A spelling.
@@ -159,7 +171,15 @@ impl Module {
     #[must_use]
     pub fn items(&self) -> Items<'_> {
         let placed = self.edits.as_deref().filter(|e| e.changes_order());
-        Items::all(&self.items, placed, Item::Removed)
+        Items::all(&self.items, placed, Some(Item::Removed))
+    }
+
+    /// Every item with its id, in order, removed ones included.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn all_items(&self) -> Items<'_> {
+        let placed = self.edits.as_deref().filter(|e| e.changes_order());
+        Items::all(&self.items, placed, None)
     }
 
     /// The span of an item.
@@ -282,6 +302,8 @@ impl Module {
         opaques: &PrimaryMap<OpaqueId, Opaque> = &opaques;
         /// Operands of everything outside bodies, and of parameters.
         pool: &OperandPool = &pool;
+        /// The comments of a module without a source; empty for a parsed one.
+        comments: &Comments<ItemId> = &comments;
     }
 
     /// One item; `None` for an id of another module.

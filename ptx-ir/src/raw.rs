@@ -3,17 +3,19 @@
 //!
 //! **Not part of the public interface.** Nothing here is covered by semantic versioning. Code that
 //! writes tables must keep the invariants that readers rely on: every byte of the source belongs to
-//! one statement or to the gap between two, each statement has a span, and ids stay in range.
+//! one statement or to the gap between two, each statement has a span, and ids stay in range. In a body or a module that is in
+//! no source, all spans are empty.
 
 use alloc::boxed::Box;
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
 use crate::body::{Body, Inst, Label, Opaque, Scope, Statement, StmtSpan};
+use crate::comments::Comments;
 use crate::cow_vec::CowVec;
 use crate::decl::{Declarations, Param, RegDecl, Register, Symbol, Var};
 use crate::edit_log::RemovedComments;
-use crate::entity::PrimaryMap;
+use crate::entity::{EntityId, PrimaryMap};
 use crate::function::{BodyId, DirectiveStmt, Function, Prototype};
 use crate::header::Header;
 use crate::module::{Item, Module, Section};
@@ -30,8 +32,7 @@ pub use crate::edit_log::{Change, Edits, NewText, Patch};
 pub use crate::intern::Interner;
 pub use crate::scopes::add_scope;
 pub use crate::share::{
-    SHARED_TEXT, body_with_capacity, clear, finish, multiply_capacity, share, split_off,
-    without_tables,
+    SHARED_TEXT, body_with_capacity, clear, finish, share, split_off, without_tables,
 };
 
 mod sealed {
@@ -81,6 +82,7 @@ writable! {
         directives, directives_mut: PrimaryMap<DirectiveId, DirectiveStmt>;
         prototypes, prototypes_mut: PrimaryMap<PrototypeId, Prototype>;
         opaques, opaques_mut: PrimaryMap<OpaqueId, Opaque>;
+        comments, comments_mut: Comments<StmtId>;
         edits, edits_mut: Option<Box<Edits<StmtId>>>;
     }
 }
@@ -103,6 +105,7 @@ writable! {
         sections, sections_mut: PrimaryMap<SectionId, Section>;
         opaques, opaques_mut: PrimaryMap<OpaqueId, Opaque>;
         pool, pool_mut: OperandPool;
+        comments, comments_mut: Comments<ItemId>;
         edits, edits_mut: Option<Box<Edits<ItemId>>>;
         directive_revision, directive_revision_mut: u32;
         symbol_revisions, symbol_revisions_mut: BTreeMap<SymbolId, u32>;
@@ -162,6 +165,23 @@ pub fn push_item(module: &mut Module, item: Item, span: StmtSpan) -> ItemId {
 pub fn push_statement(body: &mut Body, statement: Statement, span: StmtSpan) -> StmtId {
     body.origins.push(span);
     body.statements.push(statement)
+}
+
+/// Adds a statement to a body that is in no source.
+#[inline(always)]
+pub fn push_built_statement(body: &mut Body, statement: Statement) -> StmtId {
+    push_statement(body, statement, StmtSpan::new(Span::default(), false))
+}
+
+/// Removes the last statement of a body, with its instruction if that is the last one.
+pub fn pop_statement(body: &mut Body) {
+    let last = body.statements.rows.pop();
+    body.origins.pop();
+    if let Some(Statement::Inst(id)) = last
+        && id.index() + 1 == body.insts.len()
+    {
+        body.insts.rows.pop();
+    }
 }
 
 /// Write access to the record of edits.

@@ -28,18 +28,6 @@ pub fn body_with_capacity(bytes: usize) -> Body {
     body
 }
 
-/// Reserves capacity for `times` as many statements, operands and registers as a body has.
-pub fn multiply_capacity(body: &mut Body, times: usize) {
-    let more = |len: usize| len.saturating_mul(times.saturating_sub(1));
-    body.statements.rows.reserve(more(body.statements.len()));
-    body.origins.reserve(more(body.origins.len()));
-    body.insts.rows.reserve(more(body.insts.len()));
-    body.pool.operands.reserve(more(body.pool.operands.len()));
-    let addresses = &mut body.pool.addresses;
-    addresses.rows.reserve(more(addresses.len()));
-    body.registers.rows.reserve(more(body.registers.len()));
-}
-
 /// Takes the body that was just read out of `storage`, which keeps its capacity for the next one.
 /// The result is empty until it gets its tables from [`share`] or [`finish`].
 pub fn split_off(storage: &mut Body) -> Body {

@@ -18,8 +18,8 @@ pub type Items<'m> = InOrder<'m, ItemId, Item>;
 pub struct InOrder<'m, K, V> {
     rows: &'m [V],
     order: Order<'m, K>,
-    /// The placeholder for no statement.
-    removed: V,
+    /// The placeholder for no statement, which is skipped; `None` where it is not.
+    removed: Option<V>,
 }
 
 #[derive(Clone)]
@@ -32,7 +32,11 @@ enum Order<'m, K> {
 
 impl<'m, K: EntityId, V> InOrder<'m, K, V> {
     #[inline]
-    pub(crate) fn all(all: &'m PrimaryMap<K, V>, placed: Option<&'m Edits<K>>, removed: V) -> Self {
+    pub(crate) fn all(
+        all: &'m PrimaryMap<K, V>,
+        placed: Option<&'m Edits<K>>,
+        removed: Option<V>,
+    ) -> Self {
         let order = match placed {
             None => Order::Plain(0..all.len()),
             Some(edits) => Order::Placed(edits, 0, u64::MAX),
@@ -64,7 +68,7 @@ impl<K: EntityId, V: Copy + PartialEq> InOrder<'_, K, V> {
     #[inline]
     fn found(&self, id: K) -> Option<(K, V)> {
         let value = *self.rows.get(id.index())?;
-        (value != self.removed).then_some((id, value))
+        (Some(value) != self.removed).then_some((id, value))
     }
 }
 

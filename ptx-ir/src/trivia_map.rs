@@ -93,7 +93,7 @@ impl<'m> TriviaMap<'m> {
             spans,
             base: body.base(),
             start: body.base() + 1,
-            end: body.base() + body.end() - u32::from(body.is_closed()),
+            end: (body.base() + body.end()).saturating_sub(u32::from(body.is_closed())),
             parsed: spans.len() - created,
         }
     }

@@ -79,6 +79,9 @@ impl<'m, 'o, S: Sink> Printer<'m, 'o, S> {
     }
 
     pub(crate) fn module(&mut self) {
+        if !self.module.has_source() {
+            return self.built_module();
+        }
         if let Some(edits) = self.module.edits() {
             return self.edited_module(edits);
         }
@@ -272,6 +275,9 @@ impl<'m, 'o, S: Sink> Printer<'m, 'o, S> {
 
     fn body(&mut self, body: &'m Body) {
         self.hot.load(self.module, body);
+        if !body.is_in_source() {
+            return self.built_body(body);
+        }
         if let Some(edits) = body.edits() {
             return self.edited_body(body, edits);
         }

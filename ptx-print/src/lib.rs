@@ -14,6 +14,9 @@
 //! * Numbers, names and strings keep their spelling. Register numbers lose leading zeros.
 //! * A statement that could not be parsed is kept as it was written, from its first to its last byte.
 //!
+//! A module that was built and not parsed has no source: both ways print it in the canonical style, from its records and their
+//! comments.
+//!
 //! Parsing canonical text and printing it again gives the same text.
 //!
 //! ```
@@ -30,10 +33,12 @@ extern crate alloc;
 extern crate std;
 
 use alloc::borrow::Cow;
+use alloc::string::ToString as _;
 use alloc::vec::Vec;
 use ptx_ir::{Body, FuncId, Item, ItemId, Module, OffsetMap, Operand, Span, StmtId};
 
 mod buffer;
+mod built;
 mod canonical;
 mod canonical_edited;
 mod display;
@@ -84,9 +89,13 @@ impl Default for Style {
     }
 }
 
-/// The module's text, byte for byte as it was parsed except for what was edited.
+/// The module's text, byte for byte as it was parsed except for what was edited; the canonical text of a module without a
+/// source.
 #[must_use]
 pub fn verbatim(module: &Module) -> Vec<u8> {
+    if !module.has_source() {
+        return canonical(module, &Style::default());
+    }
     if module.is_edited() {
         return splice::print(module).0;
     }
@@ -96,6 +105,9 @@ pub fn verbatim(module: &Module) -> Vec<u8> {
 /// [`verbatim`], and where the bytes of the source are in it.
 #[must_use]
 pub fn verbatim_with_map(module: &Module) -> (Vec<u8>, OffsetMap) {
+    if !module.has_source() {
+        return (verbatim(module), OffsetMap::new());
+    }
     if module.is_edited() {
         return splice::print(module);
     }
@@ -109,6 +121,9 @@ pub fn verbatim_with_map(module: &Module) -> (Vec<u8>, OffsetMap) {
 ///
 /// Those of the sink.
 pub fn write_verbatim<S: Sink>(module: &Module, sink: &mut S) -> Result<(), S::Error> {
+    if !module.has_source() {
+        return write_canonical(module, &Style::default(), sink);
+    }
     if module.is_edited() {
         return sink.put(&splice::print(module).0);
     }
@@ -121,6 +136,9 @@ pub fn verbatim_function(module: &Module, function: FuncId) -> Cow<'_, [u8]> {
     let Some(item) = item_of(module, function) else {
         return Cow::default();
     };
+    if !module.has_source() {
+        return Cow::Owned(display_function(module, function).to_string().into_bytes());
+    }
     if module.is_edited() {
         return Cow::Owned(splice::print_function(module, item, function));
     }
@@ -134,6 +152,13 @@ pub fn verbatim_statement<'m>(
     body: &'m Body,
     statement: StmtId,
 ) -> Cow<'m, [u8]> {
+    if !body.is_in_source() {
+        return Cow::Owned(
+            display_statement(module, body, statement)
+                .to_string()
+                .into_bytes(),
+        );
+    }
     if body.edits().is_some() {
         return Cow::Owned(splice::print_statement(module, body, statement));
     }
@@ -152,11 +177,21 @@ fn function_span(module: &Module, function: FuncId) -> Span {
 /// The module's text in the canonical style.
 #[must_use]
 pub fn canonical(module: &Module, style: &Style) -> Vec<u8> {
-    let mut text = Vec::with_capacity(module.source().len());
+    let mut text = Vec::with_capacity(expected_len(module));
     match write_canonical(module, style, &mut text) {
         Ok(()) => text,
         Err(never) => match never {},
     }
+}
+
+/// The approximate length of the text of a module.
+fn expected_len(module: &Module) -> usize {
+    if module.has_source() {
+        return module.source().len();
+    }
+    // An instruction is about this long.
+    let statements = module.bodies().values().map(|b| b.statement_table().len());
+    32 * statements.sum::<usize>()
 }
 
 /// [`canonical`] to a sink.

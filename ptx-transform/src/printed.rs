@@ -10,13 +10,13 @@ pub(crate) struct Printed<'m> {
 }
 
 impl<'m> Printed<'m> {
-    /// An edited module is printed and parsed; another one is used as it is. Linear in the size of an edited module.
+    /// A module that was edited or built is printed and parsed; another one is used as it is. Linear in the size of the former.
     pub(crate) fn of(original: &'m Module) -> Self {
         let mut printed = Self {
             original,
             changed: None,
         };
-        if original.is_edited() {
+        if original.is_edited() || !original.has_source() {
             let (text, map) = ptx_print::verbatim_with_map(original);
             printed.then(&text, map);
         }

@@ -1,6 +1,6 @@
 //! Indirect calls in modules that are built.
 
-use ptxkit::build::{CodeLabel, Declaration, OperandExpr};
+use ptxkit::build::{CodeLabel, Declaration, FunctionHeader, OperandExpr};
 use ptxkit::isa::StateSpace;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
@@ -112,9 +112,11 @@ impl FunctionBuilder {
         let none =
             || PyTypeError::new_err("expected what `call_targets` or `call_prototype` returned");
         let table = table.ok_or_else(none)?;
-        let interface = (&table.results[..], &table.parameters[..]);
+        let header = FunctionHeader::new();
+        let header = table.results.iter().cloned().fold(header, FunctionHeader::result);
+        let header = table.parameters.iter().cloned().fold(header, FunctionHeader::param);
         self.with(|builder| {
-            builder.call_indirect(address, table.label, interface, &results, &arguments)
+            builder.call_indirect(address, table.label, &header, &results, &arguments)
         })
     }
 }

@@ -13,7 +13,10 @@ fn registers_with_names() -> Result<(), BuildError> {
     let x = f.add_register_param(T::B32, "x")?;
     let v = f.named_vector(T::F32, 4, "v")?;
     let many = f.reg_range(T::B32, "%many", 3)?;
-    assert_eq!((f.name_of(many[2]), f.type_of(v)), ("%many2", Some(T::F32)));
+    assert_eq!(
+        (f.name_of(many[2]), f.type_of(v)),
+        ("%many2".into(), Some(T::F32))
+    );
     f.mov().f32((lane(v, "x"), 1.0f32))?;
     f.mov().b32((many[2], x))?;
     f.mov().b32((result, many[2]))?;
@@ -70,7 +73,7 @@ fn tables_behind_labels_that_are_there() -> Result<(), BuildError> {
         ".target compute_80\n",
         ".pragma \"nounroll\", \"nounroll\";",
         ".file 1 \"a.cu\", 1700000000, 42",
-        ".ptr .global .align 16 .align 8 ",
+        ".align 8 .ptr .global .align 16 p",
         ".ptr .texref ",
         ".callprototype () _;",
     ] {

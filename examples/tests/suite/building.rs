@@ -5,7 +5,7 @@ use ptx_examples::{back_end, retry};
 use ptx_isa::Target;
 
 fn text(module: &ptx_ir::Module) -> String {
-    String::from_utf8(module.source().to_vec()).unwrap()
+    ptx_print::display(module).to_string()
 }
 
 #[test]

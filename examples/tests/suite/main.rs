@@ -1,6 +1,7 @@
 //! Tests of the crate in one program, which builds faster than one for each file.
 
 mod building;
+mod built_modules;
 mod evaluate;
 mod kernels;
 mod rewrites;

@@ -3,16 +3,17 @@
 use alloc::vec::Vec;
 use core::mem;
 
-use ptx_ir::raw::{RawBody, RawModule, body_with_capacity, push_statement};
+use ptx_ir::raw::{RawBody, RawModule, push_built_statement};
 use ptx_ir::{
-    AddrId, Address, Binding, Body, BodyId, DeclId, Declarations, Declarator, DirectiveStmt,
-    FuncId, GuardSense, Inst, InstId, Label, LabelId, NameId, Opaque, Operand, OperandPool,
-    OperandRange, Param, Prototype, RegDeclId, RegId, Register, Scope, ScopeId, Statement, StmtId,
-    StmtSpan, SymbolKind, Var, VarDecl, VarId,
+    AddrId, Address, Binding, Body, Comments, DeclId, Declarations, Declarator, DirectiveStmt,
+    FuncId, GuardSense, Inst, InstId, Interface, Label, LabelId, Module, NameId, Operand,
+    OperandPool, OperandRange, Param, Prototype, RegDeclId, RegId, Register, Scope, ScopeId, Span,
+    Statement, StmtId, SymbolKind, Var, VarDecl, VarId,
 };
 
 use super::operand::{CopyDeclarations, Leaves, copy_operand, copy_range};
 use super::{Copier, get, set};
+use crate::sequence::Sequence;
 
 /// The statement of a label that is mentioned and not placed so far.
 pub(crate) const UNPLACED: StmtId = StmtId::new(u32::MAX);
@@ -26,7 +27,7 @@ pub(crate) struct BodyCopier<'c, 'f, 't> {
     operands: Vec<Operand>,
 }
 
-/// What the names of one body are in another one, and that body without its operands.
+/// The ids of the names of one body in another one, and that body without its operands.
 pub(crate) struct BodyNames<'c, 'f, 't> {
     module: &'c mut Copier<'f, 't>,
     from: &'f Body,
@@ -93,20 +94,15 @@ impl<'c, 'f, 't> BodyCopier<'c, 'f, 't> {
 
     // --- statements ---
 
-    /// Copies a statement to a place in the text, counted from the start of the body.
+    /// Copies a statement; gives its id.
     #[inline]
-    pub(crate) fn statement(&mut self, id: StmtId, span: StmtSpan) {
-        let Some(statement) = self.names.from.statement(id) else {
-            return;
-        };
+    pub(crate) fn statement(&mut self, id: StmtId) -> Option<StmtId> {
         let stmt = self.names.to.statement_table().next_id();
-        let copied = match statement {
+        let copied = match self.names.from.statement(id)? {
             Statement::Inst(inst) => self.instruction(inst),
             other => self.other(other, stmt),
         };
-        if let Some(copied) = copied {
-            push_statement(&mut self.names.to, copied, span);
-        }
+        Some(push_built_statement(&mut self.names.to, copied?))
     }
 
     #[inline]
@@ -186,10 +182,6 @@ impl<'c, 'f, 't> BodyCopier<'c, 'f, 't> {
                 Statement::Close(closed)
             }
             Statement::Function(id) => Statement::Function(self.names.module.function(id)?),
-            Statement::Opaque(id) => {
-                let mentions = self.range(self.names.from.opaques().get(id)?.mentions);
-                Statement::Opaque(self.names.to.opaques_mut().push(Opaque::new(mentions)))
-            }
             _ => return None,
         })
     }
@@ -263,10 +255,13 @@ impl<'f> BodyNames<'_, 'f, '_> {
     #[cold]
     fn new_register(&mut self, id: RegId) -> Option<RegId> {
         let Register { decl, number, .. } = *self.from.registers().get(id)?;
-        let of = self.reg_decl(decl, None)?;
+        let new_decl = self.reg_decl(decl, None)?;
         let new = match get(&self.plain, decl) {
             Some(plain) => plain,
-            None => self.to.registers_mut().push(Register::new(of, number)),
+            None => self
+                .to
+                .registers_mut()
+                .push(Register::new(new_decl, number)),
         };
         set(&mut self.registers, id, new);
         Some(new)
@@ -335,7 +330,7 @@ impl<'f> BodyNames<'_, 'f, '_> {
         Some(new)
     }
 
-    /// What a parameter of the function is in the body.
+    /// The binding of a parameter of the function in the copy.
     fn parameter(&mut self, param: &Param) -> Binding {
         match param.binding {
             Binding::Register(id) => self.reg_decl(id, None).map(Binding::Register),
@@ -346,9 +341,9 @@ impl<'f> BodyNames<'_, 'f, '_> {
     }
 
     fn declared_registers(&mut self, id: RegDeclId, stmt: StmtId) -> Option<Binding> {
-        let known = get(&self.reg_decls, id);
+        let was_mentioned = get(&self.reg_decls, id).is_some();
         let new = self.reg_decl(id, Some(stmt))?;
-        if known.is_some() {
+        if was_mentioned {
             let count = self.from.reg_decls().get(id)?.count;
             let decl = self.to.reg_decls_mut().get_mut(new)?;
             (decl.stmt, decl.count) = (Some(stmt), count);
@@ -374,52 +369,48 @@ impl Leaves for BodyNames<'_, '_, '_> {
 }
 
 impl<'f> Copier<'f, '_> {
-    /// Copies a function with statements of its body, in this order and at these places.
-    pub(crate) fn definition(
-        &mut self,
-        id: FuncId,
-        body: &'f Body,
-        statements: impl IntoIterator<Item = (StmtId, StmtSpan)>,
-    ) -> Option<FuncId> {
+    /// Copies a function with its body and the comments of the body.
+    pub(crate) fn definition(&mut self, id: FuncId, body: &'f Body) -> Option<FuncId> {
         let new = self.begin_function(id)?;
         let interface = self.from.functions().get(id)?.interface;
-        let storage = body_with_capacity(body.end() as usize);
-        let mut copier = BodyCopier::new(self, body, storage, ScopeId::new(0));
-        let results = interface.returns.of(copier.names.module.from.params());
-        let params = interface.params.of(copier.names.module.from.params());
-        let all = results.iter().chain(params);
-        let bindings: Vec<Binding> = all.map(|p| copier.names.parameter(p)).collect();
-        for (stmt, span) in statements {
-            copier.statement(stmt, span);
-        }
-        let copied = copier.finish();
+        let params = parameters(self.from, &interface);
+        let statements = body.statements().map(|(stmt, _)| stmt);
+        let (mut copied, bindings) = self.body(body, &params, statements);
+        *copied.closed_mut() = true;
+        *copied.comments_mut() = if body.is_in_source() {
+            source_comments(self.from, body)
+        } else {
+            body.comments().clone()
+        };
         let mut bindings = bindings.into_iter();
         let interface = self.interface(&interface, |param| {
             param.binding = bindings.next().unwrap_or(Binding::None);
         });
         let body = self.to.bodies_mut().push(copied);
-        self.complete(new, interface, body);
+        let function = self.to.functions_mut().get_mut(new)?;
+        (function.interface, function.body) = (interface, Some(body));
+        let symbol = function
+            .symbol
+            .and_then(|s| self.to.symbols_mut().get_mut(s));
+        if let Some(symbol) = symbol {
+            symbol.kind = SymbolKind::Function(new);
+        }
         Some(new)
     }
 
-    /// Copies a function whose body is numbered already.
-    pub(crate) fn move_definition(
+    /// Copies statements of a body in this order; gives what the parameters are in the copy as well.
+    pub(crate) fn body(
         &mut self,
-        id: FuncId,
-        mut body: Body,
-        has_symbols: bool,
-    ) -> Option<FuncId> {
-        let new = self.function(id)?;
-        if has_symbols {
-            body.pool_mut().map_names(|operand| match operand {
-                Operand::Symbol(_) => Leaves::leaf(self, operand),
-                other => other,
-            });
+        body: &'f Body,
+        params: &[Param],
+        statements: impl Iterator<Item = StmtId>,
+    ) -> (Body, Vec<Binding>) {
+        let mut copier = BodyCopier::new(self, body, Body::default(), ScopeId::new(0));
+        let bindings = params.iter().map(|p| copier.names.parameter(p)).collect();
+        for stmt in statements {
+            copier.statement(stmt);
         }
-        let interface = self.to.functions().get(new)?.interface;
-        let body = self.to.bodies_mut().push(body);
-        self.complete(new, interface, body);
-        Some(new)
+        (copier.finish(), bindings)
     }
 
     /// Gives a function that exists already the header of another one, with these names for its results and parameters.
@@ -445,15 +436,22 @@ impl<'f> Copier<'f, '_> {
             (place.attributes, place.interface) = (attributes, interface);
         }
     }
+}
 
-    fn complete(&mut self, id: FuncId, interface: ptx_ir::Interface, body: BodyId) {
-        let mut symbol = None;
-        if let Some(function) = self.to.functions_mut().get_mut(id) {
-            (function.interface, function.body) = (interface, Some(body));
-            symbol = function.symbol;
-        }
-        if let Some(symbol) = symbol.and_then(|s| self.to.symbols_mut().get_mut(s)) {
-            symbol.kind = SymbolKind::Function(id);
-        }
-    }
+/// The comments of a parsed body, with statements numbered in order.
+fn source_comments(module: &Module, body: &Body) -> Comments<StmtId> {
+    let (mut sequence, mut ids) = (Sequence::default(), body.statement_table().ids());
+    let part = Span::new(body.base() + 1, body.base() + body.end());
+    sequence.add_parsed(module, body, part, |_| ids.next());
+    sequence.comments()
+}
+
+/// The results and parameters of an interface of a module.
+pub(crate) fn parameters(module: &Module, interface: &Interface) -> Vec<Param> {
+    let lists = [interface.returns, interface.params];
+    lists
+        .iter()
+        .flat_map(|l| l.of(module.params()))
+        .copied()
+        .collect()
 }

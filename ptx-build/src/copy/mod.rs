@@ -1,4 +1,4 @@
-//! Copies records from one module to another, numbered in the order in which the parser numbers them.
+//! Copies records from one module to another or inside of a module, numbered in the order in which the parser numbers them.
 
 mod body;
 mod operand;
@@ -6,21 +6,23 @@ mod operand;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
-use ptx_ir::raw::{RawModule, push_item};
+use ptx_ir::raw::RawModule;
 use ptx_ir::{
     Binding, DeclId, Declarations, Declarator, DirectiveStmt, EntityId, FuncId, Function,
     Interface, Item, Module, NameId, Operand, OperandRange, Param, Section, SectionEntry, SigId,
-    StmtSpan, Symbol, SymbolId, SymbolKind, TableRange, VarDecl,
+    Symbol, SymbolId, SymbolKind, TableRange, VarDecl,
 };
 
-pub(crate) use body::{BodyCopier, BodyNames, UNPLACED};
+pub(crate) use body::{BodyCopier, BodyNames, UNPLACED, parameters};
 use operand::{CopyDeclarations, Leaves, copy_operand, copy_range};
 
-/// Whether both modules number spellings and mnemonics alike.
+/// The relation of the ids in the source of a copy to those in its destination.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
-pub(crate) enum Spellings {
-    Shared,
-    Copied,
+pub(crate) enum Relation {
+    /// Both are one module: a body is copied inside of it.
+    SameModule,
+    /// No ids agree.
+    Separate,
 }
 
 /// Operands by their names.
@@ -56,21 +58,21 @@ pub(crate) fn numbered(module: &Module, name: NameId, number: Option<u32>) -> St
 pub(crate) struct Copier<'f, 't> {
     from: &'f Module,
     pub(crate) to: &'t mut Module,
-    spellings: Spellings,
+    relation: Relation,
     symbols: Vec<Option<SymbolId>>,
     declarations: Vec<Option<DeclId>>,
     functions: Vec<Option<FuncId>>,
 }
 
 impl<'f, 't> Copier<'f, 't> {
-    pub(crate) fn new(from: &'f Module, to: &'t mut Module, spellings: Spellings) -> Self {
+    pub(crate) fn new(from: &'f Module, to: &'t mut Module, relation: Relation) -> Self {
         Self {
             symbols: vec![None; from.symbols().len()],
             declarations: vec![None; from.declarations().decls.len()],
             functions: vec![None; from.functions().len()],
             from,
             to,
-            spellings,
+            relation,
         }
     }
 
@@ -89,32 +91,27 @@ impl<'f, 't> Copier<'f, 't> {
         NamedOperands::new(copied.collect())
     }
 
-    pub(crate) fn source(&self) -> &'f Module {
-        self.from
-    }
-
     fn name(&mut self, id: NameId) -> NameId {
-        match self.spellings {
-            Spellings::Shared => id,
-            Spellings::Copied => {
-                let text = self.from.name_bytes(id);
-                NameId::new(self.to.names_mut().intern(text).0)
-            }
+        if self.relation == Relation::SameModule {
+            return id;
         }
+        let text = self.from.name_bytes(id);
+        NameId::new(self.to.names_mut().intern(text).0)
     }
 
     fn signature(&mut self, id: SigId) -> SigId {
-        match self.spellings {
-            Spellings::Shared => id,
-            Spellings::Copied => {
-                let text = self.from.signature(id).text();
-                self.to.signatures_mut().intern(text.as_bytes())
-            }
+        if self.relation == Relation::SameModule {
+            return id;
         }
+        let text = self.from.signature(id).text();
+        self.to.signatures_mut().intern(text.as_bytes())
     }
 
     /// A name of the module. A member of a range is numbered where it is first mentioned.
     fn symbol(&mut self, id: SymbolId) -> Option<SymbolId> {
+        if self.relation == Relation::SameModule {
+            return Some(id);
+        }
         if let Some(known) = get(&self.symbols, id) {
             return Some(known);
         }
@@ -140,15 +137,8 @@ impl<'f, 't> Copier<'f, 't> {
 
     // --- items ---
 
-    /// Copies an item to a place in the text; functions without their bodies.
-    pub(crate) fn item(&mut self, item: Item, span: StmtSpan) {
-        if let Some(item) = self.copy_item(item) {
-            push_item(self.to, item, span);
-        }
-    }
-
-    /// Copies what an item is; functions without their bodies.
-    pub(crate) fn copy_item(&mut self, item: Item) -> Option<Item> {
+    /// Copies an item.
+    pub(crate) fn item(&mut self, item: Item) -> Option<Item> {
         match item {
             Item::Directive(id) => self.from.directives().get(id).copied().map(|stmt| {
                 let stmt = self.directive(stmt);
@@ -158,14 +148,14 @@ impl<'f, 't> Copier<'f, 't> {
                 set(&mut self.declarations, id, new);
                 Item::Decl(new)
             }),
-            Item::Function(id) => self.function(id).map(Item::Function),
+            Item::Function(id) => match self.from.body(id) {
+                Some(body) => self.definition(id, body),
+                None => self.function(id),
+            }
+            .map(Item::Function),
             Item::Section(id) => self.from.sections().get(id).map(|section| {
                 let section = self.section(section);
                 Item::Section(self.to.sections_mut().push(section))
-            }),
-            Item::Opaque(id) => self.from.opaques().get(id).copied().map(|opaque| {
-                let mentions = self.range(opaque.mentions);
-                Item::Opaque(self.to.opaques_mut().push(ptx_ir::Opaque::new(mentions)))
             }),
             _ => None,
         }
@@ -194,6 +184,9 @@ impl<'f, 't> Copier<'f, 't> {
 
     /// Copies the declaration of a function; `None` for one that does not exist.
     pub(crate) fn function(&mut self, id: FuncId) -> Option<FuncId> {
+        if self.relation == Relation::SameModule {
+            return Some(id);
+        }
         let new = self.begin_function(id)?;
         let function = *self.from.functions().get(id)?;
         let interface = self.interface(&function.interface, |_| ());
@@ -210,10 +203,10 @@ impl<'f, 't> Copier<'f, 't> {
         set(&mut self.functions, id, new);
         let attributes = self.attributes(function.attributes);
         let symbol = function.symbol.and_then(|symbol| {
-            let known = get(&self.symbols, symbol);
-            let of = self.from.symbols().get(symbol).copied()?;
+            let row = self.from.symbols().get(symbol).copied()?;
             let kind = SymbolKind::Function(new);
-            Some(known.unwrap_or_else(|| self.add_symbol(symbol, of, kind)))
+            let copied = get(&self.symbols, symbol);
+            Some(copied.unwrap_or_else(|| self.add_symbol(symbol, row, kind)))
         });
         let mut copied = function;
         copied.name = self.name(function.name);
@@ -227,6 +220,9 @@ impl<'f, 't> Copier<'f, 't> {
     }
 
     fn interface(&mut self, interface: &Interface, mut bind: impl FnMut(&mut Param)) -> Interface {
+        if self.relation == Relation::SameModule {
+            return *interface;
+        }
         let returns = self.params(interface.returns, &mut bind);
         let params = self.params(interface.params, &mut bind);
         let directives = interface.directives.of(self.from.interface_directives());

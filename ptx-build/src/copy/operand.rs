@@ -7,7 +7,7 @@ use ptx_ir::{
     OperandRange, TableRange, TypeName, VarDecl,
 };
 
-/// What names become.
+/// The ids of names in the destination of a copy.
 pub(super) trait Leaves {
     fn name(&mut self, name: NameId) -> NameId;
 
@@ -69,7 +69,7 @@ pub(super) trait CopyDeclarations<'f> {
     fn operand(&mut self, operand: Operand) -> Operand;
     fn range(&mut self, range: OperandRange) -> OperandRange;
 
-    /// What a name of the declaration `new` declares.
+    /// The binding of a name of the declaration `new`.
     fn bind(&mut self, declarator: &Declarator, decl: VarDecl, new: DeclId) -> Binding;
 
     fn type_name(&mut self, ty: TypeName) -> TypeName {

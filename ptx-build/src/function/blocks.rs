@@ -1,14 +1,12 @@
 //! Blocks, whose statements can be added in any order.
 
-use alloc::vec::Vec;
 use core::mem;
 
 use super::FunctionBuilder;
 use super::body::Body;
-use super::chunk::{Block, Chunk};
 use crate::error::{BuildError, BuildErrorKind};
 use crate::handle::CodeLabel;
-use crate::handle_owner::Handle;
+use crate::sequence::{Block, Sequence};
 
 impl Body {
     /// Makes another block the current one.
@@ -18,36 +16,39 @@ impl Body {
             return;
         }
         for side in [self.blocks.current, block] {
-            let chunk = match side {
+            let sequence = match side {
                 None => Some(&mut self.blocks.entry),
-                Some(i) => self.blocks.blocks.get_mut(i).map(|b| &mut b.chunk),
+                Some(i) => self.blocks.blocks.get_mut(i).map(|b| &mut b.sequence),
             };
-            if let Some(chunk) = chunk {
-                mem::swap(chunk, &mut self.out);
+            if let Some(sequence) = sequence {
+                mem::swap(sequence, &mut self.sequence);
             }
         }
         self.blocks.current = block;
-        self.committed = self.out.text.len();
     }
 
-    /// Exchanges the text of the current block and that of the declarations before all blocks.
+    /// Exchanges the statements of the current block and the declarations before all blocks.
     fn swap_declarations(&mut self) {
-        mem::swap(&mut self.blocks.declarations, &mut self.out);
-        self.committed = self.out.text.len();
+        mem::swap(&mut self.blocks.declarations, &mut self.sequence);
     }
 
-    /// The statements of all blocks in order, after those of `before`.
-    pub(super) fn layout(&mut self, before: Chunk) -> Vec<Chunk> {
+    /// Takes the statements of all blocks in order, after `declarations`.
+    pub(super) fn take_statements(&mut self, declarations: Sequence) -> Sequence {
         self.select(None);
-        let mut first = mem::take(&mut self.out);
+        let mut all = declarations;
+        let mut first = mem::take(&mut self.sequence);
         if self.blocks.is_empty() {
-            return vec![before, first];
+            all.append(first);
+            return all;
         }
-        let spans = self.records.stmt_spans();
-        let rest = first.split_off(self.blocks.entry_start, spans);
+        let entry_end = first.split_off(self.blocks.entry_start);
         let blocks = mem::take(&mut self.blocks);
-        let mut all = vec![before, first, blocks.declarations, rest];
-        all.extend(blocks.blocks.into_iter().map(|b| b.chunk));
+        for sequence in [first, blocks.declarations, entry_end] {
+            all.append(sequence);
+        }
+        for block in blocks.blocks {
+            all.append(block.sequence);
+        }
         all
     }
 }
@@ -86,11 +87,11 @@ impl FunctionBuilder<'_> {
         self.body.is_in_order = false;
         let label = self.label();
         if self.body.blocks.is_empty() {
-            self.body.blocks.entry_start = self.body.out.text.len();
+            self.body.blocks.entry_start = self.body.sequence.mark();
         }
         self.body.blocks.blocks.push(Block {
             label: label.index,
-            chunk: Chunk::default(),
+            sequence: Sequence::default(),
         });
         label
     }
@@ -101,11 +102,7 @@ impl FunctionBuilder<'_> {
     ///
     /// An inner scope is open ([`Scope`](BuildErrorKind::Scope)), or the label is not that of a block of this function.
     pub fn switch_to(&mut self, block: CodeLabel) -> Result<(), BuildError> {
-        let known = self.body.labels.get(block.index as usize);
-        let Some(info) = known.filter(|_| block.owner == self.body.owner) else {
-            let (past, place) = (&self.module.tables.past, &self.body.name);
-            return Err(past.refuse(Handle::Label(block), Some(place)));
-        };
+        let info = self.label_info(block)?;
         let is_new = info.place.is_none();
         let blocks = &mut self.body.blocks.blocks.iter();
         let Some(index) = blocks.position(|b| b.label == block.index) else {
@@ -115,10 +112,7 @@ impl FunctionBuilder<'_> {
         };
         self.can_switch()?;
         self.body.select(Some(index));
-        match is_new {
-            true => self.place(block),
-            false => Ok(()),
-        }
+        if is_new { self.place(block) } else { Ok(()) }
     }
 
     /// Makes the entry the current block: the statements before the first block.

@@ -1,29 +1,28 @@
-//! What is known of a function while it is made.
+//! A function while it is built.
 
 use alloc::collections::BTreeSet;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
-use ptx_ir::raw::{RawBody, multiply_capacity, push_statement};
+use ptx_ir::raw::{RawBody, pop_statement, push_built_statement};
 use ptx_ir::{
     Binding, Declarator, DirectiveId, DirectiveStmt, FuncId, FunctionKind, GuardSense, Label,
-    LabelId, Module, NameId, Operand, RegDecl, RegDeclId, RegId, Register, ScopeId, Span,
-    Statement, StmtId, StmtSpan, TableRange, TypeName, VarDecl,
+    LabelId, Module, NameId, Operand, RegDecl, RegDeclId, RegId, Register, ScopeId, Statement,
+    StmtId, TableRange, TypeName, VarDecl,
 };
 use ptx_isa::{Directive, ScalarType, StateSpace};
 
-use super::chunk::{Blocks, Chunk};
 use crate::copy::UNPLACED;
-use crate::declared::{LabelInfo, Local, RegisterInfo, ShortName};
+use crate::declared::{LabelInfo, Local, RegisterInfo, Registers, Stem};
 use crate::error::{BuildError, BuildErrorKind};
-use crate::handle::{Dependency, Reg};
+use crate::handle::{CodeLabel, Dependency, Reg};
 use crate::handle_owner::{Names, next_owner};
 use crate::lexical::ends_with_digit;
-use crate::literal::constant;
 use crate::mnemonic::Mnemonic;
 use crate::module::tables::DeclState;
 use crate::name_table::{Declared, Meaning, NameTable};
-use crate::text::Text;
+use crate::number::constant;
+use crate::sequence::{Blocks, Mark, Sequence};
 
 /// The handle of a parameter or result.
 #[derive(Copy, Clone, Debug)]
@@ -42,11 +41,13 @@ pub(crate) struct RangeInfo {
     pub(super) count: Option<u64>,
     pub(super) ty: ScalarType,
     pub(super) vector: u8,
-    /// How many scopes were open.
+    /// The number of scopes that were open at the declaration, the function itself included.
     pub(super) depth: usize,
     pub(super) is_open: bool,
     /// The register of a plain name.
     pub(super) plain: Option<u32>,
+    /// The beginning of the names of members; `None` for a plain name.
+    pub(super) stem: Option<Stem>,
 }
 
 /// The number of a member of a range with this name. A name that ends with a digit has no members: `x10` is member 10 of `x`.
@@ -66,16 +67,6 @@ impl RangeInfo {
     }
 }
 
-/// The deepest indentation, which is that of the canonical style.
-pub(super) const MOST_TABS: usize = 32;
-
-/// From this many instructions on, the capacity of tables and text grows by the factor [`GROWTH`] at once: each growth copies
-/// them, while memory that is not used costs nothing.
-const MANY: usize = 1 << 12;
-
-/// The factor by which capacity grows; a power of two.
-const GROWTH: usize = 8;
-
 /// A scope that is open.
 #[derive(Default, Debug)]
 pub(crate) struct Scope {
@@ -91,32 +82,67 @@ pub(super) struct Fresh {
     pub(super) decl: RegDeclId,
     pub(super) ty: ScalarType,
     pub(super) prefix: String,
-    /// The name of the last register.
-    pub(super) last: ShortName,
+    pub(super) stem: Stem,
     pub(super) count: u32,
     /// The highest number that a statement mentions; 0 if none is mentioned.
     pub(super) highest_used: u32,
 }
 
 impl Fresh {
-    /// The name of the last register.
-    #[cold]
-    pub(super) fn name(&self, scratch: &mut Text, long: &mut Vec<String>) -> ShortName {
-        let start = scratch.len();
-        scratch.push_str(&self.prefix);
-        scratch.push_number(self.count.into());
-        let name = ShortName::new(scratch.after(start), long);
-        scratch.truncate(start);
-        name
-    }
-
     /// Whether a name is, or can become, that of such a register.
     pub(super) fn holds(&self, name: &str) -> bool {
         number_after(&self.prefix, name).is_some()
     }
 }
 
-/// The function as far as it is made.
+/// The guard of a statement.
+#[derive(Copy, Clone, Debug)]
+pub(crate) struct PendingGuard {
+    pub(super) predicate: Reg,
+    pub(super) sense: GuardSense,
+}
+
+/// The statement that is being built.
+#[derive(Default, Debug)]
+pub(crate) struct PendingStatement {
+    pub(crate) mnemonic: Mnemonic,
+    /// Whether an instruction was begun.
+    pub(super) is_open: bool,
+    /// The guard of the next statement.
+    pub(super) guard: Option<PendingGuard>,
+    /// The sense of the guard of this statement, whose predicate is its first operand.
+    pub(super) predicate: Option<GuardSense>,
+    /// The operands; those of groups that are open come last.
+    pub(crate) operands: Vec<Operand>,
+    /// The number of groups of operands that are open.
+    pub(crate) groups: u32,
+    /// Whether the statement has a form that only the parser can check.
+    pub(crate) is_irregular: bool,
+    /// The names that the statement mentions.
+    pub(crate) mentions: Vec<Dependency>,
+    /// The registers among them that no statement before this one mentions.
+    pub(crate) unused: Vec<u32>,
+    pub(crate) error: Option<BuildError>,
+    /// The error of a statement that was begun and not ended, which is reported when the function is finished.
+    pub(super) unfinished: Option<BuildError>,
+}
+
+impl PendingGuard {
+    pub(super) fn new(predicate: Reg, sense: GuardSense) -> Option<Self> {
+        Some(Self { predicate, sense })
+    }
+
+    /// The guard that holds where this one does not.
+    pub(super) fn inverted(self) -> Self {
+        let sense = match self.sense {
+            GuardSense::Positive => GuardSense::Negated,
+            GuardSense::Negated => GuardSense::Positive,
+        };
+        Self { sense, ..self }
+    }
+}
+
+/// A function that is being built.
 #[derive(Debug)]
 pub(crate) struct Body {
     pub(crate) owner: u32,
@@ -127,29 +153,23 @@ pub(crate) struct Body {
     pub(crate) record: FuncId,
     /// The statements and what they mention, numbered as they are made.
     pub(crate) records: ptx_ir::Body,
-    /// Whether the tables of the records are those that successive functions share.
-    pub(super) shares_tables: bool,
-    /// The text of the current block.
-    pub(crate) out: Chunk,
-    /// Whether the records are numbered in the order of the text, and all of them are used.
+    /// The statements and comments of the current block.
+    pub(super) sequence: Sequence,
+    /// Whether the records are numbered like those of a parsed function, and all of them are used.
     pub(crate) is_in_order: bool,
-    /// Whether statements mention names of the module.
-    pub(crate) has_symbols: bool,
-    pub(crate) registers: Vec<RegisterInfo>,
-    /// The long ones among the names of registers.
-    pub(crate) long_names: Vec<String>,
+    pub(crate) registers: Registers,
     pub(crate) locals: Vec<Local>,
     pub(crate) labels: Vec<LabelInfo>,
-    /// What each name means here.
+    /// The meaning of each name in the scope that is open.
     pub(crate) names: NameTable,
     pub(super) scopes: Vec<Scope>,
-    /// The scope around each scope there was, by their numbers.
+    /// The parent of each scope, by the number of the scope; scope 0 is the function itself.
     pub(super) outer: Vec<u32>,
     /// The functions that are declared inside of it.
     pub(crate) declared: Vec<u32>,
     pub(super) ranges: Vec<RangeInfo>,
     pub(super) fresh: Vec<Fresh>,
-    /// Where the fresh registers of each type are.
+    /// The index of the fresh registers of each type in [`fresh`](Self::fresh).
     pub(super) fresh_of: [Option<u8>; ScalarType::COUNT],
     pub(crate) fresh_labels: u32,
     /// The places that `.loc` named in this function.
@@ -157,81 +177,55 @@ pub(crate) struct Body {
     pub(super) blocks: Blocks,
     pub(super) results: Vec<Parameter>,
     pub(super) params: Vec<Parameter>,
-    /// Up to where the text is of finished statements.
-    pub(super) committed: usize,
-    pub(crate) mnemonic: Mnemonic,
-    /// Whether an instruction was begun.
-    pub(super) is_open: bool,
-    pub(super) guard: Option<(Reg, bool)>,
-    /// Of the statement being made, whose predicate is then its first operand.
-    pub(super) predicate: Option<GuardSense>,
-    /// The operands of the statement being made; those of groups that are open come last.
-    pub(crate) operands: Vec<Operand>,
-    /// How many groups of operands are open.
-    pub(crate) groups: u32,
-    /// Whether the statement has a form that only the parser can check.
-    pub(crate) is_irregular: bool,
-    pub(crate) mentions: Vec<Dependency>,
+    /// The statement that is being built.
+    pub(crate) pending: PendingStatement,
     /// Whether the records have registers that the checker does not know.
     pub(crate) has_new_registers: bool,
-    /// The registers among them that no statement before this one mentions.
-    pub(crate) unused: Vec<u32>,
-    pub(crate) error: Option<BuildError>,
-    /// A statement that was begun and not ended: said when the function is finished.
-    pub(crate) unfinished: Option<BuildError>,
 }
 
 impl Body {
-    /// The names that it declared; it has none afterwards.
+    /// Takes the names that the function declared.
     pub(super) fn take_names(&mut self) -> Names {
         use core::mem::take;
         Names {
             function: self.name.clone(),
             registers: take(&mut self.registers),
-            long_names: take(&mut self.long_names),
             locals: take(&mut self.locals),
             labels: take(&mut self.labels),
         }
     }
 
-    /// Whether a register is a parameter or result.
-    pub(crate) fn is_parameter(&self, register: u32) -> bool {
-        let mut all = self.params.iter().chain(&self.results);
-        all.any(|p| matches!(p, Parameter::Register(index) if *index == register))
+    /// The label of a handle, if the handle is one of this function.
+    pub(crate) fn label(&self, label: CodeLabel) -> Option<&LabelInfo> {
+        let info = self.labels.get(label.index as usize)?;
+        (label.owner == self.owner).then_some(info)
     }
 
-    pub(crate) fn register_name<'n>(&'n self, info: &'n RegisterInfo) -> &'n str {
-        info.name.text(&self.long_names)
+    /// The register of a handle, if the handle is one of this function.
+    #[inline]
+    pub(crate) fn register(&self, register: Reg) -> Option<&RegisterInfo> {
+        let info = self.registers.get(register.index)?;
+        (register.owner == self.owner).then_some(info)
+    }
+
+    /// Whether a register is a parameter or result.
+    pub(crate) fn is_parameter(&self, register: u32) -> bool {
+        let mut parameters = self.params.iter().chain(&self.results);
+        parameters.any(|p| matches!(p, Parameter::Register(index) if *index == register))
     }
 
     /// A function without statements.
-    pub(super) fn new(
-        function: u32,
-        record: FuncId,
-        kind: FunctionKind,
-        name: &str,
-        storage: Option<ptx_ir::Body>,
-        text: Text,
-    ) -> Self {
+    pub(super) fn new(function: u32, record: FuncId, kind: FunctionKind, name: &str) -> Self {
         Self {
             owner: next_owner(),
             record,
-            shares_tables: storage.is_some(),
-            records: storage.unwrap_or_default(),
-            operands: Vec::new(),
-            groups: 0,
-            is_irregular: false,
-            out: Chunk {
-                text,
-                ..Chunk::default()
-            },
+            records: ptx_ir::Body::default(),
+            sequence: Sequence::default(),
             is_in_order: true,
-            has_symbols: false,
             function,
             kind,
             name: String::from(name),
-            registers: Vec::new(),
-            long_names: Vec::new(),
+            registers: Registers::default(),
             locals: Vec::new(),
             labels: Vec::new(),
             names: NameTable::default(),
@@ -246,23 +240,15 @@ impl Body {
             blocks: Blocks::default(),
             results: Vec::new(),
             params: Vec::new(),
-            committed: 0,
-            mnemonic: Mnemonic::default(),
-            is_open: false,
-            guard: None,
-            predicate: None,
-            mentions: Vec::new(),
+            pending: PendingStatement::default(),
             has_new_registers: false,
-            unused: Vec::new(),
-            error: None,
-            unfinished: None,
         }
     }
 
-    /// Whether it has parameters and results at most.
+    /// Whether the function has nothing but parameters and results.
     pub(super) fn is_empty(&self) -> bool {
-        self.committed == 0
-            && !self.is_open
+        !self.has_statements()
+            && !self.pending.is_open
             && self.labels.is_empty()
             && self.ranges.is_empty()
             && self.fresh.is_empty()
@@ -271,17 +257,17 @@ impl Body {
             && self.blocks.is_empty()
     }
 
-    /// A statement with these dependencies was added: the registers among them have to be declared.
+    /// Marks the registers that the statement which was just added mentions first: they have to be declared.
     #[inline]
     pub(crate) fn note_use(&mut self) {
-        if !self.unused.is_empty() {
+        if !self.pending.unused.is_empty() {
             self.note_first_use();
         }
     }
 
     fn note_first_use(&mut self) {
-        for register in self.unused.drain(..) {
-            if let Some(info) = self.registers.get_mut(register as usize) {
+        for register in self.pending.unused.drain(..) {
+            if let Some(info) = self.registers.get_mut(register) {
                 info.is_used = true;
                 if let Some(Some(at)) = self.fresh_of.get(info.ty.index())
                     && let Some(fresh) = self.fresh.get_mut(usize::from(*at))
@@ -293,11 +279,11 @@ impl Body {
         }
     }
 
-    /// A statement that mentions what was noted is refused.
+    /// Forgets the names that a refused statement mentions.
     pub(crate) fn rollback_refs(&mut self) {
         self.is_in_order = false;
-        self.unused.clear();
-        for mention in self.mentions.drain(..) {
+        self.pending.unused.clear();
+        for mention in self.pending.mentions.drain(..) {
             if let Dependency::Label(l) = mention
                 && let Some(label) = self.labels.get_mut(l as usize)
                 && label.place.is_none()
@@ -309,11 +295,11 @@ impl Body {
 
     /// Whether a statement can mention a label here: it is to be placed, or its scope is open.
     pub(crate) fn reaches(&self, label: &LabelInfo) -> bool {
-        let open = |id| self.scopes.iter().any(|s| s.id == id);
-        label.visible && label.place.is_none_or(open)
+        label.visible
+            && (label.place).is_none_or(|place| self.scopes.iter().any(|scope| scope.id == place))
     }
 
-    /// A statement mentions a label.
+    /// Notes that a statement mentions a label, which may have to be placed.
     pub(crate) fn wait(&mut self, label: u32) {
         let scope = self.scope();
         if let Some(label) = self.labels.get_mut(label as usize)
@@ -337,13 +323,13 @@ impl Body {
         });
     }
 
-    /// Whether one scope is another one or inside of it.
-    pub(super) fn is_inside(&self, mut scope: u32, of: u32) -> bool {
+    /// Whether a scope is `outer` or inside of it.
+    pub(super) fn is_inside(&self, mut scope: u32, outer: u32) -> bool {
         // Inner scopes have larger numbers.
-        while scope > of {
+        while scope > outer {
             scope = self.outer.get(scope as usize).copied().unwrap_or(0);
         }
-        scope == of
+        scope == outer
     }
 
     /// Whether a function of the module is declared before this place.
@@ -375,18 +361,14 @@ impl Body {
 
     /// Whether a name means something here that the function declared.
     pub(crate) fn means(&self, name: &str) -> bool {
-        let in_fresh = |f: &Fresh| f.holds(name);
-        let in_range = |r: &RangeInfo| r.is_open && r.holds(name);
         self.names.contains(name)
-            || self.fresh.iter().any(in_fresh)
-            || self.ranges.iter().any(in_range)
+            || self.fresh.iter().any(|fresh| fresh.holds(name))
+            || (self.ranges.iter()).any(|range| range.is_open && range.holds(name))
     }
 
-    #[inline]
-    pub(super) fn indent(&mut self) {
-        for _ in 0..self.scopes.len().min(MOST_TABS) {
-            self.out.text.push(b'\t');
-        }
+    /// Whether it has statements or comments.
+    pub(super) fn has_statements(&self) -> bool {
+        !self.records.statement_table().is_empty() || self.sequence.mark() != Mark::default()
     }
 
     /// Whether an inner scope is open.
@@ -394,57 +376,23 @@ impl Body {
         self.depth() > 1
     }
 
-    /// How many scopes are open, the function itself included.
+    /// The number of scopes that are open, the function itself included.
     pub(super) fn depth(&self) -> usize {
         self.scopes.len()
     }
 
-    /// Adds a line; gives where its text is.
-    pub(super) fn line(&mut self, text: &str) -> Span {
-        self.abandon();
-        self.indent();
-        let span = self.out.text.push_line(text);
-        self.committed = self.out.text.len();
-        span
-    }
-
-    /// Adds a line that is a statement.
-    pub(super) fn statement_line(&mut self, statement: Statement, text: &str) -> StmtId {
-        let span = self.line(text);
-        self.push_statement(statement, span)
-    }
-
-    /// Adds a statement whose text was added.
+    /// Adds a statement to the current block.
     #[inline]
-    pub(super) fn push_statement(&mut self, statement: Statement, span: Span) -> StmtId {
-        let span = StmtSpan::new(span, false);
-        let id = push_statement(&mut self.records, statement, span);
-        self.out.push(id);
+    pub(super) fn push_statement(&mut self, statement: Statement) -> StmtId {
+        let id = push_built_statement(&mut self.records, statement);
+        self.sequence.push(id);
         id
     }
 
-    /// Removes the text of the current block from a place on, with its statements.
-    pub(super) fn truncate(&mut self, len: usize) {
-        self.out.truncate(len, self.records.stmt_spans());
-    }
-
-    /// Reserves memory for many more instructions when there are many.
-    #[inline]
-    pub(super) fn reserve(&mut self, instructions: usize) {
-        if instructions >= MANY && instructions.is_power_of_two() {
-            self.reserve_more(instructions);
-        }
-    }
-
-    #[cold]
-    fn reserve_more(&mut self, instructions: usize) {
-        let doubled = (instructions / MANY).trailing_zeros();
-        if doubled.is_multiple_of(GROWTH.trailing_zeros()) {
-            multiply_capacity(&mut self.records, GROWTH);
-            let more = |len: usize| (GROWTH - 1) * len;
-            self.registers.reserve(more(self.registers.len()));
-            self.out.text.reserve(more(self.out.text.len()));
-        }
+    /// Removes the last statement of the current block, which was just added.
+    pub(super) fn pop_statement(&mut self) {
+        pop_statement(&mut self.records);
+        self.sequence.pop();
     }
 
     // --- records of names ---
@@ -463,7 +411,7 @@ impl Body {
     /// The record of a register.
     #[inline(never)]
     pub(crate) fn record_register(&mut self, register: u32) -> RegId {
-        let Some(info) = self.registers.get_mut(register as usize) else {
+        let Some(info) = self.registers.get_mut(register) else {
             return RegId::new(u32::MAX);
         };
         let id = match info.id {
@@ -496,7 +444,6 @@ impl Body {
         ty: ScalarType,
         decl: RegDeclId,
         count: u64,
-        span: StmtSpan,
     ) -> StmtId {
         let stmt = self.records.statement_table().next_id();
         let Some(record) = self.records.reg_decls_mut().get_mut(decl) else {
@@ -518,7 +465,7 @@ impl Body {
             len: 1,
         };
         let id = declarations.decls.push(decl);
-        push_statement(&mut self.records, Statement::Decl(id), span)
+        push_built_statement(&mut self.records, Statement::Decl(id))
     }
 
     pub(super) fn add_directive(&mut self, directive: Directive, args: &[Operand]) -> DirectiveId {
@@ -534,17 +481,17 @@ impl Body {
     }
 
     /// Notes a statement that was begun and not ended.
-    pub(super) fn abandon(&mut self) {
-        if self.is_open {
-            let message = format!("`{}` was begun and not ended", self.mnemonic.text());
+    pub(crate) fn abandon(&mut self) {
+        if self.pending.is_open {
+            let message = format!("`{}` was begun and not ended", self.pending.mnemonic.text());
             let help =
                 "end it with its operands: the method of its type, or `emit(())` where it has none";
-            self.unfinished.get_or_insert(BuildError::new(
+            self.pending.unfinished.get_or_insert(BuildError::new(
                 BuildErrorKind::Unfinished,
                 message,
                 help,
             ));
-            (self.is_open, self.guard) = (false, None);
+            (self.pending.is_open, self.pending.guard) = (false, None);
         }
     }
 }

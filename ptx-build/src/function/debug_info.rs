@@ -8,34 +8,29 @@ use ptx_ir::raw::RawBody;
 use ptx_ir::{Code, Operand, Statement};
 use ptx_isa::Directive;
 
-use super::{FunctionBuilder, comment_line};
+use super::FunctionBuilder;
 use crate::error::{BuildError, BuildErrorKind};
 use crate::handle::Func;
 use crate::interface::pragma;
-use crate::literal::constant;
-use crate::number::Number;
+use crate::number::{Number, constant};
 use crate::section;
+use crate::sequence::comment_lines;
 
 impl<'m> FunctionBuilder<'m> {
     /// Adds a comment on separate lines before the next statement.
     pub fn comment(&mut self, text: &str) {
-        for line in text.lines() {
-            self.body
-                .line(format!("// {}", comment_line(line)).trim_end());
-        }
+        self.body.abandon();
+        comment_lines(text).for_each(|line| self.body.sequence.comment(&line));
     }
 
     /// Adds a comment at the end of the line of the last statement; before the first statement, on a separate line.
     pub fn trailing_comment(&mut self, text: &str) {
         self.body.abandon();
-        let mut lines = text.lines().map(comment_line);
-        if self.body.out.text.pop_newline() {
-            let first = lines.next().unwrap_or_default();
-            let _ = writeln!(self.body.out.text, " // {first}");
-            self.body.committed = self.body.out.text.len();
-        }
-        for line in lines {
-            self.comment(&line);
+        for (i, line) in comment_lines(text).enumerate() {
+            match i {
+                0 => self.body.sequence.trailing_comment(&line),
+                _ => self.body.sequence.comment(&line),
+            }
         }
     }
 
@@ -44,7 +39,7 @@ impl<'m> FunctionBuilder<'m> {
     /// [`ModuleBuilder::finish`](crate::ModuleBuilder::finish) says so.
     pub fn loc(&mut self, file: u32, line: u32, column: u32) {
         let place = [file, line, column];
-        let text = format!("{} {file} {line} {column}", Directive::Loc);
+        self.body.abandon();
         let draft = &mut self.module.draft;
         let mut args = Vec::with_capacity(3);
         for number in place {
@@ -53,11 +48,11 @@ impl<'m> FunctionBuilder<'m> {
             args.extend(number);
         }
         let id = self.body.add_directive(Directive::Loc, &args);
-        self.body.statement_line(Statement::Directive(id), &text);
+        self.body.push_statement(Statement::Directive(id));
         self.note_place(place);
     }
 
-    /// The same with numbers in their own spelling, `0x10` say.
+    /// Adds a `.loc` with numbers in their own spelling, `0x10` say.
     ///
     /// # Errors
     ///
@@ -70,7 +65,7 @@ impl<'m> FunctionBuilder<'m> {
             *to = number.as_u32()?;
         }
         let parsed = self.check(&text, &[])?;
-        self.add_parsed(&parsed, &text);
+        self.import(&parsed, &|_| true);
         self.note_place(numbers);
         Ok(())
     }
@@ -106,10 +101,10 @@ impl<'m> FunctionBuilder<'m> {
             let help = "say `loc` of the place of the call first";
             return BuildErrorKind::Unplaced.refuse(Code::DebugInfo, message, help);
         }
-        self.body.mentions.clear();
-        let before = format!("{} {outer}\n", Directive::Loc);
-        let parsed = self.check_after(&before, &text)?;
-        self.add_parsed(&parsed, &text);
+        self.body.pending.mentions.clear();
+        let call = format!("{} {outer}\n", Directive::Loc);
+        let parsed = self.check_after(&call, &text)?;
+        self.import(&parsed, &|_| true);
         self.body.places.insert([file, line, column]);
         Ok(())
     }
@@ -120,13 +115,14 @@ impl<'m> FunctionBuilder<'m> {
     /// # Errors
     ///
     /// As [`ModuleBuilder::alias`](crate::ModuleBuilder::alias).
-    pub fn alias(&mut self, alias: Func, of: Func) -> Result<(), BuildError> {
-        let text = self.module.alias_text(alias, of)?;
+    pub fn alias(&mut self, alias: Func, aliasee: Func) -> Result<(), BuildError> {
+        self.module.check_alias(alias, aliasee)?;
+        self.body.abandon();
         let tables = &self.module.tables;
-        let names = [alias, of].map(|f| tables.functions.get(f.index as usize));
+        let names = [alias, aliasee].map(|f| tables.functions.get(f.index as usize));
         let names = names.map(|f| f.map_or(Operand::Absent, |f| Operand::Symbol(f.symbol)));
         let id = self.body.add_directive(Directive::Alias, &names);
-        self.body.statement_line(Statement::Directive(id), &text);
+        self.body.push_statement(Statement::Directive(id));
         Ok(())
     }
 
@@ -147,7 +143,7 @@ impl<'m> FunctionBuilder<'m> {
     pub fn pragmas(&mut self, texts: &[&str]) -> Result<(), BuildError> {
         let text = pragma(texts)?;
         let parsed = self.check(&text, &[])?;
-        self.add_parsed(&parsed, &text);
+        self.import(&parsed, &|_| true);
         Ok(())
     }
 }

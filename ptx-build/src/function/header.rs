@@ -1,13 +1,14 @@
-//! What a caller sees of it: linkage, attributes, directives, parameters and results.
+//! The header of the function: linkage, attributes, directives, parameters and results.
 
-use alloc::string::{String, ToString};
+use alloc::string::ToString;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
+use core::fmt::Write as _;
 
 use ptx_ir::{Code, FunctionKind, Linkage};
-use ptx_isa::Directive;
+use ptx_isa::{Directive, StateSpace};
 
-use super::chunk::Chunk;
+use super::body::Fresh;
 use super::{FunctionBuilder, no_results};
 use crate::check::{self, Parsed};
 use crate::declaration::Declaration;
@@ -59,11 +60,13 @@ impl<'m> FunctionBuilder<'m> {
     pub fn set_interface(&mut self, interface: FunctionHeader) -> Result<(), BuildError> {
         self.module.tables.can_change(self.func)?;
         self.check_interface(&interface)?;
-        if self.before.is_some() && self.body.is_empty() {
+        if self.declaration.is_some() && self.body.is_empty() {
             self.forget_parameters();
         }
-        let own = self.module.tables.functions.get(self.func.index as usize);
-        if own.is_some_and(|f| !f.interface.returns.is_empty() || !f.interface.params.is_empty()) {
+        let function = self.module.tables.functions.get(self.func.index as usize);
+        if function
+            .is_some_and(|f| !f.interface.returns.is_empty() || !f.interface.params.is_empty())
+        {
             let message = format!("`{}` has parameters or results already", self.body.name);
             let help = "set the interface before anything else, or add parameters one by one with `add_param` and `result`";
             return BuildErrorKind::Argument.refuse(Code::Prototype, message, help);
@@ -112,44 +115,47 @@ impl<'m> FunctionBuilder<'m> {
         {
             return Err(no_results(&self.body.name, result.name()));
         }
-        self.check_header(interface, &Chunk::default()).map(drop)
+        self.check_header(interface, false).map(drop)
     }
 
-    /// The text of a header, if it is legal before declarations of fresh registers, and the header as a record.
+    /// A header as a record, if it is legal before the declarations of fresh registers, if these are `declared`.
     pub(super) fn check_header(
         &mut self,
         interface: &FunctionHeader,
-        inside: &Chunk,
-    ) -> Result<(String, Arc<Parsed>), BuildError> {
+        declared: bool,
+    ) -> Result<Arc<Parsed>, BuildError> {
         let header = interface.header(self.body.kind, &self.body.name)?;
         let tables = &self.module.tables;
-        let known = tables.functions.get(self.func.index as usize);
+        let function = tables.functions.get(self.func.index as usize);
         // It has to agree with its earlier declaration.
-        let declared = known.map_or("", |f| &f.declared);
-        let registers = self.body.fresh.iter().filter(|f| f.highest_used > 0);
-        let registers = match inside.text.len() {
-            0 => 0,
-            _ => registers.fold(0, |set, f| set | 1u128 << f.ty.index()),
-        };
+        let declaration = function.map_or("", |f| &f.declared);
+        let mut fresh: Vec<&Fresh> = self.body.fresh.iter().collect();
+        fresh.retain(|f| declared && f.highest_used > 0);
+        let registers = (fresh.iter()).fold(0, |set, f| set | 1u128 << f.ty.index());
         let like = (self.body.kind, interface.unnamed(), registers);
         let mut legal = self.module.legal_headers.iter();
-        let legal = legal.find(|(l, _)| declared.is_empty() && *l == like);
+        let legal = legal.find(|(l, _)| declaration.is_empty() && *l == like);
         if let Some((_, parsed)) = legal {
-            return Ok((header, parsed.clone()));
+            return Ok(parsed.clone());
         }
-        let text = format!("{header}\n{{\n{}}}\n", inside.text.after(0));
-        let start = tables.header.len() + declared.len() + 1;
-        let whole = format!("{}{declared}\n{text}", tables.header);
+        let mut text = format!("{header}\n{{\n");
+        for fresh in fresh {
+            let (space, count) = (StateSpace::Reg.text(), u64::from(fresh.highest_used) + 1);
+            let _ = writeln!(text, "\t{space} {} {}<{count}>;", fresh.ty, fresh.prefix);
+        }
+        text.push_str("}\n");
+        let start = tables.header.len() + declaration.len() + 1;
+        let context = format!("{}{declaration}\n{text}", tables.header);
         let end = start + text.len();
-        match check::errors(&whole, start, end) {
+        match check::errors(&context, start, end) {
             Ok(module) => {
                 let parsed = Arc::new(Parsed { module, start, end });
-                if declared.is_empty() {
+                if declaration.is_empty() {
                     self.module.note_legal_header(like, &parsed);
                 }
-                Ok((header, parsed))
+                Ok(parsed)
             }
-            Err(found) => Err(BuildError::illegal(text, found)),
+            Err(errors) => Err(BuildError::illegal(text, errors)),
         }
     }
 }

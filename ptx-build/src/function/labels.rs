@@ -4,19 +4,17 @@ use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
 use ptx_ir::raw::RawBody;
-use ptx_ir::{Code, FunctionKind, Scope, ScopeId, Span, Statement};
+use ptx_ir::{Code, FunctionKind, Scope, ScopeId, Statement};
 use ptx_isa::Directive;
 
-use super::body::MOST_TABS;
 use super::{FunctionBuilder, Meaning};
 use crate::declaration::Declaration;
 use crate::declared::{LabelInfo, Table};
-use crate::error::{BuildError, BuildErrorKind};
+use crate::error::{BuildError, BuildErrorKind, hidden};
 use crate::handle::{CodeLabel, Func};
 use crate::handle_owner::Handle;
 use crate::interface::FunctionHeader;
 use crate::operand::{IntoOperands, OperandExpr};
-use crate::refusal::hidden;
 
 /// An entry of a table of labels.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
@@ -94,17 +92,20 @@ impl FunctionBuilder<'_> {
         }
     }
 
+    /// The label of a handle of this function.
+    pub(super) fn label_info(&self, label: CodeLabel) -> Result<&LabelInfo, BuildError> {
+        let past = &self.module.tables.past;
+        let info = self.body.label(label);
+        info.ok_or_else(|| past.refuse(Handle::Label(label), Some(&self.body.name)))
+    }
+
     /// Places a label: jumps to it come here.
     ///
     /// # Errors
     ///
     /// The label is placed already, belongs to another function, or was mentioned outside the scope that is open.
     pub fn place(&mut self, label: CodeLabel) -> Result<(), BuildError> {
-        let known = self.body.labels.get(label.index as usize);
-        let Some(info) = known.filter(|_| label.owner == self.body.owner) else {
-            let (past, place) = (&self.module.tables.past, &self.body.name);
-            return Err(past.refuse(Handle::Label(label), Some(place)));
-        };
+        let info = self.label_info(label)?;
         if !info.visible {
             return Err(hidden("label", &info.name));
         }
@@ -126,7 +127,6 @@ impl FunctionBuilder<'_> {
             return BuildErrorKind::Scope.refuse(Code::LabelOutOfScope, message, help);
         }
         let name = info.name.clone();
-        let text = format!("{name}:");
         let depth = self.body.depth();
         if info.home.is_none() && depth > 1 {
             // Its name means nothing else in the scope.
@@ -136,9 +136,9 @@ impl FunctionBuilder<'_> {
             info.place = Some(here);
             info.visible = true;
         }
-        let span = self.label_line(&text);
+        self.body.abandon();
         let (id, scope) = (self.body.record_label(label.index), ScopeId::new(here));
-        let stmt = self.body.push_statement(Statement::Label(id), span);
+        let stmt = self.body.push_statement(Statement::Label(id));
         if let Some(record) = self.body.records.labels_mut().get_mut(id) {
             (record.stmt, record.scope) = (stmt, scope);
         }
@@ -148,20 +148,7 @@ impl FunctionBuilder<'_> {
     /// The name of a label of this function; empty for others.
     #[must_use]
     pub fn name_of_label(&self, label: CodeLabel) -> &str {
-        let known = self.body.labels.get(label.index as usize);
-        let known = known.filter(|_| label.owner == self.body.owner);
-        known.map_or("", |l| &l.name)
-    }
-
-    fn label_line(&mut self, text: &str) -> Span {
-        let body = &mut self.body;
-        body.abandon();
-        for _ in 1..body.scopes.len().min(MOST_TABS + 1) {
-            body.out.text.push(b'\t');
-        }
-        let span = body.out.text.push_line(text);
-        body.committed = body.out.text.len();
-        span
+        self.body.label(label).map_or("", |info| &info.name)
     }
 
     /// A fresh label, placed here: the beginning of a block.
@@ -189,7 +176,7 @@ impl FunctionBuilder<'_> {
         Ok(label)
     }
 
-    /// The same, at a label that exists already.
+    /// Places a label that exists already before a [table of labels](Self::branch_targets).
     ///
     /// # Errors
     ///
@@ -227,9 +214,7 @@ impl FunctionBuilder<'_> {
             let OperandExpr::Label(target) = target else {
                 continue;
             };
-            let known = self.body.labels.get(target.index as usize);
-            let known = known.filter(|_| target.owner == self.body.owner);
-            if let Some(info) = known.filter(|l| l.table.is_some()) {
+            if let Some(info) = self.body.label(*target).filter(|info| info.table.is_some()) {
                 let message = format!(
                     "the label `{}` is a table and no place to jump to",
                     info.name
@@ -238,7 +223,7 @@ impl FunctionBuilder<'_> {
                 return BuildErrorKind::Argument.refuse(Code::OperandKind, message, help);
             }
         }
-        self.mention(Directive::Branchtargets, &labels)?;
+        self.mention(&labels)?;
         // The table mentions them after its own label.
         self.body.is_in_order = false;
         let text = format!("{} {};", Directive::Branchtargets, names.join(", "));
@@ -256,7 +241,7 @@ impl FunctionBuilder<'_> {
         Ok(label)
     }
 
-    /// The same, at a label that exists already.
+    /// Places a label that exists already before a [table of functions](Self::call_targets).
     ///
     /// # Errors
     ///
@@ -266,18 +251,21 @@ impl FunctionBuilder<'_> {
         label: CodeLabel,
         functions: &[Func],
     ) -> Result<(), BuildError> {
+        let mut names = Vec::new();
         for function in functions {
             let tables = &self.module.tables;
-            let known = tables.func(*function, Some(&self.body.name))?;
-            if known.kind == FunctionKind::Entry {
-                let message = format!("`{}` is a kernel and cannot be called", known.name);
+            let callee = tables.func(*function, Some(&self.body.name))?;
+            if callee.kind == FunctionKind::Entry {
+                let message = format!("`{}` is a kernel and cannot be called", callee.name);
                 let help = "only functions are called: put what both need into one";
                 return BuildErrorKind::Argument.refuse(Code::CallTarget, message, help);
             }
+            names.push(callee.name.clone());
         }
         let functions: Vec<OperandExpr> =
             functions.iter().copied().map(OperandExpr::Func).collect();
-        let text = self.mention(Directive::Calltargets, &functions)?;
+        self.mention(&functions)?;
+        let text = format!("{} {};", Directive::Calltargets, names.join(", "));
         self.place_table(label, text)
     }
 
@@ -291,11 +279,10 @@ impl FunctionBuilder<'_> {
         returns: &[Declaration],
         params: &[Declaration],
     ) -> Result<CodeLabel, BuildError> {
-        let unnamed = |all: &[Declaration]| all.iter().map(Declaration::unnamed).collect();
         let label = self.label();
         let interface = FunctionHeader {
-            returns: unnamed(returns),
-            params: unnamed(params),
+            returns: returns.iter().map(Declaration::unnamed).collect(),
+            params: params.iter().map(Declaration::unnamed).collect(),
             ..FunctionHeader::default()
         };
         self.place_prototype(label, &interface)?;
@@ -314,35 +301,29 @@ impl FunctionBuilder<'_> {
     ) -> Result<(), BuildError> {
         let text = interface.prototype()?;
         self.body.abandon();
-        self.body.mentions.clear();
+        self.body.pending.mentions.clear();
         self.place_table(label, text)
     }
 
-    /// A directive with operands, which are noted.
-    fn mention(&mut self, directive: Directive, of: &[OperandExpr]) -> Result<String, BuildError> {
+    /// Notes the names that the operands of a directive mention.
+    fn mention(&mut self, operands: &[OperandExpr]) -> Result<(), BuildError> {
         self.body.abandon();
-        let at = self.body.out.text.len();
-        self.body.mentions.clear();
-        let mut writer = self.writer(false);
-        writer.push(directive.text());
-        of.write_all(&mut writer);
-        writer.push(";");
-        let text = self.body.out.text.after(at).to_string();
-        self.body.out.text.truncate(at);
-        if let Some(error) = self.body.error.take() {
-            self.body.rollback_refs();
-            return Err(error);
+        self.body.pending.mentions.clear();
+        operands.write_all(&mut self.writer(false));
+        match self.body.pending.error.take() {
+            Some(error) => {
+                self.body.rollback_refs();
+                Err(error)
+            }
+            None => Ok(()),
         }
-        Ok(text)
     }
 
-    /// Places a label with a table that mentions what was noted.
+    /// Places a label with a table that mentions the pending names.
     fn place_table(&mut self, label: CodeLabel, text: String) -> Result<(), BuildError> {
-        let mentions = self.body.mentions.clone();
+        let mentions = self.body.pending.mentions.clone();
         let name = self.name_of_label(label).to_string();
-        let known = self.body.labels.get(label.index as usize);
-        let is_place =
-            known.is_some_and(|l| label.owner == self.body.owner && !l.waiting.is_empty());
+        let is_place = (self.body.label(label)).is_some_and(|info| !info.waiting.is_empty());
         let placed = match name.is_empty() {
             _ if is_place => BuildErrorKind::Argument.refuse(
                 Code::LateDeclaration,
@@ -355,11 +336,8 @@ impl FunctionBuilder<'_> {
         let placed = placed.and_then(|parsed| {
             self.with_declarations(|f| {
                 f.place(label)?;
-                let at = f.body.line(&text).start;
                 if let Some(parsed) = parsed {
-                    let before = name.len() as u32 + 2;
-                    let is_table = |s| !matches!(s, Statement::Label(_));
-                    f.import(&parsed, &|place| place - before + at, &is_table);
+                    f.import(&parsed, &|s| !matches!(s, Statement::Label(_)));
                 }
                 Ok(())
             })
@@ -384,7 +362,8 @@ impl FunctionBuilder<'_> {
     pub fn open(&mut self) {
         let parent = ScopeId::new(self.body.scope());
         let id = ScopeId::new(self.body.outer.len() as u32);
-        let open = self.body.statement_line(Statement::Open(id), "{");
+        self.body.abandon();
+        let open = self.body.push_statement(Statement::Open(id));
         self.body
             .records
             .inner_scopes_mut()
@@ -414,7 +393,7 @@ impl FunctionBuilder<'_> {
             }
         }
         let id = ScopeId::new(scope.id);
-        let close = self.body.statement_line(Statement::Close(id), "}");
+        let close = self.body.push_statement(Statement::Close(id));
         let scopes = self.body.records.inner_scopes_mut();
         if let Some(record) = scopes.get_mut((scope.id as usize).wrapping_sub(1)) {
             record.close = Some(close);

@@ -2,7 +2,6 @@
 
 mod blocks;
 pub(crate) mod body;
-mod chunk;
 mod completion;
 mod debug_info;
 mod header;
@@ -11,36 +10,22 @@ mod labels;
 mod names;
 mod parallel_copy;
 mod parameters;
-mod paused;
 mod registers;
 mod statements;
 mod variables;
 
-use alloc::string::String;
-
-use ptx_ir::{Code, FuncId, FunctionKind, raw};
+use ptx_ir::{Code, FuncId, FunctionKind};
 use ptx_isa::Opcode;
 
-use crate::error::{BuildError, BuildErrorKind};
+use crate::error::{BuildError, BuildErrorKind, early};
 use crate::handle::Func;
+use crate::handle_owner::Handle;
 use crate::module::ModuleBuilder;
 use crate::module::tables::Function;
 use crate::name_table::Meaning;
-use crate::refusal::early;
 use crate::statement::InstBuilder;
 use body::Body;
 pub use labels::BranchTarget;
-pub use paused::PausedFunction;
-
-/// A comment may not begin another one.
-pub(crate) fn comment_line(text: &str) -> String {
-    let plain = |c: char| !c.is_control() || c == '\t';
-    text.chars()
-        .filter(|c| plain(*c))
-        .collect::<String>()
-        .trim_end()
-        .into()
-}
 
 #[cold]
 pub(crate) fn no_results(kernel: &str, result: &str) -> BuildError {
@@ -60,32 +45,30 @@ pub struct FunctionBuilder<'m> {
     pub(crate) module: &'m mut ModuleBuilder,
     pub(crate) body: Body,
     func: Func,
-    /// What the module knew of the function before it was begun.
-    before: Option<Function>,
+    /// The declaration of the function before it was begun.
+    declaration: Option<Function>,
     is_finished: bool,
     /// Whether its state was moved to a [`PausedFunction`].
     is_paused: bool,
 }
 
 impl<'m> FunctionBuilder<'m> {
-    /// Begins a function; `before` is what the module knew of it.
+    /// Begins a function that the module may have declared before.
     pub(crate) fn new(
         module: &'m mut ModuleBuilder,
         func: Func,
         record: FuncId,
         kind: FunctionKind,
         name: &str,
-        before: Option<Function>,
+        declaration: Option<Function>,
     ) -> Self {
-        let storage = module.draft.take_storage();
-        let text = module.text_mut().spare();
-        let body = Body::new(func.index, record, kind, name, storage, text);
+        let body = Body::new(func.index, record, kind, name);
         module.tables.past.begin(body.owner, name);
         Self {
             module,
             body,
             func,
-            before,
+            declaration,
             is_finished: false,
             is_paused: false,
         }
@@ -126,29 +109,29 @@ impl<'m> FunctionBuilder<'m> {
     pub fn finish(mut self) -> Result<Func, BuildError> {
         self.check_complete()?;
         self.check_labels()?;
-        let fresh = self.fresh_registers();
-        let of = self.interface().map(core::mem::take).unwrap_or_default();
-        let checked = self.check_header(&of, &fresh);
+        let header = self.interface().map(core::mem::take).unwrap_or_default();
+        let checked = self.check_header(&header, true);
         if let Some(own) = self.interface() {
-            *own = of;
+            *own = header;
         }
-        let (header, parsed) = checked?;
+        let parsed = checked?;
+        let fresh = self.declare_fresh_registers();
         self.is_finished = true;
         self.body.declared.push(self.func.index);
-        self.complete(&header, &parsed, fresh);
+        self.complete(&parsed, fresh);
         Ok(self.func)
     }
 
     /// Refuses what was begun and not completed.
     fn check_complete(&mut self) -> Result<(), BuildError> {
         self.body.abandon();
-        if let Some(error) = self.body.unfinished.take() {
+        if let Some(error) = self.body.pending.unfinished.take() {
             return Err(error);
         }
-        if let Some((predicate, _)) = self.body.guard.take() {
+        if let Some(guard) = self.body.pending.guard.take() {
             let message = format!(
                 "no statement follows the guard `{}` in `{}`",
-                self.name_of(predicate),
+                self.name_of(guard.predicate),
                 self.body.name
             );
             let help = "call `guard` right before the statement that it is for";
@@ -193,15 +176,10 @@ impl Drop for FunctionBuilder<'_> {
             return;
         }
         if !self.is_finished {
-            let before = self.before.take();
+            let declaration = self.declaration.take();
             let nested = core::mem::take(&mut self.body.declared);
-            self.module.restore(self.func.index, before, &nested);
-            raw::clear(&mut self.body.records);
-        }
-        if self.body.shares_tables {
-            let storage = core::mem::take(&mut self.body.records);
-            let text_len = self.module.text_len() as usize;
-            self.module.draft.return_storage(storage, text_len);
+            self.module.restore(self.func.index, declaration, &nested);
+            self.module.draft.abandon_function();
         }
         let names = self.body.take_names();
         self.module.tables.past.end(self.body.owner, names);
@@ -216,5 +194,67 @@ impl<'m> FunctionBuilder<'m> {
         opcode: Opcode,
     ) -> InstBuilder<'_, 'm, COUNTS> {
         InstBuilder::new(self, opcode)
+    }
+}
+
+/// A function that was begun and borrows no module, as an object of another language needs it.
+///
+/// [`ModuleBuilder::resume`] goes on. A function that is dropped while it is paused is never complete.
+#[derive(Debug)]
+pub struct PausedFunction {
+    body: Body,
+    func: Func,
+    declaration: Option<Function>,
+}
+
+impl FunctionBuilder<'_> {
+    /// Sets the function aside, so that the module is free.
+    ///
+    /// ```
+    /// # use ptx_build::ModuleBuilder;
+    /// # use ptx_isa::{PtxVersion, Target};
+    /// let mut m = ModuleBuilder::new(PtxVersion::new(8, 0), Target::Sm80);
+    /// let paused = m.kernel("k")?.pause();
+    /// let mut k = m.resume(paused)?;
+    /// k.ret().emit(())?;
+    /// k.finish()?;
+    /// assert!(m.finish()?.function("k").is_some());
+    /// # Ok::<(), ptx_build::BuildError>(())
+    /// ```
+    #[must_use]
+    pub fn pause(mut self) -> PausedFunction {
+        let empty = Body::new(0, FuncId::new(0), FunctionKind::Func, "");
+        self.is_paused = true;
+        PausedFunction {
+            body: core::mem::replace(&mut self.body, empty),
+            func: self.func,
+            declaration: self.declaration.take(),
+        }
+    }
+}
+
+impl ModuleBuilder {
+    /// Goes on with a function that was paused.
+    ///
+    /// # Errors
+    ///
+    /// The function belongs to another module.
+    pub fn resume(&mut self, paused: PausedFunction) -> Result<FunctionBuilder<'_>, BuildError> {
+        let PausedFunction {
+            body,
+            func,
+            declaration,
+        } = paused;
+        if func.owner != self.tables.owner {
+            return Err(self.tables.past.refuse(Handle::Func(func), None));
+        }
+        Ok(FunctionBuilder {
+            module: self,
+            body,
+            func,
+            declaration,
+            is_finished: false,
+            is_paused: false,
+        })
     }
 }

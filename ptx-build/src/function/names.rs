@@ -1,11 +1,10 @@
-//! Which names mean what, in which scope.
+//! The meanings of names in the scopes of a function.
 
 use alloc::string::ToString;
 
 use ptx_isa::SpecialReg;
 
 use super::FunctionBuilder;
-use super::body::Fresh;
 use crate::error::{BuildError, BuildErrorKind};
 use crate::lexical;
 use crate::name_table::{Declared, Meaning};
@@ -44,7 +43,7 @@ impl<'m> FunctionBuilder<'m> {
         let mut locals = self.body.locals.iter();
         let taken =
             is_special || self.module.tables.names.contains(name) || locals.any(|l| l.name == name);
-        if taken && self.body.committed > 0 {
+        if taken && self.body.has_statements() {
             return Err(self.duplicate(name));
         }
         self.can_claim(name, 1)
@@ -64,7 +63,6 @@ impl<'m> FunctionBuilder<'m> {
     /// Refuses an invalid name, and one that has a meaning in the scope at this depth or in one inside it.
     pub(super) fn can_claim(&self, name: &str, depth: usize) -> Result<(), BuildError> {
         lexical::name(name)?;
-        let in_fresh = |f: &Fresh| f.holds(name);
         let outer = self.body.names.get(name);
         let scopes = self.body.scopes.get(depth.wrapping_sub(1)..);
         let mut ranges = scopes.unwrap_or_default().iter().flat_map(|s| &s.ranges);
@@ -75,7 +73,7 @@ impl<'m> FunctionBuilder<'m> {
                 .is_some_and(|r| r.holds(name))
         };
         if outer.is_some_and(|(d, _)| d >= depth)
-            || self.body.fresh.iter().any(in_fresh)
+            || (self.body.fresh.iter()).any(|fresh| fresh.holds(name))
             || ranges.any(in_range)
         {
             return Err(self.duplicate(name));
@@ -108,7 +106,7 @@ impl<'m> FunctionBuilder<'m> {
     fn show(&mut self, meaning: Meaning, visible: bool) {
         match meaning {
             Meaning::Register(r) => {
-                if let Some(r) = self.body.registers.get_mut(r as usize) {
+                if let Some(r) = self.body.registers.get_mut(r) {
                     r.visible = visible;
                 }
             }

@@ -2,7 +2,7 @@
 
 use alloc::vec::Vec;
 
-use ptx_ir::raw::{self, RawBody};
+use ptx_ir::raw::RawBody;
 use ptx_ir::{
     Binding, Code, FunctionKind, NameId, Operand, OperandRange, Param, ScopeId, TypeName, Var,
     VarId,
@@ -11,15 +11,13 @@ use ptx_isa::{ScalarType, StateSpace};
 use ptx_verify::Direction;
 
 use super::body::{Body, Parameter};
-use super::chunk::Chunk;
 use super::{FunctionBuilder, no_results};
 use crate::declaration::Declaration;
 use crate::error::{BuildError, BuildErrorKind};
 use crate::handle::{Reg, Variable};
 use crate::interface::FunctionHeader;
-use crate::text::Text;
 
-/// Which of the two lists of a function header a declaration belongs to.
+/// The list of a function header that a declaration belongs to.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(super) enum List {
     Results,
@@ -158,17 +156,7 @@ impl FunctionBuilder<'_> {
         let names = self.body.take_names();
         self.module.tables.past.end(self.body.owner, names);
         let (record, kind) = (self.body.record, self.body.kind);
-        let mut storage = core::mem::take(&mut self.body.records);
-        raw::clear(&mut storage);
-        let storage = Some(storage).filter(|_| self.body.shares_tables);
-        self.body = Body::new(
-            self.func.index,
-            record,
-            kind,
-            &self.body.name,
-            storage,
-            Text::default(),
-        );
+        self.body = Body::new(self.func.index, record, kind, &self.body.name);
         self.module
             .tables
             .past
@@ -210,11 +198,9 @@ impl FunctionBuilder<'_> {
         }
         if let Some(header) = self.interface() {
             let declarations = header.list_mut(list);
-            match declarations.is_empty() {
-                // Most functions have few parameters, and a module keeps them all.
-                true => *declarations = vec![declaration],
-                false => declarations.push(declaration),
-            }
+            // Most functions have few parameters, and a module keeps them all.
+            declarations.reserve_exact(1);
+            declarations.push(declaration);
         }
     }
 
@@ -228,13 +214,13 @@ impl FunctionBuilder<'_> {
         self.check_undeclared(declaration, list)?;
         let mut alone = FunctionHeader::default();
         *alone.list_mut(list) = vec![declaration.clone()];
-        self.check_header(&alone, &Chunk::default()).map(drop)
+        self.check_header(&alone, false).map(drop)
     }
 
     /// Refuses a further parameter or result of a function that was declared with all of them.
     fn check_undeclared(&self, new: &Declaration, list: List) -> Result<(), BuildError> {
-        let known = self.module.tables.functions.get(self.func.index as usize);
-        let declared = known
+        let function = self.module.tables.functions.get(self.func.index as usize);
+        let declared = function
             .filter(|f| !f.declared.is_empty())
             .map(|f| &f.interface);
         let declared = declared.filter(|i| !i.returns.is_empty() || !i.params.is_empty());
@@ -245,11 +231,11 @@ impl FunctionBuilder<'_> {
             List::Results => ("result", "result", &interface.returns),
             List::Params => ("parameter", "param", &interface.params),
         };
-        let same = parts.iter().position(|d| d.name() == new.name());
-        let at = same.unwrap_or_default();
-        let help = match parts.get(at).map(|d| d.space) {
-            Some(StateSpace::Reg) => format!("use `{method}_register({at})`"),
-            Some(_) => format!("use `{method}_variable({at})`"),
+        let index = parts.iter().position(|d| d.name() == new.name());
+        let index = index.unwrap_or_default();
+        let help = match parts.get(index).map(|d| d.space) {
+            Some(StateSpace::Reg) => format!("use `{method}_register({index})`"),
+            Some(_) => format!("use `{method}_variable({index})`"),
             None => format!("declare the function with this {what}"),
         };
         let (function, count) = (&self.body.name, parts.len());
@@ -269,9 +255,9 @@ impl FunctionBuilder<'_> {
         let text = format!("{};", declaration.parameter()?);
         self.enter();
         let name = self.module.draft.intern(declaration.name());
-        let before = self.body.results.len() + self.body.params.len();
+        let count = self.body.results.len() + self.body.params.len();
         let is_last = list == List::Params || self.body.params.is_empty();
-        self.body.is_in_order &= is_last && self.body.records.vars().len() <= before;
+        self.body.is_in_order &= is_last && self.body.records.vars().len() <= count;
         let id = self.body.records.vars_mut().push(Var {
             name,
             number: None,
@@ -311,10 +297,10 @@ impl FunctionBuilder<'_> {
     }
 
     fn declare_parameter(&mut self, id: VarId, declaration: &Declaration, list: List) {
-        let dims = match declaration.is_array() {
-            true => self.body.records.pool_mut().extend(&[Operand::Absent]),
-            false => OperandRange::default(),
-        };
+        let mut dims = OperandRange::default();
+        if declaration.is_array() {
+            dims = self.body.records.pool_mut().extend(&[Operand::Absent]);
+        }
         let mut param = Param::new(declaration.space, TypeName::Known(declaration.ty));
         param.vector = declaration.vector_len();
         param.binding = Binding::Var(id);
@@ -330,24 +316,28 @@ impl FunctionBuilder<'_> {
 
     /// The names of results and parameters, and what they are to the body, in the order of the header.
     pub(super) fn parameter_bindings(&self) -> Vec<(Option<NameId>, Binding)> {
-        let all = self.body.results.iter().chain(&self.body.params);
+        let parameters = self.body.results.iter().chain(&self.body.params);
+        let bindings = parameters.map(|p| match self.parameter_binding(p) {
+            Some((name, binding)) => (Some(name), binding),
+            None => (None, Binding::None),
+        });
+        bindings.collect()
+    }
+
+    /// The name of a result or parameter and its record in the body; `None` without a name.
+    fn parameter_binding(&self, parameter: &Parameter) -> Option<(NameId, Binding)> {
         let records = &self.body.records;
-        let binding = |p: &Parameter| match p {
+        match parameter {
             Parameter::Unnamed => None,
             Parameter::Variable(v) => {
                 let id = self.body.locals.get(*v as usize)?.id;
                 Some((records.vars().get(id)?.name, Binding::Var(id)))
             }
             Parameter::Register(r) => {
-                let decl = self.body.registers.get(*r as usize)?.decl;
+                let decl = self.body.registers.get(*r)?.decl;
                 let name = records.reg_decls().get(decl)?.name;
                 Some((name, Binding::Register(decl)))
             }
-        };
-        let bindings = all.map(|p| match binding(p) {
-            Some((name, binding)) => (Some(name), binding),
-            None => (None, Binding::None),
-        });
-        bindings.collect()
+        }
     }
 }

@@ -9,13 +9,12 @@ use ptx_isa::{ScalarType, StateSpace};
 use super::body::{Fresh, RangeInfo};
 use super::{FunctionBuilder, Meaning};
 use crate::declaration::{Declaration, MOST_MEMBERS, Name};
-use crate::declared::{RegisterInfo, ShortName};
-use crate::error::{BuildError, BuildErrorKind};
+use crate::declared::RegisterInfo;
+use crate::error::{BuildError, BuildErrorKind, hidden};
 use crate::handle::{Reg, RegRange};
 use crate::handle_owner::Handle;
 use crate::lexical::ends_with_digit;
 use crate::name_scope::NameScope;
-use crate::refusal::hidden;
 
 #[cold]
 fn no_member(name: &str, number: u64) -> BuildError {
@@ -38,69 +37,57 @@ fn prefix(ty: ScalarType) -> String {
 impl FunctionBuilder<'_> {
     /// A fresh register: `%r1`, `%rd2`, `%f3`, `%p1`, …
     pub fn reg(&mut self, ty: ScalarType) -> Reg {
-        let place = self.body.fresh_of.get(ty.index()).copied().flatten();
-        let at = match place {
-            Some(at) => usize::from(at),
-            None => self.add_fresh(ty),
-        };
-        let (mut number, mut decl, mut name) = (0, RegDeclId::new(0), ShortName::default());
-        if let Some(fresh) = self.body.fresh.get_mut(at) {
-            fresh.count += 1;
-            (number, decl) = (fresh.count, fresh.decl);
-            fresh.last = match fresh.last.increment() {
-                Some(next) => next,
-                None => fresh.name(&mut self.body.out.text, &mut self.body.long_names),
+        let index = self.body.fresh_of.get(ty.index()).copied().flatten();
+        let index = index.map_or_else(|| self.add_fresh(ty), usize::from);
+        let Some(fresh) = self.body.fresh.get_mut(index) else {
+            // `add_fresh` added it.
+            return Reg {
+                owner: self.body.owner,
+                index: u32::MAX,
             };
-            name = fresh.last;
-        }
-        self.push_register(RegisterInfo::new(name, (decl, number), ty))
+        };
+        fresh.count += 1;
+        let info = RegisterInfo::new(fresh.stem, fresh.decl, fresh.count, ty);
+        self.push_register(info)
+    }
+
+    /// Whether a name is, or can become, that of a fresh register with this prefix.
+    fn is_prefix_taken(&self, prefix: &str) -> bool {
+        let is_number = |text: &str| text.bytes().all(|b| b.is_ascii_digit());
+        let mut names = self.body.names.with_prefix(prefix);
+        let tables = &self.module.tables;
+        self.body.ranges.iter().any(|range| range.name == prefix)
+            || names.any(|(name, _)| name.strip_prefix(prefix).is_some_and(is_number))
+            || tables.names.with_prefix(prefix).next().is_some()
     }
 
     pub(super) fn add_fresh(&mut self, ty: ScalarType) -> usize {
         let mut prefix = prefix(ty);
-        let taken = |prefix: &str| {
-            if self.body.ranges.iter().any(|r| r.name == prefix) {
-                return true;
-            }
-            let mut alike = self.body.names.with_prefix(prefix);
-            let number = |n: &str| n.bytes().all(|b| b.is_ascii_digit());
-            alike.any(|(n, _)| number(n.strip_prefix(prefix).unwrap_or_default()))
-                || self
-                    .module
-                    .tables
-                    .names
-                    .with_prefix(prefix)
-                    .next()
-                    .is_some()
-        };
-        while taken(&prefix) {
+        while self.is_prefix_taken(&prefix) {
             prefix.push('_');
         }
-        let at = self.body.fresh.len();
+        let index = self.body.fresh.len();
         let name = self.module.draft.intern(&prefix);
         let decl = self.body.add_register_name(name, Some(u32::MAX), ty, 1);
         self.body.fresh.push(Fresh {
             decl,
             ty,
+            stem: self.body.registers.add_range(&prefix),
             prefix,
-            last: ShortName::default(),
             count: 0,
             highest_used: 0,
         });
         if let Some(place) = self.body.fresh_of.get_mut(ty.index()) {
-            *place = Some(at as u8);
+            *place = Some(index as u8);
         }
-        at
+        index
     }
 
     #[inline]
     pub(super) fn push_register(&mut self, info: RegisterInfo) -> Reg {
-        let index = self.body.registers.len() as u32;
-        self.body.registers.push(info);
-        Reg {
-            owner: self.body.owner,
-            index,
-        }
+        let index = self.body.registers.push(info);
+        let owner = self.body.owner;
+        Reg { owner, index }
     }
 
     pub(super) fn add_register(
@@ -110,12 +97,13 @@ impl FunctionBuilder<'_> {
         name: &str,
         parameter: bool,
     ) -> Result<Reg, BuildError> {
-        let index = self.body.registers.len() as u32;
-        match parameter {
-            true => self.claim_parameter(name, Meaning::Register(index))?,
-            false => self.claim(name, Meaning::Register(index))?,
+        let index = self.body.registers.len();
+        if parameter {
+            self.claim_parameter(name, Meaning::Register(index))?;
+        } else {
+            self.claim(name, Meaning::Register(index))?;
         }
-        let short = ShortName::new(name, &mut self.body.long_names);
+        let stem = self.body.registers.add_plain(name);
         // That of another register has its record when the declaration is added.
         let mut decl = RegDeclId::new(0);
         if parameter {
@@ -125,7 +113,7 @@ impl FunctionBuilder<'_> {
         }
         let reg = self.push_register(RegisterInfo {
             vector,
-            ..RegisterInfo::new(short, (decl, 0), ty)
+            ..RegisterInfo::new(stem, decl, 0, ty)
         });
         if parameter {
             self.body.record_register(reg.index);
@@ -200,7 +188,7 @@ impl FunctionBuilder<'_> {
     /// # let mut k = m.kernel("k")?;
     /// let all = k.registers(&Declaration::new(StateSpace::Reg, T::B32, "%a").range(1000).and("%b"))?;
     /// let (a, b) = (k.member(all[0], 17)?, k.member(all[1], 0)?);
-    /// assert_eq!((k.name_of(a), k.name_of(b)), ("%a17", "%b"));
+    /// assert_eq!((k.name_of(a), k.name_of(b)), ("%a17".into(), "%b".into()));
     /// # k.finish()?;
     /// # Ok::<(), ptx_build::BuildError>(())
     /// ```
@@ -229,7 +217,7 @@ impl FunctionBuilder<'_> {
                 return Err(error);
             }
         }
-        self.with_declarations(|f| f.add_parsed(&parsed, &text));
+        self.with_declarations(|f| f.import(&parsed, &|_| true));
         self.bind_ranges(first);
         let owner = self.body.owner;
         let all = first..self.body.ranges.len();
@@ -256,9 +244,7 @@ impl FunctionBuilder<'_> {
                 return;
             };
             range.decl = decl;
-            let register = range.plain.map(|r| r as usize);
-            let register = register.and_then(|r| body.registers.get_mut(r));
-            if let Some(info) = register {
+            if let Some(info) = range.plain.and_then(|r| body.registers.get_mut(r)) {
                 (info.decl, info.id) = (decl, plain);
             }
         }
@@ -275,6 +261,7 @@ impl FunctionBuilder<'_> {
             depth,
             is_open: true,
             plain: None,
+            stem: None,
         };
         if range.count.is_some() {
             let alike = self.body.names.with_prefix(&range.name);
@@ -282,11 +269,11 @@ impl FunctionBuilder<'_> {
                 .filter(|(n, _)| range.holds(n))
                 .map(|(n, (depth, _))| (n.to_string(), depth))
                 .collect();
-            let in_fresh = |f: &&Fresh| {
-                let rest = f.prefix.strip_prefix(range.name.as_str());
-                rest.is_some_and(|r| r.bytes().all(|b| b.is_ascii_digit()))
-            };
-            if let Some(fresh) = self.body.fresh.iter().find(in_fresh) {
+            let mut fresh = self.body.fresh.iter();
+            if let Some(fresh) = fresh.find(|fresh| {
+                let digits = fresh.prefix.strip_prefix(range.name.as_str());
+                digits.is_some_and(|digits| digits.bytes().all(|b| b.is_ascii_digit()))
+            }) {
                 return Err(self.duplicate(&format!("{}1", fresh.prefix)));
             }
             if let Some((name, _)) = held.iter().find(|(_, d)| *d >= depth) {
@@ -304,7 +291,8 @@ impl FunctionBuilder<'_> {
             let plain = Some(register.index);
             self.body.ranges.push(RangeInfo { plain, ..range });
         } else {
-            self.body.ranges.push(range);
+            let stem = Some(self.body.registers.add_range(&range.name));
+            self.body.ranges.push(RangeInfo { stem, ..range });
             if let Some(scope) = self.body.scopes.last_mut() {
                 scope.ranges.push(index);
             }
@@ -337,8 +325,8 @@ impl FunctionBuilder<'_> {
     /// The range has no such member, belongs to another function, or is not visible here.
     pub fn member(&mut self, range: RegRange, number: u64) -> Result<Reg, BuildError> {
         let owner = self.body.owner;
-        let known = self.body.ranges.get(range.index as usize);
-        let Some(info) = known.filter(|_| range.owner == owner) else {
+        let info = self.body.ranges.get(range.index as usize);
+        let Some(info) = info.filter(|_| range.owner == owner) else {
             let (past, place) = (&self.module.tables.past, &self.body.name);
             return Err(past.refuse(Handle::Range(range), Some(place)));
         };
@@ -346,9 +334,10 @@ impl FunctionBuilder<'_> {
             return Ok(Reg { owner, index });
         }
         let unnamed = info.count.is_some() && ends_with_digit(&info.name);
-        if unnamed || info.count.is_none_or(|count| number >= count) {
+        let is_outside = unnamed || info.count.is_none_or(|count| number >= count);
+        let Some(stem) = info.stem.filter(|_| !is_outside) else {
             return Err(no_member(&info.name, number));
-        }
+        };
         let name = format!("{}{number}", info.name);
         let (decl, ty, vector, depth) = (info.decl, info.ty, info.vector, info.depth);
         let inner = self.body.scopes.get(depth..).unwrap_or_default().iter();
@@ -369,10 +358,9 @@ impl FunctionBuilder<'_> {
         if !info.is_open || inner.any(hides) || last.is_some_and(|(d, _)| d > depth) {
             return Err(hidden("register", &name));
         }
-        let short = ShortName::new(&name, &mut self.body.long_names);
         let reg = self.push_register(RegisterInfo {
             vector,
-            ..RegisterInfo::new(short, (decl, number as u32), ty)
+            ..RegisterInfo::new(stem, decl, number as u32, ty)
         });
         let meaning = Meaning::Register(reg.index);
         match last {
@@ -385,18 +373,18 @@ impl FunctionBuilder<'_> {
         Ok(reg)
     }
 
-    /// The name of a register.
+    /// The name of a register of this function; empty for others.
     #[must_use]
-    pub fn name_of(&self, reg: Reg) -> &str {
-        let known = self.body.registers.get(reg.index as usize);
-        let known = known.filter(|_| reg.owner == self.body.owner);
-        known.map_or("", |info| self.body.register_name(info))
+    pub fn name_of(&self, reg: Reg) -> String {
+        if reg.owner != self.body.owner {
+            return String::new();
+        }
+        self.body.registers.name(reg.index)
     }
 
     /// The type of a register of this function.
     #[must_use]
     pub fn type_of(&self, reg: Reg) -> Option<ScalarType> {
-        let known = self.body.registers.get(reg.index as usize);
-        known.filter(|_| reg.owner == self.body.owner).map(|r| r.ty)
+        self.body.register(reg).map(|info| info.ty)
     }
 }

@@ -3,26 +3,31 @@
 use alloc::string::{String, ToString};
 
 use ptx_ir::raw::{RawBody, set_source};
-use ptx_ir::{EntityId, GuardSense, Inst, SigId, Span, Statement, StmtId, StmtSpan};
+use ptx_ir::{GuardSense, Inst, SigId, Span, Statement, StmtId, StmtSpan};
 use ptx_isa::Opcode;
 use ptx_verify::NewInst;
 
 use super::FunctionBuilder;
-use super::body::MOST_TABS;
-use super::import::Lines;
+use super::body::PendingGuard;
 use crate::check::{self, Parsed};
 use crate::error::BuildError;
-use crate::handle::Dependency;
-use crate::handle::{CodeLabel, Reg};
+use crate::handle::{CodeLabel, Dependency, Reg};
 use crate::lexical;
 use crate::operand::IntoOperands;
+use crate::sequence::Mark;
 use crate::writer::Writer;
+
+/// The end of the statements so far, after which all can be removed.
+struct Checkpoint {
+    mark: Mark,
+    statements: usize,
+}
 
 impl<'m> FunctionBuilder<'m> {
     pub(crate) fn writer(&mut self, takes_lists: bool) -> Writer<'_> {
-        self.body.operands.clear();
-        self.body.groups = 0;
-        self.body.is_irregular = false;
+        self.body.pending.operands.clear();
+        self.body.pending.groups = 0;
+        self.body.pending.is_irregular = false;
         Writer {
             body: &mut self.body,
             tables: &self.module.tables,
@@ -35,14 +40,14 @@ impl<'m> FunctionBuilder<'m> {
     /// Puts the statement that follows under a guard: `@p`.
     pub fn guard(&mut self, predicate: Reg) -> &mut Self {
         self.body.abandon();
-        self.body.guard = Some((predicate, false));
+        self.body.pending.guard = PendingGuard::new(predicate, GuardSense::Positive);
         self
     }
 
     /// Puts the statement that follows under an inverted guard: `@!p`.
     pub fn guard_not(&mut self, predicate: Reg) -> &mut Self {
         self.body.abandon();
-        self.body.guard = Some((predicate, true));
+        self.body.pending.guard = PendingGuard::new(predicate, GuardSense::Negated);
         self
     }
 
@@ -54,20 +59,20 @@ impl<'m> FunctionBuilder<'m> {
     pub fn inst(&mut self, mnemonic: &str, operands: impl IntoOperands) -> Result<(), BuildError> {
         if let Err(error) = lexical::mnemonic(mnemonic) {
             self.body.abandon();
-            self.body.guard = None;
+            self.body.pending.guard = None;
             return Err(error);
         }
         self.body.abandon();
-        self.body.is_open = true;
-        self.body.mnemonic.set_text(mnemonic);
+        self.body.pending.is_open = true;
+        self.body.pending.mnemonic.set_text(mnemonic);
         self.end(operands)
     }
 
     #[inline]
     pub(crate) fn begin(&mut self, opcode: Opcode) {
         self.body.abandon();
-        self.body.is_open = true;
-        self.body.mnemonic.begin(opcode);
+        self.body.pending.is_open = true;
+        self.body.pending.mnemonic.begin(opcode);
     }
 
     #[inline]
@@ -77,56 +82,34 @@ impl<'m> FunctionBuilder<'m> {
         self.end_operands(sig)
     }
 
-    /// Writes the guard and the mnemonic.
+    /// Begins the operands with the predicate of the guard.
     #[inline(never)]
     fn begin_operands(&mut self) -> (SigId, Writer<'_>) {
         let body = &mut self.body;
-        body.is_open = false;
-        body.mentions.clear();
-        body.predicate = None;
-        body.indent();
-        if let Some((predicate, negated)) = body.guard.take() {
-            self.write_guard(predicate, negated);
-        }
-        let body = &mut self.body;
-        let sig = (self.module.draft).mnemonic(&mut body.mnemonic, &mut body.out.text);
-        let predicate = body.operands.first().copied();
-        let writer = self.writer(sig.takes_lists);
-        if writer.body.predicate.is_some() {
-            writer.body.operands.extend(predicate);
+        body.pending.is_open = false;
+        body.pending.mentions.clear();
+        body.pending.predicate = None;
+        let sig = (self.module.draft).mnemonic(&mut body.pending.mnemonic);
+        let guard = body.pending.guard.take();
+        let mut writer = self.writer(sig.takes_lists);
+        if let Some(guard) = guard {
+            writer.body.pending.predicate = Some(guard.sense);
+            writer.register(guard.predicate);
         }
         (sig.id, writer)
     }
 
-    #[cold]
-    fn write_guard(&mut self, predicate: Reg, negated: bool) {
-        self.body
-            .out
-            .text
-            .push_str(if negated { "@!" } else { "@" });
-        self.writer(false).register(predicate);
-        self.body.out.text.push(b' ');
-        self.body.predicate = Some(GuardSense::negated_if(negated));
-    }
-
-    /// Adds the instruction whose text and operands were written, if it is legal.
+    /// Adds the instruction with the operands that were added, if it is legal.
     #[inline(never)]
     fn end_operands(&mut self, sig: SigId) -> Result<(), BuildError> {
-        self.body.out.text.push_array(b";\n");
-        let result = match self.body.error.take() {
+        let result = match self.body.pending.error.take() {
             Some(error) => Err(error),
-            None if self.body.is_irregular => self.add_irregular(),
+            None if self.body.pending.is_irregular => self.add_irregular(sig),
             None => self.add_instruction(sig),
         };
         match result {
-            Ok(()) => {
-                self.body.committed = self.body.out.text.len();
-                self.body.note_use();
-            }
-            Err(_) => {
-                self.body.rollback_refs();
-                self.body.truncate(self.body.committed);
-            }
+            Ok(()) => self.body.note_use(),
+            Err(_) => self.body.rollback_refs(),
         }
         result
     }
@@ -140,9 +123,9 @@ impl<'m> FunctionBuilder<'m> {
             body.has_new_registers = false;
             draft.checker.extend_body(&body.records);
         }
-        let (guard, operands) = match body.operands.split_first() {
-            Some((guard, operands)) if body.predicate.is_some() => (Some(*guard), operands),
-            _ => (None, body.operands.as_slice()),
+        let (guard, operands) = match body.pending.operands.split_first() {
+            Some((guard, operands)) if body.pending.predicate.is_some() => (Some(*guard), operands),
+            _ => (None, body.pending.operands.as_slice()),
         };
         let inst = NewInst {
             sig,
@@ -150,52 +133,61 @@ impl<'m> FunctionBuilder<'m> {
             operands,
         };
         let is_legal = (draft.checker).is_legal(&draft.module, &body.records, inst);
-        let range = body.records.pool_mut().extend(&body.operands);
-        let inst = Inst::new(sig, range, body.predicate);
-        let id = body.records.insts_mut().push(inst);
-        body.reserve(id.index());
-        let indent = body.depth().min(MOST_TABS);
-        let span = Span::at(body.committed + indent, body.out.text.len() - 1);
-        let stmt = body.push_statement(Statement::Inst(id), span);
-        match is_legal {
-            true => Ok(()),
-            false => self.check_uncertain(stmt, sig),
+        let stmt = self.push_instruction(sig);
+        if is_legal {
+            return Ok(());
         }
+        let checked = self.check_uncertain(stmt, sig);
+        if checked.is_err() {
+            self.body.pop_statement();
+        }
+        checked
     }
 
-    /// What of an instruction only the parser can check becomes text that is parsed.
+    /// Adds the instruction with the operands that were added.
+    #[inline]
+    fn push_instruction(&mut self, sig: SigId) -> StmtId {
+        let body = &mut self.body;
+        let range = body.records.pool_mut().extend(&body.pending.operands);
+        let inst = Inst::new(sig, range, body.pending.predicate);
+        let id = body.records.insts_mut().push(inst);
+        body.push_statement(Statement::Inst(id))
+    }
+
+    /// Adds an instruction with a form that only the parser can check: it is printed and parsed.
     #[cold]
-    fn add_irregular(&mut self) -> Result<(), BuildError> {
-        let (text, start) = self.open_text();
+    fn add_irregular(&mut self, sig: SigId) -> Result<(), BuildError> {
+        let stmt = self.push_instruction(sig);
+        let text = self.statement_text(stmt);
+        self.body.pop_statement();
         let parsed = self.check_text(&text)?;
-        self.module.tables.fix(&self.body.mentions);
-        self.import(&parsed, &|at| at + start, &|_| true);
+        self.module.tables.fix(&self.body.pending.mentions);
+        self.import(&parsed, &|_| true);
         Ok(())
     }
 
-    /// The text of the statement that is being made, and where it begins.
-    fn open_text(&self) -> (String, u32) {
-        let text = self.body.out.text.after(self.body.committed);
-        let start = self.body.committed + text.len() - text.trim_start().len();
-        (text.trim().to_string(), start as u32)
+    /// A statement as it is printed.
+    fn statement_text(&self, stmt: StmtId) -> String {
+        ptx_print::display_statement(&self.module.draft.module, &self.body.records, stmt)
+            .to_string()
     }
 
     /// Checks an instruction that is not certainly legal.
     #[cold]
     fn check_uncertain(&mut self, stmt: StmtId, sig: SigId) -> Result<(), BuildError> {
-        let (text, _) = self.open_text();
+        let text = self.statement_text(stmt);
         if !self.module.draft.module.signature(sig).is_known() {
             return self.check_text(&text).map(drop);
         }
         self.record_headers();
         self.errors_of(stmt, &text)?;
-        self.module.tables.fix(&self.body.mentions);
+        self.module.tables.fix(&self.body.pending.mentions);
         Ok(())
     }
 
     /// Gives functions that are mentioned and not finished the headers that they have so far.
     fn record_headers(&mut self) {
-        for mention in &self.body.mentions {
+        for mention in &self.body.pending.mentions {
             if let Dependency::Func(f) = mention {
                 self.module.record_header(*f);
             }
@@ -205,24 +197,24 @@ impl<'m> FunctionBuilder<'m> {
     /// Refuses a statement with this text that is illegal.
     pub(super) fn errors_of(&mut self, stmt: StmtId, text: &str) -> Result<(), BuildError> {
         let (draft, records) = (&mut self.module.draft, &mut self.body.records);
-        // As if the module had no other text.
-        let whole = StmtSpan::new(Span::at(0, text.len()), false);
-        let place = records.origins_mut().get_mut(stmt.as_u32() as usize);
-        let place = place.map(|p| core::mem::replace(p, whole));
+        // The checker reads the text of the statement in the source of the module.
+        let text_span = StmtSpan::new(Span::at(0, text.len()), false);
+        let origin = records.origins_mut().get_mut(stmt.as_u32() as usize);
+        let empty_span = origin.map(|origin| core::mem::replace(origin, text_span));
         set_source(&mut draft.module, Some(text.as_bytes().into()));
-        let found = draft.checker.errors(&draft.module, records, stmt);
+        let errors = draft.checker.errors(&draft.module, records, stmt);
         set_source(&mut draft.module, None);
         let origin = records.origins_mut().get_mut(stmt.as_u32() as usize);
-        if let (Some(origin), Some(place)) = (origin, place) {
-            *origin = place;
+        if let (Some(origin), Some(empty_span)) = (origin, empty_span) {
+            *origin = empty_span;
         }
-        match found.is_empty() {
-            true => Ok(()),
-            false => Err(BuildError::illegal(text.to_string(), found)),
+        if errors.is_empty() {
+            return Ok(());
         }
+        Err(BuildError::illegal(text.to_string(), errors))
     }
 
-    /// The checker looks at this function.
+    /// Makes the checker enter this function.
     #[inline]
     pub(crate) fn enter(&mut self) {
         if self.module.draft.entered != self.body.owner {
@@ -239,40 +231,34 @@ impl<'m> FunctionBuilder<'m> {
         self.declare_parameters();
     }
 
-    /// Checks a text that mentions what was noted.
+    /// Checks the text of a statement that mentions the pending names.
     pub(super) fn check_text(&self, text: &str) -> Result<Parsed, BuildError> {
         self.check_after("", text)
     }
 
-    /// The same after other statements.
-    pub(super) fn check_after(&self, before: &str, text: &str) -> Result<Parsed, BuildError> {
-        let both = format!("{before}{text}");
-        let (whole, start) = check::minimal_context(&self.body, &self.module.tables, &both);
-        let start = start + before.len();
+    /// Checks the text of a statement after a preceding one.
+    pub(super) fn check_after(&self, preceding: &str, text: &str) -> Result<Parsed, BuildError> {
+        let statements = format!("{preceding}{text}");
+        let (context, start) = check::minimal_context(&self.body, &self.module.tables, &statements);
+        let start = start + preceding.len();
         let end = start + text.len();
-        match check::errors(&whole, start, end) {
+        match check::errors(&context, start, end) {
             Ok(module) => Ok(Parsed { module, start, end }),
-            Err(found) => Err(BuildError::illegal(text.to_string(), found)),
+            Err(errors) => Err(BuildError::illegal(text.to_string(), errors)),
         }
     }
 
-    /// Checks a text that mentions these.
+    /// Checks the text of a statement that mentions these names.
     pub(crate) fn check(
         &mut self,
         text: &str,
         mentions: &[Dependency],
     ) -> Result<Parsed, BuildError> {
-        self.body.mentions.clear();
-        self.body.mentions.extend_from_slice(mentions);
+        self.body.pending.mentions.clear();
+        self.body.pending.mentions.extend_from_slice(mentions);
         let parsed = self.check_text(text)?;
         self.module.tables.fix(mentions);
         Ok(parsed)
-    }
-
-    /// Adds a line of text that was checked.
-    pub(super) fn add_parsed(&mut self, parsed: &Parsed, text: &str) {
-        let at = self.body.line(text).start;
-        self.import(parsed, &|place| place + at, &|_| true);
     }
 
     /// Makes several statements, or none if one of them is refused. Under a guard, a jump goes over all of them.
@@ -280,15 +266,15 @@ impl<'m> FunctionBuilder<'m> {
         &mut self,
         make: impl FnOnce(&mut Self) -> Result<R, BuildError>,
     ) -> Result<R, BuildError> {
-        let guard = self.body.guard.take();
-        let mark = self.mark();
+        let guard = self.body.pending.guard.take();
+        let checkpoint = self.checkpoint();
         let end = guard.map(|_| self.label());
-        let made = self.jump(guard, end).and_then(|()| make(self));
-        match made {
-            Ok(made) => end.map_or(Ok(()), |end| self.place(end)).map(|()| made),
+        let result = self.jump(guard, end).and_then(|()| make(self));
+        match result {
+            Ok(value) => end.map_or(Ok(()), |end| self.place(end)).map(|()| value),
             Err(error) => {
                 self.body.is_in_order = false;
-                self.reset(mark);
+                self.reset(&checkpoint);
                 if let Some(label) = end.and_then(|l| self.body.labels.get_mut(l.index as usize)) {
                     label.waiting.clear();
                 }
@@ -300,43 +286,31 @@ impl<'m> FunctionBuilder<'m> {
     /// Goes to a label where the guard does not hold.
     pub(super) fn jump(
         &mut self,
-        guard: Option<(Reg, bool)>,
+        guard: Option<PendingGuard>,
         end: Option<CodeLabel>,
     ) -> Result<(), BuildError> {
-        let (Some((predicate, negated)), Some(end)) = (guard, end) else {
+        let (Some(guard), Some(end)) = (guard, end) else {
             return Ok(());
         };
-        self.body.guard = Some((predicate, !negated));
+        self.body.pending.guard = Some(guard.inverted());
         self.bra().emit(end)
     }
 
-    /// Up to where the text is good.
-    pub(crate) fn mark(&mut self) -> usize {
+    /// The end of the statements so far.
+    fn checkpoint(&mut self) -> Checkpoint {
         self.body.abandon();
-        self.body.committed
+        Checkpoint {
+            mark: self.body.sequence.mark(),
+            statements: self.body.records.statement_table().len(),
+        }
     }
 
-    /// Removes the text after a [mark](Self::mark).
-    pub(crate) fn reset(&mut self, mark: usize) {
-        if mark < self.body.out.text.len() {
-            self.body.is_in_order = false;
+    /// Removes the statements after a checkpoint; the records of what they declare and mention stay.
+    fn reset(&mut self, checkpoint: &Checkpoint) {
+        let statements = self.body.records.statements_mut();
+        for statement in statements.values_mut().skip(checkpoint.statements) {
+            *statement = Statement::Removed;
         }
-        self.body.truncate(mark);
-        self.body.committed = mark;
-    }
-
-    /// Adds lines that were parsed.
-    pub(crate) fn add_lines(&mut self, parsed: &Parsed, text: &str) {
-        let (mut lines, mut at) = (Lines::default(), 0);
-        for line in text.split_inclusive('\n') {
-            let trimmed = line.trim();
-            if !trimmed.is_empty() {
-                let from = at + line.len() - line.trim_start().len();
-                let to = self.body.line(trimmed).start;
-                lines.push(from, to as usize);
-            }
-            at += line.len();
-        }
-        self.import(parsed, &|at| lines.place(at), &|_| true);
+        self.body.sequence.truncate(checkpoint.mark);
     }
 }

@@ -10,14 +10,12 @@ use ptx_isa::StateSpace;
 use super::FunctionBuilder;
 use crate::declaration::Declaration;
 use crate::declared::Local;
-use crate::error::{BuildError, BuildErrorKind};
-use crate::handle::Dependency;
-use crate::handle::{Func, Variable};
+use crate::error::{BuildError, BuildErrorKind, no_variables};
+use crate::handle::{Dependency, Func, Variable};
 use crate::interface::FunctionHeader;
 use crate::module::tables::DeclState;
 use crate::name_scope::NameScope;
 use crate::name_table::Meaning;
-use crate::refusal::no_variables;
 
 impl<'m> FunctionBuilder<'m> {
     pub(super) fn add_local(
@@ -28,9 +26,10 @@ impl<'m> FunctionBuilder<'m> {
         is_parameter: bool,
     ) -> Result<Variable, BuildError> {
         let index = self.body.locals.len() as u32;
-        match is_parameter {
-            true => self.claim_parameter(name, Meaning::Local(index))?,
-            false => self.claim(name, Meaning::Local(index))?,
+        if is_parameter {
+            self.claim_parameter(name, Meaning::Local(index))?;
+        } else {
+            self.claim(name, Meaning::Local(index))?;
         }
         self.body.locals.push(Local {
             id,
@@ -85,7 +84,7 @@ impl<'m> FunctionBuilder<'m> {
             }
         }
         let parsed = self.check(&text, &mentions)?;
-        self.with_declarations(|f| f.add_parsed(&parsed, &text));
+        self.with_declarations(|f| f.import(&parsed, &|_| true));
         let ids = self.declared_vars();
         let all: Result<Vec<Variable>, BuildError> = (members.into_iter().zip(ids))
             .map(|((name, text), id)| self.add_local(id, &name, text, false))
@@ -151,21 +150,18 @@ impl<'m> FunctionBuilder<'m> {
             _ if self.is_taken(name) || self.body.means(name) => return Err(self.duplicate(name)),
             _ => None,
         };
-        let (func, id, text) = self.module.declaration_of(kind, name, interface)?;
+        let (func, id) = self.module.declaration_of(kind, name, interface)?;
         self.body.is_in_order = false;
         if here.is_none() {
             self.bind(name, Meaning::Function(func.index), depth);
         }
         let (owner, scope) = (self.body.owner, self.body.scope());
-        let known = self.module.tables.functions.get_mut(func.index as usize);
-        if let Some(f) = known.filter(|f| f.written != DeclState::Declared) {
+        let function = self.module.tables.functions.get_mut(func.index as usize);
+        if let Some(f) = function.filter(|f| f.written != DeclState::Declared) {
             f.written = DeclState::Nested { owner, scope };
             self.body.declared.push(func.index);
         }
-        // The text has several lines.
-        self.with_declarations(|f| {
-            f.body.statement_line(Statement::Function(id), &text);
-        });
+        self.with_declarations(|f| f.body.push_statement(Statement::Function(id)));
         Ok(func)
     }
 

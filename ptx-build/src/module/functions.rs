@@ -2,13 +2,12 @@
 
 use alloc::string::{String, ToString};
 
-use ptx_ir::{FuncId, FunctionKind, Linkage, Span, SymbolId};
+use ptx_ir::{FuncId, FunctionKind, Linkage, SymbolId};
 
 use super::ModuleBuilder;
 use super::tables::{DeclState, Function};
 use crate::declaration::Declaration;
-use crate::draft::Definition;
-use crate::error::{BuildError, BuildErrorKind};
+use crate::error::{BuildError, BuildErrorKind, discarded, taken};
 use crate::function::body::Body;
 use crate::function::{FunctionBuilder, no_results};
 use crate::handle::Func;
@@ -16,7 +15,6 @@ use crate::handle_owner::Handle;
 use crate::interface::FunctionHeader;
 use crate::lexical;
 use crate::name_table::Meaning;
-use crate::refusal::{discarded, taken};
 
 impl ModuleBuilder {
     /// Begins a kernel.
@@ -39,8 +37,8 @@ impl ModuleBuilder {
 
     fn begin(&mut self, name: &str, kind: FunctionKind) -> Result<FunctionBuilder<'_>, BuildError> {
         self.claim(name)?;
-        let (record, symbol) = self.draft.add_function(name, kind, None);
-        let func = self.add_function(name, kind, FunctionHeader::default(), (record, symbol));
+        let (record, symbol) = self.draft.begin_function(name, kind, None);
+        let func = self.add_function(name, kind, FunctionHeader::default(), record, symbol);
         if let Some(f) = self.tables.functions.get_mut(func.index as usize) {
             f.is_defined = true;
             f.lacks_header = true;
@@ -53,7 +51,8 @@ impl ModuleBuilder {
         name: &str,
         kind: FunctionKind,
         interface: FunctionHeader,
-        (record, symbol): (FuncId, SymbolId),
+        record: FuncId,
+        symbol: SymbolId,
     ) -> Func {
         let index = self.tables.functions.len() as u32;
         self.tables.functions.push(Function {
@@ -88,13 +87,13 @@ impl ModuleBuilder {
         returns: &[Declaration],
         params: &[Declaration],
     ) -> Result<Func, BuildError> {
-        let of = FunctionHeader {
+        let header = FunctionHeader {
             linkage,
             returns: returns.to_vec(),
             params: params.to_vec(),
             ..FunctionHeader::default()
         };
-        self.declare_function(FunctionKind::Func, name, of)
+        self.declare_function(FunctionKind::Func, name, header)
     }
 
     /// Declares a function or a kernel with any header. It can be declared repeatedly.
@@ -108,22 +107,21 @@ impl ModuleBuilder {
         name: &str,
         interface: FunctionHeader,
     ) -> Result<Func, BuildError> {
-        let (func, id, text) = self.declaration_of(kind, name, interface)?;
+        let (func, id) = self.declaration_of(kind, name, interface)?;
         if let Some(f) = self.tables.functions.get_mut(func.index as usize) {
             f.written = DeclState::Declared;
         }
-        let span = self.line(&text);
-        self.draft.push_function(id, span);
+        self.draft.push_function(id);
         Ok(func)
     }
 
-    /// Notes a function that is declared with this text, here or inside another one.
+    /// Notes a function that is declared here or inside another one.
     pub(crate) fn declaration_of(
         &mut self,
         kind: FunctionKind,
         name: &str,
         interface: FunctionHeader,
-    ) -> Result<(Func, FuncId, String), BuildError> {
+    ) -> Result<(Func, FuncId), BuildError> {
         lexical::module_name(name)?;
         if let Some(result) = interface.returns.first()
             && kind == FunctionKind::Entry
@@ -131,12 +129,11 @@ impl ModuleBuilder {
             return Err(no_results(name, result.name()));
         }
         let text = format!("{};", interface.header(kind, name)?);
-        let known = match self.tables.names.get(name) {
+        let declared = match self.tables.names.get(name) {
             Some((_, Meaning::Function(index))) => Some(index),
             _ => None,
         };
-        let before = known.and_then(|f| self.tables.functions.get(f as usize));
-        let before = match before {
+        let last = match declared.and_then(|f| self.tables.functions.get(f as usize)) {
             Some(f) if f.kind != kind => return Err(taken(name)),
             Some(f) if f.is_defined && f.written == DeclState::Declared => {
                 format!("{}\n{{\n}}", f.interface.header(f.kind, name)?)
@@ -145,10 +142,10 @@ impl ModuleBuilder {
             Some(f) => f.declared.clone(),
             None => String::new(),
         };
-        let whole = format!("{}{before}\n{text}\n", self.tables.header);
-        let start = whole.len() - text.len() - 1;
-        let parsed = self.verify(&whole, start, &text)?;
-        if known.is_none() {
+        let context = format!("{}{last}\n{text}\n", self.tables.header);
+        let start = context.len() - text.len() - 1;
+        let parsed = self.verify(&context, start, &text)?;
+        if declared.is_none() {
             self.claim(name)?;
         }
         let symbol = self.tables.symbol(name);
@@ -156,18 +153,18 @@ impl ModuleBuilder {
         let Some((id, symbol)) = added else {
             return Err(taken(name));
         };
-        let func = match known {
+        let func = match declared {
             Some(index) => Func {
                 owner: self.tables.owner,
                 index,
             },
-            None => self.add_function(name, kind, interface, (id, symbol)),
+            None => self.add_function(name, kind, interface, id, symbol),
         };
         if let Some(f) = self.tables.functions.get_mut(func.index as usize) {
-            f.declared.clone_from(&text);
+            f.declared = text;
             f.lacks_header = false;
         }
-        Ok((func, id, text))
+        Ok((func, id))
     }
 
     /// Begins the body of a function that was declared. The definition has the results, parameters, attributes and directives of
@@ -197,15 +194,16 @@ impl ModuleBuilder {
     /// The function is already defined ([`Duplicate`](BuildErrorKind::Duplicate)), or belongs to another module or was discarded
     /// ([`Foreign`](BuildErrorKind::Foreign)).
     pub fn define(&mut self, func: Func) -> Result<FunctionBuilder<'_>, BuildError> {
-        let known = self.tables.functions.get(func.index as usize);
-        let known = known.filter(|_| func.owner == self.tables.owner);
-        let known = known.ok_or_else(|| self.tables.past.refuse(Handle::Func(func), None))?;
-        let before = known.clone();
-        if known.written == DeclState::Discarded {
-            return Err(discarded(&known.name));
+        let declaration = self.tables.functions.get(func.index as usize);
+        let declaration = declaration.filter(|_| func.owner == self.tables.owner);
+        let declaration = declaration
+            .ok_or_else(|| self.tables.past.refuse(Handle::Func(func), None))?
+            .clone();
+        if declaration.written == DeclState::Discarded {
+            return Err(discarded(&declaration.name));
         }
-        if known.is_defined {
-            let message = format!("`{}` is already defined", known.name);
+        if declaration.is_defined {
+            let message = format!("`{}` is already defined", declaration.name);
             let help = "a function has one body: give the other one another name";
             return Err(BuildError::new(BuildErrorKind::Duplicate, message, help));
         }
@@ -214,22 +212,24 @@ impl ModuleBuilder {
             f.is_defined = true;
             f.is_fixed = false;
         }
-        let (kind, name) = (before.kind, before.name.clone());
-        let (record, _) = self.draft.add_function(&name, kind, Some(before.symbol));
+        let (kind, name) = (declaration.kind, declaration.name.clone());
+        let (record, _) = self
+            .draft
+            .begin_function(&name, kind, Some(declaration.symbol));
         if let Some(f) = self.tables.functions.get_mut(func.index as usize) {
             f.record = record;
         }
-        let mut builder = FunctionBuilder::new(self, func, record, kind, &name, Some(before));
+        let mut builder = FunctionBuilder::new(self, func, record, kind, &name, Some(declaration));
         builder.bind_interface()?;
         Ok(builder)
     }
 
     /// A function was discarded: it is as it was before, and what was declared inside it does not exist any more.
-    pub(crate) fn restore(&mut self, func: u32, before: Option<Function>, nested: &[u32]) {
-        match before {
-            Some(before) => {
+    pub(crate) fn restore(&mut self, func: u32, declaration: Option<Function>, nested: &[u32]) {
+        match declaration {
+            Some(declaration) => {
                 if let Some(f) = self.tables.functions.get_mut(func as usize) {
-                    *f = before;
+                    *f = declaration;
                 }
             }
             None => self.tables.remove_function(func),
@@ -239,11 +239,8 @@ impl ModuleBuilder {
         }
     }
 
-    /// Adds a finished function. What it declared inside is known from now on, as it is itself.
-    pub(crate) fn add_definition(&mut self, body: &Body, definition: Definition, start: u32) {
-        let span = Span::new(start, self.text_len());
-        self.text.push_str("\n");
-        self.draft.push_definition(body.record, span, definition);
+    /// Notes what a finished function declared inside, which is known from now on, as it is itself.
+    pub(crate) fn add_definition(&mut self, body: &Body) {
         for function in &body.declared {
             if let Some(f) = self.tables.functions.get_mut(*function as usize) {
                 f.written = DeclState::Declared;

@@ -4,26 +4,23 @@ use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use core::fmt::Write as _;
 
-use ptx_ir::{Code, Module, Span, Symbol};
+use ptx_ir::{Code, Module};
 use ptx_isa::Directive;
 
 use super::ModuleBuilder;
-use crate::error::{BuildError, BuildErrorKind};
+use crate::copy::numbered;
+use crate::error::{BuildError, BuildErrorKind, taken};
 use crate::handle::Func;
 use crate::interface::pragma;
 use crate::lexical;
 use crate::name_table::Meaning;
-use crate::refusal::taken;
 use crate::section::{self, Datum};
-use crate::text::ModuleText;
+use crate::sequence::comment_lines;
 
 impl ModuleBuilder {
     /// Adds a comment on separate lines.
     pub fn comment(&mut self, text: &str) {
-        for line in text.lines() {
-            let line = format!("// {}", crate::function::comment_line(line));
-            self.text.push_line(&line);
-        }
+        comment_lines(text).for_each(|line| self.draft.comment(&line));
     }
 
     /// `.file index "path"`, for [`FunctionBuilder::loc`](crate::FunctionBuilder::loc).
@@ -35,7 +32,7 @@ impl ModuleBuilder {
         self.file_with(index, path, &[])
     }
 
-    /// The same with the numbers that may follow the path: the time of the last change, and the size.
+    /// Adds a `.file` with the numbers that may follow the path: the time of the last change, and the size.
     ///
     /// # Errors
     ///
@@ -73,30 +70,27 @@ impl ModuleBuilder {
         self.item(&pragma(texts)?)
     }
 
-    /// `.alias name, of;`: another name of a function. The name is that of a function that was declared, the other one that of
+    /// `.alias name, function;`: another name of a function. The name is that of a function that was declared, the other one that of
     /// a function with a body anywhere in the module.
     ///
     /// # Errors
     ///
     /// The alias has a body, or the two functions have different headers.
-    pub fn alias(&mut self, alias: Func, of: Func) -> Result<(), BuildError> {
-        let text = self.alias_text(alias, of)?;
-        let symbol = |f: Func| {
-            self.tables
-                .functions
-                .get(f.index as usize)
-                .map(|f| f.symbol)
-        };
-        let names = (symbol(alias), symbol(of));
-        let span = self.line(&text);
-        if let (Some(alias), Some(of)) = names {
-            self.draft.push_alias(alias, of, span);
+    pub fn alias(&mut self, alias: Func, aliasee: Func) -> Result<(), BuildError> {
+        self.check_alias(alias, aliasee)?;
+        let functions = &self.tables.functions;
+        let names = [alias, aliasee].map(|f| functions.get(f.index as usize).map(|f| f.symbol));
+        if let [Some(alias), Some(aliasee)] = names {
+            self.draft.push_alias(alias, aliasee);
         }
         Ok(())
     }
 
-    pub(crate) fn alias_text(&self, alias: Func, of: Func) -> Result<String, BuildError> {
-        let (a, b) = (self.tables.func(alias, None)?, self.tables.func(of, None)?);
+    pub(crate) fn check_alias(&self, alias: Func, aliasee: Func) -> Result<(), BuildError> {
+        let (a, b) = (
+            self.tables.func(alias, None)?,
+            self.tables.func(aliasee, None)?,
+        );
         let text = format!("{} {}, {};", Directive::Alias, a.name, b.name);
         if a.is_defined {
             let message = format!(
@@ -109,10 +103,14 @@ impl ModuleBuilder {
         // Checked against what is known of both so far; `finish` checks that the other one has a body.
         let header = b.interface.header(b.kind, &b.name)?;
         let (p, q) = (&a.declared, format!("{header}\n{{\n}}\n"));
-        let p = if p.is_empty() || alias == of { "" } else { p };
-        let whole = format!("{}{p}\n{q}{text}\n", self.tables.header);
-        self.verify(&whole, whole.len() - text.len() - 1, &text)?;
-        Ok(text)
+        let p = if p.is_empty() || alias == aliasee {
+            ""
+        } else {
+            p
+        };
+        let context = format!("{}{p}\n{q}{text}\n", self.tables.header);
+        self.verify(&context, context.len() - text.len() - 1, &text)?;
+        Ok(())
     }
 
     /// `.section name { … }`: debug information.
@@ -133,11 +131,10 @@ impl ModuleBuilder {
     pub fn item(&mut self, text: &str) -> Result<(), BuildError> {
         let head = self.tables.header.len();
         let module = self.verify(&format!("{}{text}\n", self.tables.header), head, text)?;
-        let name = |s: &Symbol| match s.number {
-            Some(n) => format!("{}{n}", module.name(s.name)),
-            None => module.name(s.name).to_string(),
-        };
-        let names: Vec<String> = module.symbols().iter().map(|(_, s)| name(s)).collect();
+        let symbols = module.symbols().values();
+        let names: Vec<String> = symbols
+            .map(|s| numbered(&module, s.name, s.number))
+            .collect();
         for name in &names {
             lexical::module_name(name)?;
         }
@@ -147,44 +144,27 @@ impl ModuleBuilder {
         for name in &names {
             self.tables.names.set(name, Some((0, Meaning::Item)));
         }
-        let span = self.line(text.trim_end());
-        self.draft
-            .import(&module, head, span.start as usize, &|_| None);
+        self.draft.import(&module, head, &|_| None);
         Ok(())
-    }
-
-    /// How long the text is, without the header.
-    pub(crate) fn text_len(&self) -> u32 {
-        self.text.len() as u32
-    }
-
-    /// The text without the header.
-    pub(crate) fn text_mut(&mut self) -> &mut ModuleText {
-        &mut self.text
-    }
-
-    /// Adds a line; gives where its text is.
-    pub(super) fn line(&mut self, text: &str) -> Span {
-        self.text.push_line(text)
     }
 
     /// Refuses an item that is illegal after the header.
     pub(super) fn verify(
         &self,
-        whole: &str,
+        context: &str,
         start: usize,
         text: &str,
     ) -> Result<Module, BuildError> {
-        crate::check::errors(whole, start, start + text.len())
-            .map_err(|found| BuildError::illegal(text.to_string(), found))
+        crate::check::errors(context, start, start + text.len())
+            .map_err(|errors| BuildError::illegal(text.to_string(), errors))
     }
 
     pub(super) fn claim(&mut self, name: &str) -> Result<(), BuildError> {
         lexical::module_name(name)?;
         match self.tables.names.set(name, Some((0, Meaning::Item))) {
             None => Ok(()),
-            known => {
-                self.tables.names.set(name, known);
+            meaning => {
+                self.tables.names.set(name, meaning);
                 Err(taken(name))
             }
         }

@@ -1,32 +1,32 @@
 //! The module that is being built.
 
 mod functions;
-mod header;
 mod items;
 pub(crate) mod tables;
 mod variables;
 
 use alloc::collections::BTreeSet;
-use alloc::string::String;
+use alloc::string::{String, ToString};
 use alloc::sync::Arc;
 use alloc::vec::Vec;
+use core::fmt::Write as _;
 
-use ptx_ir::{Code, FunctionKind, Module};
-use ptx_isa::{PtxVersion, Target};
+use ptx_ir::{Code, FunctionKind, Limits, Module};
+use ptx_isa::{Directive, PtxVersion, Target};
 
-use crate::check::Parsed;
+use crate::check::{self, Parsed};
 use crate::draft::Draft;
 use crate::error::{BuildError, BuildErrorKind};
 use crate::handle_owner::{HandleOwners, next_owner};
 use crate::interface::FunctionHeader;
+use crate::lexical;
 use crate::name_table::NameTable;
-use crate::text::ModuleText;
 use tables::Tables;
 
 /// A kind, a header without names, and a set of register types.
 pub(crate) type HeaderShape = (FunctionKind, FunctionHeader, u128);
 
-/// How many legal headers are remembered.
+/// The number of legal headers that are remembered.
 const MOST_HEADERS: usize = 32;
 
 /// Makes a module: header, variables, kernels and functions.
@@ -43,14 +43,13 @@ pub struct ModuleBuilder {
     more_targets: Vec<String>,
     is_virtual: bool,
     address_size: Option<u8>,
-    text: ModuleText,
-    /// What `.loc` said so far.
+    /// The places of all `.loc` so far.
     pub(crate) places: BTreeSet<[u32; 3]>,
     /// Headers of functions that are legal, without names, with the types of the registers declared after them.
     pub(crate) legal_headers: Vec<(HeaderShape, Arc<Parsed>)>,
     /// The indices of `.file`.
     files: Vec<u32>,
-    /// Those that functions mention, each with the first function.
+    /// The files that functions mention, each with the first function.
     mentioned_files: Vec<(u32, String)>,
 }
 
@@ -74,7 +73,6 @@ impl ModuleBuilder {
             options: Vec::new(),
             more_targets: Vec::new(),
             address_size: Some(64),
-            text: ModuleText::default(),
             places: BTreeSet::new(),
             legal_headers: Vec::new(),
             files: Vec::new(),
@@ -86,20 +84,20 @@ impl ModuleBuilder {
     }
 
     /// Takes note of a legal header, of which the next functions may have the same.
-    pub(crate) fn note_legal_header(&mut self, of: HeaderShape, parsed: &Arc<Parsed>) {
+    pub(crate) fn note_legal_header(&mut self, shape: HeaderShape, parsed: &Arc<Parsed>) {
         if self.legal_headers.len() >= MOST_HEADERS {
             self.legal_headers.clear();
         }
-        self.legal_headers.push((of, parsed.clone()));
+        self.legal_headers.push((shape, parsed.clone()));
     }
 
-    /// The text of the module so far.
+    /// The text of the module so far, in the canonical style of `ptx-print`. Linear in the module.
     #[must_use]
     pub fn text(&self) -> String {
-        self.text.as_str().into()
+        self.draft.text()
     }
 
-    /// The module, if it is legal as a whole.
+    /// The module, if it is legal as a whole. It has no source: all spans are empty, and it is printed from its records.
     ///
     /// # Errors
     ///
@@ -114,20 +112,118 @@ impl ModuleBuilder {
             let help = "`ModuleBuilder::file` adds it";
             return BuildErrorKind::Unplaced.refuse(Code::DebugInfo, message, help);
         }
-        if !self.draft.has_storage() {
+        if !self.draft.is_complete() {
             let message = "a function of the module was neither finished nor dropped";
             let help = "finish or drop its builder";
             return Err(BuildError::new(BuildErrorKind::Unfinished, message, help));
         }
         let is_header_late = self.draft.is_header_late();
-        let module = self.draft.finish(self.tables.header.len(), self.text);
-        let found = Draft::errors(&module, is_header_late);
-        match found.is_empty() {
-            true => Ok(module),
-            false => {
-                let text = String::from_utf8_lossy(module.source()).into_owned();
-                Err(BuildError::illegal(text, found))
-            }
+        let module = self.draft.finish();
+        if Draft::errors(&module, is_header_late).is_empty() {
+            return Ok(module);
+        }
+        // The errors need a text to be about.
+        let text = ptx_print::display(&module).to_string();
+        match check::errors(&text, 0, text.len()) {
+            Ok(_) => Ok(module),
+            Err(errors) => Err(BuildError::illegal(text, errors)),
+        }
+    }
+
+    /// The module of [`finish`](Self::finish), printed in the canonical style and parsed again: statements have spans in its
+    /// source.
+    ///
+    /// # Errors
+    ///
+    /// As [`finish`](Self::finish).
+    pub fn finish_with_source(self) -> Result<Module, BuildError> {
+        let module = self.finish()?;
+        let text = ptx_print::display(&module).to_string();
+        Ok(ptx_parse::parse_shared(text.into_bytes(), &Limits::default()).module)
+    }
+}
+
+impl ModuleBuilder {
+    pub(super) fn write_header(&mut self) {
+        self.legal_headers.clear();
+        let mut target = self.first_target.text().to_string();
+        if self.is_virtual {
+            target = target.replacen("sm_", "compute_", 1);
+        }
+        for option in &self.options {
+            target.push_str(", ");
+            target.push_str(option);
+        }
+        self.tables.header = format!(
+            "{} {}\n{} {target}\n",
+            Directive::Version,
+            self.version,
+            Directive::Target,
+        );
+        for line in &self.more_targets {
+            let _ = writeln!(self.tables.header, "{} {line}", Directive::Target);
+        }
+        if let Some(bits) = self.address_size {
+            let _ = writeln!(self.tables.header, "{} {bits}", Directive::AddressSize);
+        }
+        self.draft.set_header(&self.tables.header);
+    }
+
+    ptx_isa::getters! {
+        /// The version it is made for.
+        version: PtxVersion = version;
+        /// The target it is made for.
+        target: Target = target;
+    }
+
+    /// Addresses of 32 or 64 bits.
+    pub fn set_address_size(&mut self, bits: u8) {
+        self.address_size = Some(bits);
+        self.write_header();
+    }
+
+    /// Writes no `.address_size`: addresses have 32 bits then.
+    pub fn without_address_size(&mut self) {
+        self.address_size = None;
+        self.write_header();
+    }
+
+    /// Writes the target as `compute_80` instead of `sm_80`, which means the same.
+    pub fn write_virtual_target(&mut self) {
+        self.is_virtual = true;
+        self.write_header();
+    }
+
+    /// Adds an option after the target: `debug`, `texmode_independent`. Manual 11.1.2.
+    ///
+    /// # Errors
+    ///
+    /// The option is not a valid name. [`finish`](Self::finish) refuses unknown options.
+    pub fn target_option(&mut self, option: &str) -> Result<(), BuildError> {
+        lexical::name(option)?;
+        self.options.push(option.to_string());
+        self.note_target(option);
+        self.write_header();
+        Ok(())
+    }
+
+    /// Adds another `.target` line after the first, with a target or options such as `texmode_independent`. The last
+    /// target counts.
+    ///
+    /// # Errors
+    ///
+    /// As [`target_option`](Self::target_option).
+    pub fn another_target(&mut self, names: &[&str]) -> Result<(), BuildError> {
+        names.iter().try_for_each(|n| lexical::name(n))?;
+        self.more_targets.push(names.join(", "));
+        names.iter().for_each(|name| self.note_target(name));
+        self.write_header();
+        Ok(())
+    }
+
+    fn note_target(&mut self, name: &str) {
+        if let Some(target) = Target::from_name(name.as_bytes()) {
+            self.target = target;
         }
     }
 }

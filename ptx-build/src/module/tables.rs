@@ -5,19 +5,17 @@ use alloc::vec::Vec;
 
 use ptx_ir::{Code, FuncId, FunctionKind, SymbolId};
 
-use crate::error::{BuildError, BuildErrorKind};
-use crate::handle::Dependency;
-use crate::handle::{Func, Variable};
+use crate::error::{BuildError, BuildErrorKind, discarded, later};
+use crate::handle::{Dependency, Func, Variable};
 use crate::handle_owner::{Handle, HandleOwners};
 use crate::interface::FunctionHeader;
 use crate::name_table::{Meaning, NameTable};
-use crate::refusal::{discarded, later};
 
 /// A variable of the module.
 #[derive(Debug)]
 pub(crate) struct Global {
     pub(crate) name: String,
-    /// Without its initial value.
+    /// Its declaration without the initial value.
     pub(crate) text: String,
     pub(crate) symbol: SymbolId,
 }
@@ -40,20 +38,20 @@ pub(crate) struct Function {
     pub(crate) written: DeclState,
 }
 
-/// From where on a name of the module is known, in the order of the text.
+/// The part of the module in which a function can be mentioned.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(crate) enum DeclState {
-    /// In its own body, until that is finished.
+    /// The body of the function itself, until it is finished.
     Open,
-    /// In a scope of another function, until that is finished.
+    /// A scope of another function, until that is finished.
     Nested { owner: u32, scope: u32 },
-    /// Nowhere: the function was discarded before it was finished.
+    /// No part: the function was discarded before it was finished.
     Discarded,
-    /// Everywhere.
+    /// Everything that follows.
     Declared,
 }
 
-/// What was declared so far.
+/// The variables, functions and names that the module has so far.
 #[derive(Debug)]
 pub(crate) struct Tables {
     pub(crate) owner: u32,
@@ -67,20 +65,20 @@ pub(crate) struct Tables {
 impl Tables {
     /// A variable of this module, used in a function or, without a name of one, outside.
     pub(crate) fn global(&self, var: Variable, place: Option<&str>) -> Result<&Global, BuildError> {
-        let known = self.globals.get(var.index as usize);
-        let known = known.filter(|_| var.owner == self.owner);
-        known.ok_or_else(|| self.past.refuse(Handle::Var(var), place))
+        let global = self.globals.get(var.index as usize);
+        let global = global.filter(|_| var.owner == self.owner);
+        global.ok_or_else(|| self.past.refuse(Handle::Var(var), place))
     }
 
     /// A function of this module, used in a function or outside.
     pub(crate) fn func(&self, func: Func, place: Option<&str>) -> Result<&Function, BuildError> {
-        let known = self.functions.get(func.index as usize);
-        let known = known.filter(|_| func.owner == self.owner);
-        let known = known.ok_or_else(|| self.past.refuse(Handle::Func(func), place))?;
-        match (place, known.written) {
-            (_, DeclState::Discarded) => Err(discarded(&known.name)),
-            (None, DeclState::Open | DeclState::Nested { .. }) => Err(later(&known.name)),
-            _ => Ok(known),
+        let function = self.functions.get(func.index as usize);
+        let function = function.filter(|_| func.owner == self.owner);
+        let function = function.ok_or_else(|| self.past.refuse(Handle::Func(func), place))?;
+        match (place, function.written) {
+            (_, DeclState::Discarded) => Err(discarded(&function.name)),
+            (None, DeclState::Open | DeclState::Nested { .. }) => Err(later(&function.name)),
+            _ => Ok(function),
         }
     }
 

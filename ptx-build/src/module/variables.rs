@@ -9,13 +9,11 @@ use super::ModuleBuilder;
 use super::tables::Global;
 use crate::copy::NamedOperands;
 use crate::declaration::Declaration;
-use crate::error::BuildError;
-use crate::handle::Dependency;
-use crate::handle::Variable;
+use crate::error::{BuildError, no_variables, taken};
+use crate::handle::{Dependency, Variable};
 use crate::lexical;
 use crate::name_scope::NameScope;
 use crate::name_table::Meaning;
-use crate::refusal::{no_variables, taken};
 
 impl ModuleBuilder {
     /// Declares a variable of the module; the handle is that of its first name. A name that was declared before can be declared
@@ -40,13 +38,13 @@ impl ModuleBuilder {
         let mut names = NameScope::new(&self.tables, None);
         let text = declaration.statement(&mut names)?;
         let mut mentions = names.mentions;
-        let mut whole = self.tables.header.clone();
+        let mut context = self.tables.header.clone();
         mentions.sort_unstable();
         mentions.dedup();
         for mention in mentions {
             match mention {
-                Dependency::Global(v) => whole.push_str(&self.tables.global_text(v)),
-                Dependency::Func(f) => whole.push_str(&self.tables.prototype(f)),
+                Dependency::Global(v) => context.push_str(&self.tables.global_text(v)),
+                Dependency::Func(f) => context.push_str(&self.tables.prototype(f)),
                 _ => {}
             }
         }
@@ -56,36 +54,35 @@ impl ModuleBuilder {
             for member in name.members()? {
                 lexical::module_name(&member)?;
                 let bare = declaration.bare(name, &member)?;
-                let known = self.variable(&member);
+                let declared = self.variable(&member);
                 if self.tables.names.contains(&member) {
-                    match known {
+                    match declared {
                         Some(_) => again = true,
                         None => return Err(taken(&member)),
                     }
                 }
-                if let Some(known) = known {
-                    whole.push_str(&self.tables.global_text(known));
+                if let Some(declared) = declared {
+                    context.push_str(&self.tables.global_text(declared));
                 }
-                members.push((member, bare, known));
+                members.push((member, bare, declared));
             }
         }
-        let start = whole.len();
-        whole.push_str(&text);
-        let parsed = match self.verify(&whole, start, &text) {
+        let start = context.len();
+        context.push_str(&text);
+        let parsed = match self.verify(&context, start, &text) {
             Ok(parsed) => parsed,
             Err(_) if again => return Err(taken(declaration.name())),
             Err(error) => return Err(error),
         };
-        let at = self.line(&text).start as usize;
         let tables = &self.tables;
-        let found = (self.draft).import(&parsed, start, at, &|name| tables.symbol(name));
-        let handles = members.into_iter().map(|(name, text, known)| {
-            let before = known.and_then(|index| self.plain_symbol(index));
-            let symbol = before.unwrap_or_else(|| match found.symbol(&name) {
+        let imported = (self.draft).import(&parsed, start, &|name| tables.symbol(name));
+        let handles = members.into_iter().map(|(name, text, declared)| {
+            let plain = declared.and_then(|index| self.plain_symbol(index));
+            let symbol = plain.unwrap_or_else(|| match imported.symbol(&name) {
                 Some(symbol) if declaration.is_plain(&name) => symbol,
-                _ => self.member_symbol(&name, &found),
+                _ => self.member_symbol(&name, &imported),
             });
-            let index = known.unwrap_or(self.tables.globals.len() as u32);
+            let index = declared.unwrap_or(self.tables.globals.len() as u32);
             let meaning = (0, Meaning::Global(index));
             self.tables.names.set(&name, Some(meaning));
             let global = Global { name, text, symbol };
@@ -108,11 +105,11 @@ impl ModuleBuilder {
         symbol.number.is_none().then_some(id)
     }
 
-    /// Adds the name of a member of a range, whose first member is among those found.
-    fn member_symbol(&mut self, name: &str, found: &NamedOperands) -> SymbolId {
+    /// Adds the name of a member of a range, whose first member was imported.
+    fn member_symbol(&mut self, name: &str, imported: &NamedOperands) -> SymbolId {
         let digits = name.trim_end_matches(|c: char| c.is_ascii_digit()).len();
         let (prefix, number) = name.split_at(digits);
-        let first = found.symbol(&format!("{prefix}0"));
+        let first = imported.symbol(&format!("{prefix}0"));
         let symbols = self.draft.module.symbols();
         match first.and_then(|id| symbols.get(id)).copied() {
             Some(first) => {

@@ -522,12 +522,10 @@ fn call(
     let is_direct = table.is_none();
     let called = match (callee, target, table) {
         (_, Some(target), Some(table)) => {
-            let shape = |n: usize| {
-                let one = Declaration::new(S::Param, T::B32, "_");
-                vec![one; n]
-            };
-            let shape = (&shape(results.len())[..], &shape(arguments.len())[..]);
-            let called = k.call_indirect(target, table, shape, &results, &arguments);
+            let one = || Declaration::new(S::Param, T::B32, "_");
+            let shape = (0..results.len()).fold(FunctionHeader::new(), |h, _| h.result(one()));
+            let shape = (0..arguments.len()).fold(shape, |h, _| h.param(one()));
+            let called = k.call_indirect(target, table, &shape, &results, &arguments);
             log.note("indirect call", called)
         }
         (Some(f), ..) => log.note("call", k.call_function(f, &results, &arguments)),

@@ -189,7 +189,7 @@ fn ptxas_accepts_built_modules() {
     played.unwrap();
     let mut refused = 0;
     for module in modules.borrow().iter() {
-        let text = String::from_utf8_lossy(module.source());
+        let text = common::printed(module);
         let target = text
             .split_once("\n.target sm_")
             .and_then(|(_, t)| t.split_whitespace().next());
@@ -200,7 +200,7 @@ fn ptxas_accepts_built_modules() {
         } else {
             &[]
         };
-        let Some(said) = common::ptxas(module.source(), &arch, args) else {
+        let Some(said) = common::ptxas(text.as_bytes(), &arch, args) else {
             return;
         };
         if !said.is_empty() {

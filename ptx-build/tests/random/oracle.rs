@@ -137,7 +137,7 @@ fn same(told: &Told, found: Operand, module: &Module, body: &Body, pairs: &mut P
             same(base, found, module, body, pairs)
         }
         _ => {
-            let text = String::from_utf8_lossy(module.source());
+            let text = crate::common::printed(module);
             panic!("told {told:?}, found {found:?}\n{text}")
         }
     }
@@ -176,7 +176,7 @@ pub(crate) fn function(events: &[Event], module: &Module, body: &Body) {
             let event = events.next();
             fit(event, statement, module, body, &mut pairs);
         } else {
-            let text = String::from_utf8_lossy(module.source());
+            let text = crate::common::printed(module);
             assert!(
                 any,
                 "{statement:?} where {:?} was told\n{text}",

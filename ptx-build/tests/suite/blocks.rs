@@ -35,7 +35,7 @@ fn text_has_the_order_of_creation() {
     assert_eq!(k.name_of_label(unused), "$L_4");
     k.finish().unwrap();
     let module = m.finish().unwrap();
-    let text = String::from_utf8_lossy(module.source());
+    let text = crate::common::printed(&module);
     let expected = "{
 \t.reg .b32 %r<2>;
 \t.reg .pred %p<2>;

@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
 
 use crate::common::check;
-use ptx_build::{Argument, BuildError, Declaration, Init, ModuleBuilder, at, lane};
+use ptx_build::{Argument, BuildError, Declaration, FunctionHeader, Init, ModuleBuilder, at, lane};
 use ptx_isa::{Directive, PtxVersion, ScalarType as T, SpecialReg, StateSpace as S, Target};
 
 #[test]
@@ -142,10 +142,10 @@ fn calls() -> Result<(), BuildError> {
     )?;
     k.mov().u64((target, twice))?;
     let targets = k.call_targets(&[twice])?;
-    let shape = (&[scalar("_")][..], &[scalar("_")][..]);
-    k.call_indirect(target, targets, shape, &[b.into()], &[a.into()])?;
-    let prototype = k.call_prototype(shape.0, shape.1)?;
-    k.call_indirect(target, prototype, shape, &[b.into()], &[a.into()])?;
+    let shape = FunctionHeader::new().result(scalar("_")).param(scalar("_"));
+    k.call_indirect(target, targets, &shape, &[b.into()], &[a.into()])?;
+    let prototype = k.call_prototype(&[scalar("_")], &[scalar("_")])?;
+    k.call_indirect(target, prototype, &shape, &[b.into()], &[a.into()])?;
     k.ret().emit(())?;
     k.finish()?;
     let text = check(m);

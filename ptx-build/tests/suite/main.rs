@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
 
 mod blocks;
+mod comments;
 #[path = "../common/mod.rs"]
 mod common;
 mod declarations;

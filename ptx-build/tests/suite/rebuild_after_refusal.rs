@@ -6,12 +6,10 @@ use ptx_build::{BuildErrorKind, Declaration, ModuleBuilder, at};
 use ptx_ir::{FunctionKind, Linkage};
 use ptx_isa::{PtxVersion, ScalarType as T, StateSpace, Target};
 
+use crate::common::printed;
+
 fn module() -> ModuleBuilder {
     ModuleBuilder::new(PtxVersion::new(8, 0), Target::Sm80)
-}
-
-fn text(module: &ptx_ir::Module) -> &str {
-    core::str::from_utf8(module.source()).unwrap()
 }
 
 #[test]
@@ -27,7 +25,7 @@ fn refused_kernel_can_be_built_again() {
     k.finish().unwrap();
     let module = m.finish().unwrap();
     assert_eq!(module.definitions().count(), 1);
-    assert!(!text(&module).contains("bra"));
+    assert!(!printed(&module).contains("bra"));
 }
 
 #[test]
@@ -93,8 +91,8 @@ fn registers_that_no_statement_mentions_are_not_declared() {
     k.ret().emit(()).unwrap();
     k.finish().unwrap();
     let module = m.finish().unwrap();
-    assert!(!text(&module).contains(".b128"), "{}", text(&module));
-    assert!(text(&module).contains(".reg .b64 %rd<3>;"));
+    assert!(!printed(&module).contains(".b128"), "{}", printed(&module));
+    assert!(printed(&module).contains(".reg .b64 %rd<3>;"));
 }
 
 #[test]
@@ -121,7 +119,7 @@ fn definition_has_the_parameters_that_were_declared() {
     b.finish().unwrap();
     let module = m.finish().unwrap();
     assert!(
-        text(&module)
+        printed(&module)
             .contains(".visible .func (.param .b32 r) f(\n\t.param .b32 x,\n\t.reg .b32 y\n)\n{")
     );
 }

@@ -142,9 +142,9 @@ impl Renaming {
     /// # Errors
     ///
     /// A new name cannot be declared, or it is taken: a name would be captured. Or an old name is also used where names are
-    /// not resolved, or the module was edited.
+    /// not resolved, or the source of the module is not its text: it was edited or built.
     pub fn apply(&self, module: &Module, names: &Names) -> Result<Rewritten, RenameError> {
-        if module.is_edited() {
+        if module.is_edited() || !module.has_source() {
             return Err(RenameError::Edited);
         }
         let unresolved = names.unresolved(module);

@@ -15,8 +15,9 @@ use super::error::Error;
 /// if the module or the code has errors.
 pub fn with_code(module: &Module, code: &str) -> Result<Module, Error> {
     let text = ptx_print::verbatim(module);
-    // A module that was not edited is parsed only once, with the code.
-    let again = module.is_edited().then(|| ptx_parse::parse(&text).module);
+    // A module that was parsed and not edited is parsed only once, with the code.
+    let is_changed = module.is_edited() || !module.has_source();
+    let again = is_changed.then(|| ptx_parse::parse(&text).module);
     let read = again.as_ref().unwrap_or(module);
     let alone = ptx_parse::parse(code.as_bytes()).module;
     for symbol in alone.symbols().values() {

@@ -1,54 +1,51 @@
-//! Initial values of variables.
+//! Declarations as statements, with initial values that mention variables, functions and labels.
 
-use alloc::boxed::Box;
 use alloc::string::String;
-use alloc::vec::Vec;
 use core::fmt::Write as _;
 
+use ptx_ir::Code;
+
+use crate::declaration::{Declaration, Init};
 use crate::error::{BuildError, BuildErrorKind};
-use crate::handle::{CodeLabel, Func, Variable};
 use crate::lexical;
 use crate::name_scope::NameScope;
 use crate::number::Number;
 
-/// An initial value. Manual 5.4.4.
-#[derive(Clone, PartialEq, Debug)]
-#[non_exhaustive]
-pub enum Init {
-    /// An integer.
-    Int(i64),
-    /// An integer without a sign.
-    Unsigned(u64),
-    /// Single precision.
-    F32(f32),
-    /// Double precision.
-    F64(f64),
-    /// A constant in its own spelling.
-    Constant(String),
-    /// A string with its end.
-    Text(String),
-    /// The address of a variable plus an offset in bytes.
-    Address(Variable, i64),
-    /// The generic address of a variable plus an offset in bytes: `generic(a)+4`.
-    Generic(Variable, i64),
-    /// A function.
-    Function(Func),
-    /// The place of a label of the function.
-    Label(CodeLabel),
-    /// Another value plus an offset in bytes, which keeps its spelling: `a+0x10`.
-    Plus(Box<Init>, Number),
-    /// One byte of an address, shifted down: `0xFF00(a)`. Manual 5.4.4.
-    Masked(Number, Box<Init>),
-    /// A field of a sampler or texture: `addr_mode_0 = wrap`.
-    Field(String, String),
-    /// `{…}`
-    List(Vec<Init>),
+impl Declaration {
+    /// The statement; its initial values mention `names`.
+    pub(crate) fn statement(&self, names: &mut NameScope<'_>) -> Result<String, BuildError> {
+        let mut out = String::new();
+        self.write_head(&mut out)?;
+        for (i, name) in self.names().enumerate() {
+            if i > 0 {
+                out.push_str(", ");
+            }
+            lexical::name(&name.text)?;
+            let text = match &name.count {
+                Some(count) => format!("{}<{}>", name.text, count.text()?),
+                None => name.text.clone(),
+            };
+            if name.count.is_some() && !name.dims.is_empty() {
+                let message = format!("`{text}` is a range and an array");
+                let help = "declare an array of one dimension more, or each array by its own name";
+                return BuildErrorKind::Argument.refuse(Code::VariableType, message, help);
+            }
+            name.write(&text, &mut out)?;
+            if let Some(init) = &name.init {
+                out.push_str(" = ");
+                write_init(init, names, &mut out, 0)?;
+            }
+        }
+        out.push(';');
+        Ok(out)
+    }
 }
 
+/// The deepest nesting of initial values.
 const DEPTH: usize = 64;
 
 /// Writes an initial value that is nested in `depth` others.
-pub(crate) fn write_init(
+fn write_init(
     init: &Init,
     names: &mut NameScope<'_>,
     out: &mut String,
