@@ -89,6 +89,7 @@ impl WarpState {
     /// The variables that are followed in a call.
     pub(super) fn registers(&mut self, call: usize, count: usize) -> &mut [Followed] {
         if self.registers.len() <= call {
+            self.followed += CALL * (call + 1 - self.registers.len()) as u64;
             self.registers.resize_with(call + 1, Vec::new);
         }
         let of = &mut self.registers[call];
@@ -96,7 +97,7 @@ impl WarpState {
             let bytes = |of: &Vec<Followed>| (of.capacity() * size_of::<Followed>()) as u64;
             self.followed -= bytes(of);
             *of = vec![Followed::default(); count];
-            self.followed += bytes(of) + CALL;
+            self.followed += bytes(of);
         }
         of
     }
