@@ -113,8 +113,16 @@ impl FunctionBuilder {
             || PyTypeError::new_err("expected what `call_targets` or `call_prototype` returned");
         let table = table.ok_or_else(none)?;
         let header = FunctionHeader::new();
-        let header = table.results.iter().cloned().fold(header, FunctionHeader::result);
-        let header = table.parameters.iter().cloned().fold(header, FunctionHeader::param);
+        let header = table
+            .results
+            .iter()
+            .cloned()
+            .fold(header, FunctionHeader::result);
+        let header = table
+            .parameters
+            .iter()
+            .cloned()
+            .fold(header, FunctionHeader::param);
         self.with(|builder| {
             builder.call_indirect(address, table.label, &header, &results, &arguments)
         })
