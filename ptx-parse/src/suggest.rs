@@ -14,6 +14,8 @@ pub fn opcode(mnemonic: &str) -> Option<&'static str> {
 
 /// [`opcode`] of an instruction with this many operands, if that is known.
 pub(crate) fn opcode_of(mnemonic: &str, operands: Option<usize>) -> Option<Similar<'static>> {
+    // A mnemonic with modifiers and without operands is perhaps not written to its end.
+    let operands = operands.filter(|count| *count > 0 || !mnemonic.contains('.'));
     let mut words = mnemonic.split('.');
     let word = words.next()?;
     let modifiers = words.filter_map(|w| Modifier::from_text(format!(".{w}").as_bytes()));
