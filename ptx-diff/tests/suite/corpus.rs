@@ -282,7 +282,8 @@ fn lines_are_all_statements_in_their_order() {
     assert!(changed > 100 / some().parts, "{changed}");
 }
 
-/// An edited module is equal to its printed and parsed text, and differs from its source as much as that.
+/// An edited module is equal to its printed and parsed text, and differs from its source where that does. How lines are aligned may depend on the
+/// order of the ids, so the number of changed lines may differ.
 #[test]
 fn edited_modules_are_compared_as_they_are() {
     let mut rng = Rng::with_seed(36);
@@ -305,7 +306,11 @@ fn edited_modules_are_compared_as_they_are() {
                 let diff = ModuleDiff::new(&old, with, equality);
                 let lines = diff.functions.iter().flat_map(|f| &f.lines);
                 let changed = lines.filter(|l| !matches!(l, Line::Same(..)));
-                (diff.changes.len(), diff.functions.len(), changed.count())
+                (
+                    diff.changes.len(),
+                    diff.functions.len(),
+                    changed.count() > 0,
+                )
             };
             assert_eq!(count(&new), count(&printed), "{name}: {what}");
         }
