@@ -1,19 +1,18 @@
 //! What one comparison of integers says about another one of the same integers.
 
-use super::number::{Comparison, Order, Truth};
-use super::{Interval, Symbol, Values};
+use super::number::{Order, Truth};
+use super::{Affine, Interval, Symbol, Values};
 use crate::ssa::ValueId;
 
 impl Values {
     /// Whether a predicate is true or false where another one has a value, if both compare the same integers, or one integer with constants.
     #[must_use]
     pub fn implied(&self, (known, holds): (ValueId, bool), other: ValueId) -> Option<bool> {
-        match known == other {
-            true => Some(holds),
-            false => self
-                .comparison(known, holds)?
-                .implies(&self.comparison(other, true)?),
+        if known == other {
+            return Some(holds);
         }
+        let known = self.comparison(known, holds)?;
+        known.implies(self.comparison(other, true)?)
     }
 
     /// The value that a predicate compares with a constant, and whether the predicate is true where that value is one of two integers.
@@ -41,23 +40,46 @@ impl Values {
     }
 
     /// The comparison that is true where a predicate has a value, a constant last.
-    fn comparison(&self, predicate: ValueId, holds: bool) -> Option<Comparison> {
+    fn comparison(&self, predicate: ValueId, holds: bool) -> Option<ComparisonView<'_>> {
         let Truth::Compare(index, inverted) = self.entries.get(predicate)?.truth else {
             return None;
         };
-        let mut comparison = *self.comparisons.get(index as usize)?;
-        if inverted == holds {
-            comparison.order = comparison.order.inverted();
-        }
-        let [a, b] = comparison.ranges;
-        Some(match a.single().is_some() && b.single().is_none() {
-            true => comparison.swapped(),
-            false => comparison,
+        let comparison = self.comparisons.get(index as usize)?;
+        let [first, second] = &comparison.ranges;
+        let view = ComparisonView {
+            order: if inverted == holds {
+                comparison.order.inverted()
+            } else {
+                comparison.order
+            },
+            bits: comparison.bits,
+            signed: comparison.signed,
+            a: &comparison.a,
+            b: &comparison.b,
+            ranges: [first, second],
+        };
+        Some(if first.single().is_some() && second.single().is_none() {
+            view.swapped()
+        } else {
+            view
         })
     }
 }
 
-impl Comparison {
+/// A comparison, borrowed from [`Values`]: copies of the affine forms cost more than most questions about them.
+#[derive(Copy, Clone)]
+struct ComparisonView<'v> {
+    order: Order,
+    bits: u16,
+    signed: bool,
+    /// Both operands, modulo the number of bits.
+    a: &'v Affine,
+    b: &'v Affine,
+    /// The integers that the operands can be, by the type.
+    ranges: [&'v Interval; 2],
+}
+
+impl ComparisonView<'_> {
     const fn swapped(self) -> Self {
         let [a, b] = self.ranges;
         Self {
@@ -69,18 +91,21 @@ impl Comparison {
         }
     }
 
-    /// Whether another comparison is true or false where this one is true.
-    fn implies(&self, other: &Self) -> Option<bool> {
+    /// Returns whether another comparison is true, or false, wherever this one is true.
+    fn implies(self, other: Self) -> Option<bool> {
         if self.bits != other.bits {
             return None;
         }
         if self.a == other.b && self.b == other.a {
-            return self.implies_of_same(&other.swapped());
+            return self.implies_for_same_operands(other.swapped());
         }
-        if self.a == other.a && self.b == other.b {
-            return self.implies_of_same(other);
+        if self.a != other.a {
+            return None;
         }
-        if self.a != other.a || self.signed != other.signed {
+        if self.b == other.b {
+            return self.implies_for_same_operands(other);
+        }
+        if self.signed != other.signed {
             return None;
         }
         let integers = self.integers()?;
@@ -88,24 +113,27 @@ impl Comparison {
         other.order.decided(integers, Interval::only(constant))
     }
 
-    /// The same for two comparisons of the same integers.
-    fn implies_of_same(&self, other: &Self) -> Option<bool> {
-        let (own, others) = (self.order.cases(), other.order.cases());
-        let equality = |order| matches!(order, Order::Equal | Order::NotEqual);
+    /// [`implies`](Self::implies) for two comparisons of the same operands in the same order.
+    fn implies_for_same_operands(self, other: Self) -> Option<bool> {
+        let (cases, other_cases) = (self.order.cases(), other.order.cases());
+        let is_equality = |order| matches!(order, Order::Equal | Order::NotEqual);
         // Equal integers are equal as signed and as unsigned ones.
-        let is_of_sign = !equality(self.order) && !equality(other.order);
-        match () {
-            () if is_of_sign && self.signed != other.signed => None,
-            () if own & !others == 0 => Some(true),
-            () if own & others == 0 => Some(false),
-            () => None,
+        let depends_on_sign = !is_equality(self.order) && !is_equality(other.order);
+        if depends_on_sign && self.signed != other.signed {
+            None
+        } else if cases & !other_cases == 0 {
+            Some(true)
+        } else if cases & other_cases == 0 {
+            Some(false)
+        } else {
+            None
         }
     }
 
     /// The integers for which it is true, if it compares with a constant and they are an interval.
-    fn integers(&self) -> Option<Interval> {
+    fn integers(self) -> Option<Interval> {
         let constant = self.ranges[1].single()?;
-        let Interval { min, max } = self.ranges[0];
+        let Interval { min, max } = *self.ranges[0];
         let (min, max) = match self.order {
             Order::Equal => (constant, constant),
             Order::NotEqual if constant == min => (constant.checked_add(1)?, max),
