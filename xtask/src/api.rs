@@ -17,12 +17,15 @@ pub(crate) struct Args {
     /// Compare with the lists that are there instead of writing them
     #[arg(long)]
     check: bool,
+    /// The cargo profile, in which dependencies may have been built before
+    #[arg(long, default_value = "dev")]
+    profile: String,
 }
 
 pub(crate) fn run(args: &Args) -> Result<()> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let crates = crates(&root)?;
-    let folder = describe(&root, &crates)?;
+    let folder = describe(&root, &crates, &args.profile)?;
     let (mut removed, mut added) = (0, 0);
     for name in &crates {
         let list = list(&folder, name)?;
@@ -120,11 +123,12 @@ fn group(items: impl Iterator<Item = String>) -> String {
 
 /// Runs rustdoc with all lints of the documentation and returns the folder of its JSON descriptions of the crates. The format is unstable, hence
 /// `RUSTC_BOOTSTRAP`.
-fn describe(root: &Path, crates: &[String]) -> Result<PathBuf> {
+fn describe(root: &Path, crates: &[String], profile: &str) -> Result<PathBuf> {
     let target =
         std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from);
     let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     command.args(["doc", "--quiet", "--locked", "--lib", "--no-deps"]);
+    command.args(["--profile", profile]);
     for name in crates {
         command.args(["-p", name]);
     }
