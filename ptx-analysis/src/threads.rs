@@ -7,7 +7,8 @@
 
 mod written;
 
-use alloc::rc::Rc;
+pub use ptx_semantics::fold::PerThread;
+
 use alloc::vec::Vec;
 
 use ptx_ir::facts::{Facts, FunctionFacts};
@@ -30,35 +31,6 @@ const EVALUATIONS_PER_STATEMENT: u64 = 1 << 6;
 const DEPTH: u32 = 48;
 /// How often the blocks are passed to find which threads come there.
 const PASSES: usize = 8;
-
-/// A value in the threads that are samples.
-#[derive(Clone, PartialEq, Eq, Debug)]
-#[non_exhaustive]
-pub enum PerThread {
-    /// It is the same in all.
-    Same(u64),
-    /// By sample.
-    Each(Rc<[u64]>),
-}
-
-impl PerThread {
-    /// The values of the samples.
-    fn of(all: Vec<u64>) -> Self {
-        match all.iter().all(|value| Some(value) == all.first()) {
-            true => Self::Same(all.first().copied().unwrap_or(0)),
-            false => Self::Each(all.into()),
-        }
-    }
-
-    /// The value in a sample.
-    #[must_use]
-    pub fn get(&self, sample: usize) -> u64 {
-        match self {
-            Self::Same(value) => *value,
-            Self::Each(all) => all.get(sample).copied().unwrap_or(0),
-        }
-    }
-}
 
 /// The size of the CTAs of a function.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
@@ -342,7 +314,7 @@ impl<'a> ThreadValues<'a> {
 
     /// A value for each sample.
     fn each(&self, of: impl Fn(usize) -> u64) -> PerThread {
-        PerThread::of((0..self.samples.len()).map(of).collect())
+        PerThread::from_values((0..self.samples.len()).map(of).collect())
     }
 
     /// The value of the guard of an instruction, with its `!`.

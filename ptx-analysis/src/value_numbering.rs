@@ -18,10 +18,10 @@ use ptx_ir::{InstId, Operand, Statement, StmtId};
 use ptx_isa::ScalarType;
 
 use crate::cfg::{BlockId, Cfg};
-use crate::fold::{commutes, is_copy};
 use crate::graph::ReversePostOrder;
 use crate::reg_lanes::Variables;
 use crate::ssa::{Ssa, Value, ValueId};
+use ptx_semantics::fold::{commutes, is_copy};
 
 /// The numbers of the values of a function.
 #[derive(Clone, PartialEq, Eq, Debug)]

@@ -2,10 +2,10 @@
 
 use alloc::vec::Vec;
 
-use ptx_analysis::fold::conversion;
 use ptx_ir::facts::{Flow, FunctionFacts, Targets};
 use ptx_ir::{EntityId as _, Module, Statement};
 use ptx_isa::StateSpace;
+use ptx_semantics::fold::conversion;
 
 /// The signatures that convert stack addresses to generic addresses.
 pub(crate) fn stack_addresses(module: &Module) -> Vec<bool> {

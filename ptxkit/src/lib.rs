@@ -10,6 +10,7 @@
 //! | [`parse`] | `ptx-parse` | `parse` | text to modules |
 //! | [`edit`] | `ptx-edit` | `edit` | editing modules in place |
 //! | [`verify`] | `ptx-verify` | `verify` | whether a module is legal, and what it requires |
+//! | [`semantics`] | `ptx-semantics` | `semantics` | what instructions compute: values, terms of SMT-LIB |
 //! | [`analysis`] | `ptx-analysis` | `analysis` | control flow, SSA, liveness, call graph |
 //! | [`build`] | `ptx-build` | `build` | modules from Rust |
 //! | [`transform`] | `ptx-transform` | `transform` | rewriting, linking, instrumentation |
@@ -60,6 +61,9 @@ pub use ptx_lint as lint;
 pub use ptx_parse as parse;
 #[doc(inline)]
 pub use ptx_print as print;
+#[cfg(feature = "semantics")]
+#[doc(inline)]
+pub use ptx_semantics as semantics;
 #[cfg(feature = "transform")]
 #[doc(inline)]
 pub use ptx_transform as transform;

@@ -1,6 +1,6 @@
 //! Arguments of a kernel, from Python objects.
 
-use ptxkit::analysis::fold::number_bits;
+use ptxkit::semantics::fold::number_bits;
 use ptxkit::ir::{Module as IrModule, Param};
 use ptxkit::isa::{ScalarType, TypeKind};
 use pyo3::exceptions::{PyOverflowError, PyTypeError, PyValueError};

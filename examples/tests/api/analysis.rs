@@ -1,11 +1,11 @@
 use ptx_analysis::calls::CallGraph;
 use ptx_analysis::cfg::Cfg;
-use ptx_analysis::fold::is_copy;
 use ptx_analysis::function_analysis::FunctionAnalysis;
 use ptx_analysis::graph::{Digraph, Dominators, PostDominators, ReversePostOrder};
 use ptx_analysis::source_lines::file_number;
 use ptx_ir::facts::ModuleFacts;
 use ptx_isa::Opcode;
+use ptx_semantics::fold::is_copy;
 
 /// 0 → 1 → 3, 0 → 2 → 3, and 4 on its own.
 #[test]

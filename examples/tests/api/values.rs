@@ -77,5 +77,5 @@ fn comparisons_that_follow_from_others_and_selections() {
         Some((selected, [true, false]))
     );
     let (form, _) = statements[3].1.form().unwrap();
-    assert_eq!(ptx_analysis::fold::selection(form), Some([3, 1, 2]));
+    assert_eq!(ptx_semantics::fold::selection(form), Some([3, 1, 2]));
 }

@@ -1,4 +1,4 @@
-//! The stored values of a module that are constants of `ptx-analysis`, which `ptx_analysis::fold` computes.
+//! The stored values of a module that are constants of `ptx-analysis`, which `ptx_semantics::fold` computes.
 
 use std::collections::HashMap;
 

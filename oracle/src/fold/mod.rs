@@ -1,4 +1,4 @@
-//! `cargo oracle fold`: compares the constants that `ptx_analysis::fold` and ptxas compute.
+//! `cargo oracle fold`: compares the constants that `ptx_semantics::fold` and ptxas compute.
 //!
 //! Instructions of all forms get constant operands, and their results are stored. A result that ptxas computes is a constant in the machine code,
 //! which `nvdisasm` prints. Instructions that ptxas leaves to the GPU are counted, not compared.

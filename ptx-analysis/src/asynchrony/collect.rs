@@ -14,9 +14,9 @@ use super::place::Place;
 use super::places::Places;
 use crate::cfg::{Block, BlockId, Cfg};
 use crate::dataflow::BitSet;
-use crate::fold::is_copy;
 use crate::function_analysis::FunctionAnalysis;
 use crate::reg_lanes::Variables;
+use ptx_semantics::fold::is_copy;
 
 /// Collects the events of a function.
 pub(super) struct Collector<'a> {

@@ -2,13 +2,13 @@
 
 use alloc::vec::Vec;
 
-use ptx_ir::constant::ConstKind;
 use ptx_ir::facts::{Facts, FunctionFacts, RegAccess, RegLane};
 use ptx_ir::{InstId, Operand, StmtId};
-use ptx_isa::{Modifier, Opcode, ScalarType, SpecialReg, TypeKind};
+use ptx_isa::{Modifier, Opcode, ScalarType, SpecialReg};
+use ptx_semantics::fold::{Folded, Operation, Video, fold, fold_partial};
+use ptx_semantics::{Place, extended, source, visit_results, visit_sources};
 
 use super::Constant;
-use crate::fold::{Folded, Operation, Video, fold, fold_partial};
 use crate::reg_lanes::Variables;
 use crate::ssa::{Ssa, ValueId};
 
@@ -53,7 +53,7 @@ where
 
     /// The bits of an operand of an instruction with these types.
     pub(crate) fn operand(&self, stmt: StmtId, operand: Operand, types: &[ScalarType]) -> Constant {
-        self.known(self.source(stmt, operand, types))
+        self.known(self.resolved(stmt, source(self.facts.body(), operand, types)))
     }
 
     /// What is known of a source.
@@ -79,34 +79,17 @@ where
         }
     }
 
-    /// An operand of an instruction with these types.
-    fn source(&self, stmt: StmtId, operand: Operand, types: &[ScalarType]) -> Source {
-        let pool = &self.facts.body().pool();
-        let float = types.iter().any(|t| t.is_float());
-        let wide = |bits: u16| types.iter().all(|t| t.bits() == bits);
-        match operand {
-            Operand::Reg(register) => self.register(stmt, register.into()),
-            Operand::Lane(selector, at) => match (selector.element(), pool.get(at)) {
-                (lane @ Some(_), Operand::Reg(register)) => {
-                    self.register(stmt, RegLane { register, lane })
-                }
-                (lane @ Some(_), Operand::Special(register)) => Source::Special(register, lane),
-                _ => Source::Unknown,
-            },
-            Operand::Special(register) => Source::Special(register, None),
-            Operand::Not(at) => match pool.get(at) {
-                Operand::Reg(register) => match self.register(stmt, register.into()) {
-                    Source::Value(id) => Source::Not(id),
-                    _ => Source::Unknown,
-                },
-                _ => Source::Unknown,
-            },
-            Operand::Small(value) if !float => Source::Bits(i128::from(value) as u128),
-            Operand::Imm(id) => match pool.immediate(id).map(|i| (i.value, i.value.kind())) {
-                Some((v, ConstKind::Signed)) if !float => Source::Bits(v.bits() as i64 as u128),
-                Some((v, ConstKind::Unsigned)) if !float => Source::Bits(v.bits().into()),
-                Some((v, ConstKind::Single)) if wide(32) => Source::Bits(v.bits().into()),
-                Some((v, ConstKind::Double)) if wide(64) => Source::Bits(v.bits().into()),
+    /// A source of a statement, with the value of the register that it is.
+    fn resolved(&self, stmt: StmtId, source: ptx_semantics::Source) -> Source {
+        use ptx_semantics::Source as Unresolved;
+        match source {
+            Unresolved::Bits(bits) => Source::Bits(bits),
+            Unresolved::Place(Place::Register(register)) => self.register(stmt, register),
+            Unresolved::Place(Place::Special(register, component)) => {
+                Source::Special(register, component)
+            }
+            Unresolved::Not(Place::Register(register)) => match self.register(stmt, register) {
+                Source::Value(id) => Source::Not(id),
                 _ => Source::Unknown,
             },
             _ => Source::Unknown,
@@ -120,29 +103,7 @@ where
         types: &[ScalarType],
         mut add: impl FnMut(Source),
     ) -> Option<Video> {
-        let mut video = Video::default();
-        let mut count = 0;
-        for (operand, usage) in f.parts() {
-            match (usage, operand) {
-                (RegAccess::Write, Operand::Lane(selector, _)) if selector.element().is_none() => {
-                    video.into = Some(selector);
-                }
-                (RegAccess::Write, _) => {}
-                (RegAccess::Read, Operand::Vector(list)) => {
-                    for &part in self.facts.body().pool().list(list) {
-                        add(self.source(stmt, part, types));
-                        count += 1;
-                    }
-                }
-                (RegAccess::Read, operand) => {
-                    let operand = self.bare(operand, count, &mut video);
-                    add(self.source(stmt, operand, types));
-                    count += 1;
-                }
-                _ => return None,
-            }
-        }
-        Some(video)
+        visit_sources(f, types, |_, source| add(self.resolved(stmt, source)))
     }
 
     /// The result of an instruction, or the state of its values if it has no constant result.
@@ -202,62 +163,19 @@ where
         folded.ok_or(Constant::Overdefined)
     }
 
-    /// The source at a place without its sign and without the bytes or half words selected of it.
-    fn bare(&self, operand: Operand, place: usize, video: &mut Video) -> Operand {
-        let pool = &self.facts.body().pool();
-        let operand = match (operand, video.negative.get_mut(place)) {
-            (Operand::Neg(at), Some(negative)) => {
-                *negative = true;
-                pool.get(at)
-            }
-            _ => operand,
-        };
-        match (operand, video.parts.get_mut(place)) {
-            (Operand::Lane(selector, at), Some(part)) if selector.element().is_none() => {
-                *part = Some(selector);
-                pool.get(at)
-            }
-            _ => operand,
-        }
-    }
-
     /// What of a result goes to a variable.
     pub(crate) fn part(&self, folded: &Folded, f: &Facts<'_>, variable: u32) -> Constant {
-        let bit = |bit: Option<bool>| match bit {
-            Some(bit) => Constant::Constant(bit.into()),
-            None => Constant::Overdefined,
-        };
-        if variable == self.ssa.carry() {
-            return bit(folded.carry);
-        }
-        let pool = &self.facts.body().pool();
-        let is = |operand: Operand| {
-            let range = f.place(operand).map(|p| self.variables.of(p));
-            range.is_some_and(|r| r.len() == 1 && r.start == variable)
+        let is_written = |place: Place| match place {
+            Place::Carry => variable == self.ssa.carry(),
+            Place::Register(register) => self.variables.of(register) == (variable..variable + 1),
+            _ => false,
         };
         let mut found = Constant::Unreached;
-        let results = f.parts().filter(|(_, usage)| *usage == RegAccess::Write);
-        for (nth, (operand, _)) in results.enumerate() {
-            let new = match operand {
-                // The parts of the result, the first lowest.
-                Operand::Vector(list) if nth == 0 => {
-                    let parts = pool.list(list);
-                    let width = folded.ty.bits() / (parts.len().max(1) as u16);
-                    let mut state = Constant::Unreached;
-                    for (i, _) in parts.iter().enumerate().filter(|(_, part)| is(**part)) {
-                        let bits =
-                            folded.value >> (i * usize::from(width)) & ((1 << width.min(127)) - 1);
-                        state = state.meet(Constant::Constant(bits));
-                    }
-                    state
-                }
-                operand if !is(operand) => continue,
-                _ if nth == 0 => self.extended(folded, variable),
-                _ if nth == 1 => bit(folded.second),
-                _ => Constant::Overdefined,
-            };
-            found = found.meet(new);
-        }
+        visit_results(f, folded, |place, bits| {
+            if is_written(place) {
+                found = found.meet(bits.map_or(Constant::Overdefined, Constant::Constant));
+            }
+        });
         // Written, but by what is not known here.
         if found == Constant::Unreached {
             Constant::Overdefined
@@ -288,26 +206,6 @@ where
         let Some(class) = self.variables.class(self.facts.body(), variable) else {
             return Constant::Overdefined;
         };
-        let (width, bits) = (class.bits(), folded.ty.bits());
-        let all = |bits: u16| {
-            if bits >= 128 {
-                u128::MAX
-            } else {
-                (1 << bits) - 1
-            }
-        };
-        match folded.ty.kind() {
-            _ if width == bits => Constant::Constant(folded.value),
-            _ if width < bits => Constant::Overdefined,
-            // ptxas does not set the high half of a register of 128 bits to copies of the sign.
-            TypeKind::Signed if width > 64 => Constant::Overdefined,
-            TypeKind::Signed => {
-                let negative = folded.value >> (bits.max(1) - 1) & 1 == 1;
-                let above = if negative { all(width) & !all(bits) } else { 0 };
-                Constant::Constant(folded.value | above)
-            }
-            TypeKind::Unsigned | TypeKind::Bits => Constant::Constant(folded.value),
-            _ => Constant::Overdefined,
-        }
+        extended(folded, class.bits()).map_or(Constant::Overdefined, Constant::Constant)
     }
 }

@@ -11,10 +11,9 @@ use ptx_isa::{Modifier, ScalarType, SpecialReg};
 use super::{PerThread, ThreadValues};
 use crate::constants::Constant;
 use crate::constants::instruction::{Operands, Source, Target};
-use crate::fold::Video;
-use crate::fold::columns::fold_columns;
 use crate::ssa::ValueId;
 use crate::ssa::cells::CellUse;
+use ptx_semantics::fold::{Video, fold_columns};
 
 /// The values that an instruction reads.
 type Read = [(ValueId, PerThread)];
@@ -105,7 +104,7 @@ impl ThreadValues<'_> {
             return Some((PerThread::Same(bits(0)?), 1));
         }
         let all: Option<Vec<u64>> = (0..self.samples.len()).map(bits).collect();
-        Some((PerThread::of(all?), self.samples.len() as u64))
+        Some((PerThread::from_values(all?), self.samples.len() as u64))
     }
 
     /// A source in each sample.
@@ -162,7 +161,7 @@ impl ThreadValues<'_> {
             }
             all.push(bits);
         }
-        Some(PerThread::of(all))
+        Some(PerThread::from_values(all))
     }
 
     /// What is loaded from a cell of memory, or stored to it.

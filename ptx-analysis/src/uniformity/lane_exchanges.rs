@@ -9,8 +9,8 @@ use super::lane_bits::LaneBits;
 use super::pass::Pass;
 use super::statement::{SEGMENT_BITS, WHOLE_WARP};
 use crate::cfg::BlockId;
-use crate::fold::commutes;
 use crate::ssa::{Value, ValueId};
+use ptx_semantics::fold::commutes;
 
 impl<'a> Pass<'a> {
     /// What is known of a register that lanes get from each other.

@@ -4,13 +4,13 @@ use alloc::vec::Vec;
 
 use hashbrown::HashMap;
 use ptx_analysis::cfg::{BlockId, Cfg};
-use ptx_analysis::fold::{commutes, is_copy};
 use ptx_ir::facts::{Facts, Flow, FunctionFacts, ModuleFacts, RegAccess, Space};
 use ptx_ir::{
     Body, EntityId as _, FuncId, FunctionKind, Inst, InstId, LabelId, Operand, RegId, Statement,
     StmtId,
 };
 use ptx_isa::{Access, ScalarType, StateSpace};
+use ptx_semantics::fold::{commutes, is_copy};
 use smallvec::SmallVec;
 
 use crate::code::Writer;

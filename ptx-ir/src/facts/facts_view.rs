@@ -53,6 +53,15 @@ impl<'a> Facts<'a> {
         self.operand_at(part)
     }
 
+    ptx_isa::getters! {
+        /// The module.
+        module: &'a Module = module;
+        /// The body of the function.
+        body: &'a Body = body;
+        /// The instruction.
+        id: InstId = id;
+    }
+
     /// Whether the table knows the instruction; else everything that follows is the worst that may be.
     #[must_use]
     pub fn is_known(&self) -> bool {

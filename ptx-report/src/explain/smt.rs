@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use ptx_analysis::smt;
+use ptx_semantics::smt;
 
 use super::instruction::words;
 

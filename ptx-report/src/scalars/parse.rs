@@ -1,7 +1,7 @@
 //! Parses values of scalar types.
 
-use ptx_analysis::fold::number_bits;
 use ptx_isa::{ScalarType, TypeKind};
+use ptx_semantics::fold::number_bits;
 
 use crate::clean;
 

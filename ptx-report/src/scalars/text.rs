@@ -1,7 +1,7 @@
 //! Bits of a type as text.
 
-use ptx_analysis::fold::{number, number_bits};
 use ptx_isa::{ScalarType, TypeKind};
+use ptx_semantics::fold::{number, number_bits};
 
 /// The most decimal digits of a number of 64 bits.
 const DIGITS: usize = 17;

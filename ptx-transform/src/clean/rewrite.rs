@@ -3,13 +3,13 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use ptx_analysis::fold::{COPY, TO_SPACE};
 use ptx_edit::{EditError, Editor};
 use ptx_ir::query::Mnemonic;
 use ptx_ir::{GuardSense, Operand, RegId, Statement, StmtId};
 use ptx_isa::{
     Access, Expected, FormMatch, Modifier, ModifierSource, ScalarType, Spaces, StateSpace, TypeKind,
 };
+use ptx_semantics::fold::{COPY, TO_SPACE};
 
 use super::legality::{LegalityChecker, expected};
 

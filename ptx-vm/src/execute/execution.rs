@@ -1,7 +1,7 @@
 //! The execution of a step by lanes of a warp.
 
-use ptx_analysis::fold::{Operation, fold_with_choices};
 use ptx_isa::TypeKind;
+use ptx_semantics::fold::{Operation, fold_with_choices};
 
 use super::block::Block;
 use super::grid::Grid;

@@ -1,7 +1,7 @@
 //! Lowers the semantics of instructions ([`ptx_isa::Computation`]) to operations on all lanes.
 //!
 //! Integers of the notation are exact. An expression is computed either exactly, in 32 or 64 bits if its range fits, or modulo a power of two if only
-//! the low bits matter. Other integer expressions, and numbers that are not rounded to nearest, are left to [`ptx_analysis::fold`].
+//! the low bits matter. Other integer expressions, and numbers that are not rounded to nearest, are left to [`ptx_semantics::fold`].
 
 mod approximations;
 mod code;

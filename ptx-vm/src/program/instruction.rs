@@ -3,12 +3,12 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use ptx_analysis::fold::Video;
 use ptx_analysis::tables::Tables;
 use ptx_ir::facts::{Facts, Flow, FunctionFacts, Targets};
 use ptx_ir::query::Queries;
 use ptx_ir::{InstId, LabelId, Operand};
 use ptx_isa::{Destination, Expr, Length, Role, ScalarType, Selector};
+use ptx_semantics::fold::Video;
 
 use super::accesses::{combination, memory_step};
 use super::act_operands::act_operands;

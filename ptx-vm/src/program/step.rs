@@ -58,12 +58,12 @@ impl Step {
     }
 }
 
-/// An instruction that [`ptx_analysis::fold`] evaluates.
+/// An instruction that [`ptx_semantics::fold`] evaluates.
 #[derive(Debug)]
 pub(crate) struct Fold {
     pub(crate) opcode: Opcode,
     pub(crate) modifiers: Vec<Modifier>,
-    pub(crate) video: ptx_analysis::fold::Video,
+    pub(crate) video: ptx_semantics::fold::Video,
     pub(crate) sources: Vec<Place>,
     /// The place of the result; of a vector, those of its elements.
     pub(crate) results: Vec<Place>,

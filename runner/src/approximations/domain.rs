@@ -73,7 +73,7 @@ impl Domain {
         match element {
             ScalarType::F32 => f32::from_bits(input).into(),
             ScalarType::F64 => f64::from_bits(u64::from(input) << 32),
-            _ => ptx_analysis::fold::number(element, input.into()).unwrap_or(f64::NAN),
+            _ => ptx_semantics::fold::number(element, input.into()).unwrap_or(f64::NAN),
         }
     }
 
@@ -83,7 +83,7 @@ impl Domain {
             ScalarType::F32 if number.is_nan() => 0x7fff_ffff,
             ScalarType::F32 => (number as f32).to_bits(),
             ScalarType::F64 => (number.to_bits() >> 32) as u32,
-            _ => ptx_analysis::fold::number_bits(element, number).unwrap_or(0) as u32,
+            _ => ptx_semantics::fold::number_bits(element, number).unwrap_or(0) as u32,
         }
     }
 }

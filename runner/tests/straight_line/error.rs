@@ -1,7 +1,7 @@
 //! How far approximations may be from those of the virtual machine.
 
-use ptx_analysis::fold::number;
 use ptx_isa::{ErrorLimit, ScalarType};
+use ptx_semantics::fold::number;
 
 use crate::template::Template;
 

@@ -1,8 +1,8 @@
 //! Random contents of buffers.
 
-use ptx_analysis::fold::number_bits;
 use ptx_isa::{ScalarType, TypeKind};
 use ptx_report::clean;
+use ptx_semantics::fold::number_bits;
 
 use super::argument::array;
 use super::npy::Layout;

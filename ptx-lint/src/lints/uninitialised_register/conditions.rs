@@ -4,7 +4,7 @@ use alloc::rc::Rc;
 use alloc::vec::Vec;
 
 use ptx_analysis::cfg::{BlockId, Edge};
-use ptx_analysis::fold::selection;
+use ptx_semantics::fold::selection;
 use ptx_analysis::ssa::{Ssa, Value, ValueId};
 use ptx_ir::{InstId, Statement, StmtId};
 

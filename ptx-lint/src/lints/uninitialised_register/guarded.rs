@@ -7,7 +7,7 @@
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
-use ptx_analysis::fold::is_copy;
+use ptx_semantics::fold::is_copy;
 use ptx_analysis::ssa::{Ssa, ValueId};
 use ptx_ir::facts::Facts;
 use ptx_ir::{InstId, StmtId};

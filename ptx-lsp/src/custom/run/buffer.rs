@@ -1,8 +1,8 @@
 //! Buffers for the parameters of a kernel: their initial elements, and their elements after a launch.
 
-use ptx_analysis::fold::{number, number_bits};
 use ptx_isa::ScalarType;
 use ptx_report::scalars;
+use ptx_semantics::fold::{number, number_bits};
 use ptx_vm::Machine;
 use serde::{Deserialize, Serialize};
 

@@ -156,7 +156,7 @@ pub fn definitions(
 }
 
 /// Why what is computed is not a function of the values of the sources.
-fn refusal(computation: &Computation) -> Option<&'static str> {
+pub(super) fn refusal(computation: &Computation) -> Option<&'static str> {
     if computation.is_approximate() {
         return Some("an approximation");
     }
@@ -168,7 +168,7 @@ fn refusal(computation: &Computation) -> Option<&'static str> {
 }
 
 /// The sources that an instruction of a form has, with their indices.
-fn sources(
+pub(super) fn sources(
     form: &'static Form,
     slots: &SlotAssignment,
 ) -> impl Iterator<Item = (usize, &'static FormOperand)> {
@@ -178,7 +178,7 @@ fn sources(
 }
 
 /// How many values a form reads.
-fn given(form: &'static Form, slots: &SlotAssignment) -> usize {
+pub(super) fn given(form: &'static Form, slots: &SlotAssignment) -> usize {
     let counts = sources(form, slots).map(|(_, operand)| match operand.length() {
         Length::Slot(slot) => {
             let modifier = slots.word(slot.into());

@@ -11,10 +11,10 @@
 //! ```
 //! use ptx_isa::{Modifier, Opcode};
 //!
-//! let found = ptx_analysis::smt::definitions(Opcode::Shl, &[Modifier::B32])?;
+//! let found = ptx_semantics::smt::definitions(Opcode::Shl, &[Modifier::B32])?;
 //! let text = "(define-fun shl.b32 ((a (_ BitVec 32)) (b (_ BitVec 32))) (_ BitVec 32)\n  (bvshl a b))";
 //! assert_eq!(found[0].to_string(), text);
-//! # Ok::<(), ptx_analysis::smt::NotExpressible>(())
+//! # Ok::<(), ptx_semantics::smt::NotExpressible>(())
 //! ```
 
 mod assign;
@@ -22,13 +22,17 @@ mod definition;
 mod error;
 mod float;
 mod float_result;
+mod formula;
 mod functions;
 mod integer;
 mod lanes;
 mod low_bits;
 mod number;
+mod script;
 mod term;
 mod translate;
 
 pub use definition::{Definition, Parameter, Sort, definitions};
 pub use error::NotExpressible;
+pub use formula::{Formula, smt, smt_block, smt_window};
+pub use script::{Applied, Input, Script, SortedTerm};

@@ -3,6 +3,7 @@
 //! Integers of the notation are exact; here they have 128 bits. Where these are too few, and for what is neither an integer nor a predicate, no result is
 //! given: [`fold_partial`](super::fold_partial) has it for one thread at a time.
 
+use alloc::rc::Rc;
 use alloc::vec::Vec;
 use core::cmp::Ordering;
 
@@ -13,9 +14,38 @@ use ptx_isa::{
 use super::computation::Inputs;
 use super::parts::PARTS;
 use super::{Folded, Video, element, floats, mask, signed, with_form};
-use crate::threads::PerThread;
 
-/// A value in each thread.
+/// The values of an operand or a result in several threads, at most 64 bits each.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum PerThread {
+    /// The value is the same in all threads.
+    Same(u64),
+    /// The value of each thread, by the index of the thread.
+    Each(Rc<[u64]>),
+}
+
+impl PerThread {
+    /// Joins the values of all threads.
+    #[must_use]
+    pub fn from_values(values: Vec<u64>) -> Self {
+        match values.first() {
+            None => Self::Same(0),
+            Some(first) if values.iter().all(|value| value == first) => Self::Same(*first),
+            Some(_) => Self::Each(values.into()),
+        }
+    }
+
+    /// The value in a thread; 0 if there is no such thread.
+    #[must_use]
+    pub fn get(&self, thread: usize) -> u64 {
+        match self {
+            Self::Same(value) => *value,
+            Self::Each(values) => values.get(thread).copied().unwrap_or(0),
+        }
+    }
+}
+
+/// The values of a part of an expression in each thread.
 #[derive(Clone, Debug)]
 enum Column<T> {
     Same(T),
@@ -69,17 +99,18 @@ impl Value {
     }
 }
 
-/// The results of an instruction in each thread.
+/// The results of an instruction in several threads.
 #[derive(Clone, Debug)]
-pub(crate) struct FoldedColumns {
+pub struct FoldedColumns {
     value: Column<u64>,
     ty: ScalarType,
     second: Option<Column<bool>>,
 }
 
 impl FoldedColumns {
-    /// Those of one thread.
-    pub(crate) fn get(&self, thread: usize) -> Option<Folded> {
+    /// The results in one thread.
+    #[must_use]
+    pub fn get(&self, thread: usize) -> Option<Folded> {
         Some(Folded {
             value: self.value.get(thread)?.into(),
             ty: self.ty,
@@ -92,8 +123,10 @@ impl FoldedColumns {
     }
 }
 
-/// The results of an instruction that neither reads nor writes the carry flag; `None` if each thread has to be looked at alone.
-pub(crate) fn fold_columns(
+/// The results of an instruction that neither reads nor writes the carry flag, for the operands of several threads at once; `None` if
+/// [`fold_partial`](super::fold_partial) has to be called for each thread. Linear in the number of threads.
+#[must_use]
+pub fn fold_columns(
     opcode: Opcode,
     modifiers: &[Modifier],
     operands: &[PerThread],

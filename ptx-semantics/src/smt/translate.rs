@@ -1,7 +1,7 @@
 //! Expressions as terms.
 
 use super::NotExpressible;
-use super::definition::{CARRY, Sort};
+use super::definition::{CARRY, Sort, UNDEFINED};
 use super::float::Float;
 use super::integer::Integer;
 use super::number::Number;
@@ -9,9 +9,11 @@ use super::term::{Bits, Term, Terms};
 use crate::fold::computation::{Inputs, Scope, element_width, is_source};
 use crate::fold::element;
 use crate::fold::value::exact;
+use alloc::format;
 use alloc::vec::Vec;
 use ptx_isa::{
-    Assignment, Destination, Expr, ExprFunction as Function, Role, ScalarType, TypeKind,
+    Assignment, Computation, Destination, Expr, ExprFunction as Function, Role, ScalarType,
+    TypeKind,
 };
 
 /// The value of an expression.
@@ -41,6 +43,16 @@ enum Assigned {
     Result(Value),
 }
 
+/// The terms that the sources of an instruction have in a script.
+#[derive(Debug)]
+pub(super) struct Bindings {
+    /// By the index of the operand of the form; `None` for what is no source.
+    pub(super) operands: Vec<Option<Term>>,
+    pub(super) carry: Term,
+    /// The number of the undefined bits of the first operand. Those of the other operands have the following numbers.
+    pub(super) undefined: u32,
+}
+
 /// The translation of what a form computes.
 #[derive(Debug)]
 pub(super) struct Translation<'a> {
@@ -48,6 +60,10 @@ pub(super) struct Translation<'a> {
     pub(super) terms: Terms,
     assignments: &'static [Assignment],
     assigned: Vec<Assigned>,
+    /// The terms of the sources; `None` if the names of the operands are their terms.
+    bindings: Option<Bindings>,
+    /// The operand that is assigned to.
+    result: usize,
     /// The element of packed operands.
     lane: u32,
     /// Conditions of the branches that the expression is in, and whether they hold.
@@ -62,9 +78,39 @@ impl<'a> Translation<'a> {
             terms: Terms::default(),
             assignments: computation.assignments(),
             assigned: Vec::new(),
+            bindings: None,
+            result: 0,
             lane: 0,
             assumed: Vec::new(),
         })
+    }
+
+    /// The translation to terms of a script.
+    pub(super) fn bound(
+        inputs: &'a Inputs<'a>,
+        computation: &'static Computation,
+        terms: Terms,
+        bindings: Bindings,
+    ) -> Self {
+        Self {
+            inputs,
+            terms,
+            assignments: computation.assignments(),
+            assigned: Vec::new(),
+            bindings: Some(bindings),
+            result: 0,
+            lane: 0,
+            assumed: Vec::new(),
+        }
+    }
+
+    /// The term of a source.
+    pub(super) fn source(&mut self, operand: usize, name: &'static str) -> Term {
+        let bound = self.bindings.as_ref().map(|b| b.operands.get(operand));
+        match bound {
+            Some(Some(Some(term))) => *term,
+            _ => self.terms.leaf(name),
+        }
     }
 
     /// The results and the carry flag, if it is written.
@@ -97,6 +143,7 @@ impl<'a> Translation<'a> {
             let (destination, expr) = (assignment.target(), assignment.value());
             let assigned = match destination {
                 Destination::Operand(at) => {
+                    self.result = at.into();
                     let (term, value) = self.assign(at.into(), &expr)?;
                     results.push((destination, term));
                     Assigned::Result(value)
@@ -128,7 +175,13 @@ impl<'a> Translation<'a> {
 
     /// What is left open of the current element of a result of this type.
     pub(super) fn undefined(&mut self, whole: ScalarType) -> Bits {
-        let term = self.terms.leaf(super::definition::UNDEFINED);
+        let term = match &self.bindings {
+            Some(bindings) => {
+                let number = bindings.undefined + self.result as u32;
+                self.terms.leaf(format!("undefined{number}"))
+            }
+            None => self.terms.leaf(UNDEFINED),
+        };
         let width = u32::from(whole.bits());
         let all = Bits { term, width };
         match whole.lanes() {
@@ -263,7 +316,10 @@ impl<'a> Translation<'a> {
                 None => return Err(NotExpressible::Construct("a name before its assignment")),
             },
             Expr::Carry => {
-                let flag = self.terms.leaf(CARRY);
+                let flag = match &self.bindings {
+                    Some(bindings) => bindings.carry,
+                    None => self.terms.leaf(CARRY),
+                };
                 Value::Integer(self.terms.zero_or_one(flag))
             }
             Expr::Lane => Value::Integer(self.terms.constant(exact(self.lane.into()))),
@@ -315,8 +371,7 @@ impl<'a> Translation<'a> {
         let operand = operand.ok_or(NotExpressible::Construct(
             "an address or a special register",
         ))?;
-        let name = operand.name();
-        let term = self.terms.leaf(name);
+        let term = self.source(at, operand.name());
         let Some(whole) = self.inputs.value_type(at) else {
             // A constant without a type.
             return Ok(Value::Integer(Terms::natural(Bits { term, width: 64 })));

@@ -1,7 +1,7 @@
 //! Whatever is asked is answered.
 
-use ptx_analysis::fold::{Operation, Video, fold};
 use ptx_isa::{Modifier, Opcode, Selector};
+use ptx_semantics::fold::{Operation, Video, fold};
 
 /// Whatever is asked, there is an answer or none: no panic.
 #[test]

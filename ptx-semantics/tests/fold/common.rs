@@ -1,8 +1,8 @@
 //! What all checks share: running an instruction, keeping cases, operands at the edges.
 
 use crate::sample::sample;
-use ptx_analysis::fold::{Folded, Operation, Video, fold};
 use ptx_isa::{Modifier, Opcode};
+use ptx_semantics::fold::{Folded, Operation, Video, fold};
 use std::fmt::Write;
 
 pub(crate) fn run(text: &str, operands: &[u128], carry: Option<bool>) -> Option<Folded> {

@@ -36,7 +36,7 @@ impl Translation<'_> {
                     .get(operand)
                     .ok_or(unknown)?
                     .name();
-                let term = self.terms.leaf(name);
+                let term = self.source(operand, name);
                 Ok(Terms::natural(Bits {
                     term,
                     width: width.into(),

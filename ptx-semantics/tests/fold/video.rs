@@ -1,8 +1,8 @@
 //! Scalar video instructions by the pseudocode of the PTX ISA manual, on whole numbers and bytes.
 
 use crate::common::{Dice, with};
-use ptx_analysis::fold::Video;
 use ptx_isa::Selector;
+use ptx_semantics::fold::Video;
 
 const PARTS: [&str; 7] = ["", "b0", "b1", "b2", "b3", "h0", "h1"];
 

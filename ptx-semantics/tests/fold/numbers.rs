@@ -1,7 +1,7 @@
 //! Bits of numbers.
 
-use ptx_analysis::fold::number_bits;
 use ptx_isa::ScalarType;
+use ptx_semantics::fold::number_bits;
 
 #[test]
 fn numbers_of_all_formats() {

@@ -6,7 +6,7 @@
 //! What instructions compute is stated by the tables ([`ptx_isa::Form::computation`]) and evaluated here.
 
 mod algebra;
-pub(crate) mod columns;
+mod columns;
 mod commutativity;
 pub(crate) mod computation;
 pub(crate) mod exact_float;
@@ -21,6 +21,7 @@ pub(crate) mod rounding;
 pub(crate) mod value;
 
 pub use algebra::{COPY, Conversion, TO_SPACE, conversion, is_copy, selection};
+pub use columns::{FoldedColumns, PerThread, fold_columns};
 pub use commutativity::commutes;
 pub use number_bits::{number, number_bits};
 pub use parts::Video;
@@ -81,7 +82,7 @@ pub fn fold(operation: &Operation<'_>) -> Option<Folded> {
 /// decided by itself. Constant time.
 ///
 /// ```
-/// use ptx_analysis::fold::{Operation, Video, fold, fold_with_choices};
+/// use ptx_semantics::fold::{Operation, Video, fold, fold_with_choices};
 /// use ptx_isa::{Modifier, Opcode};
 /// let nan = Operation {
 ///     opcode: Opcode::Add,

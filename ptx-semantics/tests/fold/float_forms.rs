@@ -5,8 +5,8 @@ use super::random::Random;
 use crate::apfloat::number;
 use crate::common::{codes, run};
 use crate::forms::fillings;
-use ptx_analysis::fold::Folded;
 use ptx_isa::{Form, Instruction, Length, Modifier, Opcode, Role, ScalarType, TypeKind};
+use ptx_semantics::fold::Folded;
 use rustc_apfloat::ieee::{BFloat, Double, Half, Single};
 use rustc_apfloat::{Float, FloatConvert, Round};
 

@@ -10,7 +10,7 @@ use super::rounding::{MagnitudeRounding, Rounding, round};
 /// such value: no infinity, no NaN, no negative numbers, or none that large.
 ///
 /// ```
-/// use ptx_analysis::fold::number_bits;
+/// use ptx_semantics::fold::number_bits;
 /// use ptx_isa::ScalarType;
 /// assert_eq!(number_bits(ScalarType::F16, 1.5), Some(0x3e00));
 /// assert_eq!(number_bits(ScalarType::E2m1, 100.0), None);
@@ -33,7 +33,7 @@ pub fn number_bits(ty: ScalarType, number: f64) -> Option<u64> {
 /// The number that the bits of a value of a floating-point or fixed-point type are. `None` if the type is neither, or is a packed type.
 ///
 /// ```
-/// use ptx_analysis::fold::number;
+/// use ptx_semantics::fold::number;
 /// use ptx_isa::ScalarType;
 /// assert_eq!(number(ScalarType::F16, 0x3e00), Some(1.5));
 /// assert!(number(ScalarType::E4m3, 0x7f).is_some_and(f64::is_nan));

@@ -10,7 +10,7 @@ use ptx_isa::{FormOperand, Marks, Role, RuleKind, Selector, TypeKind};
 /// What the operands of a video instruction carry beside their registers: manual 9.7.18.
 ///
 /// ```
-/// use ptx_analysis::fold::{Operation, Video, fold};
+/// use ptx_semantics::fold::{Operation, Video, fold};
 /// use ptx_isa::{Modifier, Opcode, Selector};
 ///
 /// // vadd.s32.s32.u32 d, 0x1280.b0, 5

@@ -1,8 +1,8 @@
 //! SIMD video instructions by the pseudocode of the PTX ISA manual, on lists of numbers.
 
 use crate::common::{Dice, with};
-use ptx_analysis::fold::Video;
 use ptx_isa::Selector;
+use ptx_semantics::fold::Video;
 
 /// All half words or bytes of two registers, the lowest first, as a type has them.
 fn lanes(words: &[u32], bytes: bool, signed: bool) -> Vec<i64> {

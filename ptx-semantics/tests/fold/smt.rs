@@ -1,11 +1,11 @@
-//! The functions of `ptx_analysis::smt`. `PTX_SMT_CASES=file` writes all of them with operands and what constant folding says about these,
+//! The functions of `ptx_semantics::smt`. `PTX_SMT_CASES=file` writes all of them with operands and what constant folding says about these,
 //! for `.ci/smt.py`, which evaluates them with a solver.
 
 use crate::common::{Dice, parts};
 use crate::forms::fillings;
-use ptx_analysis::fold::{Folded, Operation, Video, fold};
-use ptx_analysis::smt::{Definition, NotExpressible, Sort, definitions};
 use ptx_isa::{Instruction, Modifier};
+use ptx_semantics::fold::{Folded, Operation, Video, fold};
+use ptx_semantics::smt::{Definition, NotExpressible, Sort, definitions};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 

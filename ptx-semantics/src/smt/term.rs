@@ -9,7 +9,7 @@ use alloc::vec::Vec;
 
 /// A term of a [`Terms`].
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub(super) struct Term(usize);
+pub(crate) struct Term(usize);
 
 /// A term of a sort `(_ BitVec width)`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -152,6 +152,11 @@ impl Terms {
             term: self.ite(condition, then.term, otherwise.term),
             width: then.width,
         }
+    }
+
+    /// The name of a constant.
+    pub(super) fn name(&self, constant: Term) -> &str {
+        self.text(constant)
     }
 
     fn text(&self, term: Term) -> &str {

@@ -1,0 +1,121 @@
+//! Evaluation of an instruction for a state of a thread.
+
+use alloc::vec::Vec;
+
+use ptx_ir::facts::Facts;
+use ptx_isa::{Modifier, ScalarType};
+
+use crate::fold::{Operation, Video, fold, fold_partial};
+use crate::operands::{Place, Source, visit_results, visit_sources};
+
+/// The places that an instruction writes, with their bits; `None` where the known operands do not determine them.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Results {
+    places: Vec<(Place, Option<u128>)>,
+}
+
+impl Results {
+    /// The bits of a place after the instruction; `None` if the instruction does not write it, or does not determine it.
+    #[must_use]
+    pub fn get(&self, place: Place) -> Option<u128> {
+        let written = self.places.iter().find(|(other, _)| *other == place)?;
+        written.1
+    }
+
+    /// The written places, each once.
+    pub fn iter(&self) -> impl Iterator<Item = (Place, Option<u128>)> {
+        self.places.iter().copied()
+    }
+
+    fn add(&mut self, place: Place, bits: Option<u128>) {
+        match self.places.iter_mut().find(|(other, _)| *other == place) {
+            None => self.places.push((place, bits)),
+            // Which of two results a register has that is written twice is not specified.
+            Some((_, earlier)) if *earlier == bits => {}
+            Some((_, earlier)) => *earlier = None,
+        }
+    }
+}
+
+impl IntoIterator for Results {
+    type Item = (Place, Option<u128>);
+    type IntoIter = alloc::vec::IntoIter<Self::Item>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.places.into_iter()
+    }
+}
+
+/// Evaluates an instruction. `value` returns the bits of a place before it, of which those above the width of the operand are ignored; `None`
+/// if they are unknown. Signs, selectors, `!` of predicates, constants and the guard are applied here. An instruction whose guard is
+/// false has no results.
+///
+/// Returns `None` if the first result is not determined: the guard or an operand that matters is unknown, the instruction accesses memory or
+/// does something else than computing, or the PTX ISA manual does not define the result to the bit. Constant time.
+///
+/// ```
+/// use std::collections::HashMap;
+/// use ptx_ir::facts::ModuleFacts;
+/// use ptx_semantics::{Place, evaluate};
+/// let source = b".version 8.0\n.target sm_80\n.entry k() { .reg .b32 a, b; mov.b32 a, 7; add.s32 b, a, -3; ret; }";
+/// let module = ptx_parse::parse(source).module;
+/// let facts = ModuleFacts::new(&module);
+/// let function = facts.function(module.function("k").unwrap()).unwrap();
+/// let mut state: HashMap<Place, u128> = HashMap::new();
+/// for (id, _) in function.body().insts().take(2) {
+///     let results = evaluate(&function.inst(id), |place| state.get(&place).copied()).unwrap();
+///     state.extend(results.into_iter().filter_map(|(place, bits)| Some((place, bits?))));
+/// }
+/// let mut values: Vec<u128> = state.into_values().collect();
+/// values.sort();
+/// assert_eq!(values, [4, 7]);
+/// ```
+#[must_use]
+pub fn evaluate(
+    facts: &Facts<'_>,
+    mut value: impl FnMut(Place) -> Option<u128>,
+) -> Option<Results> {
+    if facts.has_side_effects() || facts.memory().next().is_some() {
+        return None;
+    }
+    if facts.guard().is_some() {
+        let (register, is_negated) = facts.guard_register()?;
+        let guard = value(Place::of_register(facts.body(), register)?)?;
+        if (guard & 1 == 1) == is_negated {
+            return Some(Results::default());
+        }
+    }
+    let inst = facts.body().inst(facts.id())?;
+    let signature = facts.module().signature(inst.sig);
+    let opcode = signature.opcode()?;
+    let modifiers: Vec<Modifier> = signature.modifiers().collect();
+    let types: Vec<ScalarType> = signature.types().collect();
+    let mut operands: Vec<Option<u128>> = Vec::new();
+    let video = visit_sources(facts, &types, |_, source| {
+        operands.push(match source {
+            Source::Bits(bits) => Some(bits),
+            Source::Place(place) => value(place),
+            Source::Not(place) => value(place).map(|bits| bits ^ 1),
+            Source::Unknown => None,
+        });
+    })?;
+    let carry = match facts.reads_carry() {
+        true => value(Place::Carry).map(|bits| bits & 1 == 1),
+        false => None,
+    };
+    let folded = if video == Video::default() {
+        fold_partial(opcode, &modifiers, &operands, carry)?
+    } else {
+        let operands: Vec<u128> = operands.into_iter().collect::<Option<_>>()?;
+        fold(&Operation {
+            opcode,
+            modifiers: &modifiers,
+            operands: &operands,
+            carry,
+            video,
+        })?
+    };
+    let mut results = Results::default();
+    visit_results(facts, &folded, |place, bits| results.add(place, bits));
+    Some(results)
+}
