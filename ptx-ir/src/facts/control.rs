@@ -113,7 +113,7 @@ impl<'a> Facts<'a> {
             Flow::Unknown => return Targets::Unknown,
             _ => return Targets::None,
         };
-        match self.operand(role) {
+        match self.operand_with_role(role) {
             Some(Operand::Label(label)) if role == Role::Label => Targets::Label(label),
             Some(Operand::Label(label)) => match branch_targets(self.body, label) {
                 Some(operands) => Targets::List(TargetList { label, operands }),
@@ -129,11 +129,13 @@ impl<'a> Facts<'a> {
         if !self.is_call() {
             return None;
         }
-        let callee = self.operand(Role::Func).map(|o| plain(self.body, o).0);
+        let callee = self
+            .operand_with_role(Role::Func)
+            .map(|o| plain(self.body, o).0);
         if let Some(Operand::Symbol(symbol)) = callee {
             return Some(Callees::Function(symbol));
         }
-        let Some(Operand::Label(label)) = self.operand(Role::LabelTable) else {
+        let Some(Operand::Label(label)) = self.operand_with_role(Role::LabelTable) else {
             return Some(Callees::Unknown);
         };
         Some(match statement_after(self.body, label) {
@@ -206,7 +208,7 @@ impl NoReturn {
         if let Some(Callees::Function(symbol)) = callees {
             return self.has_function(call.module, symbol);
         }
-        let Some(Operand::Label(label)) = call.operand(Role::LabelTable) else {
+        let Some(Operand::Label(label)) = call.operand_with_role(Role::LabelTable) else {
             return false;
         };
         if let Some(&known) = self.labels.get(&label) {

@@ -24,12 +24,12 @@ impl<'a> Facts<'a> {
         self.body.insts.get(self.id)
     }
 
-    fn operands(&self) -> &'a [Operand] {
+    fn written_operands(&self) -> &'a [Operand] {
         self.body.operands(self.id)
     }
 
     pub(super) fn operand_at(&self, part: &Part) -> Option<Operand> {
-        operand_of(self.body, self.operands(), part)
+        operand_of(self.body, self.written_operands(), part)
             .first()
             .copied()
     }
@@ -48,7 +48,7 @@ impl<'a> Facts<'a> {
     }
 
     /// The first operand of a role.
-    pub(super) fn operand(&self, role: Role) -> Option<Operand> {
+    pub(super) fn operand_with_role(&self, role: Role) -> Option<Operand> {
         let part = self.form.parts.iter().find(|p| p.role == role)?;
         self.operand_at(part)
     }
@@ -227,11 +227,11 @@ impl<'a> Facts<'a> {
                 _ => false,
             },
         };
-        let lists = self.operands().iter().filter_map(|o| match o {
+        let lists = self.written_operands().iter().filter_map(|o| match o {
             Operand::Vector(id) => Some(self.body.pool.list(*id)),
             _ => None,
         });
-        self.operands().iter().any(volatile) || lists.flatten().any(volatile)
+        self.written_operands().iter().any(volatile) || lists.flatten().any(volatile)
     }
 
     /// Whether it does something besides writing its registers, reading memory and going on: then it must stay, once.
@@ -321,7 +321,7 @@ impl<'a> Facts<'a> {
         let here = |part: &&Part| usize::from(part.written) == index;
         let mut parts = self.form.parts.iter().filter(here).map(|p| p.usage);
         let first = parts.next()?;
-        if let Some(Operand::Address(_)) = self.operands().get(index) {
+        if let Some(Operand::Address(_)) = self.written_operands().get(index) {
             return Some(RegAccess::Read);
         }
         parts.all(|usage| usage == first).then_some(first)

@@ -3,7 +3,8 @@
 use alloc::vec::Vec;
 use ptx_isa::{
     Access, AsyncPhase, Completion, Control, ConvergenceScope, EffectKind, Form, FormMatch, Marks,
-    Modifier, Nesting, Proxy, ResultUniformity, Role, Size, SlotAssignment, Spaces, StateSpace,
+    Modifier, Nesting, Proxy, ResultUniformity, Role, ScalarType, Size, SlotAssignment, Spaces,
+    StateSpace,
 };
 
 use super::Space;
@@ -23,14 +24,17 @@ pub(super) enum OperandPart {
 /// One operand of the form that is there.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(super) struct Part {
-    /// The operand of the form.
+    /// The index of the operand of the form.
     pub(super) operand: u8,
+    pub(super) name: &'static str,
     /// Which operand of the instruction holds it.
     pub(super) written: u8,
     pub(super) inside: OperandPart,
     /// What happens to the registers in it.
     pub(super) usage: RegAccess,
     pub(super) role: Role,
+    /// The type of the operand, or of each component of a vector.
+    pub(super) ty: Option<ScalarType>,
     pub(super) marks: Marks,
     /// Of a result, in which threads it is the same.
     pub(super) uniformity: Option<ResultUniformity>,
@@ -89,7 +93,7 @@ impl Flag {
 
 /// What all instructions of one mnemonic and one shape of operands do.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct FormFacts {
+pub(super) struct FormFacts {
     /// Whether the table knows the instruction.
     pub(super) known: bool,
     /// The form, and which modifiers fill its slots.
@@ -111,7 +115,7 @@ pub struct FormFacts {
 
 impl FormFacts {
     /// An instruction of which nothing is known.
-    pub const UNKNOWN: Self = Self {
+    pub(super) const UNKNOWN: Self = Self {
         known: false,
         form: None,
         section: "",
@@ -129,7 +133,7 @@ impl FormFacts {
 
     /// What the table says of a form with what fills its slots and its operands.
     #[must_use]
-    pub fn new(selection: &FormMatch<'_>) -> Self {
+    pub(super) fn new(selection: &FormMatch<'_>) -> Self {
         let mut facts = Self {
             known: true,
             form: Some((selection.form(), *selection.assignment())),
@@ -189,6 +193,7 @@ impl FormFacts {
             let part = selection.operands().part(index) as u8;
             self.parts.push(Part {
                 operand: index as u8,
+                name: operand.name(),
                 written: written as u8,
                 inside: match operand.nesting() {
                     Nesting::Bracket(_) | Nesting::Vector(_) => OperandPart::Part(part),
@@ -202,6 +207,9 @@ impl FormFacts {
                     _ => RegAccess::Read,
                 },
                 role: operand.role(),
+                ty: operand
+                    .ty()
+                    .scalar_type(selection.assignment(), selection.form()),
                 marks: operand.marks(),
                 uniformity: selection.form().result_uniformity(index),
             });

@@ -3,7 +3,7 @@
 use core::fmt;
 
 use super::FunctionFacts;
-use crate::content::Content;
+use crate::revisions::Content;
 use crate::{EntityId, FuncId, Module};
 
 /// Facts or analyses are of another revision of the module, of another module, or of another function.
@@ -51,6 +51,7 @@ impl fmt::Display for StaleFacts {
 impl core::error::Error for StaleFacts {}
 
 /// The function that an analysis is of, and the contents of its module.
+#[doc(hidden)]
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Stamp {
     function: FuncId,

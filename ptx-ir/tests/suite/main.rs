@@ -3,4 +3,5 @@
 mod constants;
 mod lexer;
 mod trivia_map;
+mod typed_operands;
 mod words;
