@@ -10,6 +10,7 @@ use std::process::Command;
 
 use anyhow::{Context as _, Result, bail};
 use public_api::Builder;
+use serde_json::Value;
 
 /// Arguments of `cargo xtask api`.
 #[derive(clap::Args)]
@@ -70,6 +71,13 @@ fn crates(root: &Path) -> Result<Vec<String>> {
 /// The public items of a crate, see [`group`].
 fn list(folder: &Path, name: &str) -> Result<String> {
     let json = folder.join(format!("{}.json", name.replace('-', "_")));
+    let hidden = hidden_reexports(&serde_json::from_str(&fs::read_to_string(&json)?)?);
+    if !hidden.is_empty() {
+        bail!(
+            "{name} re-exports items of hidden modules, which the list would miss: {}; make the modules private",
+            hidden.join(", ")
+        );
+    }
     let api = Builder::from_rustdoc_json(&json)
         .omit_blanket_impls(true)
         .omit_auto_trait_impls(true)
@@ -79,7 +87,34 @@ fn list(folder: &Path, name: &str) -> Result<String> {
     Ok(group(api.items().map(|item| item.to_string())))
 }
 
-/// Lines of items. Items that differ only in the last part of their path share a line per first letter: `pub ptx_isa::Opcode::{Abs, Add}`.
+/// The items that a crate re-exports from its own hidden modules. rustdoc describes no item of a hidden module, so that the list would
+/// name them without their fields and functions.
+fn hidden_reexports(description: &Value) -> Vec<String> {
+    let external_crates: BTreeSet<&str> = description["external_crates"]
+        .as_object()
+        .into_iter()
+        .flat_map(|crates| crates.values())
+        .filter_map(|external| external["name"].as_str())
+        .collect();
+    let index = description["index"].as_object();
+    let is_hidden = |reexport: &&Value| {
+        let source = reexport["source"].as_str().unwrap_or_default();
+        let first_segment = source.split("::").next().unwrap_or_default();
+        let id = reexport["id"].to_string();
+        !external_crates.contains(first_segment)
+            && index.is_some_and(|items| !items.contains_key(&id))
+    };
+    index
+        .into_iter()
+        .flat_map(|items| items.values())
+        .filter_map(|item| item["inner"].get("use"))
+        .filter(is_hidden)
+        .filter_map(|reexport| reexport["name"].as_str())
+        .map(str::to_owned)
+        .collect()
+}
+
+/// Lines of items, each once. Items that differ only in the last part of their path share a line per first letter: `pub ptx_isa::Opcode::{Abs, Add}`.
 fn group(items: impl Iterator<Item = String>) -> String {
     struct Group {
         prefix: String,
@@ -104,7 +139,10 @@ fn group(items: impl Iterator<Item = String>) -> String {
             });
             groups.len() - 1
         });
-        groups[index].names.push(name.to_owned());
+        // The functions of an implementation are listed with the type and with the trait.
+        if !groups[index].names.iter().any(|listed| listed == name) {
+            groups[index].names.push(name.to_owned());
+        }
     }
     let mut lines = String::new();
     for Group {
@@ -170,7 +208,24 @@ fn compare(name: &str, recorded: &str, current: &str) -> Changes {
 
 #[cfg(test)]
 mod tests {
-    use super::group;
+    use serde_json::json;
+
+    use super::{group, hidden_reexports};
+
+    #[test]
+    fn reexports_of_hidden_items_are_found() {
+        let reexport = |source: &str, id: u32| json!({ "inner": { "use": { "source": source, "name": source, "id": id } } });
+        let description = json!({
+            "external_crates": { "1": { "name": "core" } },
+            "index": {
+                "5": { "inner": { "struct": {} } },
+                "6": reexport("patch::Patch", 9),
+                "7": reexport("span::Span", 5),
+                "8": reexport("core::ops::Range", 10),
+            },
+        });
+        assert_eq!(hidden_reexports(&description), ["patch::Patch"]);
+    }
 
     #[test]
     fn items_with_the_same_form_share_a_line() {
@@ -178,6 +233,7 @@ mod tests {
             "pub a::E::Add",
             "pub a::E::And",
             "pub a::E::Bar",
+            "pub fn a::S<'_, N>::rn(self) -> Self",
             "pub fn a::S<'_, N>::rn(self) -> Self",
             "pub fn a::S<'_, N>::rz(self) -> Self",
             "pub fn a::S<'_, N>::of(self, u8) -> Self",
