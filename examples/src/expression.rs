@@ -1,9 +1,9 @@
 //! A compiler of arithmetic: `(a - b) * -a / 3 + 0.5` becomes a kernel that computes it for every element of arrays.
 //! `cargo run -p ptx-examples --bin expression -- 'a * a + b'`
 
-use ptx_build::{FunctionBuilder, ModuleBuilder, OperandExpr, Reg, at, lane};
+use ptx_build::{FunctionBuilder, ModuleBuilder, OperandExpr, Reg, at, select};
 use ptx_ir::Linkage;
-use ptx_isa::{PtxVersion, ScalarType as T, SpecialReg, Target};
+use ptx_isa::{Component, PtxVersion, ScalarType as T, SpecialReg, Target};
 
 use crate::kernel::{Element, Kernel, Parameter};
 
@@ -89,9 +89,9 @@ pub fn kernel(text: &str) -> Result<Kernel> {
     let params = inputs.iter().map(|name| k.param(T::U64, name)).collect::<std::result::Result<Vec<_>, _>>()?;
     let [i, block, size, count] = [(); 4].map(|()| k.reg(T::B32));
     let (to, offset, outside) = (k.reg(T::B64), k.reg(T::B64), k.reg(T::Pred));
-    k.mov().u32((block, lane(SpecialReg::Ctaid, "x")))?;
-    k.mov().u32((size, lane(SpecialReg::Ntid, "x")))?;
-    k.mov().u32((i, lane(SpecialReg::Tid, "x")))?;
+    k.mov().u32((block, select(SpecialReg::Ctaid, Component::X)))?;
+    k.mov().u32((size, select(SpecialReg::Ntid, Component::X)))?;
+    k.mov().u32((i, select(SpecialReg::Tid, Component::X)))?;
     k.mad().lo().u32((i, block, size, i))?;
     k.ld().param().u32((count, at(n)))?;
     k.setp().ge().u32((outside, i, count))?;

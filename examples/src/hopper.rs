@@ -1,9 +1,9 @@
 //! A product of matrices on Hopper: tensor copies (TMA) bring tiles, an mbarrier tells when they are there, a warp group multiplies
 //! them out of shared memory (wgmma). `cargo run -p ptx-examples --bin hopper`
 
-use ptx_build::{BuildError, Declaration, FunctionBuilder, ModuleBuilder, OperandExpr, Reg, Variable, at, bracket, lane};
+use ptx_build::{BuildError, Declaration, FunctionBuilder, ModuleBuilder, OperandExpr, Reg, Variable, at, bracket, select};
 use ptx_ir::Linkage;
-use ptx_isa::{PtxVersion, ScalarType as T, SpecialReg, StateSpace, Target};
+use ptx_isa::{Component, PtxVersion, ScalarType as T, SpecialReg, StateSpace, Target};
 
 use crate::kernel::{Element, Kernel, Parameter};
 
@@ -39,9 +39,9 @@ pub fn kernel() -> Result<Kernel, BuildError> {
         k.mov().u64((register, map))?;
         k.cvta().param().u64((register, register))?;
     }
-    k.mov().u32((tid, lane(SpecialReg::Tid, "x")))?;
-    for (register, axis) in [(row, "y"), (column, "x")] {
-        k.mov().u32((register, lane(SpecialReg::Ctaid, axis)))?;
+    k.mov().u32((tid, select(SpecialReg::Tid, Component::X)))?;
+    for (register, axis) in [(row, Component::Y), (column, Component::X)] {
+        k.mov().u32((register, select(SpecialReg::Ctaid, axis)))?;
         k.shl().b32((register, register, 6))?;
     }
     k.mov().u32((to, tiles))?;

@@ -1,9 +1,9 @@
 //! A product of matrices in tiles: `cp.async` brings the next ones while `mma.sync` multiplies.
 //! `cargo run -p ptx-examples --bin matmul`
 
-use ptx_build::{BuildError, Declaration, FunctionBuilder, ModuleBuilder, Reg, Variable, at, lane};
+use ptx_build::{BuildError, Declaration, FunctionBuilder, ModuleBuilder, Reg, Variable, at, select};
 use ptx_ir::Linkage;
-use ptx_isa::{PtxVersion, ScalarType as T, SpecialReg, StateSpace, Target};
+use ptx_isa::{Component, PtxVersion, ScalarType as T, SpecialReg, StateSpace, Target};
 
 use crate::kernel::{Element, Kernel, Parameter};
 
@@ -42,9 +42,9 @@ pub fn kernel() -> Result<Kernel, BuildError> {
     let sums = [(); 4].map(|()| [(); 4].map(|()| k.reg(T::F32)));
     let more = k.reg(T::Pred);
     for (register, param) in [(rn, n), (rk, depth)] { k.ld().param().u32((register, at(param)))?; }
-    k.mov().u32((tid, lane(SpecialReg::Tid, "x")))?;
-    for (register, axis, shift) in [(row0, "y", 6), (column0, "x", 5)] {
-        k.mov().u32((register, lane(SpecialReg::Ctaid, axis)))?;
+    k.mov().u32((tid, select(SpecialReg::Tid, Component::X)))?;
+    for (register, axis, shift) in [(row0, Component::Y, 6), (column0, Component::X, 5)] {
+        k.mov().u32((register, select(SpecialReg::Ctaid, axis)))?;
         k.shl().b32((register, register, shift))?;
     }
     k.comment("what this thread copies: 16 bytes of row r");

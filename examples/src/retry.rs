@@ -1,8 +1,8 @@
 //! A function that is refused for a target, then built again in another way.
 
-use ptx_build::{BuildError, Declaration, FunctionBuilder, ModuleBuilder, Reg, at, lane};
+use ptx_build::{BuildError, Declaration, FunctionBuilder, ModuleBuilder, Reg, at, select};
 use ptx_ir::{Linkage, Module};
-use ptx_isa::{PtxVersion, ScalarType as T, SpecialReg, StateSpace, Target};
+use ptx_isa::{Component, PtxVersion, ScalarType as T, SpecialReg, StateSpace, Target};
 
 /// One way to compute the sum of a value over all threads of a warp.
 type Reduction = fn(&mut FunctionBuilder<'_>, Reg) -> Result<Reg, BuildError>;
@@ -35,7 +35,8 @@ fn kernel(m: &mut ModuleBuilder, sum_of_warp: Reduction) -> Result<(), BuildErro
     let (address, offset) = (k.reg(T::B64), k.reg(T::B64));
     let (thread, value) = (k.reg(T::B32), k.reg(T::B32));
     k.ld().param().u64((address, at(values)))?;
-    k.mov().u32((thread, lane(SpecialReg::Tid, "x")))?;
+    k.mov()
+        .u32((thread, select(SpecialReg::Tid, Component::X)))?;
     k.mul().wide().u32((offset, thread, 4))?;
     k.add().s64((address, address, offset))?;
     k.ld().global().b32((value, at(address)))?;

@@ -1,8 +1,8 @@
 //! `y = a * x + y` from scratch. `cargo run -p ptx-examples --bin saxpy`
 
-use ptx_build::{BuildError, ModuleBuilder, at, lane};
+use ptx_build::{BuildError, ModuleBuilder, at, select};
 use ptx_ir::Linkage;
-use ptx_isa::{PtxVersion, ScalarType as T, SpecialReg, Target};
+use ptx_isa::{Component, PtxVersion, ScalarType as T, SpecialReg, Target};
 
 use crate::kernel::{Element, Kernel, Parameter};
 
@@ -23,9 +23,11 @@ pub fn kernel() -> Result<Kernel, BuildError> {
     let (outside, end) = (k.reg(T::Pred), k.label());
 
     k.comment("the element of this thread");
-    k.mov().u32((block, lane(SpecialReg::Ctaid, "x")))?;
-    k.mov().u32((size, lane(SpecialReg::Ntid, "x")))?;
-    k.mov().u32((i, lane(SpecialReg::Tid, "x")))?;
+    k.mov()
+        .u32((block, select(SpecialReg::Ctaid, Component::X)))?;
+    k.mov()
+        .u32((size, select(SpecialReg::Ntid, Component::X)))?;
+    k.mov().u32((i, select(SpecialReg::Tid, Component::X)))?;
     k.mad().lo().u32((i, block, size, i))?;
     k.ld().param().u32((count, at(n)))?;
     k.setp().ge().u32((outside, i, count))?;

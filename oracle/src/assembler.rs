@@ -313,7 +313,7 @@ fn target(text: &[u8]) -> Option<&str> {
         .map(|t| t.span.of(text))
         .skip_while(|word| *word != b".target")
         .take_while(|word| !word.starts_with(b".") || *word == b".target")
-        .filter(|word| Target::from_name(word).is_some())
+        .filter(|word| Target::from_text(word).is_some())
         .last()?;
     std::str::from_utf8(last).ok()
 }

@@ -87,7 +87,7 @@ pub use interface::FunctionHeader;
 pub use module::ModuleBuilder;
 pub use number::Number;
 pub use operand::{
-    AddressExpr, Discard, IntoOperand, IntoOperands, OperandExpr, at, bracket, lane, pair,
+    AddressExpr, Discard, IntoOperand, IntoOperands, OperandExpr, at, bracket, pair, select,
 };
 pub use section::{Datum, DatumValue};
 pub use statement::InstBuilder;

@@ -229,12 +229,9 @@ pub fn pair(p: impl Into<OperandExpr>, q: impl Into<OperandExpr>) -> OperandExpr
     OperandExpr::Pair(Box::new(p.into()), Box::new(q.into()))
 }
 
-/// `%tid.x`, `v.y`, `a.h10`; the selector is written without its dot. An unknown selector is refused when the operand is used.
-pub fn lane(base: impl Into<OperandExpr>, selector: &str) -> OperandExpr {
-    match Selector::from_text(selector.as_bytes()) {
-        Some(selector) => OperandExpr::Lane(Box::new(base.into()), selector),
-        None => OperandExpr::Constant(String::from(selector)),
-    }
+/// `%tid.x`, `v.y`, `a.h10`: a [`Component`](ptx_isa::Component) of a vector, or a parsed [`Selector`].
+pub fn select(base: impl Into<OperandExpr>, selector: impl Into<Selector>) -> OperandExpr {
+    OperandExpr::Lane(Box::new(base.into()), selector.into())
 }
 
 /// `[a, b, …]`: several parts in one bracket.

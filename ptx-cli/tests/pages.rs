@@ -78,7 +78,7 @@ mod pages {
         let files = files.map(|f| f.unwrap().file_name().into_string().unwrap());
         assert_eq!(files.collect::<BTreeSet<_>>(), codes);
         each(|page| {
-            let code = Code::from_text(page.code).unwrap();
+            let code: Code = page.code.parse().unwrap();
             assert_eq!(page.title, code.title(), "{code}");
         });
     }

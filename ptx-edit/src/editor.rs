@@ -56,7 +56,7 @@ impl EditModule for Module {
 /// use ptx_isa::Target;
 /// let text = b".version 8.0\n.target sm_80 // Ampere\n";
 /// let mut module = ptx_parse::parse(text).module;
-/// let target = Target::from_name(b"sm_90").ok_or("no target")?;
+/// let target = "sm_90".parse::<Target>()?;
 /// module.editor().set_target(target)?;
 /// assert_eq!(ptx_print::verbatim(&module), b".version 8.0\n.target sm_90 // Ampere\n");
 /// # Ok::<(), Box<dyn std::error::Error>>(())

@@ -33,7 +33,7 @@ impl ModuleEditor<'_> {
     pub fn set_target(&mut self, target: Target) -> Result<(), EditError> {
         let stmt = self.patch_value(Directive::Target, target.text())?;
         let named = |o: &Operand| match o {
-            Operand::Name(n) => Target::from_name(self.module.name_bytes(*n)).is_some(),
+            Operand::Name(n) => Target::from_text(self.module.name_bytes(*n)).is_some(),
             _ => false,
         };
         let args = self.module.pool().slice(stmt.args);

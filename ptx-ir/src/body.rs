@@ -60,6 +60,7 @@ impl StmtSpan {
     const COMMENTS: u32 = 1 << 31;
 
     /// A statement at `span`, holding comments or not.
+    #[doc(hidden)]
     #[inline]
     #[must_use]
     pub const fn new(span: Span, comments: bool) -> Self {
@@ -131,6 +132,7 @@ pub struct Inst {
 
 impl Inst {
     /// An instruction with operands in the pool; with a guard, its predicate is the first of them.
+    #[doc(hidden)]
     #[inline]
     #[must_use]
     pub fn new(sig: SigId, operands: OperandRange, guard: Option<GuardSense>) -> Self {
@@ -411,6 +413,14 @@ impl Body {
             name.push_str(&format!("{}", r.number));
         }
         name
+    }
+
+    /// The name of a label; empty if the body has no such label.
+    #[must_use]
+    pub fn label_name<'m>(&self, module: &'m Module, label: LabelId) -> &'m str {
+        self.labels
+            .get(label)
+            .map_or("", |label| module.name(label.name))
     }
 
     /// The declaration of a register.

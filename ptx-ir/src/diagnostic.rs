@@ -59,12 +59,6 @@ impl Applicability {
             Self::HasPlaceholders => "HasPlaceholders",
         }
     }
-
-    /// The one with a name.
-    #[must_use]
-    pub fn from_name(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|a| a.name() == name)
-    }
 }
 
 macro_rules! codes {
@@ -303,13 +297,6 @@ impl Code {
     pub const fn number(self) -> u16 {
         self as u16
     }
-
-    /// The code of a spelling such as `PTX0104`.
-    #[must_use]
-    pub fn from_text(text: &str) -> Option<Self> {
-        let number = text.strip_prefix("PTX").filter(|d| d.len() == 4)?;
-        Self::try_from(number.parse::<u16>().ok()?).ok()
-    }
 }
 
 /// No diagnostic has this code.
@@ -342,7 +329,9 @@ impl core::str::FromStr for Code {
     type Err = UnknownCode;
 
     fn from_str(text: &str) -> Result<Self, UnknownCode> {
-        Self::from_text(text).ok_or(UnknownCode)
+        let number = text.strip_prefix("PTX").filter(|d| d.len() == 4);
+        let number = number.and_then(|digits| digits.parse::<u16>().ok());
+        Self::try_from(number.ok_or(UnknownCode)?)
     }
 }
 

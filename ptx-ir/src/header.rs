@@ -51,7 +51,7 @@ impl Module {
         let text = span.of(self.source());
         let is_value = |t: &Token| match t.kind {
             TokenKind::Decimal | TokenKind::Integer => directive != Directive::Target,
-            TokenKind::Ident => Target::from_name(t.span.of(text)).is_some(),
+            TokenKind::Ident => Target::from_text(t.span.of(text)).is_some(),
             _ => false,
         };
         let value = Lexer::fragment(text).filter(is_value).last();
@@ -79,7 +79,7 @@ impl Module {
         };
         let stmt = self.directives().get(id).into_iter();
         let mut words = stmt.flat_map(|d| self.target_words(d));
-        words.any(|word| Target::from_name(word).is_some())
+        words.any(|word| Target::from_text(word).is_some())
     }
 
     /// The targets and options of a directive, if it is a `.target`.

@@ -86,7 +86,7 @@ pub use offset_map::OffsetMap;
 pub use operand::{Address, AddressForm, Immediate, Operand, OperandPool, OperandRange};
 pub use operand_walk::{OperandParts, OperandSlot, OperandWalk};
 pub use patch::{Patch, Rewritten, TextPatches};
-pub use ptx_isa::Selector;
+pub use ptx_isa::{Component, Selector};
 pub use signature::{Signature, Signatures, Word};
 pub use source_text::SourceText;
 pub use span::{LineColumn, LineCursor, LineIndex, Span};

@@ -7,7 +7,6 @@ use ptx_isa::{Directive, ScalarType};
 
 use crate::body::{Body, Opaque, StmtSpan};
 use crate::comments::Comments;
-use crate::content::Content;
 use crate::decl::{Declarations, Param, Symbol};
 use crate::edit_log::Edits;
 use crate::entity::{EntityId, PrimaryMap};
@@ -15,6 +14,7 @@ use crate::function::{BodyId, DirectiveStmt, Function};
 use crate::header::Header;
 use crate::intern::Interner;
 use crate::operand::OperandPool;
+use crate::revisions::Content;
 use crate::signature::{Signature, Signatures};
 use crate::source_text::SourceText;
 use crate::statements::Items;
@@ -53,6 +53,7 @@ pub struct Section {
 
 impl Section {
     /// A section with its content.
+    #[doc(hidden)]
     #[inline]
     #[must_use]
     pub const fn new(name: NameId, entries: Vec<SectionEntry>) -> Self {
@@ -150,6 +151,22 @@ impl Module {
     #[must_use]
     pub fn name(&self, id: NameId) -> &str {
         core::str::from_utf8(self.names.get(id.as_u32())).unwrap_or_default()
+    }
+
+    /// The name of a function; empty if the module has no such function.
+    ///
+    /// ```
+    /// let module = ptx_parse::parse(b".version 8.0\n.target sm_80\n.func f() { L: ret; }").module;
+    /// let function = module.function("f").unwrap();
+    /// assert_eq!(module.function_name(function), "f");
+    /// let body = module.body(function).unwrap();
+    /// assert!(body.labels().ids().map(|l| body.label_name(&module, l)).eq(["L"]));
+    /// ```
+    #[must_use]
+    pub fn function_name(&self, function: FuncId) -> &str {
+        self.functions
+            .get(function)
+            .map_or("", |function| self.name(function.name))
     }
 
     /// The bytes of a spelling; strings may hold bytes that are not UTF-8.

@@ -133,20 +133,22 @@ impl Element<'_> {
     /// Whether the selected bytes or half-words are legal: one of a register; for operands that select several, as many as fill a
     /// register, from two registers; for results that select several, any number in descending order.
     fn takes_lanes(&self, selector: Selector) -> bool {
-        let mut lanes = selector.lanes();
-        let count = lanes.len();
+        let Some(parts) = selector.parts() else {
+            return false;
+        };
+        let count = parts.iter().len();
         let (all, half) = if self.has(Marks::LANES16) {
             (2, true)
         } else if self.has(Marks::LANES8) {
             (4, false)
         } else {
             let highest = if selector.is_half() { 1 } else { 3 };
-            return self.has(Marks::LANES) && count == 1 && lanes.all(|l| l <= highest);
+            return self.has(Marks::LANES) && count == 1 && parts.iter().all(|p| p <= highest);
         };
-        if count == 0 || selector.is_half() != half {
+        if selector.is_half() != half {
             false
         } else if self.operand.role == Role::Def {
-            selector.lanes().is_sorted_by(|a, b| a > b) && lanes.all(|l| usize::from(l) < all)
+            parts.iter().is_sorted_by(|a, b| a > b) && parts.iter().all(|p| usize::from(p) < all)
         } else {
             count == all
         }

@@ -30,11 +30,11 @@ impl core::fmt::Display for UnknownKeyword {
 impl core::error::Error for UnknownKeyword {}
 
 /// Defines an enum of words with their texts and facts. The perfect hash tables `DISPLACEMENTS` and `POSITIONS` are
-/// statics beside it.
+/// statics beside it. A function after `also` reads other spellings.
 macro_rules! keyword_enum {
     (
         $(#[$meta:meta])*
-        pub enum $name:ident: $repr:ident, $facts:ty;
+        pub enum $name:ident: $repr:ident, $facts:ty $(, also $other_spelling:path)?;
         $($variant:ident $text:literal $fact:expr,)*
     ) => {
         $(#[$meta])*
@@ -62,15 +62,17 @@ macro_rules! keyword_enum {
                 TEXTS[self as usize]
             }
 
-            /// The variant with this exact spelling; case-sensitive.
+            /// The variant with this exact spelling; case-sensitive. [`str::parse`] does the same for text.
             #[inline]
             pub fn from_text(text: &[u8]) -> Option<Self> {
-                Self::from_index(crate::keyword_table::find(
-                    text,
-                    &TEXTS,
-                    &DISPLACEMENTS,
-                    &POSITIONS,
-                )?)
+                let index =
+                    crate::keyword_table::find(text, &TEXTS, &DISPLACEMENTS, &POSITIONS);
+                $(
+                    if index.is_none() {
+                        return $other_spelling(text);
+                    }
+                )?
+                Self::from_index(index?)
             }
 
             /// The index in [`ALL`](Self::ALL): dense, and stable within one version of this crate only.

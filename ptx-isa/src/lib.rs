@@ -115,7 +115,7 @@ pub use operand_binding::{MAX_OPERANDS, OperandBinding, operand_count};
 pub use query::{ActualOperand, ConstantKind, InstQuery, OperandShape, TableKind};
 pub use repair::{ModifierEdit, Repair};
 pub use scalar::{RegisterClass, TypeKind};
-pub use selector::Selector;
+pub use selector::{Component, SelectedParts, Selector};
 pub use target::{Arch, TargetSet};
 pub use type_compat::{Expected, RegisterWidth};
 pub use uniformity::{ResultUniformity, Uniformity};

@@ -81,17 +81,14 @@ impl Target {
             .copied()
             .filter(move |&t| t != self && t.alias_of().unwrap_or(t) == chip)
     }
+}
 
-    /// The target with a name that may be that of a virtual architecture: `compute_90a` is `sm_90a`.
-    #[must_use]
-    pub fn from_name(name: &[u8]) -> Option<Self> {
-        let Some(suffix) = name.strip_prefix(b"compute_") else {
-            return Self::from_text(name);
-        };
-        let mut text = *b"sm_\0\0\0\0\0\0\0\0\0";
-        text.get_mut(3..3 + suffix.len())?.copy_from_slice(suffix);
-        Self::from_text(text.get(..3 + suffix.len())?)
-    }
+/// The target with the name of a virtual architecture: `compute_90a` is `sm_90a`.
+pub(crate) fn virtual_architecture(name: &[u8]) -> Option<Target> {
+    let suffix = name.strip_prefix(b"compute_")?;
+    let mut text = *b"sm_\0\0\0\0\0\0\0\0\0";
+    text.get_mut(3..3 + suffix.len())?.copy_from_slice(suffix);
+    Target::from_text(text.get(..3 + suffix.len())?)
 }
 
 /// A set of targets.

@@ -43,7 +43,7 @@ mod whole_warps;
 
 pub use finding::Finding;
 pub use linter::{Linter, lint};
-pub use lints::Lint;
+pub use lints::{Lint, UnknownLint};
 pub use options::LintOptions;
 pub use ptx_analysis::asynchrony::Certainty;
 pub use session::LintSession;

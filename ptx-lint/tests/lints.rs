@@ -30,7 +30,7 @@ fn options(text: &str) -> LintOptions {
     let mut options = LintOptions::default();
     let first = text.lines().next().unwrap_or_default();
     if let Some(names) = first.strip_prefix("//@ only: ") {
-        let known = |name: &str| Lint::from_name(name.trim()).expect("the name of a lint");
+        let known = |name: &str| name.trim().parse::<Lint>().expect("the name of a lint");
         options.lints = names.split(',').map(known).collect();
     }
     options
@@ -82,7 +82,7 @@ fn described(findings: &[Finding], text: &str) -> BTreeSet<(usize, String)> {
 fn findings_are_where_they_are_expected() {
     for group in entries(&folder()) {
         let name = group.file_name().and_then(|n| n.to_str()).expect("a name");
-        let lint = Lint::from_name(name).expect("a folder has the name of a lint");
+        let lint: Lint = name.parse().expect("a folder has the name of a lint");
         let (mut faulty, mut correct) = (0, 0);
         for path in entries(&group) {
             let text = fs::read_to_string(&path).expect("a text");

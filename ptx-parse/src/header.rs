@@ -59,7 +59,7 @@ impl Parser<'_> {
         let target = words
             .next()
             .filter(|_| directive == Some(Directive::Target));
-        let target = target.and_then(Target::from_name);
+        let target = target.and_then(Target::from_text);
         let common = PtxVersion::new(8, 0);
         target.map_or(common, |t| t.min_version().max(common))
     }
@@ -172,7 +172,7 @@ impl Parser<'_> {
                 continue;
             };
             let text = self.out.module.name(name);
-            if let Some(target) = Target::from_name(text.as_bytes()) {
+            if let Some(target) = Target::from_text(text.as_bytes()) {
                 let header = self.out.module.header_mut();
                 // The last one counts, also of several directives.
                 if self.header.state == HeaderPart::Target || header.target.is_none() {

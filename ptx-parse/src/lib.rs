@@ -57,7 +57,7 @@ mod visit;
 use alloc::vec::Vec;
 
 pub use incremental::{Incremental, Reparsed};
-use ptx_ir::{Diagnostic, Limits, Module, SourceText};
+use ptx_ir::{Diagnostic, Limits, Module, Severity, SourceText};
 #[doc(hidden)]
 pub use visit::{Division, Visited, visit_bodies};
 
@@ -75,9 +75,12 @@ impl Parsed {
     /// Whether there is an error (warnings do not count).
     #[must_use]
     pub fn has_errors(&self) -> bool {
-        self.diagnostics
-            .iter()
-            .any(|d| d.severity == ptx_ir::Severity::Error)
+        self.errors().next().is_some()
+    }
+
+    /// The diagnostics that are errors, in the order of [`diagnostics`](Self::diagnostics).
+    pub fn errors(&self) -> impl Iterator<Item = &Diagnostic> {
+        errors(&self.diagnostics)
     }
 
     /// The module, if there are only warnings.
@@ -103,6 +106,11 @@ impl Parsed {
     }
 }
 
+fn errors(diagnostics: &[Diagnostic]) -> impl Iterator<Item = &Diagnostic> {
+    let is_error = |d: &&Diagnostic| d.severity == Severity::Error;
+    diagnostics.iter().filter(is_error)
+}
+
 /// The diagnostics of a source with at least one error.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ParseError {
@@ -126,10 +134,7 @@ impl ParseError {
 /// The first error, and how many others there are.
 impl core::fmt::Display for ParseError {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        let mut errors = self
-            .diagnostics
-            .iter()
-            .filter(|d| d.severity == ptx_ir::Severity::Error);
+        let mut errors = errors(&self.diagnostics);
         if let Some(first) = errors.next() {
             write!(f, "{first}")?;
         }

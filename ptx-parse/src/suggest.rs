@@ -113,7 +113,7 @@ pub(crate) fn target(word: &str) -> Option<Similar<'static>> {
     let number = word.trim_start_matches(|c: char| !c.is_ascii_digit());
     let digits = number.trim_end_matches(|c: char| !c.is_ascii_digit());
     let number = number.get(..digits.len() + 1).unwrap_or(number);
-    let named = |digits| Target::from_name(format!("sm_{digits}").as_bytes());
+    let named = |digits| Target::from_text(format!("sm_{digits}").as_bytes());
     let sole = true;
     match named(number).or_else(|| named(digits)) {
         Some(target) => Some(Similar {

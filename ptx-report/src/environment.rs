@@ -1,5 +1,8 @@
 //! Programs that provide functions to the modules that they load.
 
+use std::fmt;
+use std::str::FromStr;
+
 use ptx_ir::{Code, Diagnostic};
 
 /// A program that provides functions which a module calls without declaring them.
@@ -16,19 +19,6 @@ const OPTIX: [&str; 2] = ["_optix_", "_rt_"];
 impl Environment {
     /// All of them, with the names that the command line has for them.
     pub const ALL: [(&str, Self); 1] = [("optix", Self::Optix)];
-
-    /// The environment with a name.
-    ///
-    /// # Errors
-    ///
-    /// There is none; the message lists the names.
-    pub fn from_name(name: &str) -> Result<Self, String> {
-        let found = Self::ALL.iter().find(|(known, _)| *known == name);
-        found.map(|(_, found)| *found).ok_or_else(|| {
-            let names: Vec<&str> = Self::ALL.iter().map(|(name, _)| *name).collect();
-            format!("unknown environment; expected {}", names.join(", "))
-        })
-    }
 
     /// Whether it provides a function.
     #[must_use]
@@ -47,6 +37,32 @@ impl Environment {
     }
 }
 
+/// A text is not the name of an environment.
+#[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
+#[non_exhaustive]
+pub struct UnknownEnvironment;
+
+impl fmt::Display for UnknownEnvironment {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names = Environment::ALL.map(|(name, _)| name).join(", ");
+        write!(f, "unknown environment; expected {names}")
+    }
+}
+
+impl std::error::Error for UnknownEnvironment {}
+
+impl FromStr for Environment {
+    type Err = UnknownEnvironment;
+
+    fn from_str(text: &str) -> Result<Self, UnknownEnvironment> {
+        Self::ALL
+            .into_iter()
+            .find(|(name, _)| *name == text)
+            .map(|(_, environment)| environment)
+            .ok_or(UnknownEnvironment)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -60,6 +76,6 @@ mod tests {
         Environment::Optix.retain(text, &mut found);
         assert_eq!(found.len(), 1);
         assert!(found[0].message.contains("`other`"), "{found:?}");
-        assert!(Environment::from_name("metal").is_err());
+        assert!("metal".parse::<Environment>().is_err());
     }
 }

@@ -37,7 +37,7 @@ fn target(context: &mut Context<'_>, span: Span, stmt: DirectiveStmt, version: O
     }
     let mut textures: Option<TargetOption> = None;
     for (at, text) in names {
-        if let (Some(target), Some(version)) = (Target::from_name(text), version)
+        if let (Some(target), Some(version)) = (Target::from_text(text), version)
             && let first = target.min_version()
             && version < first
         {

@@ -4,10 +4,12 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use ptxkit::build::{
     Argument, BuildError, Declaration, Func, FunctionBuilder as IrFunction, Init, ModuleBuilder,
-    OperandExpr, PausedFunction, lane,
+    OperandExpr, PausedFunction, select,
 };
 use ptxkit::ir::{AddressForm, Linkage};
-use ptxkit::isa::{Directive, PtxVersion, ScalarType, SpecialReg, StateSpace, Target};
+use ptxkit::isa::{
+    Directive, PtxVersion, ScalarType, Selector, SpecialReg, StateSpace, Target,
+};
 use pyo3::exceptions::{PyAttributeError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyFloat, PyInt, PyList, PyString, PyTuple};
@@ -94,7 +96,7 @@ impl Value {
     }
 
     fn __getitem__(&self, selector: &str) -> Self {
-        Self(lane(self.0.clone(), selector.trim_start_matches('.')))
+        Self(selected(self.0.clone(), selector.trim_start_matches('.')))
     }
 
     fn __repr__(&self) -> String {
@@ -180,13 +182,21 @@ pub(crate) fn values(values: &[Bound<'_, PyAny>]) -> PyResult<Vec<Argument>> {
     values.map(|value| Ok(Argument::Value(value?))).collect()
 }
 
+/// `v.x`. Text that is not a selector is refused when the operand is used.
+fn selected(base: impl Into<OperandExpr>, selector: &str) -> OperandExpr {
+    selector.parse::<Selector>().map_or_else(
+        |_| OperandExpr::Constant(selector.to_owned()),
+        |selector| select(base, selector),
+    )
+}
+
 /// `%tid.x`, or a constant.
 fn words(text: &str) -> OperandExpr {
     let parts = text.rsplit_once('.');
     let special = parts
         .and_then(|(name, selector)| Some((SpecialReg::from_text(name.as_bytes())?, selector)));
     match special {
-        Some((register, selector)) => lane(register, selector),
+        Some((register, selector)) => selected(register, selector),
         None => OperandExpr::Constant(text.to_owned()),
     }
 }

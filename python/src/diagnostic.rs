@@ -137,7 +137,10 @@ pub(crate) fn restored_diagnostic(
     diagnostic.repeats = repeats.into_iter().map(Span::ir).collect();
     let (edits, applicability) = fix;
     diagnostic.add_fix(edits.into_iter().map(|(span, text)| (span.ir(), text)));
-    if let Some(applicability) = Applicability::from_name(&applicability) {
+    if let Some(applicability) = Applicability::ALL
+        .into_iter()
+        .find(|a| a.name() == applicability)
+    {
         diagnostic.applicability = applicability;
     }
     Ok(Diagnostic {

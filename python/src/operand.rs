@@ -46,7 +46,7 @@ pub(crate) fn name(ir: &IrModule, body: &Body, operand: IrOperand) -> Option<Str
             let var = body.vars().get(id)?;
             numbered(var.name, var.number)
         }
-        IrOperand::Label(id) => ir.name(body.labels().get(id)?.name).to_owned(),
+        IrOperand::Label(id) => body.label_name(ir, id).to_owned(),
         IrOperand::Name(name) | IrOperand::Section(name) | IrOperand::Str(name) => {
             ir.name(name).to_owned()
         }

@@ -1,5 +1,5 @@
-use ptx_build::{BuildError, Declaration, FunctionHeader, ModuleBuilder, lane};
-use ptx_isa::{PtxVersion, ScalarType as T, StateSpace, Target};
+use ptx_build::{BuildError, Declaration, FunctionHeader, ModuleBuilder, select};
+use ptx_isa::{Component, PtxVersion, ScalarType as T, StateSpace, Target};
 
 #[test]
 fn registers_with_names() -> Result<(), BuildError> {
@@ -17,7 +17,7 @@ fn registers_with_names() -> Result<(), BuildError> {
         (f.name_of(many[2]), f.type_of(v)),
         ("%many2".into(), Some(T::F32))
     );
-    f.mov().f32((lane(v, "x"), 1.0f32))?;
+    f.mov().f32((select(v, Component::X), 1.0f32))?;
     f.mov().b32((many[2], x))?;
     f.mov().b32((result, many[2]))?;
     f.ret().emit(())?;
@@ -34,7 +34,7 @@ fn registers_with_names() -> Result<(), BuildError> {
 fn tables_behind_labels_that_are_there() -> Result<(), BuildError> {
     let mut m = ModuleBuilder::new(PtxVersion::new(8, 0), Target::Sm80);
     m.write_virtual_target();
-    m.another_target(&["sm_75"])?;
+    m.another_target(Target::Sm75, &[]);
     assert_eq!(m.target(), Target::Sm75);
     m.declare_all(Declaration::nothing(StateSpace::Global, T::B32))?;
     m.pragmas(&["nounroll", "nounroll"])?;

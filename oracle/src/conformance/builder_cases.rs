@@ -154,7 +154,7 @@ mod tests {
     use crate::sample::sample;
     use ptx_build::ModuleBuilder;
     use ptx_ir::FunctionKind;
-    use ptx_isa::Target;
+    use ptx_isa::{Target, TargetOption};
 
     use super::super::case::Setting;
     use super::super::preamble::Module;
@@ -169,7 +169,7 @@ mod tests {
     fn differences(set: &Set, target: Target, setting: Setting, cases: &[&Verdict]) -> Vec<String> {
         let mut m = ModuleBuilder::new(set.newest(), target);
         if setting == Setting::Independent {
-            m.target_option("texmode_independent").unwrap();
+            m.target_option(TargetOption::TexmodeIndependent);
         }
         let found = RefCell::new(BTreeMap::new());
         outside(&mut m, setting, &mut found.borrow_mut()).unwrap();

@@ -112,7 +112,7 @@ impl Operand {
         let mut written = ActualOperand::new(shape);
         written.negated = self.sign == Sign::Minus;
         written.inverted = self.sign == Sign::Not;
-        written.lanes = self.lanes.and_then(|l| Selector::from_text(l.as_bytes()));
+        written.lanes = self.lanes.and_then(|l| l.parse::<Selector>().ok());
         written.unified = self.unified;
         written
     }

@@ -13,7 +13,7 @@ use anyhow::{Result, bail};
 use fastrand::Rng;
 use ptx_build::{BuildError, FunctionBuilder, ModuleBuilder, OperandExpr as Out};
 use ptx_ir::{FunctionKind, Statement};
-use ptx_isa::{Form, Instruction, Marks, PtxVersion, ScalarType, Target};
+use ptx_isa::{Form, Instruction, Marks, PtxVersion, ScalarType, Target, TargetOption};
 use ptx_print::Style;
 use rayon::prelude::*;
 
@@ -175,7 +175,7 @@ fn attempt(
 ) -> Result<RandomModule, BuildError> {
     let mut m = ModuleBuilder::new(environment.version, environment.target);
     if environment.setting == Setting::Independent {
-        m.target_option("texmode_independent")?;
+        m.target_option(TargetOption::TexmodeIndependent);
     }
     let mut names = Names::new();
     if environment.is_early() {

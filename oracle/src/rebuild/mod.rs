@@ -4,12 +4,13 @@ mod body;
 mod value;
 
 use std::collections::BTreeMap;
+use std::str::FromStr;
 
 use ptx_ir::{
     Attribute, DeclId, Declarations, DirectiveStmt, FuncId, Function, Item, Module, NameId,
     Operand, OperandPool, Param, Section, SectionEntry, SymbolId, TypeName, VarDecl,
 };
-use ptx_isa::{Directive, ScalarType, Target};
+use ptx_isa::{Directive, ScalarType, Target, TargetOption};
 
 pub(crate) use value::operand_expr;
 
@@ -74,7 +75,7 @@ fn first_target(module: &Module) -> Option<Target> {
         .filter(|d| d.directive == Directive::Target)
         .flat_map(|d| module.pool().slice(d.args))
         .find_map(|o| match o {
-            Operand::Name(name) => Target::from_name(module.name_bytes(*name)),
+            Operand::Name(name) => Target::from_text(module.name_bytes(*name)),
             _ => None,
         })
 }
@@ -91,6 +92,11 @@ struct Replay<'r> {
     functions: BTreeMap<String, Func>,
     /// Whether a `.target` directive was rebuilt.
     has_target: bool,
+}
+
+fn keyword<T: FromStr>(text: &str) -> Result<T, RebuildError> {
+    text.parse()
+        .map_err(|_| unknown("a word of the `.target` directive"))
 }
 
 fn scalar_type(ty: TypeName) -> Result<ScalarType, RebuildError> {
@@ -178,16 +184,21 @@ impl<'r> Replay<'r> {
                     _ => Err(unknown("an option of the target")),
                 };
                 if had_target {
-                    let words: Vec<&str> =
-                        args.iter().map(word).collect::<Result<_, RebuildError>>()?;
-                    return Ok(m.another_target(&words)?);
+                    let target: Target = keyword(word(first)?)?;
+                    let options: Vec<TargetOption> = options
+                        .iter()
+                        .map(|o| keyword(word(o)?))
+                        .collect::<Result<_, RebuildError>>()?;
+                    m.another_target(target, &options);
+                    return Ok(());
                 }
                 if word(first)?.starts_with("compute_") {
                     m.write_virtual_target();
                 }
-                options
-                    .iter()
-                    .try_for_each(|o| Ok(m.target_option(word(o)?)?))
+                for option in options {
+                    m.target_option(keyword(word(option)?)?);
+                }
+                Ok(())
             }
             (Directive::File, [index, path, attributes @ ..]) => {
                 let attributes: Vec<u64> = attributes

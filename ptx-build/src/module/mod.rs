@@ -12,14 +12,13 @@ use alloc::vec::Vec;
 use core::fmt::Write as _;
 
 use ptx_ir::{Code, FunctionKind, Limits, Module};
-use ptx_isa::{Directive, PtxVersion, Target};
+use ptx_isa::{Directive, PtxVersion, Target, TargetOption};
 
 use crate::check::{self, Parsed};
 use crate::draft::Draft;
 use crate::error::{BuildError, BuildErrorKind};
 use crate::handle_owner::{HandleOwners, next_owner};
 use crate::interface::FunctionHeader;
-use crate::lexical;
 use crate::name_table::NameTable;
 use tables::Tables;
 
@@ -38,7 +37,7 @@ pub struct ModuleBuilder {
     /// The target that counts: the last one.
     target: Target,
     first_target: Target,
-    options: Vec<String>,
+    options: Vec<TargetOption>,
     /// Further lines of `.target`.
     more_targets: Vec<String>,
     is_virtual: bool,
@@ -143,6 +142,16 @@ impl ModuleBuilder {
     }
 }
 
+/// The operands of a `.target` directive.
+fn target_line(target: &str, options: &[TargetOption]) -> String {
+    let mut line = String::from(target);
+    for option in options {
+        line.push_str(", ");
+        line.push_str(option.text());
+    }
+    line
+}
+
 impl ModuleBuilder {
     pub(super) fn write_header(&mut self) {
         self.legal_headers.clear();
@@ -150,10 +159,7 @@ impl ModuleBuilder {
         if self.is_virtual {
             target = target.replacen("sm_", "compute_", 1);
         }
-        for option in &self.options {
-            target.push_str(", ");
-            target.push_str(option);
-        }
+        let target = target_line(&target, &self.options);
         self.tables.header = format!(
             "{} {}\n{} {target}\n",
             Directive::Version,
@@ -194,36 +200,16 @@ impl ModuleBuilder {
         self.write_header();
     }
 
-    /// Adds an option after the target: `debug`, `texmode_independent`. Manual 11.1.2.
-    ///
-    /// # Errors
-    ///
-    /// The option is not a valid name. [`finish`](Self::finish) refuses unknown options.
-    pub fn target_option(&mut self, option: &str) -> Result<(), BuildError> {
-        lexical::name(option)?;
-        self.options.push(option.to_string());
-        self.note_target(option);
+    /// Adds an option after the target, such as `debug`. Manual 11.1.2.
+    pub fn target_option(&mut self, option: TargetOption) {
+        self.options.push(option);
         self.write_header();
-        Ok(())
     }
 
-    /// Adds another `.target` line after the first, with a target or options such as `texmode_independent`. The last
-    /// target counts.
-    ///
-    /// # Errors
-    ///
-    /// As [`target_option`](Self::target_option).
-    pub fn another_target(&mut self, names: &[&str]) -> Result<(), BuildError> {
-        names.iter().try_for_each(|n| lexical::name(n))?;
-        self.more_targets.push(names.join(", "));
-        names.iter().for_each(|name| self.note_target(name));
+    /// Adds another `.target` line after the first: a target and options. The last target counts.
+    pub fn another_target(&mut self, target: Target, options: &[TargetOption]) {
+        self.more_targets.push(target_line(target.text(), options));
+        self.target = target;
         self.write_header();
-        Ok(())
-    }
-
-    fn note_target(&mut self, name: &str) {
-        if let Some(target) = Target::from_name(name.as_bytes()) {
-            self.target = target;
-        }
     }
 }

@@ -12,7 +12,7 @@ pub(crate) fn error(call: &str, error: &BuildError) {
     let shown = error.to_string();
     assert!(!error.message().is_empty(), "{call}: {error:?}");
     assert!(
-        Code::from_text(&error.code().to_string()).is_some()
+        error.code().to_string().parse::<Code>().is_ok()
             && shown.contains(&error.code().to_string()),
         "{call}: {shown}"
     );

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use ptx_build::{
     CodeLabel, Declaration, Func, Init, ModuleBuilder, OperandExpr as O, Reg, RegRange, Variable,
 };
-use ptx_ir::{AddressForm, Linkage, Selector};
+use ptx_ir::{AddressForm, Component, Linkage};
 use ptx_isa::{PtxVersion, ScalarType as T, SpecialReg, StateSpace as S, Target};
 
 use super::dice::Dice;
@@ -131,8 +131,7 @@ impl World {
             17 => O::Not(Box::new(self.operand(d, depth + 1))),
             18 => O::Neg(Box::new(self.operand(d, depth + 1))),
             _ => {
-                let selector =
-                    Selector::from_text(d.of(&["x", "y", "w", "b0", "h1", "b3210"]).as_bytes());
+                let selector = d.of(&["x", "y", "w", "b0", "h1", "b3210"]).parse();
                 O::Lane(
                     Box::new(self.operand(d, depth + 1)),
                     selector.expect("a selector"),
@@ -179,10 +178,7 @@ impl World {
                 'T' => d.maybe(&self.tables).map_or(O::Sink, |t| O::Label(*t)),
                 'F' => d.maybe(&self.funcs).map_or(O::Sink, |f| O::Func(*f)),
                 'v' => O::Vector(vec![reg(d, T::B32), reg(d, T::B32)]),
-                's' => O::Lane(
-                    Box::new(O::Special(SpecialReg::Tid)),
-                    Selector::from_text(b"x").expect("a selector"),
-                ),
+                's' => O::Lane(Box::new(O::Special(SpecialReg::Tid)), Component::X.into()),
                 'P' => O::Pair(Box::new(reg(d, T::Pred)), Box::new(reg(d, T::Pred))),
                 _ => O::Sink,
             };

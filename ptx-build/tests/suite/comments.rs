@@ -4,7 +4,7 @@
 
 use ptx_build::{ModuleBuilder, Reg};
 use ptx_ir::{CommentPlace, FunctionKind, Linkage};
-use ptx_isa::{PtxVersion, ScalarType as T, Target};
+use ptx_isa::{PtxVersion, ScalarType as T, Target, TargetOption};
 
 use crate::common::{check, printed};
 
@@ -176,7 +176,7 @@ fn comments_of_a_module_with_a_late_header() {
     m.comment("first");
     m.declare_func("f", Some(Linkage::Extern), &[], &[])
         .unwrap();
-    m.target_option("texmode_independent").unwrap();
+    m.target_option(TargetOption::TexmodeIndependent);
     m.kernel("k").unwrap().abandon();
     m.comment("last");
     let text = check(m);

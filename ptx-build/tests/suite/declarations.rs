@@ -8,7 +8,7 @@ use ptx_build::{
     bracket,
 };
 use ptx_ir::{FunctionKind, Linkage};
-use ptx_isa::{Directive, PtxVersion, ScalarType as T, StateSpace as S, Target};
+use ptx_isa::{Directive, PtxVersion, ScalarType as T, StateSpace as S, Target, TargetOption};
 
 fn module(version: (u8, u8), target: Target) -> ModuleBuilder {
     ModuleBuilder::new(PtxVersion::new(version.0, version.1), target)
@@ -177,7 +177,7 @@ fn parameters_that_are_registers() -> Result<(), BuildError> {
 #[test]
 fn textures_samplers_and_surfaces() -> Result<(), BuildError> {
     let mut m = module((8, 0), Target::Sm80);
-    m.target_option("texmode_independent")?;
+    m.target_option(TargetOption::TexmodeIndependent);
     let field = |name: &str, value: &str| Init::Field(name.into(), value.into());
     let opaque = |ty, name: &str| Declaration::new(S::Global, ty, name);
     let size = vec![

@@ -3,8 +3,12 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
 
 use crate::common::check;
-use ptx_build::{Argument, BuildError, Declaration, FunctionHeader, Init, ModuleBuilder, at, lane};
-use ptx_isa::{Directive, PtxVersion, ScalarType as T, SpecialReg, StateSpace as S, Target};
+use ptx_build::{
+    Argument, BuildError, Declaration, FunctionHeader, Init, ModuleBuilder, at, select,
+};
+use ptx_isa::{
+    Component, Directive, PtxVersion, ScalarType as T, SpecialReg, StateSpace as S, Target,
+};
 
 #[test]
 fn saxpy() -> Result<(), BuildError> {
@@ -31,9 +35,12 @@ fn saxpy() -> Result<(), BuildError> {
     k.loc(1, 3, 5);
     k.comment("which element");
     k.ld().param().u32((rn, at(n)))?;
-    k.mov().u32((block, lane(SpecialReg::Ctaid, "x")))?;
-    k.mov().u32((size, lane(SpecialReg::Ntid, "x")))?;
-    k.mov().u32((thread, lane(SpecialReg::Tid, "x")))?;
+    k.mov()
+        .u32((block, select(SpecialReg::Ctaid, Component::X)))?;
+    k.mov()
+        .u32((size, select(SpecialReg::Ntid, Component::X)))?;
+    k.mov()
+        .u32((thread, select(SpecialReg::Tid, Component::X)))?;
     k.mad().lo().s32((i, block, size, thread))?;
     k.setp().ge().u32((outside, i, rn))?;
     k.guard(outside).bra().emit(end)?;
@@ -79,7 +86,7 @@ fn shared_memory_and_a_barrier() -> Result<(), BuildError> {
     let (tid, base, back, v) = (k.reg(T::B32), k.reg(T::B32), k.reg(T::B32), k.reg(T::B32));
     let to = k.reg(T::B64);
     k.ld().param().u64((to, at(p)))?;
-    k.mov().u32((tid, lane(SpecialReg::Tid, "x")))?;
+    k.mov().u32((tid, select(SpecialReg::Tid, Component::X)))?;
     k.mov().u32((base, tile))?;
     k.open();
     let scaled = k.named_reg(T::B32, "scaled")?;

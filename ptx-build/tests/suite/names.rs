@@ -4,10 +4,10 @@
 
 use crate::common::check;
 use ptx_build::{
-    Argument, BuildErrorKind, Declaration, FunctionHeader, Init, ModuleBuilder, at, lane,
+    Argument, BuildErrorKind, Declaration, FunctionHeader, Init, ModuleBuilder, at, select,
 };
 use ptx_ir::FunctionKind;
-use ptx_isa::{PtxVersion, ScalarType as T, SpecialReg, StateSpace as S, Target};
+use ptx_isa::{Component, PtxVersion, ScalarType as T, SpecialReg, StateSpace as S, Target};
 
 fn module() -> ModuleBuilder {
     ModuleBuilder::new(PtxVersion::new(8, 0), Target::Sm80)
@@ -132,11 +132,13 @@ fn names_of_the_module_that_a_function_hides() {
     k.place(jump).unwrap();
     k.bra().emit(jump).unwrap();
     // A special register hidden by a register of the same name.
-    k.mov().u32((r, lane(SpecialReg::Tid, "x"))).unwrap();
+    k.mov()
+        .u32((r, select(SpecialReg::Tid, Component::X)))
+        .unwrap();
     k.named_reg(T::B32, "%tid").unwrap();
     assert_eq!(
         k.mov()
-            .u32((r, lane(SpecialReg::Tid, "x")))
+            .u32((r, select(SpecialReg::Tid, Component::X)))
             .unwrap_err()
             .kind(),
         BuildErrorKind::Foreign

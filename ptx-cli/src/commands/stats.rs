@@ -49,7 +49,7 @@ pub(crate) struct Args {
     #[command(flatten)]
     functions: Functions,
     /// Accept calls of functions that this program provides without a declaration: `optix`
-    #[arg(long, value_name = "NAME", value_parser = Environment::from_name)]
+    #[arg(long, value_name = "NAME")]
     environment: Option<Environment>,
     /// Show all statistics of every function
     #[arg(long)]

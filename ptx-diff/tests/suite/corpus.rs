@@ -235,10 +235,7 @@ fn unused_values_do_not_matter() {
         equal += diff.functions.iter().filter(|f| f.is_equal()).count();
         if std::env::var_os("PTX_SHOW").is_some() {
             for f in diff.functions.iter().filter(|f| !f.is_equal()) {
-                println!(
-                    "{name}: {}",
-                    module.name(module.functions()[f.left.unwrap()].name)
-                );
+                println!("{name}: {}", module.function_name(f.left.unwrap()));
             }
         }
     }

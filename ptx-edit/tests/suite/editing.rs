@@ -4,7 +4,7 @@
 use ptx_edit::{Batch, Edit, EditError, EditModule as _, Editor, RemovedComments};
 use ptx_ir::raw::Change;
 use ptx_ir::{Item, Linkage, Module, Operand, Statement, StmtId};
-use ptx_isa::{Directive, Modifier, PtxVersion, ScalarType, StateSpace, Target};
+use ptx_isa::{Directive, Modifier, PtxVersion, ScalarType, StateSpace};
 
 const HEAD: &str = ".version 8.0\n.target sm_80\n.address_size 64\n";
 
@@ -360,7 +360,7 @@ fn declarations_keep_their_other_bytes() {
     module.editor().set_version(PtxVersion::new(8, 7)).unwrap();
     module
         .editor()
-        .set_target(Target::from_name(b"sm_90a").unwrap())
+        .set_target("sm_90a".parse().unwrap())
         .unwrap();
     module.editor().set_address_size(32).unwrap();
     let want = text

@@ -133,7 +133,10 @@ fn edit(module: &mut Module, function: FuncId, step: Step, nth: usize) -> Result
             .map(|()| Done::Names);
     }
     if kind == 17 {
-        let targets = [Target::from_name(b"sm_90"), Target::from_name(b"sm_100a")];
+        let targets = [
+            "sm_90".parse::<Target>().ok(),
+            "sm_100a".parse::<Target>().ok(),
+        ];
         let target = a.of(&targets).copied().flatten().unwrap();
         return module.editor().set_target(target).map(|()| Done::Names);
     }

@@ -6,7 +6,7 @@ use crate::version::PtxVersion;
 
 keyword_enum! {
     /// A target architecture.
-    pub enum Target: u8, TargetFacts;
+    pub enum Target: u8, TargetFacts, also crate::target::virtual_architecture;
     Sm10 "sm_10" TargetFacts { number: 10, arch: Arch::Plain, family: None, since: PtxVersion::new(1, 0), alias_of: None, until: None, shared: 49152, implied: 0x1 },
     Sm11 "sm_11" TargetFacts { number: 11, arch: Arch::Plain, family: None, since: PtxVersion::new(1, 0), alias_of: None, until: None, shared: 49152, implied: 0x3 },
     Sm12 "sm_12" TargetFacts { number: 12, arch: Arch::Plain, family: None, since: PtxVersion::new(1, 2), alias_of: None, until: None, shared: 49152, implied: 0x7 },

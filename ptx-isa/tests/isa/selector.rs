@@ -1,4 +1,4 @@
-use ptx_isa::Selector;
+use ptx_isa::{Component, Selector};
 
 #[test]
 fn texts() {
@@ -8,21 +8,27 @@ fn texts() {
     ] {
         let selector = Selector::from_text(text.as_bytes()).unwrap();
         assert_eq!(selector.to_string(), text);
+        assert_eq!(text.parse(), Ok(selector));
+        assert_eq!(Selector::from_bits(selector.bits()), selector);
     }
     for text in [
         "", ".", ".b0", "h", "h4", "h210", "b8", "b32107", "x0", "q", "xy",
     ] {
         assert_eq!(Selector::from_text(text.as_bytes()), None, "{text}");
+        assert!(text.parse::<Selector>().is_err());
     }
 }
 
 #[test]
 fn parts() {
     let selector = |text: &[u8]| Selector::from_text(text).unwrap();
-    let lanes = |text: &[u8]| selector(text).lanes().collect::<Vec<_>>();
-    assert_eq!(lanes(b"b7654"), [7, 6, 5, 4]);
-    assert_eq!(lanes(b"h30"), [3, 0]);
-    assert_eq!(lanes(b"z"), []);
+    let lanes = |text: &[u8]| {
+        let parts = selector(text).parts();
+        parts.map(|parts| parts.iter().collect::<Vec<_>>())
+    };
+    assert_eq!(lanes(b"b7654"), Some(vec![7, 6, 5, 4]));
+    assert_eq!(lanes(b"h30"), Some(vec![3, 0]));
+    assert_eq!(lanes(b"z"), None);
     assert!(selector(b"h0").is_half() && !selector(b"b0").is_half());
     assert!(!selector(b"b").is_half());
     assert_eq!(
@@ -30,4 +36,7 @@ fn parts() {
         (Some(3), Some(3))
     );
     assert_eq!(selector(b"b0").element(), None);
+    assert_eq!(selector(b"g"), Component::G.into());
+    assert!(Component::of_vector(2).eq([Component::X, Component::Y]));
+    assert_eq!(Component::of_vector(9).count(), 4);
 }

@@ -47,11 +47,11 @@ fn reflexive_and_transitive() {
 
 #[test]
 fn names() {
-    assert_eq!(Target::from_name(b"compute_90a"), Some(Target::Sm90a));
-    assert_eq!(Target::from_name(b"sm_121f"), Some(Target::Sm121f));
-    assert_eq!(Target::from_name(b"compute_"), None);
-    assert_eq!(Target::from_name(b"compute_123456789012"), None);
-    assert_eq!(Target::from_name(b"compute_sm_90"), None);
+    assert_eq!(Target::from_text(b"compute_90a"), Some(Target::Sm90a));
+    assert_eq!(Target::from_text(b"sm_121f"), Some(Target::Sm121f));
+    assert_eq!(Target::from_text(b"compute_"), None);
+    assert_eq!(Target::from_text(b"compute_123456789012"), None);
+    assert_eq!(Target::from_text(b"compute_sm_90"), None);
     assert_eq!(Target::Sm101a.alias_of(), Some(Target::Sm110a));
     assert!(Target::Sm110.aliases().eq([Target::Sm101]));
     assert_eq!(Target::Sm101.aliases().next(), Some(Target::Sm110));

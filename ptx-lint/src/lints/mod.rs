@@ -3,6 +3,8 @@
 mod performance;
 
 use alloc::vec::Vec;
+use core::fmt;
+use core::str::FromStr;
 
 use ptx_ir::Code;
 
@@ -83,11 +85,24 @@ lints! {
     deprecated: Deprecated = DeprecatedFeature, "deprecated", false;
 }
 
-impl Lint {
-    /// The lint with a name.
-    #[must_use]
-    pub fn from_name(name: &str) -> Option<Self> {
+impl FromStr for Lint {
+    type Err = UnknownLint;
+
+    fn from_str(name: &str) -> Result<Self, UnknownLint> {
         let mut all = Self::ALL.iter().copied();
-        all.find(|lint| lint.name() == name)
+        all.find(|lint| lint.name() == name).ok_or(UnknownLint)
     }
 }
+
+/// A text is not the [name](Lint::name) of a lint.
+#[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
+#[non_exhaustive]
+pub struct UnknownLint;
+
+impl fmt::Display for UnknownLint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("unknown lint")
+    }
+}
+
+impl core::error::Error for UnknownLint {}

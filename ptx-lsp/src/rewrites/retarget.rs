@@ -41,8 +41,9 @@ pub(super) fn rewrite() -> Rewrite {
 
 fn apply(document: &Document, values: &Values<'_>) -> Result<Outcome, String> {
     let target = values.text("target");
-    let target =
-        Target::from_name(target.as_bytes()).ok_or_else(|| format!("unknown target {target}"))?;
+    let target = target
+        .parse()
+        .map_err(|_| format!("unknown target {target}"))?;
     let version = match values.text("version") {
         KEPT => Version::Kept,
         LOWEST => Version::Lowest,

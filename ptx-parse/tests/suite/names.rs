@@ -471,7 +471,7 @@ fn an_initializer_names_a_label_that_is_defined_later() {
     let declarators = body.declarations().declarators.iter();
     let labels: Vec<_> = declarators
         .filter_map(|d| match d.init {
-            Operand::Label(id) => Some(module.name(body.labels()[id].name)),
+            Operand::Label(id) => Some(body.label_name(&module, id)),
             _ => None,
         })
         .collect();

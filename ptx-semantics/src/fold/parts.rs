@@ -11,7 +11,7 @@ use ptx_isa::{FormOperand, Marks, Role, RuleKind, Selector, TypeKind};
 ///
 /// ```
 /// use ptx_semantics::fold::{Operation, Video, fold};
-/// use ptx_isa::{Modifier, Opcode, Selector};
+/// use ptx_isa::{Modifier, Opcode};
 ///
 /// // vadd.s32.s32.u32 d, 0x1280.b0, 5
 /// let found = fold(&Operation {
@@ -20,7 +20,7 @@ use ptx_isa::{FormOperand, Marks, Role, RuleKind, Selector, TypeKind};
 ///     operands: &[0x1280, 5],
 ///     carry: None,
 ///     video: Video {
-///         parts: [Selector::from_text(b"b0"), None],
+///         parts: ["b0".parse().ok(), None],
 ///         ..Video::default()
 ///     },
 /// });
@@ -75,12 +75,14 @@ impl Inputs<'_> {
             let Some(selector) = selector else {
                 return true;
             };
-            let count = selector.lanes().len();
+            let Some(parts) = selector.parts() else {
+                return false;
+            };
+            let count = parts.iter().len();
             let length: u16 = if selector.is_half() { 16 } else { 8 };
             let most = 32 / length;
-            let within = |limit: u16| selector.lanes().all(|lane| u16::from(lane) < limit);
+            let within = |limit: u16| parts.iter().all(|part| u16::from(part) < limit);
             match lane_length(operand) {
-                _ if selector.element().is_some() => false,
                 None => operand.marks().contains(Marks::LANES) && count == 1 && within(most),
                 Some(own) if own != length => false,
                 // Of a result those that are written, of a source all, in its register or in the other one.
@@ -137,11 +139,11 @@ impl Inputs<'_> {
         let Some(length) = lane_length(definition) else {
             let selector = selector?;
             let length = if selector.is_half() { 16 } else { 8 };
-            return Some(selector.lanes().map(part(length)).collect());
+            return Some(selector.parts()?.iter().map(part(length)).collect());
         };
         let count = if length == 16 { 2 } else { 4 };
         let mut lanes: Vec<u8> = match selector {
-            Some(selector) => selector.lanes().collect(),
+            Some(selector) => selector.parts()?.iter().collect(),
             // All lanes of the register.
             None if is_result || source == 0 => (0..count).rev().collect(),
             None => (count..2 * count).rev().collect(),

@@ -3,7 +3,7 @@
 use alloc::vec::Vec;
 
 use ptx_ir::constant::ConstKind;
-use ptx_ir::{Operand, Selector};
+use ptx_ir::{Component, Operand};
 use ptx_isa::{Access, ScalarType, TypeKind};
 
 use super::error::Error;
@@ -75,10 +75,9 @@ impl Probe<'_, '_> {
         if length < 2 {
             return Ok(vec![data]);
         }
-        let names = ["x", "y", "z", "w"].into_iter().take(length.into());
-        let selectors = names.filter_map(|n| Selector::from_text(n.as_bytes()));
-        let lanes = selectors.map(|s| Ok(self.editor().lane(data, s)?));
-        lanes.collect()
+        Component::of_vector(length)
+            .map(|component| Ok(self.editor().lane(data, component.into())?))
+            .collect()
     }
 
     /// The bits of one element.

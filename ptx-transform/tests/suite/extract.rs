@@ -267,7 +267,7 @@ fn words(module: &Module, item: ptx_ir::ItemId) -> BTreeSet<&str> {
 /// The names that each item declares.
 fn declared(module: &Module, item: Item) -> Vec<&str> {
     match item {
-        Item::Function(f) => vec![module.name(module.functions()[f].name)],
+        Item::Function(f) => vec![module.function_name(f)],
         Item::Decl(d) => {
             let all = module.declarations().declarators(d).iter();
             all.map(|d| module.name(d.name)).collect()

@@ -11,7 +11,7 @@ use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 use ptx_edit::{EditError, EditModule as _, Editor};
 use ptx_ir::{Diagnostic, FuncId, Linkage, Module, Operand, Statement, StmtId};
-use ptx_isa::{Directive, ScalarType, Target};
+use ptx_isa::{Directive, ScalarType};
 use ptx_verify::{Changes, Checked, Options, verify};
 
 static FILES: LazyLock<Vec<Vec<u8>>> = LazyLock::new(|| {
@@ -38,9 +38,7 @@ fn edit(
     let item = pick(&items, a).ok_or(EditError::NoStatement)?;
     match kind {
         7 => {
-            return module
-                .editor()
-                .set_target(Target::from_name(b"sm_70").unwrap());
+            return module.editor().set_target("sm_70".parse().unwrap());
         }
         8 => {
             let text = module.editor().string("f.cu")?;

@@ -56,7 +56,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "X.Y", value_parser = version)]
     ptx_version: Option<PtxVersion>,
     /// Accept calls of functions that this program provides without a declaration: `optix`
-    #[arg(long, value_name = "NAME", value_parser = Environment::from_name)]
+    #[arg(long, value_name = "NAME")]
     environment: Option<Environment>,
     /// Report unknown instructions, modifiers and directives as warnings
     #[arg(long)]
@@ -153,8 +153,8 @@ impl Args {
 }
 
 pub(crate) fn target(text: &str) -> Result<Target, String> {
-    Target::from_name(text.as_bytes())
-        .ok_or_else(|| format!("unknown target {text}; expected a name such as sm_90a"))
+    text.parse()
+        .map_err(|_| format!("unknown target {text}; expected a name such as sm_90a"))
 }
 
 pub(crate) fn version(text: &str) -> Result<PtxVersion, String> {

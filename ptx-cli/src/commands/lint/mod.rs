@@ -53,7 +53,7 @@ pub(crate) struct Args {
     #[arg(long)]
     deny_warnings: bool,
     /// Accept calls of functions that this program provides without a declaration: `optix`
-    #[arg(long, value_name = "NAME", value_parser = Environment::from_name)]
+    #[arg(long, value_name = "NAME")]
     environment: Option<Environment>,
     /// Report these findings as errors: a lint, its code or `all`
     #[arg(long, value_name = "KIND", value_parser = kind)]
@@ -172,7 +172,7 @@ impl Args {
 fn lint(text: &str) -> Result<Lint, String> {
     let is_code = |lint: &Lint| lint.code().to_string().eq_ignore_ascii_case(text);
     let mut all = Lint::ALL.iter().copied();
-    let found = Lint::from_name(text).or_else(|| all.find(is_code));
+    let found = text.parse().ok().or_else(|| all.find(is_code));
     found.ok_or_else(|| {
         let names: Vec<&str> = Lint::ALL.iter().map(|lint| lint.name()).collect();
         match similar(text, &names) {
