@@ -3,7 +3,7 @@
 use alloc::boxed::Box;
 
 use hashbrown::HashMap;
-use ptx_ir::raw::{self, Edits, RawBody, RawEdits, RawModule};
+use ptx_ir::raw::{self, Edits, RawBody, RawModule};
 use ptx_ir::{
     Body, BodyId, EntitySet, FuncId, Inst, InstId, ItemId, Module, NameId, Operand, OperandPool,
     RegDeclId, RegId, Statement, StmtId, SymbolId,
@@ -93,7 +93,7 @@ impl ModuleEditor<'_> {
         let revision = raw::next_revision(self.module);
         let parsed = self.module.item_table().len();
         let edits = self.module.edits_mut();
-        let edits = edits.get_or_insert_with(|| Box::new(RawEdits::new(parsed)));
+        let edits = edits.get_or_insert_with(|| Box::new(Edits::new(parsed)));
         edits.set_revision(revision);
         edits
     }
@@ -148,7 +148,7 @@ impl Editor<'_> {
         let body = self.body_mut();
         let parsed = body.statement_table().len();
         let edits = RawBody::edits_mut(body);
-        let edits = edits.get_or_insert_with(|| Box::new(RawEdits::new(parsed)));
+        let edits = edits.get_or_insert_with(|| Box::new(Edits::new(parsed)));
         edits.set_revision(revision);
         edits
     }

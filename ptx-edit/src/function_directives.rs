@@ -4,7 +4,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use ptx_ir::lex::{Lexer, Token, TokenKind};
-use ptx_ir::raw::{NewText, Patch, RawEdits, RawModule};
+use ptx_ir::raw::{NewText, Patch, RawModule};
 use ptx_ir::{DirectiveStmt, FuncId, FunctionKind, ItemId, Module, Operand, Span, TableRange};
 use ptx_isa::{Directive, DirectivePosition, Ending};
 

@@ -2,7 +2,7 @@
 
 use alloc::string::{String, ToString};
 
-use ptx_ir::raw::{NewText, Patch, RawEdits, RawModule};
+use ptx_ir::raw::{NewText, Patch, RawModule};
 use ptx_ir::{DirectiveStmt, Item, Operand};
 use ptx_isa::{Directive, PtxVersion, Target};
 

@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 
 use ptx_ir::lex::ident_tokens::{Text, Words};
 use ptx_ir::lex::{Lexer, Token, TokenKind};
-use ptx_ir::raw::{Change, NewText, Patch, RawEdits};
+use ptx_ir::raw::{Change, NewText, Patch};
 use ptx_ir::{Inst, NameId, Operand, RegId, SigId, Span, StmtId};
 
 use crate::Editor;
@@ -283,7 +283,7 @@ impl Editor<'_> {
     /// The tokens in a part of a statement that spell a register; none where an edit replaced one of them.
     fn tokens_of(&self, stmt: StmtId, span: Span, register: RegId) -> Vec<Span> {
         let body = self.body();
-        let earlier = body.edits().map(|e| RawEdits::patches(e, stmt));
+        let earlier = body.edits().map(|e| e.patches(stmt));
         let mut earlier = earlier.unwrap_or_default().iter();
         let inside = |p: &Patch| p.span.start < span.end && span.start < p.span.end;
         let record = body.registers().get(register);

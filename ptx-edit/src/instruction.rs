@@ -3,7 +3,7 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use ptx_ir::raw::{RawBody, RawEdits};
+use ptx_ir::raw::RawBody;
 use ptx_ir::{
     EntityId, GuardSense, Inst, InstId, NameId, Operand, OperandSlot, RegId, SigId, Statement,
     StmtId,

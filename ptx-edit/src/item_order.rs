@@ -2,7 +2,6 @@
 
 use alloc::vec::Vec;
 
-use ptx_ir::raw::RawEdits;
 use ptx_ir::{Body, EntitySet, Item, ItemId, Module, Operand, SymbolId};
 
 use crate::error::symbol_name;

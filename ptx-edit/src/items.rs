@@ -4,7 +4,7 @@ use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
 use ptx_ir::RemovedComments;
-use ptx_ir::raw::{self, RawEdits, RawModule};
+use ptx_ir::raw::{self, RawModule};
 use ptx_ir::{
     Binding, Declarator, DirectiveStmt, FuncId, Item, ItemId, Module, Operand, OperandRange, Span,
     StmtSpan, Symbol, SymbolId, SymbolKind, TableRange, TypeName, VarDecl,

@@ -3,7 +3,7 @@
 use alloc::string::String;
 
 use ptx_ir::lex::Lexer;
-use ptx_ir::raw::{NewText, Patch, RawEdits, RawModule};
+use ptx_ir::raw::{NewText, Patch, RawModule};
 use ptx_ir::{Item, ItemId, Linkage, Module, Span};
 use ptx_isa::Directive;
 

@@ -3,7 +3,7 @@
 use alloc::vec::Vec;
 
 use ptx_ir::RemovedComments;
-use ptx_ir::raw::{self, RawBody, RawEdits};
+use ptx_ir::raw::{self, RawBody};
 use ptx_ir::{Binding, Body, EntityId, Scope, ScopeId, Span, Statement, StmtId, StmtSpan, Var};
 use ptx_isa::{Directive, DirectivePosition, Ending, StateSpace};
 

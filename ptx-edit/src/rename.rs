@@ -4,7 +4,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use ptx_ir::lex::ident_tokens::{Text, Words};
-use ptx_ir::raw::{NewText, Patch, RawBody, RawEdits, RawModule};
+use ptx_ir::raw::{NewText, Patch, RawBody, RawModule};
 use ptx_ir::{
     Binding, FuncId, Item, ItemId, LabelId, Module, NameId, Param, RegDeclId, Span, StmtId, Symbol,
     SymbolId, Var, VarId,
@@ -316,7 +316,7 @@ fn declares_parameter(module: &Module, function: FuncId, entity: Entity) -> Opti
 
 /// The lists of parameters that an edit wrote into a header, with the new name.
 fn renamed_lists(module: &Module, id: ItemId, old: NameId, new: NameId) -> Vec<(Span, String)> {
-    let patches = module.edits().map(|e| RawEdits::patches(e, id));
+    let patches = module.edits().map(|e| e.patches(id));
     let lists = patches.unwrap_or_default().iter().filter_map(|patch| {
         let NewText::Text(text) = patch.text else {
             return None;

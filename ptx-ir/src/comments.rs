@@ -51,6 +51,7 @@ impl<K: EntityId> Comments<K> {
 
     /// Adds a comment with its delimiters, after those at the same place; `None` is the end of the body or the module. Comments
     /// are added in the order of their places.
+    #[doc(hidden)]
     pub fn push(&mut self, id: Option<K>, place: CommentPlace, text: &str) {
         self.rows.push(Row {
             index: index(id),

@@ -111,6 +111,7 @@ impl fmt::Debug for ConstValue {
     }
 }
 
+#[doc(hidden)]
 impl From<NumberValue> for ConstValue {
     fn from(value: NumberValue) -> Self {
         match value {
@@ -141,6 +142,7 @@ pub enum ConstError {
 }
 
 /// An expression read from a text.
+#[doc(hidden)]
 #[derive(Copy, Clone, PartialEq, Debug)]
 #[non_exhaustive]
 pub struct Expression {
@@ -231,6 +233,7 @@ impl Op {
 }
 
 /// Whether `byte` can go on an expression after a complete operand.
+#[doc(hidden)]
 #[inline]
 #[must_use]
 pub fn continues_expression(byte: u8) -> bool {
@@ -247,6 +250,7 @@ pub fn continues_expression(byte: u8) -> bool {
 /// assert_eq!(e.end, 12);
 /// assert_eq!(e.value.unwrap().as_int(), Some(-9));
 /// ```
+#[doc(hidden)]
 #[must_use]
 pub fn read_expression(src: &[u8], pos: usize, nesting: usize) -> Expression {
     if let Some(literal) = lone_literal(src, pos) {

@@ -5,6 +5,7 @@ macro_rules! constructors {
     ($($(#[$doc:meta])* $record:ident($($field:ident: $ty:ty),*) { $($other:ident: $value:expr),* })*) => {
         $(impl $record {
             $(#[$doc])*
+            #[doc(hidden)]
             #[inline]
             #[must_use]
             pub const fn new($($field: $ty),*) -> Self {

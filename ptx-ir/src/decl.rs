@@ -227,6 +227,7 @@ pub struct Pointer {
 
 impl Pointer {
     /// A generic pointer without alignment.
+    #[doc(hidden)]
     pub const GENERIC: Self = Self {
         space: None,
         opaque: None,

@@ -9,6 +9,7 @@ use crate::{Linkage, Span};
 
 /// The spans of the parts of a declaration such as `.visible .global .align 8 .u32 a, b[2] = {1, 2};` as it was parsed, from
 /// the start of the source.
+#[doc(hidden)]
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct DeclarationSpans {
@@ -25,6 +26,7 @@ pub struct DeclarationSpans {
 }
 
 /// The spans of the parts of a declarator.
+#[doc(hidden)]
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct DeclaratorSpans {

@@ -2,15 +2,12 @@
 //!
 //! The operations are those of the crate `ptx-edit`.
 
-use alloc::borrow::Cow;
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
 use crate::entity::EntityId;
-use crate::patch::{Piece, pieces};
-use crate::raw::RawEdits;
 use crate::statement_order::{Position, StatementOrder};
-use crate::{FuncId, Module, NameId, ScopeId, Span, SymbolId};
+use crate::{NameId, ScopeId};
 
 /// How the text of a statement differs from its source.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -136,8 +133,11 @@ impl<K: EntityId> Edits<K> {
     }
 }
 
-impl<K: EntityId> RawEdits<K> for Edits<K> {
-    fn new(read: usize) -> Self {
+/// Changes, for [`raw`](crate::raw) only.
+impl<K: EntityId> Edits<K> {
+    /// The edits of a body or a module with this many parsed statements or items: none so far.
+    #[must_use]
+    pub fn new(read: usize) -> Self {
         Self {
             order: StatementOrder::new(read as u32),
             changes: BTreeMap::new(),
@@ -146,47 +146,56 @@ impl<K: EntityId> RawEdits<K> for Edits<K> {
         }
     }
 
-    fn set_revision(&mut self, revision: u32) {
+    /// Sets the revision of the last edit.
+    pub fn set_revision(&mut self, revision: u32) {
         self.revision = revision;
     }
 
-    fn position(&self, id: K) -> Position<K> {
+    /// The position of a statement.
+    pub fn position(&self, id: K) -> Position<K> {
         self.order.position(id)
     }
 
-    fn insert_after(&mut self, id: K, before: Option<K>) {
+    /// Places a statement after another one, or first.
+    pub fn insert_after(&mut self, id: K, before: Option<K>) {
         self.order.insert_after(id, before);
     }
 
-    fn restore(&mut self, id: K, position: Position<K>) {
+    /// Puts a statement back to an earlier position.
+    pub fn restore(&mut self, id: K, position: Position<K>) {
         self.order.restore(id, position);
     }
 
-    fn patches(&self, id: K) -> &[Patch] {
+    /// The patches of a statement; empty if it is not patched.
+    pub fn patches(&self, id: K) -> &[Patch] {
         match self.change(id) {
             Some(Change::Patched(patches)) => patches,
             _ => &[],
         }
     }
 
-    fn rewrite(&mut self, id: K) {
+    /// Records that a statement is printed from its record.
+    pub fn rewrite(&mut self, id: K) {
         if self.was_read(id) {
             self.changes.insert(id.index() as u32, Change::Rewritten);
         }
     }
 
-    fn remove(&mut self, id: K, comments: RemovedComments) {
+    /// Records that a statement was removed.
+    pub fn remove(&mut self, id: K, comments: RemovedComments) {
         let change = Change::Removed(comments);
         self.changes.insert(id.index() as u32, change);
     }
 
-    fn retain_patches(&mut self, id: K, keep: impl FnMut(&Patch) -> bool) {
+    /// Drops patches of a statement.
+    pub fn retain_patches(&mut self, id: K, keep: impl FnMut(&Patch) -> bool) {
         if let Some(Change::Patched(patches)) = self.changes.get_mut(&(id.index() as u32)) {
             patches.retain(keep);
         }
     }
 
-    fn patch(&mut self, id: K, patch: Patch) {
+    /// Records a patch, unless the statement is printed from its record.
+    pub fn patch(&mut self, id: K, patch: Patch) {
         if !self.was_read(id) {
             return;
         }
@@ -208,75 +217,5 @@ impl<K: EntityId> RawEdits<K> for Edits<K> {
         patches.retain(|p| !p.span.overlaps(new) && rank(p) != rank(&patch));
         let at = patches.partition_point(|p| rank(p) < rank(&patch));
         patches.insert(at, patch);
-    }
-}
-
-/// What edits changed, for consumers that keep results: functions whose body or header differs, and symbols whose
-/// declaration differs.
-#[derive(Clone, PartialEq, Eq, Default, Debug)]
-#[non_exhaustive]
-pub struct Changed {
-    /// The functions.
-    pub functions: Vec<FuncId>,
-    /// The symbols.
-    pub symbols: Vec<SymbolId>,
-    /// Whether directives of the module were added or removed, which may concern every function.
-    pub directives: bool,
-}
-
-impl Module {
-    /// A number that increases with every edit; 0 for a module that was not edited.
-    #[must_use]
-    pub fn revision(&self) -> u32 {
-        self.revision
-    }
-
-    /// What was edited since the module had this [revision](Self::revision).
-    #[must_use]
-    pub fn changed_since(&self, revision: u32) -> Changed {
-        let newer = |body: &crate::Body| body.revision() > revision;
-        let functions = self.definitions().filter(|(_, _, b)| newer(b));
-        let symbols = self.symbol_revisions.iter();
-        Changed {
-            directives: self.directive_revision > revision,
-            functions: functions.map(|(id, ..)| id).collect(),
-            symbols: symbols
-                .filter(|(_, r)| **r > revision)
-                .map(|(&s, _)| s)
-                .collect(),
-        }
-    }
-
-    /// The edits of the items; `None` if there are no edits.
-    #[doc(hidden)]
-    #[must_use]
-    pub fn edits(&self) -> Option<&Edits<crate::ItemId>> {
-        self.edits.as_deref()
-    }
-
-    /// The source under a span, with the patches of a change applied.
-    #[doc(hidden)]
-    #[must_use]
-    pub fn patched_text(&self, span: Span, change: Option<&Change>) -> Cow<'_, [u8]> {
-        let source = self.source();
-        let Some(Change::Patched(patches)) = change else {
-            return Cow::Borrowed(span.of(source));
-        };
-        let mut text = Vec::with_capacity(span.len() + 16);
-        pieces(span, patches, |piece| match piece {
-            Piece::Kept(span) => text.extend_from_slice(span.of(source)),
-            Piece::New(patch) => {
-                if let NewText::Text(new) = patch.text {
-                    text.extend_from_slice(self.name_bytes(new));
-                }
-            }
-        });
-        Cow::Owned(text)
-    }
-
-    /// Whether the module was edited: its text is not its source.
-    #[must_use]
-    pub fn is_edited(&self) -> bool {
-        self.revision > 0
     }
 }

@@ -1,7 +1,8 @@
 //! Typed ids and the dense maps they index.
 //!
 //! An id is a 32-bit number of a separate type, so that a register of one body cannot be
-//! mistaken for a label. Ids are given in order and never reused.
+//! mistaken for a label. Ids are given in order and never reused. An id does not record the module or body that it belongs to:
+//! in another one it denotes another record, or none.
 
 use core::fmt;
 use core::marker::PhantomData;
@@ -26,6 +27,7 @@ macro_rules! entity_ids {
 
         impl $name {
             /// The id of position `index`.
+            #[doc(hidden)]
             #[inline]
             pub const fn new(index: u32) -> Self {
                 Self(index)
@@ -103,6 +105,17 @@ entity_ids! {
 }
 
 /// A dense map from ids, given in order, to values.
+///
+/// The tables of a [`Module`](crate::Module) and a [`Body`](crate::Body) are such maps. Ids that come from elsewhere, such as from
+/// a file or from another module, are looked up with [`get`](Self::get); indexing with `map[id]` is for ids of the same map.
+///
+/// ```
+/// use ptx_ir::{EntityId as _, FuncId};
+/// let module = ptx_parse::parse(b".func f();").module;
+/// let function = module.function("f").unwrap();
+/// assert_eq!(module.name(module.functions()[function].name), "f");
+/// assert!(module.functions().get(FuncId::from_index(7)).is_none());
+/// ```
 pub struct PrimaryMap<K, V> {
     pub(crate) rows: CowVec<V>,
     key: PhantomData<fn() -> K>,
@@ -110,6 +123,7 @@ pub struct PrimaryMap<K, V> {
 
 impl<K: EntityId, V> PrimaryMap<K, V> {
     /// An empty map; does not allocate.
+    #[doc(hidden)]
     #[must_use]
     pub const fn new() -> Self {
         Self {
@@ -118,7 +132,7 @@ impl<K: EntityId, V> PrimaryMap<K, V> {
         }
     }
 
-    /// The value of `id`, if there is one.
+    /// The value of `id`; `None` if the map has no such id.
     #[inline]
     pub fn get(&self, id: K) -> Option<&V> {
         self.rows.at(id.index())
@@ -139,6 +153,7 @@ impl<K: EntityId, V> PrimaryMap<K, V> {
     }
 
     /// The id that the next [`push`](Self::push) will give.
+    #[doc(hidden)]
     #[inline]
     #[must_use]
     pub fn next_id(&self) -> K {
@@ -171,6 +186,7 @@ impl<K: EntityId, V> PrimaryMap<K, V> {
     }
 
     /// Forgets every value.
+    #[doc(hidden)]
     pub fn clear(&mut self) {
         self.rows.clear();
     }
@@ -178,23 +194,29 @@ impl<K: EntityId, V> PrimaryMap<K, V> {
 
 impl<K: EntityId, V: Clone> PrimaryMap<K, V> {
     /// Adds a value and gives its id.
+    #[doc(hidden)]
     #[inline]
     pub fn push(&mut self, value: V) -> K {
         K::from_index(self.rows.push(value))
     }
 
     /// The value of `id`, to change.
+    #[doc(hidden)]
     #[inline]
     pub fn get_mut(&mut self, id: K) -> Option<&mut V> {
         self.rows.get_mut(id.index())
     }
 
     /// All values, to change.
+    #[doc(hidden)]
     pub fn values_mut(&mut self) -> core::slice::IterMut<'_, V> {
         self.rows.iter_mut()
     }
 }
 
+/// # Panics
+///
+/// Indexing panics if the map has no such id: the id belongs to another module or body. [`get`](PrimaryMap::get) does not panic.
 impl<K: EntityId, V> Index<K> for PrimaryMap<K, V> {
     type Output = V;
     #[inline]
@@ -206,6 +228,7 @@ impl<K: EntityId, V> Index<K> for PrimaryMap<K, V> {
     }
 }
 
+#[doc(hidden)]
 impl<K: EntityId, V: Clone> IndexMut<K> for PrimaryMap<K, V> {
     #[inline]
     fn index_mut(&mut self, id: K) -> &mut V {

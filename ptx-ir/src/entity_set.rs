@@ -15,6 +15,7 @@ use crate::entity::EntityId;
 /// set.insert(SymbolId::new(3));
 /// assert_eq!(set.iter().collect::<Vec<_>>(), [SymbolId::new(3), SymbolId::new(70)]);
 /// ```
+#[doc(hidden)]
 #[derive(Clone, PartialEq, Eq)]
 pub struct EntitySet<K> {
     words: Vec<u64>,

@@ -57,6 +57,7 @@ pub struct Function {
 
 impl Function {
     /// A function of which nothing is known.
+    #[doc(hidden)]
     pub const EMPTY: Self = Self {
         name: NameId::new(u32::MAX),
         symbol: None,

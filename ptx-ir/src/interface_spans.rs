@@ -31,6 +31,7 @@ pub struct ListSpans {
 
 impl ListSpans {
     /// The list at the start of a text, which counts from `base` in the source.
+    #[doc(hidden)]
     #[must_use]
     pub fn read(text: &[u8], base: u32) -> Option<Self> {
         let tokens: Vec<Token> = Lexer::fragment(text)
@@ -74,6 +75,7 @@ fn list_at(text: &[u8], tokens: &[Token], open: usize) -> Option<(ListSpans, usi
 impl InterfaceSpans {
     /// The spans of a header of a function or a prototype, which counts from `base` in the source. The name of a prototype is
     /// `_`.
+    #[doc(hidden)]
     #[must_use]
     pub fn read(text: &[u8], base: u32) -> Option<Self> {
         let tokens: Vec<Token> = Lexer::fragment(text)

@@ -17,7 +17,6 @@ mod comments;
 pub mod compare;
 pub mod constant;
 mod constructors;
-mod content;
 mod cow_vec;
 mod decl;
 mod declaration_spans;
@@ -35,20 +34,21 @@ pub mod lex;
 mod limits;
 mod memory_layout;
 mod module;
+#[doc(hidden)]
 pub mod name;
 mod offset_map;
 mod operand;
 mod operand_walk;
 #[doc(hidden)]
 pub mod parallel;
-#[doc(hidden)]
-pub mod patch;
+mod patch;
 #[doc(hidden)]
 pub mod query;
 #[doc(hidden)]
 pub mod raw;
 #[cfg(feature = "render")]
 pub mod render;
+mod revisions;
 mod scopes;
 mod share;
 mod signature;
@@ -57,6 +57,7 @@ mod span;
 mod statement_order;
 mod statements;
 mod text_change;
+#[doc(hidden)]
 pub mod tiling;
 pub mod trivia_map;
 
@@ -66,14 +67,16 @@ pub use decl::{
     Attribute, Binding, Declarations, Declarator, Linkage, Param, Pointer, RegDecl, Register,
     Symbol, SymbolKind, TableRange, TypeName, Var, VarDecl,
 };
+#[doc(hidden)]
 pub use declaration_spans::{DeclarationSpans, DeclaratorSpans};
 pub use diagnostic::{Applicability, Code, Diagnostic, Note, Severity, sort_by_position};
-pub use edit_log::{Changed, RemovedComments};
+pub use edit_log::RemovedComments;
 pub use entity::{
     AddrId, DeclId, DirectiveId, EntityId, FuncId, ImmId, InstId, ItemId, LabelId, ListId, NameId,
     OpaqueId, OperandRef, PrimaryMap, PrototypeId, RegDeclId, RegId, ScopeId, SectionId, SigId,
     StmtId, SymbolId, VarId,
 };
+#[doc(hidden)]
 pub use entity_set::EntitySet;
 pub use fix::{Fixed, apply_fix, apply_fixes, fix_all};
 pub use function::{BodyId, DirectiveStmt, Function, FunctionKind, Interface, Prototype};
@@ -84,12 +87,16 @@ pub use memory_layout::MemoryLayout;
 pub use module::{Item, Module, Section, SectionEntry};
 pub use offset_map::OffsetMap;
 pub use operand::{Address, AddressForm, Immediate, Operand, OperandPool, OperandRange};
-pub use operand_walk::{OperandParts, OperandSlot, OperandWalk};
+#[doc(hidden)]
+pub use operand_walk::OperandSlot;
+pub use operand_walk::{OperandParts, OperandWalk};
 pub use patch::{Patch, Rewritten, TextPatches};
 pub use ptx_isa::{Component, Selector};
+pub use revisions::Changed;
 pub use signature::{Signature, Signatures, Word};
 pub use source_text::SourceText;
 pub use span::{LineColumn, LineCursor, LineIndex, Span};
 pub use statement_order::Position;
 pub use statements::{InOrder, Items, Statements};
+#[doc(hidden)]
 pub use text_change::TextChange;

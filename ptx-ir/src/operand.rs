@@ -248,6 +248,7 @@ impl OperandPool {
     }
 
     /// Adds operands and gives their range.
+    #[doc(hidden)]
     #[inline]
     pub fn extend(&mut self, operands: &[Operand]) -> OperandRange {
         OperandRange {
@@ -257,23 +258,27 @@ impl OperandPool {
     }
 
     /// Adds a list of operands.
+    #[doc(hidden)]
     pub fn add_list(&mut self, operands: &[Operand]) -> ListId {
         let range = self.extend(operands);
         self.lists.push(range)
     }
 
     /// Adds an address expression.
+    #[doc(hidden)]
     #[inline]
     pub fn add_address(&mut self, address: Address) -> AddrId {
         self.addresses.push(address)
     }
 
     /// Adds an immediate.
+    #[doc(hidden)]
     pub fn add_immediate(&mut self, immediate: Immediate) -> ImmId {
         self.immediates.push(immediate)
     }
 
     /// Replaces the operand at `at`, if there is one.
+    #[doc(hidden)]
     pub fn set(&mut self, at: OperandRef, operand: Operand) {
         if let Some(slot) = self.operands.get_mut(at.index()) {
             *slot = operand;
@@ -281,6 +286,7 @@ impl OperandPool {
     }
 
     /// Changes how an address is written.
+    #[doc(hidden)]
     #[inline]
     pub fn set_form(&mut self, id: AddrId, form: AddressForm) {
         if let Some(address) = self.addresses.get_mut(id) {
@@ -289,6 +295,7 @@ impl OperandPool {
     }
 
     /// Replaces every operand, also those inside addresses.
+    #[doc(hidden)]
     pub fn map_names(&mut self, mut replace: impl FnMut(Operand) -> Operand) {
         for o in self.operands.iter_mut() {
             *o = replace(*o);

@@ -42,6 +42,7 @@ impl Operand {
     }
 
     /// The same kind of operand composed of other parts; unchanged if it has no parts of that kind.
+    #[doc(hidden)]
     #[must_use]
     pub const fn with_parts(self, parts: OperandParts) -> Self {
         match (self, parts) {
@@ -64,6 +65,7 @@ impl Operand {
 }
 
 /// Where an operand is stored.
+#[doc(hidden)]
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
 pub enum OperandSlot {
     /// In the pool.
@@ -232,6 +234,7 @@ impl OperandPool {
     }
 
     /// The operand that is stored at a place; [`Operand::Absent`] for an initializer, which no pool stores.
+    #[doc(hidden)]
     #[must_use]
     pub fn at_slot(&self, slot: OperandSlot) -> Operand {
         let address = |id| self.address(id);
@@ -244,6 +247,7 @@ impl OperandPool {
     }
 
     /// Replaces the operand that is stored at a place; nothing for an initializer.
+    #[doc(hidden)]
     pub fn set_slot(&mut self, slot: OperandSlot, new: Operand) {
         match slot {
             OperandSlot::Pool(at) => self.set(at, new),
@@ -262,6 +266,7 @@ impl OperandPool {
     }
 
     /// Copies the parts of these operands, so that they share none with others.
+    #[doc(hidden)]
     pub fn deep_copy(&mut self, range: OperandRange) {
         self.copy_parts(None, range, |_, leaf| leaf);
     }
@@ -276,6 +281,7 @@ impl OperandPool {
     /// let Operand::Pair(at) = to.get(copy.at(0)) else { unreachable!() };
     /// assert_eq!(to.pair(at), (Operand::Small(1), Operand::Sink));
     /// ```
+    #[doc(hidden)]
     pub fn import(
         &mut self,
         other: &Self,
@@ -291,6 +297,7 @@ impl OperandPool {
     }
 
     /// [`import`](Self::import) for one operand.
+    #[doc(hidden)]
     pub fn import_one(
         &mut self,
         other: &Self,

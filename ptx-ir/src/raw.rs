@@ -1,8 +1,11 @@
-//! Write access to the tables of a [`Module`] and a [`Body`], for the crates of this project that
-//! construct or edit modules (`ptx-parse`, `ptx-build`, `ptx-edit`).
+//! The internals of this crate, for the other crates of this project: write access to the tables of a [`Module`] and a [`Body`],
+//! the record of edits, and the pieces from which the lexer, the checker and the printer are made.
 //!
-//! **Not part of the public interface.** Nothing here is covered by semantic versioning. Code that
-//! writes tables must keep the invariants that readers rely on: every byte of the source belongs to
+//! **Not part of the public interface.** Nothing here and no hidden item of this crate is covered by semantic versioning. This
+//! module is above all others of the crate: none of them imports it. Tables can be reached for writing only through the traits
+//! here, so that `use ptx_ir::raw` shows which files write them.
+//!
+//! Code that writes tables must keep the invariants that readers rely on: every byte of the source belongs to
 //! one statement or to the gap between two, each statement has a span, and ids stay in range. In a body or a module that is in
 //! no source, all spans are empty.
 
@@ -14,7 +17,6 @@ use crate::body::{Body, Inst, Label, Opaque, Scope, Statement, StmtSpan};
 use crate::comments::Comments;
 use crate::cow_vec::CowVec;
 use crate::decl::{Declarations, Param, RegDecl, Register, Symbol, Var};
-use crate::edit_log::RemovedComments;
 use crate::entity::{EntityId, PrimaryMap};
 use crate::function::{BodyId, DirectiveStmt, Function, Prototype};
 use crate::header::Header;
@@ -22,24 +24,28 @@ use crate::module::{Item, Module, Section};
 use crate::operand::OperandPool;
 use crate::signature::Signatures;
 use crate::source_text::SourceText;
-use crate::statement_order::Position;
 use crate::{
     DirectiveId, FuncId, InstId, ItemId, LabelId, OpaqueId, PrototypeId, RegDeclId, RegId, ScopeId,
     SectionId, Span, StmtId, SymbolId, VarId,
 };
 
+pub use crate::constant::{Expression, continues_expression, read_expression};
 pub use crate::edit_log::{Change, Edits, NewText, Patch};
+pub use crate::entity_set::EntitySet;
 pub use crate::intern::Interner;
+pub use crate::lex::{ident_tokens, number, scan};
+pub use crate::operand_walk::OperandSlot;
+pub use crate::patch::{Piece, pieces};
 pub use crate::scopes::add_scope;
 pub use crate::share::{
     SHARED_TEXT, body_with_capacity, clear, finish, share, split_off, without_tables,
 };
+pub use crate::{name, parallel, query, tiling};
 
 mod sealed {
     pub trait Sealed {}
     impl Sealed for crate::Body {}
     impl Sealed for crate::Module {}
-    impl<K> Sealed for crate::edit_log::Edits<K> {}
 }
 
 macro_rules! writable {
@@ -182,30 +188,6 @@ pub fn pop_statement(body: &mut Body) {
     {
         body.insts.rows.pop();
     }
-}
-
-/// Write access to the record of edits.
-pub trait RawEdits<K>: sealed::Sealed {
-    /// No edits of a body or a module with this many statements or items.
-    fn new(parsed: usize) -> Self;
-    /// Sets the revision of the last edit.
-    fn set_revision(&mut self, revision: u32);
-    /// Where a statement is.
-    fn position(&self, id: K) -> Position<K>;
-    /// Places a statement after another one, or first.
-    fn insert_after(&mut self, id: K, before: Option<K>);
-    /// Puts a statement back where it was.
-    fn restore(&mut self, id: K, position: Position<K>);
-    /// The patches of a statement, if it is patched.
-    fn patches(&self, id: K) -> &[Patch];
-    /// Records a patch, unless the statement is printed from its record.
-    fn patch(&mut self, id: K, patch: Patch);
-    /// Drops patches of a statement.
-    fn retain_patches(&mut self, id: K, keep: impl FnMut(&Patch) -> bool);
-    /// Records that a statement is printed from its record.
-    fn rewrite(&mut self, id: K);
-    /// Records that a statement was removed.
-    fn remove(&mut self, id: K, comments: RemovedComments);
 }
 
 /// The key of a statement: statements are in the order of their keys. The place right after a statement is its key + 1.

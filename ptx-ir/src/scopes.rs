@@ -3,7 +3,6 @@
 use crate::body::{Body, Scope};
 use crate::edit_log::Edits;
 use crate::entity::EntityId;
-use crate::raw::RawEdits as _;
 use crate::{ScopeId, StmtId};
 
 impl Body {

@@ -40,6 +40,7 @@ pub struct Signatures {
 
 impl Signatures {
     /// An empty table with capacity for some mnemonics, which may point into `source`.
+    #[doc(hidden)]
     #[must_use]
     pub fn new(source: SourceText, capacity: usize) -> Self {
         let mut records = PrimaryMap::new();
@@ -62,6 +63,7 @@ impl Signatures {
     }
 
     /// The signature of the mnemonic `text`, which is in the source at `start`.
+    #[doc(hidden)]
     #[inline]
     pub fn intern_at(&mut self, text: &[u8], start: u32) -> SigId {
         let (index, new) = self.texts.intern_at(text, start);
@@ -72,6 +74,7 @@ impl Signatures {
     }
 
     /// The signature of the mnemonic `text`: opcode and modifiers without whitespace.
+    #[doc(hidden)]
     pub fn intern(&mut self, text: &[u8]) -> SigId {
         let (index, new) = self.texts.intern(text);
         if new {

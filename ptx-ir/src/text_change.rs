@@ -1,13 +1,13 @@
 //! A change of the text of a module: its effect on places, and on what the module refers to by place.
 
 use crate::body::StmtSpan;
-use crate::content::Content;
 use crate::module::Module;
-use crate::raw::RawModule as _;
+use crate::revisions::Content;
 use crate::source_text::SourceText;
 use crate::{Diagnostic, ItemId, Span};
 
 /// A stretch of a text was replaced by another one.
+#[doc(hidden)]
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
 pub struct TextChange {
     replaced: Span,
@@ -69,7 +69,7 @@ pub(crate) fn replace_in_body(module: &mut Module, item: ItemId, replaced: Span,
     for origin in module.origins.iter_mut().skip(crate::EntityId::index(item)) {
         *origin = StmtSpan::new(change.place(origin.span()), origin.has_comments());
     }
-    for body in module.bodies_mut().values_mut() {
+    for body in module.bodies.values_mut() {
         body.base = change.offset(body.base);
     }
 }

@@ -4,8 +4,7 @@ use alloc::vec::Vec;
 
 use ptx_ir::RemovedComments;
 use ptx_ir::lex::{Lexer, TokenKind};
-use ptx_ir::patch::{Piece, pieces};
-use ptx_ir::raw::{Change, Edits, NewText, Patch, RawEdits};
+use ptx_ir::raw::{Change, Edits, NewText, Patch, Piece, pieces};
 use ptx_ir::trivia_map::{Extent, TriviaMap};
 use ptx_ir::{Body, EntityId, FuncId, Item, ItemId, Module, OffsetMap, Span, Statement, StmtId};
 
@@ -479,7 +478,7 @@ impl<'m, 'o> Splice<'m, 'o> {
         self.text
             .reserve(module.source().len() + module.source().len() / 16);
         self.copy(trivia.head());
-        let none = <Edits<ItemId> as RawEdits<ItemId>>::new(module.item_table().len());
+        let none = Edits::<ItemId>::new(module.item_table().len());
         let edits = module.edits().unwrap_or(&none);
         let mut next = edits.first();
         while let Some(id) = next {

@@ -3,7 +3,7 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use ptx_ir::raw::{Change, NewText, Patch, RawBody, RawEdits, RawModule};
+use ptx_ir::raw::{Change, NewText, Patch, RawBody, RawModule};
 use ptx_ir::{
     Binding, FuncId, Interface, InterfaceSpans, ItemId, Module, NameId, Operand, Param,
     PrototypeId, RegDecl, Register, ScopeId, Span, Statement, StmtId, SymbolId, TableRange,

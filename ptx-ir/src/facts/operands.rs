@@ -31,7 +31,7 @@ pub struct TypedOperand {
 
 impl TypedOperand {
     /// Returns whether the operand is a value that the instruction reads: a register, a constant, a special register or the
-    /// address of a variable. Memory operands, labels, callees and the lists of a call are none.
+    /// address of a variable, and not a memory operand, a label, a callee or a list of a call.
     #[must_use]
     pub const fn is_source(&self) -> bool {
         matches!(
@@ -63,7 +63,7 @@ impl<'a> Facts<'a> {
     }
 
     /// The operands in the order of the form. Operands that are not written are left out. The halves of a pair and the components
-    /// of a vector that the form names are separate operands. There are none for an unknown instruction; the guard is
+    /// of a vector that the form names are separate operands. An unknown instruction has no operands here; the guard is
     /// [`guard`](Self::guard).
     ///
     /// ```

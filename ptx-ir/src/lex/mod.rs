@@ -1,7 +1,7 @@
 //! The lexer: bytes → tokens and trivia, every byte in exactly one of them.
 //!
-//! It serves editors, diagnostics and tools that want tokens; the parser reads the same primitives
-//! of [`scan`] directly and keeps no tokens.
+//! It serves editors, diagnostics and tools that want tokens; the parser uses the functions of `scan` directly and keeps no
+//! tokens.
 //!
 //! ```
 //! use ptx_ir::lex::{Lexer, TokenKind};
@@ -10,11 +10,15 @@
 //! assert_eq!(kinds[1], TokenKind::DotWord);
 //! ```
 
+#[doc(hidden)]
 pub mod ident_tokens;
+#[doc(hidden)]
 pub mod number;
+#[doc(hidden)]
 pub mod scan;
 
 use crate::Span;
+pub use number::NumberError;
 use number::NumberKind;
 use scan::{class, is, peek};
 
