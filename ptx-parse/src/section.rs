@@ -178,12 +178,22 @@ impl Parser<'_> {
         let start = self.cursor.pos;
         self.cursor.advance(1);
         self.cursor.skip_trivia();
+        let digits = self.cursor.pos;
         match self.integer()? {
             Operand::Small(n) if n != 0 => Ok(Operand::Small(-n)),
             // The number itself, without the sign, has to fit 63 bits.
             number if self.out.pool().integer(number).is_some_and(|n| n < 0) => {
                 self.cursor.pos = start;
                 Err(self.cursor.unexpected("a number from -9223372036854775807"))
+            }
+            _ if self
+                .cursor
+                .src
+                .get(start..self.cursor.pos)
+                .is_some_and(|text| text.ends_with(b"U")) =>
+            {
+                self.cursor.pos = digits;
+                Err(self.cursor.unexpected("a number without `U` after `-`"))
             }
             _ => self.integer_literal(start, self.cursor.pos),
         }

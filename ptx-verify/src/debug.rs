@@ -2,7 +2,9 @@
 
 use hashbrown::{HashMap, HashSet};
 use ptx_ir::constant::ConstKind;
-use ptx_ir::{Body, Item, NameId, Operand, OperandPool, Section, SectionEntry, Span, Statement};
+use ptx_ir::{
+    Body, Item, Module, NameId, Operand, OperandPool, Section, SectionEntry, Span, Statement,
+};
 use ptx_isa::{Directive, ScalarType};
 
 use crate::context::{Context, constant_kind};
@@ -80,7 +82,8 @@ fn section(
     let pool = context.module.pool();
     let mut of_section: HashMap<NameId, u32> = HashMap::new();
     let mut reported = false;
-    for entry in &section.entries {
+    let following = section.entries.iter().skip(1).map(Some).chain([None]);
+    for (entry, next) in section.entries.iter().zip(following) {
         let (ty, value, is_negative) = match *entry {
             SectionEntry::Label(name) => {
                 if of_section.is_empty() {
@@ -98,7 +101,7 @@ fn section(
                 }
                 continue;
             }
-            SectionEntry::Int { ty, value, .. } => (ty, i64::from(value), true),
+            SectionEntry::Int { ty, value, .. } => (ty, i64::from(value), value < 0),
             SectionEntry::Other { ty, value, .. } => {
                 let operand = pool.get(value);
                 let Some(value) = datum(pool, operand, ty) else {
@@ -106,11 +109,17 @@ fn section(
                     continue;
                 };
                 let signed = constant_kind(pool, operand) == Some(ConstKind::Signed);
-                (ty, value, signed)
+                let is_zero = is_negative_zero(context.module, operand);
+                let is_allowed = Feature::NegativeNumber.is_in(context.environment);
+                if is_zero && is_allowed && !is_list_or_wide(*entry, next) {
+                    let at = Location::part(span, Part::Negative(0));
+                    context.report(at, DebugProblem::NegativeZero(ty));
+                }
+                (ty, value, value < 0 && signed || is_zero)
             }
             _ => continue,
         };
-        if value < 0 && is_negative && !reported {
+        if is_negative && !reported {
             reported = true;
             let at = Location::part(span, Part::Negative(value));
             context.require(at, Feature::NegativeNumber);
@@ -127,6 +136,29 @@ fn section(
             return;
         }
     }
+}
+
+/// The operand is zero with a minus sign, whose spelling is kept.
+fn is_negative_zero(module: &Module, operand: Operand) -> bool {
+    let Operand::Imm(id) = operand else {
+        return false;
+    };
+    let pool = module.pool();
+    let text = pool.immediate(id).map(|i| module.name(i.text));
+    pool.integer(operand) == Some(0) && text.is_some_and(|text| text.starts_with('-'))
+}
+
+/// ptxas accepts zero with a minus sign among several values of a line, and in 64 bits.
+fn is_list_or_wide(entry: SectionEntry, next: Option<&SectionEntry>) -> bool {
+    let continues = matches!(
+        next,
+        Some(SectionEntry::Int { first: false, .. } | SectionEntry::Other { first: false, .. })
+    );
+    let is_single = matches!(
+        entry,
+        SectionEntry::Other { ty, first: true, .. } if ty != ScalarType::B64
+    );
+    !is_single || continues
 }
 
 /// The value of a datum as ptxas reads it: without a sign, only the low half of a number.

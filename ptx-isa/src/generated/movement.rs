@@ -444,12 +444,12 @@ static ST_BULK_RULES: [Rule; 1] = [deny(C::All(&[C::Any(&[C::Operand(0, Q::Varia
 pub(crate) static ST_BULK: [Form; 2] = [ // st.bulk
     form("9.7.9.13", "{.weak}{.shared::cta} [a], size, initval", &[l::WEAK_OPT, l::SHARED_CTA_OPT], &[ptx(8, 6, &t::SM_100)])
         .with_operands(&[
-            op("a", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::ADDR_32_64, K::NO_HANDLE_OR_PRED]).with_access(A::Write).with_spaces(Spaces::Slot(1)).with_size(Size::Value(1)),
+            op("a", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::NARROW_ADDR, K::ADDR_32_64, K::NO_HANDLE_OR_PRED]).with_access(A::Write).with_spaces(Spaces::Slot(1)).with_size(Size::Value(1)),
             op("size", 1, R::Use).with_ty(T::Scalar(S::U64)).with_range(0, 16777216, 8), op("initval", 2, R::Imm).with_range(0, 0, 1)])
         .with_rules(&ST_BULK_RULES).with_effects(&[effect(E::Order(Source::Slot(0)))]).does(Action::StoreBulk),
     form("9.7.9.13", "{.weak}{.shared::cta} [a], size, initval", &[l::WEAK_OPT, l::SHARED_CTA_OPT], &[ptx(9, 0, &t::SM_100)])
         .with_operands(&[
-            op("a", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::ADDR_32_64, K::NO_HANDLE_OR_PRED]).with_access(A::Write).with_spaces(Spaces::Slot(1)).with_size(Size::Value(1)),
+            op("a", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::NARROW_ADDR, K::ADDR_32_64, K::NO_HANDLE_OR_PRED]).with_access(A::Write).with_spaces(Spaces::Slot(1)).with_size(Size::Value(1)),
             op("size", 1, R::Use).with_ty(T::Scalar(S::U32)).with_marks(&[K::REG]), op("initval", 2, R::Imm).with_range(0, 0, 1)])
         .with_rules(&ST_BULK_RULES).with_effects(&[effect(E::Order(Source::Slot(0)))]).does(Action::StoreBulk),
 ];

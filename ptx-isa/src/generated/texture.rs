@@ -24,6 +24,7 @@ pub(crate) static TEX: [Form; 2] = [ // tex
             deny(C::All(&[holds(0, &[M::A1d, M::A2d, M::Acube]), C::Operand(4, Q::Floating), C::Not(&C::All(&[C::UnifiedTextures, C::Any(&[C::Operand(3, Q::Register), C::Operand(3, Q::Texture)])]))])),
             deny(C::All(&[C::Operand(4, Q::IntThenFloat), C::Not(&holds(0, &[M::A1d, M::A2d, M::Acube]))])),
             deny(C::All(&[C::Operand(4, Q::IntThenFloat), C::UnifiedTextures, C::Any(&[C::Operand(3, Q::Register), C::Operand(3, Q::Texture)])])).ptxas(),
+            since(C::Any(&[C::Operand(4, Q::Vector(1)), C::Operand(4, Q::Vector(2))]), &[ptx(1, 2, &t::ALL)]),
             since(C::Operand(3, Q::Present), &[ptx(1, 5, &t::ALL)]), since(holds(0, &[M::A1d, M::A2d]), &[ptx(2, 3, &t::ALL)]),
             since(holds(0, &[M::Cube, M::Acube]), &[ptx(3, 0, &t::ALL)]), since(holds(0, &[M::Acube]), &[ptx(3, 0, &t::SM_20)]),
             since(holds(0, &[M::D2dms, M::A2dms]), &[ptx(3, 2, &t::SM_30)]), since(holds(2, &[M::F16]), &[ptx(4, 2, &t::SM_53)]),

@@ -18,6 +18,9 @@ problems! { DebugProblem {
     Number(value: i64, ty: ScalarType): error DebugInfo
         "expected a value that fits `{ty}`, found {value}",
         "use a wider type";
+    NegativeZero(ty: ScalarType): error DebugInfo
+        "expected a value that fits `{ty}`, found -0",
+        "write `0`";
     Address(name: NameId, ty: ScalarType): error DebugInfo
         "expected `.b32` or `.b64` for the address of `{name}`, found `{ty}`",
         "use the type of the address size";

@@ -82,6 +82,7 @@ fn addresses_of_32_bits_in_global_and_generic_memory() {
         cvta.shared.u64 %rd1, %rd2;\nisspacep.global %p1, %r2;\nmbarrier.arrive.shared.b64 %rd1, [%r2];\n\
         ldmatrix.sync.aligned.m8n8.x1.b16 {%r1}, [%r2];\nmapa.u32 %r1, %r2, 0;";
     assert_eq!(of("8.6", "sm_90a", legal), []);
+    assert_eq!(of("8.6", "sm_100a", "st.bulk [%r2], 64, 0;"), []);
     let narrow = ".version 7.0\n.target sm_70\n.address_size 32\n.entry k() { .reg .b32 %r<3>; ld.global.b32 %r1, [%r2]; }\n";
     assert_eq!(all(narrow), []);
 }
@@ -219,6 +220,56 @@ fn negative_numbers_in_sections_since_7_5() {
         assert_eq!(with("7.5", &entries), []);
         assert_eq!(with("6.0", &format!("{ty} 9")), []);
     }
+}
+
+/// ptxas reads a number after a minus sign as negative, although it is zero, and takes no `U` after it.
+#[test]
+fn zero_with_a_minus_sign_in_sections() {
+    let with = |version: &str, entries: &str| {
+        let found = all(&format!(
+            ".version {version}\n.target sm_70\n.entry k() {{ ret; }}\n.section .debug_str {{\n{entries}\n}}\n"
+        ));
+        found.iter().map(|d| d.code).collect::<Vec<Code>>()
+    };
+    for zero in ["-0", "- 0", "-0x0", "-00", "-0b0"] {
+        let list = format!(".b8 255, {zero}, 1");
+        let wide = format!(".b64 {zero}");
+        for entries in [&list, &wide, &format!(".b16 {zero}")] {
+            assert_eq!(with("7.4", entries), [Code::DirectiveFloor], "{entries}");
+        }
+        assert_eq!(with("7.5", &list), []);
+        assert_eq!(with("7.5", &wide), []);
+        for ty in [".b8", ".b16", ".b32"] {
+            let single = format!("{ty} {zero}");
+            assert_eq!(with("7.5", &single), [Code::DebugInfo], "{single}");
+        }
+    }
+    for suffixed in ["-0U", "-1U"] {
+        let entries = format!(".b32 {suffixed}");
+        assert_eq!(with("7.5", &entries), [Code::UnexpectedToken], "{entries}");
+    }
+    assert_eq!(with("6.0", ".b32 0U\n.b8 1U\n.b16 0"), []);
+}
+
+#[test]
+fn coordinates_of_the_first_versions_are_four() {
+    let with = |version: &str, target: &str, coordinates: &str| {
+        all(&format!(
+            ".version {version}\n.target {target}\n.tex .u32 t;\n.entry k()\n{{\n.reg .f32 %f<9>;\n.reg .v4 .f32 %v;\n\
+             tex.2d.v4.f32.f32 {{%f5, %f6, %f7, %f8}}, [t, {coordinates}];\nexit;\n}}\n"
+        ))
+        .len()
+    };
+    for version in ["1.0", "1.1"] {
+        assert_eq!(with(version, "sm_11", "{%f1, %f2}"), 1, "{version}");
+        assert_eq!(
+            with(version, "sm_11", "{%f1, %f2, %f3, %f4}"),
+            0,
+            "{version}"
+        );
+        assert_eq!(with(version, "sm_11", "%v"), 0, "{version}");
+    }
+    assert_eq!(with("1.2", "sm_13", "{%f1, %f2}"), 0);
 }
 
 #[test]
