@@ -290,7 +290,7 @@ pub(crate) fn extra(src: &[u8], d: Diagnostic) -> Diagnostic {
             if is(
                 src.get(at + 1).copied().unwrap_or(0),
                 class::IDENT | class::START,
-            ) && (here != b'@' || before.len() < at) =>
+            ) && (here != b'@' || before.len() < at && !ends_with_name(&src[..at])) =>
         {
             (here, remove(at))
         }
@@ -315,6 +315,17 @@ pub(crate) fn extra(src: &[u8], d: Diagnostic) -> Diagnostic {
         1..=8 | 14..=25 | 27..=31 => d.machine_applicable(),
         _ => d,
     }
+}
+
+/// Whether a text ends with a name and white space on one line: a name in the place of an operand, not a mnemonic.
+fn ends_with_name(text: &[u8]) -> bool {
+    let word = text.trim_ascii_end();
+    let is_part = |b: &u8| is(*b, class::IDENT) || *b == b'.';
+    let start = word.iter().rposition(|b| !is_part(b)).map_or(0, |i| i + 1);
+    let first = word[start..].split(|b| *b == b'.').next();
+    scan::starts_ident(word, start)
+        && !is_opcode(first.unwrap_or_default())
+        && !text[word.len()..].contains(&b'\n')
 }
 
 impl Parser<'_> {
@@ -364,6 +375,11 @@ impl Parser<'_> {
             scan::starts_ident(src, at) || is(here, class::DIGIT) || matches!(here, b'[' | b'{');
         if !operand || !begins || gap.is_empty() || gap.contains(&b'\n') || !d.fix.is_empty() {
             return d;
+        }
+        let word = String::from_utf8_lossy(&src[at..scan::ident_end(src, at)]);
+        let foreign = ForeignWord::from_text(&word).filter(|_| scan::starts_ident(src, at));
+        if let Some(help) = foreign.and_then(ForeignWord::help) {
+            return d.with_help(help);
         }
         let d = d
             .with_help("separate operands with `,`")

@@ -177,8 +177,13 @@ pub(crate) fn correct(d: Diagnostic, found: &str, nearest: Option<Similar<'_>>) 
     let sole = true;
     let foreign = foreign.and_then(ForeignWord::instead);
     let foreign = foreign.map(|text| Similar { text, sole });
+    replace(d, found, foreign.or(nearest))
+}
+
+/// A misspelled keyword with the word that is meant.
+pub(crate) fn replace(d: Diagnostic, found: &str, meant: Option<Similar<'_>>) -> Diagnostic {
     let span = d.span;
-    match foreign.or(nearest) {
+    match meant {
         Some(Similar { text, sole: true }) => {
             let d = d.with_help(suggestion(text)).with_fix(span, text);
             suggest::judged(d, found, text)

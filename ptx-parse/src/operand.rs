@@ -369,7 +369,7 @@ impl Parser<'_> {
             let d = self.cursor.unexpected("a constant offset");
             let add = ForeignWord::from_text("+").and_then(ForeignWord::instead);
             let help = format!(
-                "add registers first with `{}`: an address is one register and a constant",
+                "add registers first with `{}`: an operand or an address has one register, and perhaps a constant",
                 add.unwrap_or_default()
             );
             return Err(Box::new(d.with_help(help)));

@@ -5,7 +5,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use ptx_ir::lex::scan::{self, class, is};
 use ptx_ir::{Code, Diagnostic, Span};
-use ptx_isa::{Directive, ForeignWord, ScalarType, StateSpace};
+use ptx_isa::{Directive, ForeignWord, Opcode, ScalarType, StateSpace};
 
 use crate::explain::line_end;
 
@@ -103,7 +103,7 @@ fn guard(src: &[u8], start: usize, at: usize) -> Option<(&'static str, Vec<(Span
         b':' if before.starts_with(b"@") && !before.contains(&b'{') => {
             Some(("remove the `:`", first("", 1)))
         }
-        b'@' if before.last().is_some_and(|b| is(*b, class::IDENT)) => Some((
+        b'@' if before.last().is_some_and(|b| is(*b, class::IDENT)) && !is_call(before) => Some((
             "a guard precedes its instruction",
             moved_guard(src, start, at)?,
         )),
@@ -165,6 +165,15 @@ pub(crate) fn cast(src: &[u8], start: usize, d: &Diagnostic) -> Option<Diagnosti
         ForeignWord::from_text("sext").and_then(ForeignWord::instead)?
     ));
     Some(found.with_fix(cast, ""))
+}
+
+/// Whether a statement without its operands is a call, whose first operand may be a function.
+fn is_call(statement: &[u8]) -> bool {
+    let opcode = statement
+        .split(|b| *b == b'.')
+        .next()
+        .and_then(Opcode::from_text);
+    opcode.is_some_and(Opcode::takes_lists)
 }
 
 /// Whether the marks at the start of `line` are only written in another way: the edits neither add nor remove an operand.

@@ -1,9 +1,13 @@
 //! The nearest keyword of PTX to a misspelled one.
 
+use alloc::string::String;
 use alloc::vec::Vec;
 use core::cmp::Ordering;
 use ptx_ir::Diagnostic;
-use ptx_isa::{Directive, Modifier, Opcode, ScalarType, Target, find_form, operand_count};
+use ptx_isa::{
+    Directive, InstQuery, Modifier, ModifierEdit, Opcode, PtxVersion, ScalarType, Target,
+    TargetSet, Violation, find_form, operand_count,
+};
 
 /// The nearest opcode to the first word of a mnemonic: one with a form of its modifiers, else one that takes its modifiers, if
 /// one is near.
@@ -55,6 +59,63 @@ pub(crate) fn has_form(opcode: Opcode, modifiers: &[Modifier], operands: Option<
             taken && operands.is_none_or(|n| (least..=most).contains(&n))
         })
     })
+}
+
+/// The legal mnemonic that an opcode makes of some modifiers.
+pub(crate) enum LegalMnemonic {
+    /// The opcode with the modifiers, perhaps with the most usual one of those of which one is missing.
+    Written(String),
+    /// One of several modifiers is missing.
+    Incomplete,
+    /// No form takes the modifiers and as many operands, as far as they show.
+    Unknown,
+}
+
+impl LegalMnemonic {
+    /// Of an instruction with this many operands.
+    pub(crate) fn of(opcode: Opcode, modifiers: &[Modifier], operands: usize) -> Self {
+        let spelled = |modifiers: &[Modifier]| {
+            let words = modifiers.iter().map(|m| m.text());
+            Self::Written(core::iter::once(opcode.text()).chain(words).collect())
+        };
+        if is_complete(opcode, modifiers, operands) {
+            return spelled(modifiers);
+        }
+        let insertions: Vec<(Modifier, Vec<Modifier>)> = InstQuery::new(opcode, modifiers, &[])
+            .repairs(PtxVersion::CURRENT, None)
+            .iter()
+            .filter_map(|repair| match repair.edit() {
+                ModifierEdit::Insert(_, modifier) => {
+                    Some((modifier, repair.edit().apply(modifiers)))
+                }
+                _ => None,
+            })
+            .filter(|(_, changed)| is_complete(opcode, changed, operands))
+            .collect();
+        let usual = insertions
+            .iter()
+            .find(|(m, _)| m.is_usual(opcode))
+            .or_else(|| insertions.iter().find(|(m, _)| *m == Modifier::Rn));
+        match usual {
+            Some((_, changed)) => spelled(changed),
+            None if insertions.is_empty() => Self::Unknown,
+            None => Self::Incomplete,
+        }
+    }
+}
+
+/// Whether a documented form takes all of the modifiers and as many operands, and no modifier is missing.
+fn is_complete(opcode: Opcode, modifiers: &[Modifier], operands: usize) -> bool {
+    InstQuery::new(opcode, modifiers, &[])
+        .candidates()
+        .filter(|form| !form.form().is_undocumented() && form.redundant().next().is_none())
+        .filter(|form| form.targets(PtxVersion::CURRENT) != TargetSet::NONE)
+        .any(|form| {
+            let (least, most) = operand_count(form.form());
+            let mut violations = form.violations().as_slice().iter();
+            (least..=most).contains(&operands)
+                && violations.all(|v| matches!(v, Violation::Operand(..) | Violation::Count(..)))
+        })
 }
 
 /// The nearest modifier, its dot included: one that the opcode takes, if one is near.

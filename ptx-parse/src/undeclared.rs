@@ -3,10 +3,11 @@
 use alloc::format;
 use alloc::string::{String, ToString as _};
 use alloc::vec::Vec;
+use ptx_ir::lex::scan::{class, is};
 use ptx_ir::lex::{Lexer, Token, TokenKind};
 use ptx_ir::name::{split_numeric_suffix_str, suffix_number};
 use ptx_ir::{Code, Diagnostic, NameId, Span, StmtId, SymbolKind};
-use ptx_isa::{Directive, ForeignWord, Opcode, Role, ScalarType, SpecialReg, TypeKind};
+use ptx_isa::{Directive, ForeignWord, Modifier, Opcode, Role, ScalarType, SpecialReg, TypeKind};
 
 use crate::cascade;
 use crate::labels::LabelRange;
@@ -207,6 +208,29 @@ impl Group<'_, '_> {
     }
 }
 
+/// The opcode right before the name of a use, after white space.
+fn opcode_before(src: &[u8], first: Use<'_>) -> Option<Opcode> {
+    let before = src.get(..first.at as usize)?;
+    let text = before.trim_ascii_end();
+    let start = text
+        .iter()
+        .rposition(|b| !is(*b, class::IDENT) && *b != b'.');
+    let mnemonic = text.get(start.map_or(0, |i| i + 1)..)?;
+    let opcode = mnemonic.split(|b| *b == b'.').next()?;
+    Opcode::from_text(opcode).filter(|_| text.len() < before.len())
+}
+
+/// The modifier of an opcode that a name is without its dot, also in the words of other languages.
+fn modifier_of(opcode: Opcode, name: &str) -> Option<&'static str> {
+    let word = format!(".{name}");
+    let word = ForeignWord::from_text(&word)
+        .and_then(ForeignWord::instead)
+        .unwrap_or(&word);
+    let modifier = Modifier::from_text(word.as_bytes())?;
+    let mut forms = opcode.instructions().iter().flat_map(|i| i.forms());
+    forms.any(|f| f.accepts(modifier)).then(|| modifier.text())
+}
+
 /// What a name may be that is a mark and a number: an operand of inline assembly, or a constant of another assembler.
 fn placeholder(name: &str) -> Option<String> {
     let digits = name.strip_prefix(['%', '$'])?;
@@ -370,6 +394,17 @@ impl Group<'_, '_> {
                 let noun = context.expected.noun();
                 let message = format!("undeclared {noun} `{name}`{}", self.others());
                 let d = Diagnostic::error(Code::UndefinedName, self.first.span(), message);
+                if let Some(opcode) = opcode_before(src, self.first) {
+                    if let Some(modifier) = modifier_of(opcode, name) {
+                        return d.with_help(format!(
+                            "modifiers follow the opcode after a dot, without white space: `{modifier}`"
+                        ));
+                    }
+                    let mut forms = opcode.instructions().iter().flat_map(|i| i.forms());
+                    if forms.all(|f| f.operands().is_empty()) {
+                        return d.with_help(format!("`{opcode}` has no operands"));
+                    }
+                }
                 let foreign = name.strip_prefix('%').unwrap_or(name);
                 let is_opcode = |text: &str| Opcode::from_text(text.as_bytes()).is_some();
                 let word = ForeignWord::from_text(foreign);

@@ -3,9 +3,9 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 use ptx_ir::{Diagnostic, SigId, Span};
-use ptx_isa::{ForeignWord, Modifier, Opcode, Role};
+use ptx_isa::{ForeignWord, Modifier, ModifierEdit, Opcode, Role};
 
-use crate::mnemonic::{correct, suggestion};
+use crate::mnemonic::{correct, replace, suggestion};
 use crate::suggest::{self, Similar};
 
 /// Longest list of modifiers that a message gives.
@@ -28,6 +28,20 @@ pub(crate) struct Choices {
     takes_foreign: bool,
     /// The first of the words that a sentence about a word of another language mentions.
     translated: Option<&'static str>,
+    /// Why the word that replaces a word of another language is not enough.
+    partial: Option<Partial>,
+}
+
+/// Why the word that replaces a word of another language does not make the mnemonic one of a form.
+#[derive(Clone)]
+enum Partial {
+    /// The opcode takes the word, and then lacks one of these modifiers.
+    Incomplete {
+        word: &'static str,
+        missing: Vec<&'static str>,
+    },
+    /// The opcode does not take the word, which is a type; it takes these ones of the same width.
+    SameWidth(Vec<&'static str>),
 }
 
 /// The choices that were made, by mnemonic and position.
@@ -41,6 +55,10 @@ impl Choices {
         let help = ForeignWord::from_text(word).and_then(ForeignWord::help);
         let instead = ForeignWord::from_text(word).and_then(ForeignWord::instead);
         let takes_foreign = instead.is_some_and(|text| possible.iter().any(|m| m.text() == text));
+        let partial = instead
+            .filter(|_| !takes_foreign)
+            .and_then(|text| Modifier::from_text(text.as_bytes()))
+            .and_then(|meant| partial(opcode, &modifiers, before.len(), meant, &possible));
         let mut mentioned = help.unwrap_or_default().split('`');
         let is_possible = |text: &&str| possible.iter().any(|m| m.text() == *text);
         let translated = mentioned.find(is_possible);
@@ -92,6 +110,7 @@ impl Choices {
             operand: is_number && after.is_empty() && takes_constant(opcode, before),
             takes_foreign,
             translated,
+            partial,
         }
     }
 
@@ -123,13 +142,23 @@ impl Choices {
                 None => d,
             };
         }
+        match &self.partial {
+            Some(Partial::Incomplete { word, missing }) => {
+                let missing = quoted(missing);
+                return d.with_help(format!(
+                    "did you mean `{word}`? It needs one of {missing} as well"
+                ));
+            }
+            Some(Partial::SameWidth(types)) => return d.with_help(list(types)),
+            None => {}
+        }
         let vector = format!(".v{elements}");
         if let Some(text) = self.legal.iter().find(|m| **m == vector) {
             return d.with_help(list(&self.legal)).with_fix(span, *text);
         }
         let same = self.nearest.filter(|n| n.text.eq_ignore_ascii_case(word));
         match self.legal.as_slice() {
-            _ if same.is_some() => correct(d, word, same),
+            _ if same.is_some() => replace(d, word, same),
             [only] if self.similar => {
                 let d = d.with_help(suggestion(only)).with_fix(span, *only);
                 suggest::judged(d, word, only)
@@ -147,7 +176,7 @@ impl Choices {
                     false => d.with_fix(span, *first),
                 }
             }
-            _ => correct(d, word, self.nearest),
+            _ => replace(d, word, self.nearest),
         }
     }
 }
@@ -158,11 +187,41 @@ fn letters(word: &str) -> String {
 }
 
 fn list(words: &[&str]) -> String {
-    let quoted: Vec<String> = words.iter().map(|w| format!("`{w}`")).collect();
-    match quoted.as_slice() {
-        [only] => format!("did you mean {only}?"),
-        _ => format!("did you mean one of {}?", quoted.join(", ")),
+    match words {
+        [only] => format!("did you mean `{only}`?"),
+        _ => format!("did you mean one of {}?", quoted(words)),
     }
+}
+
+fn quoted(words: &[&str]) -> String {
+    let words: Vec<String> = words.iter().map(|w| format!("`{w}`")).collect();
+    words.join(", ")
+}
+
+/// What `word`, which is not among the possible ones, lacks before the modifier of an index.
+fn partial(
+    opcode: Opcode,
+    modifiers: &[Modifier],
+    index: usize,
+    word: Modifier,
+    possible: &[Modifier],
+) -> Option<Partial> {
+    let changed = ModifierEdit::Insert(index, word).apply(modifiers);
+    let missing = opcode.completions(&changed, index + 1);
+    let mut forms = opcode.instructions().iter().flat_map(|i| i.forms());
+    if !missing.is_empty() && forms.any(|f| f.accepts(word)) {
+        return Some(Partial::Incomplete {
+            word: word.text(),
+            missing: missing.iter().map(|m| m.text()).collect(),
+        });
+    }
+    let width = word.scalar_type()?.bits();
+    let types: Vec<&'static str> = possible
+        .iter()
+        .filter(|m| m.scalar_type().is_some_and(|ty| ty.bits() == width))
+        .map(|m| m.text())
+        .collect();
+    (!types.is_empty()).then_some(Partial::SameWidth(types))
 }
 
 /// Whether some form with the modifiers begins with a constant.

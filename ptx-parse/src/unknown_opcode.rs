@@ -11,7 +11,7 @@ use crate::explain::line_end;
 use crate::mnemonic::{correct, suggestion};
 use crate::parser::Parser;
 use crate::statement_extent::is_opcode;
-use crate::suggest::{self, Similar};
+use crate::suggest::{self, LegalMnemonic, Similar};
 
 /// Longer words are not compared with mnemonics.
 const LONGEST_NAME: usize = 40;
@@ -48,8 +48,7 @@ impl Parser<'_> {
             let span = Span::at(start, end);
             let d = Diagnostic::error(Code::UnknownOpcode, span, message);
             if let Some((span, text)) = self.in_upper_case(sig, start) {
-                let d = d.with_help(suggestion(&text)).with_fix(span, text);
-                d.machine_applicable()
+                self.in_lower_case(sig, d, span, text)
             } else if let Some(operator) = assigned {
                 commented(assign(d, operator, self.cursor.src), self.cursor.src, start)
             } else if self.at_label_directive(end) {
@@ -66,7 +65,7 @@ impl Parser<'_> {
                     }),
                 )
             } else if ForeignWord::from_text(opcode).is_some() {
-                let d = self.only_legal(sig, correct(d, opcode, None), end);
+                let d = self.only_legal(sig, correct(d, opcode, None), start);
                 replaced(d, self.cursor.src, start)
             } else if let Some(length) = glued(opcode) {
                 apart(d, opcode, length)
@@ -97,6 +96,31 @@ impl Parser<'_> {
         (known && joined).then(|| (Span::at(start, end), text))
     }
 
+    /// The error of a mnemonic that is known in lower case, with the edit if that is all it needs.
+    fn in_lower_case(&self, sig: SigId, d: Diagnostic, span: Span, text: String) -> Diagnostic {
+        let word = text.split('.').next().unwrap_or_default();
+        let modifiers: Vec<Modifier> = text
+            .split('.')
+            .skip(1)
+            .filter_map(|w| Modifier::from_text(format!(".{w}").as_bytes()))
+            .collect();
+        let src = self.cursor.src;
+        let end = span.start as usize + self.out.module.signature(sig).opcode_text().len();
+        let operands = operand_count(src, start_of_operands(src, end));
+        let opcode = Opcode::from_text(word.as_bytes());
+        let legal = opcode.map(|opcode| (opcode, LegalMnemonic::of(opcode, &modifiers, operands)));
+        match legal {
+            Some((_, LegalMnemonic::Written(legal))) if legal != text => {
+                d.with_help(suggestion(&legal)).with_fix(span, legal)
+            }
+            Some((opcode, LegalMnemonic::Incomplete)) => shown(d, opcode),
+            _ => d
+                .with_help(suggestion(&text))
+                .with_fix(span, text)
+                .machine_applicable(),
+        }
+    }
+
     /// Whether a form takes the modifiers of a mnemonic whose opcode is replaced; directives have none.
     fn may_be_mnemonic(&self, sig: SigId, opcode: &str, keyword: &str) -> bool {
         let text = self.out.module.signature(sig).text();
@@ -118,23 +142,60 @@ impl Parser<'_> {
         })
     }
 
-    /// The error of an unknown opcode, whose edit another opcode makes a legal instruction, as far as its modifiers and the number
-    /// of its operands show; else without the edit.
-    fn only_legal(&self, sig: SigId, mut d: Diagnostic, end: usize) -> Diagnostic {
+    /// The error of an unknown opcode at `start`, whose edit writes another one. The edit writes a legal mnemonic, as far as the
+    /// modifiers and the number of operands show; else there is none, and the help shows how the other opcode is used.
+    fn only_legal(&self, sig: SigId, mut d: Diagnostic, start: usize) -> Diagnostic {
         let [edit] = &*d.fix else { return d };
         let Some(opcode) = Opcode::from_text(edit.text.as_bytes()) else {
+            if !edit.text.starts_with('.') {
+                d.fix = [].into();
+            }
             return d;
         };
-        let mnemonic = self.out.module.signature(sig).text();
-        let words = mnemonic.split('.').skip(1);
-        let modifiers = words.map(|w| Modifier::from_text(format!(".{w}").as_bytes()));
-        let modifiers: Option<Vec<Modifier>> = modifiers.collect();
-        let src = self.cursor.src;
-        let operands = operand_count(src, start_of_operands(src, end));
-        if !modifiers.is_some_and(|m| suggest::has_form(opcode, &m, Some(operands))) {
-            d.fix = [].into();
+        match self.legal_mnemonic(sig, opcode, start) {
+            LegalMnemonic::Written(legal) => self.with_mnemonic(sig, d, start, legal),
+            LegalMnemonic::Incomplete | LegalMnemonic::Unknown => shown(d, opcode),
         }
-        d
+    }
+
+    /// The mnemonic at `start` with another opcode.
+    fn legal_mnemonic(&self, sig: SigId, opcode: Opcode, start: usize) -> LegalMnemonic {
+        let signature = self.out.module.signature(sig);
+        let words = signature.text().split('.').skip(1);
+        let modifiers: Option<Vec<Modifier>> = words
+            .map(|w| Modifier::from_text(format!(".{w}").as_bytes()))
+            .collect();
+        let src = self.cursor.src;
+        let end = start + signature.opcode_text().len();
+        let operands = operand_count(src, start_of_operands(src, end));
+        match modifiers {
+            Some(modifiers) => LegalMnemonic::of(opcode, &modifiers, operands),
+            None => LegalMnemonic::Unknown,
+        }
+    }
+
+    /// Suggests `legal` for the mnemonic at `start`, of which `d` replaces the opcode only.
+    fn with_mnemonic(
+        &self,
+        sig: SigId,
+        mut d: Diagnostic,
+        start: usize,
+        legal: String,
+    ) -> Diagnostic {
+        let signature = self.out.module.signature(sig);
+        let modifiers = |text: &str| text.find('.').map_or(String::new(), |i| text[i..].into());
+        let text = signature.text();
+        if modifiers(&legal) == modifiers(text) {
+            return d;
+        }
+        d.fix = [].into();
+        let d = d.with_help(suggestion(&legal));
+        let end = start + text.len();
+        if self.cursor.src.get(start..end) == Some(text.as_bytes()) {
+            d.with_fix(Span::at(start, end), legal)
+        } else {
+            d
+        }
     }
 
     /// Whether the token after `end` is an opcode on the same line.
@@ -181,7 +242,17 @@ impl Parser<'_> {
         let alone = is_alone(src, end);
         match nearest {
             Some(nearest) if !(alone && opcode.starts_with('$')) => {
-                correct(d, opcode, Some(nearest))
+                let start = end - opcode.len();
+                let d = correct(d, opcode, Some(nearest));
+                let meant = Opcode::from_text(nearest.text.as_bytes());
+                match meant.filter(|_| !d.fix.is_empty()) {
+                    Some(meant) => match self.legal_mnemonic(sig, meant, start) {
+                        LegalMnemonic::Written(legal) => self.with_mnemonic(sig, d, start, legal),
+                        LegalMnemonic::Incomplete => shown(d, meant),
+                        LegalMnemonic::Unknown => d,
+                    },
+                    None => d,
+                }
             }
             _ if alone && self.is_guarded(end - opcode.len()) => {
                 d.with_help("an instruction follows a guard, such as a branch to a label")
@@ -224,6 +295,16 @@ impl Parser<'_> {
             let whole = !is_part(i.checked_sub(1)) && !is_part(Some(i + word.len()));
             whole && first + i + word.len() != end
         })
+    }
+}
+
+/// The error of a word instead of which another opcode may be meant, without an edit: with an example of it.
+fn shown(mut d: Diagnostic, opcode: Opcode) -> Diagnostic {
+    d.fix = [].into();
+    let mut instructions = opcode.instructions().iter();
+    match instructions.find_map(|i| i.examples().first()) {
+        Some(example) => d.with_help(format!("use `{opcode}`, as in `{example}`")),
+        None => d,
     }
 }
 
