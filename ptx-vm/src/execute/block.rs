@@ -193,7 +193,7 @@ fn release(warps: &mut [Warp], id: u32, grid: &Grid<'_>) {
 }
 
 /// The result and the predicate of a reduction at a barrier.
-fn reduction(
+pub(super) fn reduction(
     warp: &Warp,
     call: usize,
     at: u32,

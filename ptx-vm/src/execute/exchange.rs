@@ -49,6 +49,15 @@ impl Act {
         self.modifiers.contains(&modifier)
     }
 
+    /// The place of the mask of the lanes that an exchange or a barrier of the warp waits for; `None` if it does not wait.
+    pub(super) fn member_mask(&self) -> Option<Place> {
+        match self.action {
+            Action::WarpBarrier => self.place(0),
+            _ if self.has(Modifier::Sync) => self.places().sources.last().copied(),
+            _ => None,
+        }
+    }
+
     /// Whether the form has two results.
     fn has_second(&self) -> bool {
         match self.action {
@@ -80,8 +89,7 @@ impl<'e> Execution<'e> {
     /// Executes an exchange. With `.sync` all lanes of the mask must be at such an instruction; the group waits until they are.
     pub(super) fn exchange(&mut self, act: &Act) -> Outcome {
         if act.has(Modifier::Sync) {
-            let member = act.places().sources.last().copied();
-            return self.meet(act, member);
+            return self.meet(act, act.member_mask());
         }
         let own = Part {
             call: self.call,
@@ -94,7 +102,7 @@ impl<'e> Execution<'e> {
 
     /// Waits for the lanes of the warp that a mask names.
     pub(super) fn warp_barrier(&mut self, act: &Act) -> Outcome {
-        self.meet(act, act.place(0))
+        self.meet(act, act.member_mask())
     }
 
     /// The lanes meet those that their masks name; they may name different ones.

@@ -1,149 +1,92 @@
 //! An observer that finds out whether threads repeat a loop for ever.
 //!
-//! Lanes repeat a loop if they come to an instruction twice with the same values of all registers that decide where they go and what they read, and
-//! nothing else changed in between: no memory, no barrier, no other thread ended. What they do depends on nothing else, so they do the same until
-//! something changes. If all lanes of a launch that do not wait at a barrier repeat a loop, and nothing changed since the first of them began to, nothing
-//! changes any more.
+//! Lanes repeat a loop if they come to an instruction twice with the same values of all registers that decide where they go, what they access and what
+//! others can see, and nothing else changed in between: no memory, no mbarrier object, no other thread ended. What they do depends on nothing else, so
+//! they do the same until something changes. If all lanes of a launch that do not wait at a barrier repeat a loop, and nothing changed since the first of
+//! them began to, nothing changes any more.
+//!
+//! Memory that only the lanes of a loop access may change, if looking takes time ([`Patience::Long`]): it is compared like registers. Barriers only
+//! decide when threads go on. A reduction at a barrier has the same result each time if the same lanes bring the same predicates to it.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use ptx_ir::FuncId;
 use ptx_isa::Action;
 
-use super::block::Block;
+use super::block::{Block, reduction};
+use super::cells::{Cell, Cells, LaneSet, value};
 use super::execution::{Execution, Failed};
 use super::grid::Grid;
-use super::groups::{CallFrame, State};
+use super::groups::{CallFrame, Group, State};
 use super::location::Memory;
 use super::observer::{After, Observed, Observer, OnMbarrier, Stepped};
-use super::repeats::{Steps, repeat};
+use super::repeated_loop::{Loop, Poll};
+use super::system_calls::MALLOC;
 use super::touch::{Touch, Use};
 use super::warp::Warp;
-use crate::lanes::{Registers, lanes};
+use crate::lanes::{LANES, lanes};
 use crate::program::{Act, Callee, Step};
 
-/// What lanes read in a loop that may end it.
-#[derive(Copy, Clone, PartialEq, Eq, Debug)]
-pub(super) struct Poll {
-    pub(super) function: FuncId,
-    pub(super) at: u32,
-    pub(super) memory: Memory,
-    /// The offset; the address in global memory.
-    pub(super) address: u64,
-    pub(super) bytes: u64,
-    /// Whether it is an mbarrier object.
-    pub(super) is_mbarrier: bool,
+/// The bytes that the steps of a look may write at most for each access of a lane.
+const LARGEST_WRITE: u64 = 1 << 12;
+
+/// How much is followed.
+#[derive(Copy, Clone, PartialEq, Eq, Default, Debug)]
+pub(super) enum Patience {
+    /// Any change of memory ends the look.
+    #[default]
+    Short,
+    /// Changes of memory that only one loop accesses are followed.
+    Long,
 }
-
-/// The most reads of a loop that are described.
-const POLLS: usize = 4;
-
-/// Lanes that may repeat a loop.
-#[derive(Debug)]
-struct Loop {
-    lanes: u32,
-    /// Where they were last: the call, the function and the step.
-    last: (usize, FuncId, u32),
-    /// The least depth of calls that they were in: only there, the registers of one call decide what they do.
-    depth: u32,
-    /// A state that they may come to again.
-    start: Option<((usize, FuncId, u32), Registers)>,
-    /// How often they jumped back, and when the state is replaced: at powers of two, so that a loop of any length is found.
-    arrivals: u32,
-    next: u32,
-    /// How often they came to the state again.
-    matches: u32,
-    steps: Steps,
-    polls: Vec<Poll>,
-}
-
-/// How often a state is reached again: local memory that calls leave is then the same, too.
-const MATCHES: u32 = 2;
 
 /// A warp, by its CTA and its first thread.
 type Key = (u64, u32);
 
+/// Bytes of a word that the current step may change.
+#[derive(Copy, Clone, Debug)]
+struct PendingWrite {
+    memory: Memory,
+    lane: usize,
+    cell: Cell,
+    before: u32,
+}
+
+/// Lanes that take part in a reduction at a barrier: their instruction, and the lanes whose predicate is true.
+type Reducing = BTreeMap<(u32, u32), (FuncId, u32, u32)>;
+
+/// What was seen of a barrier of a CTA.
+#[derive(Debug, Default)]
+struct SeenBarrier {
+    /// Threads arrived without waiting, or those that waited went on.
+    is_completed: bool,
+    /// The lanes that came to it: the first thread of their warp, and their mask.
+    users: BTreeSet<(u32, u32)>,
+    /// Those of the first reduction.
+    reducing: Option<Reducing>,
+}
+
 /// The state of the observer.
 #[derive(Debug, Default)]
 pub(crate) struct Probe {
-    /// Whether it looks at all.
-    pub(super) enabled: bool,
-    /// Whether something changed.
+    pub(super) is_enabled: bool,
+    patience: Patience,
+    /// Something changed.
     pub(super) changed: bool,
-    /// Whether a barrier of a CTA was completed, so that threads that wait at one may go on.
-    completed: bool,
-    /// Whether a loop reads memory that other clusters have as well.
+    /// A loop reads memory that other clusters have as well.
     pub(super) reads_global: bool,
     warps: HashMap<Key, Vec<Loop>>,
-    /// The bytes that the current step may change: of a lane, with what they were.
-    written: Vec<(Memory, usize, u64, Option<u8>)>,
+    cells: Cells,
+    /// The words that the current step may change.
+    pending: Vec<PendingWrite>,
+    /// By the CTA and the number of the barrier.
+    barriers: HashMap<(u64, u32), SeenBarrier>,
+    /// The clusters in which threads arrived at the barrier of the cluster.
+    clusters: HashSet<[u32; 3]>,
 }
 
-impl Loop {
-    fn new(lanes: u32, last: (usize, FuncId, u32), depth: u32) -> Self {
-        Self {
-            lanes,
-            last,
-            depth,
-            start: None,
-            arrivals: 0,
-            next: 1,
-            matches: 0,
-            steps: Steps::new(),
-            polls: Vec::new(),
-        }
-    }
-
-    const fn repeats(&self) -> bool {
-        self.matches >= MATCHES
-    }
-
-    /// The lanes come to a step.
-    fn arrive(&mut self, grid: &Grid<'_>, step: Stepped, call: &CallFrame) {
-        let here = (step.call, step.function, step.at);
-        if call.depth < self.depth {
-            // The callers have registers, too.
-            *self = Self::new(self.lanes, here, call.depth);
-            return;
-        }
-        let back =
-            (step.call, step.function) == (self.last.0, self.last.1) && step.at <= self.last.2;
-        self.last = here;
-        if !back || self.repeats() || call.depth > self.depth {
-            return;
-        }
-        self.arrivals += 1;
-        if let Some((place, before)) = &self.start
-            && *place == here
-        {
-            let states = (before, &call.registers);
-            match repeat(grid, step.function, states, self.lanes, &self.steps) {
-                true => self.matches += 1,
-                false => self.matches = 0,
-            }
-        }
-        if self.arrivals >= self.next && self.matches == 0 {
-            self.next = self.arrivals.saturating_mul(2);
-            self.start = Some((here, call.registers.clone()));
-            self.steps.clear();
-            self.polls.clear();
-        }
-    }
-}
-
-/// A byte of the memory of a lane.
-fn byte(grid: &Grid<'_>, block: &Block, warp: &Warp, of: (Memory, usize, u64)) -> Option<u8> {
-    let (memory, lane, at) = of;
-    match memory {
-        Memory::Global => grid.device.read(at, 1).ok().map(|v| v as u8),
-        Memory::Shared(rank) => block.shared(rank)?.get(at as usize).copied(),
-        Memory::Local => warp.stacks.get(lane)?.get(at as usize).copied(),
-        Memory::Parameter => None,
-    }
-}
-
-/// Whether an action changes nothing but registers, and tells other threads nothing. Waiting at a barrier changes only when threads go on: if all of them
-/// repeat loops, it does not matter.
+/// Whether an action changes nothing but registers, and tells other threads nothing. Barriers decide only when threads go on: if all of them repeat loops,
+/// it does not matter.
 const fn is_pure(action: Action) -> bool {
     matches!(
         action,
@@ -169,62 +112,95 @@ const fn is_pure(action: Action) -> bool {
             | Action::Elect
             | Action::WarpBarrier
             | Action::BarrierSync
+            | Action::BarrierArrive
+            | Action::BarrierReduce
+            | Action::ClusterArrive
+            | Action::ClusterWait
             | Action::MbarrierTest
             | Action::MbarrierWait
             | Action::MbarrierPending
+            | Action::StackSave
+            | Action::StackRestore
+            | Action::StackAllocate
+    )
+}
+
+/// Whether the accesses of an action to memory are seen, and it has no other effects.
+const fn is_seen(action: Action) -> bool {
+    matches!(
+        action,
+        Action::CopyAsync
+            | Action::BulkCopy
+            | Action::StoreBulk
+            | Action::MatrixLoad
+            | Action::MatrixStore
+            | Action::MatrixTranspose
+            | Action::MatrixMultiply
+            | Action::FragmentLoad
+            | Action::FragmentStore
     )
 }
 
 impl Probe {
     /// Begins to look.
-    pub(super) fn start(&mut self) {
+    pub(super) fn start(&mut self, patience: Patience) {
         *self = Self {
-            enabled: true,
+            is_enabled: true,
+            patience,
             ..Self::default()
         };
     }
 
     const fn looks(&self) -> bool {
-        self.enabled && !self.changed
+        self.is_enabled && !self.changed
     }
 
     /// Whether all lanes of a warp that have not ended wait at barriers or repeat loops, or some repeat a loop that reads nothing: that never ends,
-    /// and lanes that come after it in the code do not run before. If barriers are completed, all have to repeat loops.
+    /// and lanes that come after it in the code do not run before. Lanes at a barrier that may be completed again have to repeat loops.
     pub(super) fn covers(&self, grid: &Grid<'_>, block: &Block, warp: &Warp) -> bool {
-        let loops = self.warps.get(&(grid.linear(block.index), warp.first));
-        let repeating = loops.into_iter().flatten().filter(|one| one.repeats());
-        let mut endless = false;
-        let repeating = repeating.fold(0, |all, one| {
-            endless |= one.polls.is_empty();
-            all | one.lanes
-        });
-        let goes_on = |state: State| match state {
-            State::Ready => true,
-            State::Barrier(_) => self.completed,
-            State::Lanes(_) | State::Matrix | State::Cluster => false,
-        };
-        let ready = warp.groups.all.iter().filter(|g| goes_on(g.state));
-        let ready = ready.fold(0, |all, group| all | group.mask);
-        endless && !self.completed || ready & !repeating == 0
-    }
-
-    /// What lanes of a warp read in a loop that they repeat; `None` if they do not.
-    pub(super) fn polls(&self, block: u64, warp: u32, mask: u32) -> Option<&[Poll]> {
-        let loops = self.warps.get(&(block, warp))?;
-        let all = loops.iter().filter(|one| one.repeats());
-        let mut own = all.filter(|one| mask & !one.lanes == 0);
-        own.next().map(|one| &one.polls[..])
-    }
-
-    /// Adds what a step reads to the loops that its lanes are in.
-    fn add(&mut self, of: &Execution<'_>, poll: Poll) {
-        let key = (of.grid.linear(of.block.index), of.warp.first);
-        for one in self.warps.get_mut(&key).into_iter().flatten() {
-            let new = !one.polls.contains(&poll) && one.polls.len() < POLLS;
-            if of.mask & !one.lanes == 0 && new {
-                one.polls.push(poll);
-            }
+        let linear = grid.linear(block.index);
+        let loops = self.warps.get(&(linear, warp.first));
+        let mut repeating = 0;
+        let mut is_endless = false;
+        for repeated in loops.into_iter().flatten().filter(|one| one.repeats()) {
+            repeating |= repeated.lanes.2;
+            is_endless |= repeated.is_endless();
         }
+        let cluster_goes_on = self.clusters.contains(&block.cluster);
+        let goes_on = |group: &&Group| match group.state {
+            State::Ready => true,
+            State::Barrier(id) => self.is_completed(linear, id),
+            State::Cluster => cluster_goes_on,
+            State::Lanes(_) | State::Matrix => false,
+        };
+        let ready = warp.groups.all.iter().filter(goes_on);
+        let ready = ready.fold(0, |all, group| all | group.mask);
+        let meets_others = cluster_goes_on
+            || self
+                .barriers
+                .iter()
+                .any(|((block, _), barrier)| *block == linear && barrier.is_completed);
+        is_endless && !meets_others || ready & !repeating == 0
+    }
+
+    fn is_completed(&self, block: u64, id: u32) -> bool {
+        let barrier = self.barriers.get(&(block, id));
+        barrier.is_some_and(|barrier| barrier.is_completed)
+    }
+
+    /// The loop that lanes of a warp repeat; `None` if they do not.
+    pub(super) fn repeated_loop(&self, block: u64, warp: u32, mask: u32) -> Option<&Loop> {
+        let loops = self.warps.get(&(block, warp))?.iter();
+        let mut repeated = loops.filter(|one| one.repeats() && mask & !one.lanes.2 == 0);
+        repeated.next()
+    }
+
+    /// The loops that the lanes of a step are in.
+    fn loops_of(&mut self, of: &Execution<'_>) -> impl Iterator<Item = &mut Loop> {
+        let key = (of.grid.linear(of.block.index), of.warp.first);
+        let mask = of.mask;
+        let loops = self.warps.get_mut(&key).into_iter().flatten();
+        loops.filter(move |one| mask & !one.lanes.2 == 0)
     }
 
     fn read(&mut self, of: &Execution<'_>, touch: &Touch<'_>) {
@@ -232,7 +208,7 @@ impl Probe {
             return;
         };
         self.reads_global |= touch.memory == Memory::Global;
-        let lane = touch.lanes.trailing_zeros() as usize % crate::lanes::LANES;
+        let lane = touch.lanes.trailing_zeros() as usize % LANES;
         let poll = Poll {
             function: of.id,
             at: of.at,
@@ -241,8 +217,136 @@ impl Probe {
             bytes: touch.bytes,
             is_mbarrier: false,
         };
-        self.add(of, poll);
+        let range = (touch.at[lane], 1);
+        let cell = Cell::of_access(of.grid, of.block, (touch.memory, 0), range).next();
+        self.loops_of(of).for_each(|one| one.add_poll(poll, cell));
     }
+
+    /// Follows the words that lanes access.
+    fn follow(&mut self, of: &Execution<'_>, touch: &Touch<'_>) {
+        if touch.usage == Use::Read && self.patience == Patience::Short {
+            return;
+        }
+        if touch.bytes > LARGEST_WRITE {
+            self.changed = true;
+            return;
+        }
+        for lane in lanes(touch.lanes) {
+            let place = (touch.memory, of.warp.first + lane as u32);
+            let range = (touch.at[lane], touch.bytes);
+            for cell in Cell::of_access(of.grid, of.block, place, range) {
+                if self.patience == Patience::Long && !self.follow_cell(of, cell, touch.usage) {
+                    self.changed = true;
+                    return;
+                }
+                if touch.usage != Use::Read {
+                    self.expect_write(of, (touch.memory, lane, cell));
+                }
+            }
+        }
+    }
+
+    /// Follows a word that lanes access. Gives whether it is still as private as loops rely on.
+    fn follow_cell(&mut self, of: &Execution<'_>, cell: Cell, usage: Use) -> bool {
+        let user: LaneSet = (of.grid.linear(of.block.index), of.warp.first, of.mask);
+        let step = (of.id, of.at);
+        for one in self.loops_of(of).filter(|one| !one.repeats()) {
+            if usage != Use::Write {
+                one.trace.reads.insert((step, cell));
+            }
+            if usage != Use::Read {
+                one.trace.writes.insert((step, cell));
+            }
+        }
+        self.cells.access(cell, user)
+    }
+
+    /// The step may change a word.
+    fn expect_write(&mut self, of: &Execution<'_>, (memory, lane, cell): (Memory, usize, Cell)) {
+        let before = value(of.grid, of.block, of.warp, (memory, lane, cell));
+        if self
+            .pending
+            .iter()
+            .rev()
+            .take(LANES)
+            .any(|write| write.cell == cell)
+        {
+            return;
+        }
+        self.pending.push(PendingWrite {
+            memory,
+            lane,
+            cell,
+            before,
+        });
+    }
+
+    /// Lanes come to a barrier.
+    fn arrive_at_barrier(&mut self, of: &Execution<'_>, act: &Act) {
+        let Some((id, _)) = of.barrier_operands(act) else {
+            return;
+        };
+        let block = of.grid.linear(of.block.index);
+        let barrier = self.barriers.entry((block, id)).or_default();
+        let is_new = barrier.users.insert((of.warp.first, of.active));
+        self.changed |= is_new && barrier.reducing.is_some();
+        barrier.is_completed |= act.action == Action::BarrierArrive;
+    }
+}
+
+/// Whether lanes of the warp wait for those that perform an action.
+fn meets_waiting_lanes(of: &Execution<'_>, act: &Act) -> bool {
+    let is_of_matrix = matches!(
+        act.action,
+        Action::MatrixLoad
+            | Action::MatrixStore
+            | Action::MatrixTranspose
+            | Action::MatrixMultiply
+            | Action::FragmentLoad
+            | Action::FragmentStore
+    );
+    let masks = match act.action {
+        Action::Shuffle
+        | Action::Vote
+        | Action::Match
+        | Action::WarpReduce
+        | Action::Elect
+        | Action::WarpBarrier => act.member_mask().map(|mask| of.warp.values(of.call, mask)),
+        _ => None,
+    };
+    of.warp.groups.all.iter().any(|group| match group.state {
+        State::Matrix => is_of_matrix,
+        State::Lanes(waiting) => masks
+            .as_ref()
+            .is_some_and(|masks| lanes(of.active).any(|lane| masks[lane] as u32 == waiting)),
+        _ => false,
+    })
+}
+
+/// The lanes that wait at a barrier; `None` if there is no reduction.
+fn reducing(grid: &Grid<'_>, warps: &[Warp], id: u32) -> Option<Reducing> {
+    let mut all = Reducing::new();
+    let mut reduces = false;
+    for warp in warps {
+        for group in warp
+            .groups
+            .all
+            .iter()
+            .filter(|g| g.state == State::Barrier(id))
+        {
+            let call = warp.groups.calls.get(group.call)?.as_ref()?;
+            let source = reduction(warp, group.call, group.at, grid);
+            reduces |= source.is_some();
+            let predicates = source.map_or(0, |(_, source)| {
+                let holds = |lane: &usize| warp.get(group.call, source, *lane) != 0;
+                let holding = lanes(group.mask).filter(holds);
+                holding.fold(0, |all, lane| all | 1 << lane)
+            });
+            let instruction = (call.function, group.at, predicates);
+            all.insert((warp.first, group.mask), instruction);
+        }
+    }
+    reduces.then_some(all)
 }
 
 /// Whether a step has effects that an observer of accesses and actions does not see.
@@ -250,7 +354,8 @@ fn has_effect(step: &Step, call: &CallFrame) -> bool {
     match step {
         Step::Exit | Step::Trap | Step::Unsupported(_) => true,
         Step::Return => call.caller.is_none(),
-        Step::Call(call) => matches!(call.callee, Callee::System(_)),
+        // The observer sees what is allocated.
+        Step::Call(call) => matches!(&call.callee, Callee::System(name) if **name != *MALLOC),
         _ => false,
     }
 }
@@ -260,38 +365,50 @@ impl Observer for Probe {
         if !self.looks() {
             return;
         }
-        self.written.clear();
+        self.pending.clear();
         let function = grid.program.function(step.function);
         let target = function.and_then(|f| f.steps.get(step.at as usize));
         if step.active != 0 && target.is_some_and(|t| has_effect(&t.step, call)) {
             self.changed = true;
             return;
         }
-        let loops = self.warps.entry((grid.linear(block.index), warp));
-        let loops = loops.or_default();
+        let linear = grid.linear(block.index);
+        let loops = self.warps.entry((linear, warp)).or_default();
         let mask = step.mask;
         // Lanes that join others, or only some of them, are not in the same loop any more.
-        loops.retain(|one| mask & !one.lanes == 0 || mask & one.lanes == 0);
-        let here = (step.call, step.function, step.at);
-        match loops.iter_mut().find(|one| one.lanes == mask) {
-            Some(own) => own.arrive(grid, step, call),
-            None => loops.push(Loop::new(mask, here, call.depth)),
+        loops.retain(|one| mask & !one.lanes.2 == 0 || mask & one.lanes.2 == 0);
+        let place = (step.call, step.function, step.at);
+        match loops.iter_mut().find(|one| one.lanes.2 == mask) {
+            Some(repeated) => {
+                self.changed |= !repeated.arrive(grid, &mut self.cells, step, call);
+            }
+            None => loops.push(Loop::new((linear, warp, mask), place, call.depth)),
         }
-        for one in loops.iter_mut().filter(|one| mask & !one.lanes == 0) {
-            one.steps.insert((step.function, step.at));
+        let containing = loops.iter_mut().filter(|one| mask & !one.lanes.2 == 0);
+        for repeated in containing.filter(|one| !one.repeats()) {
+            repeated.trace.steps.insert((step.function, step.at));
         }
     }
 
-    fn stepped(&mut self, grid: &Grid<'_>, block: &Block, warp: &Warp, _: Stepped, _: After) {
+    fn stepped(&mut self, grid: &Grid<'_>, block: &Block, warp: &Warp, step: Stepped, _: After) {
         if !self.looks() {
             return;
         }
-        let now = |&(memory, lane, at, _): &(Memory, usize, u64, Option<u8>)| {
-            byte(grid, block, warp, (memory, lane, at))
-        };
-        let changed = |one| now(one) != one.3 || one.3.is_none();
-        self.changed = self.written.iter().any(changed);
-        self.written.clear();
+        let user = (grid.linear(block.index), warp.first, step.mask);
+        for write in core::mem::take(&mut self.pending) {
+            let place = (write.memory, write.lane, write.cell);
+            let now = value(grid, block, warp, place);
+            let is_private =
+                self.patience == Patience::Long && self.cells.is_only_user(write.cell, user);
+            if now != write.before && !(is_private && self.cells.make_private(write.cell)) {
+                self.changed = true;
+                return;
+            }
+            let loops = self.warps.get_mut(&(user.0, user.1)).into_iter().flatten();
+            for one in loops.filter(|one| step.mask & !one.lanes.2 == 0) {
+                one.write(write.cell, (write.before, now));
+            }
+        }
     }
 
     fn access(&mut self, of: &Execution<'_>, touch: &Touch<'_>) -> u32 {
@@ -301,19 +418,7 @@ impl Observer for Probe {
         if touch.usage != Use::Write {
             self.read(of, touch);
         }
-        if touch.usage != Use::Read {
-            if of.by_byte {
-                // Actions that write are not followed.
-                self.changed = true;
-                return touch.lanes;
-            }
-            for lane in lanes(touch.lanes) {
-                for at in (0..touch.bytes).map(|at| touch.at[lane].wrapping_add(at)) {
-                    let old = byte(of.grid, of.block, of.warp, (touch.memory, lane, at));
-                    self.written.push((touch.memory, lane, at, old));
-                }
-            }
-        }
+        self.follow(of, touch);
         touch.lanes
     }
 
@@ -321,24 +426,27 @@ impl Observer for Probe {
         if !self.looks() {
             return;
         }
-        let groups = &of.warp.groups.all;
-        let meets = groups.iter().any(|g| matches!(g.state, State::Lanes(_)));
-        let exchanges = matches!(
-            act.action,
-            Action::Shuffle
-                | Action::Vote
-                | Action::Match
-                | Action::WarpReduce
-                | Action::Elect
-                | Action::WarpBarrier
-        );
+        match act.action {
+            Action::BarrierSync | Action::BarrierArrive | Action::BarrierReduce => {
+                self.arrive_at_barrier(of, act);
+            }
+            Action::ClusterArrive => {
+                self.clusters.insert(of.block.cluster);
+            }
+            _ => {}
+        }
         // Which lanes are together depends on the order of the groups.
-        let alone = act.action != Action::ActiveLanes || groups.len() == 1;
-        self.changed |= !is_pure(act.action) || exchanges && meets || !alone;
+        let alone = act.action != Action::ActiveLanes || of.warp.groups.all.len() == 1;
+        let known = is_pure(act.action) || is_seen(act.action);
+        self.changed |= !known || !alone || meets_waiting_lanes(of, act);
     }
 
     fn acted(&mut self, _: &Execution<'_>, act: &Act, waits: bool) {
-        self.changed |= self.enabled && waits && act.action != Action::BarrierSync;
+        let at_barrier = matches!(
+            act.action,
+            Action::BarrierSync | Action::BarrierReduce | Action::ClusterWait
+        );
+        self.changed |= self.is_enabled && waits && !at_barrier;
     }
 
     fn mbarrier(&mut self, of: &Execution<'_>, on: &OnMbarrier) -> bool {
@@ -355,7 +463,7 @@ impl Observer for Probe {
                     bytes: 8,
                     is_mbarrier: true,
                 };
-                self.add(of, poll);
+                self.loops_of(of).for_each(|one| one.add_poll(poll, None));
             }
             _ => self.changed = true,
         }
@@ -364,10 +472,24 @@ impl Observer for Probe {
 
     fn mbarrier_phase(&mut self, _: &Execution<'_>, _: &OnMbarrier, _: bool) {}
 
-    fn called(&mut self, _: &Execution<'_>) {}
+    fn called(&mut self, of: &Execution<'_>) {
+        if !self.looks() {
+            return;
+        }
+        let step = (of.id, of.at);
+        let callees: Vec<FuncId> = of
+            .callees()
+            .filter_map(|(call, _)| Some(of.call_frame(call)?.function))
+            .collect();
+        for one in self.loops_of(of) {
+            let called = callees.iter().map(|callee| (step, *callee));
+            one.trace.callees.extend(called);
+        }
+    }
 
-    fn allocated(&mut self, _: u64, _: u64) {
-        self.changed = true;
+    fn allocated(&mut self, start: u64, _: u64) {
+        // Without memory, nothing changes.
+        self.changed |= start != 0;
     }
 
     fn freed(&mut self, _: &Execution<'_>, _: usize, _: u64) {
@@ -379,12 +501,26 @@ impl Observer for Probe {
         false
     }
 
-    fn barrier(&mut self, _: &Grid<'_>, _: &Block, _: &[Warp], _: u32) {
-        self.completed = true;
+    fn barrier(&mut self, grid: &Grid<'_>, block: &Block, warps: &[Warp], id: u32) {
+        if !self.looks() {
+            return;
+        }
+        let linear = grid.linear(block.index);
+        let barrier = self.barriers.entry((linear, id)).or_default();
+        barrier.is_completed = true;
+        let Some(reducing) = reducing(grid, warps, id) else {
+            return;
+        };
+        let are_all = reducing.keys().eq(barrier.users.iter());
+        match &barrier.reducing {
+            Some(first) => self.changed |= *first != reducing,
+            None => barrier.reducing = Some(reducing),
+        }
+        self.changed |= !are_all;
     }
 
-    fn cluster_barrier(&mut self, _: &Grid<'_>, _: &Block, _: &[Warp]) {
-        self.changed = true;
+    fn cluster_barrier(&mut self, _: &Grid<'_>, block: &Block, _: &[Warp]) {
+        self.clusters.insert(block.cluster);
     }
 
     fn stuck(&mut self, _: &Grid<'_>, _: &Block, _: &[Warp]) {}

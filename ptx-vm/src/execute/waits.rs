@@ -7,7 +7,8 @@ use super::grid::Grid;
 use super::groups::{Group, State};
 use super::location::Memory;
 use super::mbarrier;
-use super::probe::{Poll, Probe};
+use super::probe::Probe;
+use super::repeated_loop::Poll;
 use super::warp::Warp;
 use crate::error::{RunError, Wait};
 use crate::memory;
@@ -17,6 +18,13 @@ const MOST: usize = 16;
 
 /// What lanes wait for in a loop that nothing can end.
 const ENDLESS: &str = "in a loop that reads no memory and changes nothing";
+
+/// The same, of a loop that changes memory that no other threads access.
+const ENDLESS_CHANGES: &str =
+    "in a loop that reads no memory of others and changes nothing for them";
+
+/// The most reads of a loop that are described.
+const POLLS: usize = 4;
 
 /// What the description of a barrier ends with.
 const BARRIER: &str = " threads have arrived";
@@ -66,7 +74,7 @@ pub(super) fn waits<'a>(
     }
     // Loops that read nothing are the cause of everything else, and others that of waiting at barriers.
     all.sort_by_key(|(_, wait)| match wait.what.as_str() {
-        ENDLESS => 0,
+        ENDLESS | ENDLESS_CHANGES => 0,
         what if what.contains(BARRIER) => 2,
         _ => 1,
     });
@@ -113,14 +121,18 @@ impl Waiting<'_> {
     /// A loop that is repeated, and what it reads.
     fn describe_loop(&self, function: FuncId, probe: &Probe) -> Option<Described> {
         let block = self.grid.linear(self.block.index);
-        let polls = probe.polls(block, self.warp.first, self.group.mask)?;
-        let objects = polls.iter().filter(|poll| poll.is_mbarrier);
-        let chosen: Vec<&Poll> = match objects.clone().next() {
-            Some(_) => objects.collect(),
-            None => polls.iter().collect(),
-        };
+        let repeated = probe.repeated_loop(block, self.warp.first, self.group.mask)?;
+        let waits_for_object = repeated.polls().any(|poll| poll.is_mbarrier);
+        let polls = repeated
+            .polls()
+            .filter(|poll| poll.is_mbarrier || !waits_for_object);
+        let chosen: Vec<&Poll> = polls.take(POLLS).collect();
         let Some(first) = chosen.first() else {
-            return Some((function, self.group.at, ENDLESS.into()));
+            let what = match repeated.changes_memory() {
+                true => ENDLESS_CHANGES,
+                false => ENDLESS,
+            };
+            return Some((function, self.group.at, what.into()));
         };
         let described: Vec<String> = chosen.iter().map(|poll| self.poll(poll)).collect();
         let what = format!("for {}", described.join(" and "));

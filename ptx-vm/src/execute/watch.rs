@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 
 use super::block::{Cluster, Look, Observing};
 use super::grid::Grid;
-use super::probe::Probe;
+use super::probe::{Patience, Probe};
 use super::waits::{add, waits};
 use crate::error::{RunError, StopReason, Wait};
 
@@ -15,6 +15,8 @@ const LOOK: u64 = 1 << 12;
 const FIRST: u64 = 1 << 10;
 /// Of how many steps that a launch made a look may take one.
 const PART: u64 = 1 << 12;
+/// The steps after which changes of memory that only one loop accesses are followed.
+const PATIENT_FROM: u64 = 1 << 19;
 /// The most clusters that are described at the end of a launch.
 const DESCRIBED: usize = 1024;
 
@@ -50,7 +52,12 @@ impl Watch {
         (steps, observer): (u64, &mut Option<Observing>),
     ) -> Result<Found, RunError> {
         self.next = steps.saturating_mul(2).max(self.next);
-        look(grid, clusters, ((steps / PART).max(LOOK), observer))
+        let most = (steps / PART).max(LOOK);
+        let found = look(grid, clusters, (most, Patience::Short, observer))?;
+        if found.look != Look::Changes || steps < PATIENT_FROM {
+            return Ok(found);
+        }
+        look(grid, clusters, (most, Patience::Long, observer))
     }
 }
 
@@ -60,9 +67,9 @@ pub(super) fn waits_already(
     cluster: &mut Cluster,
     observer: &mut Option<Observing>,
 ) -> Result<bool, RunError> {
-    looking(observer, |observer| {
+    looking(observer, Patience::Short, |observer| {
         let found = cluster.look(grid, FIRST, observer)?;
-        with(observer, |probe| probe.enabled = false);
+        with(observer, |probe| probe.is_enabled = false);
         Ok(found == Look::Repeats)
     })
 }
@@ -71,9 +78,9 @@ pub(super) fn waits_already(
 fn look(
     grid: &Grid<'_>,
     clusters: &mut VecDeque<Cluster>,
-    (most, observer): (u64, &mut Option<Observing>),
+    (most, patience, observer): (u64, Patience, &mut Option<Observing>),
 ) -> Result<Found, RunError> {
-    looking(observer, |observer| {
+    looking(observer, patience, |observer| {
         let mut found = Look::Repeats;
         for cluster in clusters.iter_mut() {
             found = cluster.look(grid, most, observer)?;
@@ -82,7 +89,7 @@ fn look(
             }
         }
         let described = with(observer, |probe| {
-            probe.enabled = false;
+            probe.is_enabled = false;
             let shown = clusters.iter().take(DESCRIBED);
             let is_final = found == Look::Repeats;
             (
@@ -102,6 +109,7 @@ fn look(
 /// Does something with an observer that looks.
 fn looking<R>(
     observer: &mut Option<Observing>,
+    patience: Patience,
     with_it: impl FnOnce(&mut Option<Observing>) -> R,
 ) -> R {
     let mut own: Option<Observing>;
@@ -112,7 +120,7 @@ fn looking<R>(
             &mut own
         }
     };
-    with(observer, Probe::start);
+    with(observer, |probe| probe.start(patience));
     with_it(observer)
 }
 
@@ -148,7 +156,7 @@ pub(super) fn explain(
         return error;
     }
     clusters.truncate(DESCRIBED);
-    if let Ok(found) = look(grid, clusters, (LOOK, observer)) {
+    if let Ok(found) = look(grid, clusters, (LOOK, Patience::Short, observer)) {
         add(&mut error, found.waits);
     }
     error

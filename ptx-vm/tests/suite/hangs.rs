@@ -506,3 +506,355 @@ fn objects_that_are_not_initialized() {
         );
     }
 }
+
+/// A kernel of the families below, and how it is launched.
+struct Case {
+    name: &'static str,
+    before: &'static str,
+    body: &'static str,
+    grid: u32,
+    cluster: u32,
+    block: u32,
+}
+
+impl Case {
+    const fn new(name: &'static str, block: u32, body: &'static str) -> Self {
+        Self {
+            name,
+            before: "",
+            body,
+            grid: 1,
+            cluster: 1,
+            block,
+        }
+    }
+
+    fn run(&self) -> Result<Vec<u32>, RunError> {
+        let change = |launch: &mut Launch| {
+            *launch = launch.clone().shape(self.grid, self.block);
+            launch.cluster = [self.cluster, 1, 1];
+        };
+        end(&kernel(self.before, self.body), change, &OneThread)
+    }
+
+    /// The launch ends with a deadlock whose description contains a text.
+    fn hangs(&self, expected: &str) {
+        let error = self.run().expect_err(self.name);
+        assert_eq!(error.reason, StopReason::Deadlock, "{}: {error}", self.name);
+        let all: Vec<_> = error.waits.iter().map(ToString::to_string).collect();
+        let is_described = all.iter().any(|wait| wait.contains(expected));
+        assert!(is_described, "{}: {expected}: {all:?}", self.name);
+    }
+
+    fn ends(&self) {
+        if let Err(error) = self.run() {
+            panic!("{}: {error}", self.name);
+        }
+    }
+}
+
+/// The family of loops that read several places in turn.
+#[test]
+fn loops_of_several_reads() {
+    for (mask, expected) in [(1, "0x10000100"), (7, "0x10000100"), (255, "0x100")] {
+        let scan = |end: &str| {
+            format!(
+                "mov.u32 %r9, 0;\nagain: and.b32 %r1, %r9, {mask};\nmul.wide.u32 %rd1, %r1, 4;\nadd.s64 %rd2, %out, %rd1;\nld.volatile.global.u32 %r2, [%rd2];\n{end}\n@%p1 bra again;"
+            )
+        };
+        let text = scan("add.u32 %r9, %r1, 1;\nsetp.eq.u32 %p1, %r2, 0;");
+        let all = waits(&kernel("", &text), 1, 32);
+        assert!(all[0].contains(expected), "{all:?}");
+        let text = scan("add.u32 %r9, %r9, 1;\nsetp.lt.u32 %p1, %r9, 300000;");
+        run(&kernel("", &text), 1, 32).unwrap();
+    }
+}
+
+/// The family of loops with reductions at a barrier.
+#[test]
+fn reductions_at_a_barrier_in_a_loop() {
+    for (reduce, test) in [
+        ("bar.red.popc.u32 %r1, 0, %p1;", "setp.ne.u32 %p2, %r1, 0;"),
+        ("bar.red.or.pred %p2, 0, %p1;", ""),
+        ("barrier.red.and.pred %p2, 0, 96, %p1;", ""),
+    ] {
+        let text = |first: &str| {
+            let text =
+                format!("mov.u32 %r9, 0;\nagain: {first}\n{reduce}\n{test}\n@!%p2 bra again;");
+            kernel("", &text)
+        };
+        let all = waits(
+            &text("ld.volatile.global.u32 %r2, [%out];\nsetp.ne.u32 %p1, %r2, 0;"),
+            1,
+            96,
+        );
+        assert!(
+            all[0].starts_with("96 threads wait for another value"),
+            "{all:?}"
+        );
+        run(
+            &text("add.u32 %r9, %r9, 1;\nsetp.gt.u32 %p1, %r9, 150000;"),
+            1,
+            96,
+        )
+        .unwrap();
+    }
+    // One warp counts for the others.
+    Case::new(
+        "counter of a warp",
+        96,
+        "mov.u32 %r9, 0;\nsetp.ge.u32 %p3, %r0, 64;\nagain: @%p3 add.u32 %r9, %r9, 1;\nsetp.gt.u32 %p1, %r9, 150000;\nbar.red.or.pred %p2, 0, %p1;\n@!%p2 bra again;",
+    )
+    .ends();
+    // The warps bring true predicates in every 31st, 37th and 41st loop: each repeats its part, but all are true together only once in 47,027 loops.
+    Case::new(
+        "different periods",
+        96,
+        "mov.u32 %r9, 1;\nmov.u32 %r5, 31;\nsetp.ge.u32 %p3, %r0, 32;\n@%p3 mov.u32 %r5, 37;\nsetp.ge.u32 %p3, %r0, 64;\n@%p3 mov.u32 %r5, 41;\n\
+         again: add.u32 %r9, %r9, 1;\nrem.u32 %r9, %r9, %r5;\nsetp.eq.u32 %p1, %r9, 0;\nbar.red.popc.u32 %r1, 0, %p1;\nsetp.ne.u32 %p2, %r1, 96;\n@%p2 bra again;",
+    )
+    .ends();
+}
+
+/// The family of loops in which threads arrive at a barrier without waiting.
+#[test]
+fn arrivals_without_waiting() {
+    let pairs = |first: &str, second: &str| {
+        let text = format!(
+            "setp.lt.u32 %p1, %r0, 32;\nmov.u32 %r9, 0;\n@%p1 bra consume;\nproduce: bar.sync 1, 64;\nbar.arrive 2, 64;\n{first}\nbra end;\n\
+             consume: bar.arrive 1, 64;\nbar.sync 2, 64;\n{second}\nend:"
+        );
+        kernel("", &text)
+    };
+    let poll = "ld.volatile.global.u32 %r1, [%out];\nsetp.eq.u32 %p2, %r1, 0;\n@%p2 bra consume;";
+    let all = waits(&pairs("bra produce;", poll), 1, 64);
+    assert!(
+        all.iter()
+            .any(|wait| wait.contains("32 threads wait for another value")),
+        "{all:?}"
+    );
+    let count = |label: &str| {
+        format!("add.u32 %r9, %r9, 1;\nsetp.lt.u32 %p2, %r9, 100000;\n@%p2 bra {label};")
+    };
+    run(&pairs(&count("produce"), &count("consume")), 1, 64).unwrap();
+    // Arrivals that are needed come late.
+    Case::new(
+        "late arrival",
+        64,
+        "mov.u32 %r9, 0;\nsetp.ge.u32 %p1, %r0, 32;\n@%p1 bra wait;\nagain: add.u32 %r9, %r9, 1;\nsetp.lt.u32 %p2, %r9, 300000;\n@%p2 bra again;\nbar.arrive 1, 64;\nbra end;\n\
+         wait: bar.sync 1, 64;\nend:",
+    )
+    .ends();
+}
+
+/// The family of barriers of which only some are completed again and again.
+#[test]
+fn another_barrier_than_that_of_the_loop() {
+    Case::new(
+        "two warps loop at barrier 1",
+        96,
+        "setp.ge.u32 %p1, %r0, 64;\n@%p1 bra wait;\nagain: bar.sync 1, 64;\nld.volatile.global.u32 %r1, [%out];\nsetp.eq.u32 %p2, %r1, 0;\n@%p2 bra again;\nwait: bar.sync 2, 96;",
+    )
+    .hangs("32 threads wait for barrier 2, at which 32 of 96 threads have arrived");
+    Case::new(
+        "two warps loop at barrier 1 for long",
+        96,
+        "mov.u32 %r9, 0;\nsetp.ge.u32 %p1, %r0, 64;\n@%p1 bra wait;\nagain: bar.sync 1, 64;\nadd.u32 %r9, %r9, 1;\nsetp.lt.u32 %p2, %r9, 150000;\n@%p2 bra again;\nwait: bar.sync 2, 96;",
+    )
+    .ends();
+}
+
+/// The family of loops with the barrier of the cluster.
+#[test]
+fn cluster_barriers_in_a_loop() {
+    let cluster = |name, body| Case {
+        grid: 4,
+        cluster: 2,
+        ..Case::new(name, 64, body)
+    };
+    cluster(
+        "flag",
+        "again: barrier.cluster.arrive;\nbarrier.cluster.wait;\nld.volatile.global.u32 %r1, [%out];\nsetp.eq.u32 %p1, %r1, 0;\n@%p1 bra again;",
+    )
+    .hangs("256 threads wait for another value of the 32 bits at 0x10000100");
+    cluster(
+        "counter",
+        "mov.u32 %r9, 0;\nagain: barrier.cluster.arrive;\nbarrier.cluster.wait;\nadd.u32 %r9, %r9, 1;\nsetp.lt.u32 %p1, %r9, 60000;\n@%p1 bra again;",
+    )
+    .ends();
+    cluster(
+        "counter of a CTA",
+        "mov.u32 %r9, 0;\nmov.u32 %r2, %ctaid.x;\nsetp.eq.u32 %p3, %r2, 1;\nagain: barrier.cluster.arrive;\nbarrier.cluster.wait;\n@%p3 add.u32 %r9, %r9, 1;\nsetp.gt.u32 %p4, %r9, 60000;\n\
+         @%p4 st.volatile.global.u32 [%out], 1;\nbarrier.cluster.arrive;\nbarrier.cluster.wait;\nld.volatile.global.u32 %r1, [%out];\nsetp.eq.u32 %p1, %r1, 0;\n@%p1 bra again;",
+    )
+    .ends();
+}
+
+/// The family of loops that call functions through addresses.
+#[test]
+fn calls_through_addresses() {
+    let call = |function: &str, argument: &str, end: &str| {
+        let before = format!(
+            ".func (.reg .b32 r) get(.reg .b64 a, .reg .b32 n)\n{{\n.reg .pred %q;\n{function}\nret;\n}}\n"
+        );
+        let body = format!(
+            "mov.u64 %rd3, get;\nmov.u32 %r9, 0;\nproto: .callprototype (.reg .b32 _) _ (.reg .b64 _, .reg .b32 _);\nagain: add.u32 %r9, %r9, 1;\ncall (%r1), %rd3, (%out, {argument}), proto;\n{end}\n@%p1 bra again;"
+        );
+        kernel(&before, &body)
+    };
+    let zero = "setp.eq.u32 %p1, %r1, 0;";
+    let read = "ld.volatile.global.u32 r, [a];";
+    assert_eq!(waits(&call(read, "%r9", zero), 1, 32).len(), 1);
+    for text in [
+        call(read, "%r9", "setp.lt.u32 %p1, %r9, 200000;"),
+        call(
+            "setp.gt.u32 %q, n, 200000;\nselp.b32 r, 1, 0, %q;",
+            "%r9",
+            zero,
+        ),
+    ] {
+        run(&text, 1, 32).unwrap();
+    }
+}
+
+/// The family of waits for an mbarrier with a hint of the time that they may take.
+#[test]
+fn waits_with_a_growing_hint() {
+    for (phase, parity) in [("%rd1", ""), ("0", ".parity")] {
+        let wait = |arrivals: u32, end: &str| {
+            let body = format!(
+                "setp.ne.u32 %p7, %r0, 0;\n@%p7 bra begin;\nmbarrier.init.shared.b64 [bar], {arrivals};\nbegin: bar.sync 0;\nmov.u32 %r2, 10;\nmbarrier.arrive.shared.b64 %rd1, [bar];\n\
+                 wait: mbarrier.try_wait{parity}.shared.b64 %p1, [bar], {phase}, %r2;\nadd.u32 %r2, %r2, 13;\n{end}\n@!%p1 bra wait;\nend:"
+            );
+            kernel(".shared .align 8 .b64 bar;", &body)
+        };
+        let all = waits(&wait(65, ""), 1, 64);
+        assert_eq!(
+            all,
+            [
+                "64 threads wait for the mbarrier object `bar` at 0x0 in shared memory, whose phase of parity 0 lacks 1 of 65 arrivals"
+            ]
+        );
+        let limited = wait(65, "setp.gt.u32 %p2, %r2, 3000000;\n@%p2 bra end;");
+        run(&limited, 1, 64).unwrap();
+        run(&wait(64, ""), 1, 64).unwrap();
+    }
+}
+
+/// The family of loops that change memory that no other thread accesses: counters and temporary values on the stack, signs of life, a lock that is taken
+/// around a read.
+#[test]
+fn changes_that_nobody_else_sees() {
+    let poll = "ld.volatile.global.u32 %r2, [%out];\nsetp.ne.u32 %p1, %r2, 0;\n@%p1 bra end;\n";
+    let flag = "for another value of the 32 bits at 0x10000100";
+    let on_stack = |limit: &str| {
+        format!(
+            ".local .align 8 .b8 depot[16];\nmov.u32 %r1, 0;\nst.local.u32 [depot], %r1;\nagain: {poll}ld.local.u32 %r3, [depot];\nadd.u32 %r3, %r3, 1;\nst.local.u32 [depot], %r3;\n{limit}\nbra again;\nend:"
+        )
+    };
+    let sign_of_life = |store: &str, limit: &str| {
+        format!(
+            "mov.u32 %r9, 0;\nagain: add.u32 %r9, %r9, 1;\n{store}\n{poll}{limit}\nbra again;\nend:"
+        )
+    };
+    for text in [
+        on_stack(""),
+        sign_of_life("st.global.u32 [%mine], %r9;", ""),
+        sign_of_life("red.global.add.u32 [%mine], 3;", ""),
+        sign_of_life("atom.global.exch.b32 %r3, [%mine], %r9;", ""),
+        // Written twice with different values.
+        sign_of_life("st.global.u32 [%mine], 1;\nst.global.u32 [%mine], 2;", ""),
+    ] {
+        let all = waits(&kernel("", &text.replace("%mine", "%mine+256")), 1, 1);
+        assert!(all[0].contains(flag), "{all:?}");
+    }
+    for text in [
+        on_stack("setp.gt.u32 %p1, %r3, 500000;\n@%p1 bra end;"),
+        sign_of_life(
+            "atom.global.add.u32 %r3, [%mine], 3;",
+            "setp.gt.u32 %p1, %r3, 1500000;\n@%p1 bra end;",
+        ),
+        sign_of_life(
+            "st.global.u32 [%mine], %r9;\nld.global.u32 %r3, [%mine];",
+            "setp.gt.u32 %p1, %r3, 500000;\n@%p1 bra end;",
+        ),
+        // Changes once in 2^19 loops.
+        sign_of_life(
+            "shr.u32 %r4, %r9, 19;\nst.global.u32 [%mine], %r4;\nld.global.u32 %r3, [%mine];",
+            "setp.eq.u32 %p1, %r3, 1;\n@%p1 bra end;",
+        ),
+    ] {
+        run(&kernel("", &text.replace("%mine", "%mine+256")), 1, 1).unwrap();
+    }
+    let locked = "setp.ne.u32 %p5, %r0, 0;\n@%p5 bra end;\nagain: atom.global.cas.b32 %r1, [lock], 0, 1;\nsetp.ne.u32 %p1, %r1, 0;\n@%p1 bra again;\n\
+         ld.global.u32 %r2, [%out];\natom.global.exch.b32 %r3, [lock], 0;\nsetp.eq.u32 %p2, %r2, 0;\n@%p2 bra again;\nend:";
+    let all = waits(&kernel(".global .u32 lock;", locked), 1, 32);
+    assert!(all[0].contains(flag), "{all:?}");
+}
+
+/// The family of changes that another thread sees: of its own accord, or after long.
+#[test]
+fn changes_that_others_see() {
+    // The other warp reads the counter at once, or only after long, and then writes the flag.
+    for wait in [
+        "wait: ld.volatile.global.u32 %r3, [%out+256];\nsetp.lt.u32 %p3, %r3, 300000;\n@%p3 bra wait;",
+        "wait: mov.u32 %r4, 0;\nmore: add.u32 %r4, %r4, 1;\nsetp.lt.u32 %p3, %r4, 500000;\n@%p3 bra more;\nld.volatile.global.u32 %r3, [%out+256];\nsetp.eq.u32 %p3, %r3, 0;\n@%p3 bra wait;",
+    ] {
+        let body = format!(
+            "setp.lt.u32 %p2, %r0, 32;\nmov.u32 %r9, 0;\n@%p2 bra wait;\nagain: add.u32 %r9, %r9, 1;\nst.volatile.global.u32 [%out+256], %r9;\nld.volatile.global.u32 %r2, [%out];\n\
+             setp.eq.u32 %p1, %r2, 0;\n@%p1 bra again;\nbra end;\n{wait}\nst.volatile.global.u32 [%out], 1;\nend:"
+        );
+        run(&kernel("", &body), 1, 64).unwrap();
+    }
+}
+
+/// The family of lanes that exchange values among themselves while others wait.
+#[test]
+fn exchanges_of_a_part_of_a_warp() {
+    let half = |first: &str| {
+        let body = format!(
+            "mov.u32 %r9, 0;\nsetp.lt.u32 %p3, %r0, 16;\n@%p3 bra wait;\nagain: {first}\nvote.sync.any.pred %p2, %p1, 0xffff0000;\n@!%p2 bra again;\nwait: bar.warp.sync 0xffffffff;"
+        );
+        kernel("", &body)
+    };
+    let all = waits(
+        &half("ld.volatile.global.u32 %r1, [%out];\nsetp.ne.u32 %p1, %r1, 0;"),
+        1,
+        32,
+    );
+    assert!(
+        all.contains(&"16 threads wait for the lanes 0xffff0000 of their warp".into()),
+        "{all:?}"
+    );
+    run(
+        &half("add.u32 %r9, %r9, 1;\nsetp.gt.u32 %p1, %r9, 200000;"),
+        1,
+        32,
+    )
+    .unwrap();
+}
+
+/// The family of copies and stack memory in a loop.
+#[test]
+fn copies_and_allocations_in_a_loop() {
+    for (name, body) in [
+        (
+            "copy",
+            "again: cp.async.ca.shared.global [buffer], [%out], 4;\ncp.async.commit_group;\ncp.async.wait_group 0;\nld.shared.u32 %r1, [buffer];\nsetp.eq.u32 %p1, %r1, 0;\n@%p1 bra again;",
+        ),
+        (
+            "stack",
+            "again: stacksave.u64 %rd1;\nalloca.u64 %rd2, 16, 8;\nst.local.u32 [%rd2], %r0;\nstackrestore.u64 %rd1;\nld.volatile.global.u32 %r1, [%out];\nsetp.eq.u32 %p1, %r1, 0;\n@%p1 bra again;",
+        ),
+        (
+            "no memory of the heap",
+            "again: { .param .b64 s; .param .b64 r; st.param.b64 [s], 100000000; call (r), malloc, (s); ld.param.b64 %rd1, [r]; }\nsetp.eq.u64 %p1, %rd1, 0;\n@%p1 bra again;",
+        ),
+    ] {
+        let case = Case {
+            before: ".extern .func (.param .b64 r) malloc (.param .b64 s);\n.shared .align 16 .b8 buffer[64];",
+            ..Case::new(name, 32, body)
+        };
+        case.hangs("32 threads wait");
+    }
+}
