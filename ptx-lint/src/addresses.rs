@@ -141,22 +141,54 @@ impl Parts {
                 None => return None,
             },
             Symbol::Product(a, b) => {
-                for symbol in [a, b] {
-                    match values.symbol(symbol)? {
-                        Symbol::Value { value, .. } if is_uniform(cx, value) => {}
-                        Symbol::Special(register, _)
-                            if register.uniformity() <= Uniformity::Cta => {}
-                        Symbol::Parameter { .. } => {}
-                        _ => return None,
-                    }
+                if [a, b].iter().all(|of| is_uniform_symbol(cx, values, *of)) {
+                    self.shared.insert(symbol, factor);
+                } else {
+                    self.add_product(values, threads, ([a, b], factor))?;
                 }
-                self.shared.insert(symbol, factor);
             }
             _ => {
                 self.shared.insert(symbol, factor);
             }
         }
         Some(())
+    }
+
+    /// Adds a product of numbers that are known in each thread, such as a row and the number of threads in a row.
+    fn add_product(
+        &mut self,
+        values: &Values,
+        threads: &mut ThreadValues<'_>,
+        (factors, factor): ([SymbolId; 2], i64),
+    ) -> Option<()> {
+        let is_counter = |of: &SymbolId| matches!(values.symbol(*of), Some(Symbol::Counter(_)));
+        let is_size = |of: &SymbolId| {
+            matches!(
+                values.symbol(*of),
+                Some(Symbol::Special(SpecialReg::Ntid, _))
+            )
+        };
+        if factors.iter().any(is_counter) {
+            return None;
+        }
+        let [first, second] = factors.map(|symbol| numbers(values, threads, symbol, 0));
+        for (own, (a, b)) in self.own.iter_mut().zip(first?.into_iter().zip(second?)) {
+            *own = own.wrapping_add(a.wrapping_mul(b).wrapping_mul(factor));
+        }
+        self.uses_size |= factors.iter().any(is_size);
+        // Another shape of the CTA has other products.
+        self.is_exact &= threads.shape().is_required;
+        Some(())
+    }
+}
+
+/// Whether there is no reason for a factor of a product to differ between the threads of a CTA.
+fn is_uniform_symbol(cx: &FunctionContext<'_>, values: &Values, symbol: SymbolId) -> bool {
+    match values.symbol(symbol) {
+        Some(Symbol::Value { value, .. }) => is_uniform(cx, value),
+        Some(Symbol::Special(register, _)) => register.uniformity() <= Uniformity::Cta,
+        Some(Symbol::Parameter { .. }) => true,
+        _ => false,
     }
 }
 

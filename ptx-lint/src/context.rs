@@ -424,6 +424,16 @@ impl<'a> FunctionContext<'a> {
         self.body().pool().integer(operand)
     }
 
+    /// The value of an integer operand of a statement, or of a register that always has the same value there.
+    pub(crate) fn constant(&self, stmt: StmtId, operand: Operand) -> Option<i64> {
+        let of_register = || {
+            let value = self.read(stmt, operand)?;
+            let number = self.values()?.interval(value).single()?;
+            i64::try_from(number).ok()
+        };
+        self.integer(operand).or_else(of_register)
+    }
+
     /// The SSA value that a statement reads from a register.
     pub(crate) fn read_place(&self, stmt: StmtId, place: RegLane) -> Option<ValueId> {
         let mut variables = self.analysis.variables().of(place);

@@ -4,8 +4,10 @@ use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
 use ptx_analysis::asynchrony::{Certainty, Rule, Violation};
+use ptx_analysis::cfg::BlockId;
 use ptx_analysis::graph::LoopId;
 use ptx_ir::{InstId, StmtId};
+use ptx_isa::Action;
 
 use crate::context::FunctionContext;
 use crate::{Finding, Lint};
@@ -277,6 +279,8 @@ enum Cause {
     Instruction(InstId),
     /// The copies in a loop, or those outside of loops, whose waits are alike: of those that may not be awaited, one is one too few.
     Copies(Option<LoopId>),
+    /// The writes to accumulators in a block: one fence after all of them is missing.
+    Block(Option<BlockId>),
 }
 
 impl Cause {
@@ -294,9 +298,13 @@ impl Cause {
         let block = stmt.and_then(|stmt| cx.cfg().of_statement(stmt));
         let inner = block.and_then(|block| loops.innermost(block));
         let parent = |id: &LoopId| loops.get(*id).and_then(|l| l.parent());
-        match is_of_copy && violation.certainty == Certainty::Possible {
-            true => Self::Copies(core::iter::successors(inner, parent).last()),
-            false => Self::Instruction(inst),
+        let is_possible = violation.certainty == Certainty::Possible;
+        if is_of_copy && is_possible {
+            Self::Copies(core::iter::successors(inner, parent).last())
+        } else if violation.rule == Rule::WarpgroupFence && is_possible {
+            Self::Block(block)
+        } else {
+            Self::Instruction(inst)
         }
     }
 }
@@ -319,17 +327,24 @@ pub(crate) fn check(cx: &FunctionContext<'_>, lint: Lint, found: &mut Vec<Findin
     let statements: BTreeMap<InstId, StmtId> =
         cx.instructions().map(|i| (i.inst, i.stmt)).collect();
     let mut reported: BTreeMap<(Rule, Cause), Vec<Reported<'_>>> = BTreeMap::new();
-    let mut missing: Vec<Rule> = Vec::new();
+    let mut missing: Vec<(Rule, usize)> = Vec::new();
     for (violation, text) in of_lint {
         let Some(&stmt) = statements.get(&violation.inst) else {
             continue;
         };
         // Where one fence is missing, others usually are.
         if matches!(violation.rule, Rule::TensorFence | Rule::TensorFenceBefore) {
-            if missing.contains(&violation.rule) {
+            if missing.iter().any(|(rule, _)| *rule == violation.rule) {
                 continue;
             }
-            missing.push(violation.rule);
+            // A kernel without any fence was written without them: the other rule has the same cause.
+            if let Some(first) = missing.first().filter(|_| !has_tensor_fence(cx)) {
+                if let Some(finding) = found.get_mut(first.1) {
+                    finding.repeat(cx.span(stmt));
+                }
+                continue;
+            }
+            missing.push((violation.rule, found.len()));
         }
         if let Some(cause) = violation.cause.filter(|_| !text.cause.is_empty()) {
             let cause = Cause::of(cx, violation, statements.get(&cause).copied(), cause);
@@ -352,6 +367,17 @@ pub(crate) fn check(cx: &FunctionContext<'_>, lint: Lint, found: &mut Vec<Findin
         }
         found.push(finding(cx, violation, &text, stmt, &statements));
     }
+}
+
+/// Whether the function contains a fence of tensor memory.
+fn has_tensor_fence(cx: &FunctionContext<'_>) -> bool {
+    let is_fence = |action| {
+        matches!(
+            action,
+            Some(Action::TensorFenceBefore | Action::TensorFenceAfter)
+        )
+    };
+    cx.instructions().any(|at| is_fence(at.facts.action()))
 }
 
 /// Whether `before` dominates `after`.

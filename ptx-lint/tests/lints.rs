@@ -181,3 +181,107 @@ skip:
     assert_eq!(findings.len(), 1, "{findings:?}");
     assert_eq!(lines(&findings[0], text), BTreeSet::from([18, 20, 22]));
 }
+
+/// Checks that the findings of a lint are one, at these lines.
+fn assert_one(body: &str, lint: Lint, expected: &[usize]) {
+    let text = format!(".version 8.6\n.target sm_100a\n.address_size 64\n{body}");
+    let mut findings = found(&text, Path::new(lint.name()));
+    findings.retain(|f| f.lint == lint);
+    assert_eq!(findings.len(), 1, "{findings:?}");
+    assert_eq!(
+        lines(&findings[0], &text),
+        expected.iter().copied().collect()
+    );
+}
+
+#[test]
+fn a_kernel_without_fences_of_tensor_memory_has_one_finding() {
+    let kernel = ".entry k(.param .u64 p, .param .u32 t) .reqntid 128 {
+    .shared .align 8 .b64 done; .shared .align 4 .b32 slot;
+    .reg .pred q, first; .reg .b32 r, id, d; .reg .b64 a, b, out;
+    ld.param.u64 out, [p];
+    ld.param.u32 d, [t];
+    mov.u32 id, %tid.x;
+    setp.eq.u32 first, id, 0;
+    @!first bra wait;
+    mbarrier.init.shared.b64 [done], 1;
+wait:
+    bar.sync 0;
+    mov.u64 a, 0;
+    @!first bra loop;
+    tcgen05.mma.cta_group::1.kind::f16 [d], a, a, d, first;
+    tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.b64 [done];
+loop:
+    mbarrier.try_wait.parity.shared.b64 q, [done], 0;
+    @!q bra loop;
+    tcgen05.ld.sync.aligned.32x32b.x1.b32 {r}, [d];
+    tcgen05.wait::ld.sync.aligned;
+    st.global.u32 [out], r;
+    bar.sync 0;
+    tcgen05.st.sync.aligned.32x32b.x1.b32 [d], {id};
+    tcgen05.wait::st.sync.aligned;
+    ret;
+}
+";
+    assert_one(kernel, Lint::Tcgen05Protocol, &[22, 25]);
+}
+
+#[test]
+fn objects_that_the_same_threads_initialize_are_one_finding() {
+    let kernel = ".entry k() .reqntid 64 {
+    .shared .align 8 .b64 full; .shared .align 8 .b64 empty;
+    mbarrier.init.shared.b64 [full], 1;
+    mbarrier.init.shared.b64 [empty], 8;
+    ret;
+}
+";
+    assert_one(kernel, Lint::MbarrierInit, &[6, 7]);
+}
+
+#[test]
+fn accesses_by_one_address_of_the_wrong_kind_are_one_finding() {
+    let kernel = ".entry k(.param .u64 p) {
+    .shared .align 8 .b8 tile[16];
+    .reg .b32 r; .reg .b64 a, out;
+    ld.param.u64 out, [p];
+    mov.u64 a, tile;
+    ld.u32 r, [a];
+    st.global.u32 [out], r;
+    ld.u32 r, [a+4];
+    st.global.u32 [out+4], r;
+    ret;
+}
+";
+    assert_one(kernel, Lint::GenericSpace, &[9, 11]);
+}
+
+#[test]
+fn writes_before_products_of_a_block_are_one_finding() {
+    let kernel = ".entry k(.param .u64 p, .param .u64 m) .reqntid 128 {
+    .reg .f32 f<8>; .reg .b64 out, a;
+    ld.param.u64 out, [p];
+    ld.param.u64 a, [m];
+    wgmma.fence.sync.aligned;
+    mov.f32 f0, 0f00000000;
+    mov.f32 f1, f0;
+    mov.f32 f2, f0;
+    mov.f32 f3, f0;
+    wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {f0, f1, f2, f3}, a, a, 1, 1, 1, 0, 0;
+    mov.f32 f4, 0f00000000;
+    mov.f32 f5, f4;
+    mov.f32 f6, f4;
+    mov.f32 f7, f4;
+    wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {f4, f5, f6, f7}, a, a, 1, 1, 1, 0, 0;
+    wgmma.commit_group.sync.aligned;
+    wgmma.wait_group.sync.aligned 0;
+    st.global.v4.f32 [out], {f0, f1, f4, f7};
+    st.global.v4.f32 [out+16], {f2, f3, f5, f6};
+    ret;
+}
+";
+    let text = format!(".version 8.0\n.target sm_90a\n.address_size 64\n{kernel}");
+    let mut findings = found(&text, Path::new("products"));
+    findings.retain(|f| f.lint == Lint::WgmmaProtocol);
+    assert_eq!(findings.len(), 1, "{findings:?}");
+    assert_eq!(findings[0].certainty, Certainty::Possible);
+}

@@ -26,6 +26,8 @@ pub(super) enum Dependence {
 pub(super) struct Address {
     pub(super) sum: u32,
     pub(super) constant: i64,
+    /// The constant, or if low bits of another address are exchanged to avoid bank conflicts, the constant of that one.
+    pub(super) start: i64,
     pub(super) dependence: Dependence,
     /// Whether the sum has terms that differ from thread to thread.
     pub(super) differs: bool,
@@ -94,6 +96,7 @@ impl Addresses {
             stride,
             reach: self.reach((values, ssa, analysis), &form, offset),
             constant: form.constant().wrapping_add(offset),
+            start: form.constant().wrapping_add(offset),
             dependence,
             differs,
         }

@@ -163,6 +163,7 @@ impl Place {
         let bytes = |p: Self| i64::try_from(p.bytes.unwrap_or(16)).unwrap_or(i64::MAX);
         let near = bytes(self).max(bytes(other)).max(16);
         match distance {
+            _ if self.surely_shares(other) => Share::Others,
             d if d.saturating_abs() < near && !iteration => Share::Others,
             d if d > -near => Share::MaybeOthers,
             _ => Share::Apart,
@@ -245,7 +246,7 @@ impl Place {
             return false;
         };
         let fixed = start.dependence.max(at.dependence) != Dependence::Iteration;
-        let distance = at.constant.saturating_sub(start.constant);
+        let distance = at.start.saturating_sub(start.constant);
         let bytes = block.bytes.unwrap_or(LEAST);
         let inside = u64::try_from(distance).is_ok_and(|d| d < bytes);
         block.root == self.root && fixed && inside

@@ -67,6 +67,12 @@ const MOST_VALUES: usize = 32;
 /// The bytes of a row of a matrix that are surely read.
 const MATRIX: u64 = 16;
 
+/// The section of the PTX ISA manual about operations on bits.
+const BITWISE: &str = "9.7.8.";
+
+/// The greatest number that is combined with an address to avoid bank conflicts.
+const SWIZZLE: i128 = 1023;
+
 /// Passes over a function until origins are given up.
 const PASSES: usize = 8;
 
@@ -478,13 +484,37 @@ impl<'a> Places<'a> {
         let once = is_computed_once(ssa, self.analysis, value);
         let of = (values, ssa, self.analysis);
         let (form, bits) = (values.affine(value), values.width(value));
-        let address = offset.map(|offset| self.addresses.of(of, &form, bits, offset));
+        let swizzled = self.swizzled(value).map(|value| values.affine(value));
+        let address = offset.map(|offset| {
+            let mut address = self.addresses.of(of, &form, bits, offset);
+            if let Some(form) = swizzled {
+                let (form, _) = values.without_wrap(&form, bits);
+                address.start = form.constant().wrapping_add(offset);
+            }
+            address
+        });
         let root = match self.origin(value) {
             Origin::One(root) => Some(root),
             Origin::None => pointer.map(|root| self.number(root)),
             Origin::Several => None,
         };
         (root, once.then_some(Base::Value(value)), address)
+    }
+
+    /// The address from which a value is computed by exchanging low bits.
+    fn swizzled(&self, value: ValueId) -> Option<ValueId> {
+        let (ssa, values) = (self.ssa.as_ref()?, self.values.as_ref()?);
+        let (stmt, facts) = self.definition(value)?;
+        let [first, second] = ssa.uses(stmt) else {
+            return None;
+        };
+        let is_small = |value| values.interval(value).max <= SWIZZLE;
+        let is_bitwise = facts.section().starts_with(BITWISE) && facts.guard().is_none();
+        match [is_small(first.value), is_small(second.value)] {
+            [true, false] if is_bitwise => Some(second.value),
+            [false, true] if is_bitwise => Some(first.value),
+            _ => None,
+        }
     }
 
     /// Whether it depends on a value what is executed.

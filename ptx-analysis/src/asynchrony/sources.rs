@@ -19,9 +19,12 @@ const GROUPS: u32 = 8;
 
 /// Of each operation, the writes that begin in its source and that a path reaches before a wait for its group.
 pub(super) fn early_writes(events: &Events, analysis: &FunctionAnalysis) -> Vec<Vec<InstId>> {
-    let waits = events
-        .all()
-        .filter(|e| matches!(e.kind, Kind::Wait(Mechanism::Bulk, _)));
+    let waits = events.all().filter(|e| {
+        matches!(
+            e.kind,
+            Kind::Wait(Mechanism::Bulk, _) | Kind::Commit(Mechanism::Bulk)
+        )
+    });
     let mut waits: Vec<BlockId> = waits.map(|e| e.block).collect();
     waits.dedup();
     let of = |(number, operation): (u32, &Operation)| match operation.source {
@@ -49,7 +52,7 @@ struct Walk<'a> {
     operation: &'a Operation,
     number: u32,
     source: Place,
-    /// The blocks that wait for bulk copies.
+    /// The blocks that wait for bulk copies or commit them.
     waits: &'a [BlockId],
 }
 
@@ -80,14 +83,18 @@ impl Walk<'_> {
         found
     }
 
-    /// The blocks after another one. Conditions hold as where the operation was started, and a wait under a condition is not skipped.
+    /// The blocks after another one. Conditions hold as where the operation was started, and a wait or a commit under a condition is not skipped.
     fn next(&self, block: BlockId) -> Vec<BlockId> {
         let dominators = self.analysis.dominators();
         let loops = self.analysis.loops();
         let all = self.analysis.cfg().successors(block);
         let decided = self.events.decided_by_thread(self.operation.block);
+        // Blocks after the paths have met again do not depend on this branch.
+        let join = self.analysis.ipdom(block);
+        let is_before_join = |target| join.is_none_or(|join| !dominators.dominates(join, target));
         let is_conditional = |target: BlockId| {
-            loops.innermost(target) == loops.innermost(block)
+            is_before_join(target)
+                && loops.innermost(target) == loops.innermost(block)
                 && dominators.strictly_dominates(block, target)
                 && !always_follows(self.analysis, target, block)
         };

@@ -77,7 +77,7 @@ pub(crate) fn check(cx: &FunctionContext<'_>, found: &mut Vec<Finding>) {
             if cx.waits(&callee) && level > Uniformity::Cta {
                 call(cx, &mut split, &at, (block, guard), found);
             }
-        } else if let Some(barrier) = barrier(cx, &at.facts)
+        } else if let Some(barrier) = barrier(cx, at.stmt, &at.facts)
             && level > barrier.group
         {
             examine(cx, &mut split, (&at, barrier), (block, level, guard), found);
@@ -87,7 +87,7 @@ pub(crate) fn check(cx: &FunctionContext<'_>, found: &mut Vec<Finding>) {
 }
 
 /// The barrier of an instruction, if it is one.
-fn barrier(cx: &FunctionContext<'_>, facts: &Facts<'_>) -> Option<Barrier> {
+fn barrier(cx: &FunctionContext<'_>, stmt: StmtId, facts: &Facts<'_>) -> Option<Barrier> {
     let is_aligned = facts.convergence().is_some();
     let all = |group| Barrier {
         meeting: Meeting::Cta,
@@ -109,7 +109,7 @@ fn barrier(cx: &FunctionContext<'_>, facts: &Facts<'_>) -> Option<Barrier> {
         Some(Action::ClusterArrive) => other(Uniformity::Cta),
         Some(Action::ClusterWait) if is_aligned => other(Uniformity::Warp),
         Some(Action::WarpBarrier) => {
-            let mask = facts.lanes().and_then(|o| cx.integer(o))?;
+            let mask = facts.lanes().and_then(|o| cx.constant(stmt, o))?;
             if mask & ALL_LANES != ALL_LANES {
                 return None;
             }
@@ -149,11 +149,19 @@ fn examine(
         // All paths from each branch may have the same barriers.
         let mut all = causes.iter();
         let meets_in_loop = |branch| {
-            !barrier.is_aligned && balance::may_meet_in_loop(cx, (branch, block), &at.facts)
+            !barrier.is_aligned && balance::may_meet_in_loop(cx, (branch, block), at)
         };
         if all.all(|branch| {
-            balance::may_meet(cx, divergence, *branch, &at.facts) || meets_in_loop(*branch)
+            balance::may_meet(cx, divergence, *branch, at) || meets_in_loop(*branch)
         }) {
+            return;
+        }
+    }
+    // Nothing waits at the barrier of the cluster for warps that exit instead.
+    let is_of_cluster = matches!(at.facts.action(), Some(Action::ClusterArrive | Action::ClusterWait));
+    if is_of_cluster && !in_lanes && !is_guarded && !causes.is_empty() {
+        let mut all = causes.iter();
+        if all.all(|branch| split.others_exit(*branch, block)) {
             return;
         }
     }

@@ -3,6 +3,7 @@
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
 
+use ptx_analysis::cfg::BlockId;
 use ptx_analysis::memory_access::{Access, Accesses};
 use ptx_analysis::threads::ThreadValues;
 use ptx_analysis::uniformity::Uniformity;
@@ -36,9 +37,19 @@ pub(crate) fn check(cx: &FunctionContext<'_>, found: &mut Vec<Finding>) {
     }
     let known: BTreeSet<StmtId> = found.iter().map(|f| f.stmt).collect();
     let shared: BTreeMap<StmtId, &Access> = accesses(cx);
+    // The threads that initialize the objects of a block are the same: one finding.
+    let mut by_block: BTreeMap<Option<BlockId>, usize> = BTreeMap::new();
     for at in cx.instructions().filter(is_init) {
-        if !known.contains(&at.stmt) && is_repeated(cx, (&mut threads, sets), &at, &shared) == Some(true) {
-            found.push(finding(cx, &at, shape.is_required));
+        if known.contains(&at.stmt) || is_repeated(cx, (&mut threads, sets), &at, &shared) != Some(true) {
+            continue;
+        }
+        let block = cx.cfg().of_statement(at.stmt);
+        match by_block.get(&block).and_then(|first| found.get_mut(*first)) {
+            Some(first) => first.repeat(cx.span(at.stmt)),
+            None => {
+                by_block.insert(block, found.len());
+                found.push(finding(cx, &at, shape.is_required));
+            }
         }
     }
 }

@@ -6,11 +6,11 @@ use alloc::vec::Vec;
 use ptx_analysis::cfg::BlockId;
 use ptx_analysis::graph::LoopId;
 use ptx_analysis::uniformity::Uniformity;
-use ptx_ir::Statement;
+use ptx_ir::{Statement, StmtId};
 use ptx_ir::facts::Facts;
 use ptx_isa::{Action, Marks};
 
-use crate::context::FunctionContext;
+use crate::context::{FunctionContext, Reached};
 use crate::divergence::{Divergence, is_counted};
 
 /// The maximum number of visited blocks, and of compared barriers.
@@ -30,7 +30,7 @@ pub(super) fn may_meet(
     cx: &FunctionContext<'_>,
     divergence: &Divergence,
     branch: BlockId,
-    of: &Facts<'_>,
+    of: &Reached<'_>,
 ) -> bool {
     let ways = cx.cfg().successors(branch);
     let search = Search {
@@ -45,7 +45,7 @@ pub(super) fn may_meet(
 pub(super) fn may_meet_in_loop(
     cx: &FunctionContext<'_>,
     (branch, barrier): (BlockId, BlockId),
-    of: &Facts<'_>,
+    of: &Reached<'_>,
 ) -> bool {
     let loops = cx.analysis().loops();
     let parent = |id: &LoopId| loops.get(*id).and_then(|l| l.parent());
@@ -61,24 +61,24 @@ pub(super) fn may_meet_in_loop(
 }
 
 /// The number of a barrier, if it is known.
-fn number(cx: &FunctionContext<'_>, of: &Facts<'_>) -> Option<i64> {
+fn number(cx: &FunctionContext<'_>, stmt: StmtId, of: &Facts<'_>) -> Option<i64> {
     let first = of.parts().next().map(|(operand, _)| operand);
     let number = of.marked(Marks::PARTICIPANTS).next().or(first);
-    number.and_then(|operand| cx.integer(operand))
+    number.and_then(|operand| cx.constant(stmt, operand))
 }
 
 fn search<'a, 'c>(
     cx: &'a FunctionContext<'c>,
     stop: Option<BlockId>,
     inside: Option<LoopId>,
-    of: &Facts<'_>,
+    of: &Reached<'_>,
 ) -> Search<'a, 'c> {
     Search {
         cx,
         stop,
         inside,
-        number: number(cx, of),
-        is_cluster: matches!(of.action(), Some(Action::ClusterArrive | Action::ClusterWait)),
+        number: number(cx, of.stmt, &of.facts),
+        is_cluster: matches!(of.facts.action(), Some(Action::ClusterArrive | Action::ClusterWait)),
         is_of_lanes: false,
         known: BTreeMap::new(),
         is_unknown: false,
@@ -212,7 +212,7 @@ impl Search<'_, '_> {
     fn inside(&self, block: BlockId, skips_aligned: bool) -> Option<Sequence> {
         let of = self.cx.cfg().block(block)?;
         let mut sequence = Sequence::new();
-        for (_, statement) in self.cx.body().range(of.first, of.end) {
+        for (stmt, statement) in self.cx.body().range(of.first, of.end) {
             let Statement::Inst(inst) = statement else {
                 continue;
             };
@@ -226,7 +226,7 @@ impl Search<'_, '_> {
                         || is_counted(&facts)
                         || skips_aligned && facts.convergence().is_some()) =>
                 {
-                    sequence.push(number(self.cx, &facts));
+                    sequence.push(number(self.cx, stmt, &facts));
                 }
                 Some(Action::ClusterArrive) if self.is_cluster => sequence.push(Some(-1)),
                 _ => {}

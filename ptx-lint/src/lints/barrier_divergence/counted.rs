@@ -84,7 +84,7 @@ fn counted(
     let number = at.facts.form_operand(count.checked_sub(1)?)?;
     let block = cx.cfg().of_statement(at.stmt)?;
     let threads = match at.facts.form_operand(count) {
-        Some(threads) => cx.integer(threads)?,
+        Some(threads) => cx.constant(at.stmt, threads)?,
         // Barriers for all threads are checked elsewhere.
         None => 0,
     };

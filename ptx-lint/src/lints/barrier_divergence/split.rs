@@ -89,6 +89,14 @@ impl<'a, 'c> Split<'a, 'c> {
         others.all(|to| !ends_at_once(cx, *to) && !self.reaches(*to, block))
     }
 
+    /// Whether the threads that a branch leads past a block exit at once.
+    pub(in crate::lints) fn others_exit(&mut self, branch: BlockId, block: BlockId) -> bool {
+        let cx = self.cx;
+        let dominators = cx.analysis().dominators();
+        let mut others = cx.cfg().successors(branch).iter().filter(|to| !dominators.dominates(**to, block));
+        others.all(|to| exits_at_once(cx, *to))
+    }
+
     /// Whether one block is reachable from another.
     fn reaches(&mut self, from: BlockId, to: BlockId) -> bool {
         let cfg = self.cx.cfg();
@@ -120,15 +128,23 @@ impl<'a, 'c> Split<'a, 'c> {
     }
 }
 
-/// Whether a thread exits at the start of a block.
-fn ends_at_once(cx: &FunctionContext<'_>, block: BlockId) -> bool {
-    let Some(of) = cx.cfg().block(block) else {
-        return true;
-    };
+/// Whether the first instruction of a block ends the thread.
+fn exits_at_once(cx: &FunctionContext<'_>, block: BlockId) -> bool {
+    let first = first_of(cx, block);
+    first.is_some_and(|facts| matches!(facts.flow(), Flow::Exit | Flow::Return | Flow::Trap))
+}
+
+/// The first instruction of a block.
+fn first_of<'a>(cx: &FunctionContext<'a>, block: BlockId) -> Option<Facts<'a>> {
+    let of = cx.cfg().block(block)?;
     let mut statements = cx.body().range(of.first, of.end);
-    let first = statements.find_map(|(_, statement)| match statement {
+    statements.find_map(|(_, statement)| match statement {
         Statement::Inst(inst) => Some(cx.facts().inst(inst)),
         _ => None,
-    });
-    first.is_none_or(|f| matches!(f.flow(), Flow::Exit | Flow::Return | Flow::Trap | Flow::Jump))
+    })
+}
+
+/// Whether a thread exits at the start of a block.
+fn ends_at_once(cx: &FunctionContext<'_>, block: BlockId) -> bool {
+    first_of(cx, block).is_none_or(|f| matches!(f.flow(), Flow::Exit | Flow::Return | Flow::Trap | Flow::Jump))
 }

@@ -1,12 +1,14 @@
 //! Accesses whose address is of the wrong kind: in a state space instead of generic, generic instead of in a state space, or in a different
 //! state space.
 
+use alloc::collections::BTreeMap;
 use alloc::string::String;
 use alloc::vec::Vec;
 
 use ptx_analysis::asynchrony::Certainty;
 use ptx_analysis::memory_access::Access;
 use ptx_analysis::provenance::Pointer;
+use ptx_ir::{Operand, RegId};
 use ptx_ir::facts::Space;
 use ptx_isa::StateSpace;
 
@@ -18,13 +20,27 @@ pub(super) fn check(cx: &FunctionContext<'_>, found: &mut Vec<Finding>) {
         return;
     };
     let mut last = None;
+    // By the register of the address and the message: these accesses have the same cause.
+    let mut known: BTreeMap<(RegId, String), usize> = BTreeMap::new();
     for access in accesses.all() {
         if last == Some(access.stmt) {
             continue;
         }
-        if let Some(finding) = access.mismatch.and_then(|pointer| finding(cx, access, pointer)) {
-            last = Some(access.stmt);
+        let Some(finding) = access.mismatch.and_then(|pointer| finding(cx, access, pointer)) else {
+            continue;
+        };
+        last = Some(access.stmt);
+        let Some(Operand::Reg(register)) = access.access.base else {
             found.push(finding);
+            continue;
+        };
+        let key = (register, finding.diagnostic.message.clone());
+        match known.get(&key).and_then(|first| found.get_mut(*first)) {
+            Some(first) => first.repeat(cx.span(access.stmt)),
+            None => {
+                known.insert(key, found.len());
+                found.push(finding);
+            }
         }
     }
 }

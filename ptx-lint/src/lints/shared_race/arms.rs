@@ -128,14 +128,15 @@ impl Arm {
         let Some(of) = cx.cfg().block(block) else {
             return;
         };
-        for (_, statement) in cx.body().range(of.first, of.end) {
+        for (stmt, statement) in cx.body().range(of.first, of.end) {
             let Statement::Inst(inst) = statement else {
                 continue;
             };
             let facts = cx.facts().inst(inst);
             let is_plain = facts.memory().all(|m| matches!(m.order, Some(Modifier::Weak)));
             match facts.action() {
-                None if facts.is_known() && facts.callees().is_none() && is_plain => {}
+                None | Some(Action::ToGeneric | Action::FromGeneric)
+                    if facts.is_known() && facts.callees().is_none() && is_plain => {}
                 Some(Action::WarpBarrier) => self.has_warp_barrier = true,
                 Some(Action::BarrierSync | Action::BarrierReduce | Action::BarrierArrive) => {
                     // Where no operand is marked, the second one is the count; the number is before it.
@@ -144,7 +145,7 @@ impl Arm {
                         let count = operands.position(|o| o.marks().contains(Marks::THREAD_COUNT));
                         facts.form_operand(count.unwrap_or(1).checked_sub(1)?)
                     });
-                    match (number.and_then(|o| cx.integer(o)), &mut self.barriers) {
+                    match (number.and_then(|o| cx.constant(stmt, o)), &mut self.barriers) {
                         (Some(number), Some(known)) => {
                             known.insert(number);
                         }

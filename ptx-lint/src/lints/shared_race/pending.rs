@@ -211,7 +211,7 @@ pub(super) fn groups(cx: &FunctionContext<'_>, threads: &mut ThreadValues<'_>, s
         let arrives = at.facts.action() == Some(Action::BarrierArrive);
         let waits = matches!(at.facts.action(), Some(Action::BarrierSync | Action::BarrierReduce));
         let operand = at.facts.form_operand(0).or(at.facts.marked(Marks::PARTICIPANTS).next());
-        if let Some(number) = operand.and_then(|o| cx.integer(o)).filter(|_| waits || arrives) {
+        if let Some(number) = operand.and_then(|o| cx.constant(at.stmt, o)).filter(|_| waits || arrives) {
             numbers.entry(number).or_default().push(at.stmt);
         }
         if !waits || !is_counted(&at.facts) {

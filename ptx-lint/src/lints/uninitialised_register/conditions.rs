@@ -10,8 +10,8 @@ use ptx_ir::{InstId, Statement, StmtId};
 
 use crate::context::FunctionContext;
 
-/// The maximum number of branches before a block that are considered.
-const MOST_BRANCHES: usize = 16;
+/// The maximum number of dominators of a block that are considered.
+const MOST_DOMINATORS: usize = 48;
 
 /// The maximum number of conditions of a path that are considered.
 const MOST_CONDITIONS: usize = 16;
@@ -64,6 +64,30 @@ impl<'a> Conditions<'a> {
         }
     }
 
+    /// Whether a condition that holds compares a phi of a block with a constant, and does not hold for its argument at a position.
+    pub(super) fn exclude_argument(
+        &self,
+        (block, position): (BlockId, usize),
+        known: &[Condition],
+    ) -> bool {
+        let Some(values) = self.cx.values() else {
+            return false;
+        };
+        known.iter().any(|&(predicate, holds)| {
+            let Some((value, _)) = values.truth_for(predicate, [0, 1]) else {
+                return false;
+            };
+            let is_of_block = matches!(self.ssa.value(value), Value::Phi { block: of, .. } if of == block);
+            let Some(&argument) = self.ssa.args(value).get(position).filter(|_| is_of_block) else {
+                return false;
+            };
+            let numbers = [values.signed_interval(argument), values.interval(argument)];
+            let mut numbers = numbers.iter().filter_map(|of| i64::try_from(of.single()?).ok());
+            let truth = numbers.find_map(|number| values.truth_for(predicate, [number, number]));
+            truth.is_some_and(|(_, [is_true, _])| is_true != holds)
+        })
+    }
+
     /// The conditions that hold on a path that comes from an edge to where others hold, in one iteration of the loops around them.
     pub(super) fn before(&mut self, edge: &Edge, path: &Rc<[Condition]>) -> Rc<[Condition]> {
         if self.cx.analysis().dominators().dominates(edge.to, edge.from) {
@@ -102,7 +126,7 @@ impl<'a> Conditions<'a> {
     fn find(&self, block: BlockId) -> Vec<Condition> {
         let mut found = Vec::new();
         let mut next = Some(block);
-        for _ in 0..MOST_BRANCHES {
+        for _ in 0..MOST_DOMINATORS {
             let Some(block) = next else { break };
             let mut edges = self.cx.cfg().in_edges(block);
             if let (Some((_, edge)), None) = (edges.next(), edges.next()) {

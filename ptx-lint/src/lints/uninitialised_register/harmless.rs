@@ -8,6 +8,7 @@ use ptx_ir::facts::{MemoryAccess, RegAccess, RegLane, Space};
 use ptx_ir::{Binding, InstId, Operand, Statement};
 use ptx_isa::{StateSpace, TypeKind};
 
+use super::search::is_of_assembly;
 use crate::context::{FunctionContext, Reached};
 
 /// The section of the PTX ISA manual about moves and conversions.
@@ -38,7 +39,8 @@ impl<'a> Harmless<'a> {
         if read.variable == self.carry {
             return false;
         }
-        self.lines.is_inline_asm(inst.stmt)
+        // What assembly declares for itself, it also has to write.
+        self.lines.is_inline_asm(inst.stmt) && !is_of_assembly(self.cx, &self.lines, read.variable)
             || self.is_packed(inst) && !self.is_calculated(inst)
             || self.is_repacked(inst)
             || self.is_passed(inst, read)

@@ -116,8 +116,14 @@ impl<'a> Search<'a> {
         })
     }
 
-    fn is_inline_asm(&self, stmt: StmtId) -> bool {
+    /// Whether a statement is part of inline assembly and writes a register that is declared outside of it.
+    fn is_of_assembly(&self, stmt: StmtId) -> bool {
+        let mut written = self.ssa.defs(stmt);
         self.lines.is_inline_asm(stmt)
+            && written.all(|value| match self.ssa.value(value) {
+                Value::Def { variable, .. } => !is_of_assembly(self.cx, &self.lines, variable),
+                _ => true,
+            })
     }
 
     fn is_suspect(&self, value: ValueId) -> bool {
@@ -154,7 +160,7 @@ impl<'a> Search<'a> {
                         self.conditions.implied(&known, guard) == Some(true)
                     });
                     // An assembly statement writes its results, as far as the code around it needs them.
-                    if !is_certain && !self.is_inline_asm(stmt) {
+                    if !is_certain && !self.is_of_assembly(stmt) {
                         // The old value is kept if the guard does not hold.
                         let opposite = guard.map(|(guard, is)| (guard, !is));
                         next.extend(old.map(|old| (old, with(known, opposite), path)));
@@ -162,9 +168,13 @@ impl<'a> Search<'a> {
                 }
                 Value::Phi { block, .. } => {
                     let mut edges = self.cx.cfg().in_edges(block);
-                    for &argument in self.ssa.args(value) {
+                    for (position, &argument) in self.ssa.args(value).iter().enumerate() {
                         // At the function entry, the last argument is the initial value.
                         let edge = edges.next();
+                        let conditions = &self.conditions;
+                        if [&known, &path].iter().any(|of| conditions.exclude_argument((block, position), of)) {
+                            continue;
+                        }
                         let excludes = |this: &mut Self, of: &[Condition]| {
                             edge.is_some_and(|(_, edge)| this.conditions.exclude(edge, of))
                         };
@@ -263,6 +273,18 @@ fn suspects(cx: &FunctionContext<'_>, ssa: &Ssa) -> Vec<bool> {
         work.extend(reaches.row(value.as_u32()));
     }
     suspects
+}
+
+/// Whether a variable of the dataflow analyses is a register that inline assembly declares for itself.
+pub(super) fn is_of_assembly(
+    cx: &FunctionContext<'_>,
+    lines: &FunctionLines<'_, '_>,
+    variable: u32,
+) -> bool {
+    let register = cx.analysis().variables().place(variable).register;
+    let register = cx.body().registers().get(register);
+    let declaration = register.and_then(|r| cx.body().reg_decls().get(r.decl)?.stmt);
+    declaration.is_some_and(|stmt| lines.is_inline_asm(stmt))
 }
 
 /// Whether the writes of a statement are known, under its guard if it has one.
