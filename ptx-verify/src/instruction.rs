@@ -1,9 +1,7 @@
 //! Whether an instruction is legal: asks the table once for each mnemonic and shape of operands.
 
-use alloc::format;
-use alloc::string::String;
 use alloc::vec::Vec;
-use ptx_ir::query::{Environment, NameKind, NameTypes, Queries};
+use ptx_ir::query::{Environment, NameKind, NameTypes, Queries, ShapeKey};
 use ptx_ir::{Body, FuncId, Inst, InstId, Module, Operand, SigId, StmtId, TextChange};
 use ptx_isa::{Form, FormMatch, FormOperand, InstQuery, Marks, Role, ScalarType};
 
@@ -31,7 +29,7 @@ const MOST_LABELS: usize = 64;
 #[derive(Clone, Debug)]
 struct Explained {
     sig: SigId,
-    operands: String,
+    operands: ShapeKey,
     found: Vec<Explanation>,
 }
 
@@ -253,9 +251,11 @@ impl Instructions {
         let statement = body.source_span(stmt);
         let wide = has_wide_addresses(module);
         let known = &mut self.explained;
+        let Some(shape) = self.queries.shape(body, sig, operands) else {
+            return;
+        };
         let found = (self.queries).ask_again(module, body, sig, operands, |query| {
-            let operands = format!("{:?}", query.operands());
-            let same = |e: &&Explained| e.sig == sig && e.operands == operands;
+            let same = |e: &&Explained| e.sig == sig && e.operands == shape;
             if let Some(same) = known.iter().find(same) {
                 return same.found.clone();
             }
@@ -265,7 +265,7 @@ impl Instructions {
             let found = explain(environment, wide, query, Search::Full);
             known.push(Explained {
                 sig,
-                operands,
+                operands: shape,
                 found: found.clone(),
             });
             found

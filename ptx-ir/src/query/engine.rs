@@ -156,6 +156,18 @@ impl<A: Copy> Queries<A> {
         Some(answer)
     }
 
+    /// The shape of operands of the entered body, of an instruction with this mnemonic. `None` where an operand is undeclared or of an
+    /// unknown type.
+    pub fn shape(&mut self, body: &Body, sig: SigId, operands: &[Operand]) -> Option<ShapeKey> {
+        let encoder = Encoder {
+            body,
+            names: &self.names,
+            immediates: self.mnemonics.get(sig.as_u32() as usize)?.immediates,
+        };
+        encoder.encode(operands, &mut self.key).ok()?;
+        Some(self.key.clone())
+    }
+
     /// Asks about an instruction that had an [`answer`](Self::answer) once more, for what was not worth remembering.
     #[cold]
     pub fn ask_again<R>(
@@ -166,13 +178,8 @@ impl<A: Copy> Queries<A> {
         operands: &[Operand],
         ask: impl FnOnce(&InstQuery<'_>) -> R,
     ) -> Option<R> {
-        let encoder = Encoder {
-            body,
-            names: &self.names,
-            immediates: self.mnemonics.get(sig.as_u32() as usize)?.immediates,
-        };
-        encoder.encode(operands, &mut self.key).ok()?;
-        Some(ask_table(&Mnemonic::of(module, sig)?, &self.key, ask))
+        let shape = self.shape(body, sig, operands)?;
+        Some(ask_table(&Mnemonic::of(module, sig)?, &shape, ask))
     }
 
     /// Asks about any mnemonic with any operands of the entered body, without remembering the answer. `None` where an

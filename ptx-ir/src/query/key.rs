@@ -2,9 +2,10 @@
 
 use smallvec::SmallVec;
 
-/// The shape of the operands of one instruction, encoded: up to 16 bytes in one word, the rest in a vector.
+/// The shape of the operands of one instruction, encoded: up to 16 bytes in one word, the rest in a vector. Queries with equal mnemonics and
+/// equal shapes have equal answers.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Debug)]
-pub(super) struct ShapeKey {
+pub struct ShapeKey {
     packed: u128,
     len: u8,
     rest: SmallVec<[u8; 16]>,

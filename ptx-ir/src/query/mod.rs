@@ -37,7 +37,7 @@ mod mnemonic;
 mod names;
 mod tag;
 
-use key::ShapeKey;
+pub use key::ShapeKey;
 
 pub use engine::Queries;
 pub use environment::Environment;
