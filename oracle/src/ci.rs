@@ -5,6 +5,7 @@ use std::time::Instant;
 use anyhow::{Result, bail};
 use clap::Parser as _;
 
+use crate::regressions::file_comparison;
 use crate::shared::Shared;
 
 /// Arguments of `cargo oracle ci`.
@@ -40,6 +41,7 @@ const STEPS: &[[&str; 2]] = &[
     ["examples", "examples"],
     ["diagnostics", "diagnostics"],
     ["messages", "messages"],
+    ["regressions", "regressions"],
 ];
 
 pub(crate) fn run(args: &Args, shared: &Shared) -> Result<()> {
@@ -56,6 +58,7 @@ pub(crate) fn run(args: &Args, shared: &Shared) -> Result<()> {
         let step = crate::Arguments::try_parse_from(words)?;
         if let Err(error) = crate::run(&step.command, shared) {
             println!("FAILED: {error:#}");
+            file_comparison(shared, command)?;
             failed.push(*command);
         }
         println!("-- {:.0} s", start.elapsed().as_secs_f64());

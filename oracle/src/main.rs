@@ -19,6 +19,7 @@ mod mutations;
 mod outcome;
 mod pressure;
 mod rebuild;
+mod regressions;
 mod requires;
 mod shared;
 mod transforms;
@@ -39,7 +40,7 @@ struct Arguments {
 
 #[derive(clap::Subcommand)]
 enum Command {
-    /// All comparisons, on samples that depend on the seed
+    /// All comparisons, on samples
     Ci(ci::Args),
     /// Parse, print and compare every file of the corpora; --cubin also compares machine code
     Corpus(corpus::Args),
@@ -63,6 +64,8 @@ enum Command {
     Diagnostics,
     /// The examples of the instructions
     Examples,
+    /// Failures of nightly runs, which are filed in `conformance/regressions`
+    Regressions,
     /// The versions and targets that files require
     Requires(requires::Args),
     /// Live registers and the registers that ptxas allocates
@@ -91,6 +94,7 @@ fn run(command: &Command, shared: &Shared) -> anyhow::Result<()> {
         Command::Messages(args) => messages::run(args, shared),
         Command::Diagnostics => diagnostics::run(shared),
         Command::Examples => examples::run(shared),
+        Command::Regressions => regressions::run(shared),
         Command::Requires(args) => requires::run(args, shared),
         Command::Pressure(args) => pressure::run(args, shared),
         Command::Transforms(args) => transforms::run(args, shared),

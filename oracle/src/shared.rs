@@ -19,8 +19,11 @@ pub(crate) struct Args {
     #[arg(long, global = true)]
     require_ptxas: bool,
     /// Selects samples and random texts; the same seed selects the same ones
-    #[arg(long, global = true, default_value_t = 1)]
+    #[arg(long, global = true, default_value_t = test_support::sample::seed())]
     seed: u64,
+    /// Add failures to `conformance/regressions`
+    #[arg(long, global = true)]
+    file_failures: bool,
 }
 
 /// The shared state of one run.
@@ -29,6 +32,7 @@ pub(crate) struct Shared {
     require_ptxas: bool,
     entries: Vec<Entry>,
     seed: u64,
+    file_failures: bool,
 }
 
 impl Shared {
@@ -38,11 +42,17 @@ impl Shared {
             require_ptxas: args.require_ptxas,
             entries: files::entries(&files::folders(&args.dir))?,
             seed: args.seed,
+            file_failures: args.file_failures,
         })
     }
 
     pub(crate) fn seed(&self) -> u64 {
         self.seed
+    }
+
+    /// Whether failures are added to `conformance/regressions`.
+    pub(crate) fn files_failures(&self) -> bool {
+        self.file_failures
     }
 
     /// Whether a missing program is an error.

@@ -53,11 +53,11 @@ fn schemas_are_those_of_the_types() {
     ];
     for (name, text) in schemas {
         let path = format!("{FOLDER}/{name}.json");
-        if std::env::var_os("PTX_BLESS").is_some() {
+        if std::env::var_os("PTXKIT_BLESS").is_some() {
             fs::create_dir_all(FOLDER).unwrap();
             fs::write(&path, &text).unwrap();
         }
         let written = fs::read_to_string(&path).unwrap_or_default();
-        assert_eq!(written, text, "run with PTX_BLESS=1");
+        assert_eq!(written, text, "run with PTXKIT_BLESS=1");
     }
 }

@@ -2,7 +2,7 @@
 //! exactly the diagnostics that its comments expect (see `expect`). A file without errors must also
 //! survive canonical printing.
 //!
-//! `PTX_BLESS=1 cargo test -p ptx-parse --test files` writes what is found into the files.
+//! `PTXKIT_BLESS=1 cargo test -p ptx-parse --test files` writes what is found into the files.
 
 mod expect;
 
@@ -28,7 +28,7 @@ fn main() -> ExitCode {
         return ExitCode::FAILURE;
     }
     files.sort();
-    let bless = std::env::var_os("PTX_BLESS").is_some_and(|v| v == "1");
+    let bless = std::env::var_os("PTXKIT_BLESS").is_some_and(|v| v == "1");
     let mut trials: Vec<Trial> = files
         .into_iter()
         .map(|path| {
@@ -72,7 +72,7 @@ fn test(path: &Path, bless: bool) -> Result<(), Failed> {
     if bless {
         return write(path, &beside, &source);
     }
-    wrong.push("PTX_BLESS=1 writes what is found into the file".to_owned());
+    wrong.push("PTXKIT_BLESS=1 writes what is found into the file".to_owned());
     Err(wrong.join("\n").into())
 }
 

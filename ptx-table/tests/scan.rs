@@ -232,7 +232,7 @@ fn findings_of_lints_have_their_functions_and_places() {
     }
 }
 
-/// `docs/scale.md` ends with the list of the columns. `PTX_BLESS=1` writes it.
+/// `docs/scale.md` ends with the list of the columns. `PTXKIT_BLESS=1` writes it.
 #[test]
 fn the_columns_are_documented() {
     const START: &str = "## Columns\n\n";
@@ -243,12 +243,12 @@ fn the_columns_are_documented() {
         "{before}{START}{}",
         ptx_table::page().trim_end().to_owned() + "\n"
     );
-    if std::env::var_os("PTX_BLESS").is_some() {
+    if std::env::var_os("PTXKIT_BLESS").is_some() {
         fs::write(&path, &wanted).unwrap();
     }
     assert!(
         fs::read_to_string(&path).unwrap() == wanted,
-        "run with PTX_BLESS=1"
+        "run with PTXKIT_BLESS=1"
     );
 }
 

@@ -15,6 +15,7 @@ use rayon::prelude::*;
 use crate::assembler::Assemblers;
 use crate::limit;
 use crate::outcome::{Outcome, Tally, judge};
+use crate::regressions::file_texts;
 use crate::shared::Shared;
 use grammar::{Derivation, Grammar};
 use operand::Instructions;
@@ -44,7 +45,7 @@ pub(crate) fn run(args: &Args, shared: &Shared) -> Result<()> {
     let text = text()?;
     let grammar = Grammar::parse(&text)?;
     let instructions = Instructions::read()?;
-    let outcomes: Vec<Option<(String, Outcome)>> = (0..args.count)
+    let compared: Vec<Option<Compared>> = (0..args.count)
         .into_par_iter()
         .map(|i| {
             let mut rng = Rng::with_seed(shared.seed().wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ i);
@@ -57,7 +58,13 @@ pub(crate) fn run(args: &Args, shared: &Shared) -> Result<()> {
             compare(assemblers, module, args.list)
         })
         .collect::<Result<_>>()?;
-    report(outcomes.into_iter().flatten())
+    let compared: Vec<Compared> = compared.into_iter().flatten().collect();
+    report(&compared).or_else(|error| {
+        let different = compared
+            .iter()
+            .filter(|c| c.outcome.ours != c.outcome.theirs);
+        file_texts(shared, "module", different.map(|c| c.text.as_bytes())).and(Err(error))
+    })
 }
 
 fn text() -> Result<String> {
@@ -78,12 +85,16 @@ fn derive(grammar: &Grammar<'_>, instructions: &Instructions, rng: &mut Rng) -> 
     grammar.derive("module", unusual, rng)
 }
 
-/// The rule of the first unusual construct and the verdicts; `None` where ptxas crashes.
-fn compare(
-    assemblers: &Assemblers,
-    module: Derivation,
-    list: bool,
-) -> Result<Option<(String, Outcome)>> {
+/// A module with its verdicts.
+struct Compared {
+    /// The rule of the first unusual construct.
+    rule: String,
+    text: String,
+    outcome: Outcome,
+}
+
+/// The verdicts on a module; `None` where ptxas crashes.
+fn compare(assemblers: &Assemblers, module: Derivation, list: bool) -> Result<Option<Compared>> {
     let outcome = judge(assemblers, module.text.as_bytes())?;
     if outcome.crashed {
         return Ok(None);
@@ -102,7 +113,11 @@ fn compare(
         .first()
         .and_then(|u| u.split_once(':'))
         .map_or("usual", |(rule, _)| rule);
-    Ok(Some((rule.to_owned(), outcome)))
+    Ok(Some(Compared {
+        rule: rule.to_owned(),
+        text: module.text,
+        outcome,
+    }))
 }
 
 fn row(name: &str, t: &Tally) {
@@ -112,11 +127,14 @@ fn row(name: &str, t: &Tally) {
     );
 }
 
-fn report(outcomes: impl Iterator<Item = (String, Outcome)>) -> Result<()> {
+fn report(compared: &[Compared]) -> Result<()> {
     let (mut rules, mut total) = (BTreeMap::<String, Tally>::new(), Tally::default());
-    for (rule, outcome) in outcomes {
-        rules.entry(rule).or_default().add(&outcome);
-        total.add(&outcome);
+    for module in compared {
+        rules
+            .entry(module.rule.clone())
+            .or_default()
+            .add(&module.outcome);
+        total.add(&module.outcome);
     }
     println!(
         "{:<28}{:>9}{:>9}{:>15}{:>15}",

@@ -12,6 +12,7 @@ use crate::assembler::Assemblers;
 use crate::files::Entry;
 use crate::limit;
 use crate::outcome::{Outcome, Tally, judge};
+use crate::regressions::file_texts;
 use crate::shared::Shared;
 use mutate::{Base, Kind, Mutant};
 
@@ -54,8 +55,12 @@ pub(crate) fn run(args: &Args, shared: &Shared) -> Result<()> {
         .map(|(_, m)| judge(assemblers, &m.text))
         .collect();
     let mut tallies: BTreeMap<Kind, Tally> = BTreeMap::new();
+    let mut disagreements: Vec<&[u8]> = Vec::new();
     for ((base, mutant), outcome) in mutants.iter().zip(outcomes) {
         let outcome = outcome?;
+        if outcome.ours != outcome.theirs {
+            disagreements.push(&mutant.text);
+        }
         tallies.entry(mutant.kind).or_default().add(&outcome);
         if args.list && outcome.ours != outcome.theirs {
             let kind = if outcome.ours {
@@ -70,6 +75,7 @@ pub(crate) fn run(args: &Args, shared: &Shared) -> Result<()> {
         }
     }
     report(&bases, &tallies)
+        .or_else(|error| file_texts(shared, "mutation", disagreements.into_iter()).and(Err(error)))
 }
 
 /// Files that both the verifier and ptxas accept.

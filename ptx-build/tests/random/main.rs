@@ -1,7 +1,7 @@
 //! Random calls of the builder, right and wrong: nothing panics, what is refused is told well and leaves no trace, and what is
 //! made of calls that were all taken is the module that was asked for, and legal.
 //!
-//! `PTX_SEED=n` selects other sequences, `PTX_CASES=n` their number; `PTXAS=path` runs ptxas.
+//! `PTXKIT_SEED=n` selects other sequences, `PTXKIT_CASES=n` their number; `PTXAS=path` runs ptxas.
 #![allow(missing_docs)]
 #![allow(
     clippy::unwrap_used,
@@ -29,6 +29,7 @@ use ptx_isa::{PtxVersion, ScalarType as T, StateSpace, Target};
 
 use calls::Log;
 use dice::Dice;
+use test_support::sample::{cases, seed};
 use world::World;
 
 /// What to do, and the number that all else follows from.
@@ -120,17 +121,11 @@ fn hold(module: &Module, log: &Log) {
     }
 }
 
-fn number(name: &str, usual: u64) -> u64 {
-    let text = std::env::var(name).unwrap_or_default();
-    text.parse().unwrap_or(usual)
-}
-
-fn runner(cases: u32) -> TestRunner {
-    let seed = number("PTX_SEED", 1);
+fn runner(usual: usize) -> TestRunner {
     TestRunner::new(Config {
-        cases: u32::try_from(number("PTX_CASES", cases.into())).unwrap(),
+        cases: u32::try_from(cases(usual)).unwrap(),
         failure_persistence: None,
-        rng_seed: RngSeed::Fixed(seed),
+        rng_seed: RngSeed::Fixed(seed() + 1),
         ..Config::default()
     })
 }

@@ -94,12 +94,12 @@ mod tests {
         let (start, end) = ("<!-- fields -->\n", "\n<!-- end of fields -->");
         let from = page.find(start).unwrap() + start.len();
         let to = page.find(end).unwrap();
-        if std::env::var_os("PTX_BLESS").is_some() {
+        if std::env::var_os("PTXKIT_BLESS").is_some() {
             let new = format!("{}{}{}", &page[..from], tables(), &page[to..]);
             std::fs::write(PATH, new).unwrap();
             return;
         }
-        assert_eq!(&page[from..to], tables(), "run with PTX_BLESS=1");
+        assert_eq!(&page[from..to], tables(), "run with PTXKIT_BLESS=1");
     }
 
     #[test]

@@ -17,7 +17,7 @@ fn codes_are_explained() {
     assert_eq!(run.status, 2);
 }
 
-/// The explanations of some instructions are those of the files under `expect/explain`; `PTX_BLESS=1` rewrites them.
+/// The explanations of some instructions are those of the files under `expect/explain`; `PTXKIT_BLESS=1` rewrites them.
 #[test]
 fn instructions_are_explained() {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/expect/explain");
@@ -37,7 +37,7 @@ fn instructions_are_explained() {
     ] {
         let run = ptx(&["explain", name]);
         let file = format!("{folder}/{}.txt", name.trim_start_matches(['.', '%']));
-        if std::env::var_os("PTX_BLESS").is_some() {
+        if std::env::var_os("PTXKIT_BLESS").is_some() {
             std::fs::write(&file, &run.out).unwrap();
         }
         expect(&run, 0, &std::fs::read_to_string(&file).unwrap(), "");
@@ -81,7 +81,7 @@ fn unknown_words_have_a_nearest_one() {
     }
 }
 
-/// Terms with modifiers, results and parameters of all kinds are those of the files under `expect/smt`; `PTX_BLESS=1` rewrites them.
+/// Terms with modifiers, results and parameters of all kinds are those of the files under `expect/smt`; `PTXKIT_BLESS=1` rewrites them.
 #[test]
 fn terms_of_instructions() {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/expect/smt");
@@ -99,7 +99,7 @@ fn terms_of_instructions() {
     ] {
         let run = ptx(&["explain", "--smt", name]);
         let file = format!("{folder}/{name}.smt2");
-        if std::env::var_os("PTX_BLESS").is_some() {
+        if std::env::var_os("PTXKIT_BLESS").is_some() {
             std::fs::write(&file, &run.out).unwrap();
         }
         expect(&run, 0, &std::fs::read_to_string(&file).unwrap(), "");

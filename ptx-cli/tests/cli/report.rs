@@ -148,11 +148,11 @@ fn as_text() {
     // What lints find is tested where they are.
     let text = text.split("\n Findings").next().unwrap().to_owned();
     let expected = format!("{folder}/tiles.txt");
-    if std::env::var_os("PTX_BLESS").is_some() {
+    if std::env::var_os("PTXKIT_BLESS").is_some() {
         std::fs::write(&expected, &text).unwrap();
     }
     let expected = std::fs::read_to_string(expected).unwrap_or_default();
-    assert_eq!(text, expected, "run with PTX_BLESS=1");
+    assert_eq!(text, expected, "run with PTXKIT_BLESS=1");
     let run = ptx(&["report", "--kernel", "other", &file]);
     expect(&run, 2, "", "ptxkit: no function `other` with a body\n");
 }

@@ -233,7 +233,7 @@ fn unused_values_do_not_matter() {
         let diff = ModuleDiff::new(&module, &parse(&new), Equality::Values);
         all += diff.functions.len();
         equal += diff.functions.iter().filter(|f| f.is_equal()).count();
-        if std::env::var_os("PTX_SHOW").is_some() {
+        if crate::sample::lists_cases() {
             for f in diff.functions.iter().filter(|f| !f.is_equal()) {
                 println!("{name}: {}", module.function_name(f.left.unwrap()));
             }

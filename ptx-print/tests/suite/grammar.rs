@@ -1,5 +1,5 @@
 //! Random valid modules: they read without errors, print back, and mean the same however their
-//! tokens are set apart. A sixth of the cases without `PTXKIT_SEED`; `PTX_TEST_CASES` asks for another number.
+//! tokens are set apart. A sixth of the cases without `PTXKIT_SAMPLE`; `PTXKIT_CASES` asks for another number.
 #![allow(clippy::panic)]
 
 use crate::tokens;
@@ -15,12 +15,9 @@ fn run<S: Strategy>(
     strategy: &S,
     test: impl Fn(S::Value) -> Result<(), TestCaseError>,
 ) {
-    let cases = std::env::var("PTX_TEST_CASES")
-        .ok()
-        .and_then(|n| n.parse().ok())
-        .unwrap_or(cases / sample(6, 2).parts as u32);
+    let usual = cases as usize / sample(6, 2).parts;
     let config = Config {
-        cases,
+        cases: test_support::sample::cases(usual) as u32,
         failure_persistence: None,
         max_shrink_iters: 4000,
         ..Config::default()

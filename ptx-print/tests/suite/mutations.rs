@@ -1,20 +1,14 @@
 //! Damaged texts: whatever happens to a file, reading stays total and exact, and a text that is
-//! still without errors has a stable canonical form. `PTX_TEST_CASES` asks for another number of
-//! cases a file, `PTX_TEST_SEED` for another seed.
+//! still without errors has a stable canonical form. `PTXKIT_CASES` asks for another number of
+//! cases a file, `PTXKIT_SEED` for another seed.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::{Sender, channel};
 use std::time::Duration;
 
 use test_support::mutate::{self, Random};
+use test_support::sample::{cases, seed};
 use test_support::{check, corpus};
-
-fn setting(name: &str, default: u64) -> u64 {
-    std::env::var(name)
-        .ok()
-        .and_then(|n| n.parse().ok())
-        .unwrap_or(default)
-}
 
 /// Small files, valid and broken ones, the shortest first.
 fn seeds(count: usize, most: u64) -> Vec<(String, Vec<u8>)> {
@@ -93,14 +87,13 @@ fn shrink(mut text: Vec<u8>) -> Vec<u8> {
     text
 }
 
-fn damage(cases: u64, count: usize, change: impl Fn(&mut Vec<u8>, &mut Random)) {
-    let cases = setting("PTX_TEST_CASES", cases);
-    let mut random = Random::new(setting("PTX_TEST_SEED", 1));
+fn damage(usual: usize, count: usize, change: impl Fn(&mut Vec<u8>, &mut Random)) {
+    let mut random = Random::new(seed() + 1);
     let seeds = seeds(count, 3000);
     assert!(!seeds.is_empty(), "no small files in the corpus");
     let watcher = watcher();
     for (name, seed) in &seeds {
-        for _ in 0..cases {
+        for _ in 0..cases(usual) {
             let mut text = seed.clone();
             for _ in 0..=random.below(4) {
                 change(&mut text, &mut random);
@@ -122,10 +115,10 @@ fn changed_tokens() {
 
 #[test]
 fn truncated() {
-    let mut random = Random::new(setting("PTX_TEST_SEED", 2));
+    let mut random = Random::new(seed() + 2);
     let watcher = watcher();
     for (name, seed) in seeds(120, 3000) {
-        for _ in 0..setting("PTX_TEST_CASES", 6) {
+        for _ in 0..cases(6) {
             let at = random.below(seed.len() + 1);
             check_text(&watcher, &name, &seed[..at]);
             check_text(&watcher, &name, &seed[at..]);
@@ -135,11 +128,11 @@ fn truncated() {
 
 #[test]
 fn put_together() {
-    let mut random = Random::new(setting("PTX_TEST_SEED", 3));
+    let mut random = Random::new(seed() + 3);
     let watcher = watcher();
     let seeds = seeds(120, 3000);
     for (name, first) in &seeds {
-        for _ in 0..setting("PTX_TEST_CASES", 3) {
+        for _ in 0..cases(3) {
             let (_, second) = random.pick(&seeds);
             check_text(&watcher, name, &[first.as_slice(), second].concat());
             let (a, b) = (

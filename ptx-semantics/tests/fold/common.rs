@@ -26,7 +26,7 @@ pub(crate) fn with(
     })
 }
 
-/// The distance between tested values. With `PTXKIT_SEED`, all values are tested.
+/// The distance between tested values. With `PTXKIT_SAMPLE`, all values are tested.
 pub(crate) fn stride() -> usize {
     sample(47, 1).parts
 }
@@ -133,7 +133,7 @@ impl Drop for Cases {
     fn drop(&mut self) {
         use std::io::Write;
         assert!(std::thread::panicking() || self.count > 0);
-        if let Some(path) = std::env::var_os("PTX_FOLD_CASES") {
+        if let Some(path) = std::env::var_os("PTXKIT_FOLD_CASES") {
             let mut file = std::fs::OpenOptions::new()
                 .create(true)
                 .append(true)

@@ -5,13 +5,13 @@ mod tests {
     use std::collections::HashMap;
     use std::path::{Path, PathBuf};
 
-    use crate::sample::sample;
+    use crate::sample::{has_file, sample};
 
     use ptx_edit::{Entity, Names, OwnSymbols, RenameError, Renaming};
     use ptx_ir::{Item, Module, Severity, Statement};
     use ptx_transform::{Minify, flatten, minify, renumber, strip};
 
-    /// Some of the files of the corpus whose paths contain `PTX_ONLY`.
+    /// Some of the files of the corpus that `PTXKIT_FILES` selects.
     fn corpus() -> Vec<(String, Vec<u8>)> {
         let mut folders = vec![Path::new(env!("CARGO_MANIFEST_DIR")).join("../corpus")];
         let mut files: Vec<PathBuf> = Vec::new();
@@ -26,9 +26,8 @@ mod tests {
             }
         }
         files.sort();
-        let only = std::env::var("PTX_ONLY").unwrap_or_default();
         let named = files.into_iter().map(|p| (p.display().to_string(), p));
-        let named = named.filter(|(name, _)| name.contains(&only));
+        let named = named.filter(|(name, _)| has_file(name));
         sample(6, 3)
             .of(named)
             .map(|(name, path)| (name, std::fs::read(path).unwrap()))

@@ -1,7 +1,7 @@
 //! File tests: one file for each diagnostic of the verifier, with what it reports in comments on the lines:
 //! `//~ error[PTX0506] at %f0: message`.
 //!
-//! `PTX_BLESS=1 cargo test -p ptx-verify --test suite codes` writes what is found into the files.
+//! `PTXKIT_BLESS=1 cargo test -p ptx-verify --test suite codes` writes what is found into the files.
 #![allow(clippy::unwrap_used)]
 
 use std::collections::BTreeMap;
@@ -68,7 +68,7 @@ fn annotate(source: &str) -> String {
 
 #[test]
 fn each_file_has_the_diagnostics_in_its_comments() {
-    let bless = std::env::var_os("PTX_BLESS").is_some();
+    let bless = std::env::var_os("PTXKIT_BLESS").is_some();
     let mut wrong = Vec::new();
     for entry in fs::read_dir(folder()).unwrap() {
         let path = entry.unwrap().path();

@@ -42,7 +42,7 @@ impl Tally {
 
     pub(crate) fn listed(&mut self, lint: Lint, family: &'static str, shown: &dyn Fn() -> String) {
         *self.listed.entry((lint, family)).or_default() += 1;
-        if std::env::var_os("PTX_LISTED").is_some() {
+        if crate::sample::lists_cases() {
             println!("{family}: {}", shown());
         }
     }

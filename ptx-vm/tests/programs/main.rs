@@ -1,5 +1,5 @@
 //! Runs the programs of `corpus/src/programs` and compares with what the CPU computed: `corpus/README.md` describes the files.
-//! `PROGRAMS` names another folder with programs.
+//! `PTXKIT_PROGRAMS` names another folder with programs.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)] // test helpers outside #[test] functions
 
 use std::fs;
@@ -13,7 +13,7 @@ use test_support::programs::{case, compare, list, run};
 
 fn main() -> ExitCode {
     let arguments = Arguments::from_args();
-    let own = std::env::var_os("PROGRAMS").map(PathBuf::from);
+    let own = std::env::var_os("PTXKIT_PROGRAMS").map(PathBuf::from);
     let mut trials = Vec::new();
     for program in list::programs(own) {
         let list::Program {

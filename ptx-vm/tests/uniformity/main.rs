@@ -88,7 +88,7 @@ const PARTS: usize = 20;
 
 /// All shapes with small numbers, and every second one with each kind of other data, each with a seed; and the launches with sizes.
 fn seeds(shapes: &[Shape]) -> impl Iterator<Item = (u64, &Shape)> {
-    let start = sample::seed().unwrap_or(0) % (SEEDS / 2);
+    let start = sample::seed() % (SEEDS / 2);
     let others = (1..=4).flat_map(move |kind| {
         let some = shapes.iter().skip(kind % 2).step_by(2);
         (kind as u64 * SEEDS + start..).zip(some)
@@ -192,7 +192,7 @@ impl Kernel<'_> {
     fn run_all(&self, runs: &Runs) -> u64 {
         let shaped = seeds(runs.shapes).map(|(seed, shape)| Launched::Shaped(seed, shape));
         let mut without = shaped.filter(|launch| !self.run(*launch)).count() as u64;
-        let first = sample::seed().unwrap_or(0).wrapping_mul(VARIED);
+        let first = sample::seed().wrapping_mul(VARIED);
         let (mut known, mut idle) = (self.observer.progress(), 0);
         for seed in (0..runs.varied).map(|at| first.wrapping_add(at)) {
             if idle == IDLE || !self.observer.misses() {
@@ -253,7 +253,7 @@ fn check_files(files: Vec<files::Entry>, runs: &Runs) -> Tally {
                     };
                     let module = ptx_parse::parse(&entry.read()).module;
                     let tally = check(&module, &entry.name, runs);
-                    if std::env::var_os("PTX_EACH").is_some() {
+                    if sample::lists_cases() {
                         println!("{}: {}", entry.name, tally.precision());
                     }
                     total.lock().unwrap().add(tally);
@@ -290,18 +290,15 @@ fn nothing_called_uniform_differs_in_random_kernels() {
     random_kernels::check_all(count).assert_sound(50_000 / some().parts as u64);
 }
 
-/// All files of the corpora up to a size; of these, those whose names contain the text in `PTX_FILES`, and of these every n-th one if `PTX_EVERY` is n.
+/// All files of the corpora up to a size; of these, those that `PTXKIT_FILES` selects.
 fn all() -> Vec<files::Entry> {
     let mut files = valid(&files::own(), 1 << 18);
     files.extend(valid(&files::shared(), 1 << 16));
-    let part = std::env::var("PTX_FILES").unwrap_or_default();
-    files.retain(|e| e.name.contains(&part));
-    let every = std::env::var("PTX_EVERY").ok();
-    let every = every.and_then(|n| n.parse().ok()).unwrap_or(1);
-    files.into_iter().step_by(every).collect()
+    files.retain(|e| sample::has_file(&e.name));
+    files
 }
 
-/// CI runs it on other files for each commit.
+/// CI runs it on a sample of the files.
 #[test]
 #[ignore = "needs ../shared/corpus"]
 fn nothing_called_uniform_differs_in_files_of_the_shared_corpus() {

@@ -58,7 +58,7 @@ impl Tally {
                 self.called[at] += u64::from(called);
                 if !called {
                     let cause = cause(Uniformity::ALL[at]);
-                    if std::env::var_os("PTX_MISSED").is_some() {
+                    if super::sample::lists_cases() {
                         let (claimed, group) = (seen.claimed, Uniformity::ALL[at]);
                         println!("{claimed} but {group} by {cause}: {}", text());
                     }

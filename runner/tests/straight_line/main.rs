@@ -1,6 +1,6 @@
 //! Random straight-line programs on a GPU and on `ptx-vm`: the bytes of all results are equal where the tables define them, and approximations
 //! are as close as they state. Without a GPU these tests are ignored; the generator and the comparison are then tested with `ptx-vm` in both
-//! places, and with defective devices. `PTX_SEED=n` selects other programs.
+//! places, and with defective devices. `PTXKIT_SEED=n` selects other programs.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)] // test helpers outside #[test] functions
 
 #[path = "../../../oracle/src/fold/assign.rs"]
@@ -31,6 +31,7 @@ use program::Program;
 use ptx_isa::{PtxVersion, Target};
 use runner::{Abilities, Device};
 use template::{Template, targets_of};
+use test_support::sample::seed;
 
 /// Instructions of a program.
 const STEPS: usize = 100;
@@ -38,12 +39,6 @@ const STEPS: usize = 100;
 const ROUNDS: usize = 4;
 /// The tests among which the programs of a GPU are divided.
 const PARTS: usize = 16;
-
-/// Selects the programs.
-fn seed() -> u64 {
-    let given = std::env::var("PTX_SEED").ok();
-    given.and_then(|n| n.parse().ok()).unwrap_or(1)
-}
 
 /// The instances of all forms whose results the tables compute from registers and constants.
 fn templates(version: PtxVersion, target: Target, rng: &mut Rng) -> Vec<Template> {
@@ -66,7 +61,7 @@ fn main() {
     let arguments = Arguments::from_args();
     let (gpu, abilities) = common::gpu().unzip();
     let mut trials = tests::trials();
-    let rng = &mut Rng::with_seed(seed());
+    let rng = &mut Rng::with_seed(seed() + 1);
     let all = abilities.map(|a| templates(a.version, a.target, rng));
     let all = Arc::new(all.unwrap_or_default());
     let total = Arc::new(Mutex::new((0, Tally::default())));

@@ -48,7 +48,7 @@ fn place(target: Target) -> Place {
 
 /// Programs have instructions of many forms, are accepted, and give the same on `ptx-vm` twice, and what the tables define.
 fn agrees_with_itself(target: Target) -> Result<(), String> {
-    let mut rng = Rng::with_seed(seed());
+    let mut rng = Rng::with_seed(seed() + 1);
     let place = place(target);
     let all = templates(place.version, target, &mut rng);
     let mut order: Vec<&Template> = all.iter().collect();

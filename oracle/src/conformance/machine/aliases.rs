@@ -277,7 +277,7 @@ fn compare(set: &Set, quick: usize, ci: usize) -> (usize, usize) {
             .targets
             .first()
             .filter(|_| verdict.setting == Setting::Plain)?;
-        let mut rng = Rng::with_seed(seed().unwrap_or(1).wrapping_add(n as u64));
+        let mut rng = Rng::with_seed(seed().wrapping_add(n as u64 + 1));
         compared((set.newest(), target), &verdict.line, &mut rng)
     });
     let ended = accepted.map(|ended| (1, usize::from(ended)));
