@@ -1,7 +1,7 @@
 //! Expressions as terms.
 
 use super::NotExpressible;
-use super::definition::{CARRY, Sort, UNDEFINED};
+use super::definition::{CARRY, Sort, UNDEFINED, sources};
 use super::float::Float;
 use super::integer::Integer;
 use super::number::Number;
@@ -12,7 +12,7 @@ use crate::fold::value::exact;
 use alloc::format;
 use alloc::vec::Vec;
 use ptx_isa::{
-    Assignment, Computation, Destination, Expr, ExprFunction as Function, Role, ScalarType,
+    Assignment, Computation, Destination, Expr, ExprFunction as Function, Marks, Role, ScalarType,
     TypeKind,
 };
 
@@ -372,6 +372,9 @@ impl<'a> Translation<'a> {
             "an address or a special register",
         ))?;
         let term = self.source(at, operand.name());
+        let is_lane = operand
+            .marks()
+            .intersects(Marks::LANES16.union(Marks::LANES8));
         let Some(whole) = self.inputs.value_type(at) else {
             // A constant without a type.
             return Ok(Value::Integer(Terms::natural(Bits { term, width: 64 })));
@@ -386,9 +389,17 @@ impl<'a> Translation<'a> {
         if let Some(parts) = self.inputs.parts(at) {
             let part = parts.get(lane as usize);
             let part = part.ok_or(NotExpressible::Construct("a lane that an operand lacks"))?;
-            // Those of the second source are numbered after those of the first one.
+            // Lanes are numbered through the registers of the first two sources; a part of another operand is in its own register.
+            let register = match is_lane {
+                true => self.register_of_lane(part.position / all.width)?,
+                false => term,
+            };
+            let register = Bits {
+                term: register,
+                ..all
+            };
             let position = part.position % all.width;
-            let bits = self.terms.extract(all, position, part.length.into());
+            let bits = self.terms.extract(register, position, part.length.into());
             return Ok(Value::Integer(match whole.kind() {
                 TypeKind::Signed => Terms::signed(bits),
                 _ => Terms::natural(bits),
@@ -401,6 +412,15 @@ impl<'a> Translation<'a> {
         };
         let bits = self.terms.extract(all, offset, part.bits().into());
         self.read(part, bits, self.inputs.flushes(part))
+    }
+
+    /// The register of the first or the second source.
+    fn register_of_lane(&mut self, number: u32) -> Result<Term, NotExpressible> {
+        let mut sources = sources(self.inputs.form, self.inputs.slots);
+        let source = sources.nth(number as usize);
+        let (index, operand) =
+            source.ok_or(NotExpressible::Construct("a lane that an operand lacks"))?;
+        Ok(self.source(index, operand.name()))
     }
 
     /// The value of bits by their type; with `flush` a subnormal number counts as zero.

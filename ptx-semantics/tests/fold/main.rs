@@ -1,5 +1,5 @@
 //! The constant evaluator against another one: native integers and floats of Rust, and loops over bits where Rust has no
-//! such operation. `PTX_FOLD_CASES=file` writes all cases, one a line: `instruction operands… = expected`.
+//! such operation. `PTXKIT_FOLD_CASES=file` writes all cases, one a line: `instruction operands… = expected`.
 #![allow(clippy::unwrap_used, clippy::panic)]
 #![allow(clippy::too_many_lines, reason = "lists of cases")]
 
@@ -28,6 +28,7 @@ mod simd;
 mod single;
 mod smt;
 mod video;
+mod windows;
 
 use test_support::random;
 use test_support::sample;
