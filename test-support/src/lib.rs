@@ -1,6 +1,7 @@
 //! What the tests of several crates, the tools and the benchmarks share.
 //!
-//! The feature `vm` adds what runs kernels, the feature `edit` adds edits of modules: a crate whose tests need neither does not wait for those libraries.
+//! The feature `vm` adds what runs kernels, `edit` edits of modules, `instances` instances of all forms: a crate whose tests need none of these does
+//! not wait for the libraries.
 #![allow(
     clippy::expect_used,
     clippy::missing_errors_doc,
@@ -18,6 +19,8 @@ pub mod corpus;
 #[cfg(feature = "edit")]
 pub mod edits;
 pub mod inputs;
+#[cfg(feature = "instances")]
+pub mod instances;
 pub mod mutate;
 #[cfg(feature = "vm")]
 pub mod observe;

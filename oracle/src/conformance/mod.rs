@@ -3,8 +3,6 @@
 
 mod agreement;
 mod builder_cases;
-pub(crate) mod case;
-pub(crate) mod coverage;
 mod facts;
 mod generate;
 mod judge;
@@ -12,8 +10,6 @@ mod judge;
 mod machine;
 mod modules;
 mod mutations;
-pub(crate) mod operand;
-mod operand_gen;
 mod preamble;
 pub(crate) mod random;
 mod replay;
@@ -27,6 +23,7 @@ use std::time::Instant;
 use anyhow::{Result, bail};
 use fastrand::Rng;
 use ptx_isa::Target;
+use test_support::instances::{case, coverage, operand, operand_gen};
 
 use crate::shared::Shared;
 use agreement::Agreement;

@@ -5,18 +5,14 @@
 //!
 //! `ptx-vm` runs the same kernels, and must store the values that `fold` computes.
 
-mod assign;
 mod bugs;
 mod disassembler;
-mod expected;
 mod kernel;
 mod machine;
 mod module;
 mod places;
 mod sass;
 mod tally;
-mod template;
-mod values;
 
 use std::collections::BTreeMap;
 
@@ -24,6 +20,7 @@ use anyhow::{Result, bail};
 use fastrand::Rng;
 use ptx_isa::Target;
 use rayon::prelude::*;
+use test_support::instances::{assign, case, expected, template, values};
 
 use crate::shared::Shared;
 use disassembler::Disassembler;

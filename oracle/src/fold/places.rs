@@ -2,9 +2,9 @@
 
 use ptx_isa::{PtxVersion, Target};
 
+use super::case::Case;
 use super::template::targets_of;
 use crate::assembler::Assemblers;
-use crate::conformance::case::Case;
 
 /// Versions that are tried in this order; the last ones for forms that newer versions removed.
 const VERSIONS: [PtxVersion; 3] = [

@@ -3,24 +3,14 @@
 //! places, and with defective devices. `PTXKIT_SEED=n` selects other programs.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)] // test helpers outside #[test] functions
 
-#[path = "../../../oracle/src/fold/assign.rs"]
-mod assign;
 #[path = "../common/mod.rs"]
 mod common;
 mod compare;
-#[allow(dead_code, reason = "comparisons with ptxas use the rest")]
-mod conformance;
 mod error;
-#[path = "../../../oracle/src/fold/expected.rs"]
-mod expected;
 mod kernel;
 mod program;
 mod report;
-#[path = "../../../oracle/src/fold/template.rs"]
-mod template;
 mod tests;
-#[path = "../../../oracle/src/fold/values.rs"]
-mod values;
 
 use std::sync::{Arc, Mutex};
 
@@ -31,6 +21,7 @@ use program::Program;
 use ptx_isa::{PtxVersion, Target};
 use runner::{Abilities, Device};
 use template::{Template, targets_of};
+use test_support::instances::{assign, case, expected, operand, template, values};
 use test_support::sample::seed;
 
 /// Instructions of a program.

@@ -3,8 +3,8 @@
 use fastrand::Rng;
 use ptx_isa::ScalarType;
 
-use crate::conformance::case::Case;
-use crate::conformance::operand::{Kind, Operand};
+use crate::case::Case;
+use crate::operand::{Kind, Operand};
 use crate::template::{Register, Template};
 use crate::values::value;
 

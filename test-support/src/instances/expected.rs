@@ -11,10 +11,10 @@ use ptx_ir::facts::{FunctionFacts, MemoryAccess, ModuleFacts, RegAccess};
 use ptx_ir::{Operand, Statement, StmtId};
 
 /// The known values of a kernel by their offsets.
-pub(super) type Known = HashMap<u32, u64>;
+pub type Known = HashMap<u32, u64>;
 
 /// For each kernel, by name, the stored values that are known.
-pub(super) fn stored(text: &str) -> HashMap<String, Known> {
+pub fn stored(text: &str) -> HashMap<String, Known> {
     let module = ptx_parse::parse(text.as_bytes()).module;
     let facts = ModuleFacts::new(&module);
     module

@@ -31,11 +31,7 @@ struct Goal {
 }
 
 /// The cases of a form.
-pub(crate) fn cover(
-    instruction: &'static Instruction,
-    form: &'static Form,
-    rng: &mut Rng,
-) -> Vec<Case> {
+pub fn cover(instruction: &'static Instruction, form: &'static Form, rng: &mut Rng) -> Vec<Case> {
     let alternatives: Vec<Vec<Words>> = form.slots().map(alternatives).collect();
     let singles = alternatives.iter().enumerate().flat_map(|(slot, words)| {
         words.iter().map(move |&words| Goal {
@@ -77,7 +73,7 @@ pub(crate) fn cover(
 }
 
 /// Cases that would be legal but for one rule of the form, some for each rule.
-pub(crate) fn breaking(
+pub fn breaking(
     instruction: &'static Instruction,
     form: &'static Form,
     rng: &mut Rng,
@@ -98,7 +94,7 @@ pub(crate) fn breaking(
 }
 
 /// Whether a rule forbids instructions in every version and on every target.
-pub(crate) fn forbids(rule: &Rule) -> bool {
+pub fn forbids(rule: &Rule) -> bool {
     use RuleKind::{Deny, Ordered, Require};
     matches!(rule.kind(), Require(..) | Deny(..) | Ordered(..))
 }

@@ -8,17 +8,17 @@ use super::operand::{Kind, Operand};
 
 /// An instruction to be judged.
 #[derive(Clone)]
-pub(crate) struct Case {
+pub struct Case {
     /// `form` for a case that is valid according to the tables, else the change of a valid case.
-    pub(crate) kind: &'static str,
-    pub(crate) opcode: Opcode,
-    pub(crate) modifiers: Vec<Modifier>,
-    pub(crate) operands: Vec<Operand>,
+    pub kind: &'static str,
+    pub opcode: Opcode,
+    pub modifiers: Vec<Modifier>,
+    pub operands: Vec<Operand>,
 }
 
 /// The properties of the module of a case besides its version and its target.
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub(crate) enum Setting {
+pub enum Setting {
     /// Nothing.
     Plain,
     /// Samplers are separate from textures.
@@ -28,10 +28,10 @@ pub(crate) enum Setting {
 }
 
 impl Setting {
-    pub(crate) const ALL: [Self; 3] = [Self::Plain, Self::Independent, Self::Shared];
+    pub const ALL: [Self; 3] = [Self::Plain, Self::Independent, Self::Shared];
 
     /// The name of the setting in files of verdicts.
-    pub(crate) const fn name(self) -> &'static str {
+    pub const fn name(self) -> &'static str {
         match self {
             Self::Plain => "",
             Self::Independent => "independent",
@@ -40,7 +40,7 @@ impl Setting {
     }
 
     /// The option after the target.
-    pub(crate) const fn option(self) -> &'static str {
+    pub const fn option(self) -> &'static str {
         match self {
             Self::Plain | Self::Shared => "",
             Self::Independent => ", texmode_independent",
@@ -49,7 +49,7 @@ impl Setting {
 }
 
 impl Case {
-    pub(crate) fn setting(&self) -> Setting {
+    pub fn setting(&self) -> Setting {
         let is_sampler = |o: &Operand| matches!(o.kind, Kind::Variable(_, ScalarType::Samplerref));
         if self
             .operands

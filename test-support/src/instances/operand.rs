@@ -8,23 +8,23 @@ use ptx_isa::{
 };
 
 /// Registers of each type: enough for the longest vector.
-pub(crate) const REGISTERS: u16 = 160;
+pub const REGISTERS: u16 = 160;
 
 /// An operand of a case.
 #[derive(Clone, PartialEq)]
-pub(crate) struct Operand {
-    pub(crate) kind: Kind,
-    pub(crate) sign: Sign,
+pub struct Operand {
+    pub kind: Kind,
+    pub sign: Sign,
     /// The offset of an address: `[b64_0+16]`.
-    pub(crate) offset: i64,
+    pub offset: i64,
     /// The selected bytes or half-words: `.b0`.
-    pub(crate) lanes: Option<&'static str>,
-    pub(crate) unified: bool,
+    pub lanes: Option<&'static str>,
+    pub unified: bool,
 }
 
 /// The sign before an operand.
 #[derive(Copy, Clone, PartialEq)]
-pub(crate) enum Sign {
+pub enum Sign {
     None,
     Minus,
     Not,
@@ -32,7 +32,7 @@ pub(crate) enum Sign {
 
 /// The kind of an operand, with the properties that determine its name in the preamble.
 #[derive(Clone, PartialEq)]
-pub(crate) enum Kind {
+pub enum Kind {
     Register(ScalarType, u16),
     RegisterVector(ScalarType, u8),
     Integer(i64),
@@ -53,7 +53,7 @@ pub(crate) enum Kind {
 }
 
 impl Operand {
-    pub(crate) fn new(kind: Kind) -> Self {
+    pub fn new(kind: Kind) -> Self {
         Self {
             kind,
             sign: Sign::None,
@@ -63,12 +63,12 @@ impl Operand {
         }
     }
 
-    pub(crate) fn register(ty: ScalarType, number: u16) -> Self {
+    pub fn register(ty: ScalarType, number: u16) -> Self {
         Self::new(Kind::Register(ty, number))
     }
 
     /// The operands in its braces, brackets or parentheses.
-    pub(crate) fn parts(&self) -> &[Self] {
+    pub fn parts(&self) -> &[Self] {
         match &self.kind {
             Kind::Bracket(parts) | Kind::Vector(parts) | Kind::List(parts) | Kind::Pair(parts) => {
                 parts
@@ -77,7 +77,7 @@ impl Operand {
         }
     }
 
-    pub(crate) fn parts_mut(&mut self) -> Option<&mut Vec<Self>> {
+    pub fn parts_mut(&mut self) -> Option<&mut Vec<Self>> {
         match &mut self.kind {
             Kind::Bracket(parts) | Kind::Vector(parts) | Kind::List(parts) | Kind::Pair(parts) => {
                 Some(parts)
@@ -119,7 +119,7 @@ impl Operand {
 }
 
 /// Calls `question` with a query of the instruction. The greatest depth of nested operands is three: `[map, {x, y}]`.
-pub(crate) fn ask<R>(
+pub fn ask<R>(
     opcode: Opcode,
     modifiers: &[Modifier],
     operands: &[Operand],
@@ -212,12 +212,12 @@ fn write_list(
 }
 
 /// The name of the variable of a space and a type.
-pub(crate) fn variable(space: StateSpace, ty: ScalarType) -> String {
+pub fn variable(space: StateSpace, ty: ScalarType) -> String {
     let space = bare(space.text()).replace("::", "_");
     format!("v_{space}_{}", bare(ty.text()))
 }
 
 /// A word without its dot.
-pub(crate) fn bare(word: &str) -> &str {
+pub fn bare(word: &str) -> &str {
     word.strip_prefix('.').unwrap_or(word)
 }

@@ -6,44 +6,42 @@ use ptx_isa::{
     Target, TargetSet,
 };
 
-use crate::conformance::case::Case;
-use crate::conformance::coverage::cover;
-use crate::conformance::operand::{Kind, Operand, ask};
+use super::case::Case;
+use super::coverage::cover;
+use super::operand::{Kind, Operand, ask};
 
 /// An instruction without the values that it reads.
 #[derive(Clone)]
-pub(super) struct Template {
-    pub(super) case: Case,
-    pub(super) form: &'static Form,
+pub struct Template {
+    pub case: Case,
+    pub form: &'static Form,
     /// The modifiers in the slots of the form.
-    #[allow(dead_code, reason = "the crate `runner` uses it")]
-    pub(super) slots: SlotAssignment,
-    pub(super) sources: Vec<Register>,
-    pub(super) results: Vec<Register>,
-    pub(super) reads_carry: bool,
-    pub(super) writes_carry: bool,
+    pub slots: SlotAssignment,
+    pub sources: Vec<Register>,
+    pub results: Vec<Register>,
+    pub reads_carry: bool,
+    pub writes_carry: bool,
     /// The version, and the targets of which one is chosen for each module.
-    pub(super) version: PtxVersion,
-    pub(super) targets: Vec<Target>,
+    pub version: PtxVersion,
+    pub targets: Vec<Target>,
 }
 
 /// A register of a template.
 #[derive(Clone)]
-pub(super) struct Register {
-    pub(super) name: String,
-    pub(super) declared: ScalarType,
+pub struct Register {
+    pub name: String,
+    pub declared: ScalarType,
     /// The index of the operand of the form that is or contains the register.
-    #[allow(dead_code, reason = "the crate `runner` uses it")]
-    pub(super) operand: usize,
+    pub operand: usize,
     /// The type of the value, if the form states it.
-    pub(super) ty: Option<ScalarType>,
+    pub ty: Option<ScalarType>,
 }
 
 /// The version and the targets of an instruction in modules; `None` if it is left out.
-pub(super) type Places<'a> = &'a dyn Fn(&Case) -> Option<(PtxVersion, Vec<Target>)>;
+pub type Places<'a> = &'a dyn Fn(&Case) -> Option<(PtxVersion, Vec<Target>)>;
 
 /// The templates of all forms.
-pub(super) fn all(places: Places<'_>, rng: &mut Rng) -> Vec<Template> {
+pub fn all(places: Places<'_>, rng: &mut Rng) -> Vec<Template> {
     let mut templates = Vec::new();
     for instruction in Instruction::ALL {
         for &form in instruction.forms() {
@@ -104,7 +102,7 @@ fn template(
 }
 
 /// The targets on which a case is legal.
-pub(super) fn targets_of(case: &Case, version: PtxVersion) -> TargetSet {
+pub fn targets_of(case: &Case, version: PtxVersion) -> TargetSet {
     ask(case.opcode, &case.modifiers, &case.operands, |q| {
         q.targets(version)
     })
@@ -129,7 +127,7 @@ fn registers(operands: &[Operand]) -> Option<Vec<(ScalarType, u16)>> {
 
 impl Template {
     /// The instruction with other constants, within the range that the form states.
-    pub(super) fn vary(&self, rng: &mut Rng) -> Case {
+    pub fn vary(&self, rng: &mut Rng) -> Case {
         let mut case = self.case.clone();
         for operand in self.form.operands() {
             let Some(range) = operand.range().filter(|_| operand.role() == Role::Imm) else {

@@ -16,7 +16,7 @@ const FORMATS: [(u16, u32, u32); 6] = [
 ];
 
 /// The bits of a register: each element of its type is an edge case or, unless `edges_only` is set, a random value.
-pub(super) fn value(register: &Register, edges_only: bool, rng: &mut Rng) -> u128 {
+pub fn value(register: &Register, edges_only: bool, rng: &mut Rng) -> u128 {
     let ty = register.ty.unwrap_or(register.declared);
     let width = register.declared.bits();
     if ty.kind() == TypeKind::Predicate {
@@ -144,7 +144,7 @@ fn random(ty: ScalarType, rng: &mut Rng) -> u128 {
     bits & kept | u128::from(rng.u32(least..=most)) << fraction | sign
 }
 
-pub(super) fn mask(bits: u16) -> u128 {
+pub fn mask(bits: u16) -> u128 {
     match bits {
         128.. => u128::MAX,
         _ => (1 << bits) - 1,

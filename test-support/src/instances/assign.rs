@@ -5,10 +5,10 @@ use ptx_isa::ScalarType;
 use super::template::Register;
 
 /// The declarations of the registers for values of widths that `mov` does not support.
-pub(super) const SCRATCH: &str = ".reg .b32 word; .reg .b64 low, high;";
+pub const SCRATCH: &str = ".reg .b32 word; .reg .b64 low, high;";
 
 /// The statements that assign a value to a register.
-pub(super) fn assign(register: &Register, bits: u128) -> String {
+pub fn assign(register: &Register, bits: u128) -> String {
     let name = &register.name;
     match register.declared.bits() {
         _ if register.declared == ScalarType::Pred => {

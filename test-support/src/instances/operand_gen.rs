@@ -16,7 +16,7 @@ const ROUNDS: usize = 60;
 /// The greatest number of times that all operands are chosen again after a violated rule.
 const REROLLS: usize = 6;
 /// The spaces of the variables around the cases.
-pub(super) const SPACES: [StateSpace; 6] = [
+pub const SPACES: [StateSpace; 6] = [
     StateSpace::Global,
     StateSpace::Shared,
     StateSpace::Const,
@@ -47,7 +47,7 @@ struct Candidates {
 }
 
 /// A case for a form and its modifiers that is legal, or refused only because of the rule `but_for`.
-pub(crate) fn fill(
+pub fn fill(
     instruction: &'static Instruction,
     form: &'static Form,
     words: &[Modifier],
@@ -208,7 +208,7 @@ fn nest(nesting: Nesting, mut parts: Vec<Operand>) -> Operand {
 }
 
 /// A vector of `length` operands like the first.
-pub(crate) fn vector(first: &Operand, length: u16) -> Operand {
+pub fn vector(first: &Operand, length: u16) -> Operand {
     if let Kind::SpecialVector(_) = first.kind {
         return first.clone();
     }
