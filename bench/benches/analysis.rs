@@ -6,18 +6,9 @@
 use bench::{names, text};
 use divan::Bencher;
 use divan::counter::BytesCount;
-use ptx_analysis::block_summary::Summary;
 use ptx_analysis::cfg::Cfg;
-use ptx_analysis::constants::Constants;
 use ptx_analysis::function_analysis::FunctionAnalysis;
-use ptx_analysis::graph::Dominators;
-use ptx_analysis::liveness::Liveness;
-use ptx_analysis::memory_access::Accesses;
-use ptx_analysis::pressure::Pressure;
-use ptx_analysis::reg_lanes::Variables;
 use ptx_analysis::ssa::Ssa;
-use ptx_analysis::value_numbering::ValueNumbers;
-use ptx_analysis::values::Values;
 use ptx_ir::Module;
 use ptx_ir::facts::ModuleFacts;
 
@@ -29,20 +20,18 @@ fn main() {
 fn liveness(module: &Module, pressure: bool) -> usize {
     let facts = ModuleFacts::new(module);
     let mut sum = 0;
-    for (id, _, body) in module.definitions() {
-        let Some(function) = facts.function(id) else {
+    for (id, ..) in module.definitions() {
+        let Some(function) = facts.function(id).map(FunctionAnalysis::new) else {
             continue;
         };
-        let cfg = Cfg::new(function);
-        let variables = Variables::new(body);
-        let summary = Summary::new(function, &cfg, &variables);
-        let live = Liveness::new(&cfg, &summary, &variables);
-        sum += cfg
+        let live = function.liveness();
+        sum += function
+            .cfg()
             .blocks()
             .map(|(b, _)| live.live_in(b).count())
             .sum::<usize>();
         if pressure {
-            sum += Pressure::new(function, &cfg, &variables, &live).units as usize;
+            sum += function.pressure().units as usize;
         }
     }
     sum
@@ -62,21 +51,20 @@ fn facts(bencher: Bencher<'_, '_>, name: &str) {
 fn values_and_accesses(bencher: Bencher<'_, '_>, name: &str) {
     let module = ptx_parse::parse(text(name)).module;
     let facts = ModuleFacts::new(&module);
-    let functions = module.definitions().filter_map(|(id, ..)| {
-        let function = facts.function(id)?;
-        let analysis = FunctionAnalysis::new(function);
-        let (cfg, variables) = (analysis.cfg(), analysis.variables());
-        let ssa = Ssa::new(function, cfg, analysis.dominators(), variables).ok()?;
-        Some((function, analysis, ssa))
-    });
-    let functions: Vec<_> = functions.collect();
+    let prepared = || {
+        let mut functions = Vec::new();
+        for (id, ..) in module.definitions() {
+            let function = facts.function(id).map(FunctionAnalysis::new);
+            functions.extend(function.filter(|function| function.ssa().is_ok()));
+        }
+        functions
+    };
     let bytes = BytesCount::new(module.source().len());
-    bencher.counter(bytes).bench_local(|| {
-        let accesses = |(facts, analysis, ssa): &(_, FunctionAnalysis, Ssa)| {
-            let values = Values::new(*facts, analysis, ssa);
-            Accesses::new(*facts, analysis, ssa, &values).all().len()
-        };
-        functions.iter().map(accesses).sum::<usize>()
+    let bencher = bencher.counter(bytes).with_inputs(prepared);
+    bencher.bench_local_values(|functions| {
+        let count =
+            |function: &FunctionAnalysis<'_>| function.accesses().map_or(0, |a| a.all().len());
+        functions.iter().map(count).sum::<usize>()
     });
 }
 
@@ -145,17 +133,23 @@ fn values<const BLOCKS: usize>(bencher: Bencher<'_, '_>, part: Part) {
     let Some(facts) = module.function("k").and_then(|k| facts.function(k)) else {
         return;
     };
-    let (cfg, variables) = (Cfg::new(facts), Variables::new(facts.body()));
-    let dominators = Dominators::new(&cfg);
-    let ssa = Ssa::new(facts, &cfg, &dominators, &variables).expect("few phis");
-    bencher.bench_local(|| match part {
-        Part::Ssa => Ssa::new(facts, &cfg, &dominators, &variables).map_or(0, |ssa| ssa.len()),
+    let prepared = || {
+        let function = FunctionAnalysis::new(facts);
+        match part {
+            Part::Ssa => _ = (function.dominators(), function.variables()),
+            Part::Numbers | Part::Constants => _ = function.ssa(),
+        }
+        function
+    };
+    let bencher = bencher.with_inputs(prepared);
+    bencher.bench_local_values(|function| match part {
+        Part::Ssa => function.ssa().map_or(0, Ssa::len),
         Part::Numbers => {
-            let numbers = ValueNumbers::new(facts, &cfg, &variables, &ssa);
+            let numbers = function.value_numbers().expect("few phis");
             numbers.number(Ssa::UNKNOWN) as usize
         }
         Part::Constants => {
-            let constants = Constants::new(facts, &cfg, &variables, &ssa);
+            let constants = function.constants().expect("few phis");
             usize::from(constants.is_executable(Cfg::ENTRY))
         }
     });

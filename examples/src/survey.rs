@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use ptx_analysis::calls::CallGraph;
 use ptx_analysis::function_analysis::FunctionAnalysis;
-use ptx_ir::facts::{FunctionFacts, ModuleFacts, Space};
+use ptx_ir::facts::{ModuleFacts, Space};
 use ptx_ir::{FunctionKind, Statement};
 use ptx_isa::StateSpace;
 
@@ -53,13 +53,14 @@ pub fn kernels(text: &[u8]) -> Vec<Kernel> {
                 .max()
                 .unwrap_or(0),
             pressure: analysis.pressure().units,
-            accesses_in_loops: accesses_in_loops(facts, &analysis),
+            accesses_in_loops: accesses_in_loops(&analysis),
         });
     }
     kernels
 }
 
-fn accesses_in_loops(facts: FunctionFacts<'_>, analysis: &FunctionAnalysis) -> usize {
+fn accesses_in_loops(analysis: &FunctionAnalysis<'_>) -> usize {
+    let facts = analysis.facts();
     let inside = |&(id, _): &(_, _)| analysis.loops().depth(id) > 0;
     let blocks = analysis.cfg().blocks().filter(inside);
     let statements = blocks.flat_map(|(_, b)| facts.body().range(b.first, b.end));

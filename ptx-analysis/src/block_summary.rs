@@ -3,9 +3,10 @@
 use alloc::vec::Vec;
 
 use ptx_ir::Statement;
-use ptx_ir::facts::{FunctionFacts, Mentions};
+use ptx_ir::facts::Mentions;
 
-use crate::cfg::{BlockId, Cfg};
+use crate::cfg::BlockId;
+use crate::function_analysis::FunctionAnalysis;
 use crate::graph::Csr;
 use crate::reg_lanes::Variables;
 
@@ -20,8 +21,9 @@ pub struct Summary {
 
 impl Summary {
     /// Summarizes the blocks of a function.
-    #[must_use]
-    pub fn new(facts: FunctionFacts<'_>, cfg: &Cfg, variables: &Variables) -> Self {
+    pub(crate) fn new(function: &FunctionAnalysis<'_>) -> Self {
+        crate::builds::record("block summary", function.facts());
+        let (facts, cfg, variables) = (function.facts(), function.cfg(), function.variables());
         let mut pass = Pass {
             variables,
             seen: vec![0; variables.len()],

@@ -9,41 +9,38 @@
 
 use alloc::vec::Vec;
 
-use ptx_ir::facts::{Facts, FunctionFacts};
+use ptx_ir::facts::Facts;
 use ptx_ir::{EntityId, Statement, StmtId};
 
+use crate::function_analysis::FunctionAnalysis;
 use crate::ssa::{Ssa, Value, ValueId};
 
 /// The live instructions of a function.
+///
+/// ```
+/// use ptx_analysis::function_analysis::FunctionAnalysis;
+/// use ptx_ir::facts::ModuleFacts;
+/// let text = b".version 8.0\n.target sm_80\n.address_size 64\n.entry k() { .reg .b32 a; .reg .b64 d;\n\
+///     mov.b32 a, 1; neg.s32 a, a; mov.b64 d, 0; st.global.b64 [d], d; ret; }";
+/// let module = ptx_parse::parse(text).module;
+/// let facts = ModuleFacts::new(&module);
+/// let function = FunctionAnalysis::new(facts.function(module.function("k").unwrap()).unwrap());
+/// let live = function.live_code()?;
+/// let statements = function.body().statements().skip(2);
+/// let found: Vec<bool> = statements.map(|(stmt, _)| live.contains(stmt)).collect();
+/// assert_eq!(found, [false, false, true, true, true]);
+/// # Ok::<(), ptx_analysis::ssa::TooManyPhis>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct LiveCode {
     statements: Vec<bool>,
 }
 
 impl LiveCode {
-    /// Follows the values of a function from the instructions with effects back to where they are made.
-    ///
-    /// ```
-    /// use ptx_analysis::dead_code::LiveCode;
-    /// use ptx_analysis::function_analysis::FunctionAnalysis;
-    /// use ptx_analysis::ssa::Ssa;
-    /// use ptx_ir::facts::ModuleFacts;
-    /// let text = b".version 8.0\n.target sm_80\n.address_size 64\n.entry k() { .reg .b32 a; .reg .b64 d;\n\
-    ///     mov.b32 a, 1; neg.s32 a, a; mov.b64 d, 0; st.global.b64 [d], d; ret; }";
-    /// let module = ptx_parse::parse(text).module;
-    /// let facts = ModuleFacts::new(&module);
-    /// let facts = facts.function(module.function("k").unwrap()).unwrap();
-    /// let of = FunctionAnalysis::new(facts);
-    /// let ssa = Ssa::new(facts, of.cfg(), of.dominators(), of.variables())?;
-    /// let live = LiveCode::new(facts, &ssa);
-    /// let statements = facts.body().statements().skip(2);
-    /// let found: Vec<bool> = statements.map(|(stmt, _)| live.contains(stmt)).collect();
-    /// assert_eq!(found, [false, false, true, true, true]);
-    /// # Ok::<(), ptx_analysis::ssa::TooManyPhis>(())
-    /// ```
-    #[must_use]
-    pub fn new(facts: FunctionFacts<'_>, ssa: &Ssa) -> Self {
-        let body = facts.body();
+    /// Follows the values of a function from the instructions with effects back to their definitions.
+    pub(crate) fn new(function: &FunctionAnalysis<'_>, ssa: &Ssa) -> Self {
+        crate::builds::record("live code", function.facts());
+        let (facts, body) = (function.facts(), function.body());
         let mut marks = Marks {
             ssa,
             statements: vec![false; body.statement_table().len()],

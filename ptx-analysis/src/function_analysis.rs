@@ -1,16 +1,31 @@
-//! The usual analyses of a function, computed together.
+//! The owner of the analyses of a function. Each analysis is computed when it is first asked for, and kept.
 
+use alloc::boxed::Box;
+use alloc::sync::Arc;
 use alloc::vec::Vec;
 
-use ptx_ir::facts::{FunctionFacts, ModuleFacts, Stamp};
-use ptx_ir::{FuncId, parallel};
+use once_cell::race::OnceBox;
+use ptx_ir::facts::{FunctionFacts, ModuleFacts, StaleFacts, Stamp};
+use ptx_ir::{Body, FuncId, Module, parallel};
 
+use crate::asynchrony::{Violation, violations};
 use crate::block_summary::Summary;
 use crate::cfg::{BlockId, Cfg};
-use crate::graph::{Digraph, Dominators, Graph, Loops};
+use crate::constants::Constants;
+use crate::dead_code::LiveCode;
+use crate::graph::{Digraph, Dominators, Graph, Loops, PostDominators, ReversePostOrder};
 use crate::liveness::Liveness;
+use crate::memory_access::Accesses;
 use crate::pressure::Pressure;
+use crate::provenance::{CallSummaries, FunctionProvenance};
+use crate::reaching::Reaching;
 use crate::reg_lanes::Variables;
+use crate::ssa::cells::Cells;
+use crate::ssa::{Ssa, TooManyPhis};
+use crate::uniformity::{FunctionUniformity, RegionGraphs, Stack};
+use crate::value_numbering::ValueNumbers;
+use crate::values::Values;
+use crate::work::FunctionWork;
 
 /// Calls `work` for each function that has a body, with its facts, and gives the results in the order of the functions. With
 /// the feature `parallel`, the functions of a large module are divided among several threads.
@@ -30,12 +45,18 @@ pub fn map_functions<'f, T: Send>(
     work: impl Fn(FuncId, FunctionFacts<'f>) -> T + Sync,
 ) -> Vec<T> {
     parallel::map_functions(facts.module(), |run| {
-        let of = |id: &FuncId| Some(work(*id, facts.function(*id)?));
-        run.iter().filter_map(of).collect()
+        run.iter()
+            .filter_map(|id| Some(work(*id, facts.function(*id)?)))
+            .collect()
     })
 }
 
-/// Control flow, dominators, loops, liveness and register pressure of one function.
+/// The analyses of one function. Each is computed when it is first asked for, together with those that it needs, and kept.
+///
+/// A clone shares the results with the original. If several threads ask for an analysis at the same time, each may compute it; all of them get the
+/// result that was finished first. The results do not depend on the order of the questions.
+///
+/// Analyses of values need the SSA form, which some functions exceed the limit of: they return [`TooManyPhis`] (see [`TooManyPhis`]).
 ///
 /// ```
 /// use ptx_analysis::function_analysis::FunctionAnalysis;
@@ -48,93 +69,407 @@ pub fn map_functions<'f, T: Send>(
 ///     ret;\n}\n";
 /// let module = ptx_parse::parse(text).module;
 /// let facts = ModuleFacts::new(&module);
-/// for (id, function, _) in module.definitions() {
-///     let Some(facts) = facts.function(id) else { continue };
-///     let analysis = FunctionAnalysis::new(facts);
-///     println!("{}: {} blocks", module.name(function.name), analysis.cfg().len());
-///     for (id, info) in analysis.loops().iter() {
-///         println!("a loop of {} blocks", analysis.loops().body(id).len());
-///         assert_eq!(analysis.loops().preheader(analysis.cfg(), id), analysis.idom(info.header()));
-///     }
-///     assert_eq!(analysis.pressure().units, 1);
-/// }
+/// let kernel = module.function("k").unwrap();
+/// let function = FunctionAnalysis::new(facts.function(kernel).unwrap());
+/// let (id, info) = function.loops().iter().next().unwrap();
+/// assert_eq!(function.loops().preheader(function.cfg(), id), function.idom(info.header()));
+/// assert_eq!(function.values()?.trip_count(id).unwrap().most(), Some(10));
+/// assert_eq!(function.pressure().units, 1);
+/// # Ok::<(), ptx_analysis::ssa::TooManyPhis>(())
 /// ```
 #[derive(Clone, Debug)]
-pub struct FunctionAnalysis {
+pub struct FunctionAnalysis<'m> {
+    facts: FunctionFacts<'m>,
     stamp: Stamp,
-    cfg: Cfg,
-    variables: Variables,
-    summary: Summary,
-    liveness: Liveness,
-    dominators: Dominators<BlockId>,
-    /// The dominators of the reversed graph, entered at a node after all blocks with an edge to each block that exits.
-    post: Dominators,
-    loops: Loops<BlockId>,
-    pressure: Pressure,
+    /// The addresses that functions pass to each other, if they are known.
+    calls: Option<Arc<CallSummaries>>,
+    results: Arc<Results>,
+    addresses: Arc<AddressResults>,
 }
 
-impl FunctionAnalysis {
-    /// Analyzes a function.
+/// The analyses that depend on nothing but the function.
+#[derive(Default, Debug)]
+struct Results {
+    cfg: OnceBox<Cfg>,
+    variables: OnceBox<Variables>,
+    summary: OnceBox<Summary>,
+    liveness: OnceBox<Liveness>,
+    pressure: OnceBox<Pressure>,
+    dominators: OnceBox<Dominators<BlockId>>,
+    exit_dominators: OnceBox<Dominators>,
+    post_dominators: OnceBox<PostDominators<BlockId>>,
+    order: OnceBox<ReversePostOrder<BlockId>>,
+    loops: OnceBox<Loops<BlockId>>,
+    loop_forest: OnceBox<Loops<BlockId>>,
+    reaching: OnceBox<Reaching>,
+    ssa: OnceBox<Result<Ssa, TooManyPhis>>,
+    constants: OnceBox<Constants>,
+    value_numbers: OnceBox<ValueNumbers>,
+    live_code: OnceBox<LiveCode>,
+    values: OnceBox<Values>,
+    regions: OnceBox<RegionGraphs>,
+    stack: OnceBox<Stack>,
+    ssa_with_cells: OnceBox<Result<Ssa, TooManyPhis>>,
+    uniformity: OnceBox<FunctionUniformity>,
+    violations: OnceBox<Vec<Violation>>,
+}
+
+/// The analyses that depend on the addresses that functions pass to each other.
+#[derive(Default, Debug)]
+struct AddressResults {
+    provenance: OnceBox<FunctionProvenance>,
+    accesses: OnceBox<Accesses>,
+    work: OnceBox<FunctionWork>,
+}
+
+/// The results of a [`FunctionAnalysis`] without the module that it borrows.
+///
+/// They can be kept beside an owned module, and shared between threads. Those that depend on other functions are left out.
+///
+/// ```
+/// use ptx_analysis::function_analysis::FunctionAnalysis;
+/// use ptx_edit::EditModule as _;
+/// use ptx_ir::facts::ModuleFacts;
+///
+/// let mut module = ptx_parse::parse(b".version 8.0\n.target sm_80\n.entry k() { ret; }").module;
+/// let kernel = module.function("k").unwrap();
+/// let saved = {
+///     let facts = ModuleFacts::new(&module);
+///     let function = FunctionAnalysis::new(facts.function(kernel).unwrap());
+///     assert_eq!(function.cfg().len(), 1);
+///     function.save()
+/// };
+/// let facts = ModuleFacts::new(&module);
+/// let function = FunctionAnalysis::resume(facts.function(kernel).unwrap(), &saved)?;
+/// assert_eq!(function.cfg().len(), 1); // Not computed again.
+///
+/// let mut editor = module.edit(kernel).unwrap();
+/// let first = editor.body().statements().next().unwrap().0;
+/// editor.remove(first).unwrap();
+/// let facts = ModuleFacts::new(&module);
+/// assert!(FunctionAnalysis::resume(facts.function(kernel).unwrap(), &saved).is_err());
+/// # Ok::<(), ptx_ir::facts::StaleFacts>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct SavedAnalysis {
+    stamp: Stamp,
+    results: Arc<Results>,
+    addresses: Arc<AddressResults>,
+}
+
+impl SavedAnalysis {
+    /// The function and the revision of the module that the results belong to.
     #[must_use]
-    pub fn new(facts: FunctionFacts<'_>) -> Self {
-        let cfg = Cfg::new(facts);
-        let variables = Variables::new(facts.body());
-        let summary = Summary::new(facts, &cfg, &variables);
-        let liveness = Liveness::new(&cfg, &summary, &variables);
-        let pressure = Pressure::new(facts, &cfg, &variables, &liveness);
-        let dominators = Dominators::new(&cfg);
-        let loops = Loops::natural(&cfg, &dominators);
+    pub const fn stamp(&self) -> Stamp {
+        self.stamp
+    }
+}
+
+/// Returns the content of a cell, and computes it if the cell is empty.
+fn cached<T>(cell: &OnceBox<T>, compute: impl FnOnce() -> T) -> &T {
+    cell.get_or_init(|| Box::new(compute()))
+}
+
+impl<'m> FunctionAnalysis<'m> {
+    /// Analyzes a function without information from other functions. Nothing is computed yet.
+    #[must_use]
+    pub fn new(facts: FunctionFacts<'m>) -> Self {
         Self {
+            facts,
             stamp: Stamp::of(facts),
-            post: Dominators::new(&reversed(&cfg)),
-            dominators,
-            loops,
-            cfg,
-            variables,
-            summary,
-            liveness,
-            pressure,
+            calls: None,
+            results: Arc::default(),
+            addresses: Arc::default(),
+        }
+    }
+
+    /// Continues with saved results.
+    ///
+    /// # Errors
+    ///
+    /// The results belong to another function, or to another revision of the module.
+    pub fn resume(facts: FunctionFacts<'m>, saved: &SavedAnalysis) -> Result<Self, StaleFacts> {
+        saved.stamp.check(facts)?;
+        Ok(Self::with_saved(facts, saved))
+    }
+
+    /// Continues with results that belong to these facts.
+    pub(crate) fn with_saved(facts: FunctionFacts<'m>, saved: &SavedAnalysis) -> Self {
+        Self {
+            facts,
+            stamp: saved.stamp,
+            calls: None,
+            results: Arc::clone(&saved.results),
+            addresses: Arc::clone(&saved.addresses),
+        }
+    }
+
+    /// The results so far. What is computed later by either of them is shared, too.
+    #[must_use]
+    pub fn save(&self) -> SavedAnalysis {
+        SavedAnalysis {
+            stamp: self.stamp,
+            results: Arc::clone(&self.results),
+            addresses: match self.calls {
+                Some(_) => Arc::default(),
+                None => Arc::clone(&self.addresses),
+            },
+        }
+    }
+
+    /// The same function with the addresses that functions pass to each other through calls: [`provenance`](Self::provenance),
+    /// [`accesses`](Self::accesses) and [`work`](Self::work) use them. All other results are shared.
+    #[must_use]
+    pub fn with_calls(&self, calls: &Arc<CallSummaries>) -> Self {
+        let is_connected = calls.is_connected(self.id());
+        Self {
+            calls: is_connected.then(|| Arc::clone(calls)),
+            addresses: match (&self.calls, is_connected) {
+                (None, false) => Arc::clone(&self.addresses),
+                _ => Arc::default(),
+            },
+            ..self.clone()
         }
     }
 
     ptx_isa::getters! {
-        /// Which function it is of, at which revision of the module.
+        /// The facts about the instructions.
+        facts: FunctionFacts<'m> = facts;
+        /// The function and the revision of the module that the results belong to.
         stamp: Stamp = stamp;
-        /// The control-flow graph.
-        cfg: &Cfg = &cfg;
-        /// The numbers of the registers and of the elements of vector registers.
-        variables: &Variables = &variables;
-        /// What each block reads and writes.
-        summary: &Summary = &summary;
-        /// What is live at the start and at the end of each block.
-        liveness: &Liveness = &liveness;
-        /// The dominators of the blocks.
-        dominators: &Dominators<BlockId> = &dominators;
-        /// The natural loops. For irreducible loops too, use [`Loops::new`].
-        loops: &Loops<BlockId> = &loops;
-        /// The greatest number of registers that are live at once.
-        pressure: Pressure = pressure;
     }
 
-    /// Whether the entry reaches a block.
+    /// The function.
+    #[must_use]
+    pub fn id(&self) -> FuncId {
+        self.facts.id()
+    }
+
+    /// The module.
+    #[must_use]
+    pub fn module(&self) -> &'m Module {
+        self.facts.module()
+    }
+
+    /// The body of the function.
+    #[must_use]
+    pub fn body(&self) -> &'m Body {
+        self.facts.body()
+    }
+
+    /// The control-flow graph.
+    #[must_use]
+    pub fn cfg(&self) -> &Cfg {
+        cached(&self.results.cfg, || Cfg::new(self.facts))
+    }
+
+    /// The numbers of the registers and of the elements of vector registers.
+    #[must_use]
+    pub fn variables(&self) -> &Variables {
+        cached(&self.results.variables, || Variables::new(self.body()))
+    }
+
+    /// The variables that each block reads and writes.
+    #[must_use]
+    pub fn summary(&self) -> &Summary {
+        cached(&self.results.summary, || Summary::new(self))
+    }
+
+    /// The variables that are live at the start and at the end of each block.
+    #[must_use]
+    pub fn liveness(&self) -> &Liveness {
+        cached(&self.results.liveness, || Liveness::new(self))
+    }
+
+    /// The greatest number of registers that are live at once.
+    #[must_use]
+    pub fn pressure(&self) -> Pressure {
+        *cached(&self.results.pressure, || Pressure::new(self))
+    }
+
+    /// The dominators of the blocks.
+    #[must_use]
+    pub fn dominators(&self) -> &Dominators<BlockId> {
+        cached(&self.results.dominators, || Dominators::new(self.cfg()))
+    }
+
+    /// The post-dominators of the blocks. Infinite loops are assumed to end; [`ipdom`](Self::ipdom) only considers paths that leave the function.
+    #[must_use]
+    pub fn post_dominators(&self) -> &PostDominators<BlockId> {
+        cached(&self.results.post_dominators, || {
+            PostDominators::new(self.cfg())
+        })
+    }
+
+    /// The reachable blocks in reverse post-order.
+    #[must_use]
+    pub fn reverse_post_order(&self) -> &ReversePostOrder<BlockId> {
+        cached(&self.results.order, || ReversePostOrder::new(self.cfg()))
+    }
+
+    /// The natural loops.
+    #[must_use]
+    pub fn loops(&self) -> &Loops<BlockId> {
+        cached(&self.results.loops, || {
+            Loops::natural(self.cfg(), self.dominators())
+        })
+    }
+
+    /// All loops, including irreducible ones. Their ids differ from those of [`loops`](Self::loops).
+    #[must_use]
+    pub fn loop_forest(&self) -> &Loops<BlockId> {
+        cached(&self.results.loop_forest, || {
+            Loops::new(self.cfg(), self.dominators())
+        })
+    }
+
+    /// Returns whether the entry reaches a block.
     #[must_use]
     pub fn is_reachable(&self, block: BlockId) -> bool {
-        self.dominators.is_reachable(block)
+        self.dominators().is_reachable(block)
     }
 
     /// The immediate dominator of a block.
     #[must_use]
     pub fn idom(&self, block: BlockId) -> Option<BlockId> {
-        self.dominators.immediate(block)
+        self.dominators().immediate(block)
     }
 
     /// The immediate post-dominator of a block, considering only paths that leave the function: `None` where they have
-    /// none in common, and where no path leaves. [`PostDominators`](crate::graph::PostDominators) considers infinite loops
-    /// too.
+    /// none in common, and where no path leaves. [`post_dominators`](Self::post_dominators) considers infinite loops too.
+    #[must_use]
     pub fn ipdom(&self, block: BlockId) -> Option<BlockId> {
-        let found = self.post.immediate(block.as_u32());
-        let exit = self.cfg.len() as u32;
-        found.filter(|&b| b != exit).map(BlockId::new)
+        let tree = cached(&self.results.exit_dominators, || {
+            Dominators::new(&reversed(self.cfg()))
+        });
+        let exit = self.cfg().len() as u32;
+        tree.immediate(block.as_u32())
+            .filter(|&node| node != exit)
+            .map(BlockId::new)
+    }
+
+    /// The definitions that reach each read.
+    #[must_use]
+    pub fn reaching(&self) -> &Reaching {
+        cached(&self.results.reaching, || Reaching::new(self))
+    }
+
+    /// The SSA form.
+    ///
+    /// # Errors
+    ///
+    /// The function needs more phis than the limit: see [`TooManyPhis`].
+    pub fn ssa(&self) -> Result<&Ssa, TooManyPhis> {
+        let ssa = cached(&self.results.ssa, || Ssa::new(self));
+        ssa.as_ref().map_err(|error| *error)
+    }
+
+    /// The values that are always the same number, and the blocks that are never executed because of that.
+    ///
+    /// # Errors
+    ///
+    /// As [`ssa`](Self::ssa).
+    pub fn constants(&self) -> Result<&Constants, TooManyPhis> {
+        let ssa = self.ssa()?;
+        Ok(cached(&self.results.constants, || {
+            Constants::new(self, ssa)
+        }))
+    }
+
+    /// The values that are equal whatever the input is.
+    ///
+    /// # Errors
+    ///
+    /// As [`ssa`](Self::ssa).
+    pub fn value_numbers(&self) -> Result<&ValueNumbers, TooManyPhis> {
+        let ssa = self.ssa()?;
+        Ok(cached(&self.results.value_numbers, || {
+            ValueNumbers::new(self, ssa)
+        }))
+    }
+
+    /// The instructions that matter.
+    ///
+    /// # Errors
+    ///
+    /// As [`ssa`](Self::ssa).
+    pub fn live_code(&self) -> Result<&LiveCode, TooManyPhis> {
+        let ssa = self.ssa()?;
+        Ok(cached(&self.results.live_code, || LiveCode::new(self, ssa)))
+    }
+
+    /// Affine forms, intervals, known low bits and trip counts.
+    ///
+    /// # Errors
+    ///
+    /// As [`ssa`](Self::ssa).
+    pub fn values(&self) -> Result<&Values, TooManyPhis> {
+        let ssa = self.ssa()?;
+        Ok(cached(&self.results.values, || Values::new(self, ssa)))
+    }
+
+    /// The objects and state spaces of addresses. Includes addresses from callers and callees [`with_calls`](Self::with_calls).
+    ///
+    /// # Errors
+    ///
+    /// As [`ssa`](Self::ssa).
+    pub fn provenance(&self) -> Result<&FunctionProvenance, TooManyPhis> {
+        let ssa = self.ssa()?;
+        Ok(cached(&self.addresses.provenance, || {
+            FunctionProvenance::new(self, ssa, self.calls.as_deref())
+        }))
+    }
+
+    /// The reachable memory accesses, with the provenance of their addresses.
+    ///
+    /// # Errors
+    ///
+    /// As [`ssa`](Self::ssa).
+    pub fn accesses(&self) -> Result<&Accesses, TooManyPhis> {
+        let (ssa, values, provenance) = (self.ssa()?, self.values()?, self.provenance()?);
+        Ok(cached(&self.addresses.accesses, || {
+            Accesses::new(self, ssa, values, provenance)
+        }))
+    }
+
+    /// The work of the function and its loops. Without an SSA form, trip counts and the state spaces of generic addresses are unknown.
+    #[must_use]
+    pub fn work(&self) -> &FunctionWork {
+        cached(&self.addresses.work, || FunctionWork::new(self))
+    }
+
+    /// The uniformity of values, guards, blocks and branches, if nothing is assumed of callers and callees.
+    /// [`ModuleUniformity`](crate::uniformity::ModuleUniformity) knows more.
+    #[must_use]
+    pub fn uniformity(&self) -> &FunctionUniformity {
+        cached(&self.results.uniformity, || FunctionUniformity::new(self))
+    }
+
+    /// Violations of the protocols of asynchronous operations.
+    #[must_use]
+    pub fn violations(&self) -> &[Violation] {
+        cached(&self.results.violations, || violations(self)).as_slice()
+    }
+
+    /// Graphs that are derived from control flow, dominators and the loop forest.
+    pub(crate) fn regions(&self) -> &RegionGraphs {
+        cached(&self.results.regions, || RegionGraphs::new(self))
+    }
+
+    /// The variables in local memory that only this function accesses.
+    pub(crate) fn stack(&self) -> &Stack {
+        cached(&self.results.stack, || Stack::new(self))
+    }
+
+    /// The second SSA form, in which the cells of [`stack`](Self::stack) are variables; `cells` are these cells. It is the first one if there are none.
+    pub(crate) fn ssa_with_cells(&self, cells: &Cells) -> Result<&Ssa, TooManyPhis> {
+        if cells.is_empty() {
+            return self.ssa();
+        }
+        let ssa = cached(&self.results.ssa_with_cells, || {
+            Ssa::with_cells(self, cells)
+        });
+        ssa.as_ref().map_err(|error| *error)
     }
 }
 

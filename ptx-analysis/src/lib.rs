@@ -9,6 +9,7 @@ extern crate alloc;
 
 pub mod asynchrony;
 pub mod block_summary;
+mod builds;
 pub mod calls;
 pub mod cfg;
 mod conditions;
@@ -22,6 +23,7 @@ pub mod incremental;
 mod live_sets;
 pub mod liveness;
 pub mod memory_access;
+pub mod module_analysis;
 pub mod pressure;
 pub mod provenance;
 pub mod reaching;
@@ -35,6 +37,10 @@ pub mod uniformity;
 pub mod value_numbering;
 pub mod values;
 pub mod work;
+
+#[cfg(feature = "count-builds")]
+#[doc(hidden)]
+pub use builds::counting::take_builds;
 
 /// `docs/analysing.md`, whose examples run as tests.
 #[cfg(doctest)]

@@ -9,13 +9,24 @@
 
 use alloc::vec::Vec;
 
-use crate::block_summary::Summary;
-use crate::cfg::{BlockId, Cfg};
+use crate::cfg::BlockId;
+use crate::function_analysis::FunctionAnalysis;
 use crate::live_sets::{Effects, LiveSets};
-use crate::reg_lanes::Variables;
 use crate::shared_sets::{Counts, Iter, SetId, SharedSets};
 
 /// The variables that are live at the start and at the end of each block.
+///
+/// ```
+/// use ptx_analysis::function_analysis::FunctionAnalysis;
+/// use ptx_ir::facts::ModuleFacts;
+/// let module = ptx_parse::parse(b".version 8.0\n.target sm_80\n.entry k() { .reg .b32 a; mov.b32 a, 1; bra L; L: neg.s32 a, a; ret; }").module;
+/// let facts = ModuleFacts::new(&module);
+/// let function = FunctionAnalysis::new(facts.function(module.function("k").unwrap()).unwrap());
+/// let blocks: Vec<_> = function.cfg().blocks().map(|(id, _)| id).collect();
+/// let liveness = function.liveness();
+/// assert_eq!(liveness.live_in(blocks[0]).iter().count(), 0);
+/// assert_eq!(liveness.live_out(blocks[0]).iter().count(), 1);
+/// ```
 #[derive(Clone, Debug)]
 pub struct Liveness {
     sets: LiveSets,
@@ -23,24 +34,9 @@ pub struct Liveness {
 
 impl Liveness {
     /// Solves the dataflow equations of a function.
-    ///
-    /// Together with control flow and dominators it is part of
-    /// [`FunctionAnalysis`](crate::function_analysis::FunctionAnalysis).
-    ///
-    /// ```
-    /// use ptx_analysis::function_analysis::FunctionAnalysis;
-    /// use ptx_ir::facts::ModuleFacts;
-    /// let module = ptx_parse::parse(b".version 8.0\n.target sm_80\n.entry k() { .reg .b32 a; mov.b32 a, 1; bra L; L: neg.s32 a, a; ret; }").module;
-    /// let facts = ModuleFacts::new(&module);
-    /// let facts = facts.function(module.function("k").unwrap()).unwrap();
-    /// let analysis = FunctionAnalysis::new(facts);
-    /// let blocks: Vec<_> = analysis.cfg().blocks().map(|(id, _)| id).collect();
-    /// let liveness = analysis.liveness();
-    /// assert_eq!(liveness.live_in(blocks[0]).iter().count(), 0);
-    /// assert_eq!(liveness.live_out(blocks[0]).iter().count(), 1);
-    /// ```
-    #[must_use]
-    pub fn new(cfg: &Cfg, summary: &Summary, variables: &Variables) -> Self {
+    pub(crate) fn new(function: &FunctionAnalysis<'_>) -> Self {
+        crate::builds::record("liveness", function.facts());
+        let (summary, variables) = (function.summary(), function.variables());
         let effects = Effects {
             uses: &summary.uses,
             kills: &summary.kills,
@@ -48,7 +44,7 @@ impl Liveness {
             bound: variables.len() as u32,
         };
         Self {
-            sets: LiveSets::new(cfg, &effects),
+            sets: LiveSets::new(function.cfg(), &effects),
         }
     }
 

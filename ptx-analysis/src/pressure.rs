@@ -9,12 +9,12 @@
 
 use alloc::vec::Vec;
 
-use ptx_ir::facts::{FunctionFacts, Mentions};
+use ptx_ir::facts::Mentions;
 use ptx_ir::{Body, Statement, StmtId};
 use ptx_isa::RegisterClass;
 
-use crate::cfg::Cfg;
-use crate::liveness::{LiveSet, Liveness};
+use crate::function_analysis::FunctionAnalysis;
+use crate::liveness::LiveSet;
 use crate::reg_lanes::Variables;
 
 /// The classes that are counted.
@@ -28,6 +28,16 @@ pub const CLASSES: [RegisterClass; 6] = [
 ];
 
 /// The greatest number of live registers.
+///
+/// ```
+/// use ptx_analysis::function_analysis::FunctionAnalysis;
+/// use ptx_ir::facts::ModuleFacts;
+/// let module = ptx_parse::parse(b".version 8.0\n.target sm_80\n.entry k() { .reg .b64 a; .reg .b32 b; mov.b64 a, 1; cvt.u32.u64 b, a; ret; }").module;
+/// let facts = ModuleFacts::new(&module);
+/// let function = FunctionAnalysis::new(facts.function(module.function("k").unwrap()).unwrap());
+/// // One register of 64 bits counts as two of 32.
+/// assert_eq!(function.pressure().units, 2);
+/// ```
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Default, Debug)]
 #[non_exhaustive]
 pub struct Pressure {
@@ -58,24 +68,8 @@ pub struct LivePoint<'a> {
 
 impl Pressure {
     /// Counts the live registers of a function.
-    ///
-    /// ```
-    /// use ptx_analysis::function_analysis::FunctionAnalysis;
-    /// use ptx_ir::facts::ModuleFacts;
-    /// let module = ptx_parse::parse(b".version 8.0\n.target sm_80\n.entry k() { .reg .b64 a; .reg .b32 b; mov.b64 a, 1; cvt.u32.u64 b, a; ret; }").module;
-    /// let facts = ModuleFacts::new(&module);
-    /// let facts = facts.function(module.function("k").unwrap()).unwrap();
-    /// // One register of 64 bits counts as two of 32.
-    /// assert_eq!(FunctionAnalysis::new(facts).pressure().units, 2);
-    /// ```
-    #[must_use]
-    pub fn new(
-        facts: FunctionFacts<'_>,
-        cfg: &Cfg,
-        variables: &Variables,
-        liveness: &Liveness,
-    ) -> Self {
-        Self::visit(facts, cfg, variables, liveness, &mut |_| {})
+    pub(crate) fn new(function: &FunctionAnalysis<'_>) -> Self {
+        Self::visit(function, &mut |_| {})
     }
 
     /// Counts the live registers of a function and calls `visitor` for each instruction: block after block in the order of
@@ -89,22 +83,17 @@ impl Pressure {
     /// use ptx_ir::facts::ModuleFacts;
     /// let module = ptx_parse::parse(b".version 8.0\n.target sm_80\n.entry k() { .reg .b64 a; .reg .b32 b; mov.b64 a, 1; cvt.u32.u64 b, a; ret; }").module;
     /// let facts = ModuleFacts::new(&module);
-    /// let facts = facts.function(module.function("k").unwrap()).unwrap();
-    /// let analysis = FunctionAnalysis::new(facts);
+    /// let function = FunctionAnalysis::new(facts.function(module.function("k").unwrap()).unwrap());
     /// let mut units = Vec::new();
     /// let mut note = |point: ptx_analysis::pressure::LivePoint<'_>| units.push(point.units);
-    /// Pressure::visit(facts, analysis.cfg(), analysis.variables(), analysis.liveness(), &mut note);
+    /// Pressure::visit(&function, &mut note);
     /// // `ret`, `cvt` and `mov`.
     /// assert_eq!(units, [0, 2, 2]);
     /// ```
-    pub fn visit(
-        facts: FunctionFacts<'_>,
-        cfg: &Cfg,
-        variables: &Variables,
-        liveness: &Liveness,
-        visitor: &mut dyn FnMut(LivePoint<'_>),
-    ) -> Self {
-        let body = facts.body();
+    pub fn visit(function: &FunctionAnalysis<'_>, visitor: &mut dyn FnMut(LivePoint<'_>)) -> Self {
+        let (facts, body) = (function.facts(), function.body());
+        crate::builds::record("pressure", facts);
+        let (variables, liveness) = (function.variables(), function.liveness());
         let classes = (0..variables.len() as u32).map(|v| variables.class(body, v));
         let classes: Vec<u8> = classes
             .map(|c| CLASSES.iter().position(|k| Some(*k) == c).unwrap_or(3) as u8)
@@ -123,7 +112,7 @@ impl Pressure {
             peak: Pressure::default(),
         };
         let mut counts = liveness.counts(&classes);
-        for (id, block) in cfg.blocks() {
+        for (id, block) in function.cfg().blocks() {
             let end = liveness.live_out(id);
             count.start(end, counts.of(end.set));
             for (stmt, statement) in body.range(block.first, block.end).rev() {

@@ -11,6 +11,7 @@ use ptx_ir::facts::{FunctionFacts, Mentions};
 use ptx_ir::{Statement, StmtId};
 
 use crate::cfg::{BlockId, Cfg};
+use crate::function_analysis::FunctionAnalysis;
 use crate::graph::Csr;
 use crate::liveness::Liveness;
 use crate::reg_lanes::Variables;
@@ -28,6 +29,17 @@ pub struct Site {
 }
 
 /// Definitions, reads, and what connects them.
+///
+/// ```
+/// use ptx_analysis::function_analysis::FunctionAnalysis;
+/// use ptx_ir::facts::ModuleFacts;
+/// let module = ptx_parse::parse(b".version 8.0\n.target sm_80\n.entry k() { .reg .b32 a, b; add.s32 b, a, 1; ret; }").module;
+/// let facts = ModuleFacts::new(&module);
+/// let function = FunctionAnalysis::new(facts.function(module.function("k").unwrap()).unwrap());
+/// let reaching = function.reaching();
+/// let (read, _) = reaching.uses().next().unwrap();
+/// assert!(reaching.may_be_uninitialized(read) && reaching.defs_of(read).is_empty());
+/// ```
 #[derive(Clone, Debug)]
 pub struct Reaching {
     defs: Vec<Site>,
@@ -50,27 +62,10 @@ const START: u32 = u32::MAX;
 
 impl Reaching {
     /// Follows every definition.
-    ///
-    /// ```
-    /// use ptx_analysis::function_analysis::FunctionAnalysis;
-    /// use ptx_analysis::reaching::Reaching;
-    /// use ptx_ir::facts::ModuleFacts;
-    /// let module = ptx_parse::parse(b".version 8.0\n.target sm_80\n.entry k() { .reg .b32 a, b; add.s32 b, a, 1; ret; }").module;
-    /// let facts = ModuleFacts::new(&module);
-    /// let facts = facts.function(module.function("k").unwrap()).unwrap();
-    /// let f = FunctionAnalysis::new(facts);
-    /// let reaching = Reaching::new(facts, f.cfg(), f.variables(), f.liveness());
-    /// let (read, _) = reaching.uses().next().unwrap();
-    /// assert!(reaching.may_be_uninitialized(read) && reaching.defs_of(read).is_empty());
-    /// ```
-    #[must_use]
-    pub fn new(
-        facts: FunctionFacts<'_>,
-        cfg: &Cfg,
-        variables: &Variables,
-        liveness: &Liveness,
-    ) -> Self {
-        let mut local = Local::new(facts, cfg, variables);
+    pub(crate) fn new(function: &FunctionAnalysis<'_>) -> Self {
+        crate::builds::record("reaching definitions", function.facts());
+        let (facts, cfg, liveness) = (function.facts(), function.cfg(), function.liveness());
+        let mut local = Local::new(facts, cfg, function.variables());
         let arriving = arriving(cfg, liveness, &local.leaving);
         local.resolve(facts, cfg, &arriving);
         let Local {

@@ -16,10 +16,10 @@ use ptx_ir::{Operand, Statement, StmtId};
 use ptx_isa::{SpecialReg, Uniformity};
 
 use crate::cfg::{BlockId, Cfg};
-use crate::graph::ReversePostOrder;
+use crate::function_analysis::FunctionAnalysis;
 use crate::reg_lanes::Variables;
 use crate::ssa::cells::Cells;
-use crate::ssa::{Ssa, Value, ValueId};
+use crate::ssa::{Ssa, TooManyPhis, Value, ValueId};
 use crate::values::LaunchBounds;
 
 /// The lanes of a warp.
@@ -110,27 +110,33 @@ pub struct Evaluated {
 impl<'a> ThreadValues<'a> {
     /// Evaluates nothing yet.
     ///
+    /// # Errors
+    ///
+    /// As [`FunctionAnalysis::ssa`].
+    ///
     /// ```
     /// use ptx_analysis::function_analysis::FunctionAnalysis;
-    /// use ptx_analysis::ssa::Ssa;
     /// use ptx_analysis::threads::ThreadValues;
     /// use ptx_ir::facts::ModuleFacts;
     /// let module = ptx_parse::parse(
     ///     b".version 8.0\n.target sm_80\n.entry k() .reqntid 64 { .reg .b32 t, a; mov.u32 t, %tid.x; xor.b32 a, t, 1; ret; }",
     /// ).module;
     /// let facts = ModuleFacts::new(&module);
-    /// let facts = facts.function(module.function("k").unwrap()).unwrap();
-    /// let analysis = FunctionAnalysis::new(facts);
-    /// let ssa = Ssa::new(facts, analysis.cfg(), analysis.dominators(), analysis.variables())?;
-    /// let mut threads = ThreadValues::new(facts, analysis.variables(), &ssa);
-    /// let (last, _) = facts.body().statements().nth(2).unwrap();
-    /// let value = threads.value(ssa.defs(last).next().unwrap()).unwrap();
+    /// let function = FunctionAnalysis::new(facts.function(module.function("k").unwrap()).unwrap());
+    /// let mut threads = ThreadValues::new(&function)?;
+    /// let (last, _) = function.body().statements().nth(2).unwrap();
+    /// let value = threads.value(function.ssa()?.defs(last).next().unwrap()).unwrap();
     /// assert_eq!((value.get(6), threads.samples().len(), threads.shape().is_required), (7, 64, true));
     /// # Ok::<(), ptx_analysis::ssa::TooManyPhis>(())
     /// ```
-    #[must_use]
-    pub fn new(facts: FunctionFacts<'a>, variables: &'a Variables, ssa: &'a Ssa) -> Self {
-        Self::with_cells(facts, variables, ssa, const { &Cells::NONE })
+    pub fn new(function: &'a FunctionAnalysis<'_>) -> Result<Self, TooManyPhis> {
+        let ssa = function.ssa()?;
+        Ok(Self::with_cells(
+            function.facts(),
+            function.variables(),
+            ssa,
+            const { &Cells::NONE },
+        ))
     }
 
     pub(crate) fn with_cells(
@@ -328,13 +334,14 @@ impl<'a> ThreadValues<'a> {
 
 /// Sets of samples of which the samples may come to each block: bit `n` is sample `n`. Blocks that are never reached have none.
 #[must_use]
-pub fn reaching(cfg: &Cfg, facts: FunctionFacts<'_>, threads: &mut ThreadValues<'_>) -> Vec<u128> {
+pub fn reaching(function: &FunctionAnalysis<'_>, threads: &mut ThreadValues<'_>) -> Vec<u128> {
+    let (cfg, facts) = (function.cfg(), function.facts());
     let count = threads.samples().len();
     let all = match count {
         128.. => u128::MAX,
         _ => (1 << count) - 1,
     };
-    let order = ReversePostOrder::new(cfg);
+    let order = function.reverse_post_order();
     let mut edges: Vec<(BlockId, BlockId, u128)> = Vec::new();
     for &block in order.order() {
         let condition = condition(cfg, facts, threads, block);

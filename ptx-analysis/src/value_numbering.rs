@@ -17,13 +17,25 @@ use ptx_ir::facts::{Facts, FunctionFacts, RegAccess};
 use ptx_ir::{InstId, Operand, Statement, StmtId};
 use ptx_isa::ScalarType;
 
-use crate::cfg::{BlockId, Cfg};
-use crate::graph::ReversePostOrder;
+use crate::cfg::BlockId;
+use crate::function_analysis::FunctionAnalysis;
 use crate::reg_lanes::Variables;
 use crate::ssa::{Ssa, Value, ValueId};
 use ptx_semantics::fold::{commutes, is_copy};
 
 /// The numbers of the values of a function.
+///
+/// ```
+/// use ptx_analysis::function_analysis::FunctionAnalysis;
+/// use ptx_ir::facts::ModuleFacts;
+/// let module = ptx_parse::parse(b".version 8.0\n.target sm_80\n.entry k() { .reg .b32 a, b, t; add.s32 a, t, 1; add.s32 b, t, 1; ret; }").module;
+/// let facts = ModuleFacts::new(&module);
+/// let function = FunctionAnalysis::new(facts.function(module.function("k").unwrap()).unwrap());
+/// let ssa = function.ssa()?;
+/// let values: Vec<_> = function.body().statements().flat_map(|(stmt, _)| ssa.defs(stmt)).collect();
+/// assert!(function.value_numbers()?.same(values[0], values[1]));
+/// # Ok::<(), ptx_analysis::ssa::TooManyPhis>(())
+/// ```
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ValueNumbers {
     numbers: Vec<u32>,
@@ -31,30 +43,12 @@ pub struct ValueNumbers {
 
 impl ValueNumbers {
     /// Numbers every value.
-    ///
-    /// ```
-    /// use ptx_analysis::value_numbering::ValueNumbers;
-    /// use ptx_analysis::cfg::Cfg;
-    /// use ptx_analysis::graph::Dominators;
-    /// use ptx_analysis::reg_lanes::Variables;
-    /// use ptx_analysis::ssa::Ssa;
-    /// use ptx_ir::facts::ModuleFacts;
-    /// let module = ptx_parse::parse(b".version 8.0\n.target sm_80\n.entry k() { .reg .b32 a, b, t; add.s32 a, t, 1; add.s32 b, t, 1; ret; }").module;
-    /// let facts = ModuleFacts::new(&module);
-    /// let facts = facts.function(module.function("k").unwrap()).unwrap();
-    /// let (cfg, variables) = (Cfg::new(facts), Variables::new(facts.body()));
-    /// let ssa = Ssa::new(facts, &cfg, &Dominators::new(&cfg), &variables)?;
-    /// let numbers = ValueNumbers::new(facts, &cfg, &variables, &ssa);
-    /// let defs = facts.body().statements().flat_map(|(stmt, _)| ssa.defs(stmt));
-    /// let values: Vec<_> = defs.collect();
-    /// assert!(numbers.same(values[0], values[1]));
-    /// # Ok::<(), ptx_analysis::ssa::TooManyPhis>(())
-    /// ```
-    #[must_use]
-    pub fn new(facts: FunctionFacts<'_>, cfg: &Cfg, variables: &Variables, ssa: &Ssa) -> Self {
+    pub(crate) fn new(function: &FunctionAnalysis<'_>, ssa: &Ssa) -> Self {
+        crate::builds::record("value numbers", function.facts());
+        let (facts, cfg) = (function.facts(), function.cfg());
         let mut pass = Pass {
             facts,
-            variables,
+            variables: function.variables(),
             ssa,
             numbers: (0..ssa.len() as u32).collect(),
             done: vec![false; ssa.len()],
@@ -66,7 +60,7 @@ impl ValueNumbers {
                 pass.set(id, id.as_u32());
             }
         }
-        for &block in ReversePostOrder::new(cfg).order() {
+        for &block in function.reverse_post_order().order() {
             for phi in ssa.phis(block) {
                 pass.phi(block, phi);
             }

@@ -1,21 +1,24 @@
 //! The analyses of modules and functions that lints use. Each is computed when it is first used.
 
+use alloc::borrow::Cow;
 use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::cell::OnceCell;
 
-use ptx_analysis::asynchrony::{Certainty, Violation, violations};
+use ptx_analysis::asynchrony::{Certainty, Violation};
 use ptx_analysis::calls::CallGraph;
 use ptx_analysis::cfg::Cfg;
+use ptx_analysis::dead_code::LiveCode;
 use ptx_analysis::function_analysis::FunctionAnalysis;
 use ptx_analysis::incremental::Budget;
 use ptx_analysis::memory_access::Accesses;
-use ptx_analysis::provenance::{CallSummaries, FunctionProvenance, IncrementalSummaries};
+use ptx_analysis::module_analysis::ModuleAnalysis;
+use ptx_analysis::provenance::CallSummaries;
 use ptx_analysis::source_lines::SourceLines;
 use ptx_analysis::ssa::{Ssa, ValueId};
 use ptx_analysis::threads::{Evaluated, ThreadValues, reaching};
-use ptx_analysis::uniformity::{FunctionUniformity, ModuleUniformity};
+use ptx_analysis::uniformity::{FunctionUniformity, IncrementalUniformity};
 use ptx_analysis::values::{Values, VariableRef};
 use ptx_ir::facts::{Callees, Facts, FunctionFacts, ModuleFacts, RegLane, Space};
 use ptx_ir::{
@@ -33,7 +36,7 @@ use crate::{Finding, Lint, LintOptions, whole_warps};
 /// The analyses of a module.
 #[derive(Debug)]
 pub(crate) struct ModuleContext<'m> {
-    facts: &'m ModuleFacts<'m>,
+    analyses: ModuleAnalysis<'m>,
     lines: SourceLines<'m>,
     is_for_debugger: bool,
     known: Known,
@@ -42,7 +45,6 @@ pub(crate) struct ModuleContext<'m> {
 /// The analyses that all functions of a module share.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Known {
-    pub(crate) calls: Arc<CallGraph>,
     pub(crate) summaries: Arc<CallSummaries>,
     pub(crate) is_unoptimized: bool,
     /// The functions that contain a barrier for all threads of the CTA, or call such a function.
@@ -52,19 +54,20 @@ pub(crate) struct Known {
 
 impl<'m> ModuleContext<'m> {
     pub(crate) fn new(facts: &'m ModuleFacts<'m>, options: &LintOptions) -> Self {
-        let calls = Arc::new(CallGraph::new(facts));
-        let mut summaries = IncrementalSummaries::new();
-        summaries.update(facts, &calls, &mut Budget::unlimited());
+        let analyses = ModuleAnalysis::new(facts);
         let functions = || {
             let definitions = facts.module().definitions();
             definitions.filter_map(|(id, ..)| facts.function(id))
         };
         let known = Known {
             waiting: match needs_divergence(options) {
-                true => waiting(&calls, functions().filter(|f| waits(*f)).map(|f| f.id())),
+                true => waiting(
+                    analyses.calls(),
+                    functions().filter(|f| waits(*f)).map(|f| f.id()),
+                ),
                 false => Vec::new(),
             },
-            summaries: summaries.summaries().cloned().unwrap_or_default(),
+            summaries: Arc::clone(analyses.summaries()),
             uses: Arc::new(match asks_for_uses(options) {
                 true => {
                     let shared = SharedVariables::new(facts.module());
@@ -74,31 +77,30 @@ impl<'m> ModuleContext<'m> {
                 }
                 false => ModuleUses::default(),
             }),
-            calls,
             is_unoptimized: asks_whether_optimized(options) && {
                 let stack_addresses = stack_addresses(facts.module());
                 functions().any(|f| is_unoptimized(f, &stack_addresses))
             },
         };
-        Self::with(facts, known)
+        Self::with(analyses, known)
     }
 
     /// The same from analyses that were computed before.
-    pub(crate) fn with(facts: &'m ModuleFacts<'m>, known: Known) -> Self {
+    pub(crate) fn with(analyses: ModuleAnalysis<'m>, known: Known) -> Self {
         Self {
-            facts,
-            lines: SourceLines::new(facts.module()),
-            is_for_debugger: facts.module().has_target_option(TargetOption::Debug),
+            lines: SourceLines::new(analyses.module()),
+            is_for_debugger: analyses.module().has_target_option(TargetOption::Debug),
+            analyses,
             known,
         }
     }
 
-    pub(crate) fn facts(&self) -> &'m ModuleFacts<'m> {
-        self.facts
+    pub(crate) fn analyses(&self) -> &ModuleAnalysis<'m> {
+        &self.analyses
     }
 
     pub(crate) fn calls(&self) -> &CallGraph {
-        &self.known.calls
+        self.analyses.calls()
     }
 }
 
@@ -113,9 +115,46 @@ pub(crate) fn asks_whether_optimized(options: &LintOptions) -> bool {
     lints.any(|l| matches!(l, Lint::GenericSpace | Lint::DeadCode))
 }
 
-/// The likely divergence of values, if a lint needs it.
-pub(crate) fn likely(facts: &ModuleFacts<'_>, options: &LintOptions) -> Option<ModuleUniformity> {
-    needs_divergence(options).then(|| ModuleUniformity::optimistic(facts))
+/// The likely divergence of values in the functions of a module.
+#[derive(Debug)]
+pub(crate) struct LikelyDivergence {
+    /// What functions pass to each other.
+    driver: IncrementalUniformity,
+    /// The functions that call or are called, by id. The driver evaluated them.
+    connected: Vec<Option<FunctionUniformity>>,
+}
+
+impl LikelyDivergence {
+    /// Evaluates the functions that call or are called; `None` if no enabled lint needs it.
+    pub(crate) fn new(module: &ModuleAnalysis<'_>, options: &LintOptions) -> Option<Self> {
+        if !needs_divergence(options) {
+            return None;
+        }
+        let mut driver = IncrementalUniformity::optimistic();
+        driver.enter_all(module);
+        driver.update(module, &mut Budget::unlimited());
+        let mut connected = vec![None; module.module().functions().len()];
+        for (id, ..) in module.module().definitions() {
+            if !module.is_alone(id) {
+                let function = module.function(id);
+                connected[id.index()] =
+                    function.and_then(|function| driver.take(&function, module.calls()));
+            }
+        }
+        Some(Self { driver, connected })
+    }
+
+    /// The uniformity of a function. Evaluates a kernel that calls no function.
+    pub(crate) fn function(
+        &self,
+        function: &FunctionAnalysis<'_>,
+        calls: &CallGraph,
+    ) -> Cow<'_, FunctionUniformity> {
+        match self.connected.get(function.id().index()) {
+            Some(Some(uniformity)) => Cow::Borrowed(uniformity),
+            _ => Cow::Owned(self.driver.evaluate(function, calls)),
+        }
+    }
 }
 
 /// Whether a function waits at a barrier for all threads of the CTA.
@@ -141,42 +180,11 @@ pub(crate) fn waiting(calls: &CallGraph, of: impl Iterator<Item = FuncId>) -> Ve
     found
 }
 
-/// Analyses of a function that were computed before it is linted.
-#[derive(Copy, Clone, Debug)]
-pub(crate) struct Given<'a> {
-    pub(crate) analysis: &'a FunctionAnalysis,
-    /// The values of registers, and the accesses, whose addresses take no information from other functions.
-    pub(crate) values: Option<(&'a Ssa, &'a Values, &'a Accesses)>,
-}
-
-/// An analysis that is computed here, or was computed by the caller.
-enum Made<'a, T> {
-    Here(T),
-    Before(&'a T),
-}
-
-impl<T> core::ops::Deref for Made<'_, T> {
-    type Target = T;
-
-    fn deref(&self) -> &T {
-        match self {
-            Self::Here(made) => made,
-            Self::Before(made) => made,
-        }
-    }
-}
-
 /// The analyses of a function.
 pub(crate) struct FunctionContext<'a> {
     module: &'a ModuleContext<'a>,
-    facts: FunctionFacts<'a>,
+    analysis: FunctionAnalysis<'a>,
     likely: Option<&'a FunctionUniformity>,
-    analysis: Made<'a, FunctionAnalysis>,
-    given: Option<(&'a Ssa, &'a Values, &'a Accesses)>,
-    ssa: OnceCell<Option<Ssa>>,
-    values: OnceCell<Option<Values>>,
-    accesses: OnceCell<Option<Accesses>>,
-    violations: OnceCell<Vec<Violation>>,
     divergence: OnceCell<Option<Divergence>>,
     threads: OnceCell<(Evaluated, Vec<u128>)>,
     varying: OnceCell<Option<Vec<bool>>>,
@@ -194,23 +202,13 @@ pub(crate) struct Reached<'a> {
 impl<'a> FunctionContext<'a> {
     pub(crate) fn new(
         module: &'a ModuleContext<'a>,
-        facts: FunctionFacts<'a>,
+        function: &FunctionAnalysis<'a>,
         likely: Option<&'a FunctionUniformity>,
-        given: Option<Given<'a>>,
     ) -> Self {
         Self {
             module,
-            facts,
+            analysis: function.with_calls(&module.known.summaries),
             likely,
-            analysis: match given {
-                Some(given) => Made::Before(given.analysis),
-                None => Made::Here(FunctionAnalysis::new(facts)),
-            },
-            given: given.and_then(|given| given.values),
-            ssa: OnceCell::new(),
-            values: OnceCell::new(),
-            accesses: OnceCell::new(),
-            violations: OnceCell::new(),
             divergence: OnceCell::new(),
             threads: OnceCell::new(),
             varying: OnceCell::new(),
@@ -219,22 +217,22 @@ impl<'a> FunctionContext<'a> {
     }
 
     pub(crate) fn id(&self) -> FuncId {
-        self.facts.id()
+        self.analysis.id()
     }
 
     pub(crate) fn module(&self) -> &'a Module {
-        self.facts.module()
+        self.analysis.module()
     }
 
     pub(crate) fn facts(&self) -> FunctionFacts<'a> {
-        self.facts
+        self.analysis.facts()
     }
 
     pub(crate) fn body(&self) -> &'a Body {
-        self.facts.body()
+        self.analysis.body()
     }
 
-    pub(crate) fn analysis(&self) -> &FunctionAnalysis {
+    pub(crate) fn analysis(&self) -> &FunctionAnalysis<'a> {
         &self.analysis
     }
 
@@ -244,7 +242,7 @@ impl<'a> FunctionContext<'a> {
 
     /// The calls of the module.
     pub(crate) fn calls(&self) -> &'a CallGraph {
-        &self.module.known.calls
+        self.module.calls()
     }
 
     /// The source lines of the module.
@@ -260,7 +258,7 @@ impl<'a> FunctionContext<'a> {
     /// The shared variables of the module that only launches of this function access: only for `dead-code`.
     pub(crate) fn own_shared(&self) -> Vec<SymbolId> {
         let uses = &self.module.known.uses;
-        let mentioned = uses.shared().mentions(self.facts).into_iter();
+        let mentioned = uses.shared().mentions(self.facts()).into_iter();
         let own = mentioned.filter(|s| uses.is_own(self.module(), self.id(), *s));
         own.collect()
     }
@@ -280,54 +278,27 @@ impl<'a> FunctionContext<'a> {
 
     /// The values of registers; `None` if the function has too many.
     pub(crate) fn ssa(&self) -> Option<&Ssa> {
-        if let Some((ssa, ..)) = self.given {
-            return Some(ssa);
-        }
-        let new = || {
-            let of = self.analysis();
-            Ssa::new(self.facts, of.cfg(), of.dominators(), of.variables()).ok()
-        };
-        self.ssa.get_or_init(new).as_ref()
+        self.analysis.ssa().ok()
+    }
+
+    /// The live instructions; `None` as for [`ssa`](Self::ssa).
+    pub(crate) fn live_code(&self) -> Option<&LiveCode> {
+        self.analysis.live_code().ok()
     }
 
     /// Affine forms, intervals and alignment; `None` as for [`ssa`](Self::ssa).
     pub(crate) fn values(&self) -> Option<&Values> {
-        if let Some((_, values, _)) = self.given {
-            return Some(values);
-        }
-        let new = || Some(Values::new(self.facts, self.analysis(), self.ssa()?));
-        self.values.get_or_init(new).as_ref()
+        self.analysis.values().ok()
     }
 
     /// The reachable memory accesses; `None` as for [`ssa`](Self::ssa).
     pub(crate) fn accesses(&self) -> Option<&Accesses> {
-        if let Some((.., accesses)) = self.given.filter(|_| !self.is_connected()) {
-            return Some(accesses);
-        }
-        let new = || {
-            let (ssa, values) = (self.ssa()?, self.values()?);
-            let (of, calls) = (self.analysis(), Some(&*self.module.known.summaries));
-            let provenance = FunctionProvenance::new(self.facts, of, ssa, calls);
-            Some(Accesses::with_provenance(
-                self.facts,
-                of,
-                (ssa, values),
-                &provenance,
-            ))
-        };
-        self.accesses.get_or_init(new).as_ref()
-    }
-
-    /// Whether the function calls others or is called.
-    fn is_connected(&self) -> bool {
-        let calls = self.calls();
-        !calls.targets(self.id()).is_empty() || calls.is_called(self.id())
+        self.analysis.accesses().ok()
     }
 
     /// Violations of the protocols of asynchronous operations.
     pub(crate) fn violations(&self) -> &[Violation] {
-        let new = || violations(self.facts, self.analysis());
-        self.violations.get_or_init(new)
+        self.analysis.violations()
     }
 
     /// Likely divergence: for lints with [`Lint::needs_divergence`].
@@ -352,7 +323,7 @@ impl<'a> FunctionContext<'a> {
     /// The branches on which blocks are control dependent, likewise.
     pub(crate) fn divergence(&self) -> Option<&Divergence> {
         let new = || {
-            let mut divergence = Divergence::new(self.facts, self.cfg(), self.likely()?);
+            let mut divergence = Divergence::new(self.facts(), self.cfg(), self.likely()?);
             divergence.refine(&whole_warps::branches(self, &divergence));
             Some(divergence)
         };
@@ -361,14 +332,14 @@ impl<'a> FunctionContext<'a> {
 
     /// Values in individual threads, and for each block the sample threads that reach it; `None` as for [`ssa`](Self::ssa).
     pub(crate) fn threads(&self) -> Option<(ThreadValues<'_>, &[u128])> {
-        let ssa = self.ssa()?;
-        let new = || ThreadValues::new(self.facts, self.analysis.variables(), ssa);
+        let mut threads = ThreadValues::new(&self.analysis).ok()?;
         let (evaluated, sets) = self.threads.get_or_init(|| {
-            let mut threads = new();
-            let sets = reaching(self.cfg(), self.facts, &mut threads);
+            let mut threads = threads.clone();
+            let sets = reaching(&self.analysis, &mut threads);
             (threads.into_evaluated(), sets)
         });
-        Some((new().resume(evaluated), sets))
+        threads = threads.resume(evaluated);
+        Some((threads, sets))
     }
 
     /// Whether a call may reach a function that waits at a barrier for all threads of the CTA.
@@ -395,7 +366,7 @@ impl<'a> FunctionContext<'a> {
     /// The facts of the instruction of a statement.
     pub(crate) fn inst_at(&self, stmt: StmtId) -> Option<Facts<'a>> {
         match self.body().statement(stmt)? {
-            Statement::Inst(inst) => Some(self.facts.inst(inst)),
+            Statement::Inst(inst) => Some(self.facts().inst(inst)),
             _ => None,
         }
     }
@@ -451,7 +422,7 @@ impl<'a> FunctionContext<'a> {
 
     /// The reachable instructions, in the order of the statements.
     pub(crate) fn instructions(&self) -> impl Iterator<Item = Reached<'a>> {
-        let (facts, analysis) = (self.facts, self.analysis());
+        let (facts, analysis) = (self.facts(), self.analysis());
         let blocks = analysis.cfg().blocks();
         let reached = blocks.filter(|(id, _)| analysis.is_reachable(*id));
         let statements = reached.flat_map(move |(_, b)| facts.body().range(b.first, b.end));

@@ -4,14 +4,10 @@ use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
 
 use ptx_analysis::function_analysis::{FunctionAnalysis, map_functions};
-use ptx_analysis::memory_access::Accesses;
-use ptx_analysis::ssa::Ssa;
-use ptx_analysis::uniformity::ModuleUniformity;
-use ptx_analysis::values::Values;
 use ptx_ir::FuncId;
-use ptx_ir::facts::{FunctionFacts, ModuleFacts, StaleFacts};
+use ptx_ir::facts::{ModuleFacts, StaleFacts};
 
-use crate::context::{FunctionContext, Given, ModuleContext, likely};
+use crate::context::{FunctionContext, LikelyDivergence, ModuleContext};
 use crate::declared::at_declarations;
 use crate::inline::Contexts;
 use crate::{Finding, LintOptions};
@@ -20,7 +16,7 @@ use crate::{Finding, LintOptions};
 #[must_use]
 pub fn lint(facts: &ModuleFacts<'_>, options: &LintOptions) -> Vec<Finding> {
     let linter = Linter::new(facts, options);
-    let found = map_functions(facts, |id, of| linter.examine(id, of, None));
+    let found = map_functions(facts, |id, _| linter.function(id));
     let found = found.into_iter().flatten().collect();
     let mut found = at_declarations(facts.module(), found);
     found.sort_by_key(|f| f.diagnostic.span.start);
@@ -44,7 +40,7 @@ pub fn lint(facts: &ModuleFacts<'_>, options: &LintOptions) -> Vec<Finding> {
 #[derive(Debug)]
 pub struct Linter<'m> {
     module: ModuleContext<'m>,
-    likely: Option<ModuleUniformity>,
+    likely: Option<LikelyDivergence>,
     contexts: Contexts,
     options: &'m LintOptions,
 }
@@ -56,7 +52,7 @@ impl<'m> Linter<'m> {
         let module = ModuleContext::new(facts, options);
         Self {
             contexts: Contexts::new(facts, module.calls(), options),
-            likely: likely(facts, options),
+            likely: LikelyDivergence::new(module.analyses(), options),
             module,
             options,
         }
@@ -65,38 +61,31 @@ impl<'m> Linter<'m> {
     /// Lints a function. The findings are in the order of its statements.
     #[must_use]
     pub fn function(&self, id: FuncId) -> Vec<Finding> {
-        let of = self.module.facts().function(id);
-        of.map_or(Vec::new(), |of| self.examine(id, of, None))
+        let function = self.module.analyses().function(id);
+        function.map_or(Vec::new(), |function| self.examine(&function))
     }
 
-    /// Lints a function with existing analyses of it. `values` is `None` if the function has too many registers for them. The accesses may have
-    /// been computed without information from other functions.
+    /// Lints a function whose analyses exist: they are used, and those that are missing are added to them.
     ///
     /// # Errors
     ///
-    /// An analysis is of another function, or of another revision of the module.
+    /// The analyses belong to another revision of the module.
     pub fn function_with(
         &self,
-        id: FuncId,
-        analysis: &FunctionAnalysis,
-        values: Option<(&Ssa, &Values, &Accesses)>,
+        function: &FunctionAnalysis<'_>,
     ) -> Result<Vec<Finding>, StaleFacts> {
-        let Some(of) = self.module.facts().function(id) else {
+        let Some(facts) = self.module.analyses().facts().function(function.id()) else {
             return Ok(Vec::new());
         };
-        analysis.stamp().check(of)?;
-        if let Some((ssa, values, accesses)) = values {
-            for stamp in [ssa.stamp(), values.stamp(), accesses.stamp()] {
-                stamp.check(of)?;
-            }
-        }
-        let given = Given { analysis, values };
-        Ok(self.examine(id, of, Some(given)))
+        function.stamp().check(facts)?;
+        Ok(self.examine(function))
     }
 
-    fn examine(&self, id: FuncId, of: FunctionFacts<'_>, given: Option<Given<'_>>) -> Vec<Finding> {
-        let likely = self.likely.as_ref().and_then(|all| all.function(id));
-        let context = FunctionContext::new(&self.module, of, likely, given);
+    fn examine(&self, function: &FunctionAnalysis<'_>) -> Vec<Finding> {
+        let id = function.id();
+        let likely = self.likely.as_ref();
+        let likely = likely.map(|all| all.function(function, self.module.calls()));
+        let context = FunctionContext::new(&self.module, function, likely.as_deref());
         let own = examine(&context, &self.contexts, self.options);
         let all = merged(&own, self.contexts.found(id), self.options);
         let mut all: Vec<Finding> = all.cloned().collect();

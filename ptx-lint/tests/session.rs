@@ -162,12 +162,11 @@ fn a_linter_refuses_stale_analyses() {
     let analysis = FunctionAnalysis::new(facts.function(id).expect("a body"));
     let options = LintOptions::default();
     let linter = Linter::new(&facts, &options);
-    assert_eq!(
-        linter.function_with(id, &analysis, None),
-        Ok(linter.function(id))
-    );
+    assert_eq!(linter.function_with(&analysis), Ok(linter.function(id)));
+    let saved = analysis.save();
     let other = module.function("l").expect("a kernel");
-    assert!(linter.function_with(other, &analysis, None).is_err());
+    let other = facts.function(other).expect("a body");
+    assert!(FunctionAnalysis::resume(other, &saved).is_err());
 
     module
         .editor()
@@ -175,6 +174,8 @@ fn a_linter_refuses_stale_analyses() {
         .expect("an edit");
     let facts = ModuleFacts::new(&module);
     let linter = Linter::new(&facts, &options);
-    let refused = linter.function_with(id, &analysis, None);
+    let refused = FunctionAnalysis::resume(facts.function(id).expect("a body"), &saved);
     assert!(matches!(refused, Err(StaleFacts::Revision { .. })));
+    let fresh = FunctionAnalysis::new(facts.function(id).expect("a body"));
+    assert!(linter.function_with(&fresh).is_ok());
 }

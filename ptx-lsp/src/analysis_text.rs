@@ -2,11 +2,11 @@
 
 use ptx_analysis::function_analysis::FunctionAnalysis;
 use ptx_analysis::memory_access::Access;
-use ptx_analysis::provenance::{CallSummaries, FunctionProvenance};
-use ptx_analysis::ssa::{Ssa, Value, ValueId};
-use ptx_analysis::uniformity::{ModuleUniformity, Uniformity};
+use ptx_analysis::module_analysis::ModuleAnalysis;
+use ptx_analysis::ssa::{Value, ValueId};
+use ptx_analysis::uniformity::Uniformity;
 use ptx_analysis::values::{Affine, Symbol, Values};
-use ptx_ir::facts::{FunctionFacts, ModuleFacts};
+use ptx_ir::facts::ModuleFacts;
 use ptx_ir::{FuncId, Module, RegId, StmtId};
 use ptx_report::affine_text::AffineText;
 use ptx_report::function_values::{Coalescing, FunctionValues, is_param};
@@ -22,17 +22,16 @@ pub(crate) fn access_lines(module: &Module, function: FuncId, stmt: StmtId) -> V
     let facts = ModuleFacts::of(module, |id| id == function);
     let lines = facts.function(function).and_then(|facts| {
         let analysis = FunctionAnalysis::new(facts);
-        let values = FunctionValues::new(facts, &analysis)?;
+        let values = FunctionValues::new(&analysis)?;
         let access = values.access(stmt)?;
         let names = RegisterNames::new(module, facts.body(), analysis.variables());
-        Some(describe_access(facts, &values, &names, access))
+        Some(describe_access(values, &names, access))
     });
     lines.unwrap_or_default()
 }
 
 fn describe_access(
-    facts: FunctionFacts<'_>,
-    values: &FunctionValues,
+    values: FunctionValues<'_>,
     names: &RegisterNames,
     access: &Access,
 ) -> Vec<String> {
@@ -43,7 +42,7 @@ fn describe_access(
     };
     let mut lines = vec![format!("access to `{space}` memory{bytes}")];
     if let Some(form) = access.address {
-        let text = values.text(facts, names).form(&form);
+        let text = values.text(names).form(&form);
         lines.push(format!("address: `{text}`"));
     }
     if let Some(coalescing) = Coalescing::of(access) {
@@ -107,12 +106,17 @@ pub(crate) fn value_lines(
 ) -> Vec<String> {
     let is_whole_module = module.source().len() <= MAX_WHOLE_MODULE;
     let module_facts = ModuleFacts::of(module, |id| is_whole_module || id == function);
-    let Some(facts) = module_facts.function(function) else {
+    let module_analysis = ModuleAnalysis::new(&module_facts);
+    let Some(analysis) = module_analysis.function(function) else {
         return Vec::new();
     };
-    let analysis = FunctionAnalysis::new(facts);
-    let (cfg, variables) = (analysis.cfg(), analysis.variables());
-    let Ok(ssa) = Ssa::new(facts, cfg, analysis.dominators(), variables) else {
+    let analysis = match is_whole_module {
+        true => analysis.with_calls(module_analysis.summaries()),
+        false => analysis,
+    };
+    let facts = analysis.facts();
+    let variables = analysis.variables();
+    let (Ok(ssa), Ok(values)) = (analysis.ssa(), analysis.values()) else {
         return Vec::new();
     };
     // A register with several variables has no single value.
@@ -124,17 +128,18 @@ pub(crate) fn value_lines(
     let Some(value) = written.or_else(|| ssa.read(stmt, variable)) else {
         return Vec::new();
     };
-    let values = Values::new(facts, &analysis, &ssa);
     let names = RegisterNames::new(module, facts.body(), variables);
-    let text = AffineText::new(module, facts.body(), &values, &ssa, &names);
+    let text = AffineText::new(module, facts.body(), values, ssa, &names);
     let mut lines = Vec::new();
     let form = values.affine(value);
-    if has_only_known_symbols(&values, &form) {
+    if has_only_known_symbols(values, &form) {
         lines.push(format!("value: `{}`", text.form(&form)));
     }
-    let calls = is_whole_module.then(|| CallSummaries::new(&module_facts));
-    let provenance = FunctionProvenance::new(facts, &analysis, &ssa, calls.as_ref());
-    if let Some(pointer) = provenance.pointer(value) {
+    if let Some(pointer) = analysis
+        .provenance()
+        .ok()
+        .and_then(|all| all.pointer(value))
+    {
         let kind = if pointer.is_generic {
             "generic address"
         } else {
@@ -145,7 +150,7 @@ pub(crate) fn value_lines(
         let (object, space) = (object.unwrap_or_default(), space.unwrap_or_default());
         lines.push(format!("{kind}{object}{space}"));
     }
-    if is_whole_module && let Some(level) = uniformity(&module_facts, function, &ssa, value) {
+    if is_whole_module && let Some(level) = uniformity(&module_analysis, &analysis, value) {
         lines.push(match level {
             Uniformity::Varying => "differs between the threads of a warp".to_owned(),
             level => format!("the same for each thread of a {}", level.name()),
@@ -169,14 +174,13 @@ fn has_only_known_symbols(values: &Values, form: &Affine) -> bool {
 
 /// The uniformity of a value; `None` if no statement defines it.
 fn uniformity(
-    facts: &ModuleFacts<'_>,
-    function: FuncId,
-    ssa: &Ssa,
+    module: &ModuleAnalysis<'_>,
+    function: &FunctionAnalysis<'_>,
     value: ValueId,
 ) -> Option<Uniformity> {
-    let Value::Def { stmt, variable, .. } = ssa.value(value) else {
+    let Value::Def { stmt, variable, .. } = function.ssa().ok()?.value(value) else {
         return None;
     };
-    let uniformity = ModuleUniformity::new(facts);
-    Some(uniformity.function(function)?.def(stmt, variable))
+    let uniformity = module.uniformity().function(function.id())?;
+    Some(uniformity.def(stmt, variable))
 }

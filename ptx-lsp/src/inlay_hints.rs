@@ -1,10 +1,10 @@
 //! Inlay hints: register pressure, loops with their iterations, divergent branches, and costly memory accesses.
 
 use lsp_types::{InlayHint, InlayHintKind, InlayHintLabel, InlayHintTooltip};
-use ptx_analysis::calls::CallGraph;
 use ptx_analysis::function_analysis::FunctionAnalysis;
 use ptx_analysis::graph::LoopId;
 use ptx_analysis::incremental::Budget;
+use ptx_analysis::module_analysis::ModuleAnalysis;
 use ptx_analysis::uniformity::{FunctionUniformity, IncrementalUniformity, Uniformity};
 use ptx_ir::facts::{FunctionFacts, ModuleFacts};
 use ptx_ir::{FuncId, Item, Span};
@@ -34,18 +34,18 @@ pub(crate) fn hints(document: &Document, range: Span) -> Vec<InlayHint> {
     }
     let is_whole_module = module.source().len() <= MAX_WHOLE_MODULE;
     let facts = ModuleFacts::of(module, |f| is_whole_module || functions.contains(&f));
-    let calls = CallGraph::new(&facts);
-    let uniformity = is_whole_module.then(|| interprocedural_uniformity(&facts, &calls));
+    let analyses = ModuleAnalysis::new(&facts);
+    let uniformity = is_whole_module.then(|| interprocedural_uniformity(&analyses));
     let mut hints = Hints {
         document,
         hints: Vec::new(),
     };
     for function in functions {
-        if let Some(function_facts) = facts.function(function) {
+        if let Some(analysis) = analyses.function(function) {
             let function_uniformity = uniformity
                 .as_ref()
-                .and_then(|uniformity| uniformity.function(&facts, &calls, function));
-            hints.add_function(function_facts, function_uniformity.as_ref());
+                .map(|uniformity| uniformity.evaluate(&analysis, analyses.calls()));
+            hints.add_function(&analysis, function_uniformity.as_ref());
         }
     }
     let mut hints = hints.hints;
@@ -55,10 +55,10 @@ pub(crate) fn hints(document: &Document, range: Span) -> Vec<InlayHint> {
 }
 
 /// The uniformity of the arguments and results of all functions, from which the uniformity in a function is computed.
-fn interprocedural_uniformity(facts: &ModuleFacts<'_>, calls: &CallGraph) -> IncrementalUniformity {
+fn interprocedural_uniformity(module: &ModuleAnalysis<'_>) -> IncrementalUniformity {
     let mut uniformity = IncrementalUniformity::new();
-    uniformity.enter_all(facts);
-    uniformity.update(facts, calls, &mut Budget::unlimited());
+    uniformity.enter_all(module);
+    uniformity.update(module, &mut Budget::unlimited());
     uniformity
 }
 
@@ -84,21 +84,25 @@ impl Hints<'_> {
         self.hints.push((offset, hint));
     }
 
-    fn add_function(&mut self, facts: FunctionFacts<'_>, uniformity: Option<&FunctionUniformity>) {
-        let analysis = &FunctionAnalysis::new(facts);
-        let values = FunctionValues::new(facts, analysis);
+    fn add_function(
+        &mut self,
+        analysis: &FunctionAnalysis<'_>,
+        uniformity: Option<&FunctionUniformity>,
+    ) {
+        let values = FunctionValues::new(analysis);
+        let facts = analysis.facts();
         self.add_pressure(facts, analysis);
-        self.add_loops(facts, analysis, values.as_ref());
+        self.add_loops(facts, analysis, values);
         if let Some(uniformity) = uniformity {
             self.add_divergent_branches(facts, analysis, uniformity);
         }
-        if let Some(values) = &values {
+        if let Some(values) = values {
             self.add_costly_accesses(facts, values);
         }
     }
 
     /// Adds the register pressure at the beginning of the body, and marks the statement with the highest pressure.
-    fn add_pressure(&mut self, facts: FunctionFacts<'_>, analysis: &FunctionAnalysis) {
+    fn add_pressure(&mut self, facts: FunctionFacts<'_>, analysis: &FunctionAnalysis<'_>) {
         let pressure = analysis.pressure();
         if pressure.units == 0 {
             return;
@@ -118,8 +122,8 @@ impl Hints<'_> {
     fn add_loops(
         &mut self,
         facts: FunctionFacts<'_>,
-        analysis: &FunctionAnalysis,
-        values: Option<&FunctionValues>,
+        analysis: &FunctionAnalysis<'_>,
+        values: Option<FunctionValues<'_>>,
     ) {
         let (module, body) = (self.document.module(), facts.body());
         let loops = analysis.loops();
@@ -133,7 +137,7 @@ impl Hints<'_> {
             };
             if loops.get(innermost).is_some_and(|l| l.header() == id) {
                 let iterations = values
-                    .and_then(|values| iterations(innermost, facts, values, &names))
+                    .and_then(|values| iterations(innermost, values, &names))
                     .unwrap_or_default();
                 let text = format!("loop of depth {}{iterations}", loops.depth(id));
                 let end = body.source_span(block.first).end;
@@ -146,7 +150,7 @@ impl Hints<'_> {
     fn add_divergent_branches(
         &mut self,
         facts: FunctionFacts<'_>,
-        analysis: &FunctionAnalysis,
+        analysis: &FunctionAnalysis<'_>,
         uniformity: &FunctionUniformity,
     ) {
         let cfg = analysis.cfg();
@@ -164,7 +168,7 @@ impl Hints<'_> {
     }
 
     /// Adds the cost of accesses that cost more than consecutive ones.
-    fn add_costly_accesses(&mut self, facts: FunctionFacts<'_>, values: &FunctionValues) {
+    fn add_costly_accesses(&mut self, facts: FunctionFacts<'_>, values: FunctionValues<'_>) {
         for access in values.accesses().all() {
             if let Some(text) = analysis_text::extra_cost(access) {
                 let end = facts.body().source_span(access.stmt).end;
@@ -176,13 +180,8 @@ impl Hints<'_> {
 }
 
 /// Describes the number of iterations of a loop; `None` if it is unknown.
-fn iterations(
-    id: LoopId,
-    facts: FunctionFacts<'_>,
-    values: &FunctionValues,
-    names: &RegisterNames,
-) -> Option<String> {
-    let count = values.trip_count(id, &values.text(facts, names))?;
+fn iterations(id: LoopId, values: FunctionValues<'_>, names: &RegisterNames) -> Option<String> {
+    let count = values.trip_count(id, &values.text(names))?;
     let bound = if count.exact { "" } else { "at most " };
     Some(format!(", {bound}{} iterations", count.form))
 }

@@ -13,7 +13,7 @@ use crate::live_lists::{list_entries, live_lists_fit};
 pub struct BasicBlocks<'a> {
     module: &'a Module,
     body: &'a Body,
-    analysis: &'a FunctionAnalysis,
+    analysis: &'a FunctionAnalysis<'a>,
     /// The dispatch blocks, and for each one the dispatch block that control may enter from it.
     dispatches: Vec<(BlockId, Option<BlockId>)>,
     has_live_lists: bool,
@@ -25,7 +25,8 @@ pub struct BasicBlocks<'a> {
 impl<'a> BasicBlocks<'a> {
     /// The blocks of an analyzed function.
     #[must_use]
-    pub fn new(module: &'a Module, body: &'a Body, analysis: &'a FunctionAnalysis) -> Self {
+    pub fn new(analysis: &'a FunctionAnalysis<'a>) -> Self {
+        let (module, body) = (analysis.module(), analysis.body());
         let cfg = analysis.cfg();
         let statements = body.statement_table().len();
         let is_dispatch = |id: &BlockId| cfg.block(*id).is_some_and(|b| b.is_dispatch);
@@ -155,20 +156,20 @@ impl<'a> BasicBlocks<'a> {
     /// The immediate dominator.
     #[must_use]
     pub fn idom(&self, id: BlockId) -> Option<BlockId> {
-        self.above(id, FunctionAnalysis::idom)
+        self.above(id, |analysis, block| analysis.idom(block))
     }
 
     /// The immediate post-dominator on paths that leave the function; `None` for unreachable blocks.
     #[must_use]
     pub fn ipdom(&self, id: BlockId) -> Option<BlockId> {
-        let found = self.above(id, FunctionAnalysis::ipdom);
+        let found = self.above(id, |analysis, block| analysis.ipdom(block));
         found.filter(|_| self.analysis.is_reachable(id))
     }
 
     fn above(
         &self,
         id: BlockId,
-        of: impl Fn(&FunctionAnalysis, BlockId) -> Option<BlockId>,
+        of: impl Fn(&FunctionAnalysis<'_>, BlockId) -> Option<BlockId>,
     ) -> Option<BlockId> {
         let mut at = of(self.analysis, id);
         while let Some(dispatch) = at.filter(|&b| self.is_dispatch(b)) {

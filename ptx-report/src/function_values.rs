@@ -1,11 +1,9 @@
 //! Static facts about the values of a function: affine forms, trip counts, and access patterns of lanes.
 
-use std::collections::HashMap;
-
 use ptx_analysis::function_analysis::FunctionAnalysis;
 use ptx_analysis::graph::LoopId;
 use ptx_analysis::memory_access::{Access, Accesses, Pattern};
-use ptx_analysis::provenance::{CallSummaries, FunctionProvenance, Pointer};
+use ptx_analysis::provenance::{FunctionProvenance, Pointer};
 use ptx_analysis::ssa::Ssa;
 use ptx_analysis::values::{Affine, Symbol, Values};
 use ptx_ir::StmtId;
@@ -17,14 +15,13 @@ use crate::affine_text::AffineText;
 use crate::register_names::RegisterNames;
 
 /// The values and the memory accesses of a function.
-#[derive(Debug)]
-pub struct FunctionValues {
-    ssa: Ssa,
-    values: Values,
-    provenance: FunctionProvenance,
-    accesses: Accesses,
-    /// The first access of each statement.
-    first_access: HashMap<StmtId, usize>,
+#[derive(Copy, Clone, Debug)]
+pub struct FunctionValues<'a> {
+    facts: FunctionFacts<'a>,
+    ssa: &'a Ssa,
+    values: &'a Values,
+    provenance: &'a FunctionProvenance,
+    accesses: &'a Accesses,
 }
 
 /// The trip count of a loop.
@@ -99,64 +96,42 @@ impl Coalescing {
     }
 }
 
-impl FunctionValues {
-    /// Analyzes a function; `None` for functions with too many phis.
+impl<'a> FunctionValues<'a> {
+    /// The values of a function; `None` if it has too many phis.
     #[must_use]
-    pub fn new(facts: FunctionFacts<'_>, analysis: &FunctionAnalysis) -> Option<Self> {
-        Self::with_calls(facts, analysis, None)
-    }
-
-    /// Analyzes a function with the addresses that functions pass to each other through calls.
-    #[must_use]
-    pub fn with_calls(
-        facts: FunctionFacts<'_>,
-        analysis: &FunctionAnalysis,
-        calls: Option<&CallSummaries>,
-    ) -> Option<Self> {
-        let (cfg, dominators) = (analysis.cfg(), analysis.dominators());
-        let ssa = Ssa::new(facts, cfg, dominators, analysis.variables()).ok()?;
-        let values = Values::new(facts, analysis, &ssa);
-        let provenance = FunctionProvenance::new(facts, analysis, &ssa, calls);
-        let accesses = Accesses::with_provenance(facts, analysis, (&ssa, &values), &provenance);
-        let mut first_access = HashMap::new();
-        for (at, access) in accesses.all().iter().enumerate() {
-            first_access.entry(access.stmt).or_insert(at);
-        }
+    pub fn new(function: &'a FunctionAnalysis<'_>) -> Option<Self> {
         Some(Self {
-            ssa,
-            values,
-            provenance,
-            accesses,
-            first_access,
+            facts: function.facts(),
+            ssa: function.ssa().ok()?,
+            values: function.values().ok()?,
+            provenance: function.provenance().ok()?,
+            accesses: function.accesses().ok()?,
         })
     }
 
     /// The SSA form.
     #[must_use]
-    pub const fn ssa(&self) -> &Ssa {
-        &self.ssa
+    pub const fn ssa(&self) -> &'a Ssa {
+        self.ssa
     }
 
     /// The values.
     #[must_use]
-    pub const fn values(&self) -> &Values {
-        &self.values
+    pub const fn values(&self) -> &'a Values {
+        self.values
     }
 
     /// The memory accesses.
     #[must_use]
-    pub const fn accesses(&self) -> &Accesses {
-        &self.accesses
+    pub const fn accesses(&self) -> &'a Accesses {
+        self.accesses
     }
 
     /// Writes forms with the names of the function.
     #[must_use]
-    pub fn text<'a>(
-        &'a self,
-        facts: FunctionFacts<'a>,
-        names: &'a RegisterNames,
-    ) -> AffineText<'a> {
-        AffineText::new(facts.module(), facts.body(), &self.values, &self.ssa, names)
+    pub fn text(&self, names: &'a RegisterNames) -> AffineText<'a> {
+        let (module, body) = (self.facts.module(), self.facts.body());
+        AffineText::new(module, body, self.values, self.ssa, names)
     }
 
     /// The trip count of a loop, if anything is known about it.
@@ -172,8 +147,8 @@ impl FunctionValues {
     }
 
     /// The registers that a statement writes, with the affine forms of their values unless these are single symbols.
-    pub fn forms(&self, stmt: StmtId) -> impl Iterator<Item = (u32, Affine)> + '_ {
-        self.ssa.defs(stmt).filter_map(|def| {
+    pub fn forms(self, stmt: StmtId) -> impl Iterator<Item = (u32, Affine)> + 'a {
+        self.ssa.defs(stmt).filter_map(move |def| {
             let form = self.values.affine(def);
             let symbol = form.as_symbol().and_then(|s| self.values.symbol(s));
             let is_own = matches!(symbol, Some(Symbol::Value { value, .. }) if value == def);
@@ -183,25 +158,18 @@ impl FunctionValues {
     }
 
     /// The registers that a statement writes and that are addresses.
-    pub fn pointers(&self, stmt: StmtId) -> impl Iterator<Item = (u32, Pointer)> + '_ {
-        self.ssa.defs(stmt).filter_map(|def| {
+    pub fn pointers(self, stmt: StmtId) -> impl Iterator<Item = (u32, Pointer)> + 'a {
+        self.ssa.defs(stmt).filter_map(move |def| {
             let pointer = self.provenance.pointer(def)?;
             Some((self.ssa.variable(def)?, pointer))
         })
     }
 
-    /// The memory accesses of a statement, in the order of its facts.
-    pub fn accesses_of(&self, stmt: StmtId) -> impl Iterator<Item = &Access> {
-        let start = self.first_access.get(&stmt);
-        let from = start.and_then(|&start| self.accesses.all().get(start..));
-        let all = from.unwrap_or_default().iter();
-        all.take_while(move |a| a.stmt == stmt)
-    }
-
     /// The first memory access of a statement that is not to parameters.
     #[must_use]
-    pub fn access(&self, stmt: StmtId) -> Option<&Access> {
-        self.accesses_of(stmt).find(|a| !is_param(a))
+    pub fn access(&self, stmt: StmtId) -> Option<&'a Access> {
+        let accesses = self.accesses.of_statement(stmt);
+        accesses.iter().find(|access| !is_param(access))
     }
 }
 

@@ -15,6 +15,6 @@ pub fn list_entries(statements: usize) -> u64 {
 
 /// Whether the registers that are live at the ends of all blocks are few enough to be listed.
 #[must_use]
-pub fn live_lists_fit(analysis: &FunctionAnalysis, statements: usize) -> bool {
+pub fn live_lists_fit(analysis: &FunctionAnalysis<'_>, statements: usize) -> bool {
     analysis.liveness().total() <= list_entries(statements)
 }

@@ -1,13 +1,11 @@
 //! The analyses of a file, a function and an instruction, from which rows are computed. Analyses are made when they are first used.
 
 use std::borrow::Cow;
-use std::cell::OnceCell;
 use std::rc::Rc;
 use std::sync::OnceLock;
 
 use ptx_analysis::cfg::{BlockId, Cfg};
 use ptx_analysis::function_analysis::FunctionAnalysis;
-use ptx_analysis::graph::{Dominators, Loops};
 use ptx_analysis::source_lines::{FunctionLines, SourceLines};
 use ptx_analysis::uniformity::{FunctionUniformity, ModuleUniformity, Uniformity};
 use ptx_ir::facts::{Facts, FunctionFacts, Mentions, ModuleFacts, RegUse};
@@ -89,16 +87,7 @@ pub(crate) struct FunctionContext<'f> {
     pub(crate) body: &'f Body,
     pub(crate) facts: FunctionFacts<'f>,
     pub(crate) names: FactsWriter<'f>,
-    graph: OnceCell<Graph>,
-    analysis: OnceCell<FunctionAnalysis>,
-    values: OnceCell<Option<FunctionValues>>,
-}
-
-/// The control-flow graph and its loops, for tables that need no other analysis.
-struct Graph {
-    cfg: Cfg,
-    dominators: Dominators<BlockId>,
-    loops: Loops<BlockId>,
+    pub(crate) analysis: FunctionAnalysis<'f>,
 }
 
 impl<'f> FunctionContext<'f> {
@@ -116,17 +105,13 @@ impl<'f> FunctionContext<'f> {
             body,
             facts,
             names: FactsWriter::new(module, body),
-            graph: OnceCell::new(),
-            analysis: OnceCell::new(),
-            values: OnceCell::new(),
+            analysis: FunctionAnalysis::new(facts),
         }
     }
 
     /// The values of the function; `None` if it has too many phis for the analysis.
-    pub(crate) fn values(&self) -> Option<&FunctionValues> {
-        self.values
-            .get_or_init(|| FunctionValues::new(self.facts, self.analysis()))
-            .as_ref()
+    pub(crate) fn values(&self) -> Option<FunctionValues<'_>> {
+        FunctionValues::new(&self.analysis)
     }
 
     /// The largest group of threads of which either all or none execute a block.
@@ -134,49 +119,13 @@ impl<'f> FunctionContext<'f> {
         Some(self.file.uniformity(self.id)?.block(block).name())
     }
 
-    /// The classical analyses of the function.
-    pub(crate) fn analysis(&self) -> &FunctionAnalysis {
-        self.analysis
-            .get_or_init(|| FunctionAnalysis::new(self.facts))
-    }
-
-    fn graph(&self) -> &Graph {
-        self.graph.get_or_init(|| {
-            let cfg = Cfg::new(self.facts);
-            let dominators = Dominators::new(&cfg);
-            let loops = Loops::natural(&cfg, &dominators);
-            Graph {
-                cfg,
-                dominators,
-                loops,
-            }
-        })
-    }
-
     pub(crate) fn cfg(&self) -> &Cfg {
-        match self.analysis.get() {
-            Some(analysis) => analysis.cfg(),
-            None => &self.graph().cfg,
-        }
-    }
-
-    pub(crate) fn loops(&self) -> &Loops<BlockId> {
-        match self.analysis.get() {
-            Some(analysis) => analysis.loops(),
-            None => &self.graph().loops,
-        }
-    }
-
-    pub(crate) fn is_reachable(&self, block: BlockId) -> bool {
-        match self.analysis.get() {
-            Some(analysis) => analysis.is_reachable(block),
-            None => self.graph().dominators.is_reachable(block),
-        }
+        self.analysis.cfg()
     }
 
     /// The id of the header of the innermost loop of a block; `None` for a loop through the dispatch block of indirect jumps, which has no text.
     pub(crate) fn loop_header(&self, block: BlockId) -> Option<u32> {
-        let header = self.loops().header(block)?;
+        let header = self.analysis.loops().header(block)?;
         let is_dispatch = self.cfg().block(header).is_some_and(|b| b.is_dispatch);
         (!is_dispatch).then_some(header.as_u32())
     }
@@ -283,7 +232,7 @@ impl<'f> Instruction<'f> {
             return false;
         };
         let names = self.function.names.names();
-        let text = values.text(self.function.facts, names);
+        let text = values.text(names);
         for (register, form) in values.forms(self.stmt) {
             sink(&format!("{} = {}", names.get(register), text.form(&form)));
         }

@@ -174,7 +174,7 @@ impl TableBuilders {
             };
             let context = FunctionContext::new(file, id, function, facts);
             if let Some(builder) = &mut self.blocks {
-                let basic_blocks = BasicBlocks::new(module, context.body, context.analysis());
+                let basic_blocks = BasicBlocks::new(&context.analysis);
                 builder.extend(&blocks::rows(&context, &basic_blocks), output);
             }
             if self.instructions.is_none() && self.memory.is_none() {

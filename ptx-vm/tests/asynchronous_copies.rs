@@ -7,7 +7,7 @@
 use std::fs;
 use std::path::Path;
 
-use ptx_analysis::asynchrony::{Certainty, Rule, violations};
+use ptx_analysis::asynchrony::{Certainty, Rule};
 use ptx_analysis::function_analysis::FunctionAnalysis;
 use ptx_analysis::values::LaunchBounds;
 use ptx_ir::facts::ModuleFacts;
@@ -75,7 +75,7 @@ fn run(facts: &ModuleFacts<'_>, id: FuncId, text: &str) -> (Vec<usize>, Option<S
 fn expected(facts: &ModuleFacts<'_>, id: FuncId, text: &str) -> Vec<(usize, Rule, Certainty)> {
     let of = facts.function(id).unwrap();
     let body = of.body();
-    let found = violations(of, &FunctionAnalysis::new(of)).into_iter();
+    let found = FunctionAnalysis::new(of).violations().to_vec().into_iter();
     found
         .map(|violation| {
             let mut statements = body.statements();

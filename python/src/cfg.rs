@@ -2,14 +2,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
-use std::sync::Arc;
 
 use ptx_report::control_flow::{self, Graph};
 use ptxkit::analysis::cfg::{self, BlockId, EdgeKind};
 use ptxkit::analysis::function_analysis::FunctionAnalysis;
 use ptxkit::analysis::graph::{Graph as _, LoopId, LoopKind, is_reducible};
 use ptxkit::analysis::source_lines::SourceLines;
-use ptxkit::ir::facts::{FunctionFacts, RegUse};
+use ptxkit::ir::facts::RegUse;
 use ptxkit::ir::{EntityId, FuncId, Statement, StmtId};
 use pyo3::prelude::*;
 use pyo3::types::{PyFrozenSet, PyIterator, PyList};
@@ -24,18 +23,17 @@ use crate::views;
 pub(crate) struct Place {
     pub(crate) module: Py<Module>,
     pub(crate) function: FuncId,
-    pub(crate) analysis: Arc<FunctionAnalysis>,
 }
 
 impl Place {
     pub(crate) fn new(py: Python<'_>, function: &Function) -> PyResult<Self> {
         let (module, id) = (function.module.get(), function.id);
-        let analysis = py.detach(|| module.analysis(id));
-        let none = || Failure::new(format!("`{}` has no body here", function.name()));
+        if module.analysis(id).is_none() {
+            return Err(Failure::new(format!("`{}` has no body here", function.name())).into());
+        }
         Ok(Self {
             module: function.module.clone_ref(py),
             function: id,
-            analysis: analysis.ok_or_else(none)?,
         })
     }
 
@@ -43,12 +41,13 @@ impl Place {
         Self {
             module: self.module.clone_ref(py),
             function: self.function,
-            analysis: self.analysis.clone(),
         }
     }
 
-    pub(crate) fn cfg(&self) -> &cfg::Cfg {
-        self.analysis.cfg()
+    /// The analyses of the function.
+    pub(crate) fn analysis(&self) -> PyResult<FunctionAnalysis<'_>> {
+        let analysis = self.module.get().analysis(self.function);
+        Ok(analysis.ok_or_else(|| Failure::new("the function has no body"))?)
     }
 
     pub(crate) fn block(&self, py: Python<'_>, id: BlockId) -> Block {
@@ -96,41 +95,40 @@ impl Place {
         at: StmtId,
         side: Side,
     ) -> PyResult<Bound<'py, PyFrozenSet>> {
-        let module = self.module.get();
-        let live = module.with_facts(self.function, |facts| self.live_at(facts, at, side));
-        self.names(py, live.unwrap_or_default())
+        self.names(py, live_at(&self.analysis()?, at, side))
     }
+}
 
-    fn live_at(&self, facts: FunctionFacts<'_>, at: StmtId, side: Side) -> BTreeSet<u32> {
-        let block = self.cfg().of_statement(at);
-        let Some((id, block)) = block.and_then(|id| Some((id, self.cfg().block(id)?))) else {
-            return BTreeSet::new();
-        };
-        let mut live: BTreeSet<u32> = self.analysis.liveness().live_out(id).iter().collect();
-        for (stmt, statement) in facts.body().range(block.first, block.end).rev() {
-            if stmt == at && side == Side::After {
-                break;
-            }
-            let mentions = match statement {
-                Statement::Inst(inst) => facts.inst(inst).registers(),
-                Statement::Opaque(opaque) => facts.opaque(opaque),
-                _ => continue,
-            };
-            let variables = |m: &RegUse| self.analysis.variables().of(m.place);
-            for mention in mentions.clone().filter(|m| m.usage.writes()) {
-                variables(&mention).for_each(|v| {
-                    live.remove(&v);
-                });
-            }
-            for mention in mentions.filter(|m| m.usage.reads()) {
-                live.extend(variables(&mention));
-            }
-            if stmt == at {
-                break;
-            }
+fn live_at(analysis: &FunctionAnalysis<'_>, at: StmtId, side: Side) -> BTreeSet<u32> {
+    let (facts, cfg) = (analysis.facts(), analysis.cfg());
+    let block = cfg.of_statement(at);
+    let Some((id, block)) = block.and_then(|id| Some((id, cfg.block(id)?))) else {
+        return BTreeSet::new();
+    };
+    let mut live: BTreeSet<u32> = analysis.liveness().live_out(id).iter().collect();
+    for (stmt, statement) in facts.body().range(block.first, block.end).rev() {
+        if stmt == at && side == Side::After {
+            break;
         }
-        live
+        let mentions = match statement {
+            Statement::Inst(inst) => facts.inst(inst).registers(),
+            Statement::Opaque(opaque) => facts.opaque(opaque),
+            _ => continue,
+        };
+        let variables = |m: &RegUse| analysis.variables().of(m.place);
+        for mention in mentions.clone().filter(|m| m.usage.writes()) {
+            variables(&mention).for_each(|v| {
+                live.remove(&v);
+            });
+        }
+        for mention in mentions.filter(|m| m.usage.reads()) {
+            live.extend(variables(&mention));
+        }
+        if stmt == at {
+            break;
+        }
     }
+    live
 }
 
 /// Before or after an instruction.
@@ -164,8 +162,8 @@ impl Cfg {
 
     /// The blocks, in the order of the text.
     #[getter]
-    pub(crate) fn blocks(&self, py: Python<'_>) -> Vec<Block> {
-        self.place.blocks(py, self.place.cfg().nodes())
+    pub(crate) fn blocks(&self, py: Python<'_>) -> PyResult<Vec<Block>> {
+        Ok(self.place.blocks(py, self.place.analysis()?.cfg().nodes()))
     }
 
     /// The block that a call of the function begins with.
@@ -176,28 +174,30 @@ impl Cfg {
 
     /// The edges between blocks.
     #[getter]
-    fn edges(&self, py: Python<'_>) -> Vec<Edge> {
-        let edges = self.place.cfg().edges();
-        edges
+    fn edges(&self, py: Python<'_>) -> PyResult<Vec<Edge>> {
+        let analysis = self.place.analysis()?;
+        let edges = analysis.cfg().edges();
+        Ok(edges
             .map(|(_, edge)| Edge::new(py, &self.place, edge))
-            .collect()
+            .collect())
     }
 
     /// The loops, outer ones before those inside.
     #[getter]
-    pub(crate) fn loops(&self, py: Python<'_>) -> Vec<Loop> {
-        let loops = self.place.analysis.loops();
+    pub(crate) fn loops(&self, py: Python<'_>) -> PyResult<Vec<Loop>> {
+        let analysis = self.place.analysis()?;
         let new = |(id, _)| Loop {
             place: self.place.copy(py),
             id,
         };
-        loops.iter().map(new).collect()
+        Ok(analysis.loops().iter().map(new).collect())
     }
 
     /// Whether each loop is entered only at its header.
     #[getter]
-    fn is_reducible(&self) -> bool {
-        is_reducible(self.place.cfg(), self.place.analysis.dominators())
+    fn is_reducible(&self) -> PyResult<bool> {
+        let analysis = self.place.analysis()?;
+        Ok(is_reducible(analysis.cfg(), analysis.dominators()))
     }
 
     /// The graph in the language of Graphviz.
@@ -210,26 +210,27 @@ impl Cfg {
         self.draw(|graph, out| control_flow::mermaid(graph, out))
     }
 
-    fn __len__(&self) -> usize {
-        self.place.cfg().len()
+    fn __len__(&self) -> PyResult<usize> {
+        Ok(self.place.analysis()?.cfg().len())
     }
 
     fn __getitem__(&self, py: Python<'_>, index: isize) -> PyResult<Block> {
-        let at = views::position(index, self.place.cfg().len())?;
+        let at = views::position(index, self.place.analysis()?.cfg().len())?;
         Ok(self.place.block(py, BlockId::from_index(at)))
     }
 
     fn __iter__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyIterator>> {
-        PyList::new(py, self.blocks(py))?.try_iter()
+        PyList::new(py, self.blocks(py)?)?.try_iter()
     }
 
-    fn __repr__(&self) -> String {
-        let cfg = self.place.cfg();
-        format!(
+    fn __repr__(&self) -> PyResult<String> {
+        let analysis = self.place.analysis()?;
+        let cfg = analysis.cfg();
+        Ok(format!(
             "<Cfg of {} blocks and {} edges>",
             cfg.len(),
             cfg.edges().len()
-        )
+        ))
     }
 }
 
@@ -240,14 +241,10 @@ impl Cfg {
         let file = module.name.as_deref().unwrap_or_default();
         let name = module.ir.functions().get(id).map(|f| f.name);
         let mut out = Vec::new();
-        let drawn = module.with_facts(id, |facts| match name {
-            Some(name) => f(
-                &Graph::new(file, &lines, facts, &self.place.analysis, name),
-                &mut out,
-            ),
-            None => Ok(()),
-        });
-        drawn.transpose()?;
+        if let Some(name) = name {
+            let analysis = self.place.analysis()?;
+            f(&Graph::new(file, &lines, &analysis, name), &mut out)?;
+        }
         Ok(String::from_utf8_lossy(&out).into_owned())
     }
 }
@@ -334,8 +331,8 @@ impl Block {
         self.id
     }
 
-    fn ir(&self) -> Option<&cfg::Block> {
-        self.place.cfg().block(self.id)
+    fn ir(&self) -> Option<cfg::Block> {
+        self.place.analysis().ok()?.cfg().block(self.id).copied()
     }
 }
 
@@ -383,16 +380,18 @@ impl Block {
 
     /// The blocks that may follow.
     #[getter]
-    fn successors(&self, py: Python<'_>) -> Vec<Self> {
-        let ids = self.place.cfg().successors(self.id);
-        self.place.blocks(py, ids.iter().copied())
+    fn successors(&self, py: Python<'_>) -> PyResult<Vec<Self>> {
+        let analysis = self.place.analysis()?;
+        let ids = analysis.cfg().successors(self.id);
+        Ok(self.place.blocks(py, ids.iter().copied()))
     }
 
     /// The blocks that it may follow.
     #[getter]
-    fn predecessors(&self, py: Python<'_>) -> Vec<Self> {
-        let ids = self.place.cfg().predecessors(self.id);
-        self.place.blocks(py, ids.iter().copied())
+    fn predecessors(&self, py: Python<'_>) -> PyResult<Vec<Self>> {
+        let analysis = self.place.analysis()?;
+        let ids = analysis.cfg().predecessors(self.id);
+        Ok(self.place.blocks(py, ids.iter().copied()))
     }
 
     /// Whether the function may end after it.
@@ -403,8 +402,8 @@ impl Block {
 
     /// Whether it may be reached from the entry.
     #[getter]
-    fn is_reachable(&self) -> bool {
-        self.place.analysis.is_reachable(self.id)
+    fn is_reachable(&self) -> PyResult<bool> {
+        Ok(self.place.analysis()?.is_reachable(self.id))
     }
 
     /// Whether it is an empty block that all branches through one table go through.
@@ -415,59 +414,59 @@ impl Block {
 
     /// The last block before it that every path from the entry to it contains.
     #[getter]
-    fn immediate_dominator(&self, py: Python<'_>) -> Option<Self> {
-        let id = self.place.analysis.idom(self.id)?;
-        Some(self.place.block(py, id))
+    fn immediate_dominator(&self, py: Python<'_>) -> PyResult<Option<Self>> {
+        let id = self.place.analysis()?.idom(self.id);
+        Ok(id.map(|id| self.place.block(py, id)))
     }
 
     /// The first block after it that every path from it to the end contains.
     #[getter]
-    fn immediate_post_dominator(&self, py: Python<'_>) -> Option<Self> {
-        let id = self.place.analysis.ipdom(self.id)?;
-        Some(self.place.block(py, id))
+    fn immediate_post_dominator(&self, py: Python<'_>) -> PyResult<Option<Self>> {
+        let id = self.place.analysis()?.ipdom(self.id);
+        Ok(id.map(|id| self.place.block(py, id)))
     }
 
     /// Whether every path from the entry to `other` contains this block.
-    fn dominates(&self, other: &Self) -> bool {
-        let dominators = self.place.analysis.dominators();
-        self.place.is(&other.place) && dominators.dominates(self.id, other.id)
+    fn dominates(&self, other: &Self) -> PyResult<bool> {
+        let analysis = self.place.analysis()?;
+        Ok(self.place.is(&other.place) && analysis.dominators().dominates(self.id, other.id))
     }
 
     /// Whether every path from `other` to the end contains this block.
-    fn post_dominates(&self, other: &Self) -> bool {
-        let above = |id: &BlockId| self.place.analysis.ipdom(*id);
-        let mut above = std::iter::successors(Some(other.id), above);
-        self.place.is(&other.place) && above.any(|id| id == self.id)
+    fn post_dominates(&self, other: &Self) -> PyResult<bool> {
+        let analysis = self.place.analysis()?;
+        let mut above = std::iter::successors(Some(other.id), |id| analysis.ipdom(*id));
+        Ok(self.place.is(&other.place) && above.any(|id| id == self.id))
     }
 
     /// The names of the registers whose values are used at its beginning or later.
     #[getter]
     fn live_in<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyFrozenSet>> {
-        let liveness = self.place.analysis.liveness();
-        self.place.names(py, liveness.live_in(self.id))
+        let analysis = self.place.analysis()?;
+        self.place.names(py, analysis.liveness().live_in(self.id))
     }
 
     /// The names of the registers whose values are used after it.
     #[getter]
     fn live_out<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyFrozenSet>> {
-        let liveness = self.place.analysis.liveness();
-        self.place.names(py, liveness.live_out(self.id))
+        let analysis = self.place.analysis()?;
+        self.place.names(py, analysis.liveness().live_out(self.id))
     }
 
     /// The number of loops that it is in.
     #[getter]
-    fn loop_depth(&self) -> u32 {
-        self.place.analysis.loops().depth(self.id)
+    fn loop_depth(&self) -> PyResult<u32> {
+        Ok(self.place.analysis()?.loops().depth(self.id))
     }
 
     /// The innermost loop that it is in.
     #[getter]
-    fn r#loop(&self, py: Python<'_>) -> Option<Loop> {
-        let id = self.place.analysis.loops().innermost(self.id)?;
-        Some(Loop {
+    fn r#loop(&self, py: Python<'_>) -> PyResult<Option<Loop>> {
+        let id = self.place.analysis()?.loops().innermost(self.id);
+        Ok(id.map(|id| Loop {
             place: self.place.copy(py),
             id,
-        })
+        }))
     }
 
     fn __len__(&self, py: Python<'_>) -> usize {
@@ -520,12 +519,9 @@ impl Loop {
         self.id
     }
 
-    fn loops(&self) -> &ptxkit::analysis::graph::Loops<BlockId> {
-        self.place.analysis.loops()
-    }
-
-    fn ir(&self) -> PyResult<&ptxkit::analysis::graph::Loop<BlockId>> {
-        let found = self.loops().get(self.id);
+    fn ir(&self) -> PyResult<ptxkit::analysis::graph::Loop<BlockId>> {
+        let analysis = self.place.analysis()?;
+        let found = analysis.loops().get(self.id).cloned();
         found.ok_or_else(|| pyo3::exceptions::PyIndexError::new_err("no such loop"))
     }
 }
@@ -540,9 +536,10 @@ impl Loop {
 
     /// All its blocks, with those of loops inside.
     #[getter]
-    fn blocks(&self, py: Python<'_>) -> Vec<Block> {
-        self.place
-            .blocks(py, self.loops().body(self.id).iter().copied())
+    fn blocks(&self, py: Python<'_>) -> PyResult<Vec<Block>> {
+        let analysis = self.place.analysis()?;
+        let blocks = analysis.loops().body(self.id).iter().copied();
+        Ok(self.place.blocks(py, blocks))
     }
 
     /// 1 for a loop in no other loop.
@@ -569,29 +566,33 @@ impl Loop {
 
     /// The blocks that go back to the header.
     #[getter]
-    fn latches(&self, py: Python<'_>) -> Vec<Block> {
-        self.place
-            .blocks(py, self.loops().latches(self.place.cfg(), self.id))
+    fn latches(&self, py: Python<'_>) -> PyResult<Vec<Block>> {
+        let analysis = self.place.analysis()?;
+        let latches = analysis.loops().latches(analysis.cfg(), self.id);
+        Ok(self.place.blocks(py, latches))
     }
 
     /// The edges that leave it: a block inside and one outside.
     #[getter]
-    fn exits(&self, py: Python<'_>) -> Vec<(Block, Block)> {
-        let exits = self.loops().exits(self.place.cfg(), self.id);
-        exits
+    fn exits(&self, py: Python<'_>) -> PyResult<Vec<(Block, Block)>> {
+        let analysis = self.place.analysis()?;
+        let exits = analysis.loops().exits(analysis.cfg(), self.id);
+        Ok(exits
             .map(|(from, to)| (self.place.block(py, from), self.place.block(py, to)))
-            .collect()
+            .collect())
     }
 
     /// The only block before it, if there is one and nothing else follows that.
     #[getter]
-    fn preheader(&self, py: Python<'_>) -> Option<Block> {
-        let id = self.loops().preheader(self.place.cfg(), self.id)?;
-        Some(self.place.block(py, id))
+    fn preheader(&self, py: Python<'_>) -> PyResult<Option<Block>> {
+        let analysis = self.place.analysis()?;
+        let id = analysis.loops().preheader(analysis.cfg(), self.id);
+        Ok(id.map(|id| self.place.block(py, id)))
     }
 
-    fn __contains__(&self, block: &Block) -> bool {
-        self.place.is(&block.place) && self.loops().contains(self.id, block.id)
+    fn __contains__(&self, block: &Block) -> PyResult<bool> {
+        let analysis = self.place.analysis()?;
+        Ok(self.place.is(&block.place) && analysis.loops().contains(self.id, block.id))
     }
 
     fn __eq__(&self, other: &Self) -> bool {
@@ -599,14 +600,13 @@ impl Loop {
     }
 
     fn __hash__(&self) -> u64 {
-        views::hash(&(
-            self.place.function.as_u32(),
-            self.loops().body(self.id).len(),
-        ))
+        views::hash(&(self.place.function.as_u32(), self.id.as_u32()))
     }
 
-    fn __repr__(&self) -> String {
-        format!("<Loop of {} blocks>", self.loops().body(self.id).len())
+    fn __repr__(&self) -> PyResult<String> {
+        let analysis = self.place.analysis()?;
+        let blocks = analysis.loops().body(self.id).len();
+        Ok(format!("<Loop of {blocks} blocks>"))
     }
 }
 

@@ -319,13 +319,13 @@ impl Function {
     /// The basic blocks, in the order of the text.
     #[getter]
     fn blocks(&self, py: Python<'_>) -> PyResult<Vec<Block>> {
-        Ok(self.cfg(py)?.blocks(py))
+        self.cfg(py)?.blocks(py)
     }
 
     /// The loops, outer ones before those inside.
     #[getter]
     fn loops(&self, py: Python<'_>) -> PyResult<Vec<Loop>> {
-        Ok(self.cfg(py)?.loops(py))
+        self.cfg(py)?.loops(py)
     }
 
     /// The greatest number of registers that are live at once.
@@ -333,7 +333,7 @@ impl Function {
     fn pressure(&self, py: Python<'_>) -> PyResult<Pressure> {
         let place = Place::new(py, self)?;
         Ok(Pressure {
-            pressure: place.analysis.pressure(),
+            pressure: py.detach(|| place.analysis().map(|a| a.pressure()))?,
             place,
         })
     }

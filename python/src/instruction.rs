@@ -477,7 +477,10 @@ impl Instruction {
     #[getter]
     fn block(&self, py: Python<'_>) -> PyResult<Option<Block>> {
         let place = self.place(py)?;
-        let id = self.stmt().and_then(|stmt| place.cfg().of_statement(stmt));
+        let analysis = place.analysis()?;
+        let id = self
+            .stmt()
+            .and_then(|stmt| analysis.cfg().of_statement(stmt));
         Ok(id.map(|id| place.block(py, id)))
     }
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use ptx_report::function_values::Coalescing;
+use ptx_report::function_values::{Coalescing, FunctionValues};
 use ptx_report::report::Report;
 use ptxkit::lint::{LintOptions, lint};
 use pyo3::prelude::*;
@@ -65,18 +65,16 @@ impl Instruction {
     #[getter]
     fn affine(&self, py: Python<'_>) -> BTreeMap<String, String> {
         let (module, function) = (self.module.get(), self.function);
-        let known = py.detach(|| module.values(function));
+        let analysis = module.analysis(function);
+        let known = py.detach(|| FunctionValues::new(analysis.as_ref()?));
         let known = known.zip(module.names(function)).zip(self.stmt());
         let Some(((values, names), stmt)) = known else {
             return BTreeMap::new();
         };
-        let forms = module.with_facts(function, |facts| {
-            let text = values.text(facts, names.text());
-            let forms = values.forms(stmt);
-            let name = |variable: u32| names.text().get(variable).to_owned();
-            forms.map(|(v, form)| (name(v), text.form(&form))).collect()
-        });
-        forms.unwrap_or_default()
+        let text = values.text(names.text());
+        let forms = values.forms(stmt);
+        let name = |variable: u32| names.text().get(variable).to_owned();
+        forms.map(|(v, form)| (name(v), text.form(&form))).collect()
     }
 
     /// How the lanes of a warp access memory with it, parameters not included: a dictionary with `pattern` (`"uniform"`, `"consecutive"`, `"strided"` or
@@ -90,8 +88,9 @@ impl Instruction {
     #[getter]
     fn coalescing<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let (module, function) = (self.module.get(), self.function);
-        let values = py.detach(|| module.values(function));
-        let access = values.as_ref().zip(self.stmt());
+        let analysis = module.analysis(function);
+        let values = py.detach(|| FunctionValues::new(analysis.as_ref()?));
+        let access = values.zip(self.stmt());
         let access = access.and_then(|(values, stmt)| values.access(stmt));
         match access.and_then(Coalescing::of) {
             Some(coalescing) => to_python(py, &coalescing),
@@ -129,14 +128,11 @@ impl Loop {
     #[getter]
     fn trip_count<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let (module, function) = (self.place().module.get(), self.place().function);
-        let values = py.detach(|| module.values(function));
+        let analysis = module.analysis(function);
+        let values = py.detach(|| FunctionValues::new(analysis.as_ref()?));
         let known = values.zip(module.names(function));
-        let count = known.and_then(|(values, names)| {
-            let count = module.with_facts(function, |facts| {
-                values.trip_count(self.id(), &values.text(facts, names.text()))
-            });
-            count.flatten()
-        });
+        let count = known
+            .and_then(|(values, names)| values.trip_count(self.id(), &values.text(names.text())));
         match count {
             Some(count) => to_python(py, &count),
             None => Ok(none(py)),

@@ -4,10 +4,9 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
 
-use ptx_report::function_values::FunctionValues;
 use ptx_report::register_names::RegisterNames;
 use ptxkit::analysis::calls::CallGraph;
-use ptxkit::analysis::function_analysis::FunctionAnalysis;
+use ptxkit::analysis::function_analysis::{FunctionAnalysis, SavedAnalysis};
 use ptxkit::analysis::reg_lanes::Variables;
 use ptxkit::analysis::source_lines::{SourceLines, file_number};
 use ptxkit::analysis::uniformity::ModuleUniformity;
@@ -70,9 +69,7 @@ impl Mnemonic {
 struct PerFunction {
     statements: OnceLock<Vec<StmtId>>,
     names: OnceLock<Names>,
-    analysis: OnceLock<Arc<FunctionAnalysis>>,
-    /// `None` for a function with too many phis.
-    values: OnceLock<Option<Arc<FunctionValues>>>,
+    analysis: OnceLock<SavedAnalysis>,
 }
 
 /// The names of the registers of a function.
@@ -150,10 +147,18 @@ impl Module {
 
     /// What all instructions do.
     pub(crate) fn facts(&self) -> ModuleFacts<'_> {
-        let new = || ModuleFacts::new(&self.ir).tables().clone();
-        let tables = self.facts.get_or_init(new).clone();
         // The module is never edited.
-        ModuleFacts::with_tables(&self.ir, tables).unwrap_or_else(|_| ModuleFacts::new(&self.ir))
+        ModuleFacts::with_tables(&self.ir, self.tables().clone())
+            .unwrap_or_else(|_| ModuleFacts::new(&self.ir))
+    }
+
+    fn tables(&self) -> &Arc<FactTables> {
+        let new = || ModuleFacts::new(&self.ir).tables().clone();
+        self.facts.get_or_init(new)
+    }
+
+    fn function_facts(&self, id: FuncId) -> Option<FunctionFacts<'_>> {
+        self.tables().function(&self.ir, id).ok().flatten()
     }
 
     /// What the instructions of a function do, and its analyses. `None` for a function without a body.
@@ -162,27 +167,15 @@ impl Module {
         id: FuncId,
         f: impl FnOnce(FunctionFacts<'_>) -> T,
     ) -> Option<T> {
-        self.facts().function(id).map(f)
+        self.function_facts(id).map(f)
     }
 
-    pub(crate) fn analysis(&self, id: FuncId) -> Option<Arc<FunctionAnalysis>> {
+    /// The analyses of a function that has a body. They are shared by all that ask for them.
+    pub(crate) fn analysis(&self, id: FuncId) -> Option<FunctionAnalysis<'_>> {
+        let facts = self.function_facts(id)?;
         let cell = &self.functions.get(id.index())?.analysis;
-        if cell.get().is_none() {
-            let analysis = self.with_facts(id, FunctionAnalysis::new)?;
-            let _ = cell.set(Arc::new(analysis));
-        }
-        cell.get().cloned()
-    }
-
-    /// What is known of the values of a function.
-    pub(crate) fn values(&self, id: FuncId) -> Option<Arc<FunctionValues>> {
-        let cell = &self.functions.get(id.index())?.values;
-        if cell.get().is_none() {
-            let analysis = self.analysis(id)?;
-            let values = self.with_facts(id, |facts| FunctionValues::new(facts, &analysis))?;
-            let _ = cell.set(values.map(Arc::new));
-        }
-        cell.get().cloned().flatten()
+        let saved = cell.get_or_init(|| FunctionAnalysis::new(facts).save());
+        FunctionAnalysis::resume(facts, saved).ok()
     }
 
     /// In which threads values are the same.

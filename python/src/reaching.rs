@@ -18,15 +18,8 @@ impl Function {
     #[getter]
     fn reaching(&self, py: Python<'_>) -> PyResult<Reaching> {
         let place = Place::new(py, self)?;
-        let (module, analysis) = (self.module.get(), &place.analysis);
-        let new = || {
-            module.with_facts(self.id, |facts| {
-                let (cfg, liveness) = (analysis.cfg(), analysis.liveness());
-                reaching::Reaching::new(facts, cfg, analysis.variables(), liveness)
-            })
-        };
-        let none = || Failure::new("the function has no body");
-        let reaching = py.detach(new).ok_or_else(none)?;
+        let module = self.module.get();
+        let reaching = py.detach(|| place.analysis().map(|a| a.reaching().clone()))?;
         let names = module
             .names(self.id)
             .into_iter()

@@ -29,23 +29,12 @@ impl Function {
     #[getter]
     fn ssa(&self, py: Python<'_>) -> PyResult<Ssa> {
         let place = Place::new(py, self)?;
-        let (module, analysis) = (self.module.get(), &place.analysis);
-        let new = || {
-            module.with_facts(self.id, |facts| {
-                let dominators = analysis.dominators();
-                ssa::Ssa::new(facts, analysis.cfg(), dominators, analysis.variables())
-            })
-        };
-        let values = match py.detach(new) {
-            Some(Ok(ssa)) => Values {
-                ssa,
-                constants: OnceLock::new(),
-                reads: OnceLock::new(),
-            },
-            Some(Err(error)) => return Err(Failure::new(error).into()),
-            None => return Err(Failure::new("the function has no body").into()),
-        };
-        let values = Arc::new(values);
+        let ssa = py.detach(|| place.analysis().map(|analysis| analysis.ssa().cloned()))?;
+        let values = Arc::new(Values {
+            ssa: ssa.map_err(Failure::new)?,
+            constants: OnceLock::new(),
+            reads: OnceLock::new(),
+        });
         Ok(Ssa { place, values })
     }
 }
@@ -100,11 +89,8 @@ impl Ssa {
 
     fn constants(&self) -> Option<&Constants> {
         let new = || {
-            let (module, analysis) = (self.place.module.get(), &self.place.analysis);
-            module.with_facts(self.place.function, |facts| {
-                let (cfg, variables) = (analysis.cfg(), analysis.variables());
-                Constants::new(facts, cfg, variables, &self.values.ssa)
-            })
+            let analysis = self.place.analysis().ok()?;
+            analysis.constants().ok().cloned()
         };
         self.values.constants.get_or_init(new).as_ref()
     }
@@ -263,8 +249,13 @@ impl SsaValue {
             return Vec::new();
         };
         let place = &self.ssa.place;
-        let cfg = place.cfg();
-        let from = cfg.in_edges(block).map(|(_, edge)| Some(edge.from));
+        let Ok(analysis) = place.analysis() else {
+            return Vec::new();
+        };
+        let from = analysis
+            .cfg()
+            .in_edges(block)
+            .map(|(_, edge)| Some(edge.from));
         let from = from.chain(std::iter::repeat(None));
         let values = self.ssa.values.ssa.args(self.id).iter();
         values

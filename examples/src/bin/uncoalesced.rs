@@ -45,7 +45,7 @@ impl Stride {
 
 struct Strides<'a> {
     of: FunctionFacts<'a>,
-    analysis: &'a FunctionAnalysis,
+    analysis: &'a FunctionAnalysis<'a>,
     reaching: &'a Reaching,
     /// Of each definition.
     defs: Vec<Stride>,
@@ -154,16 +154,11 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             continue;
         };
         let analysis = FunctionAnalysis::new(of);
-        let reaching = Reaching::new(
-            of,
-            analysis.cfg(),
-            analysis.variables(),
-            analysis.liveness(),
-        );
+        let reaching = analysis.reaching();
         let mut strides = Strides {
             of,
             analysis: &analysis,
-            reaching: &reaching,
+            reaching,
             defs: vec![Unseen; reaching.defs().len()],
         };
         strides.solve();

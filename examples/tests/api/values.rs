@@ -1,8 +1,6 @@
 //! Operands of forms, arguments of calls, and what is known of values.
 
 use ptx_analysis::function_analysis::FunctionAnalysis;
-use ptx_analysis::ssa::Ssa;
-use ptx_analysis::values::Values;
 use ptx_ir::facts::ModuleFacts;
 use ptx_ir::{Operand, Statement};
 use ptx_isa::Modifier;
@@ -18,14 +16,8 @@ fn forms_of_values_and_lists_of_calls() {
     let facts = ModuleFacts::new(&module);
     let facts = facts.function(module.function("k").unwrap()).unwrap();
     let analysis = FunctionAnalysis::new(facts);
-    let ssa = Ssa::new(
-        facts,
-        analysis.cfg(),
-        analysis.dominators(),
-        analysis.variables(),
-    );
-    let ssa = ssa.unwrap();
-    let values = Values::new(facts, &analysis, &ssa);
+    let ssa = analysis.ssa().unwrap();
+    let values = analysis.values().unwrap();
     let insts = facts.body().statements().filter_map(|(stmt, s)| match s {
         Statement::Inst(inst) => Some((stmt, facts.inst(inst))),
         _ => None,
@@ -51,14 +43,8 @@ fn comparisons_that_follow_from_others_and_selections() {
     let facts = ModuleFacts::new(&module);
     let facts = facts.function(module.function("k").unwrap()).unwrap();
     let analysis = FunctionAnalysis::new(facts);
-    let ssa = Ssa::new(
-        facts,
-        analysis.cfg(),
-        analysis.dominators(),
-        analysis.variables(),
-    )
-    .unwrap();
-    let values = Values::new(facts, &analysis, &ssa);
+    let ssa = analysis.ssa().unwrap();
+    let values = analysis.values().unwrap();
     let statements: Vec<_> = facts
         .body()
         .statements()

@@ -57,7 +57,7 @@ impl Addresses {
     /// The address that a value and an offset have.
     pub(super) fn of(
         &mut self,
-        (values, ssa, analysis): (&Values, &Ssa, &FunctionAnalysis),
+        (values, ssa, analysis): (&Values, &Ssa, &FunctionAnalysis<'_>),
         form: &Affine,
         bits: u16,
         offset: i64,
@@ -107,7 +107,7 @@ impl Addresses {
     /// Where the sum of a form and an offset may be.
     fn reach(
         &mut self,
-        of @ (values, ..): (&Values, &Ssa, &FunctionAnalysis),
+        of @ (values, ..): (&Values, &Ssa, &FunctionAnalysis<'_>),
         form: &Affine,
         offset: i64,
     ) -> Option<Reach> {
@@ -148,7 +148,7 @@ impl Addresses {
 }
 
 fn of_symbol(
-    of @ (values, ssa, analysis): (&Values, &Ssa, &FunctionAnalysis),
+    of @ (values, ssa, analysis): (&Values, &Ssa, &FunctionAnalysis<'_>),
     symbol: SymbolId,
 ) -> Dependence {
     match values.symbol(symbol) {
@@ -170,7 +170,7 @@ fn is_uniform(register: SpecialReg) -> bool {
 }
 
 /// Whether a value is computed in no loop.
-pub(super) fn is_computed_once(ssa: &Ssa, analysis: &FunctionAnalysis, value: ValueId) -> bool {
+pub(super) fn is_computed_once(ssa: &Ssa, analysis: &FunctionAnalysis<'_>, value: ValueId) -> bool {
     let block: Option<BlockId> = match ssa.value(value) {
         Value::Unknown => return false,
         Value::Entry { .. } => return true,

@@ -57,7 +57,8 @@ fn is_accessed_later(facts: Facts<'_>, operand: Operand, usage: RegAccess) -> bo
 
 impl<'a> Collector<'a> {
     /// A collector, if any instruction of the function belongs to a protocol.
-    pub(super) fn new(facts: FunctionFacts<'a>, analysis: &'a FunctionAnalysis) -> Option<Self> {
+    pub(super) fn new(analysis: &'a FunctionAnalysis<'a>) -> Option<Self> {
+        let facts = analysis.facts();
         let insts = || facts.body().insts().map(|(id, _)| facts.inst(id));
         if !insts().any(is_relevant) {
             return None;
@@ -78,7 +79,7 @@ impl<'a> Collector<'a> {
         Some(Self {
             facts,
             variables,
-            places: Places::new(facts, analysis),
+            places: Places::new(analysis),
             registers,
             operations: Vec::new(),
             events: Vec::new(),

@@ -186,9 +186,9 @@ pub(super) struct Events {
 
 impl Events {
     /// The events of a function; `None` if it has no asynchronous operations.
-    pub(super) fn new(facts: FunctionFacts<'_>, analysis: &FunctionAnalysis) -> Option<Self> {
-        let mut collector = Collector::new(facts, analysis)?;
-        let body = facts.body();
+    pub(super) fn new(analysis: &FunctionAnalysis<'_>) -> Option<Self> {
+        let mut collector = Collector::new(analysis)?;
+        let (facts, body) = (analysis.facts(), analysis.body());
         let mut starts = Vec::with_capacity(analysis.cfg().len() + 1);
         let mut positions = vec![u32::MAX; body.insts().count()];
         let mut next = 0;

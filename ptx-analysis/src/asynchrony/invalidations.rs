@@ -14,7 +14,7 @@ const MOST: usize = 16;
 /// For each barrier, what it tells other threads about objects that were ended: their numbers.
 pub(super) fn ended(
     events: &Events,
-    analysis: &FunctionAnalysis,
+    analysis: &FunctionAnalysis<'_>,
     objects: &[Place],
 ) -> Vec<Vec<(u32, Certainty)>> {
     let mut ended = vec![Vec::new(); events.barriers()];
@@ -39,7 +39,7 @@ pub(super) fn ended(
 /// The barriers that are reached after an object was ended and before a thread may initialize it again.
 fn barriers(
     events: &Events,
-    analysis: &FunctionAnalysis,
+    analysis: &FunctionAnalysis<'_>,
     object: Place,
     end: &Event,
 ) -> Vec<(u32, Certainty)> {

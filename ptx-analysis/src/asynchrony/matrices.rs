@@ -6,10 +6,9 @@
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
-use ptx_ir::facts::FunctionFacts;
 use ptx_ir::{Statement, StmtId};
 
-use crate::reg_lanes::Variables;
+use crate::function_analysis::FunctionAnalysis;
 use crate::ssa::{Ssa, Value, ValueId};
 use crate::threads::ThreadValues;
 use crate::values::{Symbol, SymbolId, Values};
@@ -29,8 +28,7 @@ const SHIFT: u32 = 4;
 
 /// Evaluates the descriptors of a function.
 pub(super) struct Descriptors<'a> {
-    facts: FunctionFacts<'a>,
-    variables: &'a Variables,
+    analysis: &'a FunctionAnalysis<'a>,
     ssa: &'a Ssa,
     values: &'a Values,
     assuming: BTreeMap<ValueId, [ThreadValues<'a>; 2]>,
@@ -38,13 +36,11 @@ pub(super) struct Descriptors<'a> {
 
 impl<'a> Descriptors<'a> {
     pub(super) fn new(
-        facts: FunctionFacts<'a>,
-        variables: &'a Variables,
+        analysis: &'a FunctionAnalysis<'a>,
         (ssa, values): (&'a Ssa, &'a Values),
     ) -> Self {
         Self {
-            facts,
-            variables,
+            analysis,
             ssa,
             values,
             assuming: BTreeMap::new(),
@@ -58,7 +54,7 @@ impl<'a> Descriptors<'a> {
             if self.assuming.len() == MOST_ADDRESSES {
                 return None;
             }
-            let of = ThreadValues::new(self.facts, self.variables, self.ssa);
+            let of = ThreadValues::new(self.analysis).ok()?;
             let assuming = ASSUMED.map(|number| of.assuming(address, number));
             self.assuming.insert(address, assuming);
         }
@@ -112,8 +108,10 @@ impl<'a> Descriptors<'a> {
     }
 
     fn is_computed(&self, stmt: StmtId) -> bool {
-        match self.facts.body().statement(stmt) {
-            Some(Statement::Inst(inst)) => self.facts.inst(inst).memory().next().is_none(),
+        match self.analysis.body().statement(stmt) {
+            Some(Statement::Inst(inst)) => {
+                self.analysis.facts().inst(inst).memory().next().is_none()
+            }
             _ => false,
         }
     }

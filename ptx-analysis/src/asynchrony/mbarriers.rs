@@ -19,7 +19,7 @@ use crate::dataflow::{BitSet, JoinSemiLattice};
 use crate::function_analysis::FunctionAnalysis;
 
 /// Adds the uses of objects that break the protocol.
-pub(super) fn check(events: &Events, analysis: &FunctionAnalysis, found: &mut Vec<Violation>) {
+pub(super) fn check(events: &Events, analysis: &FunctionAnalysis<'_>, found: &mut Vec<Violation>) {
     let kinds = || events.all().map(|e| &e.kind);
     // Functions use objects of their callers, and those whose address is computed may be any.
     let initializes_unknown =
@@ -140,7 +140,7 @@ struct Objects<'a> {
     published: Vec<u64>,
     ended: Vec<Vec<(u32, Certainty)>>,
     events: &'a Events,
-    analysis: &'a FunctionAnalysis,
+    analysis: &'a FunctionAnalysis<'a>,
 }
 
 /// By objects.

@@ -73,7 +73,6 @@ use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
 
 use ptx_ir::InstId;
-use ptx_ir::facts::FunctionFacts;
 
 use crate::function_analysis::FunctionAnalysis;
 use events::Events;
@@ -165,6 +164,26 @@ impl Certainty {
 }
 
 /// A violation of the protocol of asynchronous operations.
+///
+/// ```
+/// use ptx_analysis::asynchrony::{Certainty, Rule};
+/// use ptx_analysis::function_analysis::FunctionAnalysis;
+/// use ptx_ir::facts::ModuleFacts;
+///
+/// let text = b".version 8.0\n.target sm_80\n.address_size 64\n.entry k(.param .u64 p)\n{\n\
+///     .shared .align 16 .b8 tile[16]; .reg .b64 %p; .reg .b32 %r;\n\
+///     ld.param.u64 %p, [p];\n\
+///     cp.async.ca.shared.global [tile], [%p], 16;\n\
+///     cp.async.commit_group;\n\
+///     ld.shared.b32 %r, [tile+4];\n\
+///     ret;\n}\n";
+/// let module = ptx_parse::parse(text).module;
+/// let facts = ModuleFacts::new(&module);
+/// let function = FunctionAnalysis::new(facts.function(module.function("k").unwrap()).unwrap());
+/// let found = function.violations();
+/// assert_eq!(found[0].rule, Rule::CopyNotAwaited);
+/// assert_eq!(found[0].certainty, Certainty::Definite);
+/// ```
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 #[non_exhaustive]
 pub struct Violation {
@@ -179,29 +198,9 @@ pub struct Violation {
 }
 
 /// Finds all violations in a function, in the order of instructions, at most one of each rule for an instruction.
-///
-/// ```
-/// use ptx_analysis::asynchrony::{Certainty, Rule, violations};
-/// use ptx_analysis::function_analysis::FunctionAnalysis;
-/// use ptx_ir::facts::ModuleFacts;
-///
-/// let text = b".version 8.0\n.target sm_80\n.address_size 64\n.entry k(.param .u64 p)\n{\n\
-///     .shared .align 16 .b8 tile[16]; .reg .b64 %p; .reg .b32 %r;\n\
-///     ld.param.u64 %p, [p];\n\
-///     cp.async.ca.shared.global [tile], [%p], 16;\n\
-///     cp.async.commit_group;\n\
-///     ld.shared.b32 %r, [tile+4];\n\
-///     ret;\n}\n";
-/// let module = ptx_parse::parse(text).module;
-/// let facts = ModuleFacts::new(&module);
-/// let function = facts.function(module.function("k").unwrap()).unwrap();
-/// let found = violations(function, &FunctionAnalysis::new(function));
-/// assert_eq!(found[0].rule, Rule::CopyNotAwaited);
-/// assert_eq!(found[0].certainty, Certainty::Definite);
-/// ```
-#[must_use]
-pub fn violations(facts: FunctionFacts<'_>, analysis: &FunctionAnalysis) -> Vec<Violation> {
-    let Some(events) = Events::new(facts, analysis) else {
+pub(crate) fn violations(analysis: &FunctionAnalysis<'_>) -> Vec<Violation> {
+    crate::builds::record("violations", analysis.facts());
+    let Some(events) = Events::new(analysis) else {
         return Vec::new();
     };
     let mut found = Vec::new();

@@ -7,7 +7,11 @@ use crate::function_analysis::FunctionAnalysis;
 const STEPS: usize = 64;
 
 /// Whether each thread that executes a block executes the other one after it.
-pub(super) fn always_follows(analysis: &FunctionAnalysis, block: BlockId, after: BlockId) -> bool {
+pub(super) fn always_follows(
+    analysis: &FunctionAnalysis<'_>,
+    block: BlockId,
+    after: BlockId,
+) -> bool {
     let mut at = Some(after);
     for _ in 0..STEPS {
         match at {

@@ -16,7 +16,7 @@ use crate::graph::LoopId;
 const MOST: usize = 64;
 
 /// Adds the waits that end at once.
-pub(super) fn check(events: &Events, analysis: &FunctionAnalysis, found: &mut Vec<Violation>) {
+pub(super) fn check(events: &Events, analysis: &FunctionAnalysis<'_>, found: &mut Vec<Violation>) {
     let mut kinds = events.all().map(|e| &e.kind);
     if !events.is_kernel || events.waits.is_empty() || kinds.any(|k| matches!(k, Kind::Call)) {
         return;
@@ -66,7 +66,7 @@ fn is_early(events: &Events, wait: &ParityWait) -> bool {
 }
 
 /// Whether each iteration of a loop waits for the same parity, although threads arrive again and again.
-fn is_repeated(events: &Events, analysis: &FunctionAnalysis, wait: &ParityWait) -> bool {
+fn is_repeated(events: &Events, analysis: &FunctionAnalysis<'_>, wait: &ParityWait) -> bool {
     let loops = analysis.loops();
     let is_one = wait.object.distance(wait.object) == Some(0);
     if wait.parity.is_none() || wait.object.root.is_none() || !is_one && !wait.repeats {
@@ -87,7 +87,7 @@ fn is_repeated(events: &Events, analysis: &FunctionAnalysis, wait: &ParityWait) 
 /// Whether each iteration of a loop waits for the same parity of the same object, or of the objects of an array.
 fn repeats(
     events: &Events,
-    analysis: &FunctionAnalysis,
+    analysis: &FunctionAnalysis<'_>,
     wait: &ParityWait,
     (id, is_one): (LoopId, bool),
 ) -> bool {

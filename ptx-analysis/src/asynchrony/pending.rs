@@ -21,7 +21,7 @@ use crate::dataflow::JoinSemiLattice;
 use crate::function_analysis::FunctionAnalysis;
 
 /// Adds the accesses of a function to what is pending.
-pub(super) fn check(events: &Events, analysis: &FunctionAnalysis, found: &mut Vec<Violation>) {
+pub(super) fn check(events: &Events, analysis: &FunctionAnalysis<'_>, found: &mut Vec<Violation>) {
     if !events.operations.is_empty() {
         let waits = |mechanism| {
             events.all().any(|e| match &e.kind {

@@ -79,9 +79,9 @@ const PASSES: usize = 8;
 /// The places of a function.
 pub(super) struct Places<'a> {
     facts: FunctionFacts<'a>,
-    analysis: &'a FunctionAnalysis,
-    ssa: Option<Ssa>,
-    values: Option<Values>,
+    analysis: &'a FunctionAnalysis<'a>,
+    ssa: Option<&'a Ssa>,
+    values: Option<&'a Values>,
     addresses: Addresses,
     /// The number of each variable.
     roots: BTreeMap<Root, u32>,
@@ -92,19 +92,13 @@ pub(super) struct Places<'a> {
 }
 
 impl<'a> Places<'a> {
-    pub(super) fn new(facts: FunctionFacts<'a>, analysis: &'a FunctionAnalysis) -> Self {
-        let ssa = Ssa::new(
-            facts,
-            analysis.cfg(),
-            analysis.dominators(),
-            analysis.variables(),
-        );
-        let ssa = ssa.ok();
-        let count = ssa.as_ref().map_or(0, Ssa::len);
+    pub(super) fn new(analysis: &'a FunctionAnalysis<'a>) -> Self {
+        let ssa = analysis.ssa().ok();
+        let count = ssa.map_or(0, Ssa::len);
         let mut places = Self {
-            facts,
+            facts: analysis.facts(),
             analysis,
-            values: ssa.as_ref().map(|ssa| Values::new(facts, analysis, ssa)),
+            values: analysis.values().ok(),
             ssa,
             addresses: Addresses::default(),
             roots: BTreeMap::new(),
@@ -112,17 +106,16 @@ impl<'a> Places<'a> {
             decisive: None,
         };
         places.solve();
-        let of = places.ssa.as_ref();
-        places.decisive = of.map(|ssa| decisive(facts, analysis.cfg(), ssa));
+        places.decisive = ssa.map(|ssa| decisive(analysis.facts(), analysis.cfg(), ssa));
         places
     }
 
     /// Finds the origins of all values.
     fn solve(&mut self) {
-        let Some(ssa) = self.ssa.take() else { return };
+        let Some(ssa) = self.ssa else { return };
         let mut is_done = false;
         for _ in 0..PASSES {
-            is_done = !self.pass(&ssa);
+            is_done = !self.pass(ssa);
             if is_done {
                 break;
             }
@@ -130,7 +123,6 @@ impl<'a> Places<'a> {
         if !is_done {
             self.origins.fill(Origin::Several);
         }
-        self.ssa = Some(ssa);
     }
 
     /// Adds to the origins of values; returns whether any changed.
@@ -235,7 +227,7 @@ impl<'a> Places<'a> {
     pub(super) fn mapped(&mut self, stmt: StmtId, access: &MemoryAccess) -> Option<Place> {
         let value = self.read(stmt, access.base?)?;
         let (mapping, is_direct) = self.mapping(value, DEPTH)?;
-        let ssa = self.ssa.as_ref()?;
+        let ssa = self.ssa?;
         let reads = ssa.uses(mapping);
         let root = |value: ValueId| match self.origin(value) {
             Origin::One(root) => Some(root),
@@ -266,7 +258,7 @@ impl<'a> Places<'a> {
             return None;
         }
         let depth = depth.checked_sub(1)?;
-        let reads = self.ssa.as_ref()?.uses(stmt);
+        let reads = self.ssa?.uses(stmt);
         let found = (reads.iter()).find_map(|read| self.mapping(read.value, depth));
         found.map(|(stmt, _)| (stmt, false))
     }
@@ -279,7 +271,7 @@ impl<'a> Places<'a> {
     }
 
     fn definition(&self, value: ValueId) -> Option<(StmtId, Facts<'a>)> {
-        let Value::Def { stmt, .. } = self.ssa.as_ref()?.value(value) else {
+        let Value::Def { stmt, .. } = self.ssa?.value(value) else {
             return None;
         };
         match self.facts.body().statement(stmt)? {
@@ -302,11 +294,10 @@ impl<'a> Places<'a> {
         &mut self,
         descriptors: &[(StmtId, Operand)],
     ) -> Vec<Option<Place>> {
-        let (Some(ssa), Some(values)) = (&self.ssa, &self.values) else {
+        let (Some(ssa), Some(values)) = (self.ssa, self.values) else {
             return vec![None; descriptors.len()];
         };
-        let variables = self.analysis.variables();
-        let mut all = Descriptors::new(self.facts, variables, (ssa, values));
+        let mut all = Descriptors::new(self.analysis, (ssa, values));
         let mut found = Vec::with_capacity(descriptors.len());
         for &(stmt, operand) in descriptors {
             let value = self.read(stmt, operand);
@@ -335,7 +326,7 @@ impl<'a> Places<'a> {
             return u64::try_from(number).ok();
         }
         let value = self.read(stmt, operand)?;
-        let known = self.values.as_ref()?.interval(value).single()?;
+        let known = self.values?.interval(value).single()?;
         u64::try_from(known).ok()
     }
 
@@ -344,7 +335,7 @@ impl<'a> Places<'a> {
         if let Some(number) = self.number_of(stmt, operand) {
             return Some(number);
         }
-        let (ssa, values) = (self.ssa.as_ref()?, self.values.as_ref()?);
+        let (ssa, values) = (self.ssa?, self.values?);
         let (cfg, loops) = (self.analysis.cfg(), self.analysis.loops());
         let mut value = self.read(stmt, operand)?;
         for _ in 0..DEPTH {
@@ -368,7 +359,7 @@ impl<'a> Places<'a> {
     /// Whether an address is one of a few, again and again: a loop computes it from constants and from what it was before, and it is not
     /// the sum of a count of iterations.
     pub(super) fn repeats(&self, stmt: StmtId, address: Operand) -> bool {
-        let (Some(ssa), Some(values)) = (&self.ssa, &self.values) else {
+        let (Some(ssa), Some(values)) = (self.ssa, self.values) else {
             return false;
         };
         let Some(value) = self.read(stmt, address) else {
@@ -433,7 +424,7 @@ impl<'a> Places<'a> {
             return None;
         };
         let variable = self.analysis.variables().of(register.into()).start;
-        self.ssa.as_ref()?.read(stmt, variable)
+        self.ssa?.read(stmt, variable)
     }
 
     /// What tells whether conditions depend on the thread.
@@ -441,15 +432,15 @@ impl<'a> Places<'a> {
         Some(Conditions {
             facts: self.facts,
             analysis: self.analysis,
-            ssa: self.ssa.as_ref()?,
-            values: self.values.as_ref()?,
+            ssa: self.ssa?,
+            values: self.values?,
         })
     }
 
     /// Whether an operand has 64 bits, as the descriptor of a matrix in shared memory.
     pub(super) fn is_wide(&self, stmt: StmtId, operand: Operand) -> bool {
         let value = self.read(stmt, operand);
-        let values = self.values.as_ref();
+        let values = self.values;
         value
             .zip(values)
             .is_some_and(|(value, values)| values.width(value) == 64)
@@ -461,7 +452,7 @@ impl<'a> Places<'a> {
     }
 
     fn of_variable(&mut self, operand: Operand, offset: Option<i64>) -> Option<Address> {
-        let (values, ssa) = (self.values.as_ref()?, self.ssa.as_ref()?);
+        let (values, ssa) = (self.values?, self.ssa?);
         let form = Affine::symbol(values.address_symbol(operand)?);
         let of = (values, ssa, self.analysis);
         Some(self.addresses.of(of, &form, 64, offset?))
@@ -473,7 +464,7 @@ impl<'a> Places<'a> {
         register: ptx_ir::RegId,
         offset: Option<i64>,
     ) -> (Option<u32>, Option<Base>, Option<Address>) {
-        let (Some(ssa), Some(values)) = (&self.ssa, &self.values) else {
+        let (Some(ssa), Some(values)) = (self.ssa, self.values) else {
             return (None, None, None);
         };
         let variable = self.analysis.variables().of(register.into()).start;
@@ -527,18 +518,17 @@ impl<'a> Places<'a> {
     /// The values that a statement writes.
     pub(super) fn written(&self, stmt: StmtId) -> Vec<ValueId> {
         self.ssa
-            .as_ref()
             .map_or_else(Vec::new, |ssa| ssa.defs(stmt).collect())
     }
 
     /// The value of the guard of a statement.
     pub(super) fn guard(&self, stmt: StmtId, variable: u32) -> Option<ValueId> {
-        self.ssa.as_ref()?.read(stmt, variable)
+        self.ssa?.read(stmt, variable)
     }
 
     /// The bounds of the launches of the function.
     pub(super) fn is_one_thread(&self) -> bool {
-        let bounds = self.values.as_ref().map(Values::bounds);
+        let bounds = self.values.map(Values::bounds);
         bounds
             .and_then(|b| b.threads)
             .is_some_and(|t| t.iter().product::<u32>() == 1)

@@ -129,7 +129,7 @@ pub(super) fn follow<P: Protocol>(
 pub(super) fn follow_once<P: Protocol>(
     protocol: &P,
     events: &Events,
-    analysis: &FunctionAnalysis,
+    analysis: &FunctionAnalysis<'_>,
     found: &mut Vec<Violation>,
 ) {
     let once = Some(analysis.dominators());

@@ -25,7 +25,7 @@ pub(super) fn after(cfg: &Cfg, blocks: &[BlockId], stops: impl Fn(BlockId) -> bo
 /// Whether a path leads from a branch to a block, or to an exit, on which none of some events happens in any thread.
 pub(super) fn avoids<'e>(
     events: &Events,
-    analysis: &FunctionAnalysis,
+    analysis: &FunctionAnalysis<'_>,
     branch: BlockId,
     to: Option<BlockId>,
     happens: impl Iterator<Item = &'e Event>,

@@ -17,7 +17,7 @@ const MOST: usize = 64;
 pub(super) type Reported = Rc<[Option<Place>]>;
 
 /// Of each operation, the objects that it may report to. Linear in the events, for each of the first blocks with operations on tensor memory.
-pub(super) fn reports(events: &Events, analysis: &FunctionAnalysis) -> Vec<Reported> {
+pub(super) fn reports(events: &Events, analysis: &FunctionAnalysis<'_>) -> Vec<Reported> {
     let expected = events.all().filter_map(|e| match &e.kind {
         Kind::Expect(place, _) => Some(*place),
         _ => None,

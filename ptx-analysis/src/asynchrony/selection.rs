@@ -21,7 +21,7 @@ const STEPS: usize = 16;
 #[derive(Copy, Clone)]
 pub(super) struct Conditions<'a> {
     pub(super) facts: FunctionFacts<'a>,
-    pub(super) analysis: &'a FunctionAnalysis,
+    pub(super) analysis: &'a FunctionAnalysis<'a>,
     pub(super) ssa: &'a Ssa,
     pub(super) values: &'a Values,
 }

@@ -20,7 +20,7 @@ use crate::dataflow::{BitSet, JoinSemiLattice};
 use crate::function_analysis::FunctionAnalysis;
 
 /// Adds copies and reads that need a barrier between them.
-pub(super) fn check(events: &Events, analysis: &FunctionAnalysis, found: &mut Vec<Violation>) {
+pub(super) fn check(events: &Events, analysis: &FunctionAnalysis<'_>, found: &mut Vec<Violation>) {
     let mut copies = events.operations.iter();
     if events.is_one_thread || !copies.any(|o| destination(o).is_some()) {
         return;
@@ -175,7 +175,7 @@ fn blocks_after(cfg: &Cfg, blocks: Vec<BlockId>) -> BitSet {
 
 struct Sharing<'a> {
     events: &'a Events,
-    analysis: &'a FunctionAnalysis,
+    analysis: &'a FunctionAnalysis<'a>,
     reads: Vec<Read>,
     /// The reads of each instruction.
     sites: BTreeMap<InstId, Vec<usize>>,

@@ -18,7 +18,7 @@ const MOST: usize = 64;
 const GROUPS: u32 = 8;
 
 /// Of each operation, the writes that begin in its source and that a path reaches before a wait for its group.
-pub(super) fn early_writes(events: &Events, analysis: &FunctionAnalysis) -> Vec<Vec<InstId>> {
+pub(super) fn early_writes(events: &Events, analysis: &FunctionAnalysis<'_>) -> Vec<Vec<InstId>> {
     let waits = events.all().filter(|e| {
         matches!(
             e.kind,
@@ -48,7 +48,7 @@ pub(super) fn early_writes(events: &Events, analysis: &FunctionAnalysis) -> Vec<
 /// What follows an operation.
 struct Walk<'a> {
     events: &'a Events,
-    analysis: &'a FunctionAnalysis,
+    analysis: &'a FunctionAnalysis<'a>,
     operation: &'a Operation,
     number: u32,
     source: Place,

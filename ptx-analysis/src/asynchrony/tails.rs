@@ -14,7 +14,7 @@ use crate::graph::LoopId;
 const MOST: usize = 16;
 
 /// Adds the reads after waits of which some iterations commit nothing before.
-pub(super) fn check(events: &Events, analysis: &FunctionAnalysis, found: &mut Vec<Violation>) {
+pub(super) fn check(events: &Events, analysis: &FunctionAnalysis<'_>, found: &mut Vec<Violation>) {
     let waits = events.all().filter_map(|event| match event.kind {
         Kind::Wait(Mechanism::Copies, Some(groups)) if groups > 0 => Some((event, groups)),
         _ => None,
@@ -31,7 +31,7 @@ pub(super) fn check(events: &Events, analysis: &FunctionAnalysis, found: &mut Ve
 }
 
 /// Adds the first accesses in loops that start copies and never wait for them: reads of what is copied, and writes to what is copied from.
-fn never_awaited(events: &Events, analysis: &FunctionAnalysis, found: &mut Vec<Violation>) {
+fn never_awaited(events: &Events, analysis: &FunctionAnalysis<'_>, found: &mut Vec<Violation>) {
     let loops = analysis.loops();
     let mut seen: Vec<(LoopId, Mechanism)> = Vec::new();
     for copy in &events.operations {
@@ -81,14 +81,14 @@ fn never_awaited(events: &Events, analysis: &FunctionAnalysis, found: &mut Vec<V
     }
 }
 
-fn is_in(analysis: &FunctionAnalysis, inner: LoopId, event: &Event) -> bool {
+fn is_in(analysis: &FunctionAnalysis<'_>, inner: LoopId, event: &Event) -> bool {
     analysis.loops().innermost(event.block) == Some(inner)
 }
 
 /// Whether there are commits in a loop, and none that each iteration executes.
 fn commits_on_some_paths(
     events: &Events,
-    analysis: &FunctionAnalysis,
+    analysis: &FunctionAnalysis<'_>,
     inner: LoopId,
     wait: &Event,
     groups: u32,
@@ -121,7 +121,7 @@ fn commits_on_some_paths(
 /// The first read in the loop, after the wait, of what is copied.
 fn first_read(
     events: &Events,
-    analysis: &FunctionAnalysis,
+    analysis: &FunctionAnalysis<'_>,
     inner: LoopId,
     wait: &Event,
 ) -> Option<Violation> {

@@ -21,7 +21,7 @@ const MOST: usize = 64;
 const MOST_BARRIERS: usize = 256;
 
 /// Adds the operations that need a fence, and the synchronizations that need one before them.
-pub(super) fn check(events: &Events, analysis: &FunctionAnalysis, found: &mut Vec<Violation>) {
+pub(super) fn check(events: &Events, analysis: &FunctionAnalysis<'_>, found: &mut Vec<Violation>) {
     if events.operations.iter().any(is_tensor) {
         let reports = events.all().filter_map(|e| match &e.kind {
             Kind::Report(Mechanism::Tensor, place) => *place,
@@ -39,7 +39,7 @@ pub(super) fn check(events: &Events, analysis: &FunctionAnalysis, found: &mut Ve
 }
 
 /// The objects at which threads arrive after they accessed tensor memory.
-fn signals(events: &Events, analysis: &FunctionAnalysis) -> Vec<Place> {
+fn signals(events: &Events, analysis: &FunctionAnalysis<'_>) -> Vec<Place> {
     let dominators = analysis.dominators();
     let blocks = blocks(events, is_access);
     let follows_access = |event: &Event| {
@@ -58,7 +58,7 @@ fn signals(events: &Events, analysis: &FunctionAnalysis) -> Vec<Place> {
 }
 
 /// The objects that threads wait for before they start operations on tensor memory.
-fn awaited(events: &Events, analysis: &FunctionAnalysis) -> Vec<Place> {
+fn awaited(events: &Events, analysis: &FunctionAnalysis<'_>) -> Vec<Place> {
     let dominators = analysis.dominators();
     let blocks = blocks(events, is_tensor);
     let precedes = |event: &Event| {

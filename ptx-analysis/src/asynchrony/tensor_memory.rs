@@ -13,7 +13,7 @@ use crate::dataflow::JoinSemiLattice;
 use crate::function_analysis::FunctionAnalysis;
 
 /// Adds allocations that break the protocol.
-pub(super) fn check(events: &Events, analysis: &FunctionAnalysis, found: &mut Vec<Violation>) {
+pub(super) fn check(events: &Events, analysis: &FunctionAnalysis<'_>, found: &mut Vec<Violation>) {
     let count = |is: fn(&Kind) -> bool| events.all().filter(|e| is(&e.kind)).count();
     let allocates = count(|k| matches!(k, Kind::Allocate(..)));
     let frees = count(|k| matches!(k, Kind::Free(..)));
@@ -40,7 +40,7 @@ pub(super) fn check(events: &Events, analysis: &FunctionAnalysis, found: &mut Ve
 }
 
 /// Adds allocations that are not freed: never, or not where a parameter of the kernel decides so.
-fn leaks(events: &Events, analysis: &FunctionAnalysis, found: &mut Vec<Violation>) {
+fn leaks(events: &Events, analysis: &FunctionAnalysis<'_>, found: &mut Vec<Violation>) {
     let frees = || events.all().filter(|e| matches!(e.kind, Kind::Free(..)));
     let slots: Vec<Option<u32>> = frees()
         .map(|e| match e.kind {
@@ -66,7 +66,7 @@ fn leaks(events: &Events, analysis: &FunctionAnalysis, found: &mut Vec<Violation
 }
 
 /// Whether a parameter of the kernel decides that what was allocated is not freed.
-fn is_skipped(events: &Events, analysis: &FunctionAnalysis, allocation: &Event) -> bool {
+fn is_skipped(events: &Events, analysis: &FunctionAnalysis<'_>, allocation: &Event) -> bool {
     let frees = || events.all().filter(|e| matches!(e.kind, Kind::Free(..)));
     let outermost = events.decided_by_thread(allocation.block).last();
     let at = outermost.copied().unwrap_or(allocation.block);
@@ -102,7 +102,7 @@ struct Allocations<'a> {
     events: &'a Events,
     allocations: Vec<&'a Event>,
     frees: Vec<&'a Event>,
-    analysis: &'a FunctionAnalysis,
+    analysis: &'a FunctionAnalysis<'a>,
     /// Whether there is one allocation only.
     is_alone: bool,
     columns: Option<u64>,

@@ -135,6 +135,7 @@ impl Cfg {
     /// ```
     #[must_use]
     pub fn new(facts: FunctionFacts<'_>) -> Self {
+        crate::builds::record("control flow", facts);
         let parts = build::build(facts);
         let count = parts.blocks.len();
         let targets = (0u32..).zip(&parts.edges);

@@ -17,6 +17,7 @@ use ptx_ir::{InstId, Statement, StmtId};
 use ptx_isa::{Modifier, ScalarType, SpecialReg};
 
 use crate::cfg::{BlockId, Cfg, EdgeId, EdgeKind};
+use crate::function_analysis::FunctionAnalysis;
 use crate::graph::Csr;
 use crate::reg_lanes::Variables;
 use crate::ssa::{Ssa, Value, ValueId};
@@ -60,6 +61,18 @@ impl Constant {
 }
 
 /// The constants of a function.
+///
+/// ```
+/// use ptx_analysis::function_analysis::FunctionAnalysis;
+/// use ptx_ir::facts::ModuleFacts;
+/// let module = ptx_parse::parse(b".version 8.0\n.target sm_80\n.entry k() { .reg .b32 a, b; mov.b32 a, 1; add.s32 b, a, a; ret; }").module;
+/// let facts = ModuleFacts::new(&module);
+/// let function = FunctionAnalysis::new(facts.function(module.function("k").unwrap()).unwrap());
+/// let (last, _) = function.body().statements().nth(2).unwrap();
+/// let sum = function.ssa()?.defs(last).next().unwrap();
+/// assert_eq!(function.constants()?.value(sum).known(), Some(2));
+/// # Ok::<(), ptx_analysis::ssa::TooManyPhis>(())
+/// ```
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Constants {
     values: Vec<Constant>,
@@ -69,28 +82,9 @@ pub struct Constants {
 
 impl Constants {
     /// Follows values and control from the entry.
-    ///
-    /// ```
-    /// use ptx_analysis::constants::Constants;
-    /// use ptx_analysis::cfg::Cfg;
-    /// use ptx_analysis::graph::Dominators;
-    /// use ptx_analysis::reg_lanes::Variables;
-    /// use ptx_analysis::ssa::Ssa;
-    /// use ptx_ir::facts::ModuleFacts;
-    /// let module = ptx_parse::parse(b".version 8.0\n.target sm_80\n.entry k() { .reg .b32 a, b; mov.b32 a, 1; add.s32 b, a, a; ret; }").module;
-    /// let facts = ModuleFacts::new(&module);
-    /// let facts = facts.function(module.function("k").unwrap()).unwrap();
-    /// let (cfg, variables) = (Cfg::new(facts), Variables::new(facts.body()));
-    /// let ssa = Ssa::new(facts, &cfg, &Dominators::new(&cfg), &variables)?;
-    /// let constants = Constants::new(facts, &cfg, &variables, &ssa);
-    /// let (last, _) = facts.body().statements().nth(2).unwrap();
-    /// let sum = ssa.defs(last).next().unwrap();
-    /// assert_eq!(constants.value(sum).known(), Some(2));
-    /// # Ok::<(), ptx_analysis::ssa::TooManyPhis>(())
-    /// ```
-    #[must_use]
-    pub fn new(facts: FunctionFacts<'_>, cfg: &Cfg, variables: &Variables, ssa: &Ssa) -> Self {
-        let mut pass = Pass::new(facts, cfg, variables, ssa);
+    pub(crate) fn new(function: &FunctionAnalysis<'_>, ssa: &Ssa) -> Self {
+        crate::builds::record("constants", function.facts());
+        let mut pass = Pass::new(function.facts(), function.cfg(), function.variables(), ssa);
         pass.start();
         pass.run();
         pass.found

@@ -11,12 +11,8 @@ use crate::ssa::Ssa;
 use crate::values::{Affine, Symbol, SymbolId, Values};
 
 /// For each loop, whether every branch in it is uniform in the warp. Outer loops come before inner ones.
-pub(super) fn uniform(
-    facts: FunctionFacts<'_>,
-    analysis: &FunctionAnalysis,
-    ssa: &Ssa,
-    values: &Values,
-) -> Vec<bool> {
+pub(super) fn uniform(analysis: &FunctionAnalysis<'_>, ssa: &Ssa, values: &Values) -> Vec<bool> {
+    let facts = analysis.facts();
     let loops = analysis.loops();
     let mut found = vec![true; loops.len()];
     // A loop is not, if one of its branches compares the counter of one that is not.
@@ -28,9 +24,8 @@ pub(super) fn uniform(
                 continue;
             };
             let branch = last(facts, data.first, data.end);
-            *slot = branch.is_none_or(|(stmt, inst)| {
-                is_together(facts, analysis, ssa, values, stmt, inst, &found)
-            });
+            *slot = branch
+                .is_none_or(|(stmt, inst)| is_together(analysis, ssa, values, stmt, inst, &found));
         }
         // What holds for a loop holds for those in it, which come after it.
         for (id, data) in loops.iter().rev() {
@@ -59,15 +54,14 @@ fn last(facts: FunctionFacts<'_>, first: StmtId, end: StmtId) -> Option<(StmtId,
 
 /// Whether the lanes that execute the terminator of a block stay converged.
 fn is_together(
-    facts: FunctionFacts<'_>,
-    analysis: &FunctionAnalysis,
+    analysis: &FunctionAnalysis<'_>,
     ssa: &Ssa,
     values: &Values,
     stmt: StmtId,
     inst: ptx_ir::InstId,
     loops: &[bool],
 ) -> bool {
-    let f = facts.inst(inst);
+    let f = analysis.facts().inst(inst);
     if f.flow() == ptx_ir::facts::Flow::Next {
         return true;
     }

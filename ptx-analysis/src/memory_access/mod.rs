@@ -70,62 +70,48 @@ pub struct Access {
 }
 
 /// The memory accesses of a function.
+///
+/// ```
+/// use ptx_analysis::function_analysis::FunctionAnalysis;
+/// use ptx_analysis::memory_access::Pattern;
+/// use ptx_ir::facts::ModuleFacts;
+/// let module = ptx_parse::parse(
+///     b".version 8.0\n.target sm_80\n.address_size 64\n.entry k(.param .u64 p) { .reg .b32 t; .reg .b64 a, d;\n\
+///     ld.param.u64 a, [p]; mov.u32 t, %tid.x; mad.wide.u32 d, t, 8, a; ld.global.b32 t, [d]; ret; }",
+/// ).module;
+/// let facts = ModuleFacts::new(&module);
+/// let function = FunctionAnalysis::new(facts.function(module.function("k").unwrap()).unwrap());
+/// let request = function.accesses()?.all()[1].request.unwrap();
+/// assert_eq!((request.pattern, request.sectors), (Pattern::Strided(8), 8));
+/// # Ok::<(), ptx_analysis::ssa::TooManyPhis>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct Accesses {
     stamp: Stamp,
     all: Vec<Access>,
+    /// The first access of each statement that has accesses, by the id of the statement.
+    first: Vec<(StmtId, u32)>,
     adjacent: Vec<Adjacent>,
     likely_adjacent: Vec<Adjacent>,
 }
 
 impl Accesses {
-    /// Analyzes the reachable accesses of a function.
-    ///
-    /// ```
-    /// use ptx_analysis::function_analysis::FunctionAnalysis;
-    /// use ptx_analysis::memory_access::{Accesses, Pattern};
-    /// use ptx_analysis::ssa::Ssa;
-    /// use ptx_analysis::values::Values;
-    /// use ptx_ir::facts::ModuleFacts;
-    /// let module = ptx_parse::parse(
-    ///     b".version 8.0\n.target sm_80\n.address_size 64\n.entry k(.param .u64 p) { .reg .b32 t; .reg .b64 a, d;\n\
-    ///     ld.param.u64 a, [p]; mov.u32 t, %tid.x; mad.wide.u32 d, t, 8, a; ld.global.b32 t, [d]; ret; }",
-    /// ).module;
-    /// let facts = ModuleFacts::new(&module);
-    /// let facts = facts.function(module.function("k").unwrap()).unwrap();
-    /// let analysis = FunctionAnalysis::new(facts);
-    /// let ssa = Ssa::new(facts, analysis.cfg(), analysis.dominators(), analysis.variables())?;
-    /// let accesses = Accesses::new(facts, &analysis, &ssa, &Values::new(facts, &analysis, &ssa));
-    /// let request = accesses.all()[1].request.unwrap();
-    /// assert_eq!((request.pattern, request.sectors), (Pattern::Strided(8), 8));
-    /// # Ok::<(), ptx_analysis::ssa::TooManyPhis>(())
-    /// ```
-    #[must_use]
-    pub fn new(
-        facts: FunctionFacts<'_>,
-        analysis: &FunctionAnalysis,
+    /// Analyzes the reachable accesses of a function, with the provenance of addresses.
+    pub(crate) fn new(
+        analysis: &FunctionAnalysis<'_>,
         ssa: &Ssa,
         values: &Values,
-    ) -> Self {
-        let provenance = FunctionProvenance::new(facts, analysis, ssa, None);
-        Self::with_provenance(facts, analysis, (ssa, values), &provenance)
-    }
-
-    /// Analyzes accesses with the provenance of addresses, which can include that through calls.
-    #[must_use]
-    pub fn with_provenance(
-        facts: FunctionFacts<'_>,
-        analysis: &FunctionAnalysis,
-        (ssa, values): (&Ssa, &Values),
         provenance: &FunctionProvenance,
     ) -> Self {
+        crate::builds::record("accesses", analysis.facts());
+        let facts = analysis.facts();
         let context = Context {
             facts,
             analysis,
             ssa,
             values,
             provenance,
-            uniform_loops: loops::uniform(facts, analysis, ssa, values),
+            uniform_loops: loops::uniform(analysis, ssa, values),
         };
         let mut all = Vec::new();
         for (id, block) in analysis.cfg().blocks() {
@@ -144,6 +130,7 @@ impl Accesses {
         let [adjacent, likely_adjacent] = vectors::adjacent(&context, &all);
         Self {
             stamp: Stamp::of(facts),
+            first: first_accesses(&all),
             all,
             adjacent,
             likely_adjacent,
@@ -162,6 +149,20 @@ impl Accesses {
         &self.all
     }
 
+    /// The accesses of a statement, in the order of its facts.
+    #[must_use]
+    pub fn of_statement(&self, stmt: StmtId) -> &[Access] {
+        let Ok(index) = self.first.binary_search_by_key(&stmt, |(stmt, _)| *stmt) else {
+            return &[];
+        };
+        let rest = self
+            .all
+            .get(self.first[index].1 as usize..)
+            .unwrap_or_default();
+        let count = rest.iter().take_while(|access| access.stmt == stmt).count();
+        rest.get(..count).unwrap_or_default()
+    }
+
     /// Accesses that could be combined into a vector access, because nothing between them may change the accessed memory.
     #[must_use]
     pub fn adjacent(&self) -> &[Adjacent] {
@@ -176,10 +177,18 @@ impl Accesses {
     }
 }
 
+/// The index of the first access of each statement; the accesses of a statement are consecutive.
+fn first_accesses(all: &[Access]) -> Vec<(StmtId, u32)> {
+    let mut first: Vec<(StmtId, u32)> = all.iter().map(|access| access.stmt).zip(0..).collect();
+    first.dedup_by_key(|(stmt, _)| *stmt);
+    first.sort_unstable();
+    first
+}
+
 /// The results of the analyses that this one uses.
 struct Context<'a> {
     facts: FunctionFacts<'a>,
-    analysis: &'a FunctionAnalysis,
+    analysis: &'a FunctionAnalysis<'a>,
     ssa: &'a Ssa,
     values: &'a Values,
     provenance: &'a FunctionProvenance,

@@ -12,10 +12,9 @@ use super::origin::{Known, Origin};
 use super::pass::Pass;
 use crate::calls::CallGraph;
 use crate::function_analysis::FunctionAnalysis;
-use crate::graph::ReversePostOrder;
 use crate::incremental::Budget;
 use crate::memory_access::Provenance;
-use crate::ssa::Ssa;
+use crate::module_analysis::ModuleAnalysis;
 use crate::values::VariableRef;
 
 /// The function of the CUDA device runtime that allocates global memory.
@@ -37,10 +36,20 @@ impl CallSummaries {
     /// `docs/analysing.md` has an example.
     #[must_use]
     pub fn new(facts: &ModuleFacts<'_>) -> Self {
+        Arc::unwrap_or_clone(Self::of_module(&ModuleAnalysis::new(facts)))
+    }
+
+    /// Analyzes a module whose functions share their analyses.
+    pub(crate) fn of_module(module: &ModuleAnalysis<'_>) -> Arc<Self> {
         let mut summaries = IncrementalSummaries::new();
-        let calls = Arc::new(CallGraph::new(facts));
-        summaries.update(facts, &calls, &mut Budget::unlimited());
-        summaries.into_summaries()
+        summaries.update(module, &mut Budget::unlimited());
+        summaries.summaries().cloned().unwrap_or_default()
+    }
+
+    /// Returns whether a function calls functions or is called.
+    #[must_use]
+    pub fn is_connected(&self, function: FuncId) -> bool {
+        self.graph.calls_of(function).next().is_some() || self.graph.is_called(function)
     }
 
     /// The arguments of the calls of a function.
@@ -57,15 +66,12 @@ pub(super) struct Output {
 }
 
 /// Evaluates a function; `summaries` contains its inputs from other functions.
-pub(super) fn evaluate(facts: FunctionFacts<'_>, summaries: &CallSummaries) -> Output {
-    let analysis = FunctionAnalysis::new(facts);
-    let (cfg, variables) = (analysis.cfg(), analysis.variables());
-    let ssa = Ssa::new(facts, cfg, analysis.dominators(), variables);
-    let (results, calls) = match &ssa {
+pub(super) fn evaluate(function: &FunctionAnalysis<'_>, summaries: &CallSummaries) -> Output {
+    let facts = function.facts();
+    let (results, calls) = match function.ssa() {
         Ok(ssa) => {
-            let mut pass = Pass::new(facts, &analysis, ssa, Some(summaries));
-            let order = ReversePostOrder::new(cfg);
-            pass.run(order.order());
+            let mut pass = Pass::new(function, ssa, Some(summaries));
+            pass.run();
             (returns(&mut pass), given(&mut pass))
         }
         Err(_) => {

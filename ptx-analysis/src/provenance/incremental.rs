@@ -3,14 +3,14 @@
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
-use ptx_ir::facts::ModuleFacts;
 use ptx_ir::{EntityId as _, FuncId, FunctionKind, SymbolId};
 
 use super::calls::{CallSummaries, Output, evaluate};
 use super::origin::{Known, Origin};
-use crate::calls::{CallGraph, Target};
+use crate::calls::Target;
 use crate::incremental::{Budget, Runs, Spent, renumbered};
 use crate::memory_access::Provenance;
+use crate::module_analysis::ModuleAnalysis;
 use crate::values::VariableRef;
 
 /// The maximum number of evaluations of a function; after that, nothing is assumed about its arguments and results.
@@ -27,24 +27,23 @@ struct Inputs {
 /// [`CallSummaries`] that are updated incrementally as a module changes.
 ///
 /// ```
-/// use std::sync::Arc;
-/// use ptx_analysis::calls::CallGraph;
 /// use ptx_analysis::incremental::Budget;
+/// use ptx_analysis::module_analysis::ModuleAnalysis;
 /// use ptx_analysis::provenance::IncrementalSummaries;
 /// use ptx_ir::facts::ModuleFacts;
 ///
 /// let text = b".version 8.0\n.target sm_80\n.address_size 64\n.func f() { ret; }\n.entry k() { call f; ret; }";
 /// let module = ptx_parse::parse(text).module;
 /// let facts = ModuleFacts::new(&module);
-/// let calls = Arc::new(CallGraph::new(&facts));
+/// let analysis = ModuleAnalysis::new(&facts);
 /// let mut kept = IncrementalSummaries::new();
-/// kept.update(&facts, &calls, &mut Budget::unlimited());
+/// kept.update(&analysis, &mut Budget::unlimited());
 ///
 /// // The body of the kernel changed, but gives the same to the function.
 /// let k = module.function("k").unwrap();
 /// kept.enter(&[k]);
 /// let mut budget = Budget::unlimited();
-/// assert!(kept.update(&facts, &calls, &mut budget));
+/// assert!(kept.update(&analysis, &mut budget));
 /// assert_eq!(budget.evaluated().collect::<Vec<_>>(), [k]);
 /// assert_eq!(kept.revision(module.function("f").unwrap()), 1);
 /// ```
@@ -74,18 +73,13 @@ impl IncrementalSummaries {
     }
 
     /// Computes the arguments and results that functions pass to each other. Returns false if the budget is spent first; call it again in that case.
-    /// `facts` must contain all functions that call or are called and that were not evaluated so far or were entered again.
-    pub fn update(
-        &mut self,
-        facts: &ModuleFacts<'_>,
-        calls: &Arc<CallGraph>,
-        budget: &mut Budget,
-    ) -> bool {
-        let count = facts.module().functions().len();
+    /// The facts must contain all functions that call or are called and that were not evaluated so far or were entered again.
+    pub fn update(&mut self, module: &ModuleAnalysis<'_>, budget: &mut Budget) -> bool {
+        let count = module.module().functions().len();
         let mut fixpoint = Fixpoint {
-            facts,
+            module,
             summaries: CallSummaries {
-                graph: Arc::clone(calls),
+                graph: Arc::clone(module.calls()),
                 arguments: vec![None; count],
                 results: vec![Vec::new(); count],
             },
@@ -116,11 +110,6 @@ impl IncrementalSummaries {
     #[must_use]
     pub fn summaries(&self) -> Option<&Arc<CallSummaries>> {
         self.summaries.as_ref()
-    }
-
-    pub(super) fn into_summaries(self) -> CallSummaries {
-        let all = self.summaries.map(Arc::unwrap_or_clone);
-        all.unwrap_or_default()
     }
 
     /// A number that increases when the inputs of a function change.
@@ -193,7 +182,7 @@ fn renumber(all: &mut [Known], symbol: &impl Fn(SymbolId) -> Option<SymbolId>) -
 
 /// Analyzes functions until a fixpoint is reached.
 struct Fixpoint<'a> {
-    facts: &'a ModuleFacts<'a>,
+    module: &'a ModuleAnalysis<'a>,
     summaries: CallSummaries,
     /// What each function was evaluated with at last.
     inputs: Vec<Option<Inputs>>,
@@ -221,16 +210,16 @@ impl Fixpoint<'_> {
 
     /// The functions that call or are called, callees before their callers as far as there is no recursion. Of these nothing is known at first.
     fn order(&mut self) -> Vec<FuncId> {
-        let module = self.facts.module();
+        let module = self.module.module();
         let calls = Arc::clone(&self.summaries.graph);
         // Otherwise there may be other calls.
         let all_calls = module
             .definitions()
-            .all(|(id, ..)| self.facts.function(id).is_some());
+            .all(|(id, ..)| self.module.facts().function(id).is_some());
         let mut order = Vec::new();
         for (id, function, _) in module.definitions() {
             let is_entry = function.kind == FunctionKind::Entry;
-            if is_entry && calls.calls_of(id).next().is_none() {
+            if self.module.is_alone(id) {
                 continue;
             }
             let known = all_calls && function.linkage.is_none() && !calls.is_address_taken(id);
@@ -292,11 +281,11 @@ impl Fixpoint<'_> {
     }
 
     fn evaluate(&mut self, id: FuncId, inputs: &Inputs) -> Result<Output, Spent> {
-        let of = self.facts.function(id).filter(|_| !self.budget.is_spent());
-        let of = of.ok_or(Spent)?;
-        let statements = of.body().statement_table().len();
+        let function = self.module.function(id).filter(|_| !self.budget.is_spent());
+        let function = function.ok_or(Spent)?;
+        let statements = function.body().statement_table().len();
         self.budget.evaluate(id, statements);
-        let output = evaluate(of, &self.summaries);
+        let output = evaluate(&function, &self.summaries);
         self.kept.add(id, inputs.clone(), output.clone());
         Ok(output)
     }

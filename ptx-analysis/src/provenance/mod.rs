@@ -26,14 +26,13 @@ mod slots;
 use alloc::vec::Vec;
 
 use ptx_ir::StmtId;
-use ptx_ir::facts::{FunctionFacts, MemoryAccess, Space};
+use ptx_ir::facts::{MemoryAccess, Space};
 use ptx_isa::StateSpace;
 
 pub use calls::CallSummaries;
 pub use incremental::IncrementalSummaries;
 
 use crate::function_analysis::FunctionAnalysis;
-use crate::graph::ReversePostOrder;
 use crate::memory_access::Provenance;
 use crate::ssa::{Ssa, ValueId};
 use origin::{Known, Origin};
@@ -54,6 +53,22 @@ pub struct Pointer {
 }
 
 /// The addresses among the values of a function.
+///
+/// ```
+/// use ptx_analysis::function_analysis::FunctionAnalysis;
+/// use ptx_ir::facts::ModuleFacts;
+/// use ptx_isa::StateSpace;
+/// let module = ptx_parse::parse(
+///     b".version 8.0\n.target sm_80\n.address_size 64\n.shared .b32 s[32];\n\
+///     .entry k() { .reg .b32 r; .reg .b64 a, b; mov.u64 a, s; cvta.shared.u64 b, a; ld.b32 r, [b+8]; ret; }",
+/// ).module;
+/// let facts = ModuleFacts::new(&module);
+/// let function = FunctionAnalysis::new(facts.function(module.function("k").unwrap()).unwrap());
+/// let (load, _) = function.body().statements().nth(4).unwrap();
+/// let pointer = function.provenance()?.access(load, 0).unwrap();
+/// assert_eq!((pointer.space, pointer.offset), (Some(StateSpace::Shared), Some(8)));
+/// # Ok::<(), ptx_analysis::ssa::TooManyPhis>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct FunctionProvenance {
     values: Vec<Known>,
@@ -65,37 +80,15 @@ pub struct FunctionProvenance {
 
 impl FunctionProvenance {
     /// Analyzes all values of a function; `calls` provides the arguments from its callers and the results of its callees.
-    ///
-    /// ```
-    /// use ptx_analysis::function_analysis::FunctionAnalysis;
-    /// use ptx_analysis::provenance::FunctionProvenance;
-    /// use ptx_analysis::ssa::Ssa;
-    /// use ptx_ir::facts::ModuleFacts;
-    /// use ptx_isa::StateSpace;
-    /// let module = ptx_parse::parse(
-    ///     b".version 8.0\n.target sm_80\n.address_size 64\n.shared .b32 s[32];\n\
-    ///     .entry k() { .reg .b32 r; .reg .b64 a, b; mov.u64 a, s; cvta.shared.u64 b, a; ld.b32 r, [b+8]; ret; }",
-    /// ).module;
-    /// let facts = ModuleFacts::new(&module);
-    /// let facts = facts.function(module.function("k").unwrap()).unwrap();
-    /// let analysis = FunctionAnalysis::new(facts);
-    /// let ssa = Ssa::new(facts, analysis.cfg(), analysis.dominators(), analysis.variables())?;
-    /// let provenance = FunctionProvenance::new(facts, &analysis, &ssa, None);
-    /// let (load, _) = facts.body().statements().nth(4).unwrap();
-    /// let pointer = provenance.access(load, 0).unwrap();
-    /// assert_eq!((pointer.space, pointer.offset), (Some(StateSpace::Shared), Some(8)));
-    /// # Ok::<(), ptx_analysis::ssa::TooManyPhis>(())
-    /// ```
-    #[must_use]
-    pub fn new(
-        facts: FunctionFacts<'_>,
-        analysis: &FunctionAnalysis,
+    pub(crate) fn new(
+        function: &FunctionAnalysis<'_>,
         ssa: &Ssa,
         calls: Option<&CallSummaries>,
     ) -> Self {
-        let order = ReversePostOrder::new(analysis.cfg());
-        let mut pass = Pass::new(facts, analysis, ssa, calls);
-        pass.run(order.order());
+        crate::builds::record("provenance", function.facts());
+        let facts = function.facts();
+        let mut pass = Pass::new(function, ssa, calls);
+        pass.run();
         let (mut accesses, mut mismatches) = (Vec::new(), Vec::new());
         for (stmt, statement) in facts.body().statements() {
             let ptx_ir::Statement::Inst(inst) = statement else {

@@ -20,7 +20,7 @@ const PASSES: usize = 24;
 
 pub(super) struct Pass<'a> {
     pub(super) facts: FunctionFacts<'a>,
-    pub(super) analysis: &'a FunctionAnalysis,
+    pub(super) analysis: &'a FunctionAnalysis<'a>,
     pub(super) ssa: &'a Ssa,
     pub(super) calls: Option<&'a CallSummaries>,
     /// What is known of the parameters of the function.
@@ -43,11 +43,11 @@ struct Times {
 
 impl<'a> Pass<'a> {
     pub(super) fn new(
-        facts: FunctionFacts<'a>,
-        analysis: &'a FunctionAnalysis,
+        analysis: &'a FunctionAnalysis<'a>,
         ssa: &'a Ssa,
         calls: Option<&'a CallSummaries>,
     ) -> Self {
+        let facts = analysis.facts();
         Self {
             facts,
             analysis,
@@ -67,11 +67,11 @@ impl<'a> Pass<'a> {
         }
     }
 
-    pub(super) fn run(&mut self, order: &[BlockId]) {
+    pub(super) fn run(&mut self) {
         self.entries();
         for _ in 0..PASSES {
             self.changed = false;
-            for &block in order {
+            for &block in self.analysis.reverse_post_order().order() {
                 self.block(block);
             }
             if !self.changed {

@@ -51,6 +51,11 @@ impl Cells {
         Self { count, accesses }
     }
 
+    /// Returns whether there are no cells.
+    pub(crate) const fn is_empty(&self) -> bool {
+        self.count == 0
+    }
+
     /// The number of cells.
     pub(crate) const fn count(&self) -> u32 {
         self.count

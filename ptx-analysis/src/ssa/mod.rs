@@ -10,18 +10,17 @@
 //! their edges bring [`Ssa::UNKNOWN`].
 //!
 //! Cost: `O(n log n)` in instructions, edges, phis and arguments of phis. Nests of loops exist that need a quadratic number
-//! of phis; [`Ssa::new`] refuses functions above a limit.
+//! of phis. A function that needs more phis and arguments of phis than 262,144 and 16 for each statement has no SSA form: [`TooManyPhis`].
 //!
 //! ```
-//! use ptx_analysis::{cfg::Cfg, graph::Dominators, reg_lanes::Variables, ssa::{Ssa, Value}};
+//! use ptx_analysis::{function_analysis::FunctionAnalysis, ssa::Value};
 //! use ptx_ir::{StmtId, facts::ModuleFacts};
 //! let text = b".version 8.0\n.target sm_80\n.address_size 64\n.entry k()\n{\n.reg .pred p; .reg .b32 a; .reg .b64 d;\n\
 //!     mov.b32 a, 1; @p mov.b32 a, 2; st.global.b32 [d], a;\n}";
 //! let module = ptx_parse::parse(text).module;
 //! let facts = ModuleFacts::new(&module);
-//! let facts = facts.function(module.function("k").unwrap()).unwrap();
-//! let (cfg, variables) = (Cfg::new(facts), Variables::new(facts.body()));
-//! let ssa = Ssa::new(facts, &cfg, &Dominators::new(&cfg), &variables)?;
+//! let function = FunctionAnalysis::new(facts.function(module.function("k").unwrap()).unwrap());
+//! let ssa = function.ssa()?;
 //! let store = StmtId::from_index(5);
 //! let read = ssa.uses(store)[1].value;
 //! assert!(matches!(ssa.value(read), Value::Def { old: Some(_), .. }));
@@ -37,12 +36,12 @@ mod renaming;
 use alloc::vec::Vec;
 use core::ops::Range;
 
-use ptx_ir::facts::{FunctionFacts, Stamp};
+use ptx_ir::facts::Stamp;
 use ptx_ir::{EntityId, StmtId};
 
-use crate::cfg::{BlockId, Cfg};
-use crate::graph::{Csr, Dominators};
-use crate::reg_lanes::Variables;
+use crate::cfg::BlockId;
+use crate::function_analysis::FunctionAnalysis;
+use crate::graph::Csr;
 
 crate::ids::ids! {
     /// A value of an [`Ssa`]: dense, from 0.
@@ -50,7 +49,7 @@ crate::ids::ids! {
 }
 
 /// A function that needs more phis and arguments of phis than the limit: some nests of loops need a number of them that
-/// is quadratic in the size of the function. See [`Ssa::new`].
+/// is quadratic in the size of the function. See [`FunctionAnalysis::ssa`].
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
 #[non_exhaustive]
 pub struct TooManyPhis {
@@ -156,23 +155,23 @@ impl Ssa {
     /// # Errors
     ///
     /// If the function needs more phis and arguments of phis than 262,144 and 16 for each statement.
-    pub fn new(
-        facts: FunctionFacts<'_>,
-        cfg: &Cfg,
-        dominators: &Dominators<BlockId>,
-        variables: &Variables,
-    ) -> Result<Self, TooManyPhis> {
-        Self::with_cells(facts, cfg, dominators, variables, &cells::Cells::NONE)
+    pub(crate) fn new(function: &FunctionAnalysis<'_>) -> Result<Self, TooManyPhis> {
+        Self::with_cells(function, &cells::Cells::NONE)
     }
 
-    /// The same with cells of memory as further variables.
+    /// The second form: cells of memory are further variables.
     pub(crate) fn with_cells(
-        facts: FunctionFacts<'_>,
-        cfg: &Cfg,
-        dominators: &Dominators<BlockId>,
-        variables: &Variables,
+        function: &FunctionAnalysis<'_>,
         cells: &cells::Cells,
     ) -> Result<Self, TooManyPhis> {
+        let name = if cells.is_empty() {
+            "ssa"
+        } else {
+            "ssa with cells"
+        };
+        crate::builds::record(name, function.facts());
+        let (facts, cfg, variables) = (function.facts(), function.cfg(), function.variables());
+        let dominators = function.dominators();
         let local = local::Local::new(facts, cfg, variables, cells);
         let live = phi_placement::live_sets(cfg, &local);
         let statements = facts.body().statement_table().len() as u64;

@@ -37,7 +37,7 @@ pub(super) struct Barriers {
 impl Barriers {
     pub(super) fn new(
         facts: FunctionFacts<'_>,
-        graphs: &Graphs,
+        graphs: &Graphs<'_>,
         context: &Context,
         callees: &Callees<'_>,
     ) -> Self {

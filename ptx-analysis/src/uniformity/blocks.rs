@@ -13,7 +13,7 @@ use crate::graph::Node as _;
 /// these depend on. `branches` says in which threads each block goes on to the same place. Threads that are in different iterations of a loop execute different
 /// instances of its blocks, and what these decide depends on the iteration.
 pub(super) fn executions(
-    graphs: &Graphs,
+    graphs: &Graphs<'_>,
     control: &Control<'_>,
     branches: &[Uniformity],
     entry: Uniformity,
@@ -51,7 +51,7 @@ pub(super) fn executions(
 }
 
 /// Of each block, in which threads those that meet in the loops around it are in the same iterations.
-fn in_step(graphs: &Graphs, control: &Control<'_>) -> Vec<Uniformity> {
+fn in_step(graphs: &Graphs<'_>, control: &Control<'_>) -> Vec<Uniformity> {
     // Outer loops come before those inside them.
     let mut loops = control.in_step().to_vec();
     for (id, of) in graphs.loops.iter() {
@@ -73,7 +73,7 @@ fn in_step(graphs: &Graphs, control: &Control<'_>) -> Vec<Uniformity> {
 
 /// Calls `each` for the blocks from one up to a post-dominator of it that were not reached before.
 fn reach(
-    graphs: &Graphs,
+    graphs: &Graphs<'_>,
     (from, stop): (u32, Option<u32>),
     next: &mut [u32],
     mut each: impl FnMut(u32),

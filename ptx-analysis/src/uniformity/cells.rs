@@ -43,7 +43,7 @@ impl Cell {
     }
 
     /// Whether each thread that reads it has executed all stores before, in the same order.
-    fn is_ordered(&mut self, graphs: &Graphs) -> bool {
+    fn is_ordered(&mut self, graphs: &Graphs<'_>) -> bool {
         if self.escapes || self.stores.len() > STORES {
             return false;
         }
@@ -76,7 +76,7 @@ pub(super) struct Cells {
 }
 
 impl Cells {
-    pub(super) fn new(facts: FunctionFacts<'_>, graphs: &Graphs, context: &Context) -> Self {
+    pub(super) fn new(facts: FunctionFacts<'_>, graphs: &Graphs<'_>, context: &Context) -> Self {
         let body = facts.body();
         let in_param = |space: StateSpace| space.base() == StateSpace::Param;
         let local = body

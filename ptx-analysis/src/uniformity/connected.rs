@@ -2,22 +2,22 @@
 
 use alloc::vec::Vec;
 
-use ptx_ir::facts::ModuleFacts;
 use ptx_ir::{EntityId as _, FuncId, Function, FunctionKind};
 use ptx_isa::Uniformity;
 
 use super::context::Context;
-use super::incremental::{Given, IncrementalUniformity, Inputs, Output, is_alone};
+use super::incremental::{Given, IncrementalUniformity, Inputs, Output};
 use super::words;
 use crate::calls::CallGraph;
 use crate::incremental::{Budget, Spent};
+use crate::module_analysis::ModuleAnalysis;
 
 /// How often a function is analyzed before nothing is assumed of its callers and callees.
 const RUNS: u8 = 8;
 
 /// The functions that call or are called.
 pub(super) struct Connected<'a> {
-    facts: &'a ModuleFacts<'a>,
+    analysis: &'a ModuleAnalysis<'a>,
     calls: &'a CallGraph,
     kept: &'a mut IncrementalUniformity,
     budget: &'a mut Budget,
@@ -39,14 +39,13 @@ struct Fixpoint {
 
 impl<'a> Connected<'a> {
     pub(super) fn new(
-        facts: &'a ModuleFacts<'a>,
-        calls: &'a CallGraph,
+        analysis: &'a ModuleAnalysis<'a>,
         kept: &'a mut IncrementalUniformity,
         budget: &'a mut Budget,
     ) -> Self {
         Self {
-            facts,
-            calls,
+            analysis,
+            calls: analysis.calls(),
             kept,
             budget,
         }
@@ -67,7 +66,7 @@ impl<'a> Connected<'a> {
         let is_called = |id: &FuncId| self.calls.is_called(*id);
         if !self.kept.is_optimistic() && open.iter().any(is_called) {
             // What other modules call and what that calls keeps what was found. Calls of the others are known, and so are the results of what they call.
-            let mut is_open = vec![false; self.facts.module().functions().len()];
+            let mut is_open = vec![false; self.analysis.module().functions().len()];
             for id in self.calls.reachable(open) {
                 is_open[id.index()] = true;
             }
@@ -81,7 +80,7 @@ impl<'a> Connected<'a> {
     /// All of a module: other modules may call its functions.
     fn all(&self) -> Fixpoint {
         let mut fixpoint = self.empty();
-        for (id, function, _) in self.facts.module().definitions() {
+        for (id, function, _) in self.analysis.module().definitions() {
             let is_known = function.kind == FunctionKind::Entry
                 || function.linkage.is_none()
                     && !self.calls.is_address_taken(id)
@@ -93,7 +92,7 @@ impl<'a> Connected<'a> {
 
     /// What the kernels of a module call: calls from other modules do not change what these functions return to them.
     fn within(&self) -> Fixpoint {
-        let (module, calls) = (self.facts.module(), self.calls);
+        let (module, calls) = (self.analysis.module(), self.calls);
         let kernels = module.definitions();
         let kernels = kernels.filter(|(_, f, _)| f.kind == FunctionKind::Entry);
         let kernels = kernels.map(|(id, ..)| id);
@@ -107,7 +106,7 @@ impl<'a> Connected<'a> {
     }
 
     fn empty(&self) -> Fixpoint {
-        let count = self.facts.module().functions().len();
+        let count = self.analysis.module().functions().len();
         Fixpoint {
             order: Vec::new(),
             open: Vec::new(),
@@ -121,12 +120,14 @@ impl<'a> Connected<'a> {
 
     /// Adds a function, unless it is alone; `is_known`: all of its calls are known.
     fn add(&self, fixpoint: &mut Fixpoint, id: FuncId, is_known: bool) {
-        let module = self.facts.module();
-        let (Some(of), Some(function)) = (self.facts.function(id), module.functions().get(id))
-        else {
+        let module = self.analysis.module();
+        let (Some(of), Some(function)) = (
+            self.analysis.facts().function(id),
+            module.functions().get(id),
+        ) else {
             return;
         };
-        if is_alone(module, self.calls, id) {
+        if self.analysis.is_alone(id) {
             return;
         }
         let mut context = self.kept.context(of, id);
@@ -206,11 +207,13 @@ impl<'a> Connected<'a> {
         context: &Context,
         inputs: &Inputs,
     ) -> Result<Output, Spent> {
-        let of = self.facts.function(id).filter(|_| !self.budget.is_spent());
-        let of = of.ok_or(Spent)?;
-        let statements = of.body().statement_table().len();
+        let function = self.analysis.function(id);
+        let function = function.filter(|_| !self.budget.is_spent()).ok_or(Spent)?;
+        let statements = function.body().statement_table().len();
         self.budget.evaluate(id, statements);
-        Ok(self.kept.run(of, context, inputs.clone(), self.calls))
+        Ok(self
+            .kept
+            .run(&function, context, inputs.clone(), self.calls))
     }
 }
 

@@ -41,7 +41,7 @@ struct Visit {
 
 /// The effects of branches.
 pub(super) struct Control<'a> {
-    graphs: &'a Graphs,
+    graphs: &'a Graphs<'a>,
     /// Of each block, in which threads the way to it is the same.
     joins: Vec<Uniformity>,
     /// Of each loop, in which threads the number of iterations is the same.
@@ -64,7 +64,7 @@ pub(super) struct Control<'a> {
 }
 
 impl<'a> Control<'a> {
-    pub(super) fn new(graphs: &'a Graphs) -> Self {
+    pub(super) fn new(graphs: &'a Graphs<'a>) -> Self {
         let blocks = graphs.cfg.len();
         Self {
             graphs,

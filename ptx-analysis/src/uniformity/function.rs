@@ -14,8 +14,8 @@ use super::visible::Before;
 use super::words::{self, Words};
 use super::{FunctionUniformity, UniformDef};
 use crate::cfg::BlockId;
-use crate::reg_lanes::Variables;
-use crate::ssa::{Ssa, Value};
+use crate::function_analysis::FunctionAnalysis;
+use crate::ssa::Value;
 
 /// A call of a function of the module, or of another one.
 pub(super) struct Call {
@@ -60,18 +60,15 @@ pub(super) struct Outcome {
 
 /// Analyzes a function.
 pub(super) fn analyze(
-    facts: FunctionFacts<'_>,
+    function: &FunctionAnalysis<'_>,
     context: &Context,
     callees: &Callees<'_>,
 ) -> Outcome {
-    let graphs = Graphs::new(facts);
-    let variables = Variables::new(facts.body());
-    let (cfg, dominators) = (&graphs.cfg, &graphs.dominators);
-    let ssa = Ssa::with_cells(facts, cfg, dominators, &variables, &context.cells);
-    let Ok(ssa) = ssa else {
-        return unknown(facts, context);
+    let Ok(ssa) = function.ssa_with_cells(&context.cells) else {
+        return unknown(function.facts(), context);
     };
-    let mut pass = Pass::new(facts, &graphs, (&variables, &ssa), context, callees);
+    let graphs = Graphs::new(function);
+    let mut pass = Pass::new(function, &graphs, ssa, context, callees);
     pass.run();
     Outcome {
         results: returns(&pass),

@@ -2,40 +2,57 @@
 
 use alloc::vec::Vec;
 
-use ptx_ir::facts::FunctionFacts;
-
 use crate::cfg::{BlockId, Cfg};
+use crate::function_analysis::FunctionAnalysis;
 use crate::graph::{
     Csr, Dominators, Frontiers, LoopId, LoopKind, Loops, PostDominators, ReversePostOrder,
 };
 
-/// The graphs of a function.
-pub(super) struct Graphs {
-    pub(super) cfg: Cfg,
-    pub(super) dominators: Dominators<BlockId>,
-    pub(super) post: PostDominators<BlockId>,
-    pub(super) loops: Loops<BlockId>,
-    pub(super) frontiers: Frontiers<BlockId>,
-    pub(super) children: Csr<BlockId>,
-    pub(super) order: ReversePostOrder<BlockId>,
+/// Graphs that are derived from the control flow of a function.
+#[derive(Debug)]
+pub(crate) struct RegionGraphs {
+    frontiers: Frontiers<BlockId>,
+    children: Csr<BlockId>,
     /// The outermost irreducible loop around each block; empty if there is none.
     irreducible: Vec<Option<LoopId>>,
 }
 
-impl Graphs {
-    pub(super) fn new(facts: FunctionFacts<'_>) -> Self {
-        let cfg = Cfg::new(facts);
-        let dominators = Dominators::new(&cfg);
-        let loops = Loops::new(&cfg, &dominators);
+impl RegionGraphs {
+    pub(crate) fn new(function: &FunctionAnalysis<'_>) -> Self {
         Self {
-            post: PostDominators::new(&cfg),
-            frontiers: Frontiers::new(&cfg, &dominators),
-            children: dominators.children(),
-            order: ReversePostOrder::new(&cfg),
-            irreducible: irreducible(&cfg, &loops),
-            dominators,
-            loops,
-            cfg,
+            frontiers: Frontiers::new(function.cfg(), function.dominators()),
+            children: function.dominators().children(),
+            irreducible: irreducible(function.cfg(), function.loop_forest()),
+        }
+    }
+}
+
+/// The graphs of a function.
+#[derive(Copy, Clone)]
+pub(super) struct Graphs<'a> {
+    pub(super) cfg: &'a Cfg,
+    pub(super) dominators: &'a Dominators<BlockId>,
+    pub(super) post: &'a PostDominators<BlockId>,
+    /// All loops, including irreducible ones.
+    pub(super) loops: &'a Loops<BlockId>,
+    pub(super) frontiers: &'a Frontiers<BlockId>,
+    pub(super) children: &'a Csr<BlockId>,
+    pub(super) order: &'a ReversePostOrder<BlockId>,
+    irreducible: &'a [Option<LoopId>],
+}
+
+impl<'a> Graphs<'a> {
+    pub(super) fn new(function: &'a FunctionAnalysis<'_>) -> Self {
+        let regions = function.regions();
+        Self {
+            cfg: function.cfg(),
+            dominators: function.dominators(),
+            post: function.post_dominators(),
+            loops: function.loop_forest(),
+            frontiers: &regions.frontiers,
+            children: &regions.children,
+            order: function.reverse_post_order(),
+            irreducible: &regions.irreducible,
         }
     }
 

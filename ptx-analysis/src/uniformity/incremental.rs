@@ -2,8 +2,8 @@
 
 use alloc::vec::Vec;
 
-use ptx_ir::facts::{FunctionFacts, ModuleFacts};
-use ptx_ir::{EntityId as _, FuncId, FunctionKind, Module, SymbolId};
+use ptx_ir::facts::FunctionFacts;
+use ptx_ir::{EntityId as _, FuncId, SymbolId};
 use ptx_isa::{StateSpace, Uniformity};
 
 use super::FunctionUniformity;
@@ -15,8 +15,9 @@ use super::stack::{Stack, makes_address};
 use super::visible::Before;
 use super::words::{self, Words};
 use crate::calls::{CallGraph, Target};
-use crate::function_analysis::map_functions;
+use crate::function_analysis::{FunctionAnalysis, map_functions};
 use crate::incremental::{Budget, Runs, renumbered};
+use crate::module_analysis::ModuleAnalysis;
 
 /// What the evaluation of a function depends on, apart from its own text.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -113,11 +114,11 @@ struct Body {
 }
 
 impl Body {
-    fn new(facts: FunctionFacts<'_>) -> Self {
+    fn new(function: &FunctionAnalysis<'_>) -> Self {
         Self {
-            stack: Stack::new(facts),
-            synchronization: Synchronization::of(facts),
-            shares: makes_address(facts, StateSpace::Shared),
+            stack: function.stack().clone(),
+            synchronization: Synchronization::of(function.facts()),
+            shares: makes_address(function.facts(), StateSpace::Shared),
         }
     }
 }
@@ -128,8 +129,8 @@ impl Body {
 /// After a change, [`enter`](Self::enter) the functions that have another body and [`update`](Self::update) what they give to others.
 ///
 /// ```
-/// use ptx_analysis::calls::CallGraph;
 /// use ptx_analysis::incremental::Budget;
+/// use ptx_analysis::module_analysis::ModuleAnalysis;
 /// use ptx_analysis::uniformity::{IncrementalUniformity, ModuleUniformity};
 /// use ptx_ir::facts::ModuleFacts;
 /// use ptx_parse::Incremental;
@@ -138,19 +139,21 @@ impl Body {
 /// let mut source = Incremental::new(text.as_bytes().to_vec(), ptx_ir::Limits::default());
 /// let mut kept = IncrementalUniformity::new();
 /// let facts = ModuleFacts::new(source.module());
-/// kept.enter_all(&facts);
-/// kept.update(&facts, &CallGraph::new(&facts), &mut Budget::unlimited());
+/// let module = ModuleAnalysis::new(&facts);
+/// kept.enter_all(&module);
+/// kept.update(&module, &mut Budget::unlimited());
 ///
 /// // One function changes, and nothing that it gives to the others.
 /// let at = text.find("call").unwrap();
 /// source.replace(ptx_ir::Span::at(at, at), b".reg .b32 a; mov.u32 a, %tid.x; ");
 /// let facts = ModuleFacts::new(source.module());
+/// let module = ModuleAnalysis::new(&facts);
 /// let k = source.module().function("k").unwrap();
 /// let mut budget = Budget::unlimited();
-/// kept.enter(&facts, &[k]);
-/// assert!(kept.update(&facts, &CallGraph::new(&facts), &mut budget));
+/// kept.enter(&module, &[k]);
+/// assert!(kept.update(&module, &mut budget));
 /// assert_eq!(budget.evaluated().collect::<Vec<_>>(), [k]);
-/// assert_eq!(kept.function(&facts, &CallGraph::new(&facts), k).as_ref(), ModuleUniformity::new(&facts).function(k));
+/// assert_eq!(kept.take(&module.function(k).unwrap(), module.calls()).as_ref(), ModuleUniformity::new(&facts).function(k));
 /// ```
 #[derive(Clone, Default, Debug)]
 pub struct IncrementalUniformity {
@@ -189,18 +192,20 @@ impl IncrementalUniformity {
     }
 
     /// Takes the bodies of all functions.
-    pub fn enter_all(&mut self, facts: &ModuleFacts<'_>) {
-        let bodies = map_functions(facts, |id, of| (id, Body::new(of)));
-        for (id, body) in bodies {
+    pub fn enter_all(&mut self, module: &ModuleAnalysis<'_>) {
+        let bodies = map_functions(module.facts(), |id, _| {
+            Some((id, Body::new(&module.function(id)?)))
+        });
+        for (id, body) in bodies.into_iter().flatten() {
             self.take_body(id, body);
         }
     }
 
     /// Takes the new bodies of some functions.
-    pub fn enter(&mut self, facts: &ModuleFacts<'_>, changed: &[FuncId]) {
+    pub fn enter(&mut self, module: &ModuleAnalysis<'_>, changed: &[FuncId]) {
         for id in changed {
-            if let Some(of) = facts.function(*id) {
-                self.take_body(*id, Body::new(of));
+            if let Some(function) = module.function(*id) {
+                self.take_body(*id, Body::new(&function));
             }
         }
     }
@@ -215,13 +220,8 @@ impl IncrementalUniformity {
 
     /// Works out what functions give to each other. Gives false if the budget was spent before; then it has to be called again. The facts must
     /// be those of all functions that were entered since it gave true, and of those that call or are called by others.
-    pub fn update(
-        &mut self,
-        facts: &ModuleFacts<'_>,
-        calls: &CallGraph,
-        budget: &mut Budget,
-    ) -> bool {
-        let module = facts.module();
+    pub fn update(&mut self, analysis: &ModuleAnalysis<'_>, budget: &mut Budget) -> bool {
+        let (module, calls) = (analysis.module(), analysis.calls());
         let count = module.functions().len();
         let body = |id: FuncId| self.bodies.get(id.index())?.as_ref();
         let definitions = module.definitions();
@@ -236,8 +236,8 @@ impl IncrementalUniformity {
         };
         let mut inputs = vec![None; count];
         for (id, ..) in module.definitions() {
-            if is_alone(module, calls, id)
-                && let Some(of) = facts.function(id)
+            if analysis.is_alone(id)
+                && let Some(of) = analysis.facts().function(id)
             {
                 let mut context = self.context(of, id);
                 if let Some(body) = body(id).filter(|_| !self.is_optimistic) {
@@ -248,7 +248,7 @@ impl IncrementalUniformity {
                 inputs[id.index()] = Some(Inputs::new(&context, calls, &self.summaries, |_| None));
             }
         }
-        let mut connected = Connected::new(facts, calls, self, budget);
+        let mut connected = Connected::new(analysis, self, budget);
         if connected.run(&mut inputs).is_err() {
             return false;
         }
@@ -268,30 +268,20 @@ impl IncrementalUniformity {
         self.revisions.get(id.index()).copied().unwrap_or(0)
     }
 
-    /// The uniformity of a function that has a body, as of the last [`update`](Self::update).
-    #[must_use]
-    pub fn function(
-        &self,
-        facts: &ModuleFacts<'_>,
-        calls: &CallGraph,
-        id: FuncId,
-    ) -> Option<FunctionUniformity> {
-        Some(self.evaluate(facts.function(id)?, calls))
-    }
-
-    /// The same once, without evaluating the function again if the last [`update`](Self::update) did.
+    /// Returns the uniformity of a function that has a body, as of the last [`update`](Self::update). If that evaluated the function, its result is moved
+    /// out; a second call evaluates the function again.
     #[must_use]
     pub fn take(
         &mut self,
-        facts: &ModuleFacts<'_>,
+        function: &FunctionAnalysis<'_>,
         calls: &CallGraph,
-        id: FuncId,
     ) -> Option<FunctionUniformity> {
+        let id = function.id();
         let inputs = self.inputs.get(id.index())?.as_ref()?;
         let known = self.runs.output(id, inputs);
         match known.and_then(|output| output.uniformity.take()) {
             Some(uniformity) => Some(uniformity),
-            None => self.function(facts, calls, id),
+            None => Some(self.evaluate(function, calls)),
         }
     }
 
@@ -328,21 +318,23 @@ impl IncrementalUniformity {
         });
     }
 
-    pub(super) fn evaluate(
+    /// Evaluates a function with what the last [`update`](Self::update) found about its callers and callees.
+    #[must_use]
+    pub fn evaluate(
         &self,
-        facts: FunctionFacts<'_>,
+        function: &FunctionAnalysis<'_>,
         calls: &CallGraph,
     ) -> FunctionUniformity {
-        let Some(Some(inputs)) = self.inputs.get(facts.id().index()) else {
+        let Some(Some(inputs)) = self.inputs.get(function.id().index()) else {
             return FunctionUniformity::default();
         };
-        let context = inputs.context(facts);
-        self.analyze(facts, context, inputs, calls).uniformity
+        let context = inputs.context(function.facts());
+        self.analyze(function, context, inputs, calls).uniformity
     }
 
     fn analyze(
         &self,
-        facts: FunctionFacts<'_>,
+        function: &FunctionAnalysis<'_>,
         mut context: Context,
         inputs: &Inputs,
         calls: &CallGraph,
@@ -351,7 +343,7 @@ impl IncrementalUniformity {
         if let Some(Some(body)) = self.bodies.get(context.function.index()) {
             context.cells = body.stack.cells.clone();
         }
-        let module = facts.module();
+        let module = function.module();
         let results = |symbol: SymbolId, index: usize, word: usize| {
             let callee = calls.function(symbol)?;
             let at = inputs.results.binary_search_by_key(&callee, |(id, _)| *id);
@@ -371,7 +363,7 @@ impl IncrementalUniformity {
             results: &results,
             synchronization: &synchronization,
         };
-        analyze(facts, &context, &callees)
+        analyze(function, &context, &callees)
     }
 
     /// What is known of a function before its callers are looked at.
@@ -398,13 +390,13 @@ impl IncrementalUniformity {
     /// Evaluates a function and keeps what it gives to others.
     pub(super) fn run(
         &mut self,
-        facts: FunctionFacts<'_>,
+        function: &FunctionAnalysis<'_>,
         context: &Context,
         inputs: Inputs,
         calls: &CallGraph,
     ) -> Output {
-        let outcome = self.analyze(facts, context.clone(), &inputs, calls);
-        let module = facts.module();
+        let outcome = self.analyze(function, context.clone(), &inputs, calls);
+        let module = function.module();
         let given = outcome.calls.into_iter().filter_map(|call| {
             let callee = calls.function(call.callee)?;
             let params = module.functions().get(callee)?.interface.params;
@@ -423,13 +415,7 @@ impl IncrementalUniformity {
         };
         let given = output.clone();
         output.uniformity = Some(outcome.uniformity);
-        self.runs.add(facts.id(), inputs, output);
+        self.runs.add(function.id(), inputs, output);
         given
     }
-}
-
-/// Whether a function is a kernel that calls no other.
-pub(super) fn is_alone(module: &Module, calls: &CallGraph, id: FuncId) -> bool {
-    let kind = module.functions().get(id).map(|f| f.kind);
-    kind == Some(FunctionKind::Entry) && calls.calls_of(id).next().is_none()
 }

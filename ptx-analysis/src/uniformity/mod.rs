@@ -41,7 +41,7 @@
 //! a lane that does not take part in an exchange or of a variable in local memory before anything is stored to it, are not considered.
 //!
 //! Cost: linear in the values, their reads, the edges and the frontiers of branches. A function is analyzed again when the arguments or results of its calls
-//! change; after eight times, nothing is assumed of these. [`Ssa::new`](crate::ssa::Ssa::new) refuses some functions: all of their values count as varying.
+//! change; after eight times, nothing is assumed of these. [`FunctionAnalysis::ssa`] refuses some functions: all of their values count as varying.
 
 mod acquires;
 mod barriers;
@@ -67,20 +67,20 @@ mod words;
 
 use alloc::vec::Vec;
 
-use ptx_ir::facts::{FunctionFacts, ModuleFacts};
+use ptx_ir::facts::ModuleFacts;
 use ptx_ir::{EntityId as _, FuncId, FunctionKind, StmtId};
 
 pub use incremental::IncrementalUniformity;
 pub use ptx_isa::Uniformity;
 
-use crate::calls::CallGraph;
 use crate::cfg::BlockId;
-use crate::function_analysis::map_functions;
+use crate::function_analysis::{FunctionAnalysis, map_functions};
 use crate::incremental::Budget;
+use crate::module_analysis::ModuleAnalysis;
 use context::Context;
 use function::{Callees, analyze};
-use incremental::is_alone;
-use stack::Stack;
+pub(crate) use graphs::RegionGraphs;
+pub(crate) use stack::Stack;
 
 /// A register that a statement writes.
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -95,6 +95,19 @@ pub struct UniformDef {
 }
 
 /// The uniformity of a function.
+///
+/// ```
+/// use ptx_analysis::function_analysis::FunctionAnalysis;
+/// use ptx_analysis::uniformity::Uniformity;
+/// use ptx_ir::facts::ModuleFacts;
+///
+/// let text = b".version 8.0\n.target sm_80\n.entry k(.param .u32 n) { .reg .b32 a; ld.param.u32 a, [n]; }";
+/// let module = ptx_parse::parse(text).module;
+/// let facts = ModuleFacts::new(&module);
+/// let function = FunctionAnalysis::new(facts.function(module.function("k").unwrap()).unwrap());
+/// let (load, _) = function.body().statements().nth(1).unwrap();
+/// assert_eq!(function.uniformity().defs(load)[0].uniformity, Uniformity::Grid);
+/// ```
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct FunctionUniformity {
     /// In the order of the ids of statements.
@@ -105,29 +118,14 @@ pub struct FunctionUniformity {
 }
 
 impl FunctionUniformity {
-    /// That of a function of which the rest of the module is not known: nothing is assumed of those that call it and of those that it calls.
-    /// [`ModuleUniformity`] knows more.
-    ///
-    /// ```
-    /// use ptx_analysis::uniformity::{FunctionUniformity, Uniformity};
-    /// use ptx_ir::facts::ModuleFacts;
-    ///
-    /// let text = b".version 8.0\n.target sm_80\n.entry k(.param .u32 n) { .reg .b32 a; ld.param.u32 a, [n]; }";
-    /// let module = ptx_parse::parse(text).module;
-    /// let facts = ModuleFacts::new(&module);
-    /// let facts = facts.function(module.function("k").unwrap()).unwrap();
-    /// let uniformity = FunctionUniformity::new(facts);
-    /// let (load, _) = facts.body().statements().nth(1).unwrap();
-    /// assert_eq!(uniformity.defs(load)[0].uniformity, Uniformity::Grid);
-    /// ```
-    #[must_use]
-    pub fn new(facts: FunctionFacts<'_>) -> Self {
-        let mut context = Context::new(facts, facts.id());
-        context.cells = Stack::new(facts).cells;
+    /// The uniformity of a function of which the rest of the module is not known: nothing is assumed of its callers and callees.
+    pub(crate) fn new(function: &FunctionAnalysis<'_>) -> Self {
+        let mut context = Context::new(function.facts(), function.id());
+        context.cells = function.stack().cells.clone();
         if context.kind != FunctionKind::Entry {
             context.give_up();
         }
-        analyze(facts, &context, &Callees::UNKNOWN).uniformity
+        analyze(function, &context, &Callees::UNKNOWN).uniformity
     }
 
     /// The registers that a statement writes, by their number.
@@ -221,23 +219,38 @@ impl ModuleUniformity {
         wanted: impl Fn(FuncId) -> bool + Sync,
         is_optimistic: bool,
     ) -> Self {
-        let module = facts.module();
-        let calls = CallGraph::new(facts);
+        Self::with_module(&ModuleAnalysis::new(facts), wanted, is_optimistic)
+    }
+
+    /// Analyzes a module whose functions share their analyses.
+    pub(crate) fn of_module(module: &ModuleAnalysis<'_>) -> Self {
+        Self::with_module(module, |_| true, false)
+    }
+
+    fn with_module(
+        module: &ModuleAnalysis<'_>,
+        wanted: impl Fn(FuncId) -> bool + Sync,
+        is_optimistic: bool,
+    ) -> Self {
         let mut of_module = IncrementalUniformity::with(is_optimistic);
-        of_module.enter_all(facts);
-        of_module.update(facts, &calls, &mut Budget::unlimited());
-        let mut functions = vec![None; module.functions().len()];
+        of_module.enter_all(module);
+        of_module.update(module, &mut Budget::unlimited());
+        let mut functions = vec![None; module.module().functions().len()];
         let known = &of_module;
-        let alone = map_functions(facts, |id, of| {
-            let is_asked = wanted(id) && is_alone(module, &calls, id);
-            is_asked.then(|| (id, known.evaluate(of, &calls)))
+        let alone = map_functions(module.facts(), |id, _| {
+            let function = module
+                .function(id)
+                .filter(|_| wanted(id) && module.is_alone(id))?;
+            Some((id, known.evaluate(&function, module.calls())))
         });
         for (id, uniformity) in alone.into_iter().flatten() {
             functions[id.index()] = Some(uniformity);
         }
-        for (id, ..) in module.definitions() {
-            if !is_alone(module, &calls, id) {
-                functions[id.index()] = of_module.take(facts, &calls, id);
+        for (id, ..) in module.module().definitions() {
+            if !module.is_alone(id) {
+                let function = module.function(id);
+                functions[id.index()] =
+                    function.and_then(|function| of_module.take(&function, module.calls()));
             }
         }
         Self { functions }

@@ -20,6 +20,7 @@ use super::phases::Phases;
 use super::visible::Visible;
 use super::words::{self, Words};
 use crate::cfg::{BlockId, Cfg};
+use crate::function_analysis::FunctionAnalysis;
 use crate::graph::Csr;
 use crate::reg_lanes::Variables;
 use crate::ssa::{Ssa, Value, ValueId};
@@ -38,7 +39,7 @@ enum Item {
 /// Works out the values of a function.
 pub(super) struct Pass<'a> {
     pub(super) facts: FunctionFacts<'a>,
-    pub(super) graphs: &'a Graphs,
+    pub(super) graphs: &'a Graphs<'a>,
     pub(super) variables: &'a Variables,
     pub(super) ssa: &'a Ssa,
     pub(super) context: &'a Context,
@@ -71,12 +72,13 @@ pub(super) struct Pass<'a> {
 
 impl<'a> Pass<'a> {
     pub(super) fn new(
-        facts: FunctionFacts<'a>,
-        graphs: &'a Graphs,
-        (variables, ssa): (&'a Variables, &'a Ssa),
+        function: &'a FunctionAnalysis<'a>,
+        graphs: &'a Graphs<'a>,
+        ssa: &'a Ssa,
         context: &'a Context,
         callees: &'a Callees<'a>,
     ) -> Self {
+        let (facts, variables) = (function.facts(), function.variables());
         let statements = facts.body().statement_table().len();
         let mut blocks = vec![None; statements];
         for (id, block) in graphs.cfg.blocks() {

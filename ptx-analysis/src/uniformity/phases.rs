@@ -37,7 +37,7 @@ pub(super) struct Phases {
 
 impl Phases {
     /// Before anything is known of the branches, nothing is stored during any load.
-    pub(super) fn new(facts: FunctionFacts<'_>, graphs: &Graphs, context: &Context) -> Self {
+    pub(super) fn new(facts: FunctionFacts<'_>, graphs: &Graphs<'_>, context: &Context) -> Self {
         let mut loops = graphs.loops.iter();
         let is_reducible = loops.all(|(_, l)| l.kind() != LoopKind::Irreducible);
         if context.kind != FunctionKind::Entry || context.is_optimistic || !is_reducible {
@@ -77,7 +77,7 @@ impl Phases {
     /// Looks again at what is stored, now that more is known of branches and of the barriers at which all threads meet; gives the loads of which nothing is known any more.
     pub(super) fn update(
         &mut self,
-        graphs: &Graphs,
+        graphs: &Graphs<'_>,
         branches: &[Uniformity],
         meeting: &[StmtId],
     ) -> Vec<StmtId> {
@@ -121,7 +121,7 @@ impl Phases {
     }
 
     /// Of each block, whether something may be stored after it and before the next barrier.
-    fn stored_after(&self, graphs: &Graphs, meets: &dyn Fn(StmtId) -> bool) -> Vec<bool> {
+    fn stored_after(&self, graphs: &Graphs<'_>, meets: &dyn Fn(StmtId) -> bool) -> Vec<bool> {
         let mut stored_after = vec![false; self.events.len()];
         let mut work: Vec<BlockId> = graphs.order.order().to_vec();
         while let Some(id) = work.pop() {

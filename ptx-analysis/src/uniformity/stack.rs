@@ -12,11 +12,9 @@ use ptx_ir::{InstId, Operand, Statement, StmtId, VarId};
 use ptx_isa::{Access, Action, StateSpace};
 
 use super::cells::each_operand;
-use super::graphs::Graphs;
-use crate::graph::Loops;
-use crate::reg_lanes::Variables;
+use crate::function_analysis::FunctionAnalysis;
 use crate::ssa::cells::{CellAccess, CellUse, Cells};
-use crate::ssa::{Ssa, Value, ValueId};
+use crate::ssa::{Value, ValueId};
 use crate::values::{Affine, Context, Symbol, Values, VariableRef};
 
 /// How many accesses to cells there may be, and how many more for each statement: an access through an index is one to each cell of the variable.
@@ -25,7 +23,7 @@ const ACCESSES_PER_STATEMENT: usize = 4;
 
 /// What is known of the local memory of a function.
 #[derive(Clone, Debug)]
-pub(super) struct Stack {
+pub(crate) struct Stack {
     pub(super) cells: Cells,
     /// Whether other addresses may be those of local memory.
     pub(super) escapes: bool,
@@ -44,8 +42,8 @@ impl Stack {
         escapes: false,
     };
 
-    pub(super) fn new(facts: FunctionFacts<'_>) -> Self {
-        let body = facts.body();
+    pub(crate) fn new(function: &FunctionAnalysis<'_>) -> Self {
+        let (facts, body) = (function.facts(), function.body());
         if !body.vars().values().any(|v| is_local(v.space)) {
             return if makes_address(facts, StateSpace::Local) {
                 Self::UNKNOWN
@@ -57,29 +55,17 @@ impl Stack {
         if statements.any(|(_, s)| matches!(s, Statement::Opaque(_))) {
             return Self::UNKNOWN;
         }
-        let graphs = Graphs::new(facts);
-        let variables = Variables::new(body);
-        let (cfg, dominators) = (&graphs.cfg, &graphs.dominators);
-        let Ok(ssa) = Ssa::new(facts, cfg, dominators, &variables) else {
+        let (Ok(ssa), Ok(values)) = (function.ssa(), function.values()) else {
             return Self::UNKNOWN;
         };
-        let loops = Loops::natural(cfg, dominators);
-        let context = Context {
-            facts,
-            cfg,
-            variables: &variables,
-            loops: &loops,
-            ssa: &ssa,
-        };
-        let values = Values::of(context, dominators);
         let mut finder = Finder {
-            of: context,
-            values: &values,
+            of: Context::new(function, ssa),
+            values,
             escaped: BTreeSet::new(),
             any_escapes: false,
             accesses: Vec::new(),
         };
-        finder.run(&graphs);
+        finder.run(function);
         finder.finish()
     }
 }
@@ -124,9 +110,9 @@ struct Finder<'a> {
 }
 
 impl Finder<'_> {
-    fn run(&mut self, graphs: &Graphs) {
-        for (id, block) in graphs.cfg.blocks() {
-            if !graphs.dominators.is_reachable(id) {
+    fn run(&mut self, function: &FunctionAnalysis<'_>) {
+        for (id, block) in function.cfg().blocks() {
+            if !function.is_reachable(id) {
                 continue;
             }
             for phi in self.of.ssa.phis(id) {

@@ -84,7 +84,7 @@ impl Visible {
     /// Before anything is known of barriers, all that may be one is.
     pub(super) fn new(
         facts: FunctionFacts<'_>,
-        graphs: &Graphs,
+        graphs: &Graphs<'_>,
         context: &Context,
         callees: &Callees<'_>,
     ) -> Self {
@@ -134,7 +134,7 @@ impl Visible {
     }
 
     /// Looks again at what may happen before loads and calls, now that threads meet only at some barriers; gives those before which more may happen.
-    pub(super) fn update(&mut self, graphs: &Graphs, meeting: &[StmtId]) -> Vec<StmtId> {
+    pub(super) fn update(&mut self, graphs: &Graphs<'_>, meeting: &[StmtId]) -> Vec<StmtId> {
         if self.places.is_empty() {
             return Vec::new();
         }

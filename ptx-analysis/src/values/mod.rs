@@ -29,7 +29,7 @@ mod trip_counts;
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
-use ptx_ir::facts::{FunctionFacts, Stamp};
+use ptx_ir::facts::Stamp;
 use ptx_ir::{FunctionKind, Operand};
 
 pub use affine::{Affine, Term};
@@ -47,15 +47,31 @@ pub(crate) use pass::Context;
 use pass::Pass;
 use symbol::{Symbols, special_range};
 
-use crate::cfg::BlockId;
 use crate::function_analysis::FunctionAnalysis;
-use crate::graph::{Dominators, LoopId, ReversePostOrder};
+use crate::graph::LoopId;
 use crate::ssa::{Ssa, ValueId};
 
 /// The maximum number of values that [`Values::without_wrap`] replaces in a form.
 const REPLACED: usize = 64;
 
 /// Facts about the values of a function.
+///
+/// ```
+/// use ptx_analysis::function_analysis::FunctionAnalysis;
+/// use ptx_analysis::values::Symbol;
+/// use ptx_ir::facts::ModuleFacts;
+/// let module = ptx_parse::parse(
+///     b".version 8.0\n.target sm_80\n.entry k() { .reg .b32 t, a; mov.u32 t, %tid.x; mad.lo.s32 a, t, 4, 16; ret; }",
+/// ).module;
+/// let facts = ModuleFacts::new(&module);
+/// let function = FunctionAnalysis::new(facts.function(module.function("k").unwrap()).unwrap());
+/// let (last, _) = function.body().statements().nth(2).unwrap();
+/// let (ssa, values) = (function.ssa()?, function.values()?);
+/// let sum = values.affine(ssa.defs(last).next().unwrap());
+/// assert_eq!((sum.constant(), sum.terms()[0].factor), (16, 4));
+/// assert!(matches!(values.symbol(sum.terms()[0].symbol), Some(Symbol::Special(..))));
+/// # Ok::<(), ptx_analysis::ssa::TooManyPhis>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct Values {
     stamp: Stamp,
@@ -71,55 +87,24 @@ pub struct Values {
 
 impl Values {
     /// Analyzes all values of a function.
-    ///
-    /// ```
-    /// use ptx_analysis::function_analysis::FunctionAnalysis;
-    /// use ptx_analysis::ssa::Ssa;
-    /// use ptx_analysis::values::{Symbol, Values};
-    /// use ptx_ir::facts::ModuleFacts;
-    /// let module = ptx_parse::parse(
-    ///     b".version 8.0\n.target sm_80\n.entry k() { .reg .b32 t, a; mov.u32 t, %tid.x; mad.lo.s32 a, t, 4, 16; ret; }",
-    /// ).module;
-    /// let facts = ModuleFacts::new(&module);
-    /// let facts = facts.function(module.function("k").unwrap()).unwrap();
-    /// let analysis = FunctionAnalysis::new(facts);
-    /// let ssa = Ssa::new(facts, analysis.cfg(), analysis.dominators(), analysis.variables())?;
-    /// let values = Values::new(facts, &analysis, &ssa);
-    /// let (last, _) = facts.body().statements().nth(2).unwrap();
-    /// let sum = values.affine(ssa.defs(last).next().unwrap());
-    /// assert_eq!((sum.constant(), sum.terms()[0].factor), (16, 4));
-    /// assert!(matches!(values.symbol(sum.terms()[0].symbol), Some(Symbol::Special(..))));
-    /// # Ok::<(), ptx_analysis::ssa::TooManyPhis>(())
-    /// ```
-    #[must_use]
-    pub fn new(facts: FunctionFacts<'_>, analysis: &FunctionAnalysis, ssa: &Ssa) -> Self {
-        let of = Context {
-            facts,
-            cfg: analysis.cfg(),
-            variables: analysis.variables(),
-            loops: analysis.loops(),
-            ssa,
-        };
-        Self::of(of, analysis.dominators())
-    }
-
-    /// Analyzes all values with only the required analyses. The loops must be natural loops.
-    pub(crate) fn of(of: Context<'_>, dominators: &Dominators<BlockId>) -> Self {
+    pub(crate) fn new(function: &FunctionAnalysis<'_>, ssa: &Ssa) -> Self {
+        crate::builds::record("values", function.facts());
+        let of = Context::new(function, ssa);
         let Context { facts, loops, .. } = of;
-        let order = ReversePostOrder::new(of.cfg);
+        let order = function.reverse_post_order();
         let mut pass = Pass::new(of, Symbols::default(), Known::default());
-        pass.run(&order);
+        pass.run(order);
         if !loops.is_empty() {
             pass.known.inductions = pass.inductions();
             let exits = loop_exits::of_loops(of.cfg, loops);
             for ((id, _), exits) in loops.iter().zip(&exits) {
-                if let Some(count) = pass.trip_count(id, exits, dominators) {
+                if let Some(count) = pass.trip_count(id, exits, function.dominators()) {
                     pass.known.trip_counts.insert(id, count);
                 }
             }
             let (symbols, known) = pass.into_known();
             pass = Pass::new(of, symbols, known);
-            pass.run(&order);
+            pass.run(order);
         }
         pass.add_addresses();
         let function = facts.module().functions().get(facts.id());

@@ -18,6 +18,7 @@ use super::launch_bounds::LaunchBounds;
 use super::number::{Abstract, Comparison, Number, Source, Truth};
 use super::symbol::{Symbol, SymbolId, Symbols, VariableRef, special_alignment, special_range};
 use crate::cfg::{BlockId, Cfg};
+use crate::function_analysis::FunctionAnalysis;
 use crate::graph::{LoopId, Loops, ReversePostOrder};
 use crate::reg_lanes::Variables;
 use crate::ssa::{Ssa, Value, ValueId};
@@ -30,6 +31,18 @@ pub(crate) struct Context<'a> {
     pub(crate) variables: &'a Variables,
     pub(crate) loops: &'a Loops<BlockId>,
     pub(crate) ssa: &'a Ssa,
+}
+
+impl<'a> Context<'a> {
+    pub(crate) fn new(function: &'a FunctionAnalysis<'a>, ssa: &'a Ssa) -> Self {
+        Self {
+            facts: function.facts(),
+            cfg: function.cfg(),
+            variables: function.variables(),
+            loops: function.loops(),
+            ssa,
+        }
+    }
 }
 
 pub(super) struct Pass<'a> {

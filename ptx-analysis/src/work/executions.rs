@@ -35,7 +35,7 @@ pub struct Executions {
 /// The execution counts of blocks.
 #[derive(Debug)]
 pub(super) struct Frequencies<'a> {
-    analysis: &'a FunctionAnalysis,
+    analysis: &'a FunctionAnalysis<'a>,
     values: Option<&'a Values>,
     /// For each loop, the number of times it is entered.
     entries: Vec<Executions>,
@@ -46,7 +46,7 @@ pub(super) struct Frequencies<'a> {
 }
 
 impl<'a> Frequencies<'a> {
-    pub(super) fn new(analysis: &'a FunctionAnalysis, values: Option<&'a Values>) -> Self {
+    pub(super) fn new(analysis: &'a FunctionAnalysis<'a>, values: Option<&'a Values>) -> Self {
         let cfg = analysis.cfg();
         let mut always = vec![false; cfg.len()];
         let mut at = Some(Cfg::ENTRY);
@@ -110,7 +110,7 @@ impl<'a> Frequencies<'a> {
 }
 
 /// Of each loop, the block that ends it, if there is only one.
-fn only_exits(analysis: &FunctionAnalysis) -> Vec<Option<BlockId>> {
+fn only_exits(analysis: &FunctionAnalysis<'_>) -> Vec<Option<BlockId>> {
     let loops = analysis.loops();
     let mut first = vec![None; loops.len()];
     let mut several = vec![false; loops.len()];

@@ -27,7 +27,6 @@ use crate::function_analysis::FunctionAnalysis;
 use crate::graph::LoopId;
 use crate::memory_access::requests::LANES;
 use crate::memory_access::{Access, Accesses};
-use crate::values::Values;
 use executions::Frequencies;
 
 /// The maximum number of enclosing loops that include the work of a block.
@@ -156,6 +155,15 @@ pub struct LoopWork {
 }
 
 /// The work of a function.
+///
+/// ```
+/// use ptx_analysis::function_analysis::FunctionAnalysis;
+/// use ptx_ir::facts::ModuleFacts;
+/// let module = ptx_parse::parse(b".version 8.0\n.target sm_80\n.entry k() { .reg .f32 f; fma.rn.f32 f, f, f, f; ret; }").module;
+/// let facts = ModuleFacts::new(&module);
+/// let function = FunctionAnalysis::new(facts.function(module.function("k").unwrap()).unwrap());
+/// assert_eq!(function.work().parts[0].work.operations.single, 2 * 32);
+/// ```
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct FunctionWork {
@@ -168,26 +176,12 @@ pub struct FunctionWork {
 }
 
 impl FunctionWork {
-    /// Adds up the reachable instructions of a function. Without values and accesses, trip counts and the state spaces of generic addresses are
-    /// unknown.
-    ///
-    /// ```
-    /// use ptx_analysis::function_analysis::FunctionAnalysis;
-    /// use ptx_analysis::work::FunctionWork;
-    /// use ptx_ir::facts::ModuleFacts;
-    /// let module = ptx_parse::parse(b".version 8.0\n.target sm_80\n.entry k() { .reg .f32 f; fma.rn.f32 f, f, f, f; ret; }").module;
-    /// let facts = ModuleFacts::new(&module);
-    /// let facts = facts.function(module.function("k").unwrap()).unwrap();
-    /// let work = FunctionWork::new(facts, &FunctionAnalysis::new(facts), None);
-    /// assert_eq!(work.parts[0].work.operations.single, 2 * 32);
-    /// ```
-    #[must_use]
-    pub fn new(
-        facts: FunctionFacts<'_>,
-        analysis: &FunctionAnalysis,
-        known: Option<(&Values, &Accesses)>,
-    ) -> Self {
-        let frequencies = Frequencies::new(analysis, known.map(|(values, _)| values));
+    /// Adds up the reachable instructions of a function.
+    pub(crate) fn new(analysis: &FunctionAnalysis<'_>) -> Self {
+        crate::builds::record("work", analysis.facts());
+        let facts = analysis.facts();
+        let accesses = analysis.accesses().ok();
+        let frequencies = Frequencies::new(analysis, analysis.values().ok());
         let mut found = Self {
             text: Work::default(),
             parts: Vec::new(),
@@ -196,7 +190,7 @@ impl FunctionWork {
         let mut numbers = BTreeMap::new();
         let mut cursor = Cursor {
             facts,
-            rest: known.map_or(&[], |(_, accesses)| accesses.all()),
+            rest: accesses.map_or(&[], Accesses::all),
         };
         let loops = analysis.loops();
         for (id, block) in analysis.cfg().blocks() {
@@ -274,7 +268,7 @@ impl FunctionWork {
         &mut self,
         work: &Work,
         innermost: Option<LoopId>,
-        analysis: &FunctionAnalysis,
+        analysis: &FunctionAnalysis<'_>,
         frequencies: &Frequencies<'_>,
         executions: &Executions,
     ) {

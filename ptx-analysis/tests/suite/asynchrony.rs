@@ -8,7 +8,7 @@
 use std::path::Path;
 
 use crate::files;
-use ptx_analysis::asynchrony::{Certainty, Violation, violations};
+use ptx_analysis::asynchrony::{Certainty, Violation};
 use ptx_analysis::function_analysis::FunctionAnalysis;
 use ptx_ir::facts::ModuleFacts;
 use ptx_ir::{Body, Module, Statement};
@@ -19,7 +19,7 @@ fn found(module: &Module, text: &[u8]) -> Vec<(usize, Violation, String)> {
     let mut all = Vec::new();
     for (id, function, body) in module.definitions() {
         let of = facts.function(id).expect("a definition has a body");
-        for violation in violations(of, &FunctionAnalysis::new(of)) {
+        for &violation in FunctionAnalysis::new(of).violations() {
             let name = module.name(function.name).to_string();
             all.push((line(body, violation, text), violation, name));
         }

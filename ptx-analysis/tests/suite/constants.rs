@@ -7,8 +7,7 @@ use brute::random::Random;
 use brute::random::program::{State, program};
 use ptx_analysis::cfg::{BlockId, Cfg};
 use ptx_analysis::constants::{Constant, Constants};
-use ptx_analysis::graph::Dominators;
-use ptx_analysis::reg_lanes::Variables;
+use ptx_analysis::function_analysis::FunctionAnalysis;
 use ptx_analysis::ssa::Ssa;
 use ptx_ir::facts::{FunctionFacts, ModuleFacts};
 use ptx_ir::{Module, Statement, StmtId};
@@ -27,9 +26,8 @@ fn analyse(module: &Module) -> Found {
     let facts = ModuleFacts::new(module);
     let facts: FunctionFacts<'_> = facts.function(module.function("k").unwrap()).unwrap();
     let body = facts.body();
-    let (cfg, variables) = (Cfg::new(facts), Variables::new(body));
-    let ssa = Ssa::new(facts, &cfg, &Dominators::new(&cfg), &variables).expect("few phis");
-    let constants = Constants::new(facts, &cfg, &variables, &ssa);
+    let function = FunctionAnalysis::new(facts);
+    let variables = function.variables();
     let insts = body
         .statements()
         .filter(|(_, s)| matches!(s, Statement::Inst(_)));
@@ -47,9 +45,9 @@ fn analyse(module: &Module) -> Found {
             .map(name)
             .chain(["carry".to_owned()])
             .collect(),
-        cfg,
-        ssa,
-        constants,
+        cfg: function.cfg().clone(),
+        ssa: function.ssa().expect("few phis").clone(),
+        constants: function.constants().expect("few phis").clone(),
     }
 }
 

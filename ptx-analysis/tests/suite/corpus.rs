@@ -16,7 +16,6 @@ use ptx_analysis::cfg::BlockId;
 use ptx_analysis::function_analysis::FunctionAnalysis;
 use ptx_analysis::graph::{Digraph, Graph};
 use ptx_analysis::pressure::{CLASSES, LivePoint, Pressure};
-use ptx_analysis::reaching::Reaching;
 use ptx_ir::facts::{FunctionFacts, ModuleFacts, RegLane};
 use ptx_ir::{Statement, StmtId};
 use ptx_isa::RegisterClass;
@@ -29,7 +28,7 @@ const MOST_INSTRUCTIONS: usize = 300;
 fn each(
     folder: &Path,
     most_bytes: u64,
-    mut with: impl FnMut(FunctionFacts<'_>, &FunctionAnalysis),
+    mut with: impl FnMut(FunctionFacts<'_>, &FunctionAnalysis<'_>),
 ) -> u32 {
     let mut count = 0;
     for entry in files::entries(folder) {
@@ -103,7 +102,10 @@ struct Entry {
 }
 
 /// The instructions of a function, and the first ones on the way from each block.
-fn instructions(facts: FunctionFacts<'_>, analysis: &FunctionAnalysis) -> (Vec<Inst>, Vec<Entry>) {
+fn instructions(
+    facts: FunctionFacts<'_>,
+    analysis: &FunctionAnalysis<'_>,
+) -> (Vec<Inst>, Vec<Entry>) {
     let cfg = analysis.cfg();
     let mut insts = Vec::new();
     for (stmt, statement) in facts.body().statements() {
@@ -211,7 +213,7 @@ fn seen_by(insts: &[Inst], from: &[usize], variable: u32) -> BTreeSet<usize> {
     seen
 }
 
-fn dataflow(facts: FunctionFacts<'_>, analysis: &FunctionAnalysis) {
+fn dataflow(facts: FunctionFacts<'_>, analysis: &FunctionAnalysis<'_>) {
     let (insts, entries) = instructions(facts, analysis);
     let before = live(&insts);
     let mut total = 0;
@@ -282,17 +284,11 @@ fn dataflow(facts: FunctionFacts<'_>, analysis: &FunctionAnalysis) {
         assert_eq!(live, before[at]);
         points += 1;
     };
-    let (cfg, liveness) = (analysis.cfg(), analysis.liveness());
-    Pressure::visit(facts, cfg, analysis.variables(), liveness, &mut check_point);
+    Pressure::visit(analysis, &mut check_point);
     assert_eq!(points, insts.len());
 
     // Definitions: each is followed on its own.
-    let reaching = Reaching::new(
-        facts,
-        analysis.cfg(),
-        analysis.variables(),
-        analysis.liveness(),
-    );
+    let reaching = analysis.reaching();
     let number = |stmt: StmtId| {
         insts
             .iter()

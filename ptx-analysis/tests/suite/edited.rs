@@ -4,9 +4,7 @@
 use std::sync::Arc;
 
 use ptx_analysis::function_analysis::FunctionAnalysis;
-use ptx_analysis::memory_access::Accesses;
-use ptx_analysis::ssa::{Ssa, Value, ValueId};
-use ptx_analysis::values::Values;
+use ptx_analysis::ssa::{Value, ValueId};
 use ptx_edit::EditModule as _;
 use ptx_ir::facts::{ModuleFacts, StaleFacts};
 use ptx_ir::{Module, Operand, RegId, StmtId};
@@ -66,7 +64,7 @@ fn result(module: &Module) -> impl PartialEq + std::fmt::Debug {
         .map(|(id, _)| analysis.liveness().live_in(id).count())
         .collect();
     // What each statement reads was made by which statement.
-    let ssa = Ssa::new(facts, cfg, analysis.dominators(), analysis.variables()).expect("few phis");
+    let ssa = analysis.ssa().expect("few phis");
     let place = |stmt: StmtId| order.iter().position(|&s| s == stmt);
     let from = |value: ValueId| match ssa.value(value) {
         Value::Def { stmt, .. } => place(stmt),
@@ -168,16 +166,7 @@ fn facts_that_outlive_an_edit_are_stale() {
     let tables = facts.tables().clone();
     let of_k = facts.function(k).unwrap();
     let analysis = FunctionAnalysis::new(of_k);
-    let (cfg, dominators) = (analysis.cfg(), analysis.dominators());
-    let ssa = Ssa::new(of_k, cfg, dominators, analysis.variables()).unwrap();
-    let values = Values::new(of_k, &analysis, &ssa);
-    let accesses = Accesses::new(of_k, &analysis, &ssa, &values);
-    let stamps = [
-        analysis.stamp(),
-        ssa.stamp(),
-        values.stamp(),
-        accesses.stamp(),
-    ];
+    let stamps = [analysis.stamp(), analysis.save().stamp()];
     for stamp in stamps {
         assert_eq!(stamp.check(of_k), Ok(()));
         let other = stamp.check(facts.function(l).unwrap());

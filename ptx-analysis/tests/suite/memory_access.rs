@@ -3,8 +3,6 @@
 
 use ptx_analysis::function_analysis::FunctionAnalysis;
 use ptx_analysis::memory_access::{Access, Accesses, Pattern};
-use ptx_analysis::ssa::Ssa;
-use ptx_analysis::values::Values;
 use ptx_ir::facts::{ModuleFacts, Space};
 use ptx_isa::StateSpace;
 
@@ -23,15 +21,7 @@ fn found(directives: &str, body: &str) -> Accesses {
     let facts = ModuleFacts::new(&module);
     let facts = facts.function(module.function("k").unwrap()).unwrap();
     let analysis = FunctionAnalysis::new(facts);
-    let ssa = Ssa::new(
-        facts,
-        analysis.cfg(),
-        analysis.dominators(),
-        analysis.variables(),
-    );
-    let ssa = ssa.unwrap();
-    let values = Values::new(facts, &analysis, &ssa);
-    Accesses::new(facts, &analysis, &ssa, &values)
+    analysis.accesses().unwrap().clone()
 }
 
 /// The accesses of a kernel with these directives, without those to parameters; and those that could be vectors, by their places.

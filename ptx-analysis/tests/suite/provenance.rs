@@ -1,10 +1,11 @@
 //! What addresses point into.
 #![allow(clippy::unwrap_used)] // test helpers outside #[test] functions
 
+use std::sync::Arc;
+
 use ptx_analysis::function_analysis::FunctionAnalysis;
 use ptx_analysis::memory_access::Provenance;
-use ptx_analysis::provenance::{CallSummaries, FunctionProvenance, Pointer};
-use ptx_analysis::ssa::Ssa;
+use ptx_analysis::provenance::{CallSummaries, Pointer};
 use ptx_analysis::values::VariableRef;
 use ptx_ir::facts::ModuleFacts;
 use ptx_ir::{Module, StmtId};
@@ -35,17 +36,10 @@ setp.eq.b32 %p, %n, 0; @%p bra L; st.param.b64 [x], %x; call (y), odd, (x); ld.p
 /// The address of the last access of a function, and whether it is of the kind that the access takes.
 fn last(module: &Module, function: &str) -> (Option<Pointer>, bool) {
     let facts = ModuleFacts::new(module);
-    let calls = CallSummaries::new(&facts);
+    let calls = Arc::new(CallSummaries::new(&facts));
     let facts = facts.function(module.function(function).unwrap()).unwrap();
-    let analysis = FunctionAnalysis::new(facts);
-    let ssa = Ssa::new(
-        facts,
-        analysis.cfg(),
-        analysis.dominators(),
-        analysis.variables(),
-    );
-    let ssa = ssa.unwrap();
-    let provenance = FunctionProvenance::new(facts, &analysis, &ssa, Some(&calls));
+    let analysis = FunctionAnalysis::new(facts).with_calls(&calls);
+    let provenance = analysis.provenance().unwrap();
     let mut found = None;
     for (stmt, inst) in facts.body().statements() {
         if let ptx_ir::Statement::Inst(inst) = inst

@@ -14,13 +14,12 @@ use common::{Known, Random, Sample, function};
 use ptx_analysis::cfg::{BlockId, Cfg};
 use ptx_analysis::function_analysis::FunctionAnalysis;
 use ptx_analysis::graph::{Digraph, Dominators, Loops};
-use ptx_analysis::reaching::Reaching;
 use ptx_ir::facts::{FunctionFacts, ModuleFacts, RegLane};
 use ptx_ir::{Module, Statement, StmtId};
 
 const SAMPLES: u64 = 3000;
 
-fn each(size: usize, check: impl Fn(&Sample, FunctionFacts<'_>, &FunctionAnalysis)) {
+fn each(size: usize, check: impl Fn(&Sample, FunctionFacts<'_>, &FunctionAnalysis<'_>)) {
     for seed in 1..=SAMPLES {
         let sample = function(seed, size);
         let parsed = ptx_parse::parse(sample.text.as_bytes());
@@ -394,12 +393,7 @@ fn seen_at(insts: &[Known], from: &[usize], to: usize, name: &String) -> bool {
 fn definitions_reach_what_may_see_them() {
     each(25, |sample, facts, analysis| {
         let module = facts.module();
-        let reaching = Reaching::new(
-            facts,
-            analysis.cfg(),
-            analysis.variables(),
-            analysis.liveness(),
-        );
+        let reaching = analysis.reaching();
         let number: BTreeMap<StmtId, usize> = facts
             .body()
             .statements()

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use crate::{brute, common};
 use ptx_analysis::cfg::{BlockId, Cfg};
-use ptx_analysis::graph::Dominators;
+use ptx_analysis::function_analysis::FunctionAnalysis;
 use ptx_analysis::reg_lanes::Variables;
 use ptx_analysis::ssa::{Ssa, Value, ValueId};
 use ptx_ir::facts::{FunctionFacts, Mentions, ModuleFacts, RegLane};
@@ -184,12 +184,11 @@ fn opened(ssa: &Ssa, value: ValueId) -> Option<BTreeSet<Option<u32>>> {
 
 /// Checks a function; says how many phis and merges it has.
 fn check(facts: FunctionFacts<'_>, name: &str) -> (usize, usize) {
-    let cfg = Cfg::new(facts);
-    let variables = Variables::new(facts.body());
-    let dominators = Dominators::new(&cfg);
-    let ssa = Ssa::new(facts, &cfg, &dominators, &variables).expect("few phis");
-    let blocks = steps(facts, &cfg, &variables);
-    let graph = brute::of_cfg(&cfg);
+    let function = FunctionAnalysis::new(facts);
+    let (cfg, variables) = (function.cfg(), function.variables());
+    let ssa = function.ssa().expect("few phis");
+    let blocks = steps(facts, cfg, variables);
+    let graph = brute::of_cfg(cfg);
     let reached = brute::reach(&graph, 0, None);
     let dominance = brute::dominance(&graph);
     let count = variables.len() as u32 + 1;
@@ -227,15 +226,15 @@ fn check(facts: FunctionFacts<'_>, name: &str) -> (usize, usize) {
                 let Some(old) = old.filter(|_| reached[block as usize]) else {
                     continue;
                 };
-                match opened(&ssa, old) {
+                match opened(ssa, old) {
                     Some(found) => {
-                        let wanted = seen(&cfg, &reached, &blocks, (block, index), variable);
+                        let wanted = seen(cfg, &reached, &blocks, (block, index), variable);
                         assert_eq!(found, wanted, "{name} {stmt:?} keeps {variable}");
                         merges += 1;
                     }
                     // The old value is never read.
                     None => assert!(
-                        !live(&cfg, &blocks, &results, block, variable),
+                        !live(cfg, &blocks, &results, block, variable),
                         "{name} {stmt:?}"
                     ),
                 }
@@ -243,9 +242,9 @@ fn check(facts: FunctionFacts<'_>, name: &str) -> (usize, usize) {
             for used in ssa.uses(stmt) {
                 assert_eq!(used.stmt, stmt);
                 if reached[block as usize] {
-                    let wanted = seen(&cfg, &reached, &blocks, (block, index), used.variable);
+                    let wanted = seen(cfg, &reached, &blocks, (block, index), used.variable);
                     assert_eq!(
-                        opened(&ssa, used.value),
+                        opened(ssa, used.value),
                         Some(wanted),
                         "{name} {stmt:?} reads {}",
                         used.variable
@@ -268,11 +267,11 @@ fn check(facts: FunctionFacts<'_>, name: &str) -> (usize, usize) {
         assert!(told.insert((block, result.variable)));
         if reached[block as usize] {
             let end = (block, blocks[block as usize].len());
-            let wanted = seen(&cfg, &reached, &blocks, end, result.variable);
-            assert_eq!(opened(&ssa, result.value), Some(wanted), "{name} returns");
+            let wanted = seen(cfg, &reached, &blocks, end, result.variable);
+            assert_eq!(opened(ssa, result.value), Some(wanted), "{name} returns");
         }
     }
-    let returning = (0..cfg.len() as u32).filter(|&b| returns(&cfg, b));
+    let returning = (0..cfg.len() as u32).filter(|&b| returns(cfg, b));
     let wanted = returning.flat_map(|b| results.iter().map(move |&v| (b, v)));
     assert_eq!(told, wanted.collect(), "{name}");
 
@@ -302,7 +301,7 @@ fn check(facts: FunctionFacts<'_>, name: &str) -> (usize, usize) {
         }
         let live = joins
             .into_iter()
-            .filter(|&b| live(&cfg, &blocks, &results, b, variable));
+            .filter(|&b| live(cfg, &blocks, &results, b, variable));
         wanted.extend(live.map(|b| (b, variable)));
     }
     let mut found = BTreeSet::new();
@@ -326,8 +325,8 @@ fn check(facts: FunctionFacts<'_>, name: &str) -> (usize, usize) {
                     continue;
                 }
                 let end = blocks[from as usize].len();
-                let wanted = seen(&cfg, &reached, &blocks, (from, end), variable);
-                assert_eq!(opened(&ssa, arg), Some(wanted), "{name} phi of {variable}");
+                let wanted = seen(cfg, &reached, &blocks, (from, end), variable);
+                assert_eq!(opened(ssa, arg), Some(wanted), "{name} phi of {variable}");
                 // A value that arrives dominates the edge it arrives by.
                 let home = match ssa.value(arg) {
                     Value::Phi { block, .. } => block,
@@ -434,11 +433,9 @@ fn many_registers_of_a_statement() {
     };
     let text = |n| format!(".entry k() {{ .reg .b32 %r<{n}>; unknown {}; }}", names(n));
     assert_linear(text, |facts| {
-        let (id, _, body) = facts.module().definitions().next().unwrap();
+        let (id, ..) = facts.module().definitions().next().unwrap();
         let facts = facts.function(id).unwrap();
-        let (cfg, variables) = (Cfg::new(facts), Variables::new(body));
-        let dominators = Dominators::new(&cfg);
-        assert!(Ssa::new(facts, &cfg, &dominators, &variables).is_ok());
+        assert!(FunctionAnalysis::new(facts).ssa().is_ok());
     });
 }
 

@@ -1,9 +1,8 @@
 //! Values of single threads, and which threads come to blocks.
 #![allow(clippy::unwrap_used, reason = "tests")]
 
-use ptx_analysis::constants::Constants;
 use ptx_analysis::function_analysis::FunctionAnalysis;
-use ptx_analysis::ssa::{Ssa, ValueId};
+use ptx_analysis::ssa::ValueId;
 use ptx_analysis::threads::{PerThread, ThreadValues, reaching};
 use ptx_analysis::uniformity::Uniformity;
 use ptx_ir::facts::{FunctionFacts, ModuleFacts};
@@ -28,11 +27,10 @@ fn values_follow_from_the_index_of_the_thread() {
     let facts = ModuleFacts::new(&module);
     let facts = facts.function(module.function("k").unwrap()).unwrap();
     let analysis = FunctionAnalysis::new(facts);
-    let (cfg, variables) = (analysis.cfg(), analysis.variables());
-    let ssa = Ssa::new(facts, cfg, analysis.dominators(), variables).unwrap();
+    let ssa = analysis.ssa().unwrap();
     let all = statements(facts);
     let def = |at: usize| -> ValueId { ssa.defs(all[at]).next().unwrap() };
-    let mut threads = ThreadValues::new(facts, variables, &ssa);
+    let mut threads = ThreadValues::new(&analysis).unwrap();
     assert_eq!(threads.shape().threads, [1024, 1, 1]);
     assert!(!threads.shape().is_required);
     assert_eq!(threads.samples().len(), 124);
@@ -54,7 +52,7 @@ fn values_follow_from_the_index_of_the_thread() {
     assert_eq!(threads.special(SpecialReg::Laneid, 0, 33), Some(1));
     assert_eq!(threads.special(SpecialReg::Ctaid, 0, 33), None);
     let evaluated = threads.into_evaluated();
-    let mut resumed = ThreadValues::new(facts, variables, &ssa).resume(&evaluated);
+    let mut resumed = ThreadValues::new(&analysis).unwrap().resume(&evaluated);
     assert_eq!(resumed.value(def(1)), Some(warp));
     assert_eq!(resumed.value(def(2)), Some(lane));
 }
@@ -65,10 +63,8 @@ fn threads_that_come_to_blocks() {
     let facts = ModuleFacts::new(&module);
     let facts = facts.function(module.function("k").unwrap()).unwrap();
     let analysis = FunctionAnalysis::new(facts);
-    let (cfg, variables) = (analysis.cfg(), analysis.variables());
-    let ssa = Ssa::new(facts, cfg, analysis.dominators(), variables).unwrap();
-    let mut threads = ThreadValues::new(facts, variables, &ssa);
-    let sets = reaching(cfg, facts, &mut threads);
+    let mut threads = ThreadValues::new(&analysis).unwrap();
+    let sets = reaching(&analysis, &mut threads);
     let everyone = (1u128 << 124) - 1;
     assert_eq!(sets, [everyone, 0xffff, everyone]);
     let branch = statements(facts)[6];
@@ -158,10 +154,7 @@ fn kernel(instruction: &str, index: Option<u32>) -> String {
 }
 
 /// What statement 5 writes.
-fn results<T>(
-    text: &str,
-    read: impl Fn(FunctionFacts<'_>, &FunctionAnalysis, &Ssa, ValueId) -> T,
-) -> Vec<T> {
+fn results<T>(text: &str, read: impl Fn(&FunctionAnalysis<'_>, ValueId) -> T) -> Vec<T> {
     let parsed = ptx_parse::parse_str(text);
     assert!(
         parsed.diagnostics.is_empty(),
@@ -172,32 +165,24 @@ fn results<T>(
     let facts = ModuleFacts::new(&module);
     let facts = facts.function(module.function("k").unwrap()).unwrap();
     let analysis = FunctionAnalysis::new(facts);
-    let ssa = Ssa::new(
-        facts,
-        analysis.cfg(),
-        analysis.dominators(),
-        analysis.variables(),
-    )
-    .unwrap();
+    let ssa = analysis.ssa().unwrap();
     let defs = ssa.defs(statements(facts)[5]);
-    defs.map(|def| read(facts, &analysis, &ssa, def)).collect()
+    defs.map(|def| read(&analysis, def)).collect()
 }
 
 #[test]
 fn values_of_all_threads_are_those_of_each() {
     let mut compared = 0;
     for instruction in INSTRUCTIONS {
-        let all = results(&kernel(instruction, None), |facts, analysis, ssa, def| {
-            let mut threads = ThreadValues::new(facts, analysis.variables(), ssa);
+        let all = results(&kernel(instruction, None), |analysis, def| {
+            let mut threads = ThreadValues::new(analysis).unwrap();
             (threads.value(def), threads.samples().to_vec())
         });
         for sample in [0, 1, 9, 32, 33, 34, 41, 63, 80] {
             for (at, (value, samples)) in all.iter().enumerate() {
                 let text = kernel(instruction, Some(samples[sample]));
-                let one = results(&text, |facts, analysis, ssa, def| {
-                    let constants =
-                        Constants::new(facts, analysis.cfg(), analysis.variables(), ssa);
-                    constants.value(def).known()
+                let one = results(&text, |analysis, def| {
+                    analysis.constants().unwrap().value(def).known()
                 });
                 if let Some(value) = value {
                     let found = Some(u128::from(value.get(sample)));

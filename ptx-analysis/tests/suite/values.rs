@@ -5,8 +5,8 @@ use crate::brute;
 use brute::random::Random;
 use brute::random::program::{State, program};
 use ptx_analysis::cfg::{BlockId, Cfg};
+use ptx_analysis::function_analysis::FunctionAnalysis;
 use ptx_analysis::graph::Dominators;
-use ptx_analysis::reg_lanes::Variables;
 use ptx_analysis::ssa::{Ssa, Value, ValueId};
 use ptx_analysis::value_numbering::ValueNumbers;
 use ptx_ir::facts::ModuleFacts;
@@ -25,10 +25,8 @@ fn analyse(module: &Module) -> Found {
     let facts = ModuleFacts::new(module);
     let facts = facts.function(module.function("k").unwrap()).unwrap();
     let body = facts.body();
-    let (cfg, variables) = (Cfg::new(facts), Variables::new(body));
-    let dominators = Dominators::new(&cfg);
-    let ssa = Ssa::new(facts, &cfg, &dominators, &variables).expect("few phis");
-    let numbers = ValueNumbers::new(facts, &cfg, &variables, &ssa);
+    let function = FunctionAnalysis::new(facts);
+    let variables = function.variables();
     let insts = body
         .statements()
         .filter(|(_, s)| matches!(s, Statement::Inst(_)));
@@ -46,10 +44,10 @@ fn analyse(module: &Module) -> Found {
             .map(name)
             .chain(["carry".to_owned()])
             .collect(),
-        cfg,
-        dominators,
-        ssa,
-        numbers,
+        cfg: function.cfg().clone(),
+        dominators: function.dominators().clone(),
+        ssa: function.ssa().expect("few phis").clone(),
+        numbers: function.value_numbers().expect("few phis").clone(),
     }
 }
 

@@ -2,9 +2,6 @@
 #![allow(clippy::unwrap_used)] // test helpers outside #[test] functions
 
 use ptx_analysis::function_analysis::FunctionAnalysis;
-use ptx_analysis::memory_access::Accesses;
-use ptx_analysis::ssa::Ssa;
-use ptx_analysis::values::Values;
 use ptx_analysis::work::{
     Class, FunctionWork, MatrixProduct, Operations, Work, matrix_shape, rows_of_matrix,
 };
@@ -31,11 +28,7 @@ fn work(body: &str) -> FunctionWork {
     let facts = ModuleFacts::new(&module);
     let facts = facts.function(module.function("k").unwrap()).unwrap();
     let analysis = FunctionAnalysis::new(facts);
-    let (cfg, dominators) = (analysis.cfg(), analysis.dominators());
-    let ssa = Ssa::new(facts, cfg, dominators, analysis.variables()).unwrap();
-    let values = Values::new(facts, &analysis, &ssa);
-    let accesses = Accesses::new(facts, &analysis, &ssa, &values);
-    FunctionWork::new(facts, &analysis, Some((&values, &accesses)))
+    analysis.work().clone()
 }
 
 /// Operations of half, single and double precision, of integers, multiply-adds, and unknown products.

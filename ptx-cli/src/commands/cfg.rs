@@ -139,8 +139,8 @@ fn graphs_of(source: Source, wanted: &Functions, format: Format) -> (Vec<Drawabl
     let functions = functions.filter_map(|(id, f, _)| Some((facts.function(id)?, f.name)));
     let graph = |(facts, name)| {
         let analysis = FunctionAnalysis::new(facts);
-        let graph = Graph::new(&source.name, &lines, facts, &analysis, name);
-        let details = || Details::new(&lines, facts, &analysis);
+        let graph = Graph::new(&source.name, &lines, &analysis, name);
+        let details = || Details::new(&lines, &analysis);
         (graph, format.is_picture().then(details))
     };
     (functions.map(graph).collect(), chosen)

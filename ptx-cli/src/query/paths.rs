@@ -13,7 +13,7 @@ pub(super) fn passed(
     direction: Direction,
     is: impl Fn(StmtId) -> bool,
 ) -> Vec<bool> {
-    let cfg = &function.flow().cfg;
+    let cfg = function.analysis.cfg();
     let blocks = cfg.blocks().map(|(_, block)| {
         let of_block = function.body.range(block.first, block.end);
         let mut found: Vec<_> = of_block.map(|(stmt, _)| (stmt, is(stmt))).collect();

@@ -5,9 +5,8 @@ use std::collections::HashMap;
 use std::ops::ControlFlow;
 use std::rc::Rc;
 
-use ptx_analysis::cfg::{Block, BlockId, Cfg};
-use ptx_analysis::graph::{Dominators, Loops};
-use ptx_analysis::reg_lanes::Variables;
+use ptx_analysis::cfg::{Block, BlockId};
+use ptx_analysis::function_analysis::FunctionAnalysis;
 use ptx_analysis::source_lines::{FunctionLines, SourceLines};
 use ptx_ir::facts::{Facts, FunctionFacts, MemoryAccess, ModuleFacts, RegLane, RegUse};
 use ptx_ir::{Body, FuncId, Function, InstId, LineIndex, Module, OpaqueId, Span, StmtId};
@@ -36,18 +35,11 @@ pub(crate) struct InFunction<'a> {
     facts: FunctionFacts<'a>,
     /// For each condition of `after` and `before` the statements that satisfy it.
     pub(super) paths: Vec<Vec<bool>>,
-    flow: OnceCell<FlowGraph>,
+    pub(crate) analysis: FunctionAnalysis<'a>,
     source: OnceCell<FunctionLines<'a, 'a>>,
-    names: OnceCell<(Variables, RegisterNames)>,
+    names: OnceCell<RegisterNames>,
     entered: OnceCell<()>,
     spellings: RefCell<HashMap<String, Rc<[String]>>>,
-}
-
-/// The blocks and loops of a function.
-pub(crate) struct FlowGraph {
-    pub(crate) cfg: Cfg,
-    pub(crate) dominators: Dominators<BlockId>,
-    pub(crate) loops: Loops<BlockId>,
 }
 
 /// An instruction, or one of its memory accesses.
@@ -101,7 +93,7 @@ impl<'a> InFunction<'a> {
             body: facts.body(),
             facts,
             paths: Vec::new(),
-            flow: OnceCell::new(),
+            analysis: FunctionAnalysis::new(facts),
             source: OnceCell::new(),
             names: OnceCell::new(),
             entered: OnceCell::new(),
@@ -144,36 +136,21 @@ impl<'a> InFunction<'a> {
         }
     }
 
-    pub(crate) fn flow(&self) -> &FlowGraph {
-        self.flow.get_or_init(|| {
-            let cfg = Cfg::new(self.facts);
-            let dominators = Dominators::new(&cfg);
-            FlowGraph {
-                loops: Loops::natural(&cfg, &dominators),
-                dominators,
-                cfg,
-            }
-        })
-    }
-
     pub(crate) fn source(&self) -> &FunctionLines<'a, 'a> {
         let lines = || self.module.source_lines.function(self.body);
         self.source.get_or_init(lines)
     }
 
-    /// The numbers of registers and the names of these numbers.
-    fn names(&self) -> &(Variables, RegisterNames) {
+    /// The names of the numbers of registers.
+    fn names(&self) -> &RegisterNames {
         self.names.get_or_init(|| {
-            let variables = Variables::new(self.body);
-            let names = RegisterNames::new(self.module.module, self.body, &variables);
-            (variables, names)
+            RegisterNames::new(self.module.module, self.body, self.analysis.variables())
         })
     }
 
     /// The name of a register as `ptxkit analyze` writes it.
     pub(crate) fn register(&self, place: RegLane) -> &str {
-        let (variables, names) = self.names();
-        names.get(variables.of(place).start)
+        self.names().get(self.analysis.variables().of(place).start)
     }
 }
 
@@ -233,7 +210,7 @@ impl<'f, 'a> Site<'f, 'a> {
 
     /// The names of the registers that are used in a way, each once.
     pub(super) fn registers(&self, used: impl Fn(&RegUse) -> bool, mut name: impl FnMut(&str)) {
-        let (variables, names) = self.function.names();
+        let (variables, names) = (self.function.analysis.variables(), self.function.names());
         let mentions = match self.opaque {
             Some(opaque) => self.function.facts.opaque(opaque),
             None => self.facts.registers(),
@@ -246,20 +223,20 @@ impl<'f, 'a> Site<'f, 'a> {
     }
 
     pub(crate) fn block(&self) -> Option<(BlockId, &'f Block)> {
-        let cfg = &self.function.flow().cfg;
+        let cfg = self.function.analysis.cfg();
         let id = cfg.of_statement(self.stmt)?;
         Some((id, cfg.block(id)?))
     }
 
     /// The nesting depth of loops, and the header of the innermost one.
     pub(crate) fn loops(&self) -> (u32, Option<BlockId>) {
-        let flow = self.function.flow();
+        let analysis = &self.function.analysis;
         let Some((block, _)) = self.block() else {
             return (0, None);
         };
-        let is_written = |id: &BlockId| flow.cfg.block(*id).is_some_and(|b| !b.is_dispatch);
-        let header = flow.loops.header(block).filter(is_written);
-        (flow.loops.depth(block), header)
+        let is_written = |id: &BlockId| analysis.cfg().block(*id).is_some_and(|b| !b.is_dispatch);
+        let header = analysis.loops().header(block).filter(is_written);
+        (analysis.loops().depth(block), header)
     }
 
     /// The lowest targets and versions that have the instruction.

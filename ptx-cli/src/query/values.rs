@@ -236,7 +236,7 @@ pub(super) fn label(site: At<'_, '_, '_>, _: Operands, visit: Visit<'_>) {
 }
 
 pub(super) fn reachable(site: At<'_, '_, '_>, _: Operands, visit: Visit<'_>) {
-    let dominators = &site.function.flow().dominators;
+    let dominators = site.function.analysis.dominators();
     let block = site.block();
     flag(
         block.is_some_and(|(id, _)| dominators.is_reachable(id)),

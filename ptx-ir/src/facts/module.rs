@@ -143,14 +143,7 @@ impl<'m> ModuleFacts<'m> {
     /// The facts of a function that has a body.
     #[must_use]
     pub fn function(&self, id: FuncId) -> Option<FunctionFacts<'_>> {
-        let body = self.module.functions.get(id)?.body?;
-        Some(FunctionFacts {
-            module: self.module,
-            id,
-            body: self.module.bodies.get(body)?,
-            forms: &self.tables.forms,
-            numbers: self.tables.bodies.get(body.index())?,
-        })
+        self.tables.of_function(self.module, id)
     }
 }
 
@@ -163,6 +156,33 @@ impl FactTables {
             bodies: Vec::new(),
             module: None,
         }
+    }
+
+    /// The facts of a function that has a body, borrowed from the tables and the module.
+    ///
+    /// # Errors
+    ///
+    /// As [`ModuleFacts::with_tables`].
+    pub fn function<'a>(
+        &'a self,
+        module: &'a Module,
+        id: FuncId,
+    ) -> Result<Option<FunctionFacts<'a>>, StaleFacts> {
+        if let Some(stamp) = self.module {
+            stamp.check(module)?;
+        }
+        Ok(self.of_function(module, id))
+    }
+
+    fn of_function<'a>(&'a self, module: &'a Module, id: FuncId) -> Option<FunctionFacts<'a>> {
+        let body = module.functions.get(id)?.body?;
+        Some(FunctionFacts {
+            module,
+            id,
+            body: module.bodies.get(body)?,
+            forms: &self.forms,
+            numbers: self.bodies.get(body.index())?,
+        })
     }
 
     /// Looks at the instructions of some functions of a module, for the first time or after they changed. What is known of others stays as it is:

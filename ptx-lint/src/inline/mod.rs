@@ -15,7 +15,7 @@ use ptx_analysis::calls::CallGraph;
 use ptx_ir::facts::ModuleFacts;
 use ptx_ir::{Body, FuncId, FunctionKind, Item, Module, Span, StmtId};
 
-use crate::context::{FunctionContext, ModuleContext};
+use crate::context::{FunctionContext, LikelyDivergence, ModuleContext};
 use crate::declarations::{Declarations, Parts};
 use crate::{Finding, Lint, LintOptions};
 pub(crate) use plan::Plans;
@@ -268,9 +268,11 @@ impl Inlined {
         let context = ModuleContext::new(&facts, options);
         let name = old.functions().get(self.kernel)?.name;
         let id = parsed.module.function(old.name(name))?;
-        let likely = crate::context::likely(&facts, options);
-        let likely = likely.as_ref().and_then(|all| all.function(id));
-        let context = FunctionContext::new(&context, facts.function(id)?, likely, None);
+        let function = context.analyses().function(id)?;
+        let likely = LikelyDivergence::new(context.analyses(), options);
+        let likely = likely.as_ref();
+        let likely = likely.map(|all| all.function(&function, context.calls()));
+        let context = FunctionContext::new(&context, &function, likely.as_deref());
         let mut found = Vec::new();
         for lint in &options.lints {
             lint.check(&context, &mut found);

@@ -11,7 +11,6 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use ptx_analysis::asynchrony::Certainty;
-use ptx_analysis::dead_code::LiveCode;
 use ptx_analysis::ssa::{Ssa, Use};
 use ptx_ir::{Span, StmtId};
 
@@ -39,7 +38,7 @@ pub(crate) fn check(cx: &FunctionContext<'_>, found: &mut Vec<Finding>) {
     if !search.has_candidates() {
         return;
     }
-    let live = LiveCode::new(cx.facts(), ssa);
+    let Some(live) = cx.live_code() else { return };
     let harmless = Harmless::new(cx, ssa.carry());
     let guarded = GuardedLoads::new(cx, ssa);
     let mut all: BTreeMap<u32, Reads> = BTreeMap::new();

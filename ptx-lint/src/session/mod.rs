@@ -17,6 +17,7 @@ use alloc::vec::Vec;
 
 use ptx_analysis::calls::{CallGraph, Target};
 use ptx_analysis::incremental::Budget;
+use ptx_analysis::module_analysis::ModuleAnalysis;
 use ptx_analysis::provenance::IncrementalSummaries;
 use ptx_analysis::uniformity::IncrementalUniformity;
 use ptx_ir::facts::{FactTables, ModuleFacts};
@@ -227,12 +228,13 @@ impl LintSession {
             self.read_all(module);
             return false;
         };
-        if !self.settle(&facts, budget) {
+        let analyses = ModuleAnalysis::with_call_graph(&facts, Arc::clone(&self.calls));
+        if !self.settle(&analyses, budget) {
             return false;
         }
-        let calls = Arc::clone(&self.calls);
-        let is_done = self.kernels.update(&facts, &calls, &self.options, budget);
-        is_done && self.lint(&facts, budget)
+        let calls = analyses.calls();
+        let is_done = self.kernels.update(&facts, calls, &self.options, budget);
+        is_done && self.lint(analyses, budget)
     }
 
     /// Reads the functions that changed.
@@ -276,31 +278,31 @@ impl LintSession {
             }
         }
         if needs_divergence(&self.options) {
-            self.likely.enter(&facts, &changed);
+            let analyses = ModuleAnalysis::with_call_graph(&facts, Arc::clone(&self.calls));
+            self.likely.enter(&analyses, &changed);
         }
         self.summaries.enter(&changed);
         self.unread.is_empty()
     }
 
     /// Computes the inputs that functions get from each other.
-    fn settle(&mut self, facts: &ModuleFacts<'_>, budget: &mut Budget) -> bool {
+    fn settle(&mut self, analyses: &ModuleAnalysis<'_>, budget: &mut Budget) -> bool {
         if self.is_settled {
             return true;
         }
-        let calls = Arc::clone(&self.calls);
         self.is_settled = (!needs_divergence(&self.options)
-            || self.likely.update(facts, &calls, budget))
-            && self.summaries.update(facts, &calls, budget);
+            || self.likely.update(analyses, budget))
+            && self.summaries.update(analyses, budget);
         self.is_settled
     }
 
     /// Lints the functions whose inputs changed since they were linted.
-    fn lint(&mut self, facts: &ModuleFacts<'_>, budget: &mut Budget) -> bool {
-        let known = self.known(facts.module());
-        let calls = Arc::clone(&self.calls);
-        let mut context = None;
-        for (id, _, body) in facts.module().definitions() {
-            let inputs = self.inputs(facts.module(), id, &known);
+    fn lint(&mut self, analyses: ModuleAnalysis<'_>, budget: &mut Budget) -> bool {
+        let module = analyses.module();
+        let known = self.known(module);
+        let context = ModuleContext::with(analyses, known.clone());
+        for (id, _, body) in module.definitions() {
+            let inputs = self.inputs(module, id, &known);
             let function = self.functions.get(id.index());
             let linted = function.and_then(|f| f.linted.as_ref());
             if linted.is_some_and(|l| l.inputs == inputs) {
@@ -310,15 +312,14 @@ impl LintSession {
                 return false;
             }
             budget.evaluate(id, body.statement_table().len());
-            let context = context.get_or_insert_with(|| ModuleContext::with(facts, known.clone()));
-            let likely = match needs_divergence(&self.options) {
-                true => self.likely.take(facts, &calls, id),
-                false => None,
-            };
-            let Some(of) = facts.function(id) else {
+            let Some(analysis) = context.analyses().function(id) else {
                 continue;
             };
-            let context = FunctionContext::new(context, of, likely.as_ref(), None);
+            let likely = match needs_divergence(&self.options) {
+                true => self.likely.take(&analysis, context.calls()),
+                false => None,
+            };
+            let context = FunctionContext::new(&context, &analysis, likely.as_ref());
             let mut found = examine(&context, self.kernels.contexts(), &self.options);
             found.shrink_to_fit();
             if let Some(function) = self.functions.get_mut(id.index()) {
@@ -338,7 +339,6 @@ impl LintSession {
         let waits = definitions().filter(|(_, f)| f.waits).map(|(id, _)| id);
         Known {
             waiting: waiting(&self.calls, waits),
-            calls: Arc::clone(&self.calls),
             summaries: self.summaries.summaries().cloned().unwrap_or_default(),
             uses: Arc::new(match asks_for_uses(&self.options) {
                 true => {
@@ -355,7 +355,7 @@ impl LintSession {
         let shared = self.functions.get(id.index()).map(|f| &f.shared);
         let is_own = |symbol: &SymbolId| known.uses.is_own(module, id, *symbol);
         let is_waiting = |id: &FuncId| known.waiting.get(id.index()) == Some(&true);
-        let targets = known.calls.targets(id).into_iter();
+        let targets = self.calls.targets(id).into_iter();
         let callees = targets.filter_map(|target| match target {
             Target::Function(id) => Some(id),
             _ => None,
@@ -363,9 +363,9 @@ impl LintSession {
         Inputs {
             revisions: [self.likely.revision(id), self.summaries.revision(id)],
             waiting: callees.filter(is_waiting).collect(),
-            is_connected: !known.calls.targets(id).is_empty() || known.calls.is_called(id),
+            is_connected: !self.calls.targets(id).is_empty() || self.calls.is_called(id),
             is_unoptimized: known.is_unoptimized,
-            is_uncalled: known.uses.is_uncalled(module, &known.calls, id),
+            is_uncalled: known.uses.is_uncalled(module, &self.calls, id),
             own_shared: shared.into_iter().flatten().map(is_own).collect(),
             is_replaced: self.kernels.contexts().is_replaced(id),
         }

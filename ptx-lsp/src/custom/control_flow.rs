@@ -9,7 +9,7 @@ use ptx_analysis::liveness::LiveSet;
 use ptx_analysis::pressure::Pressure;
 use ptx_analysis::source_lines::SourceLines;
 use ptx_analysis::uniformity::{FunctionUniformity, ModuleUniformity};
-use ptx_ir::facts::{FunctionFacts, ModuleFacts};
+use ptx_ir::facts::ModuleFacts;
 use ptx_ir::{Body, Span};
 use ptx_lint::Finding;
 use ptx_report::basic_blocks::BasicBlocks;
@@ -77,34 +77,33 @@ pub(super) fn control_flow(
     let analysis = FunctionAnalysis::new(facts);
     let lines = SourceLines::new(module);
     let name = module.functions()[id].name;
-    let graph = Graph::new(document.uri.as_str(), &lines, facts, &analysis, name);
-    let details = Details::new(&lines, facts, &analysis);
+    let graph = Graph::new(document.uri.as_str(), &lines, &analysis, name);
+    let details = Details::new(&lines, &analysis);
     let mut svg = Vec::new();
     control_flow::svg(&graph, &details, MAX_INSTRUCTIONS, theme, &mut svg)
         .map_err(|e| Failure::new(code::REQUEST_FAILED, e.to_string()))?;
     let uniformity = uniformity.as_ref().and_then(|u| u.function(id));
     Ok(ControlFlow {
         svg: String::from_utf8_lossy(&svg).into_owned(),
-        blocks: blocks(document, facts, &analysis, uniformity),
+        blocks: blocks(document, &analysis, uniformity),
     })
 }
 
 /// The blocks with statements, in the order of the text.
 fn blocks(
     document: &Document,
-    facts: FunctionFacts<'_>,
-    analysis: &FunctionAnalysis,
+    analysis: &FunctionAnalysis<'_>,
     uniformity: Option<&FunctionUniformity>,
 ) -> Vec<Block> {
-    let (module, body) = (document.module(), facts.body());
-    let blocks = BasicBlocks::new(module, body, analysis);
+    let (module, body) = (document.module(), analysis.body());
+    let blocks = BasicBlocks::new(analysis);
     let names = RegisterNames::new(module, body, analysis.variables());
     let list_names = |live: LiveSet<'_>| {
         blocks
             .has_live_lists()
             .then(|| live.iter().map(|v| names.get(v).to_owned()).collect())
     };
-    let pressure = block_pressures(facts, analysis);
+    let pressure = block_pressures(analysis);
     let findings = document.lint_findings();
     blocks
         .iter()
@@ -151,16 +150,15 @@ fn block_span(body: &Body, block: &BasicBlock) -> Span {
 }
 
 /// The maximum number of live registers in each block, in units of 32 bits.
-fn block_pressures(facts: FunctionFacts<'_>, analysis: &FunctionAnalysis) -> HashMap<BlockId, u32> {
-    let (cfg, body) = (analysis.cfg(), facts.body());
+fn block_pressures(analysis: &FunctionAnalysis<'_>) -> HashMap<BlockId, u32> {
+    let (cfg, body) = (analysis.cfg(), analysis.body());
     let mut block_of = HashMap::new();
     for (id, block) in cfg.blocks() {
         let statements = body.range(block.first, block.end);
         block_of.extend(statements.map(|(stmt, _)| (stmt, id)));
     }
     let mut pressures: HashMap<BlockId, u32> = HashMap::new();
-    let (variables, liveness) = (analysis.variables(), analysis.liveness());
-    Pressure::visit(facts, cfg, variables, liveness, &mut |point| {
+    Pressure::visit(analysis, &mut |point| {
         if let Some(block) = block_of.get(&point.stmt) {
             let pressure = pressures.entry(*block).or_insert(0);
             *pressure = point.units.max(*pressure);

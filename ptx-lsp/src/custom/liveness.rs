@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use ptx_analysis::function_analysis::FunctionAnalysis;
 use ptx_analysis::pressure::{CLASSES, Pressure};
-use ptx_ir::facts::{FunctionFacts, ModuleFacts};
+use ptx_ir::facts::ModuleFacts;
 use ptx_ir::{FuncId, Statement, StmtId};
 use ptx_report::labels;
 use ptx_report::live_lists::list_entries;
@@ -72,9 +72,9 @@ pub(super) fn liveness(document: &Document, function: FuncId) -> Option<Liveness
     let facts = facts.function(function)?;
     let body = facts.body();
     let analysis = FunctionAnalysis::new(facts);
-    let (points, peak) = points(facts, &analysis);
+    let (points, peak) = points(&analysis);
     let names = RegisterNames::new(module, body, analysis.variables());
-    let mut live_lists = live_lists(facts, &analysis, &points).into_iter().flatten();
+    let mut live_lists = live_lists(&analysis, &points).into_iter().flatten();
     let line_of = |stmt: StmtId| document.lines().line_of(body.source_span(stmt).start);
     let mut lines: Vec<(u32, Line)> = Vec::with_capacity(points.len());
     for point in &points {
@@ -101,33 +101,23 @@ pub(super) fn liveness(document: &Document, function: FuncId) -> Option<Liveness
 }
 
 /// All instructions and the peak, block by block, in each block from the last instruction to the first.
-fn points(facts: FunctionFacts<'_>, analysis: &FunctionAnalysis) -> (Vec<Point>, Pressure) {
+fn points(analysis: &FunctionAnalysis<'_>) -> (Vec<Point>, Pressure) {
     let mut points = Vec::new();
-    let peak = Pressure::visit(
-        facts,
-        analysis.cfg(),
-        analysis.variables(),
-        analysis.liveness(),
-        &mut |point| {
-            points.push(Point {
-                stmt: point.stmt,
-                units: point.units,
-                by_class: point.by_class,
-                written: point.written.to_vec(),
-                read: point.read.to_vec(),
-            });
-        },
-    );
+    let peak = Pressure::visit(analysis, &mut |point| {
+        points.push(Point {
+            stmt: point.stmt,
+            units: point.units,
+            by_class: point.by_class,
+            written: point.written.to_vec(),
+            read: point.read.to_vec(),
+        });
+    });
     (points, peak)
 }
 
 /// The registers that are live before each point; `None` if all lists together are too long.
-fn live_lists(
-    facts: FunctionFacts<'_>,
-    analysis: &FunctionAnalysis,
-    points: &[Point],
-) -> Option<Vec<Vec<u32>>> {
-    let body = facts.body();
+fn live_lists(analysis: &FunctionAnalysis<'_>, points: &[Point]) -> Option<Vec<Vec<u32>>> {
+    let body = analysis.body();
     let max_entries = list_entries(body.statement_table().len());
     let mut entries = 0;
     let mut lists = Vec::with_capacity(points.len());

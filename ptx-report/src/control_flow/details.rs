@@ -7,7 +7,6 @@ use ptx_analysis::function_analysis::FunctionAnalysis;
 use ptx_analysis::graph::LoopId;
 use ptx_analysis::pressure::Pressure;
 use ptx_analysis::source_lines::SourceLines;
-use ptx_ir::facts::FunctionFacts;
 use ptx_ir::{EntityId, Statement};
 use serde::Serialize;
 
@@ -55,13 +54,8 @@ pub(super) struct SourceLine {
 impl Details {
     /// Of a function; `lines` are those of its module.
     #[must_use]
-    pub fn new(
-        lines: &SourceLines<'_>,
-        facts: FunctionFacts<'_>,
-        analysis: &FunctionAnalysis,
-    ) -> Self {
-        let body = facts.body();
-        let (cfg, liveness) = (analysis.cfg(), analysis.liveness());
+    pub fn new(lines: &SourceLines<'_>, analysis: &FunctionAnalysis<'_>) -> Self {
+        let (cfg, body) = (analysis.cfg(), analysis.body());
         let source_lines = lines.function(body);
         let mut sources = Interner::default();
         let mut insts = Vec::with_capacity(cfg.len());
@@ -82,8 +76,7 @@ impl Details {
         }
         let names = RegisterNames::new(lines.module(), body, analysis.variables());
         let is_listed = live_lists_fit(analysis, body.statement_table().len());
-        let variables = analysis.variables();
-        let pressure = Pressure::visit(facts, cfg, variables, liveness, &mut |point| {
+        let pressure = Pressure::visit(analysis, &mut |point| {
             if let Some(&(block, inst)) = index_of.get(&point.stmt) {
                 let inst = &mut insts[block][inst];
                 inst.units = point.units;
@@ -98,7 +91,9 @@ impl Details {
             header: info.header().index(),
         };
         let ids = cfg.blocks().map(|(id, _)| id);
-        let live_out = ids.clone().map(|id| liveness.live_out(id).to_vec());
+        let live_out = ids
+            .clone()
+            .map(|id| analysis.liveness().live_out(id).to_vec());
         Self {
             loops: loops.iter().map(of_loop).collect(),
             innermost: ids.map(|id| loops.innermost(id).map(number)).collect(),

@@ -129,10 +129,10 @@ impl Graph {
     pub fn new(
         file: &str,
         lines: &SourceLines<'_>,
-        facts: FunctionFacts<'_>,
-        analysis: &FunctionAnalysis,
+        analysis: &FunctionAnalysis<'_>,
         name: NameId,
     ) -> Self {
+        let facts = analysis.facts();
         let (module, body) = (lines.module(), facts.body());
         let lines = lines.function(body);
         let mut blocks = Vec::new();
@@ -250,7 +250,7 @@ mod tests {
         let facts = ModuleFacts::new(&module);
         let lines = SourceLines::new(&module);
         let facts = facts.function(id).unwrap();
-        let graph = Graph::new("", &lines, facts, &FunctionAnalysis::new(facts), name);
+        let graph = Graph::new("", &lines, &FunctionAnalysis::new(facts), name);
         let lengths: Vec<usize> = graph.blocks.iter().map(|b| b.text.len()).collect();
         assert_eq!(lengths, [4, 1, 1]);
         assert_eq!(graph.edges_from(0)[0].guard.as_deref(), Some("p"));

@@ -49,7 +49,7 @@ pub struct OutlineLine {
 impl Outline {
     /// Of a function; `texts` are what will be written in the boxes of all blocks.
     #[must_use]
-    pub fn new(analysis: &FunctionAnalysis, texts: impl IntoIterator<Item = usize>) -> Self {
+    pub fn new(analysis: &FunctionAnalysis<'_>, texts: impl IntoIterator<Item = usize>) -> Self {
         let (cfg, loops) = (analysis.cfg(), analysis.loops());
         let mut characters = texts.into_iter();
         let sizes: Vec<Size> = cfg

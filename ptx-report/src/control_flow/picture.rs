@@ -271,8 +271,8 @@ mod tests {
             if analysis.cfg().len() < 5 {
                 continue;
             }
-            let graph = Graph::new("", &lines, facts, &analysis, function.name);
-            let details = Details::new(&lines, facts, &analysis);
+            let graph = Graph::new("", &lines, &analysis, function.name);
+            let details = Details::new(&lines, &analysis);
             let sizes = sizes(&graph, &details, &boxes(&graph, &details, 12));
             check_layout(&Input {
                 sizes: &sizes,

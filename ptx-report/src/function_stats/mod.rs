@@ -159,7 +159,7 @@ pub fn of(module: &Module, chosen: impl Fn(FuncId) -> bool + Sync) -> Vec<OfFunc
     let facts = ModuleFacts::of(module, &chosen);
     let context = Context::new(module);
     let all = map_functions(&facts, |id, of| {
-        chosen(id).then(|| context.function(id, of, &FunctionAnalysis::new(of)))
+        chosen(id).then(|| context.function(&FunctionAnalysis::new(of)))
     });
     all.into_iter().flatten().collect()
 }
@@ -185,13 +185,8 @@ impl<'a> Context<'a> {
 }
 
 impl Context<'_> {
-    pub(crate) fn function(
-        &self,
-        id: FuncId,
-        facts: FunctionFacts<'_>,
-        analysis: &FunctionAnalysis,
-    ) -> OfFunction {
-        let module = self.module;
+    pub(crate) fn function(&self, analysis: &FunctionAnalysis<'_>) -> OfFunction {
+        let (module, id, facts) = (self.module, analysis.id(), analysis.facts());
         let function = &module.functions()[id];
         let body = facts.body();
         let source_lines = self.source_lines.function(body);
@@ -245,7 +240,7 @@ impl Context<'_> {
     }
 
     /// The loops without their instructions, outer ones before inner ones.
-    fn loops(&self, body: &Body, analysis: &FunctionAnalysis) -> Vec<(OfLoop, Range)> {
+    fn loops(&self, body: &Body, analysis: &FunctionAnalysis<'_>) -> Vec<(OfLoop, Range)> {
         let loops = analysis.loops();
         let of = |l: &ptx_analysis::graph::Loop<BlockId>| {
             let block = analysis.cfg().block(l.header());

@@ -73,7 +73,7 @@ pub(super) fn of(of: &Of<'_>) -> (Vec<Access>, Vec<Vec<usize>>) {
 fn one(of: &Of<'_>, access: &memory_access::Access) -> Access {
     let kind = Kind::new(&access.access, of.facts.body());
     let block = of.analysis.cfg().of_statement(access.stmt);
-    let text = of.values.map(|v| v.text(of.facts, of.names));
+    let text = of.values.map(|v| v.text(of.names));
     let coalescing = Coalescing::of(access);
     let least_sectors = coalescing.as_ref().zip(access.access.bytes);
     Access {

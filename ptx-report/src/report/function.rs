@@ -33,9 +33,9 @@ pub(super) struct Maker<'a> {
 pub(super) struct Of<'a> {
     pub(super) context: &'a Context<'a>,
     pub(super) facts: FunctionFacts<'a>,
-    pub(super) analysis: &'a FunctionAnalysis,
+    pub(super) analysis: &'a FunctionAnalysis<'a>,
     /// `None` for functions with too many phis.
-    pub(super) values: Option<&'a FunctionValues>,
+    pub(super) values: Option<FunctionValues<'a>>,
     pub(super) uniformity: Option<&'a FunctionUniformity>,
     pub(super) names: &'a RegisterNames,
     pub(super) lines: FunctionLines<'a, 'a>,
@@ -68,37 +68,35 @@ impl Maker<'_> {
     pub(super) fn function(&self, id: FuncId, facts: FunctionFacts<'_>) -> Function {
         let (module, body) = (self.context.module, facts.body());
         let analysis = FunctionAnalysis::new(facts);
-        let values = FunctionValues::new(facts, &analysis);
         let names = RegisterNames::new(module, body, analysis.variables());
         let of = Of {
             context: self.context,
             facts,
             analysis: &analysis,
-            values: values.as_ref(),
+            values: FunctionValues::new(&analysis),
             uniformity: self.uniformity.function(id),
             names: &names,
             lines: self.context.source_lines.function(body),
         };
-        let work = work::of(&of);
+        let work = analysis.work();
         let (accesses, adjacent) = accesses::of(&of);
         let pressure_curve = pressure::of(&of);
-        let known = values.as_ref().map(|v| (v.ssa(), v.values(), v.accesses()));
-        let found = self.linter.function_with(id, &analysis, known);
+        let found = self.linter.function_with(&analysis);
         let found = found.unwrap_or_else(|_| self.linter.function(id));
         let is_drawn = self.draws && analysis.cfg().len() <= MOST_DRAWN;
         let start = self.starts.get(&id).copied().unwrap_or(body.base());
         Function {
             line: self.context.lines.position(start).line,
-            stats: self.context.function(id, facts, &analysis),
+            stats: self.context.function(&analysis),
             parameter_bytes: synchronization::parameter_bytes(module, id),
             synchronization: synchronization::of(&of),
-            loops: loops::of(&of, &work),
+            loops: loops::of(&of, work),
             blocks: blocks::of(&of, &pressure_curve),
             drawing: is_drawn.then(|| Outline::new(&analysis, blocks::widths(&of))),
             edges: blocks::edges(&of),
             pipelines: pipeline::of(&of),
             findings: findings::of(&of, found),
-            work: work::FunctionWork::new(&work, &of),
+            work: work::FunctionWork::new(work, &of),
             pressure_curve,
             accesses,
             adjacent,

@@ -43,7 +43,7 @@ pub(super) fn of(of: &Of<'_>, work: &FunctionWork) -> Vec<Loop> {
             statements.find_map(|(stmt, s)| matches!(s, ptx_ir::Statement::Inst(_)).then_some(stmt))
         });
         let parent = info.parent().and_then(|p| loops.get(p));
-        let text = of.values.map(|v| (v, v.text(of.facts, of.names)));
+        let text = of.values.map(|v| (v, v.text(of.names)));
         Loop {
             header: info.header().as_u32(),
             parent: parent.map(|p| p.header().as_u32()),

@@ -27,8 +27,7 @@ pub struct Curve {
 pub(super) fn of(of: &Of<'_>) -> Curve {
     let (cfg, body) = (of.analysis.cfg(), of.facts.body());
     let mut units = vec![0; body.statement_table().len()];
-    let (variables, liveness) = (of.analysis.variables(), of.analysis.liveness());
-    let pressure = Pressure::visit(of.facts, cfg, variables, liveness, &mut |point| {
+    let pressure = Pressure::visit(of.analysis, &mut |point| {
         if let Some(of) = units.get_mut(point.stmt.index()) {
             *of = point.units;
         }

@@ -92,11 +92,6 @@ pub struct FunctionWork {
     pub parts: Vec<Part>,
 }
 
-pub(super) fn of(of: &Of<'_>) -> work::FunctionWork {
-    let known = of.values.map(|v| (v.values(), v.accesses()));
-    work::FunctionWork::new(of.facts, of.analysis, known)
-}
-
 impl Work {
     pub(super) fn new(work: &work::Work) -> Self {
         let classes = Class::ALL.iter().map(|&c| (c.name(), work.of_class(c)));
@@ -139,7 +134,7 @@ impl FunctionWork {
 }
 
 fn factor(factor: &work::Factor, of: &Of<'_>) -> Factor {
-    let text = of.values.map(|v| (v, v.text(of.facts, of.names)));
+    let text = of.values.map(|v| (v, v.text(of.names)));
     let count = text.and_then(|(v, text)| v.trip_count(factor.of, &text));
     let header = of.analysis.loops().get(factor.of).map(|l| l.header());
     Factor {

@@ -25,8 +25,8 @@ impl LoopRow<'_> {
         let context = self.context?;
         let values = context.values()?;
         let header = BlockId::new(self.statistics.header);
-        let id = context.loops().innermost(header)?;
-        values.trip_count(id, &values.text(context.facts, context.names.names()))
+        let id = context.analysis.loops().innermost(header)?;
+        values.trip_count(id, &values.text(context.names.names()))
     }
 }
 

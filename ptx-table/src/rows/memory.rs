@@ -27,8 +27,8 @@ impl AccessRow<'_> {
     /// The results of analyses for the access.
     fn analyzed_access(&self) -> Option<&memory_access::Access> {
         let values = self.instruction.function.values()?;
-        let mut accesses = values.accesses_of(self.instruction.stmt);
-        accesses.nth(self.index as usize)
+        let accesses = values.accesses().of_statement(self.instruction.stmt);
+        accesses.get(self.index as usize)
     }
 
     fn coalescing(&self) -> Option<Coalescing> {
@@ -41,7 +41,7 @@ impl AccessRow<'_> {
         let form = self.analyzed_access().and_then(|access| access.address);
         if let (Some(form), Some(values)) = (form, function.values()) {
             let names = function.names.names();
-            sink(&values.text(function.facts, names).form(&form));
+            sink(&values.text(names).form(&form));
         }
     }
 
@@ -102,7 +102,7 @@ impl Table for Memory {
         column("line", Int(|r| Some(r.instruction.line)), "The line of the instruction."),
         column("index", Int(|r| Some(r.index)), "The number of the access in the instruction, from 0."),
         column("block", Int(|r| Some(r.instruction.block.as_u32())), "The id of the basic block."),
-        column("loop_depth", Int(|r| Some(r.instruction.function.loops().depth(r.instruction.block))), "The number of natural loops that contain it."),
+        column("loop_depth", Int(|r| Some(r.instruction.function.analysis.loops().depth(r.instruction.block))), "The number of natural loops that contain it."),
         optional("mnemonic", Word(|r| r.instruction.mnemonic()), "Opcode and modifiers of the instruction."),
         optional("opcode", Word(|r| r.instruction.opcode()), "Its opcode."),
         column("space", Word(|r| Some(r.kind.space)), "`global`, `shared` also for `shared::cta`, `shared::cluster`, `generic`, `tensor`, `texture`, `surface`, `any` and so on. A call accesses `any`."),

@@ -26,7 +26,9 @@ pub(super) const DEFINITION: Definition = Definition {
 };
 
 pub(super) fn plan(view: &View<'_>) -> Vec<Step> {
-    let constants = Constants::new(view.facts, &view.cfg, &view.variables, &view.ssa);
+    let Ok(constants) = view.function.constants() else {
+        return Vec::new();
+    };
     let mut steps = Vec::new();
     let known = view.reached().filter(|(_, _, f)| f.is_known());
     for (stmt, inst, f) in known {
@@ -34,7 +36,7 @@ pub(super) fn plan(view: &View<'_>) -> Vec<Step> {
         if block.is_some_and(|b| constants.is_executable(b)) {
             Plan {
                 view,
-                constants: &constants,
+                constants,
                 stmt,
                 inst,
                 f,
@@ -96,7 +98,14 @@ impl<'a> Plan<'a, '_> {
     /// A value that is always the same: it is computed from constants, or intervals leave one integer or decide a comparison.
     fn value(&self, value: ValueId) -> Option<u128> {
         let constant = self.constants.value(value).known();
-        constant.or_else(|| self.view.values().only(value).map(u128::from))
+        constant.or_else(|| {
+            self.view
+                .function
+                .values()
+                .ok()?
+                .only(value)
+                .map(u128::from)
+        })
     }
 
     /// The only result of an instruction without other effects, if it is always the same and the instruction is not yet a

@@ -1,11 +1,9 @@
 //! Dead-code elimination: instructions whose results are never read are removed.
 //!
-//! What is dead, [`LiveCode`] says. Unreachable code stays; it is the business of unreachable-code elimination.
+//! [`LiveCode`](ptx_analysis::dead_code::LiveCode) says what is dead. Unreachable code stays; it is the business of unreachable-code elimination.
 
 use alloc::string::String;
 use alloc::vec::Vec;
-
-use ptx_analysis::dead_code::LiveCode;
 
 use super::definition::Definition;
 use super::function_view::View;
@@ -20,7 +18,9 @@ pub(super) const DEFINITION: Definition = Definition {
 };
 
 pub(super) fn plan(view: &View<'_>) -> Vec<Step> {
-    let live = LiveCode::new(view.facts, &view.ssa);
+    let Ok(live) = view.function.live_code() else {
+        return Vec::new();
+    };
     let mut steps = Vec::new();
     for (stmt, _, facts) in view.reached().filter(|(stmt, ..)| !live.contains(*stmt)) {
         let written = facts.registers().filter(|m| !m.usage.reads());

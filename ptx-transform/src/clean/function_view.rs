@@ -1,6 +1,7 @@
 //! A function with its analyses, for the clean-ups.
 
 use alloc::string::String;
+use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::cell::OnceCell;
 
@@ -10,92 +11,68 @@ use ptx_analysis::graph::Dominators;
 use ptx_analysis::provenance::{CallSummaries, FunctionProvenance};
 use ptx_analysis::reg_lanes::Variables;
 use ptx_analysis::ssa::{Ssa, TooManyPhis, ValueId};
-use ptx_analysis::uniformity::FunctionUniformity;
-use ptx_analysis::values::Values;
 use ptx_ir::facts::{Facts, Flow, FunctionFacts, ModuleFacts, RegLane};
 use ptx_ir::{Body, EntityId, FunctionKind, InstId, Module, RegId, Statement, StmtId};
 
 /// A function with its control-flow graph and its values.
 pub(super) struct View<'a> {
+    pub(super) function: &'a FunctionAnalysis<'a>,
     pub(super) facts: FunctionFacts<'a>,
-    pub(super) cfg: Cfg,
-    pub(super) dominators: Dominators<BlockId>,
-    pub(super) variables: Variables,
-    pub(super) ssa: Ssa,
-    calls: &'a OnceCell<CallSummaries>,
+    pub(super) cfg: &'a Cfg,
+    pub(super) dominators: &'a Dominators<BlockId>,
+    pub(super) variables: &'a Variables,
+    pub(super) ssa: &'a Ssa,
+    /// The calls of the module, which are analyzed when a clean-up needs them.
+    calls: &'a OnceCell<Arc<CallSummaries>>,
     /// The position of each statement.
     order: Vec<u32>,
-    analysis: OnceCell<FunctionAnalysis>,
-    values: OnceCell<Values>,
-    provenance: OnceCell<FunctionProvenance>,
-    uniformity: OnceCell<FunctionUniformity>,
+    /// The provenance of a function that calls or is called.
+    provenance: OnceCell<Result<FunctionProvenance, TooManyPhis>>,
 }
 
 impl<'a> View<'a> {
-    /// For a function of a module with these calls, which are looked at when a clean-up needs them.
     pub(super) fn new(
-        facts: FunctionFacts<'a>,
-        calls: &'a OnceCell<CallSummaries>,
+        function: &'a FunctionAnalysis<'a>,
+        calls: &'a OnceCell<Arc<CallSummaries>>,
     ) -> Result<Self, TooManyPhis> {
-        let cfg = Cfg::new(facts);
-        let dominators = Dominators::new(&cfg);
-        let variables = Variables::new(facts.body());
-        let ssa = Ssa::new(facts, &cfg, &dominators, &variables)?;
-        let mut order = vec![u32::MAX; facts.body().statement_table().len()];
-        for (at, (stmt, _)) in (0..).zip(facts.body().statements()) {
+        let body = function.body();
+        let mut order = vec![u32::MAX; body.statement_table().len()];
+        for (at, (stmt, _)) in (0..).zip(body.statements()) {
             if let Some(slot) = order.get_mut(stmt.index()) {
                 *slot = at;
             }
         }
         Ok(Self {
-            facts,
-            cfg,
-            dominators,
-            variables,
-            ssa,
+            function,
+            facts: function.facts(),
+            cfg: function.cfg(),
+            dominators: function.dominators(),
+            variables: function.variables(),
+            ssa: function.ssa()?,
             calls,
             order,
-            analysis: OnceCell::new(),
-            values: OnceCell::new(),
             provenance: OnceCell::new(),
-            uniformity: OnceCell::new(),
         })
     }
 
-    /// The usual analyses, made when the first clean-up asks for them.
-    pub(super) fn analysis(&self) -> &FunctionAnalysis {
-        let new = || FunctionAnalysis::new(self.facts);
-        self.analysis.get_or_init(new)
-    }
-
-    /// Affine forms, intervals and alignment.
-    pub(super) fn values(&self) -> &Values {
-        let new = || Values::new(self.facts, self.analysis(), &self.ssa);
-        self.values.get_or_init(new)
-    }
-
-    /// What addresses point into.
-    pub(super) fn provenance(&self) -> &FunctionProvenance {
-        let all = || CallSummaries::new(&ModuleFacts::new(self.module()));
-        let new = || {
+    /// The objects and state spaces of addresses, including those that other functions pass.
+    pub(super) fn provenance(&self) -> Result<&FunctionProvenance, TooManyPhis> {
+        if !self.calls_or_is_called() {
+            return self.function.provenance();
+        }
+        let provenance = self.provenance.get_or_init(|| {
             let calls = self
-                .calls_or_is_called()
-                .then(|| self.calls.get_or_init(all));
-            FunctionProvenance::new(self.facts, self.analysis(), &self.ssa, calls)
-        };
-        self.provenance.get_or_init(new)
+                .calls
+                .get_or_init(|| Arc::new(CallSummaries::new(&ModuleFacts::new(self.module()))));
+            self.function.with_calls(calls).provenance().cloned()
+        });
+        provenance.as_ref().map_err(|error| *error)
     }
 
     fn calls_or_is_called(&self) -> bool {
         let function = self.module().functions().get(self.facts.id());
         let is_entry = function.is_some_and(|f| f.kind == FunctionKind::Entry);
         !is_entry || self.reached().any(|(_, _, f)| f.flow() == Flow::Call)
-    }
-
-    /// In which threads guards and branches are the same.
-    pub(super) fn uniformity(&self) -> &FunctionUniformity {
-        let new = || FunctionUniformity::new(self.facts);
-        self.uniformity.get_or_init(new)
     }
 
     pub(super) fn body(&self) -> &'a Body {

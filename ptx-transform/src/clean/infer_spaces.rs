@@ -140,7 +140,7 @@ impl Plan<'_> {
     /// The state space of the only access of a statement, if its addresses are generic ones and can be converted to it.
     fn proven(&self, stmt: StmtId) -> Option<StateSpace> {
         use StateSpace::{Const, Global, Local, Shared};
-        let pointer = self.view.provenance().access(stmt, 0)?;
+        let pointer = self.view.provenance().ok()?.access(stmt, 0)?;
         let space = pointer
             .space
             .filter(|s| matches!(s, Global | Shared | Local | Const));

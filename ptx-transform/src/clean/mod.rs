@@ -46,10 +46,12 @@ mod unreachable;
 mod vectorise;
 
 use alloc::string::String;
+use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use core::cell::OnceCell;
 
+use ptx_analysis::function_analysis::FunctionAnalysis;
 use ptx_analysis::provenance::CallSummaries;
 use ptx_edit::{EditModule as _, Editor};
 use ptx_ir::facts::ModuleFacts;
@@ -92,7 +94,7 @@ impl Default for Options {
 }
 
 /// Cleans a module, one pass after the other, until nothing changes. Each round visits only the functions that the previous
-/// one changed, and costs about as much as analysing them. Functions whose [values](ptx_analysis::ssa::Ssa::new) exceed the
+/// one changed, and costs about as much as analysing them. Functions whose [values](ptx_analysis::function_analysis::FunctionAnalysis::ssa) exceed the
 /// limit are left unchanged and [reported](Report::skipped).
 pub fn clean(module: &mut Module, options: &Options) -> Report {
     let mut report = Report::default();
@@ -127,7 +129,7 @@ struct Planned<'o> {
 /// analyses. What is known of calls stays true whatever clean-ups change.
 fn plan<'o>(
     module: &Module,
-    calls: &OnceCell<CallSummaries>,
+    calls: &OnceCell<Arc<CallSummaries>>,
     pending: &[(FuncId, &'o [Pass])],
     report: &mut Report,
 ) -> Vec<Planned<'o>> {
@@ -135,13 +137,15 @@ fn plan<'o>(
     let facts = ModuleFacts::of(module, is_pending);
     let mut planned = Vec::new();
     for &(function, passes) in pending {
-        let view = match facts.function(function).map(|f| View::new(f, calls)) {
-            Some(Ok(view)) => view,
-            Some(Err(reason)) => {
+        let Some(analysis) = facts.function(function).map(FunctionAnalysis::new) else {
+            continue;
+        };
+        let view = match View::new(&analysis, calls) {
+            Ok(view) => view,
+            Err(reason) => {
                 report.skip(Skipped { function, reason });
                 continue;
             }
-            None => continue,
         };
         let mut rest = passes;
         while let Some((&pass, after)) = rest.split_first() {

@@ -54,7 +54,7 @@ fn may_diverge(view: &View<'_>, inst: InstId, facts: &Facts<'_>) -> bool {
 
 /// In which threads the decision is the same.
 fn level(view: &View<'_>, stmt: StmtId, facts: &Facts<'_>) -> Option<Uniformity> {
-    let uniformity = view.uniformity();
+    let uniformity = view.function.uniformity();
     let guard = match facts.guard() {
         Some(_) => uniformity.guard(stmt),
         None => Uniformity::Grid,

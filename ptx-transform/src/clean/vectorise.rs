@@ -1,11 +1,11 @@
 //! Vectorization: adjacent accesses of proven alignment become one access of a vector.
 //!
-//! Loads are moved up to the first of them, stores down to the last. Nothing between may change the memory ([`Accesses::adjacent`]), and nothing
+//! Loads are moved up to the first of them, stores down to the last. Nothing between may change the memory ([`Accesses::adjacent`](ptx_analysis::memory_access::Accesses::adjacent)), and nothing
 //! between may read or write the registers that are moved. Accesses that several threads may see in some order are left alone, and those with guards.
 
 use alloc::vec::Vec;
 
-use ptx_analysis::memory_access::{Access, Accesses, Adjacent};
+use ptx_analysis::memory_access::{Access, Adjacent};
 use ptx_ir::facts::RegAccess;
 use ptx_ir::{Operand, RegId, Statement, StmtId};
 
@@ -25,7 +25,9 @@ pub(super) const DEFINITION: Definition = Definition {
 const MOST: usize = 4;
 
 pub(super) fn plan(view: &View<'_>) -> Vec<Step> {
-    let accesses = Accesses::new(view.facts, view.analysis(), &view.ssa, view.values());
+    let Ok(accesses) = view.function.accesses() else {
+        return Vec::new();
+    };
     let mut steps = Vec::new();
     // Statements up to this one belong to a vector. Others wait for the next round.
     let mut taken: Option<StmtId> = None;

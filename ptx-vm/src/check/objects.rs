@@ -2,8 +2,6 @@
 
 use ptx_analysis::function_analysis::FunctionAnalysis;
 use ptx_analysis::memory_access::Provenance;
-use ptx_analysis::provenance::FunctionProvenance;
-use ptx_analysis::ssa::Ssa;
 use ptx_ir::facts::{FunctionFacts, ModuleFacts};
 use ptx_ir::{FuncId, Module, Statement};
 
@@ -39,14 +37,9 @@ impl Objects {
 /// What the steps of a function access.
 fn accessed(facts: FunctionFacts<'_>, id: FuncId, program: &Program) -> Vec<Option<Object>> {
     let analysis = FunctionAnalysis::new(facts);
-    let ssa = Ssa::new(
-        facts,
-        analysis.cfg(),
-        analysis.dominators(),
-        analysis.variables(),
-    );
-    let Ok(ssa) = ssa else { return Vec::new() };
-    let provenance = FunctionProvenance::new(facts, &analysis, &ssa, None);
+    let Ok(provenance) = analysis.provenance() else {
+        return Vec::new();
+    };
     let mut steps = Vec::new();
     for (stmt, statement) in facts.body().statements() {
         let Statement::Inst(inst) = statement else {

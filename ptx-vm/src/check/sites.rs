@@ -1,7 +1,7 @@
 //! Static facts about the instructions of a module that checkers use.
 
 use ptx_analysis::function_analysis::FunctionAnalysis;
-use ptx_analysis::reaching::{Reaching, UseId};
+use ptx_analysis::reaching::UseId;
 use ptx_ir::facts::{Facts, FunctionFacts, ModuleFacts};
 use ptx_ir::{FuncId, Module, Operand, Statement, StmtId};
 use ptx_isa::{AsyncPhase, Completion, Directive, Modifier};
@@ -89,7 +89,7 @@ impl Sites {
                     site.used = used;
                 }
                 if registers {
-                    let found = unwritten(facts, (id, of), &mut sites.all[start..], memory);
+                    let found = unwritten(facts, of, &mut sites.all[start..], memory);
                     variables = found.variables;
                     sites.follows_memory |= found.stores;
                 }
@@ -189,13 +189,12 @@ fn site(facts: &Facts<'_>) -> Site {
 /// Finds the variables that may be read before they are written, and the loads whose bytes need not be; gives the variables.
 fn unwritten(
     facts: FunctionFacts<'_>,
-    (id, function): (FuncId, &Function),
+    function: &Function,
     sites: &mut [Site],
     memory: bool,
 ) -> Found {
     let analysis = FunctionAnalysis::new(facts);
-    let variables = analysis.variables();
-    let reaching = Reaching::new(facts, analysis.cfg(), variables, analysis.liveness());
+    let reaching = analysis.reaching();
     let mut steps = vec![None; facts.body().statement_table().len()];
     let insts = facts.body().statements();
     let insts = insts.filter(|(_, s)| matches!(s, Statement::Inst(_)));
@@ -205,7 +204,7 @@ fn unwritten(
         }
     }
     let step = |id: StmtId| steps.get(id.as_u32() as usize).copied().flatten();
-    let finder = Finder::new((facts, id, function), &analysis, &reaching, memory);
+    let finder = Finder::new(&analysis, function, memory);
     let found = finder.find(sites, &step);
     let statements: Vec<_> = reaching.uses().map(|(_, of)| step(of.stmt)).collect();
     for (def, of) in reaching.defs() {

@@ -65,19 +65,18 @@ struct Suspects {
 impl<'a> Finder<'a> {
     /// `memory` says whether memory of the CTA or the thread may hold values that are computed from uninitialized registers.
     pub(super) fn new(
-        (facts, id, function): (FunctionFacts<'a>, FuncId, &'a Function),
-        analysis: &'a FunctionAnalysis,
-        reaching: &'a Reaching,
+        analysis: &'a FunctionAnalysis<'a>,
+        function: &'a Function,
         memory: bool,
     ) -> Self {
-        let variables = analysis.variables();
+        let (variables, reaching) = (analysis.variables(), analysis.reaching());
         let mut written = vec![false; variables.len()];
         for (_, of) in reaching.defs() {
             written[of.variable as usize] = true;
         }
         let mut finder = Self {
-            facts,
-            id,
+            facts: analysis.facts(),
+            id: analysis.id(),
             function,
             cfg: analysis.cfg(),
             variables,

@@ -1,13 +1,11 @@
 //! Why lints do not find what checkers report: what a family has in common, so that a report of none is a mistake of one of them.
 
 use ptx_analysis::cfg::{BlockId, Cfg};
-use ptx_analysis::dead_code::LiveCode;
 use ptx_analysis::function_analysis::FunctionAnalysis;
-use ptx_analysis::memory_access::{Access, Accesses};
+use ptx_analysis::memory_access::Access;
 use ptx_analysis::source_lines::SourceLines;
-use ptx_analysis::ssa::Ssa;
-use ptx_analysis::values::{Symbol, Values};
-use ptx_ir::facts::{Flow, FunctionFacts, MemoryAccess, ModuleFacts, Space};
+use ptx_analysis::values::Symbol;
+use ptx_ir::facts::{Flow, MemoryAccess, ModuleFacts, Space};
 use ptx_ir::{Code, FuncId, InstId, Operand, Statement};
 use ptx_isa::{SpecialReg, StateSpace};
 use ptx_vm::Report;
@@ -87,10 +85,9 @@ fn has_other_dimensions(facts: &ModuleFacts<'_>, block: [u32; 3]) -> bool {
 fn of_register(facts: &ModuleFacts<'_>, (function, inst): At) -> Option<&'static str> {
     let of = facts.function(function)?;
     let analysis = FunctionAnalysis::new(of);
-    let ssa = ssa(of, &analysis)?;
     let mut statements = of.body().statements();
     let (stmt, _) = statements.find(|(_, s)| *s == Statement::Inst(inst))?;
-    if !LiveCode::new(of, &ssa).contains(stmt) {
+    if !analysis.live_code().ok()?.contains(stmt) {
         return Some("nothing depends on the result");
     }
     let lines = SourceLines::new(facts.module());
@@ -124,9 +121,7 @@ fn of_race(
     }
     let of = facts.function(function)?;
     let analysis = FunctionAnalysis::new(of);
-    let ssa = ssa(of, &analysis)?;
-    let values = Values::new(of, &analysis, &ssa);
-    let accesses = Accesses::new(of, &analysis, &ssa, &values);
+    let (values, accesses) = (analysis.values().ok()?, analysis.accesses().ok()?);
     let is_known = |access: &Access| {
         let terms = access.address.as_ref().map(|address| address.terms());
         let known = |symbol| {
@@ -185,14 +180,4 @@ fn leads(cfg: &Cfg, from: BlockId, to: BlockId) -> bool {
         }
     }
     false
-}
-
-fn ssa(of: FunctionFacts<'_>, analysis: &FunctionAnalysis) -> Option<Ssa> {
-    Ssa::new(
-        of,
-        analysis.cfg(),
-        analysis.dominators(),
-        analysis.variables(),
-    )
-    .ok()
 }

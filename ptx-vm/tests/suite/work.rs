@@ -4,9 +4,6 @@
 use std::collections::BTreeMap;
 
 use ptx_analysis::function_analysis::FunctionAnalysis;
-use ptx_analysis::memory_access::Accesses;
-use ptx_analysis::ssa::Ssa;
-use ptx_analysis::values::Values;
 use ptx_analysis::work::{FunctionWork, Work};
 use ptx_ir::Module;
 use ptx_ir::facts::{ModuleFacts, Space};
@@ -34,11 +31,7 @@ fn work(module: &Module) -> FunctionWork {
     let facts = ModuleFacts::new(module);
     let facts = facts.function(module.function("k").unwrap()).unwrap();
     let analysis = FunctionAnalysis::new(facts);
-    let (cfg, dominators) = (analysis.cfg(), analysis.dominators());
-    let ssa = Ssa::new(facts, cfg, dominators, analysis.variables()).unwrap();
-    let values = Values::new(facts, &analysis, &ssa);
-    let accesses = Accesses::new(facts, &analysis, &ssa, &values);
-    FunctionWork::new(facts, &analysis, Some((&values, &accesses)))
+    analysis.work().clone()
 }
 
 /// What three warps of two blocks execute, for a parameter `n`.

@@ -23,8 +23,7 @@ pub(crate) struct Sources {
 impl Sources {
     pub(crate) fn new(facts: FunctionFacts<'_>) -> Self {
         let analysis = FunctionAnalysis::new(facts);
-        let (cfg, dominators) = (analysis.cfg(), analysis.dominators());
-        let Ok(ssa) = Ssa::new(facts, cfg, dominators, analysis.variables()) else {
+        let Ok(ssa) = analysis.ssa() else {
             return Self::default();
         };
         let mut sources = Self::default();
@@ -38,7 +37,7 @@ impl Sources {
                 continue;
             };
             let uses = ssa.uses(stmt).iter().map(|of| of.value);
-            let found = definitions(&ssa, uses.chain(old));
+            let found = definitions(ssa, uses.chain(old));
             sources.all.insert((stmt, variable), found);
             if let Some(Statement::Inst(inst)) = facts.body().statement(stmt) {
                 let module = facts.module();

@@ -1,10 +1,14 @@
 //! What is known of the functions of a module before they run.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
+use ptx_analysis::cfg::{BlockId, Cfg};
 use ptx_analysis::function_analysis::FunctionAnalysis;
+use ptx_analysis::graph::Loops;
 use ptx_analysis::memory_access::Accesses;
-use ptx_analysis::provenance::{CallSummaries, FunctionProvenance};
+use ptx_analysis::provenance::CallSummaries;
+use ptx_analysis::reg_lanes::Variables;
 use ptx_analysis::ssa::{Ssa, ValueId};
 use ptx_analysis::values::{Affine, Alignment, Interval, Values};
 use ptx_ir::facts::ModuleFacts;
@@ -24,7 +28,9 @@ pub(crate) struct Expected {
 
 #[derive(Debug)]
 pub(crate) struct Function {
-    pub(crate) analysis: FunctionAnalysis,
+    pub(crate) cfg: Cfg,
+    pub(crate) loops: Loops<BlockId>,
+    pub(crate) variables: Variables,
     pub(crate) ssa: Ssa,
     pub(crate) values: Values,
     pub(crate) accesses: Accesses,
@@ -49,21 +55,15 @@ impl Function {
 /// The functions of a module that can be analyzed.
 pub(crate) fn functions(module: &Module) -> HashMap<FuncId, Function> {
     let facts = ModuleFacts::new(module);
-    let summaries = CallSummaries::new(&facts);
+    let summaries = Arc::new(CallSummaries::new(&facts));
     let mut all = HashMap::new();
     for (id, function, body) in module.definitions() {
         let facts = facts.function(id).unwrap();
-        let analysis = FunctionAnalysis::new(facts);
-        let ssa = Ssa::new(
-            facts,
-            analysis.cfg(),
-            analysis.dominators(),
-            analysis.variables(),
-        );
-        let Ok(ssa) = ssa else { continue };
-        let values = Values::new(facts, &analysis, &ssa);
-        let provenance = FunctionProvenance::new(facts, &analysis, &ssa, Some(&summaries));
-        let accesses = Accesses::with_provenance(facts, &analysis, (&ssa, &values), &provenance);
+        let analysis = FunctionAnalysis::new(facts).with_calls(&summaries);
+        let (Ok(ssa), Ok(values)) = (analysis.ssa(), analysis.values()) else {
+            continue;
+        };
+        let accesses = analysis.accesses().expect("there are values");
         let mut statements = HashMap::new();
         let mut has_instructions = vec![false; analysis.cfg().len()];
         for (at, (stmt, statement)) in (0..).zip(body.statements()) {
@@ -89,11 +89,13 @@ pub(crate) fn functions(module: &Module) -> HashMap<FuncId, Function> {
         let expected = expected.collect();
         let function = Function {
             is_kernel: function.kind == ptx_ir::FunctionKind::Entry,
-            analysis,
-            ssa,
+            cfg: analysis.cfg().clone(),
+            loops: analysis.loops().clone(),
+            variables: analysis.variables().clone(),
+            ssa: ssa.clone(),
             expected,
-            values,
-            accesses,
+            values: values.clone(),
+            accesses: accesses.clone(),
             statements,
             has_instructions,
         };

@@ -86,7 +86,7 @@ impl<'a> Threads<'a> {
             while frames.len() <= depth {
                 frames.push(Frame {
                     function: place.function,
-                    registers: vec![None; function.analysis.variables().len()],
+                    registers: vec![None; function.variables.len()],
                     values: vec![None; function.ssa.len()],
                     symbols: HashMap::new(),
                     counters: HashMap::new(),
@@ -144,7 +144,7 @@ impl<'a> Threads<'a> {
         for value in step.reads {
             match value.register() {
                 StepRegister::Register(of) => {
-                    for variable in function.analysis.variables().of(of) {
+                    for variable in function.variables.of(of) {
                         let known = &mut frame.registers[variable as usize];
                         if known.is_none() {
                             *known = Some(value.bits(lane) as u64);
@@ -159,7 +159,7 @@ impl<'a> Threads<'a> {
                 _ => {}
             }
         }
-        let cfg = function.analysis.cfg();
+        let cfg = &function.cfg;
         let block = cfg.of_statement(stmt).unwrap();
         let (before, over) = frame.last;
         let again = frame.block == Some(block) && (at < before || at == before && over);
@@ -178,7 +178,7 @@ impl<'a> Threads<'a> {
             let StepRegister::Register(of) = value.register() else {
                 continue;
             };
-            let variables = function.analysis.variables().of(of);
+            let variables = function.variables.of(of);
             if variables.len() != 1 {
                 continue;
             }
@@ -214,7 +214,7 @@ impl<'a> Threads<'a> {
 
     /// Enters a block: loops are counted, and phis get their values.
     fn enter(&mut self, function: &Function, thread: Thread, frame: &mut Frame, block: BlockId) {
-        let loops = function.analysis.loops();
+        let loops = &function.loops;
         let from = frame.block.replace(block);
         for (id, info) in loops.iter() {
             let was_in = from.is_some_and(|b| loops.contains(id, b));
@@ -428,7 +428,7 @@ impl<'a> Threads<'a> {
 
 /// The blocks that control enters to get to another one, through those without instructions.
 fn path(function: &Function, from: Option<BlockId>, to: BlockId) -> Vec<BlockId> {
-    let cfg = function.analysis.cfg();
+    let cfg = &function.cfg;
     let Some(from) = from else {
         // Blocks before the first instruction.
         let mut blocks = vec![];

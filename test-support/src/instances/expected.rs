@@ -2,11 +2,7 @@
 
 use std::collections::HashMap;
 
-use ptx_analysis::cfg::Cfg;
-use ptx_analysis::constants::Constants;
-use ptx_analysis::graph::Dominators;
-use ptx_analysis::reg_lanes::Variables;
-use ptx_analysis::ssa::Ssa;
+use ptx_analysis::function_analysis::FunctionAnalysis;
 use ptx_ir::facts::{FunctionFacts, MemoryAccess, ModuleFacts, RegAccess};
 use ptx_ir::{Operand, Statement, StmtId};
 
@@ -27,9 +23,9 @@ pub fn stored(text: &str) -> HashMap<String, Known> {
 }
 
 fn stored_by_kernel(facts: FunctionFacts<'_>) -> Option<Known> {
-    let (cfg, variables) = (Cfg::new(facts), Variables::new(facts.body()));
-    let ssa = Ssa::new(facts, &cfg, &Dominators::new(&cfg), &variables).ok()?;
-    let constants = Constants::new(facts, &cfg, &variables, &ssa);
+    let function = FunctionAnalysis::new(facts);
+    let variables = function.variables();
+    let (ssa, constants) = (function.ssa().ok()?, function.constants().ok()?);
     let stored_value = |stmt: StmtId, access: MemoryAccess| {
         let Some((Operand::Reg(register), RegAccess::Read)) = access.data else {
             return None;

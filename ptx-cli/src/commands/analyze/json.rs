@@ -5,6 +5,7 @@
 
 use std::collections::HashMap;
 use std::io::Write as _;
+use std::sync::Arc;
 
 use anyhow::Result;
 use ptx_analysis::cfg::{Block, BlockId};
@@ -46,7 +47,7 @@ pub(super) fn write(
     let mut warnings = Vec::new();
     let facts = ModuleFacts::of(module, |id| options.functions.contains(id));
     let uniformity = uniformity(module, &facts, options.functions);
-    let calls = options.insts.then(|| CallSummaries::new(&facts));
+    let calls = options.insts.then(|| Arc::new(CallSummaries::new(&facts)));
     let lines = LineIndex::new(module.source());
     let source_lines = SourceLines::new(module);
     let mut frame_parts = FrameParts::default();
@@ -66,7 +67,11 @@ pub(super) fn write(
         };
         comma(out, &mut first);
         let analysis = FunctionAnalysis::new(function);
-        let blocks = BasicBlocks::new(module, function.body(), &analysis);
+        let analysis = match &calls {
+            Some(calls) => analysis.with_calls(calls),
+            None => analysis,
+        };
+        let blocks = BasicBlocks::new(&analysis);
         let mut warn = |what: &str| {
             let name = shown(module.name(declared.name));
             warnings.push(format!(
@@ -87,7 +92,7 @@ pub(super) fn write(
             body: function.body(),
             effects: FactsWriter::new(module, function.body()),
             values: (options.insts || !analysis.loops().is_empty())
-                .then(|| FunctionValues::with_calls(function, &analysis, calls.as_ref()))
+                .then(|| FunctionValues::new(&analysis))
                 .flatten(),
             uniformity: uniformity.function(id),
             analysis: &analysis,
@@ -118,9 +123,9 @@ struct Writer<'a> {
     module: &'a Module,
     facts: FunctionFacts<'a>,
     body: &'a Body,
-    analysis: &'a FunctionAnalysis,
+    analysis: &'a FunctionAnalysis<'a>,
     /// `None` where nothing is asked about them.
-    values: Option<FunctionValues>,
+    values: Option<FunctionValues<'a>>,
     uniformity: Option<&'a FunctionUniformity>,
     blocks: BasicBlocks<'a>,
     effects: FactsWriter<'a>,
@@ -197,8 +202,8 @@ impl<'a> Writer<'a> {
         self.id_or_null(self.blocks.loop_header(id));
         let depth = self.analysis.loops().depth(id);
         let _ = write!(self.out, ",\"loop_depth\":{depth}");
-        let (known, names) = (self.values.as_ref(), self.effects.names());
-        values::trip_count(known, self.facts, self.analysis, names, id, self.out);
+        let (known, names) = (self.values, self.effects.names());
+        values::trip_count(known, self.analysis, names, id, self.out);
         uniform::block(self.uniformity, id, self.out);
         self.registers(id);
         self.text("}");
@@ -298,8 +303,8 @@ impl<'a> Writer<'a> {
                     self.text(",\"guard\":");
                     self.effects.guard(&facts, self.out);
                     self.effects.effects(&facts, self.out);
-                    let (known, names) = (self.values.as_ref(), self.effects.names());
-                    values::inst(known, self.facts, names, stmt, self.out);
+                    let (known, names) = (self.values, self.effects.names());
+                    values::inst(known, names, stmt, self.out);
                     uniform::inst(self.uniformity, names, stmt, self.out);
                     self.source(lines, stmt);
                 }
@@ -312,8 +317,8 @@ impl<'a> Writer<'a> {
                     );
                     let mentions = self.facts.opaque(opaque);
                     self.effects.unknown(mentions, self.out);
-                    let (known, names) = (self.values.as_ref(), self.effects.names());
-                    values::inst(known, self.facts, names, stmt, self.out);
+                    let (known, names) = (self.values, self.effects.names());
+                    values::inst(known, names, stmt, self.out);
                     uniform::inst(self.uniformity, names, stmt, self.out);
                     self.source(lines, stmt);
                 }

@@ -5,7 +5,7 @@ use std::io::Write as _;
 use ptx_analysis::cfg::BlockId;
 use ptx_analysis::function_analysis::FunctionAnalysis;
 use ptx_ir::StmtId;
-use ptx_ir::facts::{FunctionFacts, Space};
+use ptx_ir::facts::Space;
 use ptx_isa::StateSpace;
 use ptx_report::function_values::{Coalescing, FunctionValues};
 use ptx_report::json_text::{comma, optional, string};
@@ -13,9 +13,8 @@ use ptx_report::register_names::RegisterNames;
 
 /// Writes the trip count of the loop whose header a block is.
 pub(super) fn trip_count(
-    of: Option<&FunctionValues>,
-    facts: FunctionFacts<'_>,
-    analysis: &FunctionAnalysis,
+    of: Option<FunctionValues<'_>>,
+    analysis: &FunctionAnalysis<'_>,
     names: &RegisterNames,
     block: BlockId,
     out: &mut Vec<u8>,
@@ -25,7 +24,7 @@ pub(super) fn trip_count(
     let header = loops.header(block) == Some(block);
     let id = loops.innermost(block).filter(|_| header);
     let count = of.zip(id);
-    let count = count.and_then(|(of, id)| of.trip_count(id, &of.text(facts, names)));
+    let count = count.and_then(|(of, id)| of.trip_count(id, &of.text(names)));
     let Some(count) = count else {
         out.extend_from_slice(b"null");
         return;
@@ -45,15 +44,14 @@ pub(super) fn trip_count(
 
 /// Writes the affine forms of what an instruction writes, and how lanes access memory.
 pub(super) fn inst(
-    of: Option<&FunctionValues>,
-    facts: FunctionFacts<'_>,
+    of: Option<FunctionValues<'_>>,
     names: &RegisterNames,
     stmt: StmtId,
     out: &mut Vec<u8>,
 ) {
     out.extend_from_slice(b",\"affine\":[");
     if let Some(of) = of {
-        let text = of.text(facts, names);
+        let text = of.text(names);
         let mut first = true;
         for (variable, form) in of.forms(stmt) {
             comma(out, &mut first);
@@ -66,13 +64,13 @@ pub(super) fn inst(
     }
     out.extend_from_slice(b"],\"provenance\":[");
     if let Some(of) = of {
-        pointers(of, facts, names, stmt, out);
+        pointers(of, names, stmt, out);
     }
     out.push(b']');
     let access = of.and_then(|of| of.access(stmt));
     out.extend_from_slice(b",\"object\":");
     let object = of.zip(access.and_then(|a| a.provenance));
-    let object = object.map(|(of, object)| of.text(facts, names).object(object));
+    let object = object.map(|(of, object)| of.text(names).object(object));
     optional(out, object.as_deref());
     out.extend_from_slice(b",\"space\":");
     let space = access.and_then(|a| match a.space {
@@ -111,14 +109,8 @@ pub(super) fn inst(
 }
 
 /// Writes which registers of what an instruction writes are addresses.
-fn pointers(
-    of: &FunctionValues,
-    facts: FunctionFacts<'_>,
-    names: &RegisterNames,
-    stmt: StmtId,
-    out: &mut Vec<u8>,
-) {
-    let text = of.text(facts, names);
+fn pointers(of: FunctionValues<'_>, names: &RegisterNames, stmt: StmtId, out: &mut Vec<u8>) {
+    let text = of.text(names);
     let mut first = true;
     for (variable, pointer) in of.pointers(stmt) {
         comma(out, &mut first);

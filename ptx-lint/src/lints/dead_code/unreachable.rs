@@ -16,7 +16,7 @@ pub(super) fn check(cx: &FunctionContext<'_>, found: &mut Vec<Finding>) {
     let lines = cx.source_lines().function(cx.body());
     let constants = constants(cx);
     let is_reached = |id| {
-        let is_executed = constants.as_ref().is_none_or(|c| c.is_executable(id));
+        let is_executed = constants.is_none_or(|c| c.is_executable(id));
         cx.analysis().is_reachable(id) && is_executed
     };
     let mut run = Run::default();
@@ -47,13 +47,12 @@ pub(super) fn check(cx: &FunctionContext<'_>, found: &mut Vec<Finding>) {
 }
 
 /// The constants of a function; `None` in debug and unoptimized code, and without conditional branches.
-fn constants(cx: &FunctionContext<'_>) -> Option<Constants> {
+fn constants<'c>(cx: &'c FunctionContext<'_>) -> Option<&'c Constants> {
     let branches = cx.cfg().edges().any(|(_, edge)| edge.when.is_some());
     if !branches || cx.is_for_debugger() || cx.is_unoptimized() {
         return None;
     }
-    let of = cx.analysis();
-    Some(Constants::new(cx.facts(), of.cfg(), of.variables(), cx.ssa()?))
+    cx.analysis().constants().ok()
 }
 
 /// The reachable branch that never goes to a block.

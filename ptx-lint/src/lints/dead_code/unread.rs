@@ -4,7 +4,6 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use ptx_analysis::asynchrony::Certainty;
-use ptx_analysis::dead_code::LiveCode;
 use ptx_analysis::ssa::{Ssa, Value, ValueId};
 use ptx_ir::{EntityId, Span, StmtId};
 
@@ -18,8 +17,9 @@ pub(super) fn check(cx: &FunctionContext<'_>, found: &mut Vec<Finding>) {
     if cx.is_for_debugger() || cx.is_unoptimized() {
         return;
     }
-    let Some(ssa) = cx.ssa() else { return };
-    let live = LiveCode::new(cx.facts(), ssa);
+    let (Some(ssa), Some(live)) = (cx.ssa(), cx.live_code()) else {
+        return;
+    };
     let dead: Vec<Reached<'_>> = cx
         .instructions()
         .filter(|i| !live.contains(i.stmt))

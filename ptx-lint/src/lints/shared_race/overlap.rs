@@ -368,7 +368,7 @@ impl<'a, 't, 'c> Judge<'a, 't, 'c> {
                 return Vec::new();
             }
             let mut threads = self.threads.assuming(value, number);
-            reaching(self.cx.cfg(), self.cx.facts(), &mut threads)
+            reaching(self.cx.analysis(), &mut threads)
         });
         let set = sets.get(touch.block.index()).copied();
         touch.set & set.unwrap_or(u128::MAX)

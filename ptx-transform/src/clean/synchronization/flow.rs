@@ -181,7 +181,7 @@ pub(super) fn redundant<const BACKWARD: bool>(view: &View<'_>, kinds: &Kinds) ->
     let scope = Scope::new(view, kinds);
     let along = Along::<BACKWARD>(&scope);
     let mut found = Vec::new();
-    let Ok(solution) = solve(&view.cfg, &along, u64::MAX) else {
+    let Ok(solution) = solve(view.cfg, &along, u64::MAX) else {
         return found;
     };
     for (id, _) in view.cfg.blocks() {

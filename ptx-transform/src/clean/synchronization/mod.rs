@@ -68,7 +68,7 @@ fn barriers_are_uniform(view: &View<'_>) -> bool {
     if !view.reached().any(|(_, _, f)| is_barrier(&f)) {
         return false;
     }
-    let uniformity = view.uniformity();
+    let uniformity = view.function.uniformity();
     let is_alike = |stmt: StmtId| {
         let block = view.cfg.of_statement(stmt);
         block.is_some_and(|block| uniformity.block(block) <= Uniformity::Cta)
