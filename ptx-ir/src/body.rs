@@ -39,9 +39,9 @@ pub enum Statement {
     Close(ScopeId),
     /// The declaration of a function inside another one.
     Function(FuncId),
-    /// Something that could not be parsed.
+    /// A statement that could not be parsed.
     Opaque(OpaqueId),
-    /// Nothing: an edit removed the statement. [`Body::statements`] skips it.
+    /// A statement that an edit removed. [`Body::statements`] skips it.
     Removed,
 }
 
@@ -64,6 +64,7 @@ impl StmtSpan {
     #[inline]
     #[must_use]
     pub const fn new(span: Span, comments: bool) -> Self {
+        debug_assert!(span.start <= span.end, "a span ends after its start");
         let len = (span.end - span.start) & !Self::COMMENTS;
         Self {
             start: span.start,
@@ -71,7 +72,7 @@ impl StmtSpan {
         }
     }
 
-    /// Its span.
+    /// The span.
     #[inline]
     #[must_use]
     pub const fn span(self) -> Span {
@@ -97,7 +98,7 @@ pub enum GuardSense {
 }
 
 impl GuardSense {
-    /// Negated where `negated` is true.
+    /// Returns [`Negated`](Self::Negated) if `negated` is true.
     #[must_use]
     pub const fn negated_if(negated: bool) -> Self {
         if negated {
@@ -122,11 +123,11 @@ pub struct Guard {
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
 #[non_exhaustive]
 pub struct Inst {
-    /// The mnemonic, in the table of the module.
+    /// The mnemonic, in [`Module::signatures`].
     pub sig: SigId,
     operands: OperandRange,
-    /// 0 for none; else bit 0 is set, bit 1 says negated. The predicate is then in the pool
-    /// right before the operands.
+    /// 0 if there is no guard. Otherwise bit 0 is set, bit 1 is set for `@!p`, and the predicate is in the pool at
+    /// `operands.start - 1`.
     guard: u32,
 }
 
@@ -136,6 +137,10 @@ impl Inst {
     #[inline]
     #[must_use]
     pub fn new(sig: SigId, operands: OperandRange, guard: Option<GuardSense>) -> Self {
+        debug_assert!(
+            guard.is_none() || !operands.is_empty(),
+            "the predicate of the guard is in the pool"
+        );
         match guard {
             None => Self {
                 sig,
@@ -156,7 +161,7 @@ impl Inst {
         }
     }
 
-    /// Its guard, if it has one.
+    /// The guard; `None` if the instruction has none.
     #[inline]
     #[must_use]
     pub fn guard(&self) -> Option<Guard> {
@@ -166,7 +171,7 @@ impl Inst {
         })
     }
 
-    /// Its operands in the pool.
+    /// The range of the operands in the pool.
     #[inline]
     #[must_use]
     pub fn operands(&self) -> OperandRange {
@@ -178,7 +183,7 @@ impl Inst {
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
 #[non_exhaustive]
 pub struct Label {
-    /// Its name.
+    /// The name.
     pub name: NameId,
     /// The scope in which it can be named.
     pub scope: ScopeId,
@@ -192,9 +197,9 @@ pub struct Label {
 pub struct Scope {
     /// The scope around it.
     pub parent: ScopeId,
-    /// Its `{`.
+    /// The statement that is the `{`.
     pub open: StmtId,
-    /// Its `}`; `None` where it is missing.
+    /// The statement that is the `}`; `None` if it is missing.
     pub close: Option<StmtId>,
 }
 
@@ -202,7 +207,7 @@ pub struct Scope {
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
 #[non_exhaustive]
 pub struct Opaque {
-    /// What it mentions, resolved; each may be read and written.
+    /// The resolved names in the statement. The registers among them may be read and written.
     pub mentions: OperandRange,
 }
 
@@ -248,7 +253,7 @@ pub struct Body {
     pub(crate) opaques: PrimaryMap<OpaqueId, Opaque>,
     /// The comments of a body that is in no source.
     pub(crate) comments: Comments<StmtId>,
-    /// What was edited, if anything was.
+    /// The record of edits; `None` for a body that was not edited.
     pub(crate) edits: Option<Box<Edits<StmtId>>>,
 }
 
@@ -384,7 +389,7 @@ impl Body {
         self.insts.get(id)
     }
 
-    /// Which directive a statement is, if it is one.
+    /// The directive of a statement; `None` for other statements.
     #[must_use]
     pub fn directive(&self, statement: Statement) -> Option<Directive> {
         match statement {

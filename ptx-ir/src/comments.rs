@@ -6,7 +6,7 @@ use core::marker::PhantomData;
 
 use crate::entity::EntityId;
 
-/// Where the comment of a statement or an item is printed.
+/// The place of a comment relative to its statement or item when it is printed.
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 #[non_exhaustive]
 pub enum CommentPlace {
@@ -19,7 +19,7 @@ pub enum CommentPlace {
 /// The comments of a body or a module that was built, by statement or item. Comments of a parsed module are in its source.
 #[derive(Clone, Debug)]
 pub struct Comments<K> {
-    /// In the order of the places.
+    /// The comments in the order of their places.
     rows: Vec<Row>,
     key: PhantomData<fn() -> K>,
 }

@@ -25,7 +25,7 @@ pub struct Difference {
     pub left: Span,
     /// The place in the second one.
     pub right: Span,
-    /// What differs.
+    /// The first difference, as a sentence.
     pub message: String,
 }
 
@@ -80,18 +80,18 @@ struct Comparison<'m> {
     right: &'m Module,
     /// The statements being compared.
     at: (Span, Span),
-    /// What edits did to their texts.
+    /// The edits of the texts of both.
     changes: (Option<&'m Change>, Option<&'m Change>),
     bodies: Option<(&'m Body, &'m Body)>,
     /// The signature on the right that equals one on the left.
     sigs: Vec<Option<SigId>>,
-    /// What was built or edited has ids out of order: then they only have to agree one to one.
+    /// Built and edited bodies have ids in another order. Their ids only have to correspond one to one.
     edited: bool,
     /// The ids of the two bodies that correspond to each other.
     pairs: Pairs,
 }
 
-/// Which ids of two bodies agree.
+/// The correspondence of the ids of two bodies.
 #[derive(Default)]
 struct Pairs {
     stmts: OneToOne,

@@ -524,7 +524,7 @@ impl Reader<'_> {
     }
 }
 
-/// What an operator sees of a constant: the bits of a single count as those of a double, as they do
+/// The operand of an operator: the bits of a single count as those of a double, as they do
 /// for ptxas.
 fn operand(v: ConstValue) -> ConstValue {
     match v.kind {

@@ -42,7 +42,7 @@ impl<V> CowVec<V> {
         }
     }
 
-    /// How many values there are.
+    /// The number of values.
     #[inline]
     pub fn len(&self) -> usize {
         match &self.0 {
@@ -154,7 +154,7 @@ impl<V: Clone> CowVec<V> {
     }
 }
 
-/// What becomes of a table and its counterpart: see [`Body::cut`](crate::Body::cut) and
+/// The operation on a table and its counterpart: see [`Body::cut`](crate::Body::cut) and
 /// [`Body::share`](crate::Body::share).
 #[derive(Copy, Clone)]
 pub(crate) enum ShareOp {
@@ -164,7 +164,7 @@ pub(crate) enum ShareOp {
     Clear,
     /// Shares everything split off the other table, which keeps its capacity.
     Seal,
-    /// The same at the end, when the other table is done with.
+    /// As [`Seal`](Self::Seal), at the end: the other table is not used any more.
     Finish,
     /// Attaches the part that was split off to the other table, which contains it.
     Share,

@@ -27,7 +27,7 @@ impl TypeName {
     }
 }
 
-/// How a name is shared between modules. Manual 11.6.
+/// The visibility of a name in other modules. Manual 11.6.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
@@ -43,7 +43,7 @@ pub enum Linkage {
 }
 
 impl Linkage {
-    /// The directive that says it.
+    /// The directive of the linkage.
     #[must_use]
     pub const fn directive(self) -> Directive {
         match self {
@@ -54,7 +54,7 @@ impl Linkage {
         }
     }
 
-    /// The linkage that a directive says.
+    /// The linkage of a directive; `None` for other directives.
     #[must_use]
     pub const fn from_directive(directive: Directive) -> Option<Self> {
         Some(match directive {
@@ -83,9 +83,9 @@ pub enum Attribute {
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug, Default)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct TableRange {
-    /// First index.
+    /// The first index.
     pub start: u32,
-    /// How many.
+    /// The number of elements.
     pub len: u32,
 }
 
@@ -102,7 +102,7 @@ impl TableRange {
     }
 }
 
-/// What a declarator makes.
+/// The entity that a declarator or a parameter declares.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
 #[non_exhaustive]
 pub enum Binding {
@@ -133,19 +133,19 @@ impl Binding {
 pub struct VarDecl {
     /// `.extern`, `.visible`, `.weak` or `.common`.
     pub linkage: Option<Linkage>,
-    /// Where the variables live; [`StateSpace::Reg`] for registers.
+    /// The state space of the variables; [`StateSpace::Reg`] for registers.
     pub space: StateSpace,
     /// Bank number of the obsolete `.const[n]`, as written.
     pub bank: Operand,
-    /// In the attribute table beside this declaration.
+    /// The range in the table of attributes of the same [`Declarations`].
     pub attributes: TableRange,
-    /// Alignment as written; [`Operand::Absent`] where none is.
+    /// The alignment as written; [`Operand::Absent`] if none is.
     pub align: Operand,
     /// 2 or 4 for `.v2`, `.v4`; 1 for scalars.
     pub vector: u8,
     /// The element type.
     pub ty: TypeName,
-    /// In the declarator table beside this declaration.
+    /// The range in the table of declarators of the same [`Declarations`].
     pub declarators: TableRange,
 }
 
@@ -155,7 +155,7 @@ pub struct VarDecl {
 pub struct Declarator {
     /// The name, without `<n>`.
     pub name: NameId,
-    /// What it declares.
+    /// The declared entity.
     pub binding: Binding,
     /// The `n` of `name<n>`; [`Operand::Absent`] for a plain name.
     pub count: Operand,
@@ -169,11 +169,11 @@ pub struct Declarator {
 #[derive(Clone, Default, Debug)]
 #[non_exhaustive]
 pub struct Declarations {
-    /// The statements.
+    /// The declarations.
     pub decls: PrimaryMap<DeclId, VarDecl>,
-    /// Their names.
+    /// The declarators of all declarations.
     pub declarators: CowVec<Declarator>,
-    /// Their attributes, and those of functions.
+    /// The attributes of all declarations and functions.
     pub attributes: CowVec<Attribute>,
 }
 
@@ -193,7 +193,7 @@ impl Declarations {
 pub struct Param {
     /// [`StateSpace::Param`] or [`StateSpace::Reg`].
     pub space: StateSpace,
-    /// Alignment as written.
+    /// The alignment as written.
     pub align: Operand,
     /// 2 or 4 for `.v2`, `.v4`; 1 for scalars.
     pub vector: u8,
@@ -201,27 +201,27 @@ pub struct Param {
     pub ty: TypeName,
     /// Alignment as written after the type, where ptxas accepts and ignores it.
     pub trailing_align: Operand,
-    /// `.ptr` and what follows it.
+    /// The `.ptr` attribute.
     pub ptr: Option<Pointer>,
-    /// Whether it has `.hidden`: a compiler has added the parameter.
+    /// Written with `.hidden`: a compiler has added the parameter.
     pub hidden: bool,
     /// The name; `None` for `_`.
     pub name: Option<NameId>,
-    /// What the name means in the body.
+    /// The entity that the name denotes in the body.
     pub binding: Binding,
     /// Array dimensions; [`Operand::Absent`] for `[]`.
     pub dims: OperandRange,
 }
 
-/// What `.ptr` says of a kernel parameter that is a pointer. Manual 4.4.2 (`.ptr`).
+/// The `.ptr` attribute of a kernel parameter: properties of the memory that it points to. Manual 4.4.2 (`.ptr`).
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
 #[non_exhaustive]
 pub struct Pointer {
-    /// Where it points; `None` is generic.
+    /// The state space of the memory; `None` for a generic pointer.
     pub space: Option<StateSpace>,
     /// `.texref`, `.samplerref` or `.surfref` instead of a state space.
     pub opaque: Option<ScalarType>,
-    /// Alignment of what it points to, as written.
+    /// The alignment of the memory, as written.
     pub align: Operand,
 }
 
@@ -241,7 +241,7 @@ impl Pointer {
 pub struct RegDecl {
     /// The name, of a range without its number.
     pub name: NameId,
-    /// How many registers the range has; `None` for a plain name.
+    /// The number of registers of the range; `None` for a plain name.
     pub count: Option<u32>,
     /// The type.
     pub ty: TypeName,
@@ -259,7 +259,7 @@ pub struct RegDecl {
 pub struct Register {
     /// The declared name it comes from.
     pub decl: RegDeclId,
-    /// Its number in a range; 0 for a plain name.
+    /// The number in the range; 0 for a plain name.
     pub number: u32,
 }
 
@@ -268,9 +268,9 @@ pub struct Register {
 pub struct Var {
     /// The name, of a range without its number.
     pub name: NameId,
-    /// Its number in a range.
+    /// The number in the range; `None` for a plain name.
     pub number: Option<u32>,
-    /// Where it lives.
+    /// The state space.
     pub space: StateSpace,
     /// The scope that declares it.
     pub scope: ScopeId,
@@ -284,13 +284,13 @@ pub struct Var {
 pub struct Symbol {
     /// The name, of a range without its number.
     pub name: NameId,
-    /// Its number in a range.
+    /// The number in the range; `None` for a plain name.
     pub number: Option<u32>,
-    /// What it is.
+    /// The kind.
     pub kind: SymbolKind,
 }
 
-/// What a symbol is.
+/// The kind of a symbol.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
 #[non_exhaustive]
 pub enum SymbolKind {

@@ -1,4 +1,4 @@
-//! Where the parts of a declaration are in the source.
+//! The spans of the parts of a declaration.
 
 use alloc::vec::Vec;
 
@@ -59,7 +59,7 @@ impl DeclarationSpans {
         let tokens: Vec<Token> = Lexer::fragment(text)
             .filter(|t| !t.kind.is_trivia())
             .collect();
-        let at = |t: &Token| t.span.shifted(base);
+        let source_span = |t: &Token| t.span.shifted(base);
         let word = |t: &Token| t.span.of(text);
         let first = tokens.iter().position(|t| t.kind == TokenKind::Ident)?;
         let (head, names) = tokens.split_at_checked(first)?;
@@ -67,7 +67,7 @@ impl DeclarationSpans {
             let directive = Directive::from_text(word(t));
             directive.and_then(Linkage::from_directive).is_some()
         };
-        let linkage = head.iter().find(is_linkage).map(at);
+        let linkage = head.iter().find(is_linkage).map(source_span);
         let mut types = head
             .iter()
             .rev()
@@ -80,9 +80,13 @@ impl DeclarationSpans {
         let align = head.iter().position(is_align).and_then(|i| head.get(i + 1));
         Some(Self {
             linkage,
-            prefix: Span::new(linkage.map_or(base, |l| l.end), at(last).end),
-            align: align.filter(|t| t.kind == TokenKind::Integer).map(at),
-            ty: vector.map_or(at(last), |v| at(v).join(at(last))),
+            prefix: Span::new(linkage.map_or(base, |l| l.end), source_span(last).end),
+            align: align
+                .filter(|t| t.kind == TokenKind::Integer)
+                .map(source_span),
+            ty: vector.map_or(source_span(last), |v| {
+                source_span(v).join(source_span(last))
+            }),
             declarators: declarators(text, names, base),
         })
     }

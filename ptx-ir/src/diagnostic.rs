@@ -7,7 +7,7 @@ use core::fmt;
 
 use crate::{Patch, Span};
 
-/// How severe a diagnostic is.
+/// The severity of a diagnostic.
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Severity {
@@ -28,7 +28,7 @@ impl Severity {
     }
 }
 
-/// How sure the [fix](Diagnostic::fix) of a diagnostic is, with the names that rustc uses.
+/// The certainty of the [fix](Diagnostic::fix) of a diagnostic, with the names that rustc uses.
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Applicability {
@@ -43,14 +43,14 @@ pub enum Applicability {
 }
 
 impl Applicability {
-    /// All of them.
+    /// All values.
     pub const ALL: [Self; 3] = [
         Self::MachineApplicable,
         Self::MaybeIncorrect,
         Self::HasPlaceholders,
     ];
 
-    /// Its name, such as `MachineApplicable`.
+    /// The name, such as `MachineApplicable`.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -335,7 +335,7 @@ impl core::str::FromStr for Code {
     }
 }
 
-/// As its spelling, such as `PTX0104`.
+/// Serialized as the spelling, such as `PTX0104`.
 #[cfg(feature = "serde")]
 impl serde::Serialize for Code {
     fn serialize<S: serde::Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
@@ -364,7 +364,7 @@ impl fmt::Display for Code {
 pub struct Note {
     /// The place, from the start of the source.
     pub span: Span,
-    /// What it says about the place.
+    /// The explanation of the place.
     pub message: String,
 }
 
@@ -375,27 +375,27 @@ pub struct Note {
 pub struct Diagnostic {
     /// Its kind.
     pub code: Code,
-    /// How severe a diagnostic is.
+    /// The severity of a diagnostic.
     pub severity: Severity,
     /// The text that is wrong, from the start of the source.
     pub span: Span,
-    /// What was expected and what was found.
+    /// A sentence that says what was expected and what was found.
     pub message: String,
     /// Other places involved, such as the first declaration.
     pub labels: Vec<Note>,
     /// Other places with the same error and the same cause, such as further uses of an undeclared name.
     #[cfg_attr(feature = "serde", serde(default))]
     pub repeats: Box<[Span]>,
-    /// What was expected and found at each of the [repeats](Self::repeats), in their order. A repeat without an entry has the
+    /// The message of each of the [repeats](Self::repeats), in their order. A repeat without an entry has the
     /// message of the diagnostic.
     #[cfg_attr(feature = "serde", serde(default))]
     pub repeat_messages: Box<[String]>,
-    /// What to write instead.
+    /// A sentence that says what to write instead.
     pub help: Option<String>,
     /// Edits that repair it together; [`apply_fix`](crate::apply_fix) makes them.
     #[cfg_attr(feature = "serde", serde(default))]
     pub fix: Box<[Patch<String>]>,
-    /// How sure the fix is. Without a fix it means nothing.
+    /// The certainty of the fix; without meaning if there is none.
     #[cfg_attr(feature = "serde", serde(default))]
     pub applicability: Applicability,
 }

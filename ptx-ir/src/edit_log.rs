@@ -9,33 +9,33 @@ use crate::entity::EntityId;
 use crate::statement_order::{Position, StatementOrder};
 use crate::{NameId, ScopeId};
 
-/// How the text of a statement differs from its source.
+/// The difference between the text of a statement and its source.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Change {
-    /// It was removed.
+    /// The statement was removed.
     Removed(RemovedComments),
-    /// It is printed from its record.
+    /// The statement is printed from its record.
     Rewritten,
     /// These parts are replaced, in the order of the source; all other bytes are unchanged.
     Patched(Vec<Patch>),
 }
 
-/// Which comments are removed together with a statement or an item.
+/// The comments that are removed together with a statement or an item.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
 #[non_exhaustive]
 pub enum RemovedComments {
-    /// None: also those between its tokens stay.
+    /// No comments: those between the tokens of the statement stay, too.
     None,
-    /// Those between its tokens, as in the body of a function.
+    /// The comments between the tokens of the statement, including those in the body of a function.
     Inside,
-    /// Those as well that [belong to it](crate::trivia_map): above it and on its last line.
+    /// All comments that [belong to the statement](crate::trivia_map): between its tokens, above it and on its last line.
     All,
 }
 
 /// A part of the source of a statement that an edit replaces.
 pub type Patch = crate::patch::Patch<NewText>;
 
-/// What a part of the source is replaced by. All but [`Text`](Self::Text) are parts of the instruction as it is now.
+/// The replacement of a part of the source. All kinds but [`Text`](Self::Text) are parts of the instruction as it is now.
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Debug, Hash)]
 #[non_exhaustive]
 pub enum NewText {
@@ -49,7 +49,7 @@ pub enum NewText {
     Operand {
         /// Its index.
         operand: u32,
-        /// Which of its [parts](crate::OperandPool::parts); 0 is all of it.
+        /// The index of one of its [parts](crate::OperandPool::parts); 0 is the whole operand.
         part: u32,
     },
     /// All operands from this index on, each after a separator.
@@ -80,7 +80,7 @@ impl<K: EntityId> Edits<K> {
         self.order.was_read(id)
     }
 
-    /// How the text of a parsed statement differs from its source; `None` where it does not.
+    /// The difference between the text of a parsed statement and its source; `None` if there is none.
     pub fn change(&self, id: K) -> Option<&Change> {
         self.changes.get(&(id.index() as u32))
     }
@@ -215,7 +215,7 @@ impl<K: EntityId> Edits<K> {
         }
         let rank = |p: &Patch| (p.span, p.text.is_from_record());
         patches.retain(|p| !p.span.overlaps(new) && rank(p) != rank(&patch));
-        let at = patches.partition_point(|p| rank(p) < rank(&patch));
-        patches.insert(at, patch);
+        let index = patches.partition_point(|p| rank(p) < rank(&patch));
+        patches.insert(index, patch);
     }
 }

@@ -138,7 +138,7 @@ impl<K: EntityId, V> PrimaryMap<K, V> {
         self.rows.at(id.index())
     }
 
-    /// How many values there are.
+    /// The number of values.
     #[inline]
     #[must_use]
     pub fn len(&self) -> usize {

@@ -44,16 +44,15 @@ fn apply<'d>(
     diagnostics: impl Iterator<Item = &'d Diagnostic>,
 ) -> Option<(Rewritten, usize)> {
     let diagnostics: Vec<&Diagnostic> = diagnostics.collect();
-    let of = |(i, d): (usize, &&'d Diagnostic)| {
-        let spans: Vec<_> = d.fix.iter().map(move |edit| (edit.span, i)).collect();
-        spans
-    };
-    let mut edits: Vec<(Span, usize)> = diagnostics.iter().enumerate().flat_map(of).collect();
+    let mut edits: Vec<(Span, usize)> = Vec::new();
+    for (i, diagnostic) in diagnostics.iter().enumerate() {
+        edits.extend(diagnostic.fix.iter().map(|edit| (edit.span, i)));
+    }
     edits.sort_unstable_by_key(|(span, i)| (span.start, span.end, *i));
     let mut refused = vec![false; diagnostics.len()];
     let mut last: Option<(Span, usize)> = None;
     for (span, i) in edits {
-        let touches = last.is_some_and(|(last, of)| of != i && overlap(last, span));
+        let touches = last.is_some_and(|(last, owner)| owner != i && overlap(last, span));
         let inside = span.end as usize <= source.len() && span.start <= span.end;
         if touches || !inside {
             if let Some(refused) = refused.get_mut(i) {
@@ -64,16 +63,16 @@ fn apply<'d>(
         }
     }
     let mut patches = TextPatches::new();
-    let mut made = 0;
+    let mut fix_count = 0;
     for (diagnostic, refused) in diagnostics.iter().zip(refused) {
         if !refused {
-            made += usize::from(!diagnostic.fix.is_empty());
+            fix_count += usize::from(!diagnostic.fix.is_empty());
             for edit in &diagnostic.fix {
                 patches.replace(edit.span, &edit.text);
             }
         }
     }
-    (made > 0).then(|| (patches.apply(source), made))
+    (fix_count > 0).then(|| (patches.apply(source), fix_count))
 }
 
 /// Whether an edit changes bytes that the one before it changes, or both insert at the same place.
@@ -89,11 +88,11 @@ pub struct Fixed {
     pub text: Vec<u8>,
     /// The diagnostics of the new text.
     pub diagnostics: Vec<Diagnostic>,
-    /// How many errors and warnings the old text had that the new one does not have.
+    /// The number of errors and warnings of the old text that the new one does not have.
     pub count: usize,
 }
 
-/// How often [`fix_all`] checks a text.
+/// The largest number of checks of a text by [`fix_all`].
 const MOST_CHECKS: usize = 64;
 
 /// Makes the fixes that are [machine-applicable](Diagnostic::is_machine_applicable), as far as each of them makes the text
@@ -134,14 +133,14 @@ pub fn fix_all(
             continue;
         };
         checks += 1;
-        let after = check(&new.text);
-        if is_better(&diagnostics, &after) {
-            let count = gone(&diagnostics, &after) + current.map_or(0, |f| f.count);
-            diagnostics.clone_from(&after);
+        let new_diagnostics = check(&new.text);
+        if is_better(&diagnostics, &new_diagnostics) {
+            let count = resolved(&diagnostics, &new_diagnostics) + current.map_or(0, |f| f.count);
+            diagnostics.clone_from(&new_diagnostics);
             sets = vec![certain(&new.text, &diagnostics)];
             current = Some(Fixed {
                 text: new.text,
-                diagnostics: after,
+                diagnostics: new_diagnostics,
                 count,
             });
         } else if set.len() > 1 {
@@ -174,36 +173,52 @@ fn certain(text: &[u8], diagnostics: &[Diagnostic]) -> Vec<usize> {
     certain.map(|(i, _)| i).collect()
 }
 
-/// How many errors and warnings a text does not have any more. A text with fewer errors may have other warnings.
-fn gone(before: &[Diagnostic], after: &[Diagnostic]) -> usize {
-    let number = |found: &[Diagnostic], severity| {
-        let same = found.iter().filter(|d| d.severity == severity);
-        same.count()
+/// The number of errors and warnings that a text does not have any more. A text with fewer errors may have other warnings.
+fn resolved(old: &[Diagnostic], new: &[Diagnostic]) -> usize {
+    let count = |diagnostics: &[Diagnostic], severity| {
+        diagnostics
+            .iter()
+            .filter(|d| d.severity == severity)
+            .count()
     };
-    let gone = |severity| number(before, severity).saturating_sub(number(after, severity));
-    gone(Severity::Error) + gone(Severity::Warning)
+    [Severity::Error, Severity::Warning]
+        .into_iter()
+        .map(|severity| count(old, severity).saturating_sub(count(new, severity)))
+        .sum()
 }
 
 /// Whether a text has fewer errors and no other error, or as many errors and fewer warnings.
-fn is_better(before: &[Diagnostic], after: &[Diagnostic]) -> bool {
-    let [before_errors, after_errors] = [before, after].map(errors);
-    let count = |errors: &BTreeMap<_, (usize, usize)>| errors.values().map(|c| c.0).sum::<usize>();
-    let [old, new] = [count(&before_errors), count(&after_errors)];
-    let fewer = new < old || new == old && after.len() < before.len();
-    let known = |(error, counts): (_, &(usize, usize))| {
-        let old = before_errors.get(error);
-        old.is_some_and(|old| counts.0 <= old.0 && counts.1 <= old.1)
-    };
-    fewer && after_errors.iter().all(known)
+fn is_better(old: &[Diagnostic], new: &[Diagnostic]) -> bool {
+    let [old_errors, new_errors] = [old, new].map(errors);
+    let [old_count, new_count] = [&old_errors, &new_errors].map(|errors| {
+        errors
+            .values()
+            .map(|error| error.diagnostics)
+            .sum::<usize>()
+    });
+    let has_fewer = new_count < old_count || new_count == old_count && new.len() < old.len();
+    has_fewer
+        && new_errors.iter().all(|(error, counts)| {
+            old_errors.get(error).is_some_and(|old| {
+                counts.diagnostics <= old.diagnostics && counts.places <= old.places
+            })
+        })
 }
 
-/// How many diagnostics say the same, and about how many places.
-fn errors(found: &[Diagnostic]) -> BTreeMap<(Code, &str), (usize, usize)> {
-    let mut errors = BTreeMap::new();
-    for d in found.iter().filter(|d| d.severity == Severity::Error) {
-        let counts: &mut (usize, usize) = errors.entry((d.code, d.message.as_str())).or_default();
-        counts.0 += 1;
-        counts.1 += 1 + d.repeats.len();
+/// The numbers of diagnostics with one message and of their places.
+#[derive(Default)]
+struct ErrorCounts {
+    diagnostics: usize,
+    places: usize,
+}
+
+/// Counts the errors by code and message.
+fn errors(diagnostics: &[Diagnostic]) -> BTreeMap<(Code, &str), ErrorCounts> {
+    let mut errors: BTreeMap<(Code, &str), ErrorCounts> = BTreeMap::new();
+    for d in diagnostics.iter().filter(|d| d.severity == Severity::Error) {
+        let counts = errors.entry((d.code, d.message.as_str())).or_default();
+        counts.diagnostics += 1;
+        counts.places += 1 + d.repeats.len();
     }
     errors
 }

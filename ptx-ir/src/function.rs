@@ -44,7 +44,7 @@ pub struct Function {
     pub kind: FunctionKind,
     /// `.extern`, `.visible`, `.weak` or `.common`.
     pub linkage: Option<Linkage>,
-    /// In the module's attribute table.
+    /// The range in the table of attributes of [`Module::declarations`](crate::Module::declarations).
     pub attributes: TableRange,
     /// Results, parameters and directives.
     pub interface: Interface,
@@ -76,7 +76,7 @@ impl Function {
     };
 }
 
-/// What a caller sees of a function or of a `.callprototype`: ranges in the tables of the module.
+/// The parameters, results and directives of a function or of a `.callprototype`: ranges in the tables of the module.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug, Default)]
 #[non_exhaustive]
 pub struct Interface {
@@ -116,7 +116,7 @@ pub struct Prototype {
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
 #[non_exhaustive]
 pub struct DirectiveStmt {
-    /// Which directive.
+    /// The directive.
     pub directive: Directive,
     /// Its arguments, in the pool of the body or module that holds it.
     pub args: OperandRange,

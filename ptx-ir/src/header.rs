@@ -5,7 +5,7 @@ use ptx_isa::{Directive, PtxVersion, Target, TargetOption};
 use crate::lex::{Lexer, Token, TokenKind};
 use crate::{DirectiveStmt, Item, ItemId, Module, Operand, Span};
 
-/// What the header says.
+/// The values of the header of a module.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug, Default)]
 #[non_exhaustive]
 pub struct Header {

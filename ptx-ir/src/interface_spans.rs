@@ -1,4 +1,4 @@
-//! Where the parts of a function's header are in the source.
+//! The spans of the parts of the header of a function.
 
 use alloc::vec::Vec;
 
@@ -117,7 +117,7 @@ impl InterfaceSpans {
 }
 
 impl Module {
-    /// Where the parts of the header of a function are in the source: of its item, or of the statement that declares it inside
+    /// The spans of the parts of the header of a function: of its item, or of the statement that declares it inside
     /// another function. `None` if an edit created the function or its header could not be parsed. Linear in the module.
     ///
     /// ```

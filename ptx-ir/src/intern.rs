@@ -88,7 +88,7 @@ impl Interner {
         self.source = source;
     }
 
-    /// How many texts there are.
+    /// The number of texts.
     #[inline]
     #[must_use]
     pub fn len(&self) -> usize {
@@ -111,7 +111,7 @@ impl Interner {
         }
     }
 
-    /// Where the text numbered `index` is in the source, if it was found there.
+    /// The span in the source of the text numbered `index`; `None` if it is not in the source.
     #[must_use]
     pub fn start(&self, index: u32) -> Option<u32> {
         let start = self.entries.get(index as usize)?.start;

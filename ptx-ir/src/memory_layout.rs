@@ -5,7 +5,7 @@ use ptx_isa::{StateSpace, TypeKind};
 use crate::decl::{Declarator, Linkage, Param, TypeName, VarDecl};
 use crate::operand::{Operand, OperandPool, OperandRange};
 
-/// How many bytes a variable takes, and what its address is a multiple of. Manual 5.4.
+/// The size and the alignment of a variable. Manual 5.4.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
@@ -100,7 +100,7 @@ impl MemoryLayout {
     }
 }
 
-/// How many elements an array has; 1 for a scalar.
+/// The number of elements of an array; 1 for a scalar.
 enum Elements {
     Known(u64),
     /// The first dimension is left out: as many times this.

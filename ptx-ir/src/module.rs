@@ -35,9 +35,9 @@ pub enum Item {
     Function(FuncId),
     /// A `.section` with its content.
     Section(SectionId),
-    /// Something that could not be parsed.
+    /// An item that could not be parsed.
     Opaque(OpaqueId),
-    /// Nothing: an edit removed the item. [`Module::items`] skips it.
+    /// An item that an edit removed. [`Module::items`] skips it.
     Removed,
 }
 
@@ -45,9 +45,9 @@ pub enum Item {
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 #[non_exhaustive]
 pub struct Section {
-    /// Its name, the dot included.
+    /// The name, including its dot.
     pub name: NameId,
-    /// What it holds.
+    /// The content.
     pub entries: Vec<SectionEntry>,
 }
 
@@ -69,18 +69,18 @@ pub enum SectionEntry {
     Label(NameId),
     /// A small number.
     Int {
-        /// Its width.
+        /// The type, which states the width.
         ty: ScalarType,
-        /// Whether the type is written before it; else it goes on the list of the one before.
+        /// The type is written before the number; otherwise the number continues the list of the previous entry.
         first: bool,
         /// The number.
         value: i32,
     },
     /// Any other datum, in the pool of the module.
     Other {
-        /// Its width.
+        /// The type, which states the width.
         ty: ScalarType,
-        /// Whether the type is written before it.
+        /// The type is written before the datum.
         first: bool,
         /// The datum.
         value: OperandRef,
@@ -90,13 +90,13 @@ pub enum SectionEntry {
 const _: () = assert!(size_of::<SectionEntry>() == 8);
 const _: () = assert!(size_of::<Item>() == 8);
 
-/// A PTX module: every byte of its source, and what it means.
+/// A PTX module: every byte of its source, and the records parsed from it.
 ///
 /// A module that was built and not parsed [has no source](Self::has_source): all of its spans are empty, and it is printed from
 /// its records and [comments](Self::comments).
 #[derive(Clone, Default, Debug)]
 pub struct Module {
-    /// What it was read from; empty if it was not.
+    /// The text from which the module was parsed; empty if it was built.
     pub(crate) source: SourceText,
     /// Version, target, address size.
     pub(crate) header: Header,
@@ -109,7 +109,7 @@ pub struct Module {
     pub(crate) signatures: Signatures,
     pub(crate) symbols: PrimaryMap<SymbolId, Symbol>,
     pub(crate) functions: PrimaryMap<FuncId, Function>,
-    /// Their bodies.
+    /// The bodies of `functions`.
     pub(crate) bodies: PrimaryMap<BodyId, Body>,
     pub(crate) params: Vec<Param>,
     pub(crate) interface_directives: Vec<DirectiveStmt>,
@@ -121,15 +121,15 @@ pub struct Module {
     pub(crate) pool: OperandPool,
     /// The comments of a module without a source.
     pub(crate) comments: Comments<ItemId>,
-    /// What was edited of the items, if anything was.
+    /// The record of edits of the items; `None` if they were not edited.
     pub(crate) edits: Option<Box<Edits<ItemId>>>,
-    /// How many edits there were.
+    /// The number of edits.
     pub(crate) revision: u32,
-    /// Which contents it has now.
+    /// Identifies the contents of the module.
     pub(crate) content: Content,
-    /// When a directive of the module last came or went.
+    /// The revision at which a directive of the module was last added or removed.
     pub(crate) directive_revision: u32,
-    /// When the declaration of a name was last edited.
+    /// The revision at which the declaration of a symbol was last edited.
     pub(crate) symbol_revisions: BTreeMap<SymbolId, u32>,
 }
 
@@ -207,7 +207,7 @@ impl Module {
             .map_or(Span::default(), |o| o.span())
     }
 
-    /// Which directive an item is, if it is one.
+    /// The directive of an item; `None` for other items.
     #[must_use]
     pub fn directive(&self, item: Item) -> Option<Directive> {
         match item {
@@ -232,8 +232,8 @@ impl Module {
         }
     }
 
-    /// Of each symbol the first one with the same name, which represents the members of a range such as `t<4>`. Linear in the
-    /// names.
+    /// For each symbol, the first symbol with the same name, which represents all members of a range such as `t<4>`. Linear in
+    /// the number of names.
     #[must_use]
     pub fn first_symbols(&self) -> Vec<SymbolId> {
         // For each name, the first plain symbol and the first member of a range.

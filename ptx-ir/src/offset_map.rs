@@ -11,7 +11,7 @@ struct Piece {
     len: u32,
 }
 
-/// Which bytes of an old text became which of a new one. Made while printing; steps are put together with
+/// The correspondence between the bytes of an old text and a new one. Made while printing; steps are put together with
 /// [`then`](Self::then). Asking costs the logarithm of the number of pieces.
 ///
 /// ```
@@ -24,9 +24,9 @@ struct Piece {
 /// ```
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct OffsetMap {
-    /// In the order of the new text.
+    /// The pieces in the order of the new text.
     pieces: Vec<Piece>,
-    /// The same in the order of the old one; empty where that is the same order.
+    /// The pieces in the order of the old text; empty if that is the same order.
     by_old: BTreeMap<u32, Piece>,
 }
 

@@ -1,4 +1,4 @@
-//! Operands: what an instruction, an initialiser or a directive mentions, eight bytes each.
+//! Operands of instructions, initializers and directives, eight bytes each.
 //!
 //! Parts that do not fit are in the side tables of an [`OperandPool`], one per body and one for
 //! the module level.
@@ -81,7 +81,7 @@ const _: () = assert!(size_of::<Operand>() == 8);
 const _: () = assert!(size_of::<Address>() == 20);
 const _: () = assert!(size_of::<Immediate>() == 16);
 
-/// How an address expression is written.
+/// The notation of an address expression.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
 #[non_exhaustive]
 pub enum AddressForm {
@@ -104,7 +104,7 @@ pub struct Address {
     /// A [`Operand::Small`] or [`Operand::Imm`], as written after the `+`; [`Operand::Absent`]
     /// where there is none. In `var[r+4]` it is itself a [`AddressForm::Bare`] address.
     pub offset: Operand,
-    /// How it is written.
+    /// The notation.
     pub form: AddressForm,
 }
 
@@ -126,7 +126,7 @@ impl Address {
 pub struct Immediate {
     /// The spelling: a literal or a constant expression, without whitespace between its tokens.
     pub text: NameId,
-    /// What it is worth.
+    /// The value.
     pub value: ConstValue,
 }
 
@@ -141,7 +141,7 @@ impl OperandRange {
     /// No operands.
     pub const EMPTY: Self = Self { start: 0, len: 0 };
 
-    /// How many operands.
+    /// The number of operands.
     #[must_use]
     pub const fn len(self) -> usize {
         self.len as usize

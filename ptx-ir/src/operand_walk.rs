@@ -9,7 +9,7 @@ use crate::{AddrId, DeclId, Declarations, ListId, OperandRef};
 /// The parts that an operand is composed of.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
 pub enum OperandParts {
-    /// It has none.
+    /// The operand has no parts.
     Leaf,
     /// Base and offset of an address.
     Address(AddrId),
@@ -41,7 +41,7 @@ impl Operand {
         }
     }
 
-    /// The same kind of operand composed of other parts; unchanged if it has no parts of that kind.
+    /// Returns an operand of the same kind composed of other parts; the operand itself if it has no parts of that kind.
     #[doc(hidden)]
     #[must_use]
     pub const fn with_parts(self, parts: OperandParts) -> Self {
@@ -64,11 +64,11 @@ impl Operand {
     }
 }
 
-/// Where an operand is stored.
+/// The storage of an operand.
 #[doc(hidden)]
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
 pub enum OperandSlot {
-    /// In the pool.
+    /// An entry of the pool.
     Pool(OperandRef),
     /// The base of an address.
     Base(AddrId),

@@ -46,7 +46,7 @@ pub fn map_some<T: Send>(
     work(functions)
 }
 
-/// How many threads there are.
+/// The number of threads.
 #[must_use]
 pub fn threads() -> usize {
     #[cfg(feature = "parallel")]

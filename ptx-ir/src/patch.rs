@@ -8,18 +8,18 @@ use crate::{OffsetMap, Span};
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Patch<T> {
-    /// What is replaced, from the start of the text.
+    /// The replaced part, counted from the start of the text.
     pub span: Span,
-    /// By what.
+    /// The replacement.
     pub text: T,
 }
 
 /// A piece of a patched text.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub enum Piece<T> {
-    /// This part of the old text.
+    /// A part of the old text.
     Kept(Span),
-    /// What a patch writes.
+    /// The replacement of a patch.
     New(Patch<T>),
 }
 

@@ -162,6 +162,11 @@ pub fn replace_in_body(module: &mut Module, item: ItemId, replaced: Span, text: 
 /// Adds an item at its place in the source.
 #[inline]
 pub fn push_item(module: &mut Module, item: Item, span: StmtSpan) -> ItemId {
+    debug_assert_eq!(
+        module.origins.len(),
+        module.items.len(),
+        "each item has a span"
+    );
     crate::cow_vec::push(&mut module.origins, span);
     module.items.push(item)
 }
@@ -169,6 +174,11 @@ pub fn push_item(module: &mut Module, item: Item, span: StmtSpan) -> ItemId {
 /// Adds a statement at its place in the source, counted from the base of the body.
 #[inline(always)]
 pub fn push_statement(body: &mut Body, statement: Statement, span: StmtSpan) -> StmtId {
+    debug_assert_eq!(
+        body.origins.len(),
+        body.statements.len(),
+        "each statement has a span"
+    );
     body.origins.push(span);
     body.statements.push(statement)
 }
@@ -181,6 +191,10 @@ pub fn push_built_statement(body: &mut Body, statement: Statement) -> StmtId {
 
 /// Removes the last statement of a body, with its instruction if that is the last one.
 pub fn pop_statement(body: &mut Body) {
+    debug_assert!(
+        body.edits.is_none(),
+        "the order of the statements is that of their ids"
+    );
     let last = body.statements.rows.pop();
     body.origins.pop();
     if let Some(Statement::Inst(id)) = last

@@ -23,11 +23,11 @@ use crate::{Diagnostic, LineIndex, Patch, Severity, Span};
 
 /// Longest piece of a line that is shown, in bytes.
 const WIDTH: usize = 160;
-/// How much of a long line is shown before the place.
+/// The number of columns of a long line that are shown before the place.
 const BEFORE: usize = 60;
 /// Most lines that one underlined place may cover; of a larger one its first line is shown.
 const TALL: u32 = 6;
-/// How many repeats are shown: the first with each message that is not the one of the diagnostic.
+/// The largest number of repeats that are shown: the first with each message that is not the one of the diagnostic.
 const MOST_REPEATS: usize = 12;
 /// A second place at most this many lines away is shown with the first.
 const NEAR: u32 = 4;
@@ -103,7 +103,7 @@ impl Renderer {
         self.render_with(report, diagnostic, None)
     }
 
-    /// The same with a note below the source lines.
+    /// As [`render`](Self::render), with a note below the source lines.
     #[must_use]
     pub fn render_with(
         &self,
@@ -385,7 +385,7 @@ fn window(line: &[u8], at: usize) -> Range<usize> {
 }
 
 impl<'s> NamedSource<'s> {
-    /// Where a line starts, and its text without the line end.
+    /// The offset of a line, and its text without the line end.
     fn line(&self, line: u32) -> (u32, &'s [u8]) {
         let size = u32::try_from(self.source.len()).unwrap_or(u32::MAX);
         let span = self.lines.line_span(line, size);

@@ -12,7 +12,7 @@ impl Body {
         self.edits.as_ref().map_or(0, |e| e.revision)
     }
 
-    /// What was edited; `None` if nothing was.
+    /// The record of edits; `None` for a body that was not edited.
     #[doc(hidden)]
     #[must_use]
     pub fn edits(&self) -> Option<&Edits<StmtId>> {
@@ -53,7 +53,7 @@ impl Body {
         }
     }
 
-    /// Statements are in the order of their keys.
+    /// The key of a statement. Statements are in the order of their keys.
     pub(crate) fn key(&self, stmt: StmtId) -> u64 {
         match self.placed() {
             Some(edits) => edits.key(stmt),
@@ -84,7 +84,7 @@ impl Body {
         scope
     }
 
-    /// How many inner scopes begin before a place.
+    /// The number of inner scopes that begin before a key.
     fn scopes_before(&self, key: u64) -> usize {
         let begins = |s: &Scope| self.key(s.open) < key;
         match self.placed().filter(|e| !e.scopes.is_empty()) {
@@ -111,14 +111,16 @@ impl Body {
 
 /// Adds a scope whose braces an edit placed.
 pub fn add_scope(body: &mut Body, scope: Scope) {
-    let at = body.scopes_before(body.key(scope.open));
-    let read = body.inner_scopes.len();
+    let index = body.scopes_before(body.key(scope.open));
+    let scope_count = body.inner_scopes.len();
     body.inner_scopes.push(scope);
     if let Some(edits) = body.edits.as_deref_mut() {
         if edits.scopes.is_empty() {
-            edits.scopes = (1..=read).map(ScopeId::from_index).collect();
+            edits.scopes = (1..=scope_count).map(ScopeId::from_index).collect();
         }
-        let at = at.min(edits.scopes.len());
-        edits.scopes.insert(at, ScopeId::from_index(read + 1));
+        debug_assert_eq!(edits.scopes.len(), scope_count);
+        edits
+            .scopes
+            .insert(index.min(scope_count), ScopeId::from_index(scope_count + 1));
     }
 }

@@ -14,11 +14,11 @@ use crate::source_text::SourceText;
 /// One dotted word of a mnemonic.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Word {
-    /// What it is; `None` for a word that PTX does not know.
+    /// The modifier; `None` for an unknown word.
     pub modifier: Option<Modifier>,
-    /// Where it begins (at its dot) in the mnemonic.
+    /// The offset of its dot in the mnemonic.
     pub start: u32,
-    /// Where it ends.
+    /// The offset of its end.
     pub end: u32,
 }
 
@@ -110,7 +110,7 @@ impl Signatures {
         });
     }
 
-    /// How many distinct mnemonics there are.
+    /// The number of distinct mnemonics.
     #[must_use]
     pub fn len(&self) -> usize {
         self.records.len()

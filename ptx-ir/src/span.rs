@@ -62,7 +62,7 @@ impl Span {
         source.get(self.range()).unwrap_or_default()
     }
 
-    /// The same span counted from `base` bytes earlier.
+    /// Returns the span counted from `base` bytes earlier.
     #[inline]
     #[must_use]
     pub const fn shifted(self, base: u32) -> Self {
@@ -99,7 +99,7 @@ pub struct LineColumn {
     pub column: u32,
 }
 
-/// Where the lines of a source begin; built once, asked in logarithmic time.
+/// The offsets of the lines of a source. Building it is linear, a query takes logarithmic time.
 #[derive(Clone, Debug)]
 pub struct LineIndex {
     starts: Vec<u32>,
@@ -135,7 +135,7 @@ impl LineIndex {
         Span { start, end }
     }
 
-    /// How many lines there are; a final newline opens one more, empty line.
+    /// The number of lines; a final newline opens one more, empty line.
     #[must_use]
     pub fn len(&self) -> usize {
         self.starts.len()

@@ -16,10 +16,10 @@ const SPACING: u64 = 1 << 32;
 /// The distance at which a statement is placed after another one, if the next key is far enough.
 const STEP: u64 = 1 << 16;
 
-/// Where a statement or an item is.
+/// The position of a statement or an item.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Hash)]
 pub enum Position<K> {
-    /// Where it was parsed.
+    /// The position at which it was parsed.
     AsParsed,
     /// Placed before all others.
     First,
@@ -34,7 +34,7 @@ pub(crate) struct StatementOrder<K> {
     read: u32,
     /// The keys of those that were placed.
     keys: BTreeMap<u32, u64>,
-    /// The same by their keys.
+    /// The placed statements by their keys.
     placed: BTreeMap<u64, u32>,
     /// The runs of successive parsed statements that were placed elsewhere: from the first of each to its end.
     moved: BTreeMap<u32, u32>,
@@ -62,7 +62,7 @@ impl<K: EntityId> StatementOrder<K> {
         self.keys.contains_key(&(id.index() as u32))
     }
 
-    /// Where a statement is, to [restore](Self::restore) it there.
+    /// The position of a statement, for [`restore`](Self::restore).
     pub(crate) fn position(&self, id: K) -> Position<K> {
         match self.is_placed(id) {
             false => Position::AsParsed,
@@ -203,7 +203,7 @@ impl<K: EntityId> StatementOrder<K> {
     /// sparse enough, so that `n` statements at one position cost `O(n log² n)`.
     #[cold]
     fn renumber(&mut self, key: u64) {
-        /// How much more than half of a range may be filled for each doubling of it.
+        /// The ratio by which the limit of filled keys grows for each doubling of a range.
         const FILL: f64 = 2.0 / 1.2;
         let (mut start, mut size, mut most) = (key, 1, 1.0);
         let mut all: Vec<(u64, u32)>;

@@ -24,9 +24,9 @@ pub struct InOrder<'m, K, V> {
 
 #[derive(Clone)]
 enum Order<'m, K> {
-    /// That of the ids.
+    /// The order of the ids.
     Plain(Range<usize>),
-    /// That of the keys, between two of them.
+    /// The order of the keys, between two of them.
     Placed(&'m Edits<K>, u64, u64),
 }
 
@@ -48,7 +48,7 @@ impl<'m, K: EntityId, V> InOrder<'m, K, V> {
         }
     }
 
-    /// Those from `first` to before `end`, or to the last one.
+    /// Restricts the iteration to `first` up to, not including, `end`; up to the last one if `end` is not in the table.
     #[inline]
     pub(crate) fn between(mut self, first: K, end: K) -> Self {
         match &mut self.order {

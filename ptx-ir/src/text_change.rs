@@ -21,7 +21,7 @@ impl TextChange {
         Self { replaced, inserted }
     }
 
-    /// What was replaced, in the old text.
+    /// The replaced part of the old text.
     #[must_use]
     pub const fn replaced(self) -> Span {
         self.replaced

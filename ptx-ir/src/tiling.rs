@@ -12,7 +12,7 @@ use crate::{Body, EntityId, Item, Module, Span};
 pub struct Violation {
     /// The place.
     pub span: Span,
-    /// What is wrong.
+    /// A sentence about the violated rule.
     pub message: String,
 }
 

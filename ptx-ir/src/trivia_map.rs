@@ -1,4 +1,4 @@
-//! Which whitespace and comments belong to which statement or item.
+//! The whitespace and comments that belong to each statement or item.
 //!
 //! The text up to and including the first newline after a statement belongs to it (*trailing*); the rest of the gap up to
 //! the next statement belongs to that one (*leading*). Without a newline the whole gap is trailing. The part of the leading
@@ -13,11 +13,11 @@ use crate::{Body, EntityId, Module, Span, StmtSpan};
 pub struct TriviaMap<'m> {
     source: &'m [u8],
     spans: &'m [StmtSpan],
-    /// What the spans count from.
+    /// The offset that the spans count from.
     base: u32,
-    /// Where the text before the first statement begins, after `{`.
+    /// The offset of the text before the first statement, after `{`.
     start: u32,
-    /// Where the text after the last statement ends, before `}`.
+    /// The end of the text after the last statement, before `}`.
     end: u32,
     /// The number of parsed statements.
     parsed: usize,
@@ -29,7 +29,7 @@ pub struct TriviaMap<'m> {
 pub struct Extent {
     /// The text before it.
     pub leading: Span,
-    /// Where the [attached](self) part of the leading text begins.
+    /// The offset of the [attached](self) part of the leading text.
     pub attached: u32,
     /// Its tokens.
     pub statement: Span,
@@ -46,7 +46,7 @@ impl Extent {
         Span::new(self.leading.start, self.trailing.end)
     }
 
-    /// What is removed together with the statement: it, the attached text and the text after it.
+    /// The part that is removed with the statement: the attached text, the statement and the text after it.
     #[must_use]
     pub fn removal(&self) -> Span {
         Span::new(self.attached, self.trailing.end)
@@ -117,7 +117,7 @@ impl<'m> TriviaMap<'m> {
         Span::new(start, end.max(start))
     }
 
-    /// Where the leading text begins in the gap before a statement, and where its attached part begins.
+    /// The offset of the leading text in the gap before a statement, and the offset of its attached part.
     fn split(&self, index: usize) -> (u32, u32) {
         let gap = self.gap(index);
         let text = gap.of(self.source);

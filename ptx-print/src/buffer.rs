@@ -4,7 +4,7 @@ use alloc::vec::Vec;
 
 use crate::sink::Sink;
 
-/// How many bytes are collected before they are passed to the sink.
+/// The number of bytes that are collected before they are passed to the sink.
 const CAPACITY: usize = 1 << 15;
 
 /// A text of at most sixteen bytes, padded, so that it is copied without a loop.

@@ -24,7 +24,7 @@ pub(crate) fn without_mark(gap: &[u8]) -> &[u8] {
     gap.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(gap)
 }
 
-/// How far a statement is indented; `}` ends a level.
+/// The indentation of a statement; `}` ends a level.
 #[inline(always)]
 pub(crate) fn level(statement: Statement, depth: &mut usize) -> usize {
     match statement {
@@ -37,7 +37,7 @@ pub(crate) fn level(statement: Statement, depth: &mut usize) -> usize {
     }
 }
 
-/// How a list of parameters is laid out.
+/// The layout of a list of parameters.
 #[derive(Copy, Clone, PartialEq, Eq)]
 enum ParamLayout {
     OneLine,
@@ -54,7 +54,7 @@ pub(crate) struct Printer<'m, 'o, S: Sink> {
     /// The position of the mnemonic of each signature in `mnemonics`; length 0 before first use.
     places: Vec<(u32, u32)>,
     pub(crate) hot: TableViews<'m>,
-    /// How edits changed the text of the current item.
+    /// The change of the text of the current item by edits.
     pub(crate) change: Option<&'m Change>,
     /// Operands waiting to be printed; nesting needs memory, not stack.
     pub(crate) worklist: Vec<crate::operand::Todo>,

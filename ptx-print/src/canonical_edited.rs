@@ -16,9 +16,9 @@ use crate::trivia::Preceding;
 struct Gap<'m> {
     module: &'m Module,
     text: Vec<u8>,
-    /// What is before it.
+    /// The element before the gap.
     preceding: Preceding,
-    /// Where the text of the source after the last statement ends.
+    /// The end of the text of the source after the last statement.
     at: u32,
 }
 

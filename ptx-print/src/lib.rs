@@ -55,7 +55,7 @@ pub use sink::{FmtSink, Sink};
 use buffer::Out;
 use canonical::Printer;
 
-/// How the canonical printer lays out statements.
+/// The layout of the canonical printer.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
 #[non_exhaustive]
 pub struct Style {
@@ -119,7 +119,7 @@ pub fn verbatim_with_map(module: &Module) -> (Vec<u8>, OffsetMap) {
 ///
 /// # Errors
 ///
-/// Those of the sink.
+/// The errors of the sink.
 pub fn write_verbatim<S: Sink>(module: &Module, sink: &mut S) -> Result<(), S::Error> {
     if !module.has_source() {
         return write_canonical(module, &Style::default(), sink);
@@ -198,7 +198,7 @@ fn expected_len(module: &Module) -> usize {
 ///
 /// # Errors
 ///
-/// Those of the sink.
+/// The errors of the sink.
 pub fn write_canonical<S: Sink>(
     module: &Module,
     style: &Style,
@@ -213,7 +213,7 @@ pub fn write_canonical<S: Sink>(
 ///
 /// # Errors
 ///
-/// Those of the sink.
+/// The errors of the sink.
 pub fn write_canonical_function<S: Sink>(
     module: &Module,
     function: FuncId,
@@ -229,7 +229,7 @@ pub fn write_canonical_function<S: Sink>(
 ///
 /// # Errors
 ///
-/// Those of the sink.
+/// The errors of the sink.
 pub fn write_canonical_statement<S: Sink>(
     module: &Module,
     body: &Body,

@@ -10,7 +10,7 @@ use crate::buffer::Short;
 use crate::canonical::Printer;
 use crate::sink::Sink;
 
-/// What most statements of a body ask for, ready to be printed.
+/// The names of a body that most statements contain, prepared for printing.
 #[derive(Default)]
 pub(crate) struct TableViews<'m> {
     pub(crate) insts: &'m [Inst],

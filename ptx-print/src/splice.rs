@@ -12,7 +12,7 @@ use crate::Style;
 use crate::buffer::Out;
 use crate::canonical::Printer;
 
-/// How far to look for a neighbour whose indentation a new statement takes.
+/// The number of statements that are searched for a neighbour whose indentation a new statement takes.
 const NEIGHBOURS: usize = 16;
 
 /// The text of a module, and where the bytes of its source are in it.
@@ -107,9 +107,10 @@ impl<'m, 'o> Splice<'m, 'o> {
             return;
         }
         self.end_comment();
-        let before = (start as usize).checked_sub(1);
-        let began = before.is_none_or(|b| self.module.source().get(b) == Some(&b'\n'));
-        match (began, self.begins_line()) {
+        let starts_source_line = (start as usize)
+            .checked_sub(1)
+            .is_none_or(|preceding| self.module.source().get(preceding) == Some(&b'\n'));
+        match (starts_source_line, self.begins_line()) {
             (true, false) => self.text.extend_from_slice(self.newline),
             (false, true) => self.text.extend_from_slice(indent),
             (false, false) => self.separate(),
@@ -176,21 +177,26 @@ impl<'m, 'o> Splice<'m, 'o> {
         }
     }
 
-    /// Copies a part of the source with patches; `of` is the statement that they belong to.
-    fn copy_patched(&mut self, span: Span, patches: &[Patch], of: Option<(&'m Body, StmtId)>) {
+    /// Copies a part of the source with patches; `statement` is the statement that they belong to.
+    fn copy_patched(
+        &mut self,
+        span: Span,
+        patches: &[Patch],
+        statement: Option<(&'m Body, StmtId)>,
+    ) {
         pieces(span, patches, |piece| match piece {
             Piece::Kept(span) => self.copy(span),
-            Piece::New(patch) => match (patch.text, of) {
+            Piece::New(patch) => match (patch.text, statement) {
                 (NewText::Text(text), _) => {
-                    let before = self.text.len();
+                    let piece_start = self.text.len();
                     self.text.extend_from_slice(self.module.name_bytes(text));
-                    self.divide(before, patch.span);
+                    self.divide(piece_start, patch.span);
                 }
                 (part, Some((body, id))) => {
-                    let before = self.text.len();
+                    let piece_start = self.text.len();
                     self.printer.inst_part(body, id, part);
                     self.add_written();
-                    self.divide(before, patch.span);
+                    self.divide(piece_start, patch.span);
                     self.comments_after(patch.span);
                 }
                 _ => {}
@@ -200,14 +206,14 @@ impl<'m, 'o> Splice<'m, 'o> {
 
     /// Adds a space before a new piece that would continue the word before it, as what it replaces did not: the name `a` for `%r`
     /// in `mov.b32%r,1`.
-    fn divide(&mut self, new: usize, replaced: Span) {
+    fn divide(&mut self, piece_start: usize, replaced: Span) {
         let is_word = |b: Option<&u8>| {
             b.is_some_and(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'$'))
         };
-        let before = new.checked_sub(1).and_then(|at| self.text.get(at));
-        let joins = is_word(before) && is_word(self.text.get(new));
-        if joins && !is_word(replaced.of(self.module.source()).first()) {
-            self.text.insert(new, b' ');
+        let preceding = piece_start.checked_sub(1).and_then(|i| self.text.get(i));
+        let joins_words = is_word(preceding) && is_word(self.text.get(piece_start));
+        if joins_words && !is_word(replaced.of(self.module.source()).first()) {
+            self.text.insert(piece_start, b' ');
         }
     }
 
@@ -230,7 +236,7 @@ impl<'m, 'o> Splice<'m, 'o> {
         }
     }
 
-    /// What stays of a removed statement: its comments unless they are removed too, and the line if something else is on it.
+    /// The text that stays of a removed statement: its comments unless they are removed too, and the line if something else is on it.
     fn removed(&mut self, mut extent: Extent, comments: RemovedComments) {
         match comments {
             RemovedComments::None => {}
@@ -238,20 +244,21 @@ impl<'m, 'o> Splice<'m, 'o> {
             _ => extent.has_comments = false,
         }
         let source = self.module.source();
-        let comment =
+        let has_comment =
             |span: Span| Lexer::fragment(span.of(source)).any(|t| t.kind != TokenKind::Whitespace);
-        let lead = extent.leading.of(source);
-        let own = lead
+        let leading_lines = extent
+            .leading
+            .of(source)
             .iter()
             .rposition(|&b| b == b'\n')
             .map_or(0, |i| i as u32 + 1);
-        let lines = Span::new(extent.leading.start, extent.leading.start + own);
-        let rest = Span::new(lines.end, extent.leading.end);
+        let lines = Span::new(extent.leading.start, extent.leading.start + leading_lines);
+        let same_line = Span::new(lines.end, extent.leading.end);
         let ends_line = extent.trailing.of(source).ends_with(b"\n");
         self.join(extent.leading.start, b"");
         self.copy(lines);
-        if comment(rest) || extent.has_comments || comment(extent.trailing) {
-            self.copy(rest);
+        if has_comment(same_line) || extent.has_comments || has_comment(extent.trailing) {
+            self.copy(same_line);
             if extent.has_comments {
                 self.inner_comments(extent.statement);
             }
@@ -268,14 +275,14 @@ impl<'m, 'o> Splice<'m, 'o> {
         }
         let began = self.begins_line();
         if began && !ends_line {
-            self.copy(rest);
+            self.copy(same_line);
         } else if !began && ends_line {
             self.copy(extent.trailing);
         }
         self.at = Some(extent.trailing.end);
     }
 
-    /// What stays of a statement that was removed with its comments.
+    /// The text that stays of a statement that was removed with its comments.
     fn removed_with_comments(&mut self, extent: Extent) {
         self.join(extent.leading.start, b"");
         self.copy(Span::new(extent.leading.start, extent.attached));
@@ -415,38 +422,35 @@ impl<'m, 'o> Splice<'m, 'o> {
         trivia: &TriviaMap<'_>,
         id: StmtId,
     ) -> Vec<u8> {
-        let kind = |id: StmtId| body.statement(id).unwrap_or(Statement::Removed);
-        let label = matches!(kind(id), Statement::Label(_));
-        let like = |id: &StmtId| match kind(*id) {
-            Statement::Label(_) => label,
-            Statement::Open(_) | Statement::Close(_) | Statement::Removed => false,
-            _ => !label,
+        let statement = |id: StmtId| body.statement(id).unwrap_or(Statement::Removed);
+        let is_label = matches!(statement(id), Statement::Label(_));
+        // The first parsed neighbour of the same kind in one direction. Only labels look across braces.
+        let neighbour_indent = |next: &dyn Fn(StmtId) -> Option<StmtId>| {
+            core::iter::successors(next(id), |&id| next(id))
+                .take(NEIGHBOURS)
+                .map(|id| (id, statement(id)))
+                .take_while(|(_, s)| {
+                    is_label || !matches!(s, Statement::Open(_) | Statement::Close(_))
+                })
+                .filter(|(id, s)| {
+                    let is_same_kind = match s {
+                        Statement::Label(_) => is_label,
+                        Statement::Open(_) | Statement::Close(_) | Statement::Removed => false,
+                        _ => !is_label,
+                    };
+                    is_same_kind && edits.was_read(*id)
+                })
+                .find_map(|(id, _)| trivia.indent(id.index()).map(<[u8]>::to_vec))
         };
-        let read = |id: &StmtId| edits.was_read(*id) && like(id);
-        let indent = |id: StmtId| trivia.indent(id.index()).map(<[u8]>::to_vec);
-        let walk = |forward: bool| {
-            let step = move |&id: &StmtId| {
-                if forward {
-                    edits.next(id)
-                } else {
-                    edits.previous(id)
+        neighbour_indent(&|id| edits.previous(id))
+            .or_else(|| neighbour_indent(&|id| edits.next(id)))
+            .unwrap_or_else(|| {
+                let mut indent = self.brace_indent(body);
+                if !is_label {
+                    indent.push(b'\t');
                 }
-            };
-            let near = core::iter::successors(Some(id), step)
-                .skip(1)
-                .take(NEIGHBOURS);
-            let brace = |id: &StmtId| matches!(kind(*id), Statement::Open(_) | Statement::Close(_));
-            let all = near.take_while(move |id| label || !brace(id));
-            all.filter(read).find_map(indent)
-        };
-        let found = walk(false).or_else(|| walk(true));
-        found.unwrap_or_else(|| match (label, self.brace_indent(body)) {
-            (true, indent) => indent,
-            (false, mut indent) => {
-                indent.push(b'\t');
                 indent
-            }
-        })
+            })
     }
 
     /// The indentation of the line of the `}` of a body.
@@ -520,9 +524,9 @@ impl<'m, 'o> Splice<'m, 'o> {
                     }
                     self.copy(extent.trailing);
                 } else {
-                    let end = edits.unchanged_run(id).index();
-                    let before = inner.err().unwrap_or_default();
-                    let stop = edited.get(before).map_or(end, |&e| end.min(e - 1));
+                    let run_end = edits.unchanged_run(id).index();
+                    let next_edited = inner.err().and_then(|index| edited.get(index));
+                    let stop = next_edited.map_or(run_end, |&e| run_end.min(e - 1));
                     last = ItemId::from_index(stop);
                     let end = trivia.extent(stop).trailing.end;
                     self.join(extent.leading.start, b"");
@@ -572,16 +576,15 @@ fn ends_in_comment(module: &Module) -> bool {
 /// The outermost `{` around a new statement that is new itself, and how many there are; the statement where there is none. A `}`
 /// is treated like its `{`.
 fn placed(body: &Body, edits: &Edits<StmtId>, id: StmtId) -> (StmtId, usize) {
-    let open = |scope| body.scope(scope).map(|s| (s.open, s.parent));
     let (mut outer, mut depth) = (id, 0);
-    let mut around = body.scope_around(id);
+    let mut enclosing = body.scope_around(id);
     if let Some(Statement::Close(scope)) = body.statement(id)
-        && let Some((brace, parent)) = open(scope)
+        && let Some(scope) = body.scope(scope)
     {
-        (outer, around) = (brace, parent);
+        (outer, enclosing) = (scope.open, scope.parent);
     }
-    while let Some((brace, parent)) = open(around).filter(|(b, _)| !edits.was_read(*b)) {
-        (outer, around) = (brace, parent);
+    while let Some(scope) = body.scope(enclosing).filter(|s| !edits.was_read(s.open)) {
+        (outer, enclosing) = (scope.open, scope.parent);
         depth += 1;
     }
     (outer, depth)

@@ -6,7 +6,7 @@ use ptx_ir::lex::{Lexer, TokenKind, scan};
 use crate::canonical::Printer;
 use crate::sink::Sink;
 
-/// What precedes a gap.
+/// The element before a gap.
 #[derive(Copy, Clone, PartialEq, Eq)]
 pub(crate) enum Preceding {
     /// The beginning of the file or the body.

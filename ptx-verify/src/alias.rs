@@ -13,9 +13,9 @@ use crate::location::{Location, Part};
 use crate::problem::redeclaration::RedeclarationProblem;
 use crate::prototype;
 
-/// What the aliases of a module are checked against.
+/// The declarations against which the aliases of a module are checked.
 pub(crate) struct Aliases {
-    /// Where the first body of each function begins; empty in a module without aliases.
+    /// The offset of the first body of each function; empty in a module without aliases.
     bodies: HashMap<NameId, u32>,
     /// The names that are aliases so far.
     seen: HashSet<FuncId>,
@@ -44,8 +44,8 @@ impl Aliases {
             return;
         }
         for (id, statement) in body.statements() {
-            if let Statement::Directive(at) = statement
-                && let Some(stmt) = body.directives().get(at)
+            if let Statement::Directive(directive) = statement
+                && let Some(stmt) = body.directives().get(directive)
                 && stmt.directive == Directive::Alias
             {
                 self.check(context, body.source_span(id), body.pool().slice(stmt.args));
@@ -58,8 +58,8 @@ impl Aliases {
         let [alias, aliasee] = args else { return };
         available(context, Directive::Alias, Location::exact(span));
         if let Some(nth) = args.iter().position(|o| matches!(o, Operand::Special(_))) {
-            let at = Location::part(span, Part::Operand(nth as u32));
-            context.report(at, RedeclarationProblem::AliasOfSpecial);
+            let location = Location::part(span, Part::Operand(nth as u32));
+            context.report(location, RedeclarationProblem::AliasOfSpecial);
             return;
         }
         let module = context.module;
@@ -93,8 +93,8 @@ impl Aliases {
             Some((at_alias, problem))
         });
         self.seen.insert(declaration);
-        if let Some((at, problem)) = problem {
-            context.report(at, problem);
+        if let Some((location, problem)) = problem {
+            context.report(location, problem);
         }
     }
 

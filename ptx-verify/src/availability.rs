@@ -49,23 +49,27 @@ impl Availability {
     /// none of these covers from the same version on.
     #[must_use]
     pub fn minimal(&self) -> Vec<(Target, PtxVersion)> {
-        let mut found: Vec<(Target, PtxVersion)> = Vec::new();
+        let mut minimal: Vec<(Target, PtxVersion)> = Vec::new();
         for arch in [Arch::Plain, Arch::Family, Arch::Exact] {
-            let mut own: Vec<_> = self.pairs().filter(|(t, _)| t.arch() == arch).collect();
-            own.sort_by_key(|(t, _)| t.number());
-            for (target, version) in own {
-                let covers = |(t, v): &(Target, PtxVersion)| target.implies(*t) && *v <= version;
-                if !found.iter().any(covers) {
-                    found.push((target, version));
+            let mut pairs: Vec<_> = self.pairs().filter(|(t, _)| t.arch() == arch).collect();
+            pairs.sort_by_key(|(t, _)| t.number());
+            for (target, version) in pairs {
+                let is_covered = minimal
+                    .iter()
+                    .any(|(t, v)| target.implies(*t) && *v <= version);
+                if !is_covered {
+                    minimal.push((target, version));
                 }
             }
         }
-        found
+        minimal
     }
 }
 
 /// The versions whose instructions are known in full, upwards.
 fn versions() -> impl Iterator<Item = PtxVersion> {
-    let known = PtxVersion::KNOWN.iter().copied();
-    known.filter(|v| *v <= PtxVersion::CURRENT)
+    PtxVersion::KNOWN
+        .iter()
+        .copied()
+        .filter(|v| *v <= PtxVersion::CURRENT)
 }

@@ -44,13 +44,13 @@ pub(crate) fn check(context: &mut Context<'_>, body: &Body, statement: Statement
             match stmt.directive {
                 Directive::Loc => debug::numbers(context, body.pool(), stmt.directive, args, span),
                 Directive::LocIntermediate => {
-                    let at = Location::keyword(span, stmt.directive.text());
-                    available(context, stmt.directive, at);
+                    let location = Location::keyword(span, stmt.directive.text());
+                    available(context, stmt.directive, location);
                     debug::numbers(context, body.pool(), stmt.directive, args, span);
                 }
                 Directive::Branchtargets | Directive::Calltargets => {
-                    let at = Location::keyword(span, stmt.directive.text());
-                    available(context, stmt.directive, at);
+                    let location = Location::keyword(span, stmt.directive.text());
+                    available(context, stmt.directive, location);
                     table::check(context, body, stmt, span);
                 }
                 _ => pragma::check(context, stmt, body.pool(), Place::Body, span),

@@ -40,8 +40,9 @@ impl BodyChecker {
         }
     }
 
-    /// Checks the body of a function of a module, which is always the same, and may get declarations and mnemonics between the calls. Gives whether
-    /// there are no diagnostics, and the body does not concern others, with an `.alias`, constants or `inlined_at` of their places.
+    /// Checks the body of a function. All calls are for one module, which may get declarations and mnemonics between the calls.
+    /// Returns whether there are no diagnostics, and the body does not concern other bodies by an `.alias`, constants or
+    /// `inlined_at` of their places.
     pub fn check(&mut self, module: &Module, function: FuncId, body: &Body) -> bool {
         let environment = self.options.environment(module);
         let instructions = match &mut self.instructions {
@@ -52,9 +53,9 @@ impl BodyChecker {
             }
             none => none.insert(Instructions::new(module)),
         };
-        let found = of_body(module, environment, instructions, function, body);
+        let diagnostics = of_body(module, environment, instructions, function, body);
         self.uses.push((function, BodyUses::new(body)));
-        found.is_empty() && !has_alias(body) && !has_constants(body) && {
+        diagnostics.is_empty() && !has_alias(body) && !has_constants(body) && {
             let mut context = Context::new(module, environment);
             self.agreeing.extend(module);
             if let Some(function) = module.functions().get(function) {

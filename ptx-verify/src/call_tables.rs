@@ -1,4 +1,4 @@
-//! What calls through an address may reach: the interfaces of a prototype or of a list of functions.
+//! The interfaces that a call through an address may have: a prototype, or a list of functions.
 
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
@@ -77,7 +77,7 @@ fn interfaces(module: &Module, body: &Body, label: LabelId) -> Vec<Interface> {
     }
 }
 
-/// What decides whether an argument is accepted: all of a parameter but its name.
+/// The properties of a parameter that decide whether an argument is accepted: all but its name.
 type Accepted = (StateSpace, ptx_ir::TypeName, u8, bool, Vec<Option<i64>>);
 
 /// Two interfaces for which this is equal accept the same results and arguments.

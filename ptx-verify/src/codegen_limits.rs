@@ -1,4 +1,4 @@
-//! What ptxas accepts when it checks a module, and refuses when it generates code.
+//! Modules that ptxas accepts when it checks them, and refuses when it generates code.
 
 use alloc::vec::Vec;
 use hashbrown::HashSet;
@@ -29,7 +29,7 @@ pub fn codegen_limits(module: &Module) -> Vec<Diagnostic> {
     with_uses(module, &Uses::new(module))
 }
 
-/// The same with what bodies need. A body [without constants](memory::has_constants) in which modifiers [agree](mixed_in) may have no tables any more.
+/// As above, with the requirements of bodies. A body [without constants](memory::has_constants) in which modifiers [agree](mixed_in) may have no tables any more.
 pub(crate) fn with_uses(module: &Module, uses: &Uses) -> Vec<Diagnostic> {
     let mut context = Context::new(module, Environment::of(module));
     let names = ModuleNames::new(module);
@@ -41,9 +41,9 @@ pub(crate) fn with_uses(module: &Module, uses: &Uses) -> Vec<Diagnostic> {
     mixed(&mut context);
     memory::constants(&mut context);
     memory::shared(&mut context, uses, &names);
-    let mut found = context.into_diagnostics();
-    ptx_ir::sort_by_position(&mut found);
-    found
+    let mut diagnostics = context.into_diagnostics();
+    ptx_ir::sort_by_position(&mut diagnostics);
+    diagnostics
 }
 
 /// `sm_90` and newer targets have no 32-bit addresses.
@@ -62,8 +62,8 @@ fn addresses(context: &mut Context<'_>) {
         _ => false,
     };
     if let Some((id, _)) = module.items().find(|(_, i)| directive(*i)) {
-        let at = Location::keyword(module.span(id), "32");
-        context.report(at, ResourceProblem::SmallAddresses);
+        let location = Location::keyword(module.span(id), "32");
+        context.report(location, ResourceProblem::SmallAddresses);
     }
 }
 
@@ -89,10 +89,10 @@ fn label_differences(context: &mut Context<'_>) {
             let SectionEntry::Other { value, .. } = entry else {
                 continue;
             };
-            let Operand::Difference(at) = module.pool().get(*value) else {
+            let Operand::Difference(labels) = module.pool().get(*value) else {
                 continue;
             };
-            let (first, second) = module.pool().pair(at);
+            let (first, second) = module.pool().pair(labels);
             let unknown = [first, second]
                 .into_iter()
                 .find_map(|operand| match operand {
@@ -102,8 +102,8 @@ fn label_differences(context: &mut Context<'_>) {
             // A label is reported once.
             if let Some(name) = unknown {
                 known.insert(name);
-                let at = Location::name(module.span(id), name);
-                context.report(at, ResourceProblem::CodeLabelDifference(name));
+                let location = Location::name(module.span(id), name);
+                context.report(location, ResourceProblem::CodeLabelDifference(name));
             }
         }
     }
@@ -174,7 +174,7 @@ fn mixed(context: &mut Context<'_>) {
     }
 }
 
-/// The same for one body.
+/// The checks of one body.
 pub(crate) fn mixed_in(
     context: &mut Context<'_>,
     function: &Function,
@@ -194,13 +194,16 @@ pub(crate) fn mixed_in(
             *modifier
         });
         let Some(found) = modifier else { continue };
-        let at = Location::keyword(body.source_span(stmt), found.text());
+        let location = Location::keyword(body.source_span(stmt), found.text());
         match first {
-            None => first = Some((found, at)),
+            None => first = Some((found, location)),
             Some((expected, before)) if expected != found => {
                 let name = function.name;
                 context
-                    .report(at, ResourceProblem::MixedModifiers(name, found, expected))
+                    .report(
+                        location,
+                        ResourceProblem::MixedModifiers(name, found, expected),
+                    )
                     .with_label(before, "first used here");
                 break;
             }

@@ -1,4 +1,4 @@
-//! What every rule needs: the module, what it is checked for, and where findings go.
+//! The context of all rules: the module, the version and target for which it is checked, and the findings.
 
 use alloc::vec::Vec;
 use core::cell::OnceCell;
@@ -58,16 +58,20 @@ impl<'m> Context<'m> {
         &mut self.findings
     }
 
-    /// How many problems were found so far.
+    /// The number of problems so far.
     pub(crate) fn problems(&self) -> usize {
         self.findings.len()
     }
 
     /// Adds a problem.
-    pub(crate) fn report(&mut self, at: Location, problem: impl Into<Problem>) -> &mut Finding {
+    pub(crate) fn report(
+        &mut self,
+        location: Location,
+        problem: impl Into<Problem>,
+    ) -> &mut Finding {
         self.findings.push(Finding {
             problem: problem.into(),
-            at,
+            location,
             labels: SmallVec::new(),
             repeats: Vec::new(),
             repair: None,
@@ -77,17 +81,17 @@ impl<'m> Context<'m> {
     }
 
     /// Notes that the module uses a feature, and reports it where it is not available.
-    pub(crate) fn require(&mut self, at: Location, feature: Feature) {
+    pub(crate) fn require(&mut self, location: Location, feature: Feature) {
         if feature.is_everywhere() {
             return;
         }
         let first_use = FeatureUse {
-            first: at,
+            first: location,
             count: 0,
         };
         self.features.entry(feature).or_insert(first_use).count += 1;
         if !feature.is_in(self.environment) {
-            self.report(at, feature);
+            self.report(location, feature);
         }
     }
 

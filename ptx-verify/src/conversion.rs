@@ -69,11 +69,11 @@ impl WrongInst<'_> {
         };
         let verb = if nth == 0 { "written" } else { "read" };
         let note = format!("memory is {verb} with `{mnemonic}`");
-        let at = self.place(Part::Mnemonic);
-        Some(Repair::new(at, Side::Whole, mnemonic, note))
+        let location = self.place(Part::Mnemonic);
+        Some(Repair::new(location, Side::Whole, mnemonic, note))
     }
 
-    /// How a source that is in memory is loaded.
+    /// The repair that loads a source from memory.
     pub(crate) fn loaded(
         &self,
         query: &InstQuery<'_>,
@@ -150,12 +150,12 @@ impl WrongInst<'_> {
     /// The form of the same instruction whose result is twice as wide as its sources: two modifiers change.
     fn widening(&self, query: &InstQuery<'_>) -> Option<Repair> {
         let modifiers = query.modifiers();
-        let (at, narrow) = modifiers.iter().enumerate().find_map(|(at, m)| {
+        let (position, narrow) = modifiers.iter().enumerate().find_map(|(position, m)| {
             let ty = m.scalar_type()?;
             let narrow = of_kind(ty.kind(), ty.bits() / 2)?;
-            Some((at, modifier(narrow)?))
+            Some((position, modifier(narrow)?))
         })?;
-        let changed = ModifierEdit::Replace(at, narrow).apply(modifiers);
+        let changed = ModifierEdit::Replace(position, narrow).apply(modifiers);
         let narrower = InstQuery::new(query.opcode(), &changed, query.operands());
         let repairs = narrower.repairs(self.environment.version(), self.environment.target());
         let mut others = repairs.iter().filter(|r| r.fits_operands());
@@ -163,7 +163,7 @@ impl WrongInst<'_> {
         let ModifierEdit::Replace(index, wide) = other.edit() else {
             return None;
         };
-        if index == at {
+        if index == position {
             return None;
         }
         let changed = other.edit().apply(&changed);
@@ -175,7 +175,7 @@ impl WrongInst<'_> {
             ),
             edits: vec![
                 (place(index), Side::Whole, String::from(wide.text())),
-                (place(at), Side::Whole, String::from(narrow.text())),
+                (place(position), Side::Whole, String::from(narrow.text())),
             ],
             ..Repair::default()
         })
@@ -199,8 +199,13 @@ impl WrongInst<'_> {
             return None;
         }
         let note = format!("for example `{}` instead", conversion.mnemonic);
-        let at = self.place(Part::Mnemonic);
-        Some(Repair::new(at, Side::Whole, conversion.mnemonic, note))
+        let location = self.place(Part::Mnemonic);
+        Some(Repair::new(
+            location,
+            Side::Whole,
+            conversion.mnemonic,
+            note,
+        ))
     }
 
     /// Conversions of the sources before the instruction, or of the result after it.

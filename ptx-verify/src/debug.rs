@@ -21,16 +21,16 @@ pub(crate) fn check(context: &mut Context<'_>) {
     while let Some((id, item)) = items.next() {
         let span = module.span(id);
         match item {
-            Item::Directive(at) => {
-                let Some(stmt) = module.directives().get(at) else {
+            Item::Directive(id) => {
+                let Some(stmt) = module.directives().get(id) else {
                     continue;
                 };
                 if stmt.directive == Directive::NvIntermediateSourceSection {
                     let numbers = module.pool().slice(stmt.args).iter();
                     let numbers = numbers.filter_map(|o| module.pool().integer(*o));
                     for index in numbers.filter(|n| !files.contains_key(n)) {
-                        let at = Location::part(span, Part::Number(index));
-                        context.report(at, DebugProblem::UndefinedFile(index));
+                        let location = Location::part(span, Part::Number(index));
+                        context.report(location, DebugProblem::UndefinedFile(index));
                     }
                 }
                 if stmt.directive != Directive::File {
@@ -41,28 +41,31 @@ pub(crate) fn check(context: &mut Context<'_>) {
                     continue;
                 };
                 if u32::try_from(index).is_err() {
-                    let at = Location::part(span, Part::Number(index));
-                    context.report(at, DebugProblem::Bits(Directive::File, index));
+                    let location = Location::part(span, Part::Number(index));
+                    context.report(location, DebugProblem::Bits(Directive::File, index));
                 } else if let Some(&first) = files.get(&index) {
                     // ptxas reports it where another number could follow.
                     let end = module.source().len() as u32;
                     let next = items
                         .peek()
                         .map_or(end, |(next, _)| module.span(*next).start);
-                    let at = match stmt.args.len() < 4 {
+                    let directive_span = match stmt.args.len() < 4 {
                         true => Span::new(next, (next + 1).min(end)),
                         false => span,
                     };
                     context
-                        .report(Location::exact(at), DebugProblem::DuplicateFile(index))
+                        .report(
+                            Location::exact(directive_span),
+                            DebugProblem::DuplicateFile(index),
+                        )
                         .with_label(Location::exact(span), "declared again here")
                         .with_label(Location::exact(first), "first declared here");
                 } else {
                     files.insert(index, span);
                 }
             }
-            Item::Section(at) => {
-                if let Some(s) = module.sections().get(at) {
+            Item::Section(id) => {
+                if let Some(s) = module.sections().get(id) {
                     section(context, s, span, &mut labels);
                 }
             }
@@ -90,14 +93,14 @@ fn section(
                     context.require(Location::exact(span), Feature::SectionLabel);
                 }
                 let nth = of_section.entry(name).or_default();
-                let at = Location::part(span, Part::Label(name, *nth));
+                let location = Location::part(span, Part::Label(name, *nth));
                 *nth += 1;
                 if let Some(first) = labels.get(&name) {
                     context
-                        .report(at, DebugProblem::DuplicateLabel(name))
+                        .report(location, DebugProblem::DuplicateLabel(name))
                         .with_label(*first, "first defined here");
                 } else {
-                    labels.insert(name, at);
+                    labels.insert(name, location);
                 }
                 continue;
             }
@@ -121,8 +124,8 @@ fn section(
         };
         if is_negative && !reported {
             reported = true;
-            let at = Location::part(span, Part::Negative(value));
-            context.require(at, Feature::NegativeNumber);
+            let location = Location::part(span, Part::Negative(value));
+            context.require(location, Feature::NegativeNumber);
         }
         let (low, high) = match ty {
             ScalarType::B8 => (-0x80, 0xFF),
@@ -131,8 +134,8 @@ fn section(
             _ => continue,
         };
         if !(low..=high).contains(&value) {
-            let at = Location::part(span, Part::Number(value));
-            context.report(at, DebugProblem::Number(value, ty));
+            let location = Location::part(span, Part::Number(value));
+            context.report(location, DebugProblem::Number(value, ty));
             return;
         }
     }
@@ -179,13 +182,13 @@ fn address(context: &mut Context<'_>, operand: Operand, ty: ScalarType, span: Sp
     }
     let pool = context.module.pool();
     let base = match operand {
-        Operand::Difference(at) => pool.get(at),
+        Operand::Difference(labels) => pool.get(labels),
         Operand::Address(id) => pool.address(id).map_or(operand, |a| a.base),
         operand => operand,
     };
     if let (Operand::Name(name) | Operand::Section(name), ..32) = (base, ty.bits()) {
-        let at = Location::name(span, name);
-        context.report(at, DebugProblem::Address(name, ty));
+        let location = Location::name(span, name);
+        context.report(location, DebugProblem::Address(name, ty));
     }
 }
 
@@ -198,15 +201,15 @@ pub(crate) fn numbers(
     span: Span,
 ) {
     if args.len() > 3 {
-        let at = Location::keyword(span, "inlined_at");
-        context.require(at, Feature::InlinedAt);
+        let location = Location::keyword(span, "inlined_at");
+        context.require(location, Feature::InlinedAt);
     }
     // A number of more than 31 bits is never small.
     let long = args.iter().filter(|o| matches!(o, Operand::Imm(_)));
     let mut values = long.filter_map(|o| pool.integer(*o));
     if let Some(value) = values.find(|v| u32::try_from(*v).is_err()) {
-        let at = Location::part(span, Part::Number(value));
-        context.report(at, DebugProblem::Bits(directive, value));
+        let location = Location::part(span, Part::Number(value));
+        context.report(location, DebugProblem::Bits(directive, value));
     }
 }
 
@@ -242,7 +245,7 @@ fn inlined_places(context: &mut Context<'_>) {
     }
 }
 
-/// The same for one body; `seen` are the places of the `.loc` before it.
+/// Checks the directives of one body; `seen` are the places of the `.loc` before it.
 pub(crate) fn inlined_places_in(context: &mut Context<'_>, body: &Body, seen: &mut HashSet<Place>) {
     for (stmt, statement) in body.statements() {
         let Statement::Directive(id) = statement else {
@@ -255,8 +258,8 @@ pub(crate) fn inlined_places_in(context: &mut Context<'_>, body: &Body, seen: &m
         let args = body.pool().slice(loc.args);
         let inlined = args.get(4..).and_then(|a| place(body.pool(), a));
         if let Some((file, line, column)) = inlined.filter(|p| !seen.contains(p)) {
-            let at = Location::keyword(body.source_span(stmt), "inlined_at");
-            context.report(at, DebugProblem::InlinedAt(file, line, column));
+            let location = Location::keyword(body.source_span(stmt), "inlined_at");
+            context.report(location, DebugProblem::InlinedAt(file, line, column));
         }
         seen.extend(args.get(..3).and_then(|a| place(body.pool(), a)));
     }

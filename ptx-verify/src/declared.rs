@@ -1,4 +1,4 @@
-//! Where the names of operands are declared.
+//! The declarations of the names of operands.
 
 use ptx_ir::{Body, FuncId, Module, Operand, RegId};
 
@@ -18,8 +18,8 @@ fn operand_of(body: &Body, operands: &[Operand], part: Part) -> Option<Operand> 
         Operand::Bracket(list) | Operand::Vector(list) | Operand::List(list) => {
             pool.list(list).get(element).copied()
         }
-        Operand::Pair(at) if element > 0 => Some(pool.pair(at).1),
-        Operand::Pair(at) => Some(pool.get(at)),
+        Operand::Pair(parts) if element > 0 => Some(pool.pair(parts).1),
+        Operand::Pair(parts) => Some(pool.get(parts)),
         operand => Some(operand),
     }
 }
@@ -32,7 +32,7 @@ fn named(body: &Body, operands: &[Operand], part: Part) -> Option<Operand> {
         operand = match operand {
             Operand::Reg(_) | Operand::Var(_) | Operand::Symbol(_) => return Some(operand),
             Operand::Address(id) => pool.address(id)?.base,
-            Operand::Not(at) | Operand::Neg(at) | Operand::Lane(_, at) => pool.get(at),
+            Operand::Not(parts) | Operand::Neg(parts) | Operand::Lane(_, parts) => pool.get(parts),
             _ => return None,
         };
         // Addresses are not nested.
@@ -50,7 +50,7 @@ pub(crate) fn register_of(body: &Body, operands: &[Operand], part: Part) -> Opti
     }
 }
 
-/// Where the names in the instructions of a function are declared.
+/// The declarations of the names in the instructions of a function.
 pub(crate) struct Declarations<'a> {
     pub(crate) module: &'a Module,
     pub(crate) names: &'a ModuleNames,

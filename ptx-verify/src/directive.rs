@@ -14,13 +14,13 @@ use crate::problem::feature::Feature;
 use crate::problem::interface::{InterfaceProblem, Owner};
 
 /// Reports a directive that the version or the target does not have.
-pub(crate) fn available(context: &mut Context<'_>, directive: Directive, at: Location) {
+pub(crate) fn available(context: &mut Context<'_>, directive: Directive, location: Location) {
     match directive.until() {
         Some(until) if until <= context.version() => {
             let problem = InterfaceProblem::DirectiveRemoved(directive, until);
-            context.report(at, problem);
+            context.report(location, problem);
         }
-        _ => context.require(at, Feature::Directive(directive)),
+        _ => context.require(location, Feature::Directive(directive)),
     }
 }
 
@@ -35,18 +35,18 @@ pub(crate) fn check(context: &mut Context<'_>, interface: &Interface, owner: Own
     };
     if let Some(first) = all.first().filter(of_definition) {
         let problem = InterfaceProblem::DirectiveOfDefinition(first.directive, owner);
-        let at = Location::keyword(ends.header, first.directive.text());
+        let location = Location::keyword(ends.header, first.directive.text());
         context
             .report(Location::exact(ends.open), problem)
-            .with_label(at, "only on a definition");
+            .with_label(location, "only on a definition");
         return;
     }
     let keywords = Keywords::new(all, ends);
     for (index, stmt) in all.iter().enumerate() {
-        let at = keywords.after(index);
-        available(context, stmt.directive, at);
+        let location = keywords.after(index);
+        available(context, stmt.directive, location);
         let only = keywords.is_only(stmt.directive).then_some(ends.header);
-        value(context, stmt, only, at);
+        value(context, stmt, only, location);
         pragma::check(
             context,
             stmt,
@@ -70,9 +70,9 @@ pub(crate) fn check(context: &mut Context<'_>, interface: &Interface, owner: Own
 struct Keywords<'a> {
     all: &'a [DirectiveStmt],
     ends: &'a Ends,
-    /// How many equal directives are before each one.
+    /// The number of equal directives before each one.
     before: SmallVec<[u32; 8]>,
-    /// How many there are of each directive.
+    /// The number of occurrences of each directive.
     counts: SmallVec<[(Directive, u32); 8]>,
 }
 
@@ -114,7 +114,7 @@ impl<'a> Keywords<'a> {
         Location::part(self.ends.header, Part::Token(word, *nth))
     }
 
-    /// Where ptxas reports a directive: after one that may have more numbers, at what follows.
+    /// The location at which ptxas reports a directive: the next word if the directive may have more numbers.
     fn after(&self, index: usize) -> Location {
         let open = |s: &DirectiveStmt| {
             let most = s.directive.integers().map_or(0, |(_, most)| most);
@@ -178,7 +178,12 @@ fn conflicts(
 }
 
 /// Checks the values of one directive.
-fn value(context: &mut Context<'_>, stmt: &DirectiveStmt, header: Option<Span>, at: Location) {
+fn value(
+    context: &mut Context<'_>,
+    stmt: &DirectiveStmt,
+    header: Option<Span>,
+    location: Location,
+) {
     let directive = stmt.directive;
     // The first value, if the header has the directive once.
     let instead = |value: u8| {
@@ -198,14 +203,14 @@ fn value(context: &mut Context<'_>, stmt: &DirectiveStmt, header: Option<Span>, 
     let values = pool.slice(stmt.args).iter();
     let values = values.filter_map(|a| pool.integer(*a));
     if let Some(value) = values.clone().find(|v| u32::try_from(*v).is_err()) {
-        context.report(at, InterfaceProblem::DirectiveBits(directive, value));
+        context.report(location, InterfaceProblem::DirectiveBits(directive, value));
         return;
     }
     if let Some(most) = directive.greatest()
         && let Some(value) = values.clone().find(|v| *v > most.into())
     {
         let problem = InterfaceProblem::DirectiveGreatest(directive, most, value);
-        let finding = context.report(at, problem);
+        let finding = context.report(location, problem);
         finding.repair = instead(most).filter(|_| values.clone().next() == Some(value));
     }
     for operand in pool.slice(stmt.args) {
@@ -215,11 +220,14 @@ fn value(context: &mut Context<'_>, stmt: &DirectiveStmt, header: Option<Span>, 
         let known = directive.texts();
         if !known.is_empty() && !known.iter().any(is_it) {
             let problem = InterfaceProblem::DirectiveText(directive, id, known);
-            context.report(at, problem);
+            context.report(location, problem);
         }
     }
     if positive && let Some(value) = values.clone().find(|v| *v <= 0) {
-        let finding = context.report(at, InterfaceProblem::DirectivePositive(directive, value));
+        let finding = context.report(
+            location,
+            InterfaceProblem::DirectivePositive(directive, value),
+        );
         finding.repair = instead(1).filter(|_| values.clone().next() == Some(value));
     }
 }

@@ -43,7 +43,7 @@ pub(crate) enum Search {
     Full,
 }
 
-/// What there is to report about an instruction; `wide` tells whether the module has 64-bit addresses.
+/// The problems of an instruction; `wide` states whether the module has 64-bit addresses.
 pub(crate) fn explain(
     environment: Environment,
     wide: bool,
@@ -573,7 +573,7 @@ fn operand(
     Some((part, mismatch))
 }
 
-/// What replaces a form, as the warning before its removal says.
+/// The replacement of a form, as the warning before its removal names it.
 fn replacement(form: &'static Form) -> Option<&'static str> {
     form.rules().iter().find_map(|rule| match rule.kind() {
         RuleKind::Deprecated(_, _, instead) => Some(instead),

@@ -1,4 +1,4 @@
-//! What a rule found, and where.
+//! The findings of the rules.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -12,7 +12,7 @@ use crate::problem::{Problem, Side};
 /// Another place that a finding points at, and what is there.
 #[derive(Copy, Clone, Debug)]
 pub(crate) struct Label {
-    pub(crate) at: Location,
+    pub(crate) location: Location,
     pub(crate) text: &'static str,
 }
 
@@ -20,31 +20,36 @@ pub(crate) struct Label {
 #[derive(Clone, Debug)]
 pub(crate) struct Finding {
     pub(crate) problem: Problem,
-    pub(crate) at: Location,
+    pub(crate) location: Location,
     pub(crate) labels: SmallVec<[Label; 2]>,
     /// Other places with the same cause, each with what is wrong there.
     pub(crate) repeats: Vec<(Location, Problem)>,
-    /// What to change, if that is not clear from the problem alone.
+    /// The repair, if it does not follow from the problem alone.
     pub(crate) repair: Option<Repair>,
 }
 
 /// A change that repairs a mistake.
 #[derive(Clone, Default, Debug)]
 pub(crate) struct Repair {
-    /// What it assumes, after the advice of the problem.
+    /// The assumption of the repair, which is appended to the help of the problem.
     pub(crate) note: String,
     pub(crate) edits: Vec<(Location, Side, String)>,
     /// Whether it replaces the advice and the change of the problem.
     pub(crate) replaces: bool,
-    /// How sure it is.
+    /// The certainty of the repair.
     pub(crate) applicability: Applicability,
 }
 
 impl Repair {
-    pub(crate) fn new(at: Location, side: Side, text: String, note: impl Into<String>) -> Self {
+    pub(crate) fn new(
+        location: Location,
+        side: Side,
+        text: String,
+        note: impl Into<String>,
+    ) -> Self {
         Self {
             note: note.into(),
-            edits: vec![(at, side, text)],
+            edits: vec![(location, side, text)],
             replaces: false,
             applicability: Applicability::default(),
         }
@@ -60,8 +65,8 @@ impl Repair {
 }
 
 impl Finding {
-    pub(crate) fn with_label(&mut self, at: Location, text: &'static str) -> &mut Self {
-        self.labels.push(Label { at, text });
+    pub(crate) fn with_label(&mut self, location: Location, text: &'static str) -> &mut Self {
+        self.labels.push(Label { location, text });
         self
     }
 }

@@ -17,8 +17,8 @@ pub(crate) fn check(context: &mut Context<'_>) {
         target(context, span, stmt, module.header().version);
     }
     if let Some((span, _)) = each(module, Directive::AddressSize).next() {
-        let at = Location::exact(span);
-        available(context, Directive::AddressSize, at);
+        let location = Location::exact(span);
+        available(context, Directive::AddressSize, location);
     }
 }
 
@@ -29,33 +29,36 @@ fn target(context: &mut Context<'_>, span: Span, stmt: DirectiveStmt, version: O
         Operand::Name(id) => Some((Location::name(span, *id), module.name_bytes(*id))),
         _ => None,
     });
-    if let Some((at, text)) = names.clone().next()
+    if let Some((location, text)) = names.clone().next()
         && let Some(option) = TargetOption::from_text(text)
     {
-        context.report(at, HeaderProblem::OptionFirst(option));
+        context.report(location, HeaderProblem::OptionFirst(option));
         return;
     }
     let mut textures: Option<TargetOption> = None;
-    for (at, text) in names {
+    for (location, text) in names {
         if let (Some(target), Some(version)) = (Target::from_text(text), version)
             && let first = target.min_version()
             && version < first
         {
-            context.report(at, HeaderProblem::TargetVersion(target, first, version));
+            context.report(
+                location,
+                HeaderProblem::TargetVersion(target, first, version),
+            );
         }
         let Some(option) = TargetOption::from_text(text) else {
             continue;
         };
-        context.require(at, Feature::TargetOption(option));
+        context.require(location, Feature::TargetOption(option));
         match option {
             TargetOption::TexmodeUnified | TargetOption::TexmodeIndependent => {
                 if let Some(other) = textures.filter(|t| *t != option) {
-                    context.report(at, HeaderProblem::OptionConflict(option, other));
+                    context.report(location, HeaderProblem::OptionConflict(option, other));
                 }
                 textures = Some(option);
             }
             TargetOption::Debug if module.sections().is_empty() => {
-                context.report(at, HeaderProblem::NoDebugInfo);
+                context.report(location, HeaderProblem::NoDebugInfo);
             }
             _ => {}
         }

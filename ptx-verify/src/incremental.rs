@@ -12,7 +12,7 @@ use crate::context::Context;
 use crate::instruction::Instructions;
 use crate::{Options, alias, body, debug, module_rules, too_old, uses, wrong_declaration};
 
-/// What an edit changed.
+/// The changes of an edit.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Default, Debug)]
 #[non_exhaustive]
 pub struct Changes<'a> {
@@ -38,7 +38,7 @@ impl<'a> Changes<'a> {
 }
 
 impl<'a> From<&'a Changed> for Changes<'a> {
-    /// What the edits of a module changed.
+    /// The changes of the edits of a module.
     fn from(changed: &'a Changed) -> Self {
         Self {
             functions: &changed.functions,
@@ -101,7 +101,7 @@ impl CheckedBody {
 pub struct Checked {
     options: Options,
     environment: Environment,
-    /// Of the rules that look at more than one function.
+    /// The diagnostics of the rules about more than one function.
     of_module: Vec<Diagnostic>,
     bodies: Vec<CheckedBody>,
     /// The index of each function's body in `bodies`.
@@ -199,12 +199,12 @@ impl Checked {
     fn check_body(&mut self, module: &Module, function: FuncId) {
         let instructions = &mut self.instructions;
         let checked = module.body(function).map(|body| {
-            let found = of_body(module, self.environment, instructions, function, body);
-            CheckedBody::new(function, body, found)
+            let diagnostics = of_body(module, self.environment, instructions, function, body);
+            CheckedBody::new(function, body, diagnostics)
         });
         let index = function.index();
-        let known = self.indices.get(index).copied().flatten();
-        match (checked, known.and_then(|i| self.bodies.get_mut(i))) {
+        let body_index = self.indices.get(index).copied().flatten();
+        match (checked, body_index.and_then(|i| self.bodies.get_mut(i))) {
             (Some(checked), Some(old)) => *old = checked,
             (Some(checked), None) => {
                 let len = self.indices.len().max(index + 1);
@@ -259,10 +259,10 @@ impl Checked {
     /// All diagnostics in the order of the source.
     #[must_use]
     pub fn into_diagnostics(self) -> Vec<Diagnostic> {
-        let mut found = self.of_module;
-        found.extend(self.bodies.into_iter().flat_map(|b| b.diagnostics));
-        ptx_ir::sort_by_position(&mut found);
-        found
+        let mut diagnostics = self.of_module;
+        diagnostics.extend(self.bodies.into_iter().flat_map(|b| b.diagnostics));
+        ptx_ir::sort_by_position(&mut diagnostics);
+        diagnostics
     }
 }
 
@@ -299,7 +299,7 @@ fn check<T: Send>(
     }
 }
 
-/// What `keep` makes of the diagnostics of the bodies of some functions.
+/// Applies `keep` to the diagnostics of the bodies of some functions.
 fn of_functions<T: Send>(
     module: &Module,
     functions: &[FuncId],
@@ -309,12 +309,14 @@ fn of_functions<T: Send>(
 ) -> Vec<T> {
     parallel::map_some(module, functions, |functions| {
         let mut instructions = instructions.clone();
-        let one = |&f: &FuncId| {
-            let body = module.body(f)?;
-            let found = of_body(module, environment, &mut instructions, f, body);
-            Some(keep(f, body, found))
-        };
-        functions.iter().filter_map(one).collect()
+        functions
+            .iter()
+            .filter_map(|&f| {
+                let body = module.body(f)?;
+                let diagnostics = of_body(module, environment, &mut instructions, f, body);
+                Some(keep(f, body, diagnostics))
+            })
+            .collect()
     })
 }
 
@@ -324,29 +326,29 @@ pub(crate) fn of_body(
     environment: Environment,
     instructions: &mut Instructions,
     function: FuncId,
-    of_function: &Body,
+    body: &Body,
 ) -> Vec<Diagnostic> {
     let mut context = Context::new(module, environment);
-    instructions.enter(module, function, of_function);
-    for (stmt, statement) in of_function.statements() {
+    instructions.enter(module, function, body);
+    for (stmt, statement) in body.statements() {
         if let Statement::Inst(id) = statement {
-            if let Some(inst) = of_function.inst(id) {
-                instructions.check(&mut context, of_function, stmt, id, inst);
+            if let Some(inst) = body.inst(id) {
+                instructions.check(&mut context, body, stmt, id, inst);
             }
         } else {
-            let span = of_function.source_span(stmt);
-            body::check(&mut context, of_function, statement, span);
+            let span = body.source_span(stmt);
+            body::check(&mut context, body, statement, span);
         }
     }
-    wrong_declaration::merge(&mut context, of_function);
+    wrong_declaration::merge(&mut context, body);
     context.into_diagnostics()
 }
 
 /// The diagnostics of [`of_module`], in the order of the source.
 pub(crate) fn of_items(module: &Module) -> Vec<Diagnostic> {
-    let mut found = of_module(module, Environment::of(module));
-    ptx_ir::sort_by_position(&mut found);
-    found
+    let mut diagnostics = of_module(module, Environment::of(module));
+    ptx_ir::sort_by_position(&mut diagnostics);
+    diagnostics
 }
 
 /// The diagnostics of the rules that look at more than one function.

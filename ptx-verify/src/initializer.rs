@@ -27,7 +27,7 @@ pub(crate) fn check<'c>(
     span: Span,
 ) {
     let name = declarator.name;
-    let at = Location::part(span, Part::Initializer(name));
+    let location = Location::part(span, Part::Initializer(name));
     let problem = if !matches!(decl.space, StateSpace::Global | StateSpace::Const) {
         InitializerProblem::Space(name, decl.space)
     } else if decl.linkage == Some(Linkage::Extern) {
@@ -40,18 +40,23 @@ pub(crate) fn check<'c>(
             tables,
             decl,
             ty,
-            at,
+            location,
         };
         if let Err(problem) = values.check(declarator) {
-            context.report(at, problem);
+            context.report(location, problem);
         }
         return;
     };
     let removed = initial_value(span.of(context.module.source()), span);
-    let finding = context.report(at, problem);
+    let finding = context.report(location, problem);
     finding.repair = removed.map(|span| {
-        let at = Location::exact(span);
-        Repair::new(at, Side::Whole, String::new(), "for example without it")
+        let location = Location::exact(span);
+        Repair::new(
+            location,
+            Side::Whole,
+            String::new(),
+            "for example without it",
+        )
     });
 }
 
@@ -109,7 +114,7 @@ const MODES: &[&str] = &[
     "linear",
 ];
 
-/// What one pair of braces holds.
+/// The contents of one pair of braces.
 #[derive(Copy, Clone)]
 enum Braces {
     /// At most this number of parts; any number for `None`.
@@ -123,7 +128,7 @@ struct Values<'c, 'm> {
     tables: Tables<'c>,
     decl: &'c VarDecl,
     ty: ScalarType,
-    at: Location,
+    location: Location,
 }
 
 type Checked = Result<(), InitializerProblem>;
@@ -213,10 +218,10 @@ impl<'c> Values<'c, '_> {
             parts.extend(vectors.iter().flat_map(|v| self.pool().list(*v)));
         }
         for part in parts {
-            let Operand::Field(at) = part else {
+            let Operand::Field(parts) = part else {
                 return Err(InitializerProblem::UnnamedField(self.ty));
             };
-            let (Operand::Name(field), value) = self.pool().pair(at) else {
+            let (Operand::Name(field), value) = self.pool().pair(parts) else {
                 continue;
             };
             if !allowed.contains(&module.name(field)) {
@@ -234,7 +239,7 @@ impl<'c> Values<'c, '_> {
     fn scalar(&mut self, operand: Operand) -> Checked {
         let fits = match operand {
             Operand::Vector(_) => return Err(InitializerProblem::ExtraBraces(self.ty)),
-            Operand::Masked(at) => return self.masked(at),
+            Operand::Masked(parts) => return self.masked(parts),
             Operand::Name(_) => return Ok(()),
             operand => match constant_kind(self.pool(), operand) {
                 Some(ConstKind::Signed | ConstKind::Unsigned) => {
@@ -254,7 +259,7 @@ impl<'c> Values<'c, '_> {
     }
 
     fn address(&mut self, operand: Operand) -> Checked {
-        self.context.require(self.at, Feature::InitialAddress);
+        self.context.require(self.location, Feature::InitialAddress);
         self.has_constant_address(operand)?;
         match self.ty {
             ScalarType::U32 | ScalarType::U64 => Ok(()),
@@ -273,11 +278,11 @@ impl<'c> Values<'c, '_> {
         }
         let base = address.map_or(operand, |a| a.base);
         let (base, generic) = match base {
-            Operand::Generic(at) => (self.pool().get(at), true),
+            Operand::Generic(parts) => (self.pool().get(parts), true),
             base => (base, false),
         };
         if generic {
-            self.context.require(self.at, Feature::GenericAddress);
+            self.context.require(self.location, Feature::GenericAddress);
         }
         match base {
             Operand::Symbol(id) => {
@@ -324,9 +329,9 @@ impl<'c> Values<'c, '_> {
     }
 
     /// One byte of an address: `0xFF00(x)`.
-    fn masked(&mut self, at: OperandRef) -> Checked {
-        self.context.require(self.at, Feature::AddressByte);
-        let (mask, inner) = self.pool().pair(at);
+    fn masked(&mut self, parts: OperandRef) -> Checked {
+        self.context.require(self.location, Feature::AddressByte);
+        let (mask, inner) = self.pool().pair(parts);
         let byte = |m: u64| m.trailing_zeros().is_multiple_of(8) && m >> m.trailing_zeros() == 0xFF;
         let mask = self.pool().integer(mask).map(|m| m as u64);
         if let Some(mask) = mask.filter(|&m| m == 0 || !byte(m)) {

@@ -1,4 +1,4 @@
-//! Which part of an instruction a violation is about.
+//! The part of an instruction to which a violation refers.
 
 use core::mem::discriminant;
 
@@ -12,7 +12,7 @@ pub(crate) fn modifiers(first: usize, last: usize) -> Part {
     Part::Modifiers(first as u32, last as u32)
 }
 
-/// Where an operand of the form is written: an operand, or a part of one in brackets, in braces or around `|`.
+/// The place at which an operand of the form is written: an operand, or a part of one in brackets, in braces or around `|`.
 pub(crate) fn operand(query: &InstQuery<'_>, form: &FormMatch<'_>, index: usize) -> Option<Part> {
     let nth = form.operands().written(index)?;
     let outer = query.operands().get(nth)?;

@@ -30,10 +30,10 @@ const MOST_LABELS: usize = 64;
 struct Explained {
     sig: SigId,
     operands: ShapeKey,
-    found: Vec<Explanation>,
+    explanations: Vec<Explanation>,
 }
 
-/// What rules beside the table need of a mnemonic.
+/// The properties of a mnemonic for the rules that are not in the table.
 #[derive(Copy, Clone, Default, Debug)]
 struct Traits {
     /// Whether it calls a function.
@@ -61,7 +61,7 @@ impl Traits {
     }
 }
 
-/// What the table says about an instruction.
+/// The result of the table for an instruction.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 enum Verdict {
     /// Legal, with nothing to report.
@@ -102,11 +102,11 @@ pub(crate) struct Instructions {
     pub(crate) parameters: Parameters,
     pub(crate) tables: CallTables,
     explained: Vec<Explained>,
-    /// Those of the entered body, once an instruction is wrong.
+    /// The declarations of the entered body, computed when an instruction is wrong.
     registers: Option<RegisterUses>,
     /// The function whose body was entered.
     function: FuncId,
-    /// Those of the module, once an instruction is wrong.
+    /// The declarations of the module, computed when an instruction is wrong.
     names: Option<ModuleNames>,
     labels_left: usize,
     /// For how many instructions of the body registers are still searched.
@@ -150,7 +150,7 @@ impl Instructions {
         self.names = None;
     }
 
-    /// What the names of the module and of the entered body denote.
+    /// The meanings of the names of the module and of the entered body.
     pub(crate) fn names_mut(&mut self) -> &mut NameTypes {
         self.queries.names_mut()
     }
@@ -230,8 +230,8 @@ impl Instructions {
             && !has_sampler(self.queries.names(), body, operands)
         {
             let (sig, kind) = (inst.sig, InstProblemKind::NoSampler);
-            let at = Location::part(body.source_span(stmt), Part::Mnemonic);
-            context.report(at, InstProblem { sig, kind });
+            let location = Location::part(body.source_span(stmt), Part::Mnemonic);
+            context.report(location, InstProblem { sig, kind });
         }
         if legal != Verdict::Clean {
             self.report(context, body, stmt, inst.sig, operands);
@@ -250,28 +250,30 @@ impl Instructions {
         let (module, environment) = (context.module, context.environment);
         let statement = body.source_span(stmt);
         let wide = has_wide_addresses(module);
-        let known = &mut self.explained;
+        let memo_table = &mut self.explained;
         let Some(shape) = self.queries.shape(body, sig, operands) else {
             return;
         };
-        let found = (self.queries).ask_again(module, body, sig, operands, |query| {
-            let same = |e: &&Explained| e.sig == sig && e.operands == shape;
-            if let Some(same) = known.iter().find(same) {
-                return same.found.clone();
+        let explanations = (self.queries).ask_again(module, body, sig, operands, |query| {
+            let entry = memo_table
+                .iter()
+                .find(|entry| entry.sig == sig && entry.operands == shape);
+            if let Some(entry) = entry {
+                return entry.explanations.clone();
             }
-            if known.len() >= MOST_SEARCHES {
+            if memo_table.len() >= MOST_SEARCHES {
                 return explain(environment, wide, query, Search::None);
             }
-            let found = explain(environment, wide, query, Search::Full);
-            known.push(Explained {
+            let explanations = explain(environment, wide, query, Search::Full);
+            memo_table.push(Explained {
                 sig,
                 operands: shape,
-                found: found.clone(),
+                explanations: explanations.clone(),
             });
-            found
+            explanations
         });
-        let found = found.unwrap_or_default();
-        let repairs = self.operand_repairs(context, body, stmt, (sig, operands), &found);
+        let explanations = explanations.unwrap_or_default();
+        let repairs = self.operand_repairs(context, body, stmt, (sig, operands), &explanations);
         let repairs = repairs.into_iter().chain(core::iter::repeat(None));
         for (
             Explanation {
@@ -280,7 +282,7 @@ impl Instructions {
                 repeats,
             },
             repair,
-        ) in found.into_iter().zip(repairs)
+        ) in explanations.into_iter().zip(repairs)
         {
             let is_operand = matches!(kind, InstProblemKind::Operand(_));
             let declared = match is_operand && self.labels_left > 0 {
@@ -298,8 +300,8 @@ impl Instructions {
                 }
                 false => None,
             };
-            let at = Location::part(statement, part);
-            let finding = context.report(at, InstProblem { sig, kind });
+            let location = Location::part(statement, part);
+            let finding = context.report(location, InstProblem { sig, kind });
             finding.repair = repair;
             finding.repeats = repeats
                 .into_iter()
@@ -308,8 +310,8 @@ impl Instructions {
                     (Location::part(statement, part), problem.into())
                 })
                 .collect();
-            if let Some(at) = declared {
-                finding.with_label(at, "declared here");
+            if let Some(location) = declared {
+                finding.with_label(location, "declared here");
             }
         }
     }
@@ -327,8 +329,8 @@ impl Instructions {
             _ => (None, None),
         };
         let (module, environment) = (context.module, context.environment);
-        let at = Location::part(body.source_span(stmt), Part::Guard);
-        let finding = context.report(at, CallProblem::Guard(ty));
+        let location = Location::part(body.source_span(stmt), Part::Guard);
+        let finding = context.report(location, CallProblem::Guard(ty));
         let Some(register) = register else { return };
         if let Some(stmt) = body.reg_decl_of(register).and_then(|d| d.stmt) {
             finding.with_label(Location::exact(body.source_span(stmt)), "declared here");
@@ -336,7 +338,7 @@ impl Instructions {
         if let Some(left) = self.searches_left.checked_sub(1) {
             self.searches_left = left;
             let uses = (self.registers).get_or_insert_with(|| RegisterUses::of(module, body));
-            let found = register_choice::name(module, body, register);
+            let name = register_choice::name(module, body, register);
             let inst = WrongInst {
                 module,
                 body,
@@ -345,7 +347,7 @@ impl Instructions {
                 operands: &[],
                 uses,
             };
-            finding.repair = operand_repair::guard(&inst, register, &found);
+            finding.repair = operand_repair::guard(&inst, register, &name);
         }
     }
 

@@ -18,12 +18,12 @@ pub(crate) fn check(context: &mut Context<'_>, id: FuncId, function: &Function, 
     let ends = Ends::new(context.module, id, whole);
     let keyword = |text| Location::keyword(ends.header, text);
     if function.linkage == Some(Linkage::Weak) {
-        let at = keyword(Directive::Weak.text());
-        directive::available(context, Directive::Weak, at);
+        let location = keyword(Directive::Weak.text());
+        directive::available(context, Directive::Weak, location);
     }
     if function.linkage == Some(Linkage::Common) {
-        let at = keyword(Directive::Common.text());
-        context.report(at, InterfaceProblem::CommonFunction);
+        let location = keyword(Directive::Common.text());
+        context.report(location, InterfaceProblem::CommonFunction);
     }
     let attributes = function.attributes;
     for attribute in attributes.of(&context.module.declarations().attributes) {
@@ -48,7 +48,7 @@ pub(crate) fn check(context: &mut Context<'_>, id: FuncId, function: &Function, 
 
 /// Checks the size of all parameters of a kernel together.
 fn parameter_bytes(context: &mut Context<'_>, function: &Function, ends: &Ends) {
-    /// What every version and target has.
+    /// The limit that every version and target has.
     const FEW: i64 = 4352;
     let mut end = 0i64;
     for param in function.interface.params.of(context.module.params()) {
@@ -59,10 +59,13 @@ fn parameter_bytes(context: &mut Context<'_>, function: &Function, ends: &Ends) 
         let start = end.saturating_add(align - 1) / align * align;
         end = start.saturating_add(size);
     }
-    let at = Location::exact(ends.close);
+    let location = Location::exact(ends.close);
     if end > MOST_PARAMETER_BYTES {
-        context.report(at, InterfaceProblem::ParameterBytes(function.name, end));
+        context.report(
+            location,
+            InterfaceProblem::ParameterBytes(function.name, end),
+        );
     } else if end > FEW {
-        context.require(at, Feature::ParameterBytes(end));
+        context.require(location, Feature::ParameterBytes(end));
     }
 }

@@ -1,4 +1,4 @@
-//! What is legal but has no defined result: registers that nothing writes, and addresses that are never aligned.
+//! Legal code without a defined result: registers that nothing writes, and addresses that are never aligned.
 
 use alloc::vec::Vec;
 
@@ -38,9 +38,9 @@ pub fn likely_mistakes(module: &Module) -> Vec<Diagnostic> {
         unwritten_registers(&mut context, body, facts);
         misaligned_accesses(&mut context, id, body, facts);
     }
-    let mut found = context.into_diagnostics();
-    ptx_ir::sort_by_position(&mut found);
-    found
+    let mut diagnostics = context.into_diagnostics();
+    ptx_ir::sort_by_position(&mut diagnostics);
+    diagnostics
 }
 
 fn instructions(body: &Body) -> impl Iterator<Item = (StmtId, InstId)> {
@@ -80,11 +80,13 @@ fn unwritten_registers(context: &mut Context<'_>, body: &Body, facts: FunctionFa
         let decl = body.reg_decls().get(register.decl);
         // The caller writes parameters.
         let declared = decl.and_then(|decl| Some((decl, decl.stmt?)));
-        if let (false, Some((stmt, inst)), Some((decl, at))) = (written, first, declared) {
+        if let (false, Some((stmt, inst)), Some((decl, declaration_stmt))) =
+            (written, first, declared)
+        {
             let number = decl.count.map(|_| register.number);
             let problem = ResourceProblem::UnwrittenRegister((decl.name, number));
             let part = part_of(body, inst, id);
-            let declaration = Location::name(body.source_span(at), decl.name);
+            let declaration = Location::name(body.source_span(declaration_stmt), decl.name);
             context
                 .report(Location::part(body.source_span(stmt), part), problem)
                 .with_label(declaration, "declared here");

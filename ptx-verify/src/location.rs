@@ -1,4 +1,4 @@
-//! Where a finding is in the source: a statement and a part of it. Parts are resolved to spans only when a finding is
+//! The location of a finding: a statement and a part of it. Parts are resolved to spans only when a finding is
 //! rendered, so that rules never read a statement's text.
 
 use ptx_ir::{NameId, Span};
@@ -35,7 +35,7 @@ pub(crate) enum Part {
     Negative(i64),
     /// The integer with a value.
     Number(i64),
-    /// Of an instruction: the opcode.
+    /// The opcode of an instruction.
     Opcode,
     /// From the opcode to the last modifier.
     Mnemonic,

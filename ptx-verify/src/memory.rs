@@ -95,13 +95,13 @@ fn constant(
         *end = end.saturating_add(size(pool, decl, declarator));
         if before <= MOST_CONSTANT_BYTES && *end > MOST_CONSTANT_BYTES {
             let name = declarator.name;
-            let at = Location::name(span, name);
-            context.report(at, ResourceProblem::ConstantBytes(name, *end));
+            let location = Location::name(span, name);
+            context.report(location, ResourceProblem::ConstantBytes(name, *end));
         }
     }
 }
 
-/// How many names may be visited to sum up the shared variables of all kernels, and how many more for each name that a
+/// The number of names that may be visited to sum up the shared variables of all kernels, and the additional number for each name that a
 /// body uses: kernels that share large call graphs need a quadratic number.
 const VISITS: usize = 1 << 20;
 const VISITS_PER_NAME: usize = 16;
@@ -180,7 +180,7 @@ struct SharedUses<'a> {
     of_symbols: Vec<i64>,
     /// The last kernel that each name was visited for.
     visited_for: Vec<Option<FuncId>>,
-    /// How many names may still be visited.
+    /// The number of names that may still be visited.
     visits: usize,
 }
 

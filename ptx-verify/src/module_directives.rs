@@ -9,8 +9,8 @@ pub(crate) fn each(
     directive: Directive,
 ) -> impl Iterator<Item = (Span, DirectiveStmt)> {
     let find = move |(id, item): (ItemId, Item)| match item {
-        Item::Directive(at) => {
-            let stmt = *module.directives().get(at)?;
+        Item::Directive(directive_id) => {
+            let stmt = *module.directives().get(directive_id)?;
             (stmt.directive == directive).then_some((module.span(id), stmt))
         }
         _ => None,

@@ -29,8 +29,8 @@ fn items(context: &mut Context<'_>) {
 fn item(context: &mut Context<'_>, item: Item, span: Span) {
     let module = context.module;
     match item {
-        Item::Decl(at) => {
-            if let Some(decl) = module.declarations().decls.get(at) {
+        Item::Decl(id) => {
+            if let Some(decl) = module.declarations().decls.get(id) {
                 let tables = Tables {
                     declarations: module.declarations(),
                     pool: module.pool(),
@@ -39,23 +39,23 @@ fn item(context: &mut Context<'_>, item: Item, span: Span) {
                 variable::check(context, tables, decl, Scope::Module, span);
             }
         }
-        Item::Function(at) => {
-            if let Some(function) = module.functions().get(at) {
-                interface::check(context, at, function, span);
+        Item::Function(id) => {
+            if let Some(function) = module.functions().get(id) {
+                interface::check(context, id, function, span);
             }
         }
-        Item::Directive(at) => {
-            if let Some(stmt) = module.directives().get(at) {
+        Item::Directive(id) => {
+            if let Some(stmt) = module.directives().get(id) {
                 if stmt.directive == Directive::NvIntermediateSourceSection {
-                    let at = Location::keyword(span, stmt.directive.text());
-                    available(context, stmt.directive, at);
+                    let location = Location::keyword(span, stmt.directive.text());
+                    available(context, stmt.directive, location);
                 }
                 pragma::check(context, stmt, module.pool(), Place::Outside, span);
             }
         }
         Item::Section(_) => {
-            let at = Location::keyword(span, Directive::Section.text());
-            available(context, Directive::Section, at);
+            let location = Location::keyword(span, Directive::Section.text());
+            available(context, Directive::Section, location);
         }
         _ => {}
     }

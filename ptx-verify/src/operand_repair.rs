@@ -19,9 +19,9 @@ use crate::problem::operand::{FoundOperand, OperandMismatch};
 use crate::register_choice::{Choice, Purpose, RegisterUses, Wanted, name};
 use crate::uses;
 
-/// How many pairs of modifiers are tried in the other order.
+/// The number of pairs of modifiers that are tried in the other order.
 const MOST_EXCHANGES: usize = 45;
-/// How many elements of a vector are replaced, one at a time. No instruction takes a longer vector.
+/// The number of elements of a vector that are replaced, one at a time. No instruction takes a longer vector.
 const MOST_ELEMENTS: u32 = 256;
 
 /// A wrong instruction of a body.
@@ -374,9 +374,9 @@ impl WrongInst<'_> {
             if names.is_empty() {
                 repair.note = note(&choice);
             }
-            let at = self.at(part);
+            let location = self.at(part);
             let side = old.map_or(Side::Whole, Side::Inside);
-            repair.edits.push((at, side, choice.name.clone()));
+            repair.edits.push((location, side, choice.name.clone()));
             names.push(choice.name);
         }
         Some(repair)
@@ -400,12 +400,12 @@ impl WrongInst<'_> {
         let length = usize::from(length);
         if count > length {
             let last = u32::try_from(length.checked_sub(1)?).ok()?;
-            let at = self.at(Part::AfterElement(nth, last));
+            let location = self.at(Part::AfterElement(nth, last));
             let note = match count - length {
                 1 => "for example without the last element".into(),
                 n => format!("for example without the last {n} elements"),
             };
-            return Some(Repair::new(at, Side::Whole, String::new(), note));
+            return Some(Repair::new(location, Side::Whole, String::new(), note));
         }
         let operand = query.operands().get(nth as usize)?;
         let OperandShape::Vector(elements) = operand.shape else {
@@ -432,8 +432,8 @@ impl WrongInst<'_> {
         }
         let last = u32::try_from(count.checked_sub(1)?).ok()?;
         let note = format!("perhaps `{}` is missing", text.trim_start_matches(", "));
-        let at = self.at(Part::Element(nth, last));
-        Some(Repair::new(at, Side::After, text, note).with_placeholders())
+        let location = self.at(Part::Element(nth, last));
+        Some(Repair::new(location, Side::After, text, note).with_placeholders())
     }
 
     /// A constant as the only operand: all lanes where it is the mask of lanes, else zero.
@@ -537,17 +537,17 @@ fn other_guard(inst: &WrongInst<'_>, found: &str) -> Option<Repair> {
         types: &[ScalarType::Pred],
     };
     let choice = uses.choose(module, body, wanted, &[])?;
-    let at = Location::part(body.source_span(stmt), Part::Guard);
+    let location = Location::part(body.source_span(stmt), Part::Guard);
     let note = note(&choice);
     Some(Repair::new(
-        at,
+        location,
         Side::Inside(found.into()),
         choice.name,
         note,
     ))
 }
 
-/// What is assumed about a choice.
+/// The assumption of a choice.
 fn note(choice: &Choice) -> String {
     match choice.reason {
         Some(reason) => format!("perhaps `{}` is meant, {reason}", choice.name),

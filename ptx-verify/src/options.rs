@@ -1,4 +1,4 @@
-//! What a module is checked for.
+//! The options of the verifier.
 
 use ptx_ir::Module;
 use ptx_ir::query::Environment;

@@ -11,7 +11,7 @@ use crate::context::Context;
 use crate::location::{Location, Part};
 use crate::problem::call::CallProblem;
 
-/// What a parameter is to its function.
+/// The role of a parameter in its function.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Direction {
     /// A parameter, which the function reads.
@@ -20,7 +20,7 @@ pub enum Direction {
     Output,
 }
 
-/// What instructions do to the memory they address.
+/// The accesses of instructions to the memory that they address.
 #[derive(Copy, Clone, Default, Debug)]
 pub(crate) struct Effects {
     reads: bool,
@@ -28,7 +28,7 @@ pub(crate) struct Effects {
 }
 
 impl Effects {
-    /// What some form of an instruction does.
+    /// The access of any form of an instruction.
     pub(crate) fn of(forms: &[&Form]) -> Self {
         let access = |wanted: &[Access]| {
             let mut operands = forms.iter().flat_map(|f| f.operands());
@@ -119,8 +119,8 @@ impl Parameters {
                 None if guarded && of_call(var) => CallProblem::GuardedParameter(var.name),
                 _ => continue,
             };
-            let at = Location::part(body.source_span(stmt), Part::Operand(nth));
-            context.report(at, problem);
+            let location = Location::part(body.source_span(stmt), Part::Operand(nth));
+            context.report(location, problem);
         }
     }
 }

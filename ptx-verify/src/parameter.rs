@@ -18,14 +18,14 @@ pub(crate) fn check(context: &mut Context<'_>, interface: &Interface, owner: Own
     let returns = interface.returns.of(module.params());
     let in_memory = returns.iter().any(|r| r.space != StateSpace::Reg);
     for (i, param) in returns.iter().enumerate() {
-        let at = location(param, header);
+        let location = location(param, header);
         if !parameter(context, param, owner, header) {
             continue;
         }
         if is_unsized(module, param) {
-            context.report(at, InterfaceProblem::UnsizedResult);
+            context.report(location, InterfaceProblem::UnsizedResult);
         } else if i > 0 && in_memory {
-            context.report(at, InterfaceProblem::SeveralResults);
+            context.report(location, InterfaceProblem::SeveralResults);
         }
     }
     let params = interface.params.of(module.params());
@@ -34,11 +34,11 @@ pub(crate) fn check(context: &mut Context<'_>, interface: &Interface, owner: Own
         if !legal || !is_unsized(module, param) {
             continue;
         }
-        let at = location(param, header);
+        let location = location(param, header);
         if owner == Owner::Kernel {
-            context.report(at, InterfaceProblem::UnsizedKernelParameter);
+            context.report(location, InterfaceProblem::UnsizedKernelParameter);
         } else if i + 1 < params.len() {
-            context.report(at, InterfaceProblem::UnsizedBeforeLast);
+            context.report(location, InterfaceProblem::UnsizedBeforeLast);
         }
     }
 }
@@ -48,8 +48,8 @@ pub(crate) fn check_prototype(context: &mut Context<'_>, interface: &Interface, 
     check(context, interface, Owner::Prototype, whole);
     let directives = interface.directives;
     for stmt in directives.of(context.module.interface_directives()) {
-        let at = Location::keyword(whole, stmt.directive.text());
-        available(context, stmt.directive, at);
+        let location = Location::keyword(whole, stmt.directive.text());
+        available(context, stmt.directive, location);
     }
 }
 
@@ -75,10 +75,10 @@ fn parameter(context: &mut Context<'_>, param: &Param, owner: Owner, header: Spa
         return true;
     };
     let before = context.problems();
-    let at = location(param, header);
+    let location = location(param, header);
     let at_type = Location::keyword(header, ty.text());
     if let Some(problem) = wrong_declaration(context, param, owner) {
-        context.report(at, problem);
+        context.report(location, problem);
         return false;
     }
     if ty.kind() != TypeKind::Opaque && !ty.is_register_type() {
@@ -87,10 +87,10 @@ fn parameter(context: &mut Context<'_>, param: &Param, owner: Owner, header: Spa
     }
     context.require(at_type, Feature::Parameter(ty));
     if let Some(feature) = passing(context, param, owner) {
-        context.require(at, feature);
+        context.require(location, feature);
     }
     if let Some(problem) = wrong_type(context, param, ty, owner) {
-        context.report(at, problem);
+        context.report(location, problem);
         return false;
     }
     if param.hidden {
@@ -103,7 +103,7 @@ fn parameter(context: &mut Context<'_>, param: &Param, owner: Owner, header: Spa
     }
     if let Some(ptr) = &param.ptr {
         if owner != Owner::Kernel {
-            context.report(at, InterfaceProblem::PtrInFunction);
+            context.report(location, InterfaceProblem::PtrInFunction);
             return false;
         }
         let at_ptr = Location::keyword(header, Directive::Ptr.text());
@@ -111,14 +111,14 @@ fn parameter(context: &mut Context<'_>, param: &Param, owner: Owner, header: Spa
         pointer(context, ptr, alignment(param, header), header);
     }
     if owner != Owner::Kernel && param.trailing_align != Operand::Absent {
-        context.report(at, InterfaceProblem::AlignAfterType);
+        context.report(location, InterfaceProblem::AlignAfterType);
         return false;
     }
     if let Some(align) = context.module.pool().integer(param.align) {
         power_of_two(context, align, alignment(param, header));
         let of_function = owner != Owner::Kernel && param.space != StateSpace::Reg;
         if of_function && align > 128 && align.count_ones() == 1 {
-            context.report(at, VariableProblem::ParameterAlignment(align));
+            context.report(location, VariableProblem::ParameterAlignment(align));
         }
     }
     context.problems() == before
@@ -148,7 +148,7 @@ fn wrong_declaration(
     }
 }
 
-/// What passing the parameter requires: kernel parameters, the calling convention with a stack, arrays of any size.
+/// The requirements of passing the parameter: kernel parameters, the calling convention with a stack, arrays of any size.
 fn passing(context: &Context<'_>, param: &Param, owner: Owner) -> Option<Feature> {
     if owner == Owner::Kernel {
         Some(Feature::KernelParameter)
@@ -184,17 +184,17 @@ fn wrong_type(
     }
 }
 
-fn pointer(context: &mut Context<'_>, ptr: &Pointer, at: Location, header: Span) {
+fn pointer(context: &mut Context<'_>, ptr: &Pointer, location: Location, header: Span) {
     let wrong = |s: &StateSpace| !s.is_generic() && *s != StateSpace::Const;
     if let Some(space) = ptr.space.filter(wrong) {
-        let at = Location::keyword(header, space.text());
-        context.report(at, InterfaceProblem::PtrSpace(space));
+        let location = Location::keyword(header, space.text());
+        context.report(location, InterfaceProblem::PtrSpace(space));
     }
     if let Some(opaque) = ptr.opaque {
-        let at = Location::keyword(header, opaque.text());
-        context.require(at, Feature::OpaquePointer(opaque));
+        let location = Location::keyword(header, opaque.text());
+        context.require(location, Feature::OpaquePointer(opaque));
     }
     if let Some(align) = context.module.pool().integer(ptr.align) {
-        power_of_two(context, align, at);
+        power_of_two(context, align, location);
     }
 }

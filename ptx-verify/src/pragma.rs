@@ -8,7 +8,7 @@ use crate::location::Location;
 use crate::problem::feature::{Feature, Pragma};
 use crate::problem::header::HeaderProblem;
 
-/// Where a pragma is.
+/// The place of a pragma.
 #[derive(Copy, Clone, PartialEq, Eq)]
 pub(crate) enum Place {
     /// At module level, or in the header of a function.
@@ -30,17 +30,17 @@ pub(crate) fn check(
     for operand in pool.slice(stmt.args) {
         let Operand::Str(id) = *operand else { continue };
         let text = context.module.name(id).trim_matches('"');
-        let at = Location::name(span, id);
+        let location = Location::name(span, id);
         match Pragma::of(text) {
             Some((known, _)) if known.is_for_bodies() && place == Place::Outside => {
-                context.report(at, HeaderProblem::PragmaPlace(known));
+                context.report(location, HeaderProblem::PragmaPlace(known));
             }
             Some((Pragma::Frequency, value)) if !is_frequency(value) => {
-                context.report(at, HeaderProblem::PragmaFrequency);
+                context.report(location, HeaderProblem::PragmaFrequency);
             }
-            Some((known, _)) => context.require(at, Feature::Pragma(known)),
+            Some((known, _)) => context.require(location, Feature::Pragma(known)),
             None => {
-                context.report(at, HeaderProblem::UnknownPragma(id));
+                context.report(location, HeaderProblem::UnknownPragma(id));
             }
         }
     }

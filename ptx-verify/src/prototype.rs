@@ -14,7 +14,7 @@ pub(crate) fn is_noreturn(module: &Module, interface: &Interface) -> bool {
     all.any(|d| d.directive == Directive::Noreturn)
 }
 
-/// In what a prototype differs from the first one.
+/// The difference between a prototype and the first one.
 pub(crate) fn difference(
     module: &Module,
     first: &Interface,

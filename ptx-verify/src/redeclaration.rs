@@ -37,17 +37,17 @@ pub(crate) fn check(context: &mut Context<'_>) {
     for (id, item) in module.items() {
         let span = module.span(id);
         match item {
-            Item::Function(at) => {
-                if let Some(f) = module.functions().get(at) {
-                    function(context, &mut declared, at, f, span);
+            Item::Function(id) => {
+                if let Some(f) = module.functions().get(id) {
+                    function(context, &mut declared, id, f, span);
                 }
-                if let Some(body) = module.body(at) {
+                if let Some(body) = module.body(id) {
                     aliases.check_body(context, body);
                 }
             }
-            Item::Decl(at) => variables(context, &mut declared, at, span),
-            Item::Directive(at) => {
-                let stmt = module.directives().get(at);
+            Item::Decl(id) => variables(context, &mut declared, id, span),
+            Item::Directive(id) => {
+                let stmt = module.directives().get(id);
                 if let Some(stmt) = stmt.filter(|s| s.directive == Directive::Alias) {
                     aliases.check(context, span, module.pool().slice(stmt.args));
                 }

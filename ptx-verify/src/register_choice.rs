@@ -1,4 +1,4 @@
-//! Which register is meant where an instruction does not take what is written. Only errors cost something.
+//! The register that is probably meant if an instruction does not accept an operand. Computed for errors only.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -21,14 +21,14 @@ pub(crate) struct RegisterUses {
     mentions: Vec<Mention>,
 }
 
-/// What an instruction does with the register that is meant.
+/// The access of an instruction to the register.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Purpose {
     Read,
     Write,
 }
 
-/// Which register is meant.
+/// The requirements of the register that is meant.
 #[derive(Copy, Clone, Debug)]
 pub(crate) struct Wanted<'a> {
     pub(crate) stmt: StmtId,
@@ -84,12 +84,14 @@ impl RegisterUses {
         taken: &[String],
     ) -> Option<Choice> {
         let writes = wanted.purpose == Purpose::Write;
-        let at = self.mentions.partition_point(|m| m.stmt < wanted.stmt);
-        let (before, after) = self.mentions.split_at_checked(at)?;
+        let index = self.mentions.partition_point(|m| m.stmt < wanted.stmt);
+        let (earlier, later) = self.mentions.split_at_checked(index)?;
         let mut used = vec![false; body.registers().len()];
-        let others = self.mentions.iter().filter(|m| m.stmt != wanted.stmt);
-        for mention in others.filter(|m| m.written == writes) {
-            if let Some(used) = used.get_mut(mention.register.index()) {
+        for mention in &self.mentions {
+            if mention.stmt != wanted.stmt
+                && mention.written == writes
+                && let Some(used) = used.get_mut(mention.register.index())
+            {
                 *used = true;
             }
         }
@@ -103,11 +105,11 @@ impl RegisterUses {
         };
         let best = match wanted.purpose {
             Purpose::Read => {
-                let written = before.iter().rev().filter(|m| m.written);
+                let written = earlier.iter().rev().filter(|m| m.written);
                 written.enumerate().filter_map(key).min()
             }
             Purpose::Write => {
-                let read = after.iter().filter(|m| m.stmt != wanted.stmt && !m.written);
+                let read = later.iter().filter(|m| m.stmt != wanted.stmt && !m.written);
                 read.enumerate().filter_map(key).min()
             }
         };

@@ -32,7 +32,7 @@ impl<'m> Renderer<'m> {
     }
 
     fn diagnostic(&mut self, finding: &Finding) -> Diagnostic {
-        let span = self.locator.span(finding.at);
+        let span = self.locator.span(finding.location);
         let problem = finding.problem.clone();
         let text = problem.text(self.wording, self.locator.text(span));
         let mut diagnostic = match text.severity {
@@ -43,11 +43,11 @@ impl<'m> Renderer<'m> {
             diagnostic = diagnostic.with_help(help);
         }
         for label in &finding.labels {
-            let span = self.locator.span(label.at);
+            let span = self.locator.span(label.location);
             diagnostic = diagnostic.with_label(span, label.text);
         }
-        let repeats = finding.repeats.iter().map(|(at, problem)| {
-            let span = self.locator.span(*at);
+        let repeats = finding.repeats.iter().map(|(location, problem)| {
+            let span = self.locator.span(*location);
             let found = self.locator.text(span);
             (
                 span,
@@ -57,8 +57,8 @@ impl<'m> Renderer<'m> {
         let repeats: Vec<(Span, Option<String>)> = repeats.collect();
         diagnostic.set_repeats(repeats);
         let of_problem = text.fix.into_iter().map(|fix| {
-            let at = Location::part(finding.at.statement, fix.part);
-            (at, fix.side, fix.text)
+            let location = Location::part(finding.location.statement, fix.part);
+            (location, fix.side, fix.text)
         });
         let mut edits: Vec<(Location, Side, String)> = of_problem.collect();
         let mut applicability = text.applicability;
@@ -73,10 +73,10 @@ impl<'m> Renderer<'m> {
                 None => note,
             });
         }
-        for (at, side, mut text) in edits {
-            let whole = self.locator.span(at);
+        for (location, side, mut text) in edits {
+            let whole = self.locator.span(location);
             if let Side::CopyOf(part) = side {
-                let copied = self.locator.span(Location::part(at.statement, part));
+                let copied = self.locator.span(Location::part(location.statement, part));
                 text = self.locator.text(copied).into();
             }
             let span = match side {

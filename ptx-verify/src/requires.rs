@@ -32,22 +32,22 @@ impl Reason {
 
     ptx_isa::getters! {
         const;
-        /// Where it first occurs, from the start of the source.
+        /// The first occurrence, counted from the start of the source.
         span: Span = span;
-        /// How often it occurs in the module.
+        /// The number of occurrences in the module.
         count: usize = count;
         /// The versions and targets that have it.
         availability: &Availability = &availability;
     }
 }
 
-/// What a module requires.
+/// The requirements of a module.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Requirements {
     module: Availability,
     functions: Vec<(FuncId, Availability)>,
     reasons: Vec<Reason>,
-    /// In the order of the functions.
+    /// The uses in the order of the functions.
     uses: Vec<Use>,
 }
 
@@ -61,20 +61,20 @@ struct Use {
 }
 
 impl Requirements {
-    /// Where the whole module is legal.
+    /// The versions and targets for which the whole module is legal.
     #[must_use]
     pub const fn module(&self) -> &Availability {
         &self.module
     }
 
     ptx_isa::getters! {
-        /// Where each function that the module defines is legal, in the order of the source.
+        /// The versions and targets for which each function that the module defines is legal, in the order of the source.
         functions: &[(FuncId, Availability)] = &functions;
-        /// What not every version and target has, in the order of the source.
+        /// The features that not every version and target has, in the order of the source.
         reasons: &[Reason] = &reasons;
     }
 
-    /// What restricts where a function is legal, each with its first use in the function, in the order of the source.
+    /// The requirements of a function, each with its first use in the function, in the order of the source.
     ///
     /// ```
     /// let text = b".version 8.7 .target sm_90 .entry a() { griddepcontrol.wait; ret; } .entry b() { griddepcontrol.wait; ret; }";
@@ -87,18 +87,21 @@ impl Requirements {
     /// ```
     pub fn reasons_of(&self, function: FuncId) -> impl Iterator<Item = (&Reason, Span)> {
         let first = self.uses.partition_point(|u| u.function < function);
-        let uses = self.uses.get(first..).unwrap_or_default().iter();
-        let own = uses.take_while(move |u| u.function == function);
-        own.filter_map(|u| Some((self.reasons.get(u.reason as usize)?, u.span)))
+        self.uses
+            .get(first..)
+            .unwrap_or_default()
+            .iter()
+            .take_while(move |u| u.function == function)
+            .filter_map(|u| Some((self.reasons.get(u.reason as usize)?, u.span)))
     }
 
-    /// What rules out a target, or an older version there than [`Availability::lowest`] gives.
+    /// The requirements that rule out a target, or an older version there than [`Availability::lowest`] gives.
     pub fn forcing(&self, target: Target) -> impl Iterator<Item = &Reason> {
         let lowest = self.module.lowest(target);
         let first = target.min_version();
         self.reasons.iter().filter(move |r| {
-            let own = r.availability.lowest(target);
-            own.is_none() || own == lowest && own > Some(first)
+            let required = r.availability.lowest(target);
+            required.is_none() || required == lowest && required > Some(first)
         })
     }
 }
@@ -133,19 +136,19 @@ pub fn requires(module: &Module) -> Requirements {
     }
     collector.features(context);
     let (reasons, uses) = collector.finished();
-    let mut whole = Availability::everywhere();
+    let mut availability = Availability::everywhere();
     for reason in &reasons {
-        whole.restrict(&reason.availability);
+        availability.restrict(&reason.availability);
     }
     Requirements {
-        module: whole,
+        module: availability,
         functions,
         reasons,
         uses,
     }
 }
 
-/// What makes a requirement the same as another one.
+/// The properties in which equal requirements agree.
 #[derive(Clone, PartialEq, Eq, Hash)]
 enum Key {
     Instruction(SigId, Availability),
@@ -160,7 +163,7 @@ struct Collector<'m> {
     reasons: IndexMap<Key, Reason, DefaultHashBuilder>,
     /// The function in which each instruction was last seen.
     last_seen: Vec<Option<FuncId>>,
-    /// Of instructions; the reasons are numbered as they were found.
+    /// The requirements of instructions; the reasons are numbered as they were found.
     uses: Vec<Use>,
 }
 
@@ -170,17 +173,17 @@ impl<'m> Collector<'m> {
         &mut self,
         context: &mut Context<'m>,
         function: FuncId,
-        of_function: &'m Body,
+        body: &'m Body,
     ) -> Availability {
-        self.queries.enter(self.module, function, of_function);
-        let mut whole = Availability::everywhere();
-        for (stmt, statement) in of_function.statements() {
-            let span = of_function.source_span(stmt);
+        self.queries.enter(self.module, function, body);
+        let mut availability = Availability::everywhere();
+        for (stmt, statement) in body.statements() {
+            let span = body.source_span(stmt);
             let Statement::Inst(id) = statement else {
-                body::check(context, of_function, statement, span);
+                body::check(context, body, statement, span);
                 continue;
             };
-            let Some(index) = self.instruction(of_function, id) else {
+            let Some(index) = self.instruction(body, id) else {
                 continue;
             };
             let Some((_, reason)) = self.reasons.get_index_mut(index as usize) else {
@@ -196,7 +199,7 @@ impl<'m> Collector<'m> {
             if let Some(last) = self.last_seen.get_mut(index as usize)
                 && last.replace(function) != Some(function)
             {
-                whole.restrict(&reason.availability);
+                availability.restrict(&reason.availability);
                 self.uses.push(Use {
                     function,
                     reason: index,
@@ -204,7 +207,7 @@ impl<'m> Collector<'m> {
                 });
             }
         }
-        whole
+        availability
     }
 
     fn instruction(&mut self, body: &Body, id: InstId) -> Option<u32> {
@@ -244,16 +247,18 @@ impl<'m> Collector<'m> {
         }
     }
 
-    /// What not every version and target has, in the order of the source, and its uses.
+    /// The features that not every version and target has, in the order of the source, and their uses.
     fn finished(self) -> (Vec<Reason>, Vec<Use>) {
         let everywhere = Availability::everywhere();
         let mut numbers = vec![None; self.reasons.len()];
-        let found = self.reasons.into_values().enumerate();
-        let mut found: Vec<_> = found
+        let mut reasons: Vec<_> = self
+            .reasons
+            .into_values()
+            .enumerate()
             .filter(|(_, r)| r.availability != everywhere)
             .collect();
-        found.sort_by_key(|(_, r)| r.span.start);
-        for (new, (old, _)) in found.iter().enumerate() {
+        reasons.sort_by_key(|(_, r)| r.span.start);
+        for (new, (old, _)) in reasons.iter().enumerate() {
             if let Some(number) = numbers.get_mut(*old) {
                 *number = Some(new as u32);
             }
@@ -264,11 +269,14 @@ impl<'m> Collector<'m> {
             u.reason = number.unwrap_or_default();
             number.is_some()
         });
-        (found.into_iter().map(|(_, reason)| reason).collect(), uses)
+        (
+            reasons.into_iter().map(|(_, reason)| reason).collect(),
+            uses,
+        )
     }
 }
 
-/// Where an instruction is legal; `None` where it is not anywhere.
+/// The versions and targets for which an instruction is legal; `None` if it is legal for no version and target.
 pub(crate) fn availability(query: &InstQuery<'_>) -> Option<Availability> {
     let candidates = query.candidates();
     let legal: Vec<_> = candidates.filter(|s| s.violations().is_empty()).collect();

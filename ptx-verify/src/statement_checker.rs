@@ -3,7 +3,7 @@
 use alloc::vec::Vec;
 use ptx_ir::query::Environment;
 use ptx_ir::{
-    Binding, Body, Diagnostic, FuncId, LabelId, Module, Param, Severity, Span, Statement, StmtId,
+    Binding, Body, Diagnostic, FuncId, LabelId, Module, Param, Severity, Statement, StmtId,
 };
 
 use crate::body;
@@ -92,13 +92,15 @@ impl StatementChecker {
             }
             None => {}
         }
-        let mut found = context.into_diagnostics();
-        found.retain(|d| d.severity == Severity::Error);
-        let place = body.source_span(stmt);
-        let inside = |span: &Span| place.start <= span.start && span.end <= place.end;
-        for d in &mut found {
-            d.relocate(|span| Some(span).filter(inside));
+        let mut errors = context.into_diagnostics();
+        errors.retain(|d| d.severity == Severity::Error);
+        let statement = body.source_span(stmt);
+        for error in &mut errors {
+            error.relocate(|span| {
+                let is_inside = statement.start <= span.start && span.end <= statement.end;
+                is_inside.then_some(span)
+            });
         }
-        found
+        errors
     }
 }

@@ -88,7 +88,7 @@ pub(crate) fn nearest(of: &Availability, environment: Environment) -> Option<(Ta
     Some((target, version.max(environment.version())))
 }
 
-/// What to write in the header.
+/// The replacement of the value in the header.
 pub(crate) fn advice(environment: Environment, target: Target, version: PtxVersion) -> String {
     let mut changes = Vec::new();
     if Some(target) != environment.target() {

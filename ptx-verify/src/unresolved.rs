@@ -22,15 +22,17 @@ fn is_of_driver(name: &str) -> bool {
 pub(crate) fn functions(context: &mut Context<'_>, uses: &Uses, names: &ModuleNames) {
     let module = context.module;
     let used = uses.all();
-    let definitions = module.definitions();
-    let mut known: EntitySet<SymbolId> = definitions.filter_map(|(_, f, _)| f.symbol).collect();
-    known.extend(aliases(module));
+    let mut resolved: EntitySet<SymbolId> = module
+        .definitions()
+        .filter_map(|(_, f, _)| f.symbol)
+        .collect();
+    resolved.extend(aliases(module));
     for (id, function) in module.functions().iter() {
         let Some(symbol) = function.symbol else {
             continue;
         };
-        let provided = is_of_driver(module.name(function.name));
-        if function.kind == FunctionKind::Entry || provided || !known.insert(symbol) {
+        let is_provided = is_of_driver(module.name(function.name));
+        if function.kind == FunctionKind::Entry || is_provided || !resolved.insert(symbol) {
             continue;
         }
         let name = function.name;
@@ -58,39 +60,43 @@ fn aliases(module: &Module) -> impl Iterator<Item = SymbolId> + '_ {
             _ => None,
         }
     };
-    let of_module = module.directives().values();
-    let of_module = of_module.filter_map(move |d| alias(d, module.pool()));
-    let of_bodies = module.definitions().flat_map(move |(_, _, body)| {
-        let all = body.directives().values();
-        all.filter_map(move |d| alias(d, body.pool()))
+    let module_level = module
+        .directives()
+        .values()
+        .filter_map(move |d| alias(d, module.pool()));
+    let in_bodies = module.definitions().flat_map(move |(_, _, body)| {
+        let directives = body.directives().values();
+        directives.filter_map(move |d| alias(d, body.pool()))
     });
-    of_module.chain(of_bodies)
+    module_level.chain(in_bodies)
 }
 
 /// Variables that are declared `.extern` and not defined.
 pub(crate) fn variables(context: &mut Context<'_>) {
     let module = context.module;
     let declarations = module.declarations();
-    let own = declarations.decls.iter();
-    let own = own.filter(|(_, d)| d.linkage != Some(Linkage::Extern));
-    let mut known: EntitySet<SymbolId> = own
+    let mut defined: EntitySet<SymbolId> = declarations
+        .decls
+        .iter()
+        .filter(|(_, d)| d.linkage != Some(Linkage::Extern))
         .flat_map(|(id, _)| declarations.declarators(id))
         .filter_map(symbol)
         .collect();
     for (id, item) in module.items() {
         let Item::Decl(decl) = item else { continue };
-        let Some(of) = declarations.decls.get(decl) else {
+        let Some(declaration) = declarations.decls.get(decl) else {
             continue;
         };
         for declarator in declarations.declarators(decl) {
             // The launch gives the size of dynamic shared memory.
             let first = module.pool().slice(declarator.dims).first();
-            let dynamic = of.space.base() == StateSpace::Shared && first == Some(&Operand::Absent);
-            if dynamic || !symbol(declarator).is_some_and(|s| known.insert(s)) {
+            let is_dynamic =
+                declaration.space.base() == StateSpace::Shared && first == Some(&Operand::Absent);
+            if is_dynamic || !symbol(declarator).is_some_and(|s| defined.insert(s)) {
                 continue;
             }
-            let at = Location::name(module.span(id), declarator.name);
-            context.report(at, ResourceProblem::ExternVariable(declarator.name));
+            let location = Location::name(module.span(id), declarator.name);
+            context.report(location, ResourceProblem::ExternVariable(declarator.name));
         }
     }
 }

@@ -1,4 +1,4 @@
-//! What is declared and never used: registers, labels, functions.
+//! Registers, labels and functions that are declared and never used.
 
 use alloc::vec::Vec;
 use ptx_ir::query::Environment;
@@ -37,9 +37,9 @@ pub fn unused(module: &Module) -> Vec<Diagnostic> {
         labels(&mut context, body, &names);
     }
     functions(&mut context, &symbols);
-    let mut found = context.into_diagnostics();
-    ptx_ir::sort_by_position(&mut found);
-    found
+    let mut diagnostics = context.into_diagnostics();
+    ptx_ir::sort_by_position(&mut diagnostics);
+    diagnostics
 }
 
 fn registers(context: &mut Context<'_>, body: &Body) {
@@ -53,8 +53,8 @@ fn registers(context: &mut Context<'_>, body: &Body) {
     }
     for (decl, used) in body.reg_decls().values().zip(used) {
         if let (false, Some(stmt)) = (used, decl.stmt) {
-            let at = Location::name(body.source_span(stmt), decl.name);
-            context.report(at, ResourceProblem::UnusedRegister(decl.name));
+            let location = Location::name(body.source_span(stmt), decl.name);
+            context.report(location, ResourceProblem::UnusedRegister(decl.name));
         }
     }
 }
@@ -72,8 +72,8 @@ fn labels(context: &mut Context<'_>, body: &Body, names: &EntitySet<NameId>) {
     for (label, used) in body.labels().values().zip(used) {
         let set = matches!(body.statement(label.stmt), Some(Statement::Label(_)));
         if !used && set && !names.contains(label.name) {
-            let at = Location::name(body.source_span(label.stmt), label.name);
-            context.report(at, ResourceProblem::UnusedLabel(label.name));
+            let location = Location::name(body.source_span(label.stmt), label.name);
+            context.report(location, ResourceProblem::UnusedLabel(label.name));
         }
     }
 }
@@ -92,8 +92,8 @@ fn functions(context: &mut Context<'_>, symbols: &EntitySet<SymbolId>) {
         let named = function.symbol.is_none_or(|s| symbols.contains(s));
         let visible = || function.symbol.is_some_and(|s| is_visible(module, s));
         if hidden && function.body.is_some() && !named && !visible() {
-            let at = Location::name(module.span(item), function.name);
-            context.report(at, ResourceProblem::UnusedFunction(function.name));
+            let location = Location::name(module.span(item), function.name);
+            context.report(location, ResourceProblem::UnusedFunction(function.name));
         }
     }
 }

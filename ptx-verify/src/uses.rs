@@ -1,4 +1,4 @@
-//! Which names of the module each body uses, and where they are declared.
+//! The names of the module that each body uses, and their declarations.
 
 use alloc::vec::Vec;
 
@@ -12,7 +12,7 @@ use crate::header_ends::Ends;
 use crate::location::Location;
 use crate::memory;
 
-/// What the body of a function needs of the module.
+/// The names of the module that the body of a function uses.
 #[derive(Clone, Default, Debug)]
 pub(crate) struct BodyUses {
     /// The names of the module that it uses, in order.
@@ -30,7 +30,7 @@ impl BodyUses {
     }
 }
 
-/// What the bodies of all functions need of the module.
+/// The names of the module that the bodies of all functions use.
 #[derive(Clone, Default, Debug)]
 pub(crate) struct Uses(Vec<BodyUses>);
 
@@ -69,7 +69,7 @@ impl Uses {
         self.0.iter().map(|uses| uses.shared)
     }
 
-    /// How many names all bodies use.
+    /// The number of names that all bodies use.
     pub(crate) fn count(&self) -> usize {
         self.0.iter().map(|uses| uses.names.len()).sum()
     }
@@ -102,7 +102,7 @@ pub(crate) fn symbol(operand: Operand) -> Option<SymbolId> {
     }
 }
 
-/// Where the functions and variables of the module are declared.
+/// The items that declare the functions and variables of the module.
 #[derive(Clone, Debug)]
 pub(crate) struct ModuleNames {
     /// The name in the header of each function.

@@ -12,7 +12,7 @@ use crate::problem::feature::Feature;
 use crate::problem::variable::VariableProblem;
 use crate::variable_tables::Tables;
 
-/// Where a declaration is.
+/// The place of a declaration.
 #[derive(Copy, Clone, PartialEq, Eq)]
 pub(crate) enum Scope {
     Module,
@@ -94,8 +94,8 @@ impl Checker<'_, '_> {
     /// Checks what all names of the declaration have in common.
     fn declaration(&mut self) {
         let problem = self.wrong_space().or_else(|| self.wrong_type());
-        if let Some((at, problem)) = problem {
-            self.context.report(at, problem);
+        if let Some((location, problem)) = problem {
+            self.context.report(location, problem);
             return;
         }
         if self.decl.space == StateSpace::Tex {
@@ -146,8 +146,8 @@ impl Checker<'_, '_> {
             return Some((self.at_space(), VariableProblem::SpecialRegister));
         }
         if let Some(linkage) = self.decl.linkage.filter(|_| self.scope == Scope::Body) {
-            let at = self.keyword(linkage.directive().text());
-            return Some((at, VariableProblem::LocalLinkage(linkage)));
+            let location = self.keyword(linkage.directive().text());
+            return Some((location, VariableProblem::LocalLinkage(linkage)));
         }
         if self.decl.space != StateSpace::Tex {
             return None;
@@ -252,8 +252,8 @@ impl Checker<'_, '_> {
         } else {
             return;
         };
-        let at = Location::part(self.span, Part::DotWord(".v"));
-        self.context.report(at, problem);
+        let location = Location::part(self.span, Part::DotWord(".v"));
+        self.context.report(location, problem);
     }
 
     fn attributes(&mut self) {
@@ -264,13 +264,13 @@ impl Checker<'_, '_> {
                 Attribute::Unified(..) => ".unified",
                 _ => continue,
             };
-            let at = self.keyword(name);
+            let location = self.keyword(name);
             if let Attribute::Unified(..) = attribute {
-                self.context.require(at, Feature::Unified);
+                self.context.require(location, Feature::Unified);
             }
             if self.decl.space != StateSpace::Global {
                 let problem = VariableProblem::AttributeSpace(name, self.decl.space);
-                self.context.report(at, problem);
+                self.context.report(location, problem);
             }
         }
     }
@@ -279,13 +279,13 @@ impl Checker<'_, '_> {
         if self.decl.linkage != Some(Linkage::Common) {
             return;
         }
-        let at = self.keyword(Directive::Common.text());
+        let location = self.keyword(Directive::Common.text());
         if self.decl.space != StateSpace::Global {
             let problem = VariableProblem::CommonSpace(self.decl.space);
-            self.context.report(at, problem);
+            self.context.report(location, problem);
         } else if self.ty.kind() == TypeKind::Opaque {
             self.context
-                .report(at, VariableProblem::CommonType(self.ty));
+                .report(location, VariableProblem::CommonType(self.ty));
         }
     }
 
@@ -317,9 +317,9 @@ fn alignment(context: &mut Context<'_>, pool: &OperandPool, decl: &VarDecl, span
     let Some(align) = pool.integer(decl.align) else {
         return;
     };
-    let at = Location::part(span, Part::After(Directive::Align.text()));
-    power_of_two(context, align, at);
+    let location = Location::part(span, Part::After(Directive::Align.text()));
+    power_of_two(context, align, location);
     if decl.space == StateSpace::Param && align > 128 && align.count_ones() == 1 {
-        context.report(at, VariableProblem::ParameterAlignment(align));
+        context.report(location, VariableProblem::ParameterAlignment(align));
     }
 }

@@ -24,7 +24,7 @@ struct Use {
 
 impl Use {
     fn of(finding: &Finding, address_size: u16) -> Option<Self> {
-        let declaration = finding.labels.first()?.at.statement;
+        let declaration = finding.labels.first()?.location.statement;
         let (found, wanted) = match &finding.problem {
             Problem::Call(CallProblem::Guard(ty)) => ((*ty)?, ScalarType::Pred),
             Problem::Instruction(problem) => match &problem.kind {
@@ -81,7 +81,7 @@ fn bits(width: u16) -> Option<ScalarType> {
     all.find(|t| t.kind() == TypeKind::Bits && t.bits() == width)
 }
 
-/// How often the registers of each declaration are mentioned, by statement.
+/// The number of mentions of the registers of each declaration, by statement.
 fn mentions(body: &Body) -> Vec<(Span, usize)> {
     let mut counts = vec![0; body.reg_decls().len()];
     for operand in uses::operands(body.pool()) {
@@ -133,7 +133,7 @@ pub(crate) fn merge(context: &mut Context<'_>, body: &Body) {
         let mut places = Vec::new();
         for (_, index) in rest {
             if let (Some(finding), Some(done)) = (findings.get(*index), merged.get_mut(*index)) {
-                places.push((finding.at, finding.problem.clone()));
+                places.push((finding.location, finding.problem.clone()));
                 places.extend(finding.repeats.iter().cloned());
                 *done = true;
             }
@@ -141,12 +141,12 @@ pub(crate) fn merge(context: &mut Context<'_>, body: &Body) {
         if let Some(finding) = findings.get_mut(*head) {
             finding.repeats.extend(places);
             let text = Part::Token(Word::Keyword(first.found.text()), 0);
-            let at = Location::part(first.declaration, text);
+            let location = Location::part(first.declaration, text);
             finding.repair = Some(Repair {
                 note: format!(
                     "most uses of the declaration need another type: declare it as `{ty}`"
                 ),
-                edits: vec![(at, Side::Whole, ty.text().into())],
+                edits: vec![(location, Side::Whole, ty.text().into())],
                 replaces: true,
                 ..Repair::default()
             });

@@ -1,4 +1,4 @@
-//! Where control goes after an instruction.
+//! The control flow after an instruction.
 
 use alloc::vec::Vec;
 
@@ -12,25 +12,25 @@ use crate::{
     SymbolKind,
 };
 
-/// What an instruction does to control flow when it executes.
+/// The effect of an instruction on control flow when it executes.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
 #[non_exhaustive]
 pub enum Flow {
     /// The next instruction follows.
     Next,
-    /// It goes to a label.
+    /// Control goes to a label.
     Jump,
-    /// It goes to one label of a table.
+    /// Control goes to one label of a table.
     Table,
-    /// It calls a function, which may come back.
+    /// A function is called, which may return.
     Call,
-    /// It returns to the caller; a kernel ends.
+    /// Control returns to the caller; a kernel ends.
     Return,
     /// The thread ends.
     Exit,
     /// The kernel is aborted.
     Trap,
-    /// Nothing is known.
+    /// The instruction is unknown.
     Unknown,
 }
 
@@ -40,7 +40,7 @@ pub enum Flow {
 pub struct TargetList<'a> {
     /// The label of the table.
     pub label: LabelId,
-    /// As written: labels or functions, undefined names, ranges of labels.
+    /// The operands as written: labels or functions, undefined names, ranges of labels.
     pub operands: &'a [Operand],
 }
 
@@ -48,11 +48,11 @@ pub struct TargetList<'a> {
 #[derive(Copy, Clone, PartialEq, Debug)]
 #[non_exhaustive]
 pub enum Targets<'a> {
-    /// None: it does not jump.
+    /// The instruction does not jump.
     None,
-    /// This one.
+    /// One label.
     Label(LabelId),
-    /// One of these.
+    /// One label of a list.
     List(TargetList<'a>),
     /// Any label of the function.
     Unknown,
@@ -62,7 +62,7 @@ pub enum Targets<'a> {
 #[derive(Copy, Clone, PartialEq, Debug)]
 #[non_exhaustive]
 pub enum Callees<'a> {
-    /// This one.
+    /// One function.
     Function(SymbolId),
     /// One of a list of functions, through its address.
     List(TargetList<'a>),
@@ -73,7 +73,7 @@ pub enum Callees<'a> {
 }
 
 impl<'a> Facts<'a> {
-    /// What it does to control flow when it executes; a guard may prevent that.
+    /// The effect on control flow when the instruction executes; a guard may prevent that.
     #[must_use]
     pub fn flow(&self) -> Flow {
         match self.form.control {
@@ -93,7 +93,7 @@ impl<'a> Facts<'a> {
         self.form.control == Some(Control::Call)
     }
 
-    /// Whether control may reach the next instruction.
+    /// Returns whether control may reach the next instruction.
     #[must_use]
     pub fn falls_through(&self) -> bool {
         self.guard().is_some()
@@ -104,7 +104,7 @@ impl<'a> Facts<'a> {
             }
     }
 
-    /// The labels it may go to, apart from the next instruction.
+    /// The labels that the instruction may jump to.
     #[must_use]
     pub fn targets(&self) -> Targets<'a> {
         let role = match self.flow() {
@@ -151,14 +151,14 @@ impl<'a> Facts<'a> {
         })
     }
 
-    /// Whether it calls functions that never return.
+    /// Returns whether the instruction is a call of functions that never return.
     #[inline]
     #[must_use]
     pub fn never_returns(&self) -> bool {
         self.never_returns
     }
 
-    /// What a call writes and reads: its results and its arguments.
+    /// The lists of results and arguments of a call, with the access to each.
     pub fn call_lists(&self) -> impl Iterator<Item = (&'a [Operand], Access)> + use<'a> {
         let facts = *self;
         facts.form.parts.iter().filter_map(move |part| {
@@ -181,7 +181,7 @@ fn statement_after(body: &Body, label: LabelId) -> Option<Statement> {
     body.statements.get(next).copied()
 }
 
-/// Which calls never return. Each function, and each table and prototype of a body, is examined once.
+/// The functions and tables whose calls never return. Each function, and each table and prototype of a body, is examined once.
 pub(super) struct NoReturn {
     functions: Vec<bool>,
     labels: HashMap<LabelId, bool>,
@@ -211,8 +211,8 @@ impl NoReturn {
         let Some(Operand::Label(label)) = call.operand_with_role(Role::LabelTable) else {
             return false;
         };
-        if let Some(&known) = self.labels.get(&label) {
-            return known;
+        if let Some(&never_returns) = self.labels.get(&label) {
+            return never_returns;
         }
         let noreturn = match callees {
             Some(Callees::List(list)) => {

@@ -1,4 +1,4 @@
-//! What is known of one instruction.
+//! The facts about one instruction.
 
 use ptx_isa::{
     Action, AsyncPhase, Completion, ConvergenceScope, Form, Marks, Modifier, Proxy,
@@ -9,7 +9,7 @@ use super::inst_facts::{Flag, FormFacts, Part};
 use super::registers::{Leaves, Mentions, RegAccess, RegLane, operand_of, plain};
 use crate::{Body, Guard, Inst, InstId, Module, Operand};
 
-/// What is known of one instruction. Answers are read from the table and the operands; nothing is allocated.
+/// The facts about one instruction. They are read from the table of facts and from the operands; nothing is allocated.
 #[derive(Copy, Clone, Debug)]
 pub struct Facts<'a> {
     pub(super) module: &'a Module,
@@ -41,7 +41,7 @@ impl<'a> Facts<'a> {
             .unwrap_or(Operand::Absent)
     }
 
-    /// The same with what happens to it.
+    /// The operand that a part of the form denotes, with the access to its registers.
     pub(super) fn part_with_usage(&self, index: u8) -> Option<(Operand, RegAccess)> {
         let part = self.form.parts.get(usize::from(index))?;
         Some((self.operand_at(part)?, part.usage))
@@ -62,32 +62,32 @@ impl<'a> Facts<'a> {
         id: InstId = id;
     }
 
-    /// Whether the table knows the instruction; else everything that follows is the worst that may be.
+    /// Returns whether the instruction is in the instruction table. Otherwise all facts are the most pessimistic ones.
     #[must_use]
     pub fn is_known(&self) -> bool {
         self.form.known
     }
 
-    /// The section of the PTX ISA manual that describes it, such as `9.7.3.3` for `add.f32`; empty where the table does not know
-    /// it. The third number tells the family.
+    /// The section of the PTX ISA manual that describes the instruction, such as `9.7.3.3` for `add.f32`; empty for an unknown
+    /// instruction. The third number denotes the family.
     #[must_use]
     pub fn section(&self) -> &'static str {
         self.form.section
     }
 
-    /// What it does, if its results are not a function of its operands.
+    /// The action of the instruction; `None` if its results are a function of its operands.
     #[must_use]
     pub fn action(&self) -> Option<Action> {
         self.form.form?.0.action()
     }
 
-    /// Its guard.
+    /// The guard.
     #[must_use]
     pub fn guard(&self) -> Option<Guard> {
         self.inst()?.guard()
     }
 
-    /// The register of its guard, and whether it is inverted.
+    /// The register of the guard, and whether it is negated.
     #[must_use]
     pub fn guard_register(&self) -> Option<(RegLane, bool)> {
         let guard = self.guard()?;
@@ -97,122 +97,123 @@ impl<'a> Facts<'a> {
         }
     }
 
-    /// Every register it mentions, with what happens to it; the guard is read.
+    /// Every register in the instruction with the access to it. The register of the guard is read.
     #[inline]
     #[must_use]
     pub fn registers(&self) -> Mentions<'a> {
         Mentions::new(self.body, self.inst(), self.form)
     }
 
-    /// The registers it reads, that of its guard included.
+    /// The registers that the instruction reads, including that of its guard.
     pub fn reads(&self) -> impl Iterator<Item = RegLane> + use<'a> {
         let read = self.registers().filter(|m| m.usage.reads());
         read.map(|m| m.place)
     }
 
-    /// The registers it writes for certain.
+    /// The registers that the instruction certainly writes.
     pub fn writes(&self) -> impl Iterator<Item = RegLane> + use<'a> {
         let written = self.registers().filter(|m| m.usage.writes());
         written.map(|m| m.place)
     }
 
-    /// The registers it may write, but need not: under a guard, or because it is unknown.
+    /// The registers that the instruction may write, but need not: under a guard, or because it is unknown.
     pub fn conditional_writes(&self) -> impl Iterator<Item = RegLane> + use<'a> {
         let written = self.registers().filter(|m| m.usage.may_write());
         written.map(|m| m.place)
     }
 
-    /// Whether it reads the carry flag.
+    /// Returns whether the instruction reads the carry flag.
     #[must_use]
     pub fn reads_carry(&self) -> bool {
         !self.is_known() || self.form.has(Flag::CARRY_READ)
     }
 
-    /// Whether it changes the carry flag.
+    /// Returns whether the instruction changes the carry flag.
     #[must_use]
     pub fn writes_carry(&self) -> bool {
         !self.is_known() || self.form.has(Flag::CARRY_WRITE)
     }
 
-    /// The threads that must execute it together.
+    /// The threads that must execute the instruction together.
     #[must_use]
     pub fn convergence(&self) -> Option<ConvergenceScope> {
         self.form.converge
     }
 
-    /// The mask of the lanes that must execute it together.
+    /// The operand with the mask of the lanes that must execute the instruction together.
     #[must_use]
     pub fn lanes(&self) -> Option<Operand> {
         self.form.lanes.map(|part| self.part(part))
     }
 
-    /// Whether all active threads of a warp are promised to go the same way.
+    /// Returns whether the instruction promises that all active threads of a warp take the same branch.
     #[must_use]
     pub fn is_uniform(&self) -> bool {
         self.form.has(Flag::UNIFORM)
     }
 
-    /// Whether one thread executes it for all.
+    /// Returns whether one thread executes the instruction for all.
     #[must_use]
     pub fn is_one_thread(&self) -> bool {
         self.form.has(Flag::ONE_THREAD)
     }
 
-    /// What it does to asynchronous operations.
+    /// The phases of asynchronous operations that the instruction starts, commits or awaits.
     #[must_use]
     pub fn asynchronous(&self) -> &'a [(Completion, AsyncPhase)] {
         &self.form.steps
     }
 
-    /// Whether it orders memory accesses.
+    /// Returns whether the instruction orders memory accesses.
     #[must_use]
     pub fn is_fence(&self) -> bool {
         self.form.has(Flag::FENCE)
     }
 
-    /// Whether it waits for other threads, or lets them wait.
+    /// Returns whether the instruction waits for other threads or lets them wait.
     #[must_use]
     pub fn is_barrier(&self) -> bool {
         self.form.has(Flag::BARRIER)
     }
 
-    /// Whether it multiplies matrices on tensor cores.
+    /// Returns whether the instruction multiplies matrices on tensor cores.
     #[must_use]
     pub fn is_matrix_multiply(&self) -> bool {
         self.form.has(Flag::MATRIX_MULTIPLY)
     }
 
-    /// Whether it moves matrices between memory, registers and threads, in the layout of tensor cores.
+    /// Returns whether the instruction moves matrices between memory, registers and threads, in the layout of tensor cores.
     #[must_use]
     pub fn is_matrix_move(&self) -> bool {
         self.form.has(Flag::MATRIX_MOVE)
     }
 
-    /// Whether it happens exactly as often as it is written. Special registers that change count too.
+    /// Returns whether the instruction must execute exactly as often as the text states: it is volatile, or it reads a special
+    /// register that changes.
     #[must_use]
     pub fn is_volatile(&self) -> bool {
         self.form.has(Flag::VOLATILE) || self.reads_volatile()
     }
 
-    /// Whether it addresses several memories at once.
+    /// Returns whether the instruction addresses several memories at once.
     #[must_use]
     pub fn is_multimem(&self) -> bool {
         self.form.has(Flag::MULTIMEM)
     }
 
-    /// The order it gives to memory accesses, also as a fence or a barrier.
+    /// The memory order of the accesses, or of the fence or barrier.
     #[must_use]
     pub fn order(&self) -> Option<Modifier> {
         self.form.order
     }
 
-    /// The scope of its order.
+    /// The scope of the memory order.
     #[must_use]
     pub fn scope(&self) -> Option<Modifier> {
         self.form.scope
     }
 
-    /// How it reaches memory.
+    /// The proxy of the memory accesses.
     #[must_use]
     pub fn proxy(&self) -> Proxy {
         self.form.proxy.unwrap_or(Proxy::Generic)
@@ -234,7 +235,8 @@ impl<'a> Facts<'a> {
         self.written_operands().iter().any(volatile) || lists.flatten().any(volatile)
     }
 
-    /// Whether it does something besides writing its registers, reading memory and going on: then it must stay, once.
+    /// Returns whether the instruction has an effect other than writing registers and reading memory. Such an instruction can
+    /// neither be removed nor duplicated.
     #[must_use]
     pub fn has_side_effects(&self) -> bool {
         !self.is_known()
@@ -249,26 +251,26 @@ impl<'a> Facts<'a> {
             || self.form.scope.is_some()
     }
 
-    /// Whether it may be removed where nothing that it writes is read.
+    /// Returns whether the instruction may be removed if nothing that it writes is read.
     #[must_use]
     pub fn may_be_removed(&self) -> bool {
         !self.has_side_effects()
     }
 
-    /// Whether it may be executed twice in a row, or in two places of which one is reached.
+    /// Returns whether the instruction may be executed twice in a row, or copied to two places of which one is reached.
     #[must_use]
     pub fn may_be_duplicated(&self) -> bool {
         !self.has_side_effects() && self.form.converge.is_none() && self.form.lanes.is_none()
     }
 
-    /// Whether it may be executed elsewhere, where its registers have the same values and, if it reads memory, the
-    /// memory too. Whether it may be executed where it was not before is another question: a load may fault.
+    /// Returns whether the instruction may be moved to a place where its registers and the memory that it reads have the same
+    /// values. A move to a place that is reached more often is not covered: a load may fault there.
     #[must_use]
     pub fn may_be_moved(&self) -> bool {
         self.may_be_duplicated() && !self.form.has(Flag::CARRY_READ | Flag::CARRY_WRITE)
     }
 
-    /// The operands in the order of the form, with what happens to each: the halves of a pair and the elements of a
+    /// The operands in the order of the form, with the access to each: the halves of a pair and the elements of a
     /// vector that the form names are separate operands. Empty for an unknown instruction.
     pub fn parts(&self) -> impl Iterator<Item = (Operand, RegAccess)> + use<'a> {
         let facts = *self;
@@ -276,7 +278,8 @@ impl<'a> Facts<'a> {
         parts.filter_map(move |part| Some((facts.operand_at(part)?, part.usage)))
     }
 
-    /// The operands that it writes, with the threads in which each is the same; `None` where equal operands and memory give equal results.
+    /// The operands that the instruction writes, with the threads in which each is the same; `None` if equal operands and memory
+    /// give equal results.
     pub fn results(&self) -> impl Iterator<Item = (Operand, Option<ResultUniformity>)> + use<'a> {
         let facts = *self;
         let parts = facts.form.parts.iter();
@@ -284,7 +287,7 @@ impl<'a> Facts<'a> {
         written.filter_map(move |part| Some((facts.operand_at(part)?, part.uniformity)))
     }
 
-    /// Whether it is written with a modifier.
+    /// Returns whether the mnemonic contains a modifier.
     #[must_use]
     pub fn has_modifier(&self, modifier: Modifier) -> bool {
         let signature = self.inst().map(|i| self.module.signature(i.sig));
@@ -299,7 +302,7 @@ impl<'a> Facts<'a> {
         marked.filter_map(move |part| facts.operand_at(part))
     }
 
-    /// The form that the instruction has, and which modifiers fill its slots; `None` for an unknown instruction.
+    /// The form of the instruction and the modifiers in its slots; `None` for an unknown instruction.
     #[must_use]
     pub fn form(&self) -> Option<(&'static Form, &'a SlotAssignment)> {
         let (form, slots) = self.form.form.as_ref()?;
@@ -314,20 +317,24 @@ impl<'a> Facts<'a> {
         self.operand_at(part)
     }
 
-    /// What happens to the registers in an operand of the instruction, its guard not counted, when it executes: those of an
-    /// address are read. `None` where different things happen, or nothing is known.
+    /// The access to the registers in a written operand, counted without the guard, when the instruction executes. Registers in an
+    /// address are read. `None` if the accesses differ, or for an unknown instruction.
     #[must_use]
     pub fn usage(&self, index: usize) -> Option<RegAccess> {
-        let here = |part: &&Part| usize::from(part.written) == index;
-        let mut parts = self.form.parts.iter().filter(here).map(|p| p.usage);
-        let first = parts.next()?;
+        let mut accesses = self
+            .form
+            .parts
+            .iter()
+            .filter(|part| usize::from(part.written) == index)
+            .map(|part| part.usage);
+        let first = accesses.next()?;
         if let Some(Operand::Address(_)) = self.written_operands().get(index) {
             return Some(RegAccess::Read);
         }
-        parts.all(|usage| usage == first).then_some(first)
+        accesses.all(|access| access == first).then_some(first)
     }
 
-    /// The register that an operand is, its signs left out; `None` where it is something else.
+    /// The register of an operand without its sign; `None` for other operands.
     #[must_use]
     pub fn place(&self, operand: Operand) -> Option<RegLane> {
         match plain(self.body, operand) {

@@ -1,4 +1,4 @@
-//! What follows from a mnemonic and the shape of its operands.
+//! The facts that follow from a mnemonic and the shape of its operands.
 
 use alloc::vec::Vec;
 use ptx_isa::{
@@ -13,34 +13,34 @@ use super::registers::RegAccess;
 /// The position of an operand of the form among those of the instruction.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(super) enum OperandPart {
-    /// It is the whole operand.
+    /// The whole operand.
     Whole,
-    /// It is one half of a pair, if a pair is written.
+    /// One half, if a pair is written.
     Half(u8),
-    /// It is an element of a vector, or a part of a bracketed operand.
+    /// A component of a vector, or a part of a bracketed operand.
     Part(u8),
 }
 
-/// One operand of the form that is there.
+/// An operand of the form that is written.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(super) struct Part {
     /// The index of the operand of the form.
     pub(super) operand: u8,
     pub(super) name: &'static str,
-    /// Which operand of the instruction holds it.
+    /// The index of the operand of the instruction that contains it.
     pub(super) written: u8,
     pub(super) inside: OperandPart,
-    /// What happens to the registers in it.
+    /// The access to the registers in it.
     pub(super) usage: RegAccess,
     pub(super) role: Role,
     /// The type of the operand, or of each component of a vector.
     pub(super) ty: Option<ScalarType>,
     pub(super) marks: Marks,
-    /// Of a result, in which threads it is the same.
+    /// For a result: the threads in which it is the same.
     pub(super) uniformity: Option<ResultUniformity>,
 }
 
-/// How many bytes an access reaches.
+/// The number of bytes of an access.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(super) enum Bytes {
     Unknown,
@@ -52,15 +52,16 @@ pub(super) enum Bytes {
 /// Memory that is reached through an operand, or through none.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(super) struct AccessFacts {
-    /// Its address, among the parts.
+    /// The index of the address among the parts.
     pub(super) part: Option<u8>,
     pub(super) access: Access,
     pub(super) space: Space,
     pub(super) bytes: Bytes,
-    /// What is read or written there, among the parts.
+    /// The index among the parts of the operand that is loaded or stored.
     pub(super) data: Option<u8>,
-    /// Whether an mbarrier, and whether a tensor map lies there.
+    /// The memory contains an mbarrier object.
     pub(super) mbarrier: bool,
+    /// The memory contains a tensor map.
     pub(super) map: bool,
     pub(super) order: Option<Modifier>,
     pub(super) scope: Option<Modifier>,
@@ -72,7 +73,7 @@ macro_rules! flags {
     };
 }
 
-/// What an instruction does or does not do, in bits.
+/// The bits of [`FormFacts::flags`].
 pub(super) struct Flag;
 
 impl Flag {
@@ -91,20 +92,20 @@ impl Flag {
     }
 }
 
-/// What all instructions of one mnemonic and one shape of operands do.
+/// The facts about all instructions with one mnemonic and one shape of operands.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct FormFacts {
-    /// Whether the table knows the instruction.
+    /// The instruction is in the table.
     pub(super) known: bool,
-    /// The form, and which modifiers fill its slots.
+    /// The form and the modifiers in its slots.
     pub(super) form: Option<(&'static Form, SlotAssignment)>,
-    /// The section of the PTX ISA manual that has its form; empty where none has.
+    /// The section of the PTX ISA manual that describes the form; empty for an unknown instruction.
     pub(super) section: &'static str,
     pub(super) parts: Vec<Part>,
     pub(super) accesses: Vec<AccessFacts>,
     pub(super) control: Option<Control>,
     pub(super) converge: Option<ConvergenceScope>,
-    /// The part that names the lanes.
+    /// The index among the parts of the mask of lanes.
     pub(super) lanes: Option<u8>,
     pub(super) steps: Vec<(Completion, AsyncPhase)>,
     pub(super) proxy: Option<Proxy>,
@@ -114,7 +115,7 @@ pub(super) struct FormFacts {
 }
 
 impl FormFacts {
-    /// An instruction of which nothing is known.
+    /// The facts about an unknown instruction.
     pub(super) const UNKNOWN: Self = Self {
         known: false,
         form: None,
@@ -131,7 +132,7 @@ impl FormFacts {
         flags: 0,
     };
 
-    /// What the table says of a form with what fills its slots and its operands.
+    /// The facts about a form with the given modifiers in its slots and the given operands.
     #[must_use]
     pub(super) fn new(selection: &FormMatch<'_>) -> Self {
         let mut facts = Self {
@@ -216,10 +217,10 @@ impl FormFacts {
         }
     }
 
-    /// The part that an operand of the form is.
+    /// The index among the parts of an operand of the form.
     fn part(&self, operand: u8) -> Option<u8> {
-        let at = self.parts.iter().position(|p| p.operand == operand);
-        at.map(|at| at as u8)
+        let index = self.parts.iter().position(|p| p.operand == operand)?;
+        Some(index as u8)
     }
 
     fn add_accesses(&mut self, selection: &FormMatch<'_>) {
@@ -299,7 +300,7 @@ impl FormFacts {
     }
 }
 
-/// Where the memory at an address lies.
+/// The space of the memory at an address.
 fn space(selection: &FormMatch<'_>, operand: &ptx_isa::FormOperand) -> Space {
     let marks = operand.marks();
     if marks.contains(Marks::TMEM) {

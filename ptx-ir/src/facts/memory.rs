@@ -1,4 +1,4 @@
-//! The memory an instruction reaches.
+//! The memory accesses of an instruction.
 
 use ptx_isa::{Access, Modifier, Proxy, StateSpace};
 
@@ -7,21 +7,21 @@ use super::registers::plain;
 use super::{Facts, RegAccess};
 use crate::{Body, Operand};
 
-/// Where memory lies.
+/// The memory that an access reaches.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
 #[non_exhaustive]
 pub enum Space {
-    /// In this state space.
+    /// A state space.
     State(StateSpace),
-    /// At a generic address.
+    /// Memory at a generic address.
     Generic,
-    /// In tensor memory.
+    /// Tensor memory.
     Tensor,
-    /// In a texture.
+    /// A texture.
     Texture,
-    /// In a surface.
+    /// A surface.
     Surface,
-    /// Somewhere: the instruction does not say.
+    /// Any memory: the instruction does not state it.
     Any,
 }
 
@@ -29,21 +29,21 @@ pub enum Space {
 #[derive(Copy, Clone, PartialEq, Debug)]
 #[non_exhaustive]
 pub struct MemoryAccess {
-    /// Where the memory lies.
+    /// The space of the memory.
     pub space: Space,
-    /// How many bytes one thread reaches at most; `None` where that is not known.
+    /// The largest number of bytes that one thread reaches; `None` if it is unknown.
     pub bytes: Option<u64>,
-    /// What is done.
+    /// The kind of the access.
     pub access: Access,
-    /// Its memory order: `.weak`, `.relaxed`, …; `None` where the memory model knows none.
+    /// The memory order: `.weak`, `.relaxed`, …; `None` if the memory model gives the access none.
     pub order: Option<Modifier>,
-    /// Its scope; `None` for weak ones.
+    /// The scope of the memory order; `None` for weak accesses.
     pub scope: Option<Modifier>,
-    /// Whether an mbarrier object lies there, which the instruction uses.
+    /// The memory contains an mbarrier object, which the instruction uses.
     pub is_mbarrier: bool,
-    /// How the memory is reached.
+    /// The proxy of the access.
     pub proxy: Proxy,
-    /// A register, a variable, a number; `None` where no operand holds the address.
+    /// The base of the address: a register, a variable or a number; `None` if no operand contains the address.
     pub base: Option<Operand>,
     /// The offset from the base; `None` if a register or an unknown name determines it.
     pub offset: Option<i64>,
@@ -57,19 +57,19 @@ pub struct MemoryAccess {
 }
 
 impl MemoryAccess {
-    /// Whether memory may change.
+    /// Returns whether the access may change memory.
     #[must_use]
     pub const fn writes(&self) -> bool {
         !matches!(self.access, Access::Read | Access::None)
     }
 
-    /// Whether the result depends on memory.
+    /// Returns whether the result depends on memory.
     #[must_use]
     pub const fn reads(&self) -> bool {
         !matches!(self.access, Access::Write | Access::None)
     }
 
-    /// Any memory, read and written: what is known of an instruction of which nothing is known.
+    /// Any memory is read and written: the access of an unknown instruction.
     pub const ANY: Self = Self {
         space: Space::Any,
         bytes: None,
@@ -98,7 +98,7 @@ fn address(body: &Body, operand: Operand) -> (Option<Operand>, Option<i64>) {
 }
 
 impl<'a> Facts<'a> {
-    /// The memory it reaches. A call reaches any memory besides the parameters it mentions.
+    /// The memory accesses. A call accesses any memory besides the parameters that it mentions.
     pub fn memory(&self) -> impl Iterator<Item = MemoryAccess> + use<'a> {
         let facts = *self;
         let proxy = facts.form.proxy.unwrap_or(Proxy::Generic);

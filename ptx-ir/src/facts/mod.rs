@@ -1,12 +1,12 @@
-//! What an instruction does: registers, memory, control flow, effects. All analyses are based on this.
+//! Facts about instructions: registers, memory accesses, control flow, effects. All analyses are based on them.
 //!
-//! Everything comes from the table of instructions; no opcode is named here. What follows from a mnemonic and the shape
-//! of its operands is computed once; one pass over a module gives every instruction the number of its
+//! They come from the table of instructions; no opcode is named here. The facts that follow from a mnemonic and the shape
+//! of its operands are computed once; one pass over a module gives every instruction the number of its
 //! facts ([`ModuleFacts`]), and a [`Facts`] reads them together with the operands of one instruction without
 //! allocating.
 //!
-//! An instruction that the table does not take has *unknown* facts: each register it mentions may be read and written,
-//! it may reach any memory, and control may go anywhere.
+//! An instruction that is not in the table has *unknown* facts: each register in it may be read and written, it may access
+//! any memory, and control may go to any label.
 
 mod control;
 mod facts_view;

@@ -18,20 +18,20 @@ const UNKNOWN: u32 = 0;
 /// Added to the index of a call that never returns.
 const NEVER_RETURNS: u32 = 1 << 31;
 
-/// What every instruction of a module does.
+/// The facts about every instruction of a module.
 #[derive(Clone, Debug)]
 pub struct ModuleFacts<'m> {
     module: &'m Module,
     tables: Arc<FactTables>,
 }
 
-/// What [`ModuleFacts`] knows, without the module: for values that own the module as well.
+/// The tables of [`ModuleFacts`] without the module, for values that own the module as well.
 #[derive(Clone, Debug)]
 pub struct FactTables {
     forms: Vec<FormFacts>,
     /// The index of the facts of each instruction of each body, perhaps with [`NEVER_RETURNS`].
     bodies: Vec<Vec<u32>>,
-    /// The contents of the module; `None` before anything is known.
+    /// The contents of the module; `None` before the first update.
     module: Option<ModuleStamp>,
 }
 
@@ -49,12 +49,13 @@ impl Run {
         let mut bodies = Vec::new();
         for &id in functions {
             let function = module.functions.get(id);
-            let (Some(at), Some(body)) = (function.and_then(|f| f.body), module.body(id)) else {
+            let (Some(body_id), Some(body)) = (function.and_then(|f| f.body), module.body(id))
+            else {
                 continue;
             };
             queries.enter(module, id, body);
             noreturn.enter_body();
-            let of_inst = |(id, inst): (InstId, &Inst)| {
+            let mut number_of = |(id, inst): (InstId, &Inst)| {
                 let operands = body.operands(id);
                 let index = queries.answer(module, body, inst.sig, operands, |query| {
                     let form = Environment::ANYWHERE.select(query).ok();
@@ -66,19 +67,20 @@ impl Run {
                 });
                 let index = index.unwrap_or(UNKNOWN);
                 let call = facts(module, body, &forms, id, index);
-                match call.is_call() && noreturn.contains(&call) {
-                    true => index | NEVER_RETURNS,
-                    false => index,
+                if call.is_call() && noreturn.contains(&call) {
+                    index | NEVER_RETURNS
+                } else {
+                    index
                 }
             };
-            bodies.push((at, body.insts.iter().map(of_inst).collect()));
+            bodies.push((body_id, body.insts.iter().map(&mut number_of).collect()));
         }
         Self { forms, bodies }
     }
 }
 
 impl<'m> ModuleFacts<'m> {
-    /// Looks at every instruction once.
+    /// Computes the facts about all instructions. Each distinct mnemonic with each shape of operands is looked up once.
     ///
     /// ```
     /// use ptx_ir::facts::ModuleFacts;
@@ -96,19 +98,19 @@ impl<'m> ModuleFacts<'m> {
         Self::of(module, |_| true)
     }
 
-    /// Looks at the instructions of some functions; of all others nothing is known.
-    pub fn of(module: &'m Module, wanted: impl Fn(FuncId) -> bool + Sync) -> Self {
-        let of_run = |run: &[FuncId]| {
-            let functions: Vec<FuncId> = run.iter().copied().filter(|f| wanted(*f)).collect();
-            let some = (!functions.is_empty()).then(|| Run::new(module, &functions));
-            some.into_iter().collect()
+    /// Computes the facts about the instructions of some functions. Those of other functions are unknown.
+    pub fn of(module: &'m Module, is_included: impl Fn(FuncId) -> bool + Sync) -> Self {
+        let facts_of_run = |run: &[FuncId]| {
+            let functions: Vec<FuncId> = run.iter().copied().filter(|f| is_included(*f)).collect();
+            let facts = (!functions.is_empty()).then(|| Run::new(module, &functions));
+            facts.into_iter().collect()
         };
         let mut tables = FactTables {
             forms: vec![FormFacts::UNKNOWN],
             bodies: vec![Vec::new(); module.bodies.len()],
             module: Some(ModuleStamp::of(module)),
         };
-        for run in parallel::map_functions(module, of_run) {
+        for run in parallel::map_functions(module, facts_of_run) {
             tables.add(run);
         }
         let tables = Arc::new(tables);
@@ -122,13 +124,13 @@ impl<'m> ModuleFacts<'m> {
     /// The module was edited since, or the tables are of another module. A clone of a module is the same module until one of them
     /// is edited.
     pub fn with_tables(module: &'m Module, tables: Arc<FactTables>) -> Result<Self, StaleFacts> {
-        if let Some(known) = tables.module {
-            known.check(module)?;
+        if let Some(stamp) = tables.module {
+            stamp.check(module)?;
         }
         Ok(Self { module, tables })
     }
 
-    /// What is known, without the module.
+    /// The facts without the module.
     #[must_use]
     pub fn tables(&self) -> &Arc<FactTables> {
         &self.tables
@@ -148,7 +150,7 @@ impl<'m> ModuleFacts<'m> {
 }
 
 impl FactTables {
-    /// Tables in which nothing is known of any function, for [`update`](Self::update).
+    /// Tables with facts about no function, for [`update`](Self::update).
     #[must_use]
     pub fn empty() -> Self {
         Self {
@@ -185,8 +187,8 @@ impl FactTables {
         })
     }
 
-    /// Looks at the instructions of some functions of a module, for the first time or after they changed. What is known of others stays as it is:
-    /// the functions are all that [changed](Module::changed_since).
+    /// Computes the facts about some functions of a module, for the first time or after they changed. The facts about other
+    /// functions stay as they are: `functions` are all that [changed](Module::changed_since).
     ///
     /// ```
     /// use std::sync::Arc;
@@ -203,15 +205,15 @@ impl FactTables {
     pub fn update(&mut self, module: &Module, functions: &[FuncId]) {
         self.bodies.resize(module.bodies.len(), Vec::new());
         self.module = Some(ModuleStamp::of(module));
-        let before = self.forms.len();
+        let old_length = self.forms.len();
         self.add(Run::new(module, functions));
-        // What changed functions had before is not needed any more.
-        if self.forms.len().ilog2() > before.ilog2() {
+        // The facts that changed functions had before are not needed any more.
+        if self.forms.len().ilog2() > old_length.ilog2() {
             self.compact();
         }
     }
 
-    /// Removes facts that no instruction has.
+    /// Removes facts to which no instruction refers.
     fn compact(&mut self) {
         const NONE: u32 = u32::MAX;
         let mut numbers = vec![NONE; self.forms.len()];
@@ -232,12 +234,14 @@ impl FactTables {
 
     /// Adds the facts of some functions.
     fn add(&mut self, run: Run) {
-        let before = self.forms.len() as u32 - 1;
+        let first_form = self.forms.len() as u32 - 1;
         self.forms.extend(run.forms.into_iter().skip(1));
         for (body, mut numbers) in run.bodies {
-            let known = numbers.iter_mut();
-            let known = known.filter(|n| **n & !NEVER_RETURNS != UNKNOWN);
-            known.for_each(|n| *n += before);
+            for number in &mut numbers {
+                if *number & !NEVER_RETURNS != UNKNOWN {
+                    *number += first_form;
+                }
+            }
             if let Some(entry) = self.bodies.get_mut(body.index()) {
                 *entry = numbers;
             }
@@ -245,7 +249,7 @@ impl FactTables {
     }
 }
 
-/// What the instructions of one function do.
+/// The facts about the instructions of one function.
 #[derive(Copy, Clone, Debug)]
 pub struct FunctionFacts<'a> {
     module: &'a Module,
@@ -270,24 +274,25 @@ impl<'a> FunctionFacts<'a> {
     pub fn results(&self) -> impl Iterator<Item = RegId> + use<'a> {
         let function = self.module.functions.get(self.id);
         let returns = function.map(|f| f.interface.returns).unwrap_or_default();
-        let declared = returns.of(&self.module.params).iter();
-        let declared = declared.filter_map(|p| match p.binding {
-            Binding::Register(decl) => Some(decl),
-            _ => None,
-        });
-        let mut declared: Vec<RegDeclId> = declared.collect();
-        declared.sort_unstable();
-        let registers = match declared.is_empty() {
-            true => None,
-            false => Some(self.body.registers.iter()),
-        };
-        let registers = registers.into_iter().flatten();
+        let mut declarations: Vec<RegDeclId> = returns
+            .of(&self.module.params)
+            .iter()
+            .filter_map(|p| match p.binding {
+                Binding::Register(declaration) => Some(declaration),
+                _ => None,
+            })
+            .collect();
+        declarations.sort_unstable();
+        // Most functions have no such results: then the registers are not visited.
+        let registers = (!declarations.is_empty()).then(|| self.body.registers.iter());
         registers
-            .filter(move |(_, r)| declared.binary_search(&r.decl).is_ok())
+            .into_iter()
+            .flatten()
+            .filter(move |(_, r)| declarations.binary_search(&r.decl).is_ok())
             .map(|(id, _)| id)
     }
 
-    /// What an instruction does.
+    /// The facts about an instruction.
     #[inline]
     #[must_use]
     pub fn inst(&self, id: InstId) -> Facts<'a> {
@@ -295,7 +300,7 @@ impl<'a> FunctionFacts<'a> {
         facts(self.module, self.body, self.forms, id, number)
     }
 
-    /// The labels in the table that a label names; `None` where it names none.
+    /// The labels in the table that a label names; `None` if it names no table.
     #[must_use]
     pub fn table(&self, label: LabelId) -> Option<&'a [Operand]> {
         branch_targets(self.body, label)

@@ -1,46 +1,46 @@
-//! The registers an instruction mentions, and what happens to them.
+//! The registers in an instruction and the accesses to them.
 
 use super::inst_facts::{FormFacts, OperandPart, Part};
 use crate::{Body, EntityId, Inst, Operand, RegId};
 
-/// What happens to a register.
+/// The access of an instruction to a register.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
 pub enum RegAccess {
-    /// It is read.
+    /// The register is read.
     Read,
-    /// It is written.
+    /// The register is written.
     Write,
-    /// It is written, or keeps its value: the instruction has a guard, or its facts are unknown.
+    /// The register is written, or keeps its value: the instruction has a guard, or its facts are unknown.
     MayWrite,
-    /// It is read and written: an accumulator.
+    /// The register is read and written: an accumulator.
     ReadWrite,
-    /// It is read, and then written or not.
+    /// The register is read, and then written or not.
     ReadMayWrite,
 }
 
 impl RegAccess {
-    /// Whether it is read.
+    /// Returns whether the register is read.
     #[inline]
     #[must_use]
     pub const fn reads(self) -> bool {
         matches!(self, Self::Read | Self::ReadWrite | Self::ReadMayWrite)
     }
 
-    /// Whether its old value is certainly overwritten.
+    /// Returns whether the old value is certainly overwritten.
     #[inline]
     #[must_use]
     pub const fn writes(self) -> bool {
         matches!(self, Self::Write | Self::ReadWrite)
     }
 
-    /// Whether it may be written, but need not.
+    /// Returns whether the register may be written, but need not.
     #[inline]
     #[must_use]
     pub const fn may_write(self) -> bool {
         matches!(self, Self::MayWrite | Self::ReadMayWrite)
     }
 
-    /// The same under a guard.
+    /// The access of an instruction with a guard.
     const fn guarded(self) -> Self {
         match self {
             Self::Write => Self::MayWrite,
@@ -72,13 +72,13 @@ impl From<RegId> for RegLane {
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
 #[non_exhaustive]
 pub struct RegUse {
-    /// Which register, and which element of it.
+    /// The register, and the component of it.
     pub place: RegLane,
-    /// What happens to it.
+    /// The access.
     pub usage: RegAccess,
 }
 
-/// How deep the operands of legal instructions nest, and more.
+/// A bound on the nesting of operands that exceeds that of legal instructions.
 const DEPTH: usize = 8;
 
 /// The registers in some operands and their parts, in order.
@@ -222,7 +222,7 @@ impl<'a> Mentions<'a> {
         }
     }
 
-    /// Those of an unrecognized statement.
+    /// The registers of an unrecognized statement.
     pub(super) fn opaque(body: &'a Body, mentions: &'a [Operand]) -> Self {
         Self {
             body,

@@ -14,7 +14,7 @@ pub enum StaleFacts {
     Revision {
         /// The [revision](crate::Module::revision) that they are of.
         facts: u32,
-        /// That of the module.
+        /// The revision of the module.
         module: u32,
     },
     /// They are of another module, or of a copy that was edited in another way.

@@ -5,7 +5,7 @@ use core::iter::Peekable;
 use super::{Lexer, Token, TokenKind};
 use crate::Span;
 
-/// What kind of text is looked through.
+/// The kind of a text.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Text {
     /// An instruction: its opcode is not a name.
@@ -21,7 +21,7 @@ pub enum Text {
 pub struct Word {
     /// Its span, from the start of the text.
     pub span: Span,
-    /// How many parentheses are open around it.
+    /// The number of parentheses that are open around the word.
     pub depth: usize,
 }
 
@@ -44,7 +44,7 @@ pub struct Words<'t> {
 }
 
 impl<'t> Words<'t> {
-    /// Those of one statement or item.
+    /// The words of one statement or item.
     #[must_use]
     pub fn new(text: &'t [u8], of: Text) -> Self {
         Self {

@@ -22,7 +22,7 @@ pub use number::NumberError;
 use number::NumberKind;
 use scan::{class, is, peek};
 
-/// What a token is.
+/// The kind of a token.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
 #[non_exhaustive]
 pub enum TokenKind {
@@ -108,7 +108,7 @@ impl TokenKind {
 /// A token or a piece of trivia.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Token {
-    /// What it is.
+    /// The kind.
     pub kind: TokenKind,
     /// Its span, from the start of the lexed text.
     pub span: Span,

@@ -2,7 +2,7 @@
 
 use super::scan::{self, class, peek};
 
-/// What kind of literal a number is.
+/// The kind of the literal of a number.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
 #[non_exhaustive]
 pub enum NumberKind {

@@ -108,14 +108,14 @@ pub fn dot_word_end(src: &[u8], pos: usize) -> usize {
     end
 }
 
-/// What a stretch of trivia held.
+/// The contents of a stretch of trivia.
 #[derive(Copy, Clone, Default, PartialEq, Eq, Debug, Hash)]
 pub struct Trivia {
     /// A newline, inside a comment or not.
     pub newline: bool,
     /// A comment or a line marker.
     pub comment: bool,
-    /// Where a block comment begins that does not end.
+    /// The offset of a block comment that does not end.
     pub unterminated: Option<u32>,
 }
 

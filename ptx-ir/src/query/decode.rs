@@ -27,7 +27,7 @@ enum Group {
 
 type Level = SmallVec<[Node; 8]>;
 
-/// What no instruction takes. Keys come from the encoder alone, so this is all that malformed ones need.
+/// The shape for a malformed key, which no instruction accepts. The encoder never makes such a key.
 const MALFORMED: OperandShape<'static> = OperandShape::List(&[]);
 
 struct Decoder<I> {

@@ -7,7 +7,7 @@ use super::{NameKind, NameTypes, ShapeKey, tag};
 use crate::constant::{ConstKind, ConstValue};
 use crate::{AddrId, Address, AddressForm, Body, ImmId, Operand, OperandRef, RegId};
 
-/// How much of an immediate decides about its instruction.
+/// The part of an immediate that the legality of its instruction depends on.
 #[derive(Copy, Clone, PartialEq, Eq, Default, Debug)]
 pub(super) enum Immediates {
     /// Whether it is an integer or a floating-point number.

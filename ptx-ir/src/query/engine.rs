@@ -8,7 +8,7 @@ use super::encode::{Encoder, Immediates};
 use super::{Mnemonic, NameTypes, ShapeKey, tag};
 use crate::{Body, FuncId, Module, Operand, SigId};
 
-/// What is known of a mnemonic of the module before any operand is seen.
+/// The properties of a mnemonic of the module that do not depend on operands.
 #[derive(Copy, Clone, Debug)]
 struct Entry<A> {
     /// Whether opcode and modifiers are known.
@@ -82,13 +82,13 @@ impl<A: Copy> Queries<A> {
         self.names.update_body(module, function, body);
     }
 
-    /// What the names of the module and of the entered body denote, to extend while the body grows.
+    /// The meanings of the names of the module and of the entered body, to extend while the body grows.
     #[inline]
     pub const fn names_mut(&mut self) -> &mut NameTypes {
         &mut self.names
     }
 
-    /// What the names of the module and of the entered body denote.
+    /// The meanings of the names of the module and of the entered body.
     #[inline]
     #[must_use]
     pub const fn names(&self) -> &NameTypes {

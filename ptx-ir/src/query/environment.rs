@@ -69,7 +69,7 @@ impl Environment {
         }
     }
 
-    /// What of a legal instruction is deprecated.
+    /// The deprecated parts of a legal instruction.
     pub fn deprecations<'s>(
         self,
         form: &'s FormMatch<'_>,

@@ -1,4 +1,4 @@
-//! What the names of a module and of one body denote: types, state spaces, kinds.
+//! The meanings of the names of a module and of one body: types, state spaces, kinds.
 
 use alloc::vec::Vec;
 use ptx_isa::{Directive, ScalarType, StateSpace, TargetOption};
@@ -10,7 +10,7 @@ use crate::{
     TypeName, Var, VarDecl, VarId,
 };
 
-/// What a name denotes that is not a register.
+/// The entity that a name denotes, unless it is a register.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
 #[non_exhaustive]
 pub enum NameKind {
@@ -33,17 +33,17 @@ pub enum NameKind {
     Unknown,
 }
 
-/// In the table of registers: a vector register, whose declaration has its type.
+/// Marks a vector register in the table of registers; its declaration has the type.
 pub(super) const VECTOR: u8 = 254;
-/// In the tables of registers and labels: the declaration is unrecognized.
+/// Marks a name in the tables of registers and labels whose declaration is unrecognized.
 pub(super) const UNKNOWN: u8 = 255;
 
-/// What the names of a module and of one of its bodies denote. Built once for a module and filled for one body after
+/// The meanings of the names of a module and of one of its bodies. Built once for a module and filled for one body after
 /// another.
 #[derive(Clone, Default, Debug)]
 pub struct NameTypes {
     symbols: Vec<NameKind>,
-    /// Where the body is: `tag::IN_FUNC`, …
+    /// The kind of the function: `tag::IN_FUNC`, …
     place: u8,
     /// `tag::INDEPENDENT_TEXTURES` or 0.
     textures: u8,
@@ -52,7 +52,7 @@ pub struct NameTypes {
     vars: Vec<NameKind>,
     /// The tag of each label in a key, or [`UNKNOWN`].
     labels: Vec<u8>,
-    /// How many declarations of the module and of the body were read.
+    /// The numbers of declarations of the module and of the body that were read.
     declarations: [usize; 2],
 }
 
@@ -204,14 +204,14 @@ impl NameTypes {
         self.place | self.textures
     }
 
-    /// What a name of the module denotes.
+    /// The entity that a name of the module denotes.
     #[must_use]
     pub fn symbol(&self, id: SymbolId) -> NameKind {
         let kind = self.symbols.get(id.index());
         kind.copied().unwrap_or(NameKind::Unknown)
     }
 
-    /// What a parameter or variable of the body is.
+    /// The entity that a name of a parameter or variable of the body denotes.
     #[must_use]
     pub fn var(&self, id: VarId) -> NameKind {
         let kind = self.vars.get(id.index());
@@ -271,7 +271,7 @@ fn reserves_memory(module: &Module, kernel: &Function) -> bool {
     })
 }
 
-/// What the members of a range are, of which the declaration names only the first.
+/// The entities that the members of a range denote; the declaration names only the first one.
 fn range_member(declarations: &Declarations, decl: DeclId) -> NameKind {
     let decl = declarations.decls.get(decl);
     decl.map_or(NameKind::Unknown, |d| declared(declarations, d, false))
@@ -302,7 +302,7 @@ fn variable(space: StateSpace, ty: TypeName, array: bool, unified: bool) -> Name
     }
 }
 
-/// What a declaration inside a body declares: `.param` there holds arguments of calls.
+/// The kind of a variable that is declared inside a body: `.param` there holds arguments of calls.
 fn in_body(mut kind: NameKind) -> NameKind {
     if let NameKind::Variable { space, .. } = &mut kind
         && *space == StateSpace::Param

@@ -3,7 +3,7 @@
 /// At the beginning of a key: the instruction is in a function that is not a kernel.
 pub(super) const IN_FUNC: u8 = 0;
 pub(super) const IN_ENTRY: u8 = 1;
-/// In a kernel without the directive that some special registers need.
+/// A kernel without the directive that some special registers need.
 pub(super) const IN_ENTRY_WITHOUT: u8 = 2;
 /// Added to one of these where textures are read with separate samplers.
 pub(super) const INDEPENDENT_TEXTURES: u8 = 4;
@@ -18,7 +18,7 @@ pub(super) const INTEGER: u8 = 81;
 pub(super) const VALUE: u8 = 82;
 /// A floating-point number, rounded to single precision: four bytes.
 pub(super) const FLOAT: u8 = 83;
-/// The same, written as the bits of single precision.
+/// A floating-point constant written as the bits of single precision.
 pub(super) const F32_BITS: u8 = 84;
 /// A variable: state space, type.
 pub(super) const VARIABLE: u8 = 85;

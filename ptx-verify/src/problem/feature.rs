@@ -1,4 +1,4 @@
-//! What only some versions and targets have, apart from instructions.
+//! Features other than instructions that only some versions and targets have.
 
 use core::fmt;
 

@@ -21,7 +21,7 @@ problems! { InitializerProblem {
         "expected at most {expected} initial values, found {found}",
         "remove values, or enlarge the array",
         Part::Dimension(_array) => "{found}";
-    /// The same in inner braces.
+    /// As above, in inner braces.
     TooManyInside(found: i64, expected: i64): error InitialCount
         "expected at most {expected} initial values, found {found}",
         "remove values, or enlarge the array";

@@ -8,7 +8,7 @@ use super::problems;
 /// The bytes that the parameters of a kernel may take.
 pub(crate) const MOST_PARAMETER_BYTES: i64 = 32764;
 
-/// What a directive belongs to.
+/// The kind of item to which a directive belongs.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Owner {
     Kernel,

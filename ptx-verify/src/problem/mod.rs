@@ -1,4 +1,4 @@
-//! What the rules find, as data. Each area has an enum of its problems, with the code, the message and the help of each.
+//! The problems that the rules report, as data. Each area has an enum of its problems, with the code, the message and the help of each.
 
 pub(crate) mod call;
 pub(crate) mod debug;
@@ -71,14 +71,14 @@ areas! {
     Resource(ResourceProblem);
 }
 
-/// What a problem is called: code, severity, message and help.
+/// The description of a problem: code, severity, message and help.
 pub(crate) struct Text {
     pub(crate) code: Code,
     pub(crate) severity: Severity,
     pub(crate) message: String,
     pub(crate) help: Option<String>,
     pub(crate) fix: Vec<Fix>,
-    /// How sure the fix is.
+    /// The certainty of the fix.
     pub(crate) applicability: Applicability,
 }
 
@@ -89,7 +89,7 @@ pub(crate) struct Fix {
     pub(crate) text: String,
 }
 
-/// Where an edit writes.
+/// The position of an edit relative to its part.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Side {
     Before,
@@ -140,7 +140,7 @@ impl Text {
     }
 }
 
-/// What the texts of problems are made with.
+/// The module and the names with which the texts of problems are made.
 #[derive(Copy, Clone)]
 pub(crate) struct Wording<'m> {
     pub(crate) module: &'m Module,

@@ -25,7 +25,7 @@ pub(crate) struct OperandMismatch {
     pub(crate) space: Option<Modifier>,
     pub(crate) found: FoundOperand,
     pub(crate) part: Part,
-    /// How many other operands are wrong for the same reason.
+    /// The number of other operands that are wrong for the same reason.
     pub(crate) others: usize,
     /// Whether no register has the type that a modifier says.
     pub(crate) all_of_type: bool,
@@ -44,7 +44,7 @@ pub(crate) enum Brackets {
     Perhaps,
 }
 
-/// What is written for an operand, as far as messages name it.
+/// The spelling of an operand, as far as messages name it.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(crate) enum FoundOperand {
     Scalar(ScalarType),

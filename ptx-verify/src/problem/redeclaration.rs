@@ -6,7 +6,7 @@ use ptx_ir::{FunctionKind, Linkage, NameId};
 
 use super::{counted, problems};
 
-/// How two prototypes differ.
+/// The difference between two prototypes.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(crate) enum PrototypeDifference {
     /// The number of parameters or results: here, and in the first declaration.

@@ -9,7 +9,7 @@ use super::instruction::{Named, list};
 use super::{Side, Text};
 use crate::location::Part;
 
-/// How many modifiers are listed although the operands are not legal with all of them.
+/// The number of modifiers that are listed although the operands are not legal with all of them.
 const MOST_LISTED: usize = 8;
 
 /// The message about modifiers that each of the changes makes legal. All are of one kind and, unless they insert, of one
@@ -115,7 +115,7 @@ fn suggested(
     }
 }
 
-/// What to write instead of the beginning of a mnemonic up to the changed modifier, where no single instruction is meant.
+/// The replacement of the beginning of a mnemonic up to the changed modifier, where no single instruction is meant.
 fn sequence(signature: &Signature<'_>, edit: ModifierEdit) -> Option<&'static str> {
     let count = match edit {
         ModifierEdit::Insert(index, _) => index,
@@ -273,7 +273,7 @@ pub(super) fn fix(text: Text, edit: ModifierEdit) -> Text {
     }
 }
 
-/// What to write so that an instruction takes its operands.
+/// The advice that makes an instruction accept its operands.
 pub(super) fn advice(signature: &Signature<'_>, repairs: &[Repair]) -> Option<String> {
     let first = repairs.first()?.edit();
     let modifiers: Vec<Modifier> = signature.modifiers().collect();
@@ -311,7 +311,7 @@ fn one_of(words: &[&str]) -> String {
 /// The modifiers that changes write.
 struct Expected {
     words: Vec<&'static str>,
-    /// What they select, if all select the same.
+    /// The class of the modifiers, if it is the same for all.
     meaning: Option<&'static str>,
 }
 

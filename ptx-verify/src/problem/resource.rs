@@ -30,7 +30,7 @@ problems! { ResourceProblem {
     ConstantBytes(name: NameId, bytes: i64): warning ConstantMemory
         "expected at most {MOST_CONSTANT_BYTES} bytes of `.const` variables, found at least {bytes} with `{name}`",
         "move large tables to `.global`";
-    /// How many bytes there are, and the most that the target has.
+    /// The number of bytes, and the limit of the target.
     SharedBytes(name: NameId, bytes: i64, most: u32): warning SharedMemory
         "expected at most {most} bytes of `.shared` variables, found at least {bytes} in `{name}`",
         "declare one `.extern .shared` array without a size, and give the size at the launch";

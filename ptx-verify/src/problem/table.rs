@@ -43,7 +43,7 @@ macro_rules! problems {
 
 pub(super) use problems;
 
-/// What is known about a problem, as it is written in its message.
+/// The properties of a problem, as they are written in its message.
 pub(super) trait Field {
     fn shown(self, wording: Wording<'_>) -> String;
 }
