@@ -48,9 +48,7 @@ pub fn compare(left: &Module, right: &Module) -> Result<(), Difference> {
         changes: (None, None),
         bodies: None,
         sigs: vec![None; left.signatures.len()],
-        edited: [left, right]
-            .iter()
-            .any(|m| m.is_edited() || !m.has_source()),
+        edited: [left, right].iter().any(|m| !m.has_current_source()),
         pairs: Pairs::default(),
     };
     match c.module() {

@@ -146,6 +146,13 @@ impl Module {
         !self.source.is_empty()
     }
 
+    /// Returns whether the module was parsed and not edited since, so that its text is its source. Otherwise spans refer to the source before the
+    /// edits, the spans of what was inserted or built are empty, and `ptx_print` gives the text.
+    #[must_use]
+    pub fn has_current_source(&self) -> bool {
+        self.has_source() && !self.is_edited()
+    }
+
     /// A spelling.
     #[inline]
     #[must_use]

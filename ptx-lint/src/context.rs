@@ -5,6 +5,7 @@ use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::cell::OnceCell;
+use core::cmp::Ordering;
 
 use ptx_analysis::asynchrony::{Certainty, Violation};
 use ptx_analysis::calls::CallGraph;
@@ -434,6 +435,17 @@ impl<'a> FunctionContext<'a> {
             }),
             _ => None,
         })
+    }
+
+    /// The order of two statements in the text.
+    pub(crate) fn order(&self, first: StmtId, second: StmtId) -> Ordering {
+        if first == second {
+            Ordering::Equal
+        } else if self.body().precedes(first, second) {
+            Ordering::Less
+        } else {
+            Ordering::Greater
+        }
     }
 
     /// The span of a statement.

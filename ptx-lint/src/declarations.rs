@@ -6,7 +6,7 @@ use alloc::format;
 use alloc::vec::Vec;
 
 use ptx_ir::lex::{Lexer, TokenKind};
-use ptx_ir::{Binding, DeclId, EntityId as _, FuncId, Item, ItemId, Module, Span, SymbolId};
+use ptx_ir::{Binding, DeclId, EntityId as _, FuncId, Item, ItemId, Module, SymbolId};
 
 /// The declarations of a module by the names that they declare.
 pub(crate) struct Declarations<'m> {
@@ -78,20 +78,18 @@ impl<'m> Declarations<'m> {
         let mut work = self.named(text);
         while let Some(item) = work.pop() {
             if found.insert(item) {
-                work.extend(self.named(self.part(item, parts).of(self.module.source())));
+                work.extend(self.named(&self.text(item, parts)));
             }
         }
         found
     }
 
-    /// The part of an item that others depend on.
-    pub(crate) fn part(&self, item: ItemId, parts: Parts) -> Span {
-        let span = self.module.span(item);
-        let body = match (self.kinds.get(item.index()), parts) {
-            (Some(Item::Function(id)), Parts::Header) => self.module.body(*id),
-            _ => None,
-        };
-        body.map_or(span, |body| Span::new(span.start, body.base()))
+    /// The text of the part of an item that others depend on, as it is now.
+    pub(crate) fn text(&self, item: ItemId, parts: Parts) -> Cow<'m, [u8]> {
+        match parts {
+            Parts::Header => ptx_print::verbatim_header(self.module, item),
+            Parts::All => ptx_print::verbatim_item(self.module, item),
+        }
     }
 
     /// The declarations of the names in a text.

@@ -1,11 +1,12 @@
 //! Lints modules and functions.
 
+use alloc::boxed::Box;
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
 
 use ptx_analysis::function_analysis::{FunctionAnalysis, map_functions};
-use ptx_ir::FuncId;
 use ptx_ir::facts::{ModuleFacts, StaleFacts};
+use ptx_ir::{Body, FuncId, Item, Module, StmtId};
 
 use crate::context::{FunctionContext, LikelyDivergence, ModuleContext};
 use crate::declared::at_declarations;
@@ -19,8 +20,31 @@ pub fn lint(facts: &ModuleFacts<'_>, options: &LintOptions) -> Vec<Finding> {
     let found = map_functions(facts, |id, _| linter.function(id));
     let found = found.into_iter().flatten().collect();
     let mut found = at_declarations(facts.module(), found);
-    found.sort_by_key(|f| f.diagnostic.span.start);
+    sort_by_position(facts.module(), &mut found);
     found
+}
+
+/// Sorts findings in the order of the text. The spans of an edited module are not in this order, and those of a built module are empty: their
+/// findings are sorted by the order of the items and statements.
+fn sort_by_position(module: &Module, found: &mut [Finding]) {
+    if module.has_current_source() {
+        found.sort_by_key(|f| f.diagnostic.span.start);
+        return;
+    }
+    let mut statements: BTreeMap<(FuncId, StmtId), u32> =
+        found.iter().map(|f| ((f.function, f.stmt), 0)).collect();
+    let mut position = 0;
+    for (_, item) in module.items() {
+        let Item::Function(id) = item else { continue };
+        let body = module.body(id).into_iter();
+        for (stmt, _) in body.flat_map(Body::statements) {
+            position += 1;
+            if let Some(known) = statements.get_mut(&(id, stmt)) {
+                *known = position;
+            }
+        }
+    }
+    found.sort_by_key(|f| statements.get(&(f.function, f.stmt)).copied());
 }
 
 /// Lints the functions of a module one at a time.
@@ -89,7 +113,14 @@ impl<'m> Linter<'m> {
         let own = examine(&context, &self.contexts, self.options);
         let all = merged(&own, self.contexts.found(id), self.options);
         let mut all: Vec<Finding> = all.cloned().collect();
-        all.sort_by_key(|f| f.diagnostic.span.start);
+        let (module, body) = (function.module(), function.body());
+        if module.has_current_source() {
+            all.sort_by_key(|f| f.diagnostic.span.start);
+        } else {
+            let positions = body.statements().map(|(stmt, _)| stmt).zip(0..);
+            let positions: BTreeMap<StmtId, u32> = positions.collect();
+            all.sort_by_key(|f| positions.get(&f.stmt).copied());
+        }
         all
     }
 }
@@ -106,7 +137,14 @@ pub(crate) fn examine(
             lint.check(context, &mut found);
         }
     }
-    by_cause(found)
+    let mut found = by_cause(found);
+    if !context.module().has_current_source() {
+        // A fix edits the source, which is not the text of the module.
+        for finding in &mut found {
+            finding.diagnostic.fix = Box::default();
+        }
+    }
+    found
 }
 
 /// One finding for each cause: where a lint says the same about several statements, and the same labels explain it, the later ones are repeats of the
@@ -146,11 +184,17 @@ pub(crate) fn merged<'f>(
     let (mut known, mut repeated) = (BTreeSet::new(), BTreeSet::new());
     if !others.is_empty() {
         known.extend(own.iter().map(key));
-        let places = |f: &'f Finding| f.diagnostic.repeats.iter().map(|s| (f.lint, s.start));
-        repeated.extend(own.iter().flat_map(places));
+        // The spans of what was inserted or built are empty and the same.
+        for finding in own {
+            let places = finding.diagnostic.repeats.iter();
+            let places = places.filter(|span| !span.is_empty());
+            repeated.extend(places.map(|span| (finding.lint, span.start)));
+        }
     }
     let is_new = move |f: &&Finding| {
-        !known.contains(&key(f)) && !repeated.contains(&(f.lint, f.diagnostic.span.start))
+        let span = f.diagnostic.span;
+        let is_repeated = !span.is_empty() && repeated.contains(&(f.lint, span.start));
+        !known.contains(&key(f)) && !is_repeated
     };
     let others = others.iter().filter(is_new);
     let certainty = options.certainty;

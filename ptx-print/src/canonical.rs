@@ -185,6 +185,13 @@ impl<'m, 'o, S: Sink> Printer<'m, 'o, S> {
         }
     }
 
+    /// The header of a function that is in no source.
+    pub(crate) fn function_header(&mut self, id: FuncId) {
+        if let Some(function) = self.module.functions().get(id) {
+            self.header(function);
+        }
+    }
+
     /// Everything before the body, on one line for each parameter and directive.
     fn header(&mut self, f: &Function) {
         self.linkage(f.linkage);

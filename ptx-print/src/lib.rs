@@ -130,22 +130,76 @@ pub fn write_verbatim<S: Sink>(module: &Module, sink: &mut S) -> Result<(), S::E
     sink.put(module.source())
 }
 
-/// The text of one function, from its linkage to its `}` or `;`.
+/// The text of one function, from its linkage to its `}` or `;`. Use [`verbatim_item`] if the item is known: this function searches for it.
 #[must_use]
 pub fn verbatim_function(module: &Module, function: FuncId) -> Cow<'_, [u8]> {
-    let Some(item) = item_of(module, function) else {
+    let item = item_of(module, function);
+    item.map_or(Cow::default(), |item| verbatim_item(module, item))
+}
+
+/// The text of one item as it is now, without the comments before and after it; empty if it was removed. Only the text of an item that was
+/// edited or built is copied.
+#[must_use]
+pub fn verbatim_item(module: &Module, item: ItemId) -> Cow<'_, [u8]> {
+    let record = module.item(item).unwrap_or(Item::Removed);
+    if record == Item::Removed {
         return Cow::default();
-    };
-    if !module.has_source() {
-        return Cow::Owned(display_function(module, function).to_string().into_bytes());
     }
-    if module.is_edited() {
-        return Cow::Owned(splice::print_function(module, item, function));
+    if !module.has_source() {
+        let mut text = Vec::new();
+        let style = Style::default();
+        let mut printer = Printer::new(module, &style, Out::new(&mut text));
+        printer.new_item(record);
+        return match printer.finish() {
+            Ok(()) => Cow::Owned(text),
+            Err(never) => match never {},
+        };
+    }
+    if is_item_edited(module, item, record) {
+        return Cow::Owned(splice::print_item(module, item, record));
     }
     Cow::Borrowed(module.span(item).of(module.source()))
 }
 
-/// The text of one statement.
+/// The text of a function before its `{` as it is now; the text of another item.
+#[must_use]
+pub fn verbatim_header(module: &Module, item: ItemId) -> Cow<'_, [u8]> {
+    let Some(Item::Function(function)) = module.item(item) else {
+        return verbatim_item(module, item);
+    };
+    let Some(body) = module.body(function) else {
+        return verbatim_item(module, item);
+    };
+    let change = module.edits().map(|e| (e.was_read(item), e.change(item)));
+    if !module.has_source() || matches!(change, Some((false, _))) {
+        let mut text = Vec::new();
+        let style = Style::default();
+        let mut printer = Printer::new(module, &style, Out::new(&mut text));
+        printer.function_header(function);
+        return match printer.finish() {
+            Ok(()) => Cow::Owned(text),
+            Err(never) => match never {},
+        };
+    }
+    let header = Span::new(module.span(item).start, body.base());
+    match change {
+        Some((_, Some(change))) => Cow::Owned(splice::print_header(module, header, change)),
+        _ => Cow::Borrowed(header.of(module.source())),
+    }
+}
+
+/// Whether the text of an item is not that of the source.
+fn is_item_edited(module: &Module, item: ItemId, record: Item) -> bool {
+    let edits = module.edits();
+    let is_changed = edits.is_some_and(|e| !e.was_read(item) || e.change(item).is_some());
+    let body = match record {
+        Item::Function(function) => module.body(function),
+        _ => None,
+    };
+    is_changed || body.is_some_and(|b| b.edits().is_some())
+}
+
+/// The text of one statement as it is now; empty if it was removed. Only the text of a statement that was edited or built is copied.
 #[must_use]
 pub fn verbatim_statement<'m>(
     module: &'m Module,
@@ -159,7 +213,10 @@ pub fn verbatim_statement<'m>(
                 .into_bytes(),
         );
     }
-    if body.edits().is_some() {
+    if body
+        .edits()
+        .is_some_and(|e| !e.was_read(statement) || e.change(statement).is_some())
+    {
         return Cow::Owned(splice::print_statement(module, body, statement));
     }
     Cow::Borrowed(body.source_span(statement).of(module.source()))

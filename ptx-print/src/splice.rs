@@ -23,15 +23,29 @@ pub(crate) fn print(module: &Module) -> (Vec<u8>, OffsetMap) {
     (splice.text, splice.map)
 }
 
-/// The text of a function as it is now.
-pub(crate) fn print_function(module: &Module, item: ItemId, function: FuncId) -> Vec<u8> {
+/// The text of an item as it is now.
+pub(crate) fn print_item(module: &Module, id: ItemId, item: Item) -> Vec<u8> {
     let mut written = Vec::new();
     let mut splice = Splice::new(module, &mut written);
-    let was_read = module.edits().is_none_or(|e| e.was_read(item));
-    if was_read {
-        splice.at = Some(module.span(item).start);
-        splice.function(item, function);
+    let edits = module.edits();
+    let change = edits.and_then(|e| e.change(id));
+    match (item, change) {
+        _ if edits.is_some_and(|e| !e.was_read(id)) => splice.write_item(item),
+        (Item::Function(function), _) => {
+            splice.at = Some(module.span(id).start);
+            splice.function(id, function);
+        }
+        (_, Some(Change::Patched(patches))) => splice.copy_patched(module.span(id), patches, None),
+        _ => splice.write_item(item),
     }
+    splice.text
+}
+
+/// The text of the header of a function with a change.
+pub(crate) fn print_header(module: &Module, header: Span, change: &Change) -> Vec<u8> {
+    let mut written = Vec::new();
+    let mut splice = Splice::new(module, &mut written);
+    splice.header(header, Some(change));
     splice.text
 }
 
@@ -491,8 +505,7 @@ impl<'m, 'o> Splice<'m, 'o> {
             if !edits.was_read(id) {
                 if item != Item::Removed {
                     self.begin_new(b"");
-                    self.printer.new_item(item);
-                    self.add_written();
+                    self.write_item(item);
                     self.end_new();
                 }
             } else {
@@ -518,8 +531,7 @@ impl<'m, 'o> Splice<'m, 'o> {
                             if extent.has_comments {
                                 self.inner_comments(extent.statement);
                             }
-                            self.printer.new_item(item);
-                            self.add_written();
+                            self.write_item(item);
                         }
                     }
                     self.copy(extent.trailing);
@@ -540,16 +552,27 @@ impl<'m, 'o> Splice<'m, 'o> {
         self.copy(tail);
     }
 
+    /// A new item, from its record.
+    fn write_item(&mut self, item: Item) {
+        self.printer.new_item(item);
+        self.add_written();
+    }
+
+    /// The header of a function that was read.
+    fn header(&mut self, header: Span, change: Option<&Change>) {
+        match change {
+            Some(Change::Patched(patches)) => self.copy_patched(header, patches, None),
+            _ => self.copy(header),
+        }
+    }
+
     /// A function that was read.
     fn function(&mut self, item: ItemId, function: FuncId) {
         let span = self.module.span(item);
         let body = self.module.body(function);
         let end = body.map_or(span.end, |b| b.base());
         let header = Span::new(span.start, end);
-        match self.module.edits().and_then(|e| e.change(item)) {
-            Some(Change::Patched(patches)) => self.copy_patched(header, patches, None),
-            _ => self.copy(header),
-        }
+        self.header(header, self.module.edits().and_then(|e| e.change(item)));
         if let Some(body) = body {
             self.body(body);
             self.copy(Span::new(body.base() + body.end(), span.end));

@@ -16,7 +16,7 @@ impl<'m> Printed<'m> {
             original,
             changed: None,
         };
-        if original.is_edited() || !original.has_source() {
+        if !original.has_current_source() {
             let (text, map) = ptx_print::verbatim_with_map(original);
             printed.then(&text, map);
         }

@@ -190,7 +190,7 @@ impl Events {
         let mut collector = Collector::new(analysis)?;
         let (facts, body) = (analysis.facts(), analysis.body());
         let mut starts = Vec::with_capacity(analysis.cfg().len() + 1);
-        let mut positions = vec![u32::MAX; body.insts().count()];
+        let mut positions = vec![u32::MAX; body.inst_table().len()];
         let mut next = 0;
         for (id, block) in analysis.cfg().blocks() {
             collector.begin(id, block);

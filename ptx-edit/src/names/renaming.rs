@@ -144,7 +144,7 @@ impl Renaming {
     /// A new name cannot be declared, or it is taken: a name would be captured. Or an old name is also used where names are
     /// not resolved, or the source of the module is not its text: it was edited or built.
     pub fn apply(&self, module: &Module, names: &Names) -> Result<Rewritten, RenameError> {
-        if module.is_edited() || !module.has_source() {
+        if !module.has_current_source() {
             return Err(RenameError::Edited);
         }
         let unresolved = names.unresolved(module);

@@ -57,11 +57,8 @@ pub(crate) fn lints(options: &LintOptions) -> Option<LintOptions> {
     (!options.lints.is_empty()).then_some(options)
 }
 
-/// The kernels of a module that contain calls; none if the text of the module is unknown.
+/// The kernels of a module that contain calls.
 pub(crate) fn callers(module: &Module, calls: &CallGraph) -> Vec<FuncId> {
-    if module.source().is_empty() || module.edits().is_some() {
-        return Vec::new();
-    }
     let is_entry = |f: &ptx_ir::Function| f.kind == FunctionKind::Entry;
     let kernels = module.definitions().filter(|(_, f, _)| is_entry(f));
     let kernels = kernels.map(|(id, ..)| id);
@@ -202,30 +199,27 @@ impl Inlined {
         let mut needed = declarations.mentioned(&writer.text, Parts::All);
         for (item, kind) in module.items() {
             if let Item::Directive(_) = kind {
-                let text = module.span(item).of(module.source());
-                needed.extend(declarations.mentioned(text, Parts::All));
+                let text = ptx_print::verbatim_item(module, item);
+                needed.extend(declarations.mentioned(&text, Parts::All));
             }
         }
         let (mut text, mut after) = (Vec::new(), Vec::new());
         let mut place = None;
-        let source = module.source();
         for (item, kind) in module.items() {
             let to = if place.is_some() {
                 &mut after
             } else {
                 &mut text
             };
-            let span = module.span(item);
             match kind {
                 Item::Function(id) if id == kernel => {
-                    let start = Span::new(span.start, module.body(id)?.base() + 1);
-                    to.extend_from_slice(start.of(source));
-                    to.push(b'\n');
+                    to.extend_from_slice(&declarations.text(item, Parts::Header));
+                    to.extend_from_slice(b"{\n");
                     place = Some(to.len() as u32);
                 }
                 Item::Function(_) | Item::Decl(_) if !needed.contains(&item) => {}
                 _ => {
-                    to.extend_from_slice(span.of(source));
+                    to.extend_from_slice(&declarations.text(item, Parts::All));
                     to.push(b'\n');
                 }
             }

@@ -253,7 +253,8 @@ impl<'m> Plans<'m> {
             return None;
         }
         let module = self.facts.module();
-        let text = core::str::from_utf8(body.source_span(stmt).of(module.source())).ok()?;
+        let text = ptx_print::verbatim_statement(module, body, stmt);
+        let text = core::str::from_utf8(&text).ok()?;
         let mnemonic = module.signature(body.inst(inst)?.sig).text();
         let (guard, operands) = text.split_once(mnemonic)?;
         let (first, last) = operands.trim_end_matches(';').split_once(',')?;

@@ -158,7 +158,11 @@ impl<'p, 'm> Writer<'p, 'm> {
                     self.put(place, stmt, text.as_bytes());
                 }
             } else {
-                self.put(place, stmt, body.source_span(stmt).of(module.source()));
+                self.put(
+                    place,
+                    stmt,
+                    &ptx_print::verbatim_statement(module, body, stmt),
+                );
             }
         }
     }
@@ -174,7 +178,8 @@ impl<'p, 'm> Writer<'p, 'm> {
         if facts.flow() != Flow::Return {
             return None;
         }
-        let text = core::str::from_utf8(body.source_span(stmt).of(module.source())).ok()?;
+        let text = ptx_print::verbatim_statement(module, body, stmt);
+        let text = core::str::from_utf8(&text).ok()?;
         let mnemonic = module.signature(body.inst(inst)?.sig).text();
         let (guard, _) = text.rsplit_once(mnemonic)?;
         Some(format!("{guard}bra $end_{end};"))

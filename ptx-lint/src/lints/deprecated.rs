@@ -67,15 +67,17 @@ fn directives(cx: &FunctionContext<'_>, found: &mut Vec<Finding>) {
             continue;
         };
         let first = PtxVersion::from_text(since.as_bytes());
-        let span = keyword(cx, *directive);
-        let (Some(span), true) = (span, module.header().version >= first) else {
+        if module.header().version < first {
             continue;
-        };
+        }
         let message = format!("`{}` is deprecated since PTX {since}", directive.text());
         let first = cx.body().statements().next();
         let Some((first, _)) = first else { continue };
         let mut finding = cx.finding(Lint::Deprecated, Certainty::Definite, first, message);
-        finding.diagnostic.span = span;
+        // A directive that an edit inserted is not in the source.
+        if let Some(span) = keyword(cx, *directive) {
+            finding.diagnostic.span = span;
+        }
         found.push(finding.with_help(format!("use {instead}")));
     }
 }

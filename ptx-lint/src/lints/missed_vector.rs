@@ -45,7 +45,7 @@ fn finding(
     mut parts: Vec<&Access>,
     certainty: Certainty,
 ) -> Option<Finding> {
-    parts.sort_by_key(|a| cx.span(a.stmt).start);
+    parts.sort_by(|a, b| cx.order(a.stmt, b.stmt));
     let (first, others) = parts.split_first()?;
     let mnemonic = cx.mnemonic(first.inst);
     if others.iter().any(|a| cx.mnemonic(a.inst) != mnemonic) {

@@ -2,6 +2,7 @@
 
 use ptx_ir::{Body, FuncId, Item, Module};
 use ptx_isa::Directive;
+use ptx_print::verbatim_item;
 
 use crate::declarations::{Declarations, Parts};
 
@@ -46,12 +47,13 @@ impl<'m> Digests<'m> {
     pub(super) fn new(module: &'m Module) -> Self {
         let (mut common, mut lines) = (Digest::EMPTY, Digest::EMPTY);
         for (item, kind) in module.items() {
-            let text = module.span(item).of(module.source());
             let directive = module.directive(kind);
             match kind {
-                Item::Directive(_) if directive == Some(Directive::File) => lines.add(text),
-                Item::Directive(_) | Item::Opaque(_) => common.add(text),
-                Item::Section(_) => lines.add(text),
+                Item::Directive(_) if directive == Some(Directive::File) => {
+                    lines.add(&verbatim_item(module, item));
+                }
+                Item::Directive(_) | Item::Opaque(_) => common.add(&verbatim_item(module, item)),
+                Item::Section(_) => lines.add(&verbatim_item(module, item)),
                 _ => {}
             }
         }
@@ -68,8 +70,7 @@ impl<'m> Digests<'m> {
         let mut digest = self.common;
         digest.add(text);
         for item in self.declarations.mentioned(text, Parts::Header) {
-            let part = self.declarations.part(item, Parts::Header);
-            digest.add(part.of(self.module.source()));
+            digest.add(&self.declarations.text(item, Parts::Header));
         }
         if self.module.body(function).is_some_and(has_lines) {
             let Digest([a, b]) = self.lines;

@@ -26,8 +26,8 @@ fn digests(module: &Module) -> Vec<Option<Digest>> {
         if let Item::Function(id) = kind
             && module.body(id).is_some()
         {
-            let text = module.span(item).of(module.source());
-            found[id.index()] = Some(all.of(id, text));
+            let text = ptx_print::verbatim_item(module, item);
+            found[id.index()] = Some(all.of(id, &text));
         }
     }
     found
@@ -53,10 +53,7 @@ impl Linted {
 impl LintSession {
     /// Recognizes functions that are the same as before in a module that was parsed again.
     pub(super) fn renumber(&mut self, module: &Module) {
-        let digests = match module.edits() {
-            None => digests(module),
-            Some(_) => vec![None; module.functions().len()],
-        };
+        let digests = digests(module);
         let names = by_name(module, &CallGraph::without_calls(module));
         let old = core::mem::take(&mut self.functions);
         let old_symbols = core::mem::take(&mut self.symbols);

@@ -16,7 +16,7 @@ use super::error::Error;
 pub fn with_code(module: &Module, code: &str) -> Result<Module, Error> {
     let text = ptx_print::verbatim(module);
     // A module that was parsed and not edited is parsed only once, with the code.
-    let is_changed = module.is_edited() || !module.has_source();
+    let is_changed = !module.has_current_source();
     let again = is_changed.then(|| ptx_parse::parse(&text).module);
     let read = again.as_ref().unwrap_or(module);
     let alone = ptx_parse::parse(code.as_bytes()).module;

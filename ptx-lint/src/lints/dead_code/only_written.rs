@@ -57,7 +57,7 @@ fn is_own(cx: &FunctionContext<'_>, var: &Var) -> bool {
 }
 
 fn finding(cx: &FunctionContext<'_>, var: VariableRef, mut stores: Vec<StmtId>) -> Option<Finding> {
-    stores.sort_by_key(|stmt| cx.span(*stmt).start);
+    stores.sort_by(|a, b| cx.order(*a, *b));
     stores.dedup();
     let (first, rest) = stores.split_first()?;
     let (name, declared) = declaration(cx, var)?;

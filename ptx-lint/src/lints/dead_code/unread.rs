@@ -55,7 +55,7 @@ pub(super) fn check(cx: &FunctionContext<'_>, found: &mut Vec<Finding>) {
 const MOST_LABELS: usize = 8;
 
 fn finding(cx: &FunctionContext<'_>, inst: &Reached<'_>, mut members: Vec<StmtId>) -> Finding {
-    members.sort_by_key(|stmt| cx.span(*stmt).start);
+    members.sort_by(|a, b| cx.order(*a, *b));
     let written = inst.facts.registers().filter(|m| !m.usage.reads());
     let names: Vec<String> = written
         .map(|m| cx.body().register_name(cx.module(), m.place.register))
@@ -165,7 +165,7 @@ impl<'a> Groups<'a> {
                 Value::Unknown | Value::Entry { .. } => {}
             }
         }
-        writers.sort_by_key(|stmt| self.cx.span(*stmt).start);
+        writers.sort_by(|a, b| self.cx.order(*a, *b));
         writers
     }
 }

@@ -190,7 +190,7 @@ impl<'a, 'c> Pending<'a, 'c> {
         let are_strong = a.is_volatile && b.is_volatile;
         let in_order = self.is_in_lockstep && are_strong;
         if conflict && a.provenance == b.provenance {
-            let is_next = a.block == b.block && a.stmt < b.stmt && !way.is_earlier;
+            let is_next = a.block == b.block && self.cx.body().precedes(a.stmt, b.stmt) && !way.is_earlier;
             each(Pair {
                 first: way.touch,
                 second,

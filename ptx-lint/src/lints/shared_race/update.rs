@@ -21,7 +21,7 @@ pub(super) fn stores(cx: &FunctionContext<'_>, touches: &Touches) -> Vec<(StmtId
     for store in touches.all.iter().filter(is_update) {
         let is_load = |load: &&Touch| {
             let is_same = load.form == store.form && load.provenance == store.provenance;
-            !load.writes && is_same && load.block == store.block && load.stmt < store.stmt
+            !load.writes && is_same && load.block == store.block && cx.body().precedes(load.stmt, store.stmt)
         };
         let Some(load) = touches.all.iter().rfind(is_load) else {
             continue;

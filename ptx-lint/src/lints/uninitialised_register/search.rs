@@ -138,6 +138,12 @@ impl<'a> Search<'a> {
         }
     }
 
+    /// The later one of two statements in the text.
+    fn later(&self, first: Option<StmtId>, second: StmtId) -> Option<StmtId> {
+        let is_later = |first: &StmtId| self.cx.body().precedes(second, *first);
+        first.filter(is_later).or(Some(second))
+    }
+
     /// Whether a value may be undefined where these conditions hold, and a statement that writes it on other paths; `None` if
     /// that takes too long.
     fn may_be_undefined(
@@ -154,7 +160,7 @@ impl<'a> Search<'a> {
             match self.ssa.value(value) {
                 Value::Entry { .. } => undefined |= self.is_suspect(value),
                 Value::Def { stmt, old, .. } => {
-                    written = written.max(Some(stmt));
+                    written = self.later(written, stmt);
                     let guard = self.guard(stmt);
                     let is_certain = guard.is_some_and(|guard| {
                         self.conditions.implied(&known, guard) == Some(true)
@@ -196,7 +202,7 @@ impl<'a> Search<'a> {
                 if self.is_suspect(value) && self.seen.insert_again(value) {
                     work.push((value, known, path));
                 } else if let Value::Def { stmt, .. } = self.ssa.value(value) {
-                    written = written.max(Some(stmt));
+                    written = self.later(written, stmt);
                 }
             }
             if self.seen.count > MOST_VALUES {

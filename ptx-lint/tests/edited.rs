@@ -1,0 +1,126 @@
+//! An edited or built module is linted as its text is.
+#![allow(clippy::unwrap_used, reason = "tests")]
+
+use std::path::Path;
+
+use ptx_edit::EditModule as _;
+use ptx_ir::facts::ModuleFacts;
+use ptx_ir::{Module, Operand};
+use ptx_lint::{Certainty, Finding, LintOptions, LintSession, lint};
+use test_support::corpus::entries;
+use test_support::edits::{EDITS, make};
+use test_support::sample::sample;
+
+fn options() -> LintOptions {
+    let mut options = LintOptions::default();
+    options.certainty = Certainty::Possible;
+    options
+}
+
+fn findings(module: &Module) -> Vec<Finding> {
+    lint(&ModuleFacts::new(module), &options())
+}
+
+/// The findings without their places, in order.
+fn messages(module: &Module, found: &[Finding]) -> Vec<String> {
+    let mut all: Vec<String> = found
+        .iter()
+        .map(|f| {
+            let function = module.name(module.functions()[f.function].name);
+            let (of, repeats) = (&f.diagnostic, f.diagnostic.repeats.len());
+            let labels: Vec<&str> = of.labels.iter().map(|l| &*l.message).collect();
+            format!(
+                "{function}: {} {:?} {repeats} {labels:?}",
+                of.message, f.certainty
+            )
+        })
+        .collect();
+    all.sort();
+    all
+}
+
+/// Checks that a module has the findings of its text, and no span or fix of another text.
+#[track_caller]
+fn check(module: &Module, place: &str) {
+    let found = findings(module);
+    let printed = ptx_parse::parse(&ptx_print::verbatim(module)).module;
+    let expected = findings(&printed);
+    assert_eq!(
+        messages(module, &found),
+        messages(&printed, &expected),
+        "{place}"
+    );
+    let end = module.source().len() as u32;
+    for finding in &found {
+        let of = &finding.diagnostic;
+        assert!(of.span.end <= end && of.fix.is_empty(), "{place}: {of:?}");
+    }
+    let mut session = LintSession::new(options());
+    session.parsed(module);
+    while !session.advance(
+        module,
+        &mut ptx_analysis::incremental::Budget::new(u64::MAX),
+    ) {}
+    let in_session: Vec<Finding> = session.findings().cloned().collect();
+    assert_eq!(
+        messages(module, &in_session),
+        messages(&printed, &expected),
+        "{place}"
+    );
+}
+
+#[test]
+fn edited_modules_are_linted_as_their_text() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../corpus");
+    let mut rng = fastrand::Rng::with_seed(36);
+    let mut made = 0;
+    for entry in sample(12, 4).of(entries(&folder)) {
+        let text = entry.read();
+        if text.len() > 20_000 || ptx_parse::parse(&text).has_errors() {
+            continue;
+        }
+        for (what, edit) in EDITS {
+            let mut module = ptx_parse::parse(&text).module;
+            if make(&mut module, *edit, &mut rng) {
+                made += 1;
+                check(&module, &format!("{}: {what}", entry.name));
+            }
+        }
+    }
+    assert!(made > 50, "{made}");
+}
+
+/// Functions are inlined into kernels as they are now: a barrier that an edit inserted into a callee is found in the context of its kernel.
+#[test]
+fn inlined_functions_are_those_after_the_edit() {
+    let text = "\
+.version 8.0
+.target sm_80
+.address_size 64
+.func helper(.reg .b32 %a)
+{
+\t.reg .pred %p;
+\tsetp.ne.s32 %p, %a, 0;
+\t@%p bra L;
+L:
+\tret;
+}
+.visible .entry k()
+{
+\t.reg .b32 %r<2>;
+\tmov.u32 %r0, %tid.x;
+\tcall helper, (%r0);
+\tret;
+}
+";
+    let mut module = ptx_parse::parse_str(text).module;
+    assert!(!format!("{:?}", findings(&module)).contains("barrier"));
+    let helper = module.function("helper").unwrap();
+    let mut editor = module.edit(helper).unwrap();
+    let branch = editor.body().statements().nth(2).unwrap().0;
+    let barrier = editor.inst("bar.sync", &[Operand::Small(0)]).unwrap();
+    editor.insert_after(branch, barrier).unwrap();
+    let found = format!("{:?}", findings(&module));
+    assert!(found.contains("BarrierDivergence"), "{found}");
+    check(&module, "a barrier in a callee");
+}
