@@ -52,7 +52,7 @@ pub struct Wait {
     pub function: String,
     /// The text of the instruction.
     pub instruction: String,
-    /// The span of the instruction in the source of the module.
+    /// The span of the instruction in the source of the module; empty for an instruction that was inserted or built.
     pub span: Option<ptx_ir::Span>,
     /// `%ctaid` of the first thread.
     pub block: [u32; 3],
@@ -79,7 +79,7 @@ pub struct RunError {
     pub function: String,
     /// The text of the instruction; empty before the first one.
     pub instruction: String,
-    /// The span of the instruction in the source of the module.
+    /// The span of the instruction in the source of the module; empty for an instruction that was inserted or built.
     pub span: Option<ptx_ir::Span>,
     /// `%ctaid` of the thread.
     pub block: [u32; 3],

@@ -94,14 +94,14 @@ fn occurrence(grid: &Grid<'_>, sites: &Sites, actor: Actor) -> Occurrence {
     let (function, at) = sites.place(actor.site);
     let of = grid.program.function(function);
     let inst = of.and_then(|f| f.steps.get(at as usize)).map(|s| s.inst);
-    let span = inst.and_then(|inst| grid.span(function, inst));
-    let text = span.map(|span| span.of(grid.module.source()));
+    let place = inst.and_then(|inst| grid.place(function, inst));
+    let (span, instruction) = place.map(|place| (place.span, place.text)).unzip();
     Occurrence {
         function,
         name: of.map_or_else(String::new, |f| f.name.clone()),
         inst,
         span,
-        instruction: text.map_or_else(String::new, |t| String::from_utf8_lossy(t).into()),
+        instruction: instruction.unwrap_or_default(),
         block: grid.block(actor.block),
         thread: grid.thread(actor.thread),
     }

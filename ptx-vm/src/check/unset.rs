@@ -278,7 +278,8 @@ impl Finder<'_> {
 
     /// The writes of a statement.
     fn defs_at(&self, stmt: StmtId) -> impl Iterator<Item = DefId> + '_ {
-        let first = self.defs.partition_point(|(s, _)| *s < stmt);
+        let body = self.facts.body();
+        let first = self.defs.partition_point(|(s, _)| body.precedes(*s, stmt));
         let all = self.reaching.defs().map(|(id, _)| id).skip(first);
         all.zip(self.defs[first..].iter())
             .take_while(move |(_, (s, _))| *s == stmt)
@@ -287,7 +288,8 @@ impl Finder<'_> {
 
     /// The reads of a statement.
     fn uses_at(&self, stmt: StmtId) -> impl Iterator<Item = UseId> + '_ {
-        let first = self.uses.partition_point(|(s, _)| *s < stmt);
+        let body = self.facts.body();
+        let first = self.uses.partition_point(|(s, _)| body.precedes(*s, stmt));
         let all = self.reaching.uses().map(|(id, _)| id).skip(first);
         all.zip(self.uses[first..].iter())
             .take_while(move |(_, (s, _))| *s == stmt)

@@ -21,6 +21,15 @@ use crate::program::Program;
 use crate::schedule::Schedule;
 use crate::trace::StepObserver;
 
+/// The place of an instruction.
+#[derive(Debug)]
+pub(crate) struct InstPlace {
+    /// The span in the source of the module; empty for an instruction that was inserted or built.
+    pub(crate) span: Span,
+    /// The text of the instruction as it is now.
+    pub(crate) text: String,
+}
+
 /// What all threads of a launch share.
 #[derive(Debug)]
 pub(crate) struct Grid<'a> {
@@ -112,12 +121,17 @@ impl Grid<'_> {
         }
     }
 
-    /// Where an instruction is in the source.
-    pub(crate) fn span(&self, function: FuncId, inst: InstId) -> Option<Span> {
+    /// The place of an instruction in the source and its text. Linear in the length of the function.
+    pub(crate) fn place(&self, function: FuncId, inst: InstId) -> Option<InstPlace> {
         let body = self.module.body(function)?;
-        let is_inst = |s: &Statement| *s == Statement::Inst(inst);
-        let (statement, _) = body.statements().find(|(_, s)| is_inst(s))?;
-        Some(body.source_span(statement))
+        let (statement, _) = body
+            .statements()
+            .find(|(_, statement)| *statement == Statement::Inst(inst))?;
+        let text = ptx_print::verbatim_statement(self.module, body, statement);
+        Some(InstPlace {
+            span: body.source_span(statement),
+            text: String::from_utf8_lossy(&text).into(),
+        })
     }
 
     /// The memory of the host that is used.
@@ -207,9 +221,9 @@ impl Grid<'_> {
             return error;
         };
         error.function.clone_from(&function.name);
-        if let Some(span) = self.span(id, step.inst) {
-            error.span = Some(span);
-            error.instruction = String::from_utf8_lossy(span.of(self.module.source())).into();
+        if let Some(place) = self.place(id, step.inst) {
+            error.span = Some(place.span);
+            error.instruction = place.text;
         }
         error
     }

@@ -229,13 +229,15 @@ impl Waiting<'_> {
         let lane = self.group.mask.trailing_zeros();
         let of = self.grid.program.function(function);
         let step = of.and_then(|f| f.steps.get(at as usize));
-        let span = step.and_then(|step| self.grid.span(function, step.inst));
-        let text = span.map(|span| span.of(self.grid.module.source()));
+        let location = step.and_then(|step| self.grid.place(function, step.inst));
+        let (span, instruction) = location
+            .map(|location| (location.span, location.text))
+            .unzip();
         let wait = Wait {
             what,
             threads,
             function: of.map_or_else(String::new, |f| f.name.clone()),
-            instruction: text.map_or_else(String::new, |t| String::from_utf8_lossy(t).into()),
+            instruction: instruction.unwrap_or_default(),
             span,
             block: self.block.index,
             thread: self.grid.thread(self.warp.first + lane),

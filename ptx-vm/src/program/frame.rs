@@ -7,6 +7,7 @@ use ptx_isa::StateSpace;
 
 use super::members::Members;
 use super::step::Argument;
+use super::variables::declaration_order;
 use crate::lanes::Place;
 
 /// The layout of what a function has on the stack of a thread; of a kernel, its parameters are elsewhere.
@@ -96,7 +97,8 @@ impl Frame {
             frame.results.push(parameter);
         }
         let ranges = Members::new(body);
-        for (id, decl) in body.declarations().decls.iter() {
+        for id in declaration_order(body) {
+            let decl = &body.declarations().decls[id];
             if !matches!(decl.space.base(), StateSpace::Local | StateSpace::Param) {
                 continue;
             }

@@ -5,8 +5,8 @@ use std::collections::HashMap;
 use ptx_analysis::values::VariableRef;
 use ptx_ir::constant::ConstKind;
 use ptx_ir::{
-    Binding, Declarations, Declarator, FuncId, Module, NameId, Operand, OperandPool, SymbolId,
-    SymbolKind, VarDecl, VarId,
+    Binding, Body, DeclId, Declarations, Declarator, FuncId, Item, Module, NameId, Operand,
+    OperandPool, Statement, SymbolId, SymbolKind, VarDecl, VarId,
 };
 use ptx_isa::StateSpace;
 
@@ -75,8 +75,23 @@ pub(crate) struct Object {
 struct Declared<'m> {
     module: &'m Module,
     all: &'m Declarations,
+    /// The declarations that are not removed, in the order of the text.
+    order: Vec<DeclId>,
     pool: &'m OperandPool,
     function: Option<FuncId>,
+}
+
+/// The declarations of a body that are not removed, in the order of the text.
+pub(super) fn declaration_order(body: &Body) -> Vec<DeclId> {
+    if body.edits().is_none() {
+        return body.declarations().decls.ids().collect();
+    }
+    body.statements()
+        .filter_map(|(_, statement)| match statement {
+            Statement::Decl(id) => Some(id),
+            _ => None,
+        })
+        .collect()
 }
 
 /// The places where variables are put.
@@ -114,6 +129,13 @@ impl Variables {
         let declared = Declared {
             module,
             all: module.declarations(),
+            order: module
+                .items()
+                .filter_map(|(_, item)| match item {
+                    Item::Decl(id) => Some(id),
+                    _ => None,
+                })
+                .collect(),
             pool: module.pool(),
             function: None,
         };
@@ -124,6 +146,7 @@ impl Variables {
                 let declared = Declared {
                     module,
                     all: body.declarations(),
+                    order: declaration_order(body),
                     pool: body.pool(),
                     function: Some(id),
                 };
@@ -159,7 +182,8 @@ impl Variables {
         layouts: &mut Layouts<'_>,
     ) -> Vec<(Declarator, u64, VarDecl)> {
         let mut found = Vec::new();
-        for (id, decl) in declared.all.decls.iter() {
+        for &id in &declared.order {
+            let decl = &declared.all.decls[id];
             let space = decl.space.base();
             if !matches!(
                 space,

@@ -7,6 +7,7 @@ mod asynchronous;
 mod checkers;
 #[path = "../common/mod.rs"]
 mod common;
+mod edited;
 mod evaluate;
 mod extremes;
 mod hangs;
