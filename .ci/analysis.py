@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Recomputes the output of `ptxkit analyze --json --insts` without any of its code.
+"""Recomputes the output of `ptxkit dump --analysis` without any of its code.
 
 From the JSON alone: what blocks use, kill and define, what is live, dominators, post-dominators, loops. From the source text, with a
 separate parser: where blocks start and end, their successors, and the registers read and written by instructions whose operands follow
@@ -408,22 +408,35 @@ def check_text(function, body, results, noreturn, report):
     return len(insts), compared
 
 
+def functions_of_dump(output):
+    """The functions with a body, each with its instructions in `insts`."""
+    functions = []
+    for record in map(json.loads, output.splitlines()):
+        if "blocks" in record:
+            functions.append(record | {"insts": []})
+        elif "block" in record:
+            words = [record["opcode"], *record["modifiers"]] if "opcode" in record else []
+            mnemonic = ".".join(words) or None
+            record |= {"line": record["span"]["line"], "mnemonic": mnemonic, "guard": record.get("guard")}
+            functions[-1]["insts"].append(record)
+    return functions
+
+
 def check(job):
     program, path = job
-    told = subprocess.run([program, "analyze", "--json", "--insts", path], capture_output=True, check=True).stdout
-    told = json.loads(told)
+    told = functions_of_dump(subprocess.run([program, "dump", "--analysis", path], capture_output=True, check=True).stdout)
     with open(path, encoding="utf-8", errors="replace") as file:
         text = file.read()
     bare = re.sub(r"//[^\n]*", "", text)
     noreturn = set(re.findall(r"\.func\s*([\w$]+)\s*\([^)]*\)\s*\.noreturn", bare))
     noreturn |= set(re.findall(r"([\w$]+)\s*:\s*\.callprototype[^;]*\.noreturn", bare))
     report = Report(path)
-    bodies = [(f["name"], None, []) for f in told["functions"]]
+    bodies = [(f["name"], None, []) for f in told]
     if not os.path.basename(path).startswith(ODD):
         bodies = list(functions(text))
-        report.same("functions", [f["name"] for f in told["functions"]], [name for name, _, _ in bodies])
+        report.same("functions", [f["name"] for f in told], [name for name, _, _ in bodies])
     total = compared = count = 0
-    for function, (name, body, results) in zip(told["functions"], bodies):
+    for function, (name, body, results) in zip(told, bodies):
         report.where = f"{path}: {name}"
         check_graph(function["blocks"], report)
         check_live(function["blocks"], function["insts"], report)

@@ -19,13 +19,13 @@ VECADD = "corpus/compiled/nvcc/vecadd.lineinfo.sm_80.ptx"
 
 # The arguments, and the schemas of the objects that are written.
 COMMANDS = [
-    (["analyze", "--json", "--insts"], ["analyze"]),
     (["callgraph", "--format", "json"], ["callgraph"]),
     (["cfg", "--format", "json"], ["cfg"]),
     (["check", "--format", "json"], ["check", "check-clean"]),
     (["clean", "--explain", "--json"], ["clean"]),
     (["dump"], ["dump"]),
     (["dump", "--format", "json"], ["dump"]),
+    (["dump", "--analysis"], ["dump"]),
     (["diff", "--json", "--all"], ["diff"]),
     (["explain", "mma", "--format", "json"], ["explain"]),
     (["gate", "--format", "json", "--no-config", "--max", "instructions=50"], ["check", "check-clean"]),
@@ -34,11 +34,11 @@ COMMANDS = [
     (["grep", "*", "--json", "--list=functions"], ["grep-list"]),
     (["lint", "--format", "json"], ["check", "check-clean"]),
     (["list", "--json", "ptx-container/tests/data/k.a"], ["list"]),
-    (["parse", "--json"], ["parse"]),
+    (["debug", "parse", "--json"], ["debug-parse"]),
     (["link", "--json"], ["link"]),
     (["fmt", "--check", "--json"], ["rewrite"]),
     (["retarget", "--json", "--target", "sm_50"], ["rewrite"]),
-    (["roundtrip", "--json"], ["roundtrip"]),
+    (["debug", "roundtrip", "--json"], ["debug-roundtrip"]),
     (["run", "--format", "json", VECADD, "--kernel", "fill", "out:/dev/null:u8[8]", "u8:1", "u32:8"], ["run"]),
     (["run", "--format", "json", "--profile", VECADD, "--kernel", "fill", "u64:0", "u8:1", "u32:8"], ["run"]),
     (["run", "--format", "json", "--trace=thread:all", VECADD, "--kernel", "fill", "scratch:8", "u8:1", "u32:8"], ["run", "run-trace"]),
@@ -48,8 +48,8 @@ COMMANDS = [
     (["source", "--json"], ["source"]),
     (["source", "--json", "--by", "source"], ["source-by-source"]),
     (["stats", "--json", "--mnemonics"], ["stats"]),
-    (["tokens", "--json"], ["tokens"]),
-    (["tokens", "--json", "missing.ptx"], ["tokens", "unreadable"]),
+    (["debug", "tokens", "--json"], ["debug-tokens"]),
+    (["debug", "tokens", "--json", "missing.ptx"], ["debug-tokens", "unreadable"]),
 ]
 
 

@@ -3,7 +3,7 @@
 use std::mem::MaybeUninit;
 use std::ops::Range;
 
-use ptx_report::facts_json::FactsWriter;
+use ptx_report::instruction_facts::FactNames;
 use ptx_report::labels;
 use ptxkit::ir::facts::{Facts, RegAccess};
 use ptxkit::ir::{Body, EntityId, FuncId, InstId, Module, Operand, Span, Statement};
@@ -121,7 +121,7 @@ impl ptxkit_instructions {
         let body = module.ir.body(function)?;
         let module_facts = module.facts();
         let facts = module_facts.function(function)?;
-        let names = FactsWriter::new(&module.ir, body);
+        let names = FactNames::new(&module.ir, body);
         let mut list = Self {
             text: String::new(),
             instructions: Vec::new(),
@@ -166,7 +166,7 @@ impl ptxkit_instructions {
     }
 
     /// Adds the name of a register or variable; an empty text for other operands.
-    fn add_name(&mut self, names: &FactsWriter<'_>, operand: Option<Operand>) -> TextRange {
+    fn add_name(&mut self, names: &FactNames<'_>, operand: Option<Operand>) -> TextRange {
         let name = operand.and_then(|operand| names.name(operand));
         self.add_text(name.as_deref().unwrap_or_default())
     }
@@ -185,7 +185,7 @@ impl ptxkit_instructions {
     fn add_registers(
         &mut self,
         facts: &Facts<'_>,
-        names: &FactsWriter<'_>,
+        names: &FactNames<'_>,
         is_selected: impl Fn(RegAccess) -> bool,
     ) -> Range<usize> {
         let start = self.registers.len();
@@ -201,7 +201,7 @@ impl ptxkit_instructions {
         start..self.registers.len()
     }
 
-    fn add_accesses(&mut self, facts: &Facts<'_>, names: &FactsWriter<'_>) -> Range<usize> {
+    fn add_accesses(&mut self, facts: &Facts<'_>, names: &FactNames<'_>) -> Range<usize> {
         let start = self.accesses.len();
         for access in facts.memory() {
             let base = self.add_name(names, access.base);

@@ -8,9 +8,9 @@ use clap::error::ErrorKind;
 use clap::{ArgMatches, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
 use crate::commands::{
-    analyze, callgraph, cfg, check, clean, diff, dump, explain, extract, fmt, gate, grep,
-    instrument, link, lint, list, lsp, minify, parse, rename, report, requires, retarget, rewrite,
-    roundtrip, run, source, stats, table, tokens,
+    callgraph, cfg, check, clean, debug, diff, dump, explain, extract, fmt, gate, grep, instrument,
+    link, lint, list, lsp, minify, rename, report, requires, retarget, rewrite, run, source, stats,
+    table,
 };
 use crate::generate::Generate;
 use crate::output::{self, Color, Status, Verbosity};
@@ -118,23 +118,21 @@ Examples:
 Examples:
   ptxkit flatten kernel.ptx | ptxkit renumber - > flat.ptx")]
     Flatten(rewrite::Args) => |args| rewrite::always(args, ptx_transform::flatten),
-    Parse(parse::Args) => parse::run,
     Stats(stats::Args) => stats::run,
     Report(report::Args) => report::run,
     Source(source::Args) => source::run,
     Diff(diff::Args) => diff::run,
-    Roundtrip(roundtrip::Args) => roundtrip::run,
     Run(Box<run::Args>) => run::run,
-    Analyze(analyze::Args) => analyze::run,
     Dump(dump::Args) => dump::run,
     Table(table::Args) => table::run,
     Cfg(cfg::Args) => cfg::run,
     Callgraph(callgraph::Args) => callgraph::run,
     Grep(grep::Args) => grep::run,
     Instrument(instrument::Args) => instrument::run,
-    Tokens(tokens::Args) => tokens::run,
     Explain(explain::Args) => explain::run,
     Lsp(lsp::Args) => lsp::run,
+    #[command(hide = true)]
+    Debug(debug::Args) => debug::run,
 }
 
 /// Parses the command line and runs the command. A usage error ends the program here.
@@ -142,7 +140,7 @@ pub(crate) fn run() -> Result<Status> {
     let start = Instant::now();
     let matches = matches();
     let cli = Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
-    output::set_json(matches.subcommand().is_some_and(|(_, m)| is_json(m)));
+    output::set_json(is_json(&matches));
     output::set_verbosity(match (cli.quiet, cli.verbose) {
         (true, _) => Verbosity::Quiet,
         (_, true) => Verbosity::Verbose,
@@ -196,6 +194,9 @@ fn with_all_options() -> clap::Command {
 
 /// Whether the options of a command select JSON: `--json`, `--format json` or `--format ndjson`.
 fn is_json(matches: &ArgMatches) -> bool {
+    if let Some((_, inner)) = matches.subcommand() {
+        return is_json(inner);
+    }
     let is_set = matches!(matches.try_get_one("json"), Ok(Some(true)));
     let format = matches.try_get_raw("format").ok().flatten();
     let mut formats = format.into_iter().flatten().filter_map(|f| f.to_str());

@@ -62,31 +62,6 @@ impl Functions {
 }
 
 impl Chosen {
-    /// All functions.
-    #[cfg(test)]
-    pub(crate) const fn all() -> Self {
-        Self {
-            functions: None,
-            used: Vec::new(),
-        }
-    }
-
-    /// The functions of some names.
-    #[cfg(test)]
-    pub(crate) fn only(module: &Module, names: &[&str]) -> Self {
-        let named = module.definitions();
-        let named = named.filter(|(_, function, _)| names.contains(&module.name(function.name)));
-        Self {
-            functions: Some(named.map(|(id, ..)| id).collect()),
-            used: Vec::new(),
-        }
-    }
-
-    /// Whether all functions were chosen.
-    pub(crate) const fn is_all(&self) -> bool {
-        self.functions.is_none()
-    }
-
     /// Notes which options chose something.
     pub(crate) fn note(&self, used: &mut Vec<bool>) {
         used.resize(self.used.len(), false);

@@ -5,11 +5,13 @@ use std::collections::BTreeSet;
 use std::fmt;
 
 use ptx_analysis::pressure::CLASSES;
+use ptx_isa::RegisterClass;
 
 use crate::query::similar;
+use ptx_report::clean;
 use ptx_report::function_stats::MachineCode;
 use ptx_report::function_stats::{Access, FAMILIES, OfFunction};
-use ptx_report::{clean, labels};
+use ptx_report::labels::{self, Label as _, Labeled};
 
 /// A number about a function.
 #[derive(Clone, Debug)]
@@ -18,7 +20,7 @@ pub(crate) enum Metric {
     /// The instructions of a family.
     Family(&'static str),
     /// The largest number of live registers of a class.
-    Class(String),
+    Class(Labeled<RegisterClass>),
     Memory(Accesses),
 }
 
@@ -203,9 +205,9 @@ impl Metric {
             return Ok(Self::Family(known));
         }
         if let Some(class) = name.strip_prefix(CLASS)
-            && classes().any(|known| known == class)
+            && let Some(class) = classes().find(|known| known.label() == class)
         {
-            return Ok(Self::Class(class.to_owned()));
+            return Ok(Self::Class(class));
         }
         match name.strip_prefix(MEMORY) {
             Some("") => Ok(Self::Memory(Accesses::default())),
@@ -336,8 +338,8 @@ fn families() -> impl Iterator<Item = &'static str> {
     FAMILIES.into_iter().chain(["unknown"])
 }
 
-fn classes() -> impl Iterator<Item = String> {
-    CLASSES.iter().map(|&class| labels::class(class))
+fn classes() -> impl Iterator<Item = Labeled<RegisterClass>> {
+    CLASSES.into_iter().map(Labeled)
 }
 
 /// The state spaces; `shared::cta` is `shared`.

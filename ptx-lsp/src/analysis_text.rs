@@ -1,7 +1,7 @@
 //! Results of analyses as text, for hovers and hints: the value of a register and the memory access of a statement.
 
 use ptx_analysis::function_analysis::FunctionAnalysis;
-use ptx_analysis::memory_access::Access;
+use ptx_analysis::memory_access::{Access, Pattern};
 use ptx_analysis::module_analysis::ModuleAnalysis;
 use ptx_analysis::ssa::{Value, ValueId};
 use ptx_analysis::uniformity::Uniformity;
@@ -9,7 +9,7 @@ use ptx_analysis::values::{Affine, Symbol, Values};
 use ptx_ir::facts::ModuleFacts;
 use ptx_ir::{FuncId, Module, RegId, StmtId};
 use ptx_report::affine_text::AffineText;
-use ptx_report::function_values::{Coalescing, FunctionValues, is_param};
+use ptx_report::function_values::{Assumption, Coalescing, FunctionValues, is_param};
 use ptx_report::register_names::RegisterNames;
 use ptx_report::{counted, labels};
 
@@ -54,11 +54,11 @@ fn describe_access(
 fn describe_coalescing(coalescing: &Coalescing, access: &Access, lines: &mut Vec<String>) {
     let mut pattern = format!("lanes: {}", coalescing.pattern);
     if let Some(stride) = coalescing.stride
-        && !matches!(coalescing.pattern, "uniform" | "consecutive")
+        && !matches!(*coalescing.pattern, Pattern::Uniform | Pattern::Consecutive)
     {
         pattern += &format!(", {stride} bytes from one to the next");
     }
-    if coalescing.assumes.contains(&"one_dimension") {
+    if coalescing.assumes.contains(&Assumption::OneDimension) {
         pattern += " (in a warp of one row of threads)";
     }
     lines.push(pattern);

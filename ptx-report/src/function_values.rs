@@ -12,6 +12,7 @@ use ptx_isa::StateSpace;
 use serde::Serialize;
 
 use crate::affine_text::AffineText;
+use crate::labels::Labeled;
 use crate::register_names::RegisterNames;
 
 /// The values and the memory accesses of a function.
@@ -44,16 +45,39 @@ pub struct TripCount {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Coalescing {
-    /// `uniform`, `consecutive`, `strided` or `scattered`.
-    pub pattern: &'static str,
+    /// The pattern of the addresses.
+    pub pattern: Labeled<Pattern>,
     /// The stride in bytes from each lane to the next, if it is constant.
     pub stride: Option<i64>,
     /// The number of 32-byte sectors, for global memory and unknown state spaces.
     pub sectors: Option<u64>,
     /// The number of passes over shared memory, divided by the number without bank conflicts.
     pub degree: Option<u64>,
-    /// The assumptions: `one_dimension`, `no_wrap`.
-    pub assumes: Vec<&'static str>,
+    /// The assumptions on which the pattern depends.
+    pub assumes: Vec<Assumption>,
+}
+
+/// An assumption of an access pattern.
+#[derive(Copy, Clone, PartialEq, Eq, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Assumption {
+    /// CTAs have threads in one dimension only.
+    OneDimension,
+    /// No narrow sum wraps around before it is widened.
+    NoWrap,
+}
+
+impl Assumption {
+    /// `one_dimension` or `no_wrap`.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::OneDimension => "one_dimension",
+            Self::NoWrap => "no_wrap",
+        }
+    }
 }
 
 impl Coalescing {
@@ -68,17 +92,17 @@ impl Coalescing {
         let is_global = matches!(space, None | Some(StateSpace::Global | StateSpace::Const));
         let is_shared = space == Some(StateSpace::Shared);
         let assumptions = [
-            (request.assumptions.one_dimension, "one_dimension"),
-            (request.assumptions.no_wrap, "no_wrap"),
+            (request.assumptions.one_dimension, Assumption::OneDimension),
+            (request.assumptions.no_wrap, Assumption::NoWrap),
         ];
         Some(Self {
-            pattern: request.pattern.name(),
+            pattern: Labeled(request.pattern),
             stride: (request.pattern != Pattern::Scattered).then_some(request.offsets[1]),
             sectors: is_global.then_some(request.sectors),
             degree: is_shared.then(|| request.degree()),
             assumes: assumptions
                 .into_iter()
-                .filter_map(|(is_assumed, name)| is_assumed.then_some(name))
+                .filter_map(|(is_assumed, assumption)| is_assumed.then_some(assumption))
                 .collect(),
         })
     }
@@ -86,7 +110,7 @@ impl Coalescing {
     /// The minimum number of sectors for a number of bytes per lane: that of contiguous accesses.
     #[must_use]
     pub fn least_sectors(&self, bytes: u64) -> Option<u64> {
-        let lanes = if self.pattern == Pattern::Uniform.name() {
+        let lanes = if *self.pattern == Pattern::Uniform {
             1
         } else {
             32

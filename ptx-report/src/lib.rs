@@ -5,7 +5,7 @@
 //! | [`demangle`] | names of C++ and Rust in the source language, and functions by such names |
 //! | [`source_frames`] | source lines of statements, as text and JSON |
 //! | [`labels`], [`register_names`] | names of state spaces, kinds of accesses, register classes and registers |
-//! | [`facts_json`], [`json_text`] | the facts of instructions as JSON |
+//! | [`instruction_facts`], [`records`] | the facts of instructions; everything in a module, and results of analyses, for JSON |
 //! | [`function_stats`] | statistics of functions: instructions, loops, memory accesses, live registers |
 //! | [`function_values`] | affine forms, trip counts, and access patterns of lanes |
 //! | [`report`] | factors that limit the performance of functions: work, accesses, live registers, asynchronous operations |
@@ -29,24 +29,31 @@ pub mod control_flow;
 pub mod demangle;
 pub mod environment;
 pub mod explain;
-pub mod facts_json;
+
 pub mod function_stats;
 pub mod function_values;
+pub mod instruction_facts;
+
 pub mod json_text;
 pub mod labels;
 pub mod live_lists;
 pub mod operand_text;
+pub mod records;
 pub mod register_names;
 pub mod report;
 pub mod requirements;
 pub mod retarget;
 pub mod scalars;
 pub mod source_frames;
+pub mod source_span;
 pub mod warnings;
 
 mod generated {
     pub(crate) mod pages;
 }
+
+use serde::Serialize;
+use serde_json::value::{RawValue, to_raw_value};
 
 pub use ptx_ir::render::escape_controls as clean;
 
@@ -58,6 +65,11 @@ pub const SCHEMA: u32 = 1;
 pub fn counted(count: usize, what: &str) -> String {
     let plural = if count == 1 { "" } else { "s" };
     format!("{count} {what}{plural}")
+}
+
+/// The JSON text of a value that is written several times; `null` if it cannot be serialized.
+fn serialized(value: &impl Serialize) -> Box<RawValue> {
+    to_raw_value(value).unwrap_or_else(|_| RawValue::NULL.to_owned())
 }
 
 #[cfg(test)]

@@ -1,15 +1,14 @@
 //! The source lines of instructions, as text and as JSON.
 
 use std::collections::HashMap;
-use std::ops::Range;
 
 use ptx_analysis::source_lines::{DebugName, Frame, FrameId, FunctionLines, SourceLines};
 use ptx_ir::{Body, EntityId, Module, NameId, StmtId};
 use serde::Serialize;
+use serde_json::value::RawValue;
 
-use crate::clean;
 use crate::demangle::demangle;
-use crate::json_text::{comma, flag, number, optional, raw};
+use crate::{clean, serialized};
 
 /// A source line in JSON.
 #[derive(Debug, Serialize)]
@@ -101,137 +100,98 @@ pub fn frames(lines: &FunctionLines<'_, '_>, stmt: StmtId) -> Vec<JsonFrame> {
     frames.map(JsonFrame::new).collect()
 }
 
-/// Writes the source lines of the statements of a function as JSON, each list once for consecutive statements.
+/// The source lines of a statement, serialized.
+#[derive(Copy, Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct StatementSource<'a> {
+    /// A list of [`JsonFrame`].
+    #[cfg_attr(feature = "schema", schemars(with = "Vec<JsonFrame>"))]
+    source: &'a RawValue,
+    /// The statement is between the comments that enclose inline assembly.
+    inline_asm: bool,
+}
+
+/// Serializes the source lines of the statements of a function. The frames that statements share are serialized once.
 #[derive(Debug)]
-pub struct JsonLines<'l, 'm> {
+pub struct StatementSources<'l, 'm> {
     lines: FunctionLines<'l, 'm>,
-    /// The place of the last statement, and its list.
+    /// The place of the last statement, and its list of frames.
     last: Option<u32>,
-    list: Vec<u8>,
-    /// The frames that were written, and where that of each place is among them; nothing for others.
-    texts: Vec<u8>,
-    places: Vec<Range<usize>>,
+    list: Box<RawValue>,
+    frames: HashMap<FrameId, Box<RawValue>>,
 }
 
-/// Parts of the frames of a module as JSON, each made once.
+/// The escaped paths and names in the frames of a module, each made once.
 #[derive(Debug, Default)]
-pub struct FrameParts {
-    /// By the number of a file, the field `file`.
-    files: HashMap<i64, Vec<u8>>,
-    /// The fields `function` and `demangled` of inlined functions.
-    functions: HashMap<DebugName, Vec<u8>>,
+pub struct FrameNames {
+    /// By the number of a file.
+    files: HashMap<i64, Option<String>>,
+    /// The names of inlined functions, and these names in the source language.
+    functions: HashMap<DebugName, (Option<String>, Option<String>)>,
 }
 
-impl<'l, 'm> JsonLines<'l, 'm> {
-    /// For a function.
+impl<'l, 'm> StatementSources<'l, 'm> {
+    /// The source lines of a function.
     #[must_use]
     pub fn new(lines: FunctionLines<'l, 'm>) -> Self {
         Self {
             lines,
             last: None,
-            list: Vec::new(),
-            texts: Vec::new(),
-            places: Vec::new(),
+            list: serialized(&[(); 0]),
+            frames: HashMap::new(),
         }
     }
 
-    /// The fields `source` and `inline_asm` of a statement, a comma before each.
-    pub fn write(&mut self, stmt: StmtId, parts: &mut FrameParts, out: &mut Vec<u8>) {
+    /// The source lines of a statement, at most [`MOST_FRAMES`]. `names` belongs to the module.
+    pub fn get(&mut self, stmt: StmtId, names: &mut FrameNames) -> StatementSource<'_> {
         let place = self.lines.place(stmt);
         if place != self.last {
             self.last = place;
-            self.list.clear();
-            let mut first = true;
-            for id in self.lines.frame_ids(stmt).take(MOST_FRAMES) {
-                comma(&mut self.list, &mut first);
-                let FrameId::Place(place) = id else {
-                    write_frame(&self.lines, id, parts, &mut self.list);
-                    continue;
-                };
-                let place = place as usize;
-                if self.places.len() <= place {
-                    self.places.resize(place + 1, 0..0);
-                }
-                let Some(range) = self.places.get_mut(place) else {
-                    continue;
-                };
-                if range.start == range.end {
-                    range.start = self.texts.len();
-                    write_frame(&self.lines, id, parts, &mut self.texts);
-                    range.end = self.texts.len();
-                }
-                let text = self.texts.get(range.clone()).unwrap_or_default();
-                self.list.extend_from_slice(text);
+            let ids: Vec<FrameId> = self.lines.frame_ids(stmt).take(MOST_FRAMES).collect();
+            for &id in &ids {
+                self.frames
+                    .entry(id)
+                    .or_insert_with(|| serialized(&names.frame(&self.lines, id)));
             }
+            let frames: Vec<_> = ids.iter().filter_map(|id| self.frames.get(id)).collect();
+            self.list = serialized(&frames);
         }
-        raw(out, ",\"source\":[");
-        out.extend_from_slice(&self.list);
-        raw(out, "],\"inline_asm\":");
-        flag(out, self.lines.is_inline_asm(stmt));
+        StatementSource {
+            source: &self.list,
+            inline_asm: self.lines.is_inline_asm(stmt),
+        }
     }
 }
 
-/// The same as [`JsonFrame`], without making the parts of each frame again.
-fn write_frame(
-    lines: &FunctionLines<'_, '_>,
-    id: FrameId,
-    parts: &mut FrameParts,
-    out: &mut Vec<u8>,
-) {
-    let module = lines.module();
-    match lines.position(id) {
-        Some((at, function)) => {
-            let file = parts.files.entry(at.file);
-            let file = file.or_insert_with(|| file_field(module.path(at.file).as_deref()));
-            out.extend_from_slice(file);
-            write_line(at.line, at.column, out);
-            match function {
-                Some(name) => {
-                    let fields = parts.functions.entry(name);
-                    let fields =
-                        fields.or_insert_with(|| function_fields(module.name(name).as_deref()));
-                    out.extend_from_slice(fields);
-                }
-                None => raw(out, NO_FUNCTION),
-            }
-        }
-        None => {
-            let frame = lines.frame(id);
-            out.extend(file_field(frame.file.as_deref()));
-            write_line(frame.line, frame.column, out);
-            raw(out, NO_FUNCTION);
+impl FrameNames {
+    /// The frame with names that were made before.
+    fn frame(&mut self, lines: &FunctionLines<'_, '_>, id: FrameId) -> JsonFrame {
+        let Some((position, name)) = lines.position(id) else {
+            return JsonFrame::new(lines.frame(id));
+        };
+        let module = lines.module();
+        let file = self.files.entry(position.file).or_insert_with(|| {
+            let path = module.path(position.file)?;
+            Some(clean(&path).into_owned())
+        });
+        let (function, demangled) = match name {
+            Some(name) => self.functions.entry(name).or_insert_with(|| {
+                let name = module.name(name);
+                let demangled = name.as_deref().and_then(demangle);
+                (name.map(|name| clean(&name).into_owned()), demangled)
+            }),
+            None => &mut (None, None),
+        };
+        JsonFrame {
+            file: file.clone(),
+            name: None,
+            line: position.line,
+            column: position.column,
+            function: function.clone(),
+            demangled: demangled.clone(),
         }
     }
-    out.push(b'}');
 }
-
-/// The beginning of a frame with its field `file`.
-fn file_field(path: Option<&str>) -> Vec<u8> {
-    let mut field = Vec::new();
-    raw(&mut field, "{\"file\":");
-    optional(&mut field, path.map(clean).as_deref());
-    field
-}
-
-fn write_line(line: u32, column: u32, out: &mut Vec<u8>) {
-    raw(out, ",\"line\":");
-    number(out, line);
-    raw(out, ",\"column\":");
-    number(out, column);
-}
-
-/// The fields `function` and `demangled` of a frame.
-fn function_fields(name: Option<&str>) -> Vec<u8> {
-    let mut fields = Vec::new();
-    raw(&mut fields, ",\"function\":");
-    optional(&mut fields, name.map(clean).as_deref());
-    raw(&mut fields, ",\"demangled\":");
-    optional(&mut fields, name.and_then(demangle).as_deref());
-    fields
-}
-
-/// Those fields of a frame that is not in an inlined function.
-const NO_FUNCTION: &str = ",\"function\":null,\"demangled\":null";
 
 /// `b.h:20:9, inlined at a.cu:11:30`; with more calls only the outermost, and their number. Empty without frames.
 #[must_use]
@@ -322,32 +282,33 @@ mod tests {
         .section .debug_str\n{\n$L__foo:\n.b8 95,90,51,102,111,111,80,105,0\n}\n";
 
     #[test]
-    fn written_frames_are_those_of_the_statements() {
+    fn serialized_frames_are_those_of_the_statements() {
         let functions = FUNCTIONS.map(|name| format!(".func {name}{BODY}")).concat();
         let text = format!(".version 8.0\n.target sm_80\n.address_size 64\n{functions}{FILES}");
         let module = ptx_parse::parse_str(&text).module;
         let lines = SourceLines::new(&module);
-        let mut parts = FrameParts::default();
+        let mut names = FrameNames::default();
         let mut most = 0;
         for (_, _, body) in module.definitions() {
             let lines = lines.function(body);
-            let mut written = JsonLines::new(lines.clone());
+            let mut sources = StatementSources::new(lines.clone());
             for (stmt, _) in body.statements() {
-                let mut out = Vec::new();
-                written.write(stmt, &mut parts, &mut out);
+                let source = sources.get(stmt, &mut names);
                 let frames = frames(&lines, stmt);
                 most = most.max(frames.len());
-                let source = serde_json::to_string(&frames).unwrap_or_default();
-                let expected = format!(",\"source\":{source},\"inline_asm\":false");
-                assert_eq!(String::from_utf8_lossy(&out), expected);
+                let expected = serde_json::to_string(&frames).unwrap_or_default();
+                assert_eq!(
+                    (source.source.get(), source.inline_asm),
+                    (&*expected, false)
+                );
             }
         }
         assert_eq!(most, 2);
-        let names: Vec<_> = parts.functions.values().collect();
+        let demangled: Vec<_> = names.functions.values().map(|(_, name)| name).collect();
         assert!(
-            names.iter().any(|n| n.ends_with(b"\"foo(int*)\"")),
-            "{names:?}"
+            demangled.contains(&&Some("foo(int*)".to_owned())),
+            "{demangled:?}"
         );
-        assert_eq!((parts.files.len(), names.len()), (3, 2));
+        assert_eq!((names.files.len(), demangled.len()), (3, 2));
     }
 }

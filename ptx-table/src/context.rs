@@ -14,8 +14,8 @@ use ptx_ir::{
     StmtId,
 };
 use ptx_report::clean;
-use ptx_report::facts_json::FactsWriter;
 use ptx_report::function_values::FunctionValues;
+use ptx_report::instruction_facts::FactNames;
 
 use crate::column::TextSink;
 
@@ -86,7 +86,7 @@ pub(crate) struct FunctionContext<'f> {
     pub(crate) name: Cow<'f, str>,
     pub(crate) body: &'f Body,
     pub(crate) facts: FunctionFacts<'f>,
-    pub(crate) names: FactsWriter<'f>,
+    pub(crate) names: FactNames<'f>,
     pub(crate) analysis: FunctionAnalysis<'f>,
 }
 
@@ -104,7 +104,7 @@ impl<'f> FunctionContext<'f> {
             name: clean(module.name(function.name)),
             body,
             facts,
-            names: FactsWriter::new(module, body),
+            names: FactNames::new(module, body),
             analysis: FunctionAnalysis::new(facts),
         }
     }
@@ -231,7 +231,7 @@ impl<'f> Instruction<'f> {
         let Some(values) = self.function.values() else {
             return false;
         };
-        let names = self.function.names.names();
+        let names = self.function.names.registers();
         let text = values.text(names);
         for (register, form) in values.forms(self.stmt) {
             sink(&format!("{} = {}", names.get(register), text.form(&form)));

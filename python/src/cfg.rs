@@ -643,7 +643,7 @@ impl Pressure {
 
     /// The greatest number of each class of registers separately: `pred`, `b16`, `b32` and so on.
     #[getter]
-    fn by_class(&self) -> BTreeMap<String, u32> {
+    fn by_class(&self) -> BTreeMap<&'static str, u32> {
         let classes = ptxkit::analysis::pressure::CLASSES.iter();
         let counts = classes
             .zip(self.pressure.by_class)

@@ -60,14 +60,16 @@ def test_instructions(program, small):
 
 def test_instructions_in_blocks(program, small):
     wanted = []
-    for file in lines(program, small, "analyze", "--json", "--insts"):
-        for function in file["functions"]:
-            blocks = {block["id"]: block for block in function["blocks"]}
-            for inst in function["insts"]:
-                block = blocks[inst["block"]]
-                row = {"function": function["name"], "line": inst["line"], "mnemonic": inst["mnemonic"]}
-                row |= {key: block[key] for key in ("reachable", "loop_depth", "loop_header")}
-                wanted.append(row | {"block": inst["block"]})
+    for record in lines(program, small, "dump", "--analysis"):
+        if "blocks" in record:
+            function = record["name"]
+            blocks = {block["id"]: block for block in record["blocks"]}
+        elif "block" in record:
+            block = blocks[record["block"]]
+            words = [record["opcode"], *record["modifiers"]] if "opcode" in record else []
+            row = {"function": function, "line": record["span"]["line"], "mnemonic": ".".join(words) or None}
+            row |= {key: block[key] for key in ("reachable", "loop_depth", "loop_header")}
+            wanted.append(row | {"block": record["block"]})
     same(rows(small, "instructions"), wanted)
 
 
@@ -93,12 +95,13 @@ def test_memory(program, small):
 
 def test_blocks(program, small):
     wanted = []
-    for file in lines(program, small, "analyze", "--json"):
-        for function in file["functions"]:
-            for block in function["blocks"]:
-                row = {"file": file["file"], "function": function["name"], "block": block.pop("id")}
-                del block["trip_count"], block["uniform"]  # not in the tables
-                wanted.append(row | block)
+    for record in lines(program, small, "dump", "--analysis", "--fields", "file,name,blocks"):
+        if record["record"] == "file":
+            file = record["file"]
+        for block in record.get("blocks", []):
+            row = {"file": file, "function": record["name"], "block": block.pop("id")}
+            del block["trip_count"], block["uniform"]  # not in the tables
+            wanted.append(row | block)
     same(rows(small, "blocks"), wanted)
 
 

@@ -1,4 +1,4 @@
-// The scopes of the grammar against the lexer and the parser: `ptxkit tokens` and `ptxkit dump` on all files of the corpus.
+// The scopes of the grammar against the lexer and the parser: `ptxkit debug tokens` and `ptxkit dump` on all files of the corpus.
 const test = require("node:test");
 const assert = require("node:assert");
 const fs = require("node:fs");
@@ -52,7 +52,7 @@ test("every token of the corpus has the scope of its class", async () => {
     const parts = scopes(grammar, text);
     const at = new Map(parts.map(([start, , scope, all]) => [start, [scope, all]]));
     const report = (start, what, scope) => wrong.push(`${file}:${text.slice(0, start).split("\n").length}: ${what}: ${scope}`);
-    const lexed = records(["tokens", "--json"], file).filter((t) => t.kind !== "whitespace");
+    const lexed = records(["debug", "tokens", "--json"], file).filter((t) => t.kind !== "whitespace");
     for (const { kind, span } of lexed) {
       tokens += 1;
       const [scope, all] = at.get(span.start) ?? ["inside of another token", []];

@@ -13,11 +13,11 @@ use super::rewrite::Read;
 use crate::destination::Refusal;
 use crate::input::{self, Files};
 use crate::output::{self, Out, Status};
-use crate::render::JsonSpan;
 use crate::render::json::Finding;
 use crate::replace::replace_file;
 use ptx_report::demangle::{self, Wanted};
 use ptx_report::source_frames::NOWHERE;
+use ptx_report::source_span::JsonSpan;
 use ptx_report::{SCHEMA, clean};
 
 /// Link several modules into one

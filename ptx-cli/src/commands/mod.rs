@@ -1,10 +1,10 @@
 //! One module per command.
 
-pub(crate) mod analyze;
 pub(crate) mod callgraph;
 pub(crate) mod cfg;
 pub(crate) mod check;
 pub(crate) mod clean;
+pub(crate) mod debug;
 pub(crate) mod diff;
 pub(crate) mod dump;
 pub(crate) mod explain;
@@ -18,18 +18,15 @@ pub(crate) mod lint;
 pub(crate) mod list;
 pub(crate) mod lsp;
 pub(crate) mod minify;
-pub(crate) mod parse;
 pub(crate) mod rename;
 pub(crate) mod report;
 pub(crate) mod requires;
 pub(crate) mod retarget;
 pub(crate) mod rewrite;
-pub(crate) mod roundtrip;
 pub(crate) mod run;
 pub(crate) mod source;
 pub(crate) mod stats;
 pub(crate) mod table;
-pub(crate) mod tokens;
 
 use anyhow::{Result, bail};
 use ptx_ir::Module;

@@ -148,7 +148,7 @@ impl<'a> InFunction<'a> {
         })
     }
 
-    /// The name of a register as `ptxkit analyze` writes it.
+    /// The name of a register as `ptxkit dump` writes it.
     pub(crate) fn register(&self, place: RegLane) -> &str {
         self.names().get(self.analysis.variables().of(place).start)
     }

@@ -1,38 +1,13 @@
 //! Diagnostics as JSON; `JSON.md` beside the sources of this program describes the fields.
 
-use ptx_ir::{Diagnostic, LineIndex, Span};
+use ptx_ir::Diagnostic;
 use serde::Serialize;
 
 use super::Report;
 use ptx_report::SCHEMA;
 use ptx_report::demangle::demangle;
 use ptx_report::source_frames::{JsonFrame, Place};
-
-/// A range of bytes with the lines and columns of its ends.
-#[derive(Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-pub(crate) struct JsonSpan {
-    start: u32,
-    end: u32,
-    line: u32,
-    column: u32,
-    end_line: u32,
-    end_column: u32,
-}
-
-impl JsonSpan {
-    pub(crate) fn new(span: Span, lines: &LineIndex) -> Self {
-        let (from, to) = (lines.position(span.start), lines.position(span.end));
-        Self {
-            start: span.start,
-            end: span.end,
-            line: from.line,
-            column: from.column,
-            end_line: to.line,
-            end_column: to.column,
-        }
-    }
-}
+use ptx_report::source_span::JsonSpan;
 
 /// A diagnostic.
 #[derive(Serialize)]

@@ -9,7 +9,6 @@ use ptx_ir::{Diagnostic, LineIndex, Severity, Span};
 
 use ptx_report::{clean, demangle};
 
-pub(crate) use json::JsonSpan;
 pub(crate) use ptx_ir::render::Renderer;
 
 /// A source with its lines.

@@ -1,8 +1,8 @@
-//! `analyze`, `cfg`, `callgraph` and `grep`.
+//! `dump --analysis`, `cfg`, `callgraph` and `grep`.
 
 use serde_json::Value;
 
-use crate::support::{Folder, GOOD, expect, objects, ptx};
+use crate::support::{Folder, GOOD, analyzed, expect, objects, ptx};
 
 /// Two registers of one name, a loop, a guarded write, a dead block, and a call.
 const FLOW: &str = ".version 8.0\n.target sm_90\n.address_size 64\n.func g()\n{\n call g;\n ret;\n}\n.entry k()\n{\n\
@@ -13,10 +13,7 @@ const FLOW: &str = ".version 8.0\n.target sm_90\n.address_size 64\n.func g()\n{\
 fn functions_are_analysed() {
     let folder = Folder::new("analyze");
     let file = folder.file("a.ptx", FLOW);
-    let run = ptx(&["analyze", "--json", "--insts", &file]);
-    assert_eq!((run.status, run.err.as_str()), (0, ""));
-    let found = objects(&run.out);
-    let kernel = &found[0]["functions"][1];
+    let kernel = &analyzed(&file)[1];
     assert_eq!((&kernel["name"], &kernel["line"]), (&"k".into(), &9.into()));
     let blocks = kernel["blocks"].as_array().unwrap();
     assert_eq!(blocks.len(), 4);
@@ -45,12 +42,11 @@ fn functions_are_analysed() {
         "provenance": [], "object": null, "space": null,
     });
     assert_eq!(kernel["insts"][2], guarded);
-    assert_eq!(kernel["pressure"]["max_b32_units"], 2);
-    assert!(
-        ptx(&["analyze", &file])
-            .out
-            .contains("k: 4 blocks, 1 loop, loop depth 1,")
-    );
+    let pressure = serde_json::json!({
+        "max_b32_units": 2, "line": 16,
+        "by_class": {"pred": 1, "b8": 0, "b16": 0, "b32": 2, "b64": 0, "b128": 0},
+    });
+    assert_eq!(kernel["pressure"], pressure);
 }
 
 /// A loop over the elements of a row, in which lanes store to shared memory in steps of two words.
@@ -62,10 +58,7 @@ const KNOWN: &str = ".version 8.5\n.target sm_90\n.address_size 64\n.entry k(.pa
 #[test]
 fn values_and_accesses_are_known() {
     let folder = Folder::new("known");
-    let run = ptx(&["analyze", "--json", "--insts", &folder.file("a.ptx", KNOWN)]);
-    assert_eq!((run.status, run.err.as_str()), (0, ""));
-    let found = objects(&run.out);
-    let kernel = &found[0]["functions"][0];
+    let kernel = &analyzed(&folder.file("a.ptx", KNOWN))[0];
     let (blocks, insts) = (&kernel["blocks"], &kernel["insts"]);
     let fields = |of: &Value, names: &[&str]| -> Value {
         names
@@ -268,8 +261,7 @@ fn source_lines_are_shown() {
         (&hit["source"], &hit["inline_asm"]),
         (&source, &true.into())
     );
-    let insts =
-        &objects(&ptx(&["analyze", "--json", "--insts", &file]).out)[0]["functions"][0]["insts"];
+    let insts = &analyzed(&file)[0]["insts"];
     assert_eq!(
         (&insts[0]["source"], &insts[0]["inline_asm"]),
         (&source, &true.into())

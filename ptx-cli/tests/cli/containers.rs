@@ -112,7 +112,7 @@ fn extract_writes_new_files() {
 #[test]
 fn commands_read_the_modules() {
     let file = data("k.a");
-    let run = ptx(&["parse", "--json", &file]);
+    let run = ptx(&["debug", "parse", "--json", &file]);
     let found: Vec<_> = objects(&run.out)
         .iter()
         .map(|l| l["file"].as_str().unwrap().to_owned())
@@ -133,7 +133,7 @@ fn commands_read_the_modules() {
         ("k2.o", &["2.sm_80.ptx", "3.sm_90.ptx"]),
         ("*sm_8*", &["2.sm_80.ptx"]),
     ] {
-        let run = ptx(&["parse", "--json", &name(choice)]);
+        let run = ptx(&["debug", "parse", "--json", &name(choice)]);
         let found: Vec<_> = objects(&run.out)
             .iter()
             .map(|l| l["file"].as_str().unwrap().to_owned())
@@ -151,7 +151,10 @@ fn commands_read_the_modules() {
 
 #[test]
 fn standard_input_may_be_a_container() {
-    let run = with_input(&["parse", "-"], &fs::read(data("variants.fatbin")).unwrap());
+    let run = with_input(
+        &["debug", "parse", "-"],
+        &fs::read(data("variants.fatbin")).unwrap(),
+    );
     assert!(
         run.out.contains("<stdin>!1.sm_100f.ptx") && run.out.contains("<stdin>!2.sm_90a.ptx"),
         "{}",
@@ -168,7 +171,7 @@ fn pipes_are_read_once() {
     let run = with_input(&["check", "/dev/stdin"], GOOD.as_bytes());
     expect(&run, 0, "", "");
     let object = fs::read(data("k.o")).unwrap();
-    let run = with_input(&["parse", "/dev/stdin"], &object);
+    let run = with_input(&["debug", "parse", "/dev/stdin"], &object);
     assert!(
         run.out.contains("/dev/stdin!1.sm_90.ptx"),
         "{}{}",
@@ -254,7 +257,7 @@ fn compressed_files() {
         run.err
     );
     let object = folder.file("k.o.gz", gzip(&fs::read(data("k.o")).unwrap()));
-    let run = ptx(&["parse", &object]);
+    let run = ptx(&["debug", "parse", &object]);
     assert!(
         run.status == 0 && run.out.contains("k.o.gz!1.sm_90.ptx"),
         "{}{}",
@@ -346,7 +349,7 @@ fn damaged_containers() {
     let err = format!(
         "ptxkit: {file}: PTX1102: byte 0x2f8: an entry is larger than what is left of its fatbin\n"
     );
-    let run = ptx(&["parse", &file]);
+    let run = ptx(&["debug", "parse", &file]);
     assert_eq!((run.status, run.err), (2, err.clone()));
     assert!(run.out.contains("!1.sm_100f.ptx"), "{}", run.out);
     let run = ptx(&["list", "--json", &file]);
@@ -420,7 +423,7 @@ fn text_of_cuobjdump_is_a_container() {
     let windows = folder.file("windows/dump.ptx", dump.replace('\n', "\r\n"));
     expect(&ptx(&["check", &windows]), 0, "", "");
     // Also in directories, and chosen by name.
-    let run = ptx(&["parse", "--json", folder.0.to_str().unwrap()]);
+    let run = ptx(&["debug", "parse", "--json", folder.0.to_str().unwrap()]);
     assert_eq!((run.status, objects(&run.out).len()), (0, 4), "{}", run.err);
     let chosen = format!("{file}!2.sm_100a.ptx");
     let run = ptx(&["retarget", "--target", "sm_103a", &chosen]);

@@ -14,8 +14,7 @@ fn input(arguments: &[&str]) -> crate::support::Run {
 
 #[test]
 fn texts_have_demangled_names() {
-    let commands: [&[&str]; 6] = [
-        &["analyze", "-"],
+    let commands: [&[&str]; 5] = [
         &["stats", "-"],
         &["callgraph", "-"],
         &["cfg", "-"],

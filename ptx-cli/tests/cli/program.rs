@@ -39,9 +39,10 @@ fn output_is_deterministic() {
     let root = folder.0.to_str().unwrap();
     for arguments in [
         &["check", root][..],
-        &["parse", root],
+        &["debug", "parse", root][..],
+        &["dump", "--analysis", root],
         &["stats", "--json", root],
-        &["roundtrip", root],
+        &["debug", "roundtrip", root],
         &["fmt", "--check", root],
     ] {
         let first = ptx(arguments);
@@ -52,7 +53,7 @@ fn output_is_deterministic() {
             "{arguments:?}"
         );
     }
-    let run = ptx(&["parse", root]);
+    let run = ptx(&["debug", "parse", root]);
     let names: Vec<_> = run
         .out
         .lines()
@@ -76,12 +77,15 @@ fn a_missing_file_does_not_hide_the_others() {
 
 /// All commands that read PTX, with the options that they need.
 const READERS: [&[&str]; 23] = [
-    &["analyze"],
     &["callgraph"],
     &["cfg"],
     &["check"],
     &["clean"],
+    &["debug", "parse"],
+    &["debug", "roundtrip"],
+    &["debug", "tokens"],
     &["dump"],
+    &["dump", "--analysis"],
     &["extract", "--kernel", "k"],
     &["flatten"],
     &["fmt"],
@@ -90,15 +94,12 @@ const READERS: [&[&str]; 23] = [
     &["instrument", "--probe", "trace"],
     &["link"],
     &["minify"],
-    &["parse"],
     &["renumber"],
     &["requires"],
     &["retarget", "--target", "sm_90"],
-    &["roundtrip"],
     &["source"],
     &["stats"],
     &["strip"],
-    &["tokens"],
 ];
 
 #[test]
@@ -180,17 +181,17 @@ fn help_and_version() {
         "",
     );
     assert!(ptx(&["--help"]).out.contains("Examples:"));
-    for verb in [
-        "check",
-        "fmt",
-        "parse",
-        "stats",
-        "roundtrip",
-        "tokens",
-        "explain",
+    for command in [
+        &["check"][..],
+        &["fmt"],
+        &["debug", "parse"],
+        &["stats"],
+        &["debug", "roundtrip"],
+        &["debug", "tokens"],
+        &["explain"],
     ] {
-        let run = ptx(&[verb, "--help"]);
-        assert!(run.out.contains("Examples:"), "{verb}");
+        let run = ptx(&[command, &["--help"]].concat());
+        assert!(run.out.contains("Examples:"), "{command:?}");
         assert_eq!(run.status, 0);
     }
 }
@@ -209,16 +210,17 @@ fn any_input_is_accepted() {
             &["check", "-"][..],
             &["check", "--format", "json", "-"],
             &["fmt", "-"],
-            &["parse", "-"],
+            &["debug", "parse", "-"],
             &["stats", "-"],
-            &["tokens", "-"],
-            &["tokens", "--json", "-"],
-            &["roundtrip", "-"],
+            &["debug", "tokens", "-"],
+            &["debug", "tokens", "--json", "-"],
+            &["debug", "roundtrip", "-"],
+            &["dump", "--analysis", "-"],
         ] {
             let run = with_input(arguments, input);
             assert!(run.status <= 1, "{arguments:?} {input:?}: {}", run.err);
         }
-        let run = with_input(&["roundtrip", "-"], input);
+        let run = with_input(&["debug", "roundtrip", "-"], input);
         assert_eq!(run.status, 0, "{}", run.out);
     }
 }
@@ -231,8 +233,8 @@ fn a_closed_pipe_is_not_an_error() {
         BAD.replace("    ret;\n", &"bogus;\n".repeat(100_000)),
     );
     for arguments in [
-        &["tokens", &file][..],
-        &["tokens", "--json", &file],
+        &["debug", "tokens", &file][..],
+        &["debug", "tokens", "--json", &file],
         &["check", &file],
         &["check", "--format", "json", &file],
     ] {
@@ -266,17 +268,17 @@ fn inputs_that_cannot_be_read_in_json() {
         "clean --explain --json",
         "link --json",
         "fmt --check --json",
-        "parse --json",
+        "debug parse --json",
         "stats --json",
         "source --json",
-        "roundtrip --json",
-        "analyze --json",
+        "debug roundtrip --json",
         "dump",
+        "dump --analysis",
         "dump --format json",
         "cfg --format json",
         "callgraph --format json",
         "grep * --json",
-        "tokens --json",
+        "debug tokens --json",
         "list --json",
     ] {
         let mut all: Vec<&str> = arguments.split(' ').collect();
@@ -310,5 +312,5 @@ fn inputs_that_cannot_be_read_in_json() {
     }
     let run = ptx(&["diff", "--json", missing, &good]);
     assert_eq!((run.status, objects(&run.out).len()), (2, 1));
-    assert_eq!(ptx(&["parse", missing]).out, "");
+    assert_eq!(ptx(&["debug", "parse", missing]).out, "");
 }

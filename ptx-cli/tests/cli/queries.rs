@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::support::{Folder, command, expect, objects, ptx};
+use crate::support::{Folder, analyzed, command, expect, objects, ptx};
 
 fn root(path: &str) -> String {
     format!("{}/../{path}", env!("CARGO_MANIFEST_DIR"))
@@ -205,8 +205,8 @@ fn shared_is_one_space() {
     assert_eq!(count("space==shared::cta"), 2);
     assert_eq!(count("space==shared::cluster"), 1);
     assert_eq!(count("memory && space!=shared"), 0);
-    let analysis = &objects(&ptx(&["analyze", "--json", "--insts", &file]).out)[0];
-    let insts = analysis["functions"][0]["insts"].as_array().unwrap();
+    let insts = &analyzed(&file)[0]["insts"];
+    let insts = insts.as_array().unwrap();
     let spaces: Vec<_> = insts[..3]
         .iter()
         .map(|i| &i["memory"][0]["space"])
@@ -221,7 +221,7 @@ fn shared_is_one_space() {
     );
 }
 
-/// The values of a field of an instruction of `analyze`.
+/// The values of a field of an instruction of `dump --analysis`.
 fn values<'v>(inst: &'v Value, blocks: &'v [Value], field: &str) -> Vec<&'v Value> {
     let block = || &blocks[inst["block"].as_u64().unwrap() as usize];
     let found: Vec<&Value> = match field {
@@ -268,9 +268,9 @@ const FIELDS: &[&str] = &[
     "source.line",
 ];
 
-/// Each value that `analyze` writes is found by the field of the same name, in as many instructions.
+/// Each value that `dump --analysis` writes is found by the field of the same name, in as many instructions.
 #[test]
-fn fields_are_those_of_analyze() {
+fn fields_are_those_of_dump() {
     let mut asked = 0;
     for file in [
         "corpus/hand/isa_memory.ptx",
@@ -278,9 +278,9 @@ fn fields_are_those_of_analyze() {
         "corpus/compiled/nvcc/matrix.lineinfo.sm_100f.ptx",
     ] {
         let file = root(file);
-        let analysis = &objects(&ptx(&["analyze", "--json", "--insts", &file]).out)[0];
-        let function = analysis["functions"].as_array().unwrap().iter();
-        let function = function
+        let functions = analyzed(&file);
+        let function = functions
+            .iter()
             .max_by_key(|f| f["insts"].as_array().unwrap().len())
             .unwrap();
         let name = function["name"].as_str().unwrap();
@@ -360,37 +360,26 @@ fn keys_of_stats_are_chosen() {
 }
 
 #[test]
-fn functions_and_keys_of_analyze_are_chosen() {
-    let folder = Folder::new("analyze-chosen");
+fn functions_and_keys_of_analyses_are_chosen() {
+    let folder = Folder::new("analysis-chosen");
     let file = folder.file("a.ptx", format!("{PATHS}.func g()\n{{\nret;\n}}\n"));
-    let analyze = |arguments: &[&str]| {
-        let mut all = vec!["analyze"];
+    let dump = |arguments: &[&str]| {
+        let mut all = vec!["dump", "--analysis"];
         all.extend(arguments);
         all.push(&file);
         ptx(&all)
     };
-    let run = analyze(&[
-        "--json",
-        "--insts",
-        "--function",
-        "g",
-        "--fields",
-        "name,insts.line",
+    let run = dump(&["--function", "g", "--fields", "name,blocks.id,block"]);
+    let wanted = serde_json::json!([
+        {"schema": 1, "record": "file", "file": file},
+        {"schema": 1, "record": "function", "kind": "func", "name": "g", "blocks": [{"id": 0}]},
+        {"schema": 1, "record": "instruction", "block": 0},
     ]);
-    let wanted = serde_json::json!([{
-        "schema": 1, "file": file, "functions": [{"name": "g", "insts": [{"line": PATHS.lines().count() + 3}]}],
-    }]);
     assert_eq!(Value::from(objects(&run.out)), wanted, "{}", run.err);
-    let text = analyze(&["--function", "g"]).out;
-    assert!(
-        text.lines().count() == 1 && text.contains(": g: 1 block,"),
-        "{text}"
-    );
-    let run = analyze(&["--json", "--fields", "nmae"]);
+    let run = dump(&["--fields", "nmae"]);
     let message = "ptxkit: the output has no key `nmae`; did you mean `name`?\n";
     assert_eq!((run.status, run.err.as_str()), (2, message));
-    assert_eq!(analyze(&["--function", "h"]).status, 2);
-    assert_eq!(analyze(&["--fields", "name"]).status, 2);
+    assert_eq!(dump(&["--function", "h"]).status, 2);
 }
 
 /// A random statement: its text and where control may go, beside out of the function.

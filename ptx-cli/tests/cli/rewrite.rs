@@ -205,7 +205,7 @@ fn results_as_json() {
         refused["diagnostics"][0]["elsewhere"][0]["file"], good,
         "{refused}"
     );
-    let checked = &objects(&ptx(&["roundtrip", "--json", &good]).out)[0];
+    let checked = &objects(&ptx(&["debug", "roundtrip", "--json", &good]).out)[0];
     assert_eq!(
         (&checked["lossless"], &checked["reason"]),
         (&true.into(), &Value::Null)

@@ -78,6 +78,42 @@ pub(crate) fn expect(run: &Run, status: i32, out: &str, err: &str) {
     assert_eq!(run.status, status, "exit status");
 }
 
+/// The functions of a file that `dump --analysis` writes, each with its instructions in `insts`. Instructions have their `line` and
+/// `mnemonic` instead of span, modifiers and operands.
+pub(crate) fn analyzed(file: &str) -> Vec<Value> {
+    let run = ptx(&["dump", "--analysis", file]);
+    assert_eq!((run.status, run.err.as_str()), (0, ""));
+    let mut functions: Vec<Value> = Vec::new();
+    for mut record in objects(&run.out) {
+        record["line"] = record["span"]["line"].clone();
+        if record["record"] == "function" && record["defined"] == true {
+            record["insts"] = Value::Array(Vec::new());
+            functions.push(record);
+        } else if record.get("block").is_some() {
+            let modifiers = record["modifiers"].as_array().into_iter().flatten();
+            let words = std::iter::once(&record["opcode"]).chain(modifiers);
+            let words: Vec<&str> = words.filter_map(Value::as_str).collect();
+            let mnemonic = (!words.is_empty()).then(|| words.join("."));
+            record["mnemonic"] = mnemonic.into();
+            let keys = [
+                "schema",
+                "record",
+                "function",
+                "span",
+                "opcode",
+                "modifiers",
+                "operands",
+            ];
+            if let Value::Object(fields) = &mut record {
+                fields.retain(|key, _| !keys.contains(&key.as_str()));
+            }
+            let function = functions.last_mut().and_then(|f| f["insts"].as_array_mut());
+            function.unwrap().push(record);
+        }
+    }
+    functions
+}
+
 /// The JSON objects in an output, one per line.
 pub(crate) fn objects(text: &str) -> Vec<Value> {
     let lines = text.lines();

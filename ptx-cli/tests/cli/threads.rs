@@ -24,7 +24,7 @@ fn output_does_not_depend_on_the_number_of_threads() {
     let commands: [&[&str]; 6] = [
         &["check", "--warn", "all", "--format", "short"],
         &["requires"],
-        &["analyze"],
+        &["dump", "--analysis"],
         &["stats", "--json"],
         &["callgraph"],
         &["table", "--table", "functions", "--format", "ndjson"],

@@ -79,7 +79,7 @@ impl TokenKind {
         )
     }
 
-    /// A stable lower-case name, as in the output of `ptxkit tokens`.
+    /// A stable lower-case name, as in the output of `ptxkit debug tokens`.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {

@@ -46,7 +46,7 @@ struct Line {
 }
 
 /// A number for the name of each class of registers.
-type Classes = BTreeMap<String, u32>;
+type Classes = BTreeMap<&'static str, u32>;
 
 fn classes(counts: [u32; CLASSES.len()]) -> Classes {
     CLASSES

@@ -13,13 +13,14 @@ use ptx_analysis::pressure::CLASSES;
 use ptx_analysis::source_lines::{FunctionLines, SourceLines};
 use ptx_ir::facts::{Callees, Facts, FunctionFacts, ModuleFacts};
 use ptx_ir::{Body, FuncId, FunctionKind, LineIndex, Module, Statement, StmtId};
-use ptx_isa::StateSpace;
+use ptx_isa::{RegisterClass, StateSpace};
 use ptx_verify::Requirements;
 use serde::Serialize;
 
+use crate::clean;
 use crate::demangle::demangle;
+use crate::labels::Labeled;
 use crate::requirements::{Minimal, Pair};
-use crate::{clean, labels};
 pub use layout::{bytes_of, type_name};
 pub use machine_code::MachineCode;
 pub use mix::{Access, FAMILIES, Mix, family};
@@ -68,14 +69,26 @@ pub struct OfFunction {
 }
 
 /// The maximum number of live registers in the text, which differs from the number that ptxas allocates.
-#[derive(Debug, Serialize)]
+#[derive(Clone, Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Pressure {
     /// In units of 32 bits, without predicates.
     pub max_b32_units: u32,
-    /// The maximum for each class: `pred`, `b16`, `b32`, `b64`, `b128`.
-    pub by_class: BTreeMap<String, u32>,
+    /// The maximum for each class: `pred`, `b8`, `b16`, `b32`, `b64`, `b128`.
+    pub by_class: BTreeMap<Labeled<RegisterClass>, u32>,
+}
+
+impl Pressure {
+    pub(crate) fn new(pressure: &ptx_analysis::pressure::Pressure) -> Self {
+        let classes = CLASSES.iter().zip(pressure.by_class);
+        Self {
+            max_b32_units: pressure.units,
+            by_class: classes
+                .map(|(&class, units)| (Labeled(class), units))
+                .collect(),
+        }
+    }
 }
 
 /// The source lines in the file that most instructions come from.
@@ -212,7 +225,6 @@ impl Context<'_> {
                 }
             }
         }
-        let classes = CLASSES.iter().zip(analysis.pressure().by_class);
         OfFunction {
             name: clean(module.name(function.name)).into_owned(),
             demangled: demangle(module.name(function.name)),
@@ -228,10 +240,7 @@ impl Context<'_> {
             loop_depth: loops.iter().map(|(l, _)| l.depth).max().unwrap_or(0),
             loop_list: finished(loops),
             callees: self.callees(&callees),
-            pressure: Pressure {
-                max_b32_units: analysis.pressure().units,
-                by_class: classes.map(|(&c, n)| (labels::class(c), n)).collect(),
-            },
+            pressure: Pressure::new(&analysis.pressure()),
             shared_bytes: self.shared.get(&id).copied().flatten(),
             local_bytes: bytes_of(body.declarations(), body.pool(), StateSpace::Local),
             requires: self.requirements.get(&id).cloned().unwrap_or_default(),

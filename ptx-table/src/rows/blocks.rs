@@ -29,7 +29,7 @@ struct LineRange {
 impl BlockRow<'_> {
     /// Writes the names of registers.
     fn registers(&self, registers: impl IntoIterator<Item = u32>, sink: TextSink<'_>) -> bool {
-        let names = self.function.names.names();
+        let names = self.function.names.registers();
         for register in registers {
             sink(names.get(register));
         }

@@ -1,6 +1,8 @@
 //! The table of functions.
 
+use ptx_isa::RegisterClass;
 use ptx_report::function_stats::{OfFunction, Parameter};
+use ptx_report::labels::Labeled;
 
 use crate::column::Value::{Int, Long, TextList, Word};
 use crate::column::{Column, Table, TextSink, column, optional};
@@ -16,9 +18,9 @@ pub(crate) struct FunctionRow<'a> {
 
 impl FunctionRow<'_> {
     /// The maximum number of live registers of a class.
-    fn pressure(&self, class: &str) -> Option<u32> {
+    fn pressure(&self, class: RegisterClass) -> Option<u32> {
         let by_class = &self.statistics.pressure.by_class;
-        Some(by_class.get(class).copied().unwrap_or(0))
+        Some(by_class.get(&Labeled(class)).copied().unwrap_or(0))
     }
 }
 
@@ -65,11 +67,11 @@ impl Table for Functions {
         column("loops", Long(|r| Some(r.statistics.loops as i64)), "Natural loops."),
         column("loop_depth", Int(|r| Some(r.statistics.loop_depth)), "The deepest nesting of loops."),
         column("max_b32_units", Int(|r| Some(r.statistics.pressure.max_b32_units)), "The maximum number of simultaneously live registers, in units of 32 bits."),
-        column("max_pred", Int(|r| r.pressure("pred")), "The maximum number of simultaneously live predicates."),
-        column("max_b16", Int(|r| r.pressure("b16")), "The same for registers of 16 bits."),
-        column("max_b32", Int(|r| r.pressure("b32")), "The same for registers of 32 bits."),
-        column("max_b64", Int(|r| r.pressure("b64")), "The same for registers of 64 bits."),
-        column("max_b128", Int(|r| r.pressure("b128")), "The same for registers of 128 bits."),
+        column("max_pred", Int(|r| r.pressure(RegisterClass::Predicate)), "The maximum number of simultaneously live predicates."),
+        column("max_b16", Int(|r| r.pressure(RegisterClass::Bits16)), "The same for registers of 16 bits."),
+        column("max_b32", Int(|r| r.pressure(RegisterClass::Bits32)), "The same for registers of 32 bits."),
+        column("max_b64", Int(|r| r.pressure(RegisterClass::Bits64)), "The same for registers of 64 bits."),
+        column("max_b128", Int(|r| r.pressure(RegisterClass::Bits128)), "The same for registers of 128 bits."),
         optional("shared_bytes", Long(|r| r.statistics.shared_bytes.map(|n| n as i64)), "Bytes of static shared memory of a kernel, including the functions that it calls."),
         column("local_bytes", Long(|r| Some(r.statistics.local_bytes as i64)), "Bytes of variables in local memory."),
         column("requires", TextList(|r, sink| { r.statistics.requires.iter().for_each(|p| sink(&format!("{} {}", p.target, p.ptx))); true }), "The lowest target of each architecture family with the lowest PTX version, such as `sm_80 7.0`."),

@@ -29,7 +29,7 @@ impl Table for Instructions {
         optional("mnemonic", Word(|r| r.mnemonic()), "Opcode and modifiers; null for an unrecognized statement, like the next two columns."),
         optional("opcode", Word(|r| r.opcode()), "The opcode."),
         optional("modifiers", TextList(|r, sink| r.modifiers(sink)), "The modifiers without dots."),
-        optional("guard", Text(|r, sink| if let Some(facts) = r.facts() { r.function.names.guard_text(facts, sink) }), "The predicate: `%p1` or `!%p1`."),
+        optional("guard", Text(|r, sink| if let Some(guard) = r.facts().and_then(|facts| r.function.names.guard(facts)) { sink(&guard) }), "The predicate: `%p1` or `!%p1`."),
         column("operands", TextList(|r, sink| { operand_text::each(r.span.of(r.function.file.module.source()), sink); true }), "The operands as written."),
         column("reads", TextList(|r, sink| r.registers(|m| m.usage.reads(), sink)), "The registers that it reads, including the predicate."),
         column("writes", TextList(|r, sink| r.registers(|m| m.usage.writes(), sink)), "The registers that it always writes."),

@@ -26,7 +26,7 @@ impl LoopRow<'_> {
         let values = context.values()?;
         let header = BlockId::new(self.statistics.header);
         let id = context.analysis.loops().innermost(header)?;
-        values.trip_count(id, &values.text(context.names.names()))
+        values.trip_count(id, &values.text(context.names.registers()))
     }
 }
 

@@ -1,25 +1,22 @@
-//! `ptxkit dump`: everything that is in a file as JSON.
+//! `ptxkit dump`: everything that is in a file as JSON, with the results of analyses on request.
 
-mod body;
-mod items;
-mod operand;
-#[cfg(test)]
-pub(crate) mod schema;
 mod writer;
 
-use std::io::Write as _;
+use std::io::Write;
 
 use anyhow::Result;
 use clap::ValueEnum;
-use ptx_ir::{Limits, LineIndex};
+use ptx_ir::{FuncId, Limits};
+use ptx_report::demangle::shown;
+use ptx_report::records::{Function, ModuleRecords, Record};
 
-use crate::functions::Functions;
-use crate::input::{self, Files};
-use crate::output::{Out, Status};
+use crate::functions::{Chosen, Functions};
+use crate::input::{self, Files, Source};
+use crate::output::{self, Out, Status};
 use crate::select::Selection;
 use writer::Writer;
 
-/// Write everything in a file as JSON: declarations, directives, and instructions with operands and effects
+/// Write everything in a file as JSON: declarations, directives, instructions with operands and effects, and results of analyses
 ///
 /// Files with errors are written, too: an unrecognized statement is assumed to have arbitrary effects.
 #[derive(Debug, clap::Args)]
@@ -28,12 +25,17 @@ Examples:
   ptxkit dump kernel.ptx                                   one JSON object per line, in the order of the file
   ptxkit dump --format json kernel.ptx                     one object for the whole file
   ptxkit dump --function gemm --fields opcode,modifiers kernel.ptx
+  ptxkit dump --analysis --fields blocks,pressure,name kernel.ptx
   ptxkit dump build/ | jq -c 'select(.record == \"declaration\" and .space == \"shared\")'")]
 pub(crate) struct Args {
     #[command(flatten)]
     files: Files,
     #[command(flatten)]
     functions: Functions,
+    /// Add blocks, dominators, loops, live registers and register pressure to functions, and affine forms, provenance, access patterns and
+    /// uniformity to instructions
+    #[arg(long)]
+    analysis: bool,
     /// Layout of the output
     #[arg(long, value_enum, default_value_t = Format::Ndjson)]
     format: Format,
@@ -50,25 +52,99 @@ pub(crate) enum Format {
     Ndjson,
 }
 
+/// The result of the dump of a file, apart from the output.
+struct Dumped {
+    chosen: Chosen,
+    warnings: Vec<String>,
+}
+
 pub(crate) fn run(args: &Args) -> Result<Status> {
     let mut out = Out::new();
     let mut status = Status::Ok;
     let inputs = args.files.list()?;
     let fields = Selection::of(&args.fields);
     let mut used = Vec::new();
-    input::one_by_one(&inputs, &mut out, &mut status, |out, source| {
-        let module = ptx_parse::parse_shared(source.bytes, &Limits::default()).module;
-        let chosen = args.functions.choose(&module);
-        chosen.note(&mut used);
-        let everything = args.functions.is_empty();
-        let functions = (!everything).then_some(&chosen);
-        let lines = LineIndex::new(module.source());
-        Writer::new(&module, &lines, args.format, fields.as_ref(), out)
-            .file(&source.name, functions)?;
-        Ok(Status::Ok)
-    })?;
+    let mut finish = |dumped: Dumped| {
+        dumped.chosen.note(&mut used);
+        for warning in dumped.warnings {
+            output::note(format_args!("ptxkit: warning: {warning}"));
+        }
+        Status::Ok
+    };
+    if args.analysis && inputs.len() > 1 {
+        // Analyses take longer than the output, which is kept in memory until it is its turn.
+        let work = |source: Source| -> Result<_> {
+            let mut bytes = Vec::new();
+            let dumped = dump(args, source, fields.as_ref(), &mut bytes)?;
+            Ok((bytes, dumped))
+        };
+        input::in_order(&inputs, &mut out, &mut status, work, |out, result| {
+            let (bytes, dumped) = result?;
+            out.write_all(&bytes)?;
+            Ok(finish(dumped))
+        })?;
+    } else {
+        input::one_by_one(&inputs, &mut out, &mut status, |out, source| {
+            Ok(finish(dump(args, source, fields.as_ref(), out)?))
+        })?;
+    }
     args.functions.check(&used)?;
     out.flush()?;
     fields.iter().try_for_each(Selection::check)?;
     Ok(status)
+}
+
+/// Writes the records of a file.
+fn dump(
+    args: &Args,
+    source: Source,
+    fields: Option<&Selection>,
+    out: &mut dyn Write,
+) -> Result<Dumped> {
+    let module = ptx_parse::parse_shared(source.bytes, &Limits::default()).module;
+    let chosen = args.functions.choose(&module);
+    let is_chosen = |id: FuncId| chosen.contains(id);
+    let mut records = ModuleRecords::new(&module);
+    if args.analysis {
+        records = records.with_analysis();
+    }
+    if args.format == Format::Json {
+        records = records.nested();
+    }
+    let mut warnings = Vec::new();
+    let mut writer = Writer::new(args.format, fields, out);
+    records.visit(
+        &source.name,
+        (!args.functions.is_empty()).then_some(&is_chosen),
+        &mut |record| {
+            if let Record::Function(function) = record {
+                let missing = missing_lists(function);
+                warnings.extend(missing.map(|list| {
+                    let (file, name) = (&source.name, shown(function.name));
+                    format!("{file}: {name}: the lists of {list} are too long, written as null")
+                }));
+            }
+            writer.record(record)
+        },
+    )?;
+    writer.finish()?;
+    Ok(Dumped { chosen, warnings })
+}
+
+/// The lists of a function that are too long to be written.
+fn missing_lists(function: &Function<'_>) -> impl Iterator<Item = &'static str> {
+    let results = function.results.as_ref();
+    let lists = [
+        (
+            results.is_none_or(|results| results.has_live_lists()),
+            "live registers",
+        ),
+        (
+            results.is_none_or(|results| results.has_dispatch_successors()),
+            "successors of jumps through shared tables",
+        ),
+    ];
+    lists
+        .into_iter()
+        .filter_map(|(is_written, list)| (!is_written).then_some(list))
 }

@@ -2,6 +2,7 @@
 
 use std::io::{self, Write};
 
+use ptx_analysis::memory_access::Pattern;
 use ptx_report::counted;
 use ptx_report::report::{
     Access, Factor, Finding, Function, Loop, Pipeline, Report, Synchronization, Work,
@@ -323,9 +324,9 @@ fn accesses(out: &mut impl Write, of: &Function) -> io::Result<()> {
 fn row(access: &Access, function: &str) -> Vec<String> {
     let number = |n: Option<u64>| n.map_or(String::new(), |n| n.to_string());
     let coalescing = access.coalescing.as_ref();
-    let pattern = coalescing.map_or("unknown".to_owned(), |c| match (c.pattern, c.stride) {
-        ("strided", Some(stride)) => format!("strided {stride}"),
-        (pattern, _) => pattern.to_owned(),
+    let pattern = coalescing.map_or("unknown".to_owned(), |c| match (*c.pattern, c.stride) {
+        (Pattern::Strided(_), Some(stride)) => format!("strided {stride}"),
+        (pattern, _) => pattern.name().to_owned(),
     });
     let form = short(access.address.as_deref().unwrap_or_default(), function);
     let form = match form.char_indices().nth(LONGEST_FORM) {

@@ -10,7 +10,7 @@ use ptx_ir::{
 use ptx_isa::StateSpace;
 use serde::Serialize;
 
-use super::super::parse::statements;
+use super::super::debug::parse::statements;
 use crate::functions::{self as options, Chosen};
 use crate::render::tally;
 use ptx_report::environment::Environment;

@@ -2,7 +2,10 @@
 
 use std::collections::BTreeMap;
 
+use ptx_analysis::memory_access::Pattern;
+use ptx_isa::RegisterClass;
 use ptx_report::control_flow::Outline;
+use ptx_report::labels::Labeled;
 use ptx_report::report::{
     Access, Block, Finding, Function, FunctionWork, Loop, Pipeline, Step, Synchronization,
 };
@@ -67,7 +70,7 @@ impl<T> Shortened<T> {
 #[derive(Serialize)]
 struct Pressure<'a> {
     units: u32,
-    classes: &'a BTreeMap<String, u32>,
+    classes: &'a BTreeMap<Labeled<RegisterClass>, u32>,
     peak_line: Option<u32>,
     peak_source: Option<&'a str>,
     /// The first line of each point, and the most units at its instructions.
@@ -88,7 +91,7 @@ struct Row<'a> {
     bytes: Option<u64>,
     vector: usize,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pattern: Option<&'a str>,
+    pattern: Option<Labeled<Pattern>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     stride: Option<i64>,
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -1,4 +1,4 @@
-//! `ptxkit tokens`: the tokens of a file.
+//! `ptxkit debug tokens`: the tokens of a file.
 
 use std::borrow::Cow;
 use std::io::Write;
@@ -10,8 +10,8 @@ use serde::Serialize;
 
 use crate::input::{self, Files, Source};
 use crate::output::{Out, Status};
-use crate::render::JsonSpan;
 use ptx_report::SCHEMA;
+use ptx_report::source_span::JsonSpan;
 
 /// List all tokens, comments and whitespace with their positions
 ///
@@ -20,8 +20,8 @@ use ptx_report::SCHEMA;
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
-  ptxkit tokens kernel.ptx
-  echo 'add.s32 %r1, %r2, 1;' | ptxkit tokens --json -")]
+  ptxkit debug tokens kernel.ptx
+  echo 'add.s32 %r1, %r2, 1;' | ptxkit debug tokens --json -")]
 pub(crate) struct Args {
     #[command(flatten)]
     files: Files,

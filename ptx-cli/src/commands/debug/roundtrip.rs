@@ -1,4 +1,4 @@
-//! `ptxkit roundtrip`: checks that parsing and printing are lossless.
+//! `ptxkit debug roundtrip`: checks that parsing and printing are lossless.
 
 use std::io::Write;
 
@@ -19,8 +19,8 @@ use ptx_report::{SCHEMA, clean, counted};
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
-  ptxkit roundtrip corpus/
-  ptxkit roundtrip kernel.ptx")]
+  ptxkit debug roundtrip corpus/
+  ptxkit debug roundtrip kernel.ptx")]
 pub(crate) struct Args {
     #[command(flatten)]
     files: Files,

@@ -1,4 +1,4 @@
-//! `ptxkit parse`: one line per file with its contents and the parse time.
+//! `ptxkit debug parse`: one line per file with its contents and the parse time.
 
 use std::hint::black_box;
 use std::io::Write;
@@ -20,9 +20,9 @@ use ptx_report::{SCHEMA, counted};
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
-  ptxkit parse kernel.ptx
-  ptxkit parse --json build/
-  ptxkit parse --timing corpus/
+  ptxkit debug parse kernel.ptx
+  ptxkit debug parse --json build/
+  ptxkit debug parse --timing corpus/
 
 --timing measures parsing alone, without reading the file and printing: the best of several runs,
 one file at a time.")]
@@ -121,7 +121,7 @@ impl Summary {
 }
 
 /// The number of statements, at module level and in bodies.
-pub(super) fn statements(module: &Module) -> usize {
+pub(in crate::commands) fn statements(module: &Module) -> usize {
     let inner: usize = module
         .bodies()
         .values()
