@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 use anyhow::{Context as _, Result};
+use test_support::corpus;
 
 /// A file and its verdict.
 pub(crate) struct Entry {
@@ -32,15 +33,17 @@ impl Entry {
         Ok(self.text.get_or_init(|| text))
     }
 
-    /// The folder of the file, relative to the folder that contains the corpus.
+    /// The folder of the file: in the corpus of the repository, relative to the repository.
     pub(crate) fn folder(&self) -> String {
         let path = Path::new(&self.path).parent().unwrap_or(Path::new(""));
-        let parent = self
-            .root
-            .parent()
-            .and_then(Path::file_name)
-            .unwrap_or_default();
-        let root = Path::new(parent).join(self.root.file_name().unwrap_or_default());
+        // Samples must not depend on the folder that contains the repository.
+        let root = if self.root == corpus::own() {
+            Path::new("corpus")
+        } else if self.root == corpus::shared() {
+            Path::new("../shared/corpus")
+        } else {
+            &self.root
+        };
         root.join(path).display().to_string()
     }
 
@@ -55,11 +58,7 @@ pub(crate) fn folders(arguments: &[PathBuf]) -> Vec<PathBuf> {
     if !arguments.is_empty() {
         return arguments.to_vec();
     }
-    let root = Path::new(env!("CARGO_MANIFEST_DIR"))
-        .parent()
-        .unwrap_or(Path::new("."));
-    let shared = root.parent().unwrap_or(root).join("shared/corpus");
-    [root.join("corpus"), shared]
+    [corpus::own(), corpus::shared()]
         .into_iter()
         .filter(|folder| folder.join("INDEX.tsv").is_file())
         .collect()

@@ -23,14 +23,26 @@ impl Entry {
     }
 }
 
+fn repository() -> &'static Path {
+    let package = Path::new(env!("CARGO_MANIFEST_DIR"));
+    package.parent().unwrap_or(package)
+}
+
 /// The corpus of this repository.
 pub fn own() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../corpus")
+    repository().join("corpus")
 }
 
 /// The larger corpus beside the repository.
 pub fn shared() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared/corpus")
+    beside("corpus")
+}
+
+/// A file or folder in `../shared`, beside the repository. `PTXKIT_SHARED` names another place of this folder.
+pub fn beside(path: &str) -> PathBuf {
+    let folder = std::env::var_os("PTXKIT_SHARED").map(PathBuf::from);
+    let usual = || repository().with_file_name("shared");
+    folder.unwrap_or_else(usual).join(path)
 }
 
 /// The rows of the index in `folder` whose files exist.

@@ -2,9 +2,11 @@
 
 use std::fmt::Write as _;
 use std::fs;
-use std::path::Path;
+use std::path::PathBuf;
 
 use ptx_isa::{PtxVersion, ScalarType, StateSpace, Target, TypeKind};
+
+use test_support::corpus;
 
 use super::case::Setting;
 use super::operand::{REGISTERS, bare, variable};
@@ -55,11 +57,16 @@ impl Module {
     }
 }
 
+/// The text around the shared cases.
+pub(crate) fn shared_preamble() -> PathBuf {
+    corpus::beside("conformance/preamble.ptx")
+}
+
 /// The lines of `../shared/conformance/preamble.ptx` before the cases: `//@min V [SM]` restricts a line to versions and targets,
 /// `//@ctx` to another kind of module.
 fn shared_head(version: PtxVersion, target: Target) -> String {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared/conformance/preamble.ptx");
-    let text = fs::read_to_string(path).unwrap_or_default();
+    // `Set::read` fails if it is missing.
+    let text = fs::read_to_string(shared_preamble()).unwrap_or_default();
     let applies = |condition: &str| {
         let mut words = condition.split_whitespace();
         let since = words.next().and_then(|v| v.parse().ok());

@@ -13,10 +13,14 @@ use flate2::write::GzEncoder;
 use ptx_isa::{PtxVersion, Target};
 
 use super::case::Setting;
+use super::preamble::shared_preamble;
+use test_support::corpus;
 
-/// Cases with verdicts in a file of the folder `conformance`.
+/// Cases with verdicts in a file.
 pub(crate) struct Set {
     file: &'static str,
+    /// The file is in the folder beside the repository; else in `conformance`.
+    is_shared: bool,
     /// The versions that are asked for, of which the last one is that of the targets.
     pub(crate) versions: RangeInclusive<PtxVersion>,
     /// The target that is asked for first, one with most features.
@@ -30,6 +34,7 @@ pub(crate) struct Set {
 /// The instructions of PTX up to the version of the reference release of ptxas.
 pub(crate) const BASE: Set = Set {
     file: "verdicts.tsv.gz",
+    is_shared: false,
     versions: PtxVersion::new(1, 0)..=PtxVersion::new(9, 2),
     first: Target::Sm100a,
     bar: 99.5,
@@ -39,6 +44,7 @@ pub(crate) const BASE: Set = Set {
 /// The instructions that newer versions introduced, with the verdicts of the newer release.
 pub(crate) const NEWER: Set = Set {
     file: "newer.tsv.gz",
+    is_shared: false,
     versions: PtxVersion::new(9, 2)..=PtxVersion::CURRENT,
     first: Target::Sm107a,
     bar: 99.7,
@@ -48,7 +54,8 @@ pub(crate) const NEWER: Set = Set {
 /// Cases of the same versions that were written by hand, with verdicts of the same release.
 #[cfg(test)]
 pub(crate) const SHARED: Set = Set {
-    file: "../../shared/spec/newer-verdicts.tsv.gz",
+    file: "spec/newer-verdicts.tsv.gz",
+    is_shared: true,
     bar: 99.5,
     // They are listed by families, some of which have only a few lines.
     bar_of_an_opcode: 0.0,
@@ -99,6 +106,9 @@ impl Set {
     }
 
     fn path(&self) -> PathBuf {
+        if self.is_shared {
+            return corpus::beside(self.file);
+        }
         Path::new(env!("CARGO_MANIFEST_DIR"))
             .join("../conformance")
             .join(self.file)
@@ -106,6 +116,10 @@ impl Set {
 
     pub(crate) fn read(&self) -> Result<Vec<Verdict>> {
         let text = decompress(&self.path())?;
+        if self.is_shared {
+            let preamble = shared_preamble();
+            fs::metadata(&preamble).with_context(|| format!("reading {}", preamble.display()))?;
+        }
         let parse = if text.starts_with(HEAD) {
             parse
         } else {

@@ -371,12 +371,9 @@ fn files(folder: &Path, found: &mut Vec<PathBuf>) {
     }
 }
 
-fn folder(path: &str, most_bytes: u64) -> usize {
+fn folder(path: &Path, most_bytes: u64) -> usize {
     let mut paths = Vec::new();
-    files(
-        &Path::new(env!("CARGO_MANIFEST_DIR")).join(path),
-        &mut paths,
-    );
+    files(path, &mut paths);
     paths.sort();
     let mut checked = 0;
     for path in paths {
@@ -398,13 +395,13 @@ fn folder(path: &str, most_bytes: u64) -> usize {
 
 #[test]
 fn functions_of_the_corpus() {
-    assert!(folder("../corpus", 60_000) > 200);
+    assert!(folder(&test_support::corpus::own(), 60_000) > 200);
 }
 
 #[test]
 #[ignore = "needs ../shared/corpus"]
 fn shared_corpus_functions() {
-    assert!(folder("../../shared/corpus", 30_000) > 200);
+    assert!(folder(&test_support::corpus::shared(), 30_000) > 200);
 }
 
 /// A large input takes about as long as sixteen small ones with the same size together. Other programs slow down both.

@@ -119,7 +119,6 @@ fn corpus_kernels_do_the_same() {
 #[test]
 #[ignore = "needs ../shared/corpus"]
 fn shared_corpus_kernels_do_the_same() {
-    let shared = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared/corpus");
-    let counts = check(&shared, sample(1, 6), 40_000);
+    let counts = check(&test_support::corpus::shared(), sample(1, 6), 40_000);
     assert!(counts.done > 100, "{counts:?}");
 }

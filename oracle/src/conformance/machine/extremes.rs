@@ -4,7 +4,6 @@
 
 use std::fmt::Write as _;
 use std::panic::AssertUnwindSafe;
-use std::path::Path;
 use std::time::{Duration, Instant};
 
 use fastrand::Rng;
@@ -17,6 +16,7 @@ use super::super::preamble::Module;
 use super::super::verdicts::{BASE, NEWER, Set, Verdict};
 use super::aliases::{PART, Register, registers};
 use crate::sample::{cases, seed};
+use test_support::corpus;
 
 /// The limit of memory, and that of time.
 const MEMORY: u64 = 64 << 20;
@@ -296,12 +296,8 @@ fn buffer(machine: &mut Machine<'_>, rng: &mut Rng) -> u64 {
 #[ignore = "needs ../shared/corpus"]
 fn kernels_of_files_with_extreme_arguments_end() {
     let mut files = Vec::new();
-    let root = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
-    for folder in ["corpus", "../shared/corpus"] {
-        let index = Path::new(root).join(folder).join("INDEX.tsv");
-        let index = std::fs::read_to_string(index).unwrap();
-        let paths = index.lines().filter_map(|line| line.split('\t').next());
-        files.extend(paths.map(|path| Path::new(root).join(folder).join(path)));
+    for folder in [corpus::own(), corpus::shared()] {
+        files.extend(corpus::entries(&folder).into_iter().map(|entry| entry.path));
     }
     files.retain(|path| std::fs::metadata(path).is_ok_and(|m| m.len() < 100_000));
     let mut rng = Rng::with_seed(seed() + 1);
