@@ -6,15 +6,16 @@ use alloc::vec::Vec;
 
 use once_cell::race::OnceBox;
 use ptx_ir::facts::{FunctionFacts, ModuleFacts, StaleFacts, Stamp};
-use ptx_ir::{Body, FuncId, Module, parallel};
+use ptx_ir::{Body, FuncId, Module, StmtId, parallel};
 
 use crate::asynchrony::{Violation, violations};
 use crate::block_summary::Summary;
 use crate::cfg::{BlockId, Cfg};
 use crate::constants::Constants;
+use crate::dataflow::SparseSet;
 use crate::dead_code::LiveCode;
 use crate::graph::{Digraph, Dominators, Graph, Loops, PostDominators, ReversePostOrder};
-use crate::liveness::Liveness;
+use crate::liveness::{LiveCursor, Liveness};
 use crate::memory_access::Accesses;
 use crate::pressure::Pressure;
 use crate::provenance::{CallSummaries, FunctionProvenance};
@@ -279,6 +280,23 @@ impl<'m> FunctionAnalysis<'m> {
     #[must_use]
     pub fn liveness(&self) -> &Liveness {
         cached(&self.results.liveness, || Liveness::new(self))
+    }
+
+    /// The variables that are live before an instruction, without those that it only writes. For all instructions of a block, use [`LiveCursor`].
+    #[must_use]
+    pub fn live_before(&self, stmt: StmtId) -> SparseSet {
+        let Some(mut cursor) = LiveCursor::after(self, stmt) else {
+            return SparseSet::new();
+        };
+        cursor.previous();
+        cursor.live().clone()
+    }
+
+    /// The variables that are live after an instruction. For all instructions of a block, use [`LiveCursor`].
+    #[must_use]
+    pub fn live_after(&self, stmt: StmtId) -> SparseSet {
+        let cursor = LiveCursor::after(self, stmt);
+        cursor.map_or_else(SparseSet::new, |cursor| cursor.live().clone())
     }
 
     /// The greatest number of registers that are live at once.

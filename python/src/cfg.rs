@@ -1,15 +1,15 @@
 //! Control flow: blocks, edges, dominators, loops, live registers.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::io;
 
 use ptx_report::control_flow::{self, Graph};
 use ptxkit::analysis::cfg::{self, BlockId, EdgeKind};
+use ptxkit::analysis::dataflow::SparseSet;
 use ptxkit::analysis::function_analysis::FunctionAnalysis;
 use ptxkit::analysis::graph::{Graph as _, LoopId, LoopKind, is_reducible};
 use ptxkit::analysis::source_lines::SourceLines;
-use ptxkit::ir::facts::RegUse;
-use ptxkit::ir::{EntityId, FuncId, Statement, StmtId};
+use ptxkit::ir::{EntityId, FuncId, StmtId};
 use pyo3::prelude::*;
 use pyo3::types::{PyFrozenSet, PyIterator, PyList};
 
@@ -95,40 +95,15 @@ impl Place {
         at: StmtId,
         side: Side,
     ) -> PyResult<Bound<'py, PyFrozenSet>> {
-        self.names(py, live_at(&self.analysis()?, at, side))
+        self.names(py, live_at(&self.analysis()?, at, side).iter())
     }
 }
 
-fn live_at(analysis: &FunctionAnalysis<'_>, at: StmtId, side: Side) -> BTreeSet<u32> {
-    let (facts, cfg) = (analysis.facts(), analysis.cfg());
-    let block = cfg.of_statement(at);
-    let Some((id, block)) = block.and_then(|id| Some((id, cfg.block(id)?))) else {
-        return BTreeSet::new();
-    };
-    let mut live: BTreeSet<u32> = analysis.liveness().live_out(id).iter().collect();
-    for (stmt, statement) in facts.body().range(block.first, block.end).rev() {
-        if stmt == at && side == Side::After {
-            break;
-        }
-        let mentions = match statement {
-            Statement::Inst(inst) => facts.inst(inst).registers(),
-            Statement::Opaque(opaque) => facts.opaque(opaque),
-            _ => continue,
-        };
-        let variables = |m: &RegUse| analysis.variables().of(m.place);
-        for mention in mentions.clone().filter(|m| m.usage.writes()) {
-            variables(&mention).for_each(|v| {
-                live.remove(&v);
-            });
-        }
-        for mention in mentions.filter(|m| m.usage.reads()) {
-            live.extend(variables(&mention));
-        }
-        if stmt == at {
-            break;
-        }
+fn live_at(analysis: &FunctionAnalysis<'_>, at: StmtId, side: Side) -> SparseSet {
+    match side {
+        Side::Before => analysis.live_before(at),
+        Side::After => analysis.live_after(at),
     }
-    live
 }
 
 /// Before or after an instruction.

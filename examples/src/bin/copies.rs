@@ -1,10 +1,10 @@
 //! A custom dataflow analysis: how many groups of `cp.async` may be in flight where a kernel waits for them.
 //!
 //! `cargo run -p ptx-examples --bin copies -- FILE`
-use ptx_analysis::cfg::{BlockId, Cfg};
-use ptx_analysis::dataflow::{Analysis, Cursor, Direction, JoinSemiLattice, solve};
-use ptx_ir::facts::ModuleFacts;
-use ptx_ir::{EntityId, LineIndex, Operand, Statement, StmtId};
+use ptx_analysis::dataflow::{Direction, InstAnalysis, JoinSemiLattice, solve_insts};
+use ptx_analysis::function_analysis::FunctionAnalysis;
+use ptx_ir::facts::{Facts, ModuleFacts};
+use ptx_ir::{LineIndex, Operand, Statement, StmtId};
 use ptx_isa::{AsyncPhase, Completion};
 
 /// The greatest possible number of groups.
@@ -18,53 +18,53 @@ impl JoinSemiLattice for Groups {
     }
 }
 
-/// For each block its commits and waits, and how many groups each wait leaves in flight.
-struct Copies(Vec<Vec<(StmtId, AsyncPhase, u32)>>);
-#[rustfmt::skip]
-impl Analysis for Copies {
-    type Node = BlockId;
+/// How many groups a wait leaves in flight. A guarded wait may not happen.
+fn groups_left(facts: Facts<'_>) -> Option<u32> {
+    let is_wait = facts
+        .asynchronous()
+        .contains(&(Completion::CpAsync, AsyncPhase::Wait));
+    let left = match facts.form_operand(0) {
+        Some(Operand::Small(number)) => number as u32,
+        _ => 0,
+    };
+    (is_wait && facts.guard().is_none()).then_some(left)
+}
+
+struct Copies;
+impl InstAnalysis for Copies {
     type Domain = Groups;
     const DIRECTION: Direction = Direction::Forward;
-    fn bottom(&self) -> Groups { Groups(0) }
-    fn boundary(&self) -> Groups { Groups(0) }
-    fn len(&self, block: BlockId) -> u32 { self.0[block.index()].len() as u32 }
-    fn effect(&self, block: BlockId, index: u32, state: &mut Groups) {
-        match self.0[block.index()][index as usize] {
-            (_, AsyncPhase::Wait, left) => state.0 = state.0.min(left),
+    fn bottom(&self) -> Groups {
+        Groups(0)
+    }
+    fn inst(&self, facts: Facts<'_>, _: StmtId, state: &mut Groups) {
+        let phases = facts.asynchronous();
+        if phases.contains(&(Completion::CpAsync, AsyncPhase::Commit)) {
             // A bound, so that counting in a loop ends.
-            _ => state.0 = (state.0 + 1).min(99),
+            state.0 = (state.0 + 1).min(99);
+        }
+        if let Some(left) = groups_left(facts) {
+            state.0 = state.0.min(left);
         }
     }
 }
 
-#[rustfmt::skip]
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let source = std::fs::read(std::env::args().nth(1).ok_or("which file?")?)?;
     let (module, lines) = (ptx_parse::parse(&source).module, LineIndex::new(&source));
     let facts = ModuleFacts::new(&module);
     for (id, _, body) in module.definitions() {
-        let of = facts.function(id).ok_or("no facts")?;
-        let cfg = Cfg::new(of);
-        let mut copies = Copies(vec![Vec::new(); cfg.len()]);
-        for (stmt, statement) in body.statements() {
-            let Statement::Inst(inst) = statement else { continue };
-            let left = match body.operands(inst) { &[Operand::Small(n)] => n as u32, _ => 0 };
-            let block = cfg.of_statement(stmt).ok_or("no block")?;
-            // A guarded wait may not happen; a guarded commit may.
-            let surely = of.inst(inst).guard().is_none();
-            let steps = of.inst(inst).asynchronous().iter().filter(|s| s.0 == Completion::CpAsync && (s.1 == AsyncPhase::Commit || s.1 == AsyncPhase::Wait && surely));
-            copies.0[block.index()].extend(steps.map(|s| (stmt, s.1, left)));
-        }
-        let solution = solve(&cfg, &copies, u64::MAX)?;
-        let mut cursor = Cursor::new(&copies, &solution);
-        for (block, steps) in (0..).map(BlockId::new).zip(&copies.0) {
-            for (index, &(stmt, step, left)) in (0..).zip(steps) {
-                if let (AsyncPhase::Wait, Some(Groups(most))) = (step, cursor.before(block, index)) {
-                    let line = lines.position(body.source_span(stmt).start).line;
-                    println!("{line}: up to {most} groups, waits for all but {left}");
-                }
+        let function = FunctionAnalysis::new(facts.function(id).ok_or("no facts")?);
+        let solution = solve_insts(&function, &Copies, u64::MAX)?;
+        solution.visit(&function, &Copies, |stmt, Groups(most), _| {
+            let Some(Statement::Inst(inst)) = body.statement(stmt) else {
+                return;
+            };
+            if let Some(left) = groups_left(function.facts().inst(inst)) {
+                let line = lines.position(body.source_span(stmt).start).line;
+                println!("{line}: up to {most} groups, waits for all but {left}");
             }
-        }
+        });
     }
     Ok(())
 }

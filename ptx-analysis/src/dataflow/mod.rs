@@ -1,21 +1,24 @@
 //! Facts that hold at every point of a graph, as the least solution of equations along its edges.
 //!
 //! An [`Analysis`] defines what a fact is (a [`JoinSemiLattice`]), what an instruction does to it and what holds at the
-//! boundary; [`solve`] finds the least fixed point, [`Cursor`] the state at any instruction.
+//! boundary; [`solve`] finds the least fixed point, [`Cursor`] the state at any instruction. An [`InstAnalysis`] is the simpler form for the instructions of
+//! a function: it gets each instruction with its facts.
 
 mod bits;
 mod cursor;
 mod dot;
+mod insts;
 mod solve;
-mod sparse;
+mod sparse_set;
 
 use crate::graph::Node;
 
 pub use bits::BitSet;
 pub use cursor::Cursor;
 pub use dot::Dot;
+pub use insts::{InstAnalysis, InstSolution, MapLattice, solve_insts};
 pub use solve::{Incomplete, Solution, solve};
-pub use sparse::SparseSet;
+pub use sparse_set::SparseSet;
 
 /// Values that can be joined where paths meet. A join is associative, commutative and idempotent.
 ///

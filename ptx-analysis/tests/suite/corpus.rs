@@ -15,6 +15,7 @@ use brute::{Random, check};
 use ptx_analysis::cfg::BlockId;
 use ptx_analysis::function_analysis::FunctionAnalysis;
 use ptx_analysis::graph::{Digraph, Graph};
+use ptx_analysis::liveness::LiveCursor;
 use ptx_analysis::pressure::{CLASSES, LivePoint, Pressure};
 use ptx_ir::facts::{FunctionFacts, ModuleFacts, RegLane};
 use ptx_ir::{Statement, StmtId};
@@ -286,6 +287,16 @@ fn dataflow(facts: FunctionFacts<'_>, analysis: &FunctionAnalysis<'_>) {
     };
     Pressure::visit(analysis, &mut check_point);
     assert_eq!(points, insts.len());
+    for (block, _) in analysis.cfg().blocks() {
+        let mut cursor = LiveCursor::at_end(analysis, block);
+        while let Some(stmt) = cursor.previous() {
+            let expected = &before[index[&stmt]];
+            assert!(cursor.live().iter().eq(expected.iter().copied()));
+            assert_eq!(&analysis.live_before(stmt), cursor.live());
+            let after = live_after(&insts[index[&stmt]], &before);
+            assert!(analysis.live_after(stmt).iter().eq(after));
+        }
+    }
 
     // Definitions: each is followed on its own.
     let reaching = analysis.reaching();

@@ -1,11 +1,12 @@
 //! `ptxkit/liveness`: the registers that are live at each instruction of a function.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use ptx_analysis::function_analysis::FunctionAnalysis;
+use ptx_analysis::liveness::LiveCursor;
 use ptx_analysis::pressure::{CLASSES, Pressure};
 use ptx_ir::facts::ModuleFacts;
-use ptx_ir::{FuncId, Statement, StmtId};
+use ptx_ir::{FuncId, StmtId};
 use ptx_report::labels;
 use ptx_report::live_lists::list_entries;
 use ptx_report::register_names::RegisterNames;
@@ -56,13 +57,11 @@ fn classes(counts: [u32; CLASSES.len()]) -> Classes {
         .collect()
 }
 
-/// The register pressure at an instruction, and the variables that it writes and reads.
+/// The register pressure at an instruction.
 struct Point {
     stmt: StmtId,
     units: u32,
     by_class: [u32; CLASSES.len()],
-    written: Vec<u32>,
-    read: Vec<u32>,
 }
 
 /// The live registers of a function with a body, with the instructions in the order of the text.
@@ -108,8 +107,6 @@ fn points(analysis: &FunctionAnalysis<'_>) -> (Vec<Point>, Pressure) {
             stmt: point.stmt,
             units: point.units,
             by_class: point.by_class,
-            written: point.written.to_vec(),
-            read: point.read.to_vec(),
         });
     });
     (points, peak)
@@ -121,23 +118,14 @@ fn live_lists(analysis: &FunctionAnalysis<'_>, points: &[Point]) -> Option<Vec<V
     let max_entries = list_entries(body.statement_table().len());
     let mut entries = 0;
     let mut lists = Vec::with_capacity(points.len());
-    let mut points = points.iter();
-    for (id, block) in analysis.cfg().blocks() {
-        let mut live: BTreeSet<u32> = analysis.liveness().live_out(id).iter().collect();
-        for (_, statement) in body.range(block.first, block.end).rev() {
-            if !matches!(statement, Statement::Inst(_) | Statement::Opaque(_)) {
-                continue;
-            }
-            let point = points.next()?;
-            for variable in &point.written {
-                live.remove(variable);
-            }
-            live.extend(&point.read);
-            entries += live.len() as u64;
+    for (id, _) in analysis.cfg().blocks() {
+        let mut cursor = LiveCursor::at_end(analysis, id);
+        while cursor.previous().is_some() {
+            entries += cursor.live().count() as u64;
             if entries > max_entries {
                 return None;
             }
-            lists.push(live.iter().copied().collect());
+            lists.push(cursor.live().iter().collect());
         }
     }
     Some(lists)
