@@ -18,10 +18,100 @@ use ptx_ir::Code;
 const LONGEST: u64 = 1 << 12;
 
 impl Checkers {
-    /// Checks that the bytes of reads were written, and records those of writes.
+    /// Checks that the bytes of reads were written, and records those of writes. Bytes that are only copied, such as the padding of structures, stay
+    /// unwritten in the copy.
     pub(super) fn initcheck(&mut self, of: &Execution<'_>, touch: &Touch<'_>, allowed: u32) {
         self.follow_memory(of, touch, allowed);
         let site = self.sites.number(of.id, of.at);
+        let (passive, copied) = self
+            .sites
+            .get(site)
+            .map_or((0, 0), |site| (site.passive_elements, site.copied_elements));
+        if passive != 0 && touch.usage == Use::Read {
+            self.load_copied(of, touch, (allowed, passive));
+        }
+        self.check_written(of, touch, (allowed, site));
+        if copied != 0 && touch.usage == Use::Write {
+            self.store_copied(of, touch, (allowed, copied));
+        }
+    }
+
+    /// Records the unwritten bytes of elements that are loaded only to be stored. If no byte of an access was written, the load is reported instead.
+    fn load_copied(
+        &mut self,
+        of: &Execution<'_>,
+        touch: &Touch<'_>,
+        (allowed, elements): (u32, u32),
+    ) {
+        let Some(Step::Load(access)) = of.function.steps.get(of.at as usize).map(|s| &s.step)
+        else {
+            return;
+        };
+        let mut all = Vec::new();
+        let Some(written) = self.written(of, touch.memory) else {
+            return;
+        };
+        for lane in lanes(allowed) {
+            let at = touch.at[lane];
+            let is_reported = !written.has_any(at, touch.bytes);
+            for (element, place) in (0u32..).zip(&access.places) {
+                let Some(place) = place.filter(|_| elements >> element & 1 == 1) else {
+                    continue;
+                };
+                let start = at.saturating_add(u64::from(element) * touch.element);
+                let missing = |byte: &u64| {
+                    written
+                        .first_missing(start.saturating_add(*byte), 1)
+                        .is_some()
+                };
+                let bytes = (0..touch.element.min(16)).filter(missing);
+                let bytes = bytes.fold(0u16, |all, byte| all | 1 << byte);
+                all.push((place, lane, if is_reported { 0 } else { bytes }));
+            }
+        }
+        let warp = self.own_warp(of);
+        for (place, lane, bytes) in all {
+            warp.set_copied((of.call, place), lane, bytes);
+        }
+    }
+
+    /// Stored bytes that were not written where they come from count as unwritten.
+    fn store_copied(
+        &mut self,
+        of: &Execution<'_>,
+        touch: &Touch<'_>,
+        (allowed, elements): (u32, u32),
+    ) {
+        let Some(Step::Store(access)) = of.function.steps.get(of.at as usize).map(|s| &s.step)
+        else {
+            return;
+        };
+        let warp = self.own_warp(of);
+        let mut unwritten = Vec::new();
+        for lane in lanes(allowed) {
+            for (element, place) in (0u32..).zip(&access.places) {
+                let Some(place) = place.filter(|_| elements >> element & 1 == 1) else {
+                    continue;
+                };
+                let bytes = warp.copied(of.call, place, lane);
+                let start = touch.at[lane].saturating_add(u64::from(element) * touch.element);
+                let missing = (0..touch.element.min(16)).filter(|byte| bytes >> byte & 1 == 1);
+                unwritten.extend(missing.map(|byte| start.saturating_add(byte)));
+            }
+        }
+        if let Some(written) = self.written(of, touch.memory) {
+            for byte in unwritten {
+                written.remove(byte, 1);
+            }
+        }
+    }
+
+    fn check_written(
+        &mut self,
+        of: &Execution<'_>,
+        touch: &Touch<'_>,
+        (allowed, site): (u32, u32),
+    ) {
         let local = touch.memory == Memory::Local;
         let unused = |s: &Site| s.masked || local && s.copied;
         let masked = self.sites.get(site).is_some_and(unused);
@@ -34,30 +124,20 @@ impl Checkers {
         if !local && self.all_written(of, touch, allowed) {
             return;
         }
-        let used = self.sites.get(site).and_then(|s| s.used);
+        let needed = self.sites.get(site).map_or(Needed::ALL, |s| Needed {
+            used: if masked { Some(0) } else { s.used },
+            passive_elements: s.passive_elements,
+        });
         let mut missing = Vec::new();
-        let mut check = |written: &mut WrittenBytes, lane: usize| {
-            let (at, bytes) = (touch.at[lane], touch.bytes);
-            let first = match touch.usage {
-                Use::Read if masked => None,
-                Use::Read => match used {
-                    None => written.first_missing(at, bytes),
-                    Some(used) => (0..bytes.min(32))
-                        .filter(|byte| used >> byte & 1 == 1)
-                        .find_map(|byte| written.first_missing(at.saturating_add(byte), 1)),
-                },
-                Use::ReadWrite => written.first_missing(at, bytes),
-                _ => None,
-            };
-            let whole = first.is_some()
-                && (used.is_some() || written.lacks_element(at, bytes, touch.element));
-            if touch.usage != Use::Read || first.is_some() && !defers {
-                // Each byte is reported once.
-                written.insert(at, bytes);
-            }
-            missing.extend(first.map(|first| (lane, first, whole)));
-        };
         let mut more = 0;
+        let mut check = |written: &mut WrittenBytes, lane: usize| {
+            let unwritten = needed.unwritten(written, touch, lane);
+            if touch.usage != Use::Read || unwritten.is_some() && !defers {
+                // Each byte is reported once.
+                written.insert(touch.at[lane], touch.bytes);
+            }
+            missing.extend(unwritten.map(|unwritten| (lane, unwritten)));
+        };
         if local {
             let stacks = &mut self.own_warp(of).stacks;
             for lane in lanes(allowed) {
@@ -75,21 +155,25 @@ impl Checkers {
         }
         if local {
             // Padding of structures is copied with them.
-            missing.retain(|(_, _, whole)| *whole);
+            missing.retain(|(_, unwritten)| unwritten.lacks_element);
         }
         // An instruction that copies many bytes is one access.
-        missing.retain(|(lane, ..)| self.unwritten >> lane & 1 == 0);
-        for (lane, missing, _) in missing {
+        missing.retain(|(lane, _)| self.unwritten >> lane & 1 == 0);
+        for (lane, unwritten) in missing {
             self.unwritten |= 1 << lane;
             let read = UnwrittenRead {
                 usage: touch.usage,
                 memory: touch.memory,
                 at: touch.at[lane],
                 bytes: touch.bytes,
-                missing,
+                missing: unwritten.first,
             };
             if defers {
-                self.postpone(of, lane, Origin::Memory { site, read });
+                self.postpone(
+                    of,
+                    (lane, unwritten.elements),
+                    Origin::Memory { site, read },
+                );
             } else {
                 self.report(of, Code::UnwrittenMemory, lane, || read.text());
             }
@@ -114,7 +198,7 @@ impl Checkers {
     }
 
     /// Records that the result of a load is uninitialized in a lane.
-    fn postpone(&mut self, of: &Execution<'_>, lane: usize, origin: Origin) {
+    fn postpone(&mut self, of: &Execution<'_>, (lane, elements): (usize, u32), origin: Origin) {
         let sites = std::sync::Arc::clone(&self.sites);
         let Some(site) = sites.get(sites.number(of.id, of.at)) else {
             return;
@@ -122,6 +206,11 @@ impl Checkers {
         let count = sites.variables(of.id).len();
         let known = self.own_warp(of).registers(of.call, count);
         for &variable in &site.writes {
+            let mut own = (0..32u32).zip(&site.elements);
+            let element = own.find(|(_, element)| **element == Some(variable));
+            if element.is_some_and(|(element, _)| elements >> element & 1 == 0) {
+                continue;
+            }
             if let Some(followed) = known.get_mut(variable as usize) {
                 followed.known &= !(1 << lane);
                 followed.origin = Some(Traced {
@@ -233,6 +322,71 @@ impl Checkers {
             }
         }
         warp.forget_registers(call);
+    }
+}
+
+/// The bytes of a read that have to be written.
+struct Needed {
+    /// The bytes that are used, if a pragma says so.
+    used: Option<u32>,
+    /// The elements that nothing uses, or that are only stored. They matter if no byte of the access was written.
+    passive_elements: u32,
+}
+
+/// The unwritten bytes of an access of a lane.
+struct Unwritten {
+    first: u64,
+    /// The elements with unwritten bytes: a bit for each.
+    elements: u32,
+    /// No byte of an element was written.
+    lacks_element: bool,
+}
+
+impl Needed {
+    const ALL: Self = Self {
+        used: None,
+        passive_elements: 0,
+    };
+
+    /// The unwritten bytes that a lane needs; `None` if there are none.
+    fn unwritten(
+        &self,
+        written: &WrittenBytes,
+        touch: &Touch<'_>,
+        lane: usize,
+    ) -> Option<Unwritten> {
+        let (at, bytes) = (touch.at[lane], touch.bytes);
+        if touch.usage == Use::Write {
+            return None;
+        }
+        let first = written.first_missing(at, bytes)?;
+        if let Some(used) = self.used.filter(|_| touch.usage == Use::Read) {
+            let mut used = (0..bytes.min(32)).filter(|byte| used >> byte & 1 == 1);
+            let first = used.find_map(|byte| written.first_missing(at.saturating_add(byte), 1))?;
+            return Some(Unwritten {
+                first,
+                elements: u32::MAX,
+                lacks_element: true,
+            });
+        }
+        let each = touch.element.max(1);
+        let mut elements = 0;
+        for element in 0..bytes.div_ceil(each).min(32) {
+            let start = at.saturating_add(element * each);
+            elements |= u32::from(written.first_missing(start, each).is_some()) << element;
+        }
+        let is_read_of_elements = touch.usage == Use::Read && touch.element != 0;
+        if is_read_of_elements
+            && elements & !self.passive_elements == 0
+            && written.has_any(at, bytes)
+        {
+            return None;
+        }
+        Some(Unwritten {
+            first,
+            elements,
+            lacks_element: written.lacks_element(at, bytes, touch.element),
+        })
     }
 }
 

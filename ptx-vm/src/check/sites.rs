@@ -9,7 +9,7 @@ use ptx_isa::{AsyncPhase, Completion, Directive, Modifier};
 use super::scope::Scope;
 use super::unset::{Finder, Found, Variable};
 use crate::lanes::{Integer, Kind, Place};
-use crate::program::{Function, Program, Step, Window};
+use crate::program::{Base, Function, Program, Step, Window};
 
 /// An instruction.
 #[derive(Clone, Debug, Default)]
@@ -30,6 +30,10 @@ pub(super) struct Site {
     pub(super) masked: bool,
     /// Whether it is a load whose result is only stored to the stack, such as a field of a structure that is passed to a function.
     pub(super) copied: bool,
+    /// For a load, the elements that nothing uses, or that are only stored: a bit for each.
+    pub(super) passive_elements: u32,
+    /// For a store, the elements that come from such an element of a load and nothing else.
+    pub(super) copied_elements: u32,
     /// For a load, the mask of the used bytes from a pragma.
     pub(super) used: Option<u32>,
     /// The variables that it reads and that may be uninitialized.
@@ -176,6 +180,8 @@ fn site(facts: &Facts<'_>) -> Site {
         starts: starts.map(|(completion, _)| *completion),
         masked: false,
         copied: false,
+        passive_elements: 0,
+        copied_elements: 0,
         used: None,
         reads: Vec::new(),
         computes: false,
@@ -207,6 +213,15 @@ fn unwritten(
     let finder = Finder::new(&analysis, function, memory);
     let found = finder.find(sites, &step);
     let statements: Vec<_> = reaching.uses().map(|(_, of)| step(of.stmt)).collect();
+    for (site, target) in sites.iter_mut().zip(&function.steps) {
+        if let Step::Load(access) = &target.step {
+            let dropped = (0..32)
+                .zip(&access.places)
+                .filter(|(_, place)| place.is_none());
+            site.passive_elements = dropped.fold(0, |all, (element, _)| all | 1 << element);
+        }
+    }
+    let mut is_first = vec![true; sites.len()];
     for (def, of) in reaching.defs() {
         let uses = reaching.uses_of(def);
         let all = |test: &dyn Fn(&Function, usize) -> bool| {
@@ -216,11 +231,55 @@ fn unwritten(
                     .iter()
                     .all(|r| at(r).is_some_and(|at| test(function, at)))
         };
-        if let Some(site) = step(of.stmt).and_then(|s| sites.get_mut(s)) {
-            (site.masked, site.copied) = (all(&is_mask), all(&is_copy));
+        if let Some((at, site)) = step(of.stmt).and_then(|s| Some((s, sites.get_mut(s)?))) {
+            let is_first = core::mem::take(&mut is_first[at]);
+            site.masked = all(&is_mask) && (is_first || site.masked);
+            site.copied = all(&is_copy) && (is_first || site.copied);
+        }
+        let Some(loaded) = step(of.stmt).and_then(|at| element(function, at, of.variable)) else {
+            continue;
+        };
+        let stores: Option<Vec<(usize, u32)>> = uses
+            .iter()
+            .map(|read| {
+                let at = statements.get(read.as_u32() as usize).copied().flatten()?;
+                let is_only = reaching.defs_of(*read).len() == 1;
+                let stored = element(function, at, of.variable).filter(|_| is_only)?;
+                matches!(function.steps.get(at)?.step, Step::Store(_)).then_some((at, stored))
+            })
+            .collect();
+        let Some(stores) = stores else { continue };
+        if let Some(site) = step(of.stmt).and_then(|at| sites.get_mut(at)) {
+            site.passive_elements |= 1 << loaded;
+        }
+        for (at, stored) in stores {
+            if let Some(site) = sites.get_mut(at) {
+                site.copied_elements |= 1 << stored;
+            }
         }
     }
     found
+}
+
+/// The element of a load or a store that is a variable, which is not the address.
+fn element(function: &Function, at: usize, variable: u32) -> Option<u32> {
+    let (Step::Load(access) | Step::Store(access)) = &function.steps.get(at)?.step else {
+        return None;
+    };
+    let place = function.registers.get(variable as usize).copied();
+    let is_address = matches!((access.address.base, place), (Base::Register(a), Some(b)) if a == b);
+    let mut elements = (0..32)
+        .zip(&access.places)
+        .filter(|(_, stored)| **stored == place);
+    match (
+        elements.next(),
+        elements.next(),
+        &function.steps.get(at)?.step,
+    ) {
+        (Some((element, _)), None, Step::Load(_)) => Some(element),
+        (Some((element, _)), None, _) if !is_address => Some(element),
+        _ => None,
+    }
 }
 
 /// Whether an instruction stores to what may be the stack.

@@ -1,6 +1,6 @@
 //! The state that checkers keep for running CTAs and warps.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use super::places::Places;
@@ -10,7 +10,7 @@ use super::warp_clock::WarpClock;
 use super::written_bytes::WrittenBytes;
 use crate::account::Account;
 use crate::execute::{Memory, Use};
-use crate::lanes::LANES;
+use crate::lanes::{LANES, Place};
 
 /// Bytes of a page of shared and local memory.
 const PAGE: u64 = 1 << 12;
@@ -21,6 +21,8 @@ const CLOCKS: u64 = 8;
 const WARP: u64 = 1 << 12;
 /// The memory of a call besides that of its variables; of calls that ended, too.
 const CALL: u64 = size_of::<Vec<Followed>>() as u64;
+/// The memory of a register that is only copied.
+const COPIED: u64 = 2 * size_of::<((usize, Place), [u16; LANES])>() as u64;
 /// The memory of a read that is reported later.
 const ATTEMPT: u64 = 512;
 
@@ -69,6 +71,8 @@ pub(super) struct WarpState {
     pub(super) stacks: Vec<WrittenBytes>,
     /// The bytes of the stack of each lane that hold no value.
     pub(super) tainted: Vec<Tainted>,
+    /// The unwritten bytes of registers that are loaded only to be stored, by call: a bit for each byte of each lane.
+    copied: HashMap<(usize, Place), [u16; LANES]>,
     /// The variables that are followed, by call.
     registers: Vec<Vec<Followed>>,
     /// The memory of the variables that are followed.
@@ -81,6 +85,7 @@ impl WarpState {
             clock: WarpClock::new(block, first),
             stacks: vec![WrittenBytes::new(0, PAGE); LANES],
             tainted: vec![Tainted::default(); LANES],
+            copied: HashMap::new(),
             registers: Vec::new(),
             followed: 0,
         }
@@ -100,6 +105,28 @@ impl WarpState {
             self.followed += bytes(of);
         }
         of
+    }
+
+    /// Records the unwritten bytes of a register that is only copied, in a lane.
+    pub(super) fn set_copied(&mut self, (call, place): (usize, Place), lane: usize, bytes: u16) {
+        if bytes == 0 && !self.copied.contains_key(&(call, place)) {
+            return;
+        }
+        let before = self.copied.len() as u64;
+        let lanes = self.copied.entry((call, place)).or_default();
+        if let Some(known) = lanes.get_mut(lane) {
+            *known = bytes;
+        }
+        self.followed += (self.copied.len() as u64 - before) * COPIED;
+    }
+
+    /// The unwritten bytes of a register that is only copied, in a lane.
+    pub(super) fn copied(&self, call: usize, place: Place, lane: usize) -> u16 {
+        let lanes = self.copied.get(&(call, place));
+        lanes
+            .and_then(|lanes| lanes.get(lane))
+            .copied()
+            .unwrap_or(0)
     }
 
     /// A call begins.

@@ -124,9 +124,7 @@ impl<'a> Finder<'a> {
                 site.writes.push(number);
             }
         }
-        if self.memory {
-            self.follow_elements(&found, sites);
-        }
+        self.follow_elements(&found, sites);
         Found {
             variables: found,
             stores: !suspects.stored.is_empty(),

@@ -83,6 +83,11 @@ impl WrittenBytes {
         None
     }
 
+    /// Whether a byte of a range is in the set.
+    pub(crate) fn has_any(&self, start: u64, bytes: u64) -> bool {
+        (0..bytes).any(|byte| self.first_missing(start.saturating_add(byte), 1).is_none())
+    }
+
     /// Whether an element of a range has no byte in the set.
     pub(crate) fn lacks_element(&self, start: u64, bytes: u64, element: u64) -> bool {
         let mut elements = (0..bytes).step_by(element.max(1) as usize);

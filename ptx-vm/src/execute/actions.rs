@@ -26,9 +26,12 @@ fn performer<'e>(action: Action) -> Option<Perform<'e>> {
         Action::BarrierSync | Action::BarrierReduce => Execution::wait_at_barrier,
         Action::BarrierArrive => Execution::arrive_at_barrier,
         Action::ClusterArrive | Action::ClusterWait => Execution::cluster_barrier,
+        Action::Sleep => |execution, _| {
+            execution.warp.is_suspended = true;
+            Ok(Control::Next)
+        },
         Action::Fence
         | Action::Hint
-        | Action::Sleep
         | Action::GridDependency
         | Action::CopyCommit
         | Action::CopyWait

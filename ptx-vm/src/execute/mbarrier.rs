@@ -198,8 +198,10 @@ impl Execution<'_> {
                         true => first.unwrap_or(0) & 1 != 0,
                         false => Object::from_bits(first.unwrap_or(0)).odd,
                     };
-                    self.set_result(act, lane, (object.odd != odd).into());
-                    if let (Some(on), true) = (&on, object.odd != odd) {
+                    let is_complete = object.odd != odd;
+                    self.set_result(act, lane, is_complete.into());
+                    self.warp.is_suspended |= !is_complete;
+                    if let (Some(on), true) = (&on, is_complete) {
                         self.observe(|observer, of| observer.mbarrier_phase(of, on, true));
                     }
                     continue;

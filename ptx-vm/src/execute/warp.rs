@@ -37,6 +37,8 @@ pub(crate) struct Warp {
     handled: u64,
     /// The work of steps since the last look at the clock, in bytes that take as long.
     worked: u64,
+    /// The current step waits for a time: other warps run before the next one.
+    pub(super) is_suspended: bool,
     /// The index of its first thread in the CTA.
     pub(crate) first: u32,
     /// Steps that it executed and the grid has not counted yet, at its last step other than operations on all lanes.
@@ -90,6 +92,7 @@ impl Warp {
             held: Held::new(Arc::clone(account)),
             handled: 0,
             worked: 0,
+            is_suspended: false,
             first,
             uncounted: 0,
             spare: Vec::new(),
@@ -251,6 +254,9 @@ impl Warp {
             }?;
             done += steps;
             self.turns.count(steps, alone);
+            if core::mem::take(&mut self.is_suspended) && alone {
+                return Ok(done);
+            }
         }
         Ok(done)
     }
@@ -261,7 +267,7 @@ impl Warp {
         mut index: usize,
         block: &mut Block,
         grid: &Grid<'_>,
-        (done, most): (u64, u64),
+        (done, mut most): (u64, u64),
     ) -> Result<u64, Failure> {
         let mut steps = 0;
         loop {
@@ -303,6 +309,9 @@ impl Warp {
                     self.execute_step::<OBSERVED>(block, grid, (function, &target.step), step)?;
                 if self.handled != 0 {
                     steps += core::mem::take(&mut self.handled) / BYTES_OF_STEP;
+                }
+                if self.is_suspended {
+                    most = steps;
                 }
                 control
             };

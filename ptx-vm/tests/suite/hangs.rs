@@ -789,7 +789,9 @@ fn changes_that_nobody_else_sees() {
     let locked = "setp.ne.u32 %p5, %r0, 0;\n@%p5 bra end;\nagain: atom.global.cas.b32 %r1, [lock], 0, 1;\nsetp.ne.u32 %p1, %r1, 0;\n@%p1 bra again;\n\
          ld.global.u32 %r2, [%out];\natom.global.exch.b32 %r3, [lock], 0;\nsetp.eq.u32 %p2, %r2, 0;\n@%p2 bra again;\nend:";
     let all = waits(&kernel(".global .u32 lock;", locked), 1, 32);
-    assert!(all[0].contains(flag), "{all:?}");
+    // The flag, and not the lock, which is before it.
+    assert!(all[0].contains("at 0x10000200"), "{all:?}");
+    assert_eq!(all.len(), 1, "{all:?}");
 }
 
 /// The family of changes that another thread sees: of its own accord, or after long.
@@ -857,4 +859,15 @@ fn copies_and_allocations_in_a_loop() {
         };
         case.hangs("32 threads wait");
     }
+}
+
+/// A wait for an mbarrier object ends the turn of its warp: threads that wait for each other in many phases do not spend whole turns on it.
+#[test]
+fn waits_end_the_turn_of_a_warp() {
+    let right = kernel("", STAGES).replace("%n, 4;", "%n, 5000;");
+    let change = |launch: &mut Launch| {
+        *launch = launch.clone().shape(1, 64);
+        launch.limits.steps = 500_000;
+    };
+    end(&right, change, &OneThread).unwrap();
 }

@@ -327,7 +327,7 @@ fn long_steps_count_as_several() {
 fn time_is_limited() {
     let spin = kernel(
         "",
-        "again: add.u32 %r1, %r1, 1;\nst.global.u32 [%out], %r1;\nbra again;",
+        "mov.u64 %rd1, 0;\nagain: add.u64 %rd1, %rd1, 1;\nst.global.u64 [%out], %rd1;\nsetp.lt.u64 %p1, %rd1, 0x100000000000;\n@%p1 bra again;",
     );
     let texts = LONG.map(long).into_iter().chain([spin]);
     for text in texts {
