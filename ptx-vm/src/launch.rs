@@ -10,15 +10,16 @@ use ptx_isa::{SpecialReg, Target};
 
 use crate::account::MEMORY;
 use crate::check::{
-    Allocations, Checker, Checkers, Checks, Objects, Owner, Report, Sites, WrittenBytes,
+    Allocations, CheckResults, Checker, Checkers, Checks, Objects, Owner, Report, Sites,
+    WrittenBytes,
 };
 use crate::error::{RunError, StopReason};
-use crate::execute::{self, Both, Grid, Observed, Observer, Observing, Probe};
+use crate::execute::{self, Both, Grid, Observer, Observing, Probe, Results};
 use crate::executor::{OneThread, Progress, RunOptions};
 use crate::matrix::model::Model;
 use crate::memory::{Device, Heap};
-use crate::profile::{Profile, Profiler};
-use crate::program::Program;
+use crate::profile::{Counts, Profile, Profiler};
+use crate::program::{MALLOC, Program};
 use crate::schedule::Schedule;
 use crate::shape;
 use crate::trace::Tracer;
@@ -380,18 +381,13 @@ impl<'m> Machine<'m> {
         let executor = options.executor.unwrap_or(&OneThread);
         let ended = execute::run(&grid, executor, &mut observer);
         let output = grid.printed(ended.as_ref().err());
-        let observed = observer.map(|o| o.into_inner().finish());
-        let Observed {
-            reports,
-            written,
-            counts,
-        } = observed.unwrap_or_default();
-        let profile = |counts| Profile::new(self.module.get(), &self.program, &counts);
-        self.profile = counts.map(profile);
+        let mut results = Results::new();
+        if let Some(observer) = observer {
+            observer.into_inner().finish(&mut results);
+        }
         self.output.clone_from(&output);
-        self.reports = reports;
         self.heap.end_launch();
-        self.keep_written(written);
+        self.keep_results(results);
         let (start, next) = self.heap.used();
         if self.heap.bytes() > 0 {
             self.allocations
@@ -459,6 +455,27 @@ impl<'m> Machine<'m> {
         all.map(RefCell::new)
     }
 
+    /// Keeps what the observers of a launch found.
+    fn keep_results(&mut self, results: Results) {
+        self.profile = None;
+        self.reports.clear();
+        let mut written = None;
+        for result in results {
+            match result.downcast::<CheckResults>() {
+                Ok(found) => {
+                    self.reports = found.reports;
+                    written = found.written;
+                }
+                Err(other) => {
+                    let counts = other.downcast_ref::<Counts>();
+                    let profile = |counts| Profile::new(self.module.get(), &self.program, counts);
+                    self.profile = counts.map(profile);
+                }
+            }
+        }
+        self.keep_written(written);
+    }
+
     /// Records the written bytes for the next launch; after a launch that did not track them, all bytes but those of the heap that are free.
     fn keep_written(&mut self, written: Option<WrittenBytes>) {
         self.written = match written {
@@ -475,7 +492,7 @@ impl<'m> Machine<'m> {
 
     /// Allocates the heap, if the module uses it and it is smaller than the limit.
     fn reserve_heap(&mut self, bytes: u64) -> Result<(), RunError> {
-        if bytes <= self.heap.bytes() || !self.program.calls_system(execute::MALLOC) {
+        if bytes <= self.heap.bytes() || !self.program.calls_system(MALLOC) {
             return Ok(());
         }
         let start = self.device.allocate(bytes).ok_or_else(|| {

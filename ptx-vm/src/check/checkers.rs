@@ -14,12 +14,19 @@ use super::reports::{Actor, Reports, Text};
 use super::sites::Sites;
 use super::state::{BlockState, WarpState};
 use super::written_bytes::WrittenBytes;
-use super::{Checker, Checks};
+use super::{Checker, Checks, Report};
 use crate::account::{Account, Held, Purpose};
 use crate::execute::{Execution, Grid, Memory};
 
 /// A place in memory that threads synchronize by.
 pub(super) type Shared = (Option<u64>, u64);
+
+/// What the checkers of a launch found.
+pub(crate) struct CheckResults {
+    pub(crate) reports: Vec<Report>,
+    /// The bytes of global memory that were written; `None` if no checker follows them.
+    pub(crate) written: Option<WrittenBytes>,
+}
 
 /// The state and the reports of the checkers.
 #[derive(Debug)]

@@ -41,7 +41,7 @@ pub use checker::{Checker, Checks, UnknownChecker};
 pub use report::{Occurrence, Report};
 
 pub(crate) use allocations::{Allocations, Owner};
-pub(crate) use checkers::Checkers;
+pub(crate) use checkers::{CheckResults, Checkers};
 pub(crate) use objects::Objects;
 pub(crate) use sites::Sites;
 pub(crate) use written_bytes::WrittenBytes;

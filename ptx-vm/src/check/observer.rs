@@ -1,10 +1,10 @@
 //! The implementation of the observer by the checkers.
 
 use super::Checker;
-use super::checkers::Checkers;
+use super::checkers::{CheckResults, Checkers};
 use crate::error::StopReason;
 use crate::execute::{
-    After, Block, CallFrame, Execution, Failed, Grid, Observed, Observer, OnMbarrier, Stepped,
+    After, Block, CallFrame, Execution, Failed, Grid, Observer, OnMbarrier, Results, Stepped,
     Touch, Warp,
 };
 use crate::program::Act;
@@ -123,11 +123,10 @@ impl Observer for Checkers {
         self.end_block(block);
     }
 
-    fn finish(self: Box<Self>) -> Observed {
-        Observed {
+    fn finish(self: Box<Self>, results: &mut Results) {
+        results.push(Box::new(CheckResults {
             reports: self.reports.finish(),
             written: self.checks.has(Checker::Initcheck).then_some(self.global),
-            counts: None,
-        }
+        }));
     }
 }

@@ -2,8 +2,9 @@
 
 use ptx_isa::TypeKind;
 
+use super::addresses::{Addresses, any, check_alignment};
 use super::execution::{Control, Execution, Failed, Outcome};
-use super::location::{Addresses, Memory, any, check_alignment};
+use super::location::Memory;
 use crate::lanes::{Double, LANES, Place, lanes};
 use crate::memory::{self, Fault};
 use crate::program::{Access, Address};

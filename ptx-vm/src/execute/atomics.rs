@@ -1,7 +1,8 @@
 //! Atomic operations.
 
+use super::addresses::Addresses;
 use super::execution::{Control, Execution, Failed, Outcome};
-use super::location::{Addresses, Location, Memory};
+use super::location::{Location, Memory};
 use crate::lanes::{Double, Kind, LaneOp, lanes};
 use crate::memory;
 use crate::program::{Atomic, ChangedElement};

@@ -1,11 +1,12 @@
 //! Combines two observers of a launch.
 
+use core::any::{Any, TypeId};
+
 use super::block::Block;
 use super::execution::{Execution, Failed};
 use super::grid::Grid;
-use super::groups::CallFrame;
-use super::observer::{After, Observed, Observer, OnMbarrier, Stepped};
-use super::probe::Probe;
+use super::groups::{After, CallFrame, Stepped};
+use super::observer::{Observer, OnMbarrier, Results};
 use super::touch::Touch;
 use super::warp::Warp;
 use crate::program::Act;
@@ -95,21 +96,15 @@ impl Observer for Both {
         self.1.ended(grid, block);
     }
 
-    fn probe(&mut self) -> Option<&mut Probe> {
-        match self.0.probe().is_some() {
-            true => self.0.probe(),
-            false => self.1.probe(),
+    fn part(&mut self, wanted: TypeId) -> Option<&mut dyn Any> {
+        if self.0.part(wanted).is_some() {
+            return self.0.part(wanted);
         }
+        self.1.part(wanted)
     }
 
-    fn finish(self: Box<Self>) -> Observed {
-        let (first, second) = (self.0.finish(), self.1.finish());
-        let mut reports = first.reports;
-        reports.extend(second.reports);
-        Observed {
-            reports,
-            written: first.written.or(second.written),
-            counts: first.counts.or(second.counts),
-        }
+    fn finish(self: Box<Self>, results: &mut Results) {
+        self.0.finish(results);
+        self.1.finish(results);
     }
 }

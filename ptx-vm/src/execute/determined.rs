@@ -1,8 +1,7 @@
 //! Determines whether results depend on the values of registers.
 
 use super::grid::Grid;
-use super::groups::CallFrame;
-use super::observer::Stepped;
+use super::groups::{CallFrame, Stepped};
 use super::warp::execute;
 use crate::lanes::{Place, lanes};
 use crate::program::Step;

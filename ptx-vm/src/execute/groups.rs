@@ -1,6 +1,5 @@
 //! Groups of converged lanes of a warp, and the choice of the group that runs next.
 
-use super::observer::{After, Stepped};
 use crate::lanes::Registers;
 use ptx_ir::FuncId;
 
@@ -45,6 +44,48 @@ pub(crate) struct CallFrame {
     /// The step of the caller that called.
     pub(crate) called_at: u32,
     pub(crate) depth: u32,
+}
+
+/// An instruction that lanes of a warp are about to execute.
+#[derive(Copy, Clone)]
+pub(crate) struct Stepped {
+    pub(crate) function: FuncId,
+    /// The index of the step.
+    pub(crate) at: u32,
+    pub(crate) call: usize,
+    /// The lanes that are at the step.
+    pub(crate) mask: u32,
+    /// Those whose guard holds.
+    pub(crate) active: u32,
+}
+
+impl Stepped {
+    pub(crate) const fn new(
+        function: FuncId,
+        at: u32,
+        call: usize,
+        mask: u32,
+        active: u32,
+    ) -> Self {
+        Self {
+            function,
+            at,
+            call,
+            mask,
+            active,
+        }
+    }
+}
+
+/// The active lanes of a step after it.
+#[derive(Copy, Clone, Default)]
+pub(crate) struct After {
+    /// Those that go on: their registers have the results.
+    pub(crate) done: u32,
+    /// Those that wait for other threads.
+    pub(crate) waiting: u32,
+    /// Those that are in the function that they called.
+    pub(crate) calling: u32,
 }
 
 /// The groups of a warp. Lanes of one call at one step are one group.

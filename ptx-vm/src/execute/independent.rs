@@ -4,8 +4,9 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::block::{Cluster, Look};
-use super::grid::{FIRST_TURN, Grid, TURN};
+use super::cluster::{Cluster, Look};
+use super::grid::Grid;
+use super::run::{FIRST_TURN, TURN, run_waiting};
 use super::watch::{self, Watch};
 use crate::error::{RunError, Wait};
 use crate::executor::Executor;
@@ -54,7 +55,7 @@ pub(super) fn run(grid: &Grid<'_>, executor: &dyn Executor) -> Result<(), RunErr
         Ok(Some((_, error))) => Err(error),
         _ => {
             let waiting = waiting.into_inner().unwrap_or_default();
-            super::grid::run_waiting(grid, waiting.into_values().collect(), &mut None)
+            run_waiting(grid, waiting.into_values().collect(), &mut None)
         }
     }
 }

@@ -1,7 +1,8 @@
 //! Reads and writes of memory by one lane.
 
+use super::addresses::check_alignment;
 use super::execution::{Execution, Failed};
-use super::location::{Location, check_alignment};
+use super::location::Location;
 use super::touch::Use;
 use crate::memory::{self, Fault};
 

@@ -8,24 +8,25 @@
 //! Memory that only the lanes of a loop access may change, if looking takes time ([`Patience::Long`]): it is compared like registers. Barriers only
 //! decide when threads go on. A reduction at a barrier has the same result each time if the same lanes bring the same predicates to it.
 
+use core::any::{Any, TypeId};
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use ptx_ir::FuncId;
 use ptx_isa::Action;
 
-use super::block::{Block, reduction};
+use super::barriers::reduction;
+use super::block::Block;
 use super::cells::{Cell, Cells, LaneSet, value};
 use super::execution::{Execution, Failed};
 use super::grid::Grid;
-use super::groups::{CallFrame, Group, State};
+use super::groups::{After, CallFrame, Group, State, Stepped};
 use super::location::Memory;
-use super::observer::{After, Observed, Observer, OnMbarrier, Stepped};
+use super::observer::{Observer, OnMbarrier};
 use super::repeated_loop::{Loop, Poll};
-use super::system_calls::MALLOC;
 use super::touch::{Touch, Use};
 use super::warp::Warp;
 use crate::lanes::{LANES, lanes};
-use crate::program::{Act, Callee, Step};
+use crate::program::{Act, Callee, MALLOC, Step};
 
 /// The bytes that the steps of a look may write at most for each access of a lane.
 const LARGEST_WRITE: u64 = 1 << 12;
@@ -142,6 +143,11 @@ const fn is_seen(action: Action) -> bool {
 }
 
 impl Probe {
+    /// The probe that is an observer, or a part of it.
+    pub(super) fn of_observer(observer: &mut dyn Observer) -> Option<&mut Self> {
+        observer.part(TypeId::of::<Self>())?.downcast_mut()
+    }
+
     /// Begins to look.
     pub(super) fn start(&mut self, patience: Patience) {
         *self = Self {
@@ -527,11 +533,7 @@ impl Observer for Probe {
 
     fn ended(&mut self, _: &Grid<'_>, _: &Block) {}
 
-    fn finish(self: Box<Self>) -> Observed {
-        Observed::default()
-    }
-
-    fn probe(&mut self) -> Option<&mut Probe> {
-        Some(self)
+    fn part(&mut self, wanted: TypeId) -> Option<&mut dyn Any> {
+        (wanted == TypeId::of::<Self>()).then_some(self)
     }
 }

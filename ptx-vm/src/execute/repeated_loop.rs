@@ -13,9 +13,8 @@ use ptx_ir::FuncId;
 
 use super::cells::{Cell, Cells, LaneSet};
 use super::grid::Grid;
-use super::groups::CallFrame;
+use super::groups::{CallFrame, Stepped};
 use super::location::Memory;
-use super::observer::Stepped;
 use super::repeats::{Trace, repeats};
 use crate::lanes::Registers;
 

@@ -6,10 +6,8 @@ use super::location::generic;
 use crate::error::StopReason;
 use crate::lanes::lanes;
 use crate::memory;
-use crate::program::{Call, Passed};
+use crate::program::{Call, MALLOC, Passed};
 
-/// The function that allocates memory of the heap.
-pub(crate) const MALLOC: &str = "malloc";
 /// The most bytes of a text.
 const LONGEST: u64 = 1 << 16;
 

@@ -2,9 +2,8 @@
 
 use core::ops::Range;
 
-use super::execution::Execution;
 use super::location::Memory;
-use crate::lanes::{Double, LANES, lanes};
+use crate::lanes::{Double, LANES};
 
 /// What is done to memory.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
@@ -32,25 +31,6 @@ pub(crate) struct Touch<'a> {
     /// To which the offsets must be aligned.
     pub(crate) align: u64,
     pub(crate) lanes: u32,
-}
-
-impl Execution<'_> {
-    /// The lanes of a mask whose accesses are within a memory.
-    pub(crate) fn possible(&self, touch: &Touch<'_>, mask: u32) -> u32 {
-        let bytes = |all: &[u8]| all.len() as u64;
-        let end = |lane: usize| match touch.memory {
-            Memory::Global => self.grid.device.end().next_multiple_of(4),
-            Memory::Shared(rank) => self.block.shared(rank).map_or(0, bytes),
-            Memory::Local => self.warp.stacks.get(lane).map_or(0, |s| bytes(s)),
-            Memory::Parameter => bytes(self.grid.parameters),
-        };
-        let is_possible = |lane: &usize| {
-            let last = touch.at[*lane].checked_add(touch.bytes);
-            last.is_some_and(|last| last <= end(*lane))
-        };
-        let possible = lanes(mask).filter(is_possible);
-        possible.fold(0, |all, lane| all | 1 << lane)
-    }
 }
 
 impl Touch<'_> {

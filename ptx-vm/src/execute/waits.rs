@@ -2,7 +2,8 @@
 
 use ptx_ir::FuncId;
 
-use super::block::{Block, Cluster};
+use super::block::Block;
+use super::cluster::Cluster;
 use super::grid::Grid;
 use super::groups::{Group, State};
 use super::location::Memory;

@@ -6,9 +6,8 @@ use ptx_ir::FuncId;
 
 use super::block::Block;
 use super::execution::{Control, Execution};
-use super::grid::Grid;
-use super::groups::{CallFrame, Groups, State};
-use super::observer::{After, Stepped};
+use super::grid::{Failure, Grid};
+use super::groups::{After, CallFrame, Groups, State, Stepped};
 use super::turns::Turns;
 use crate::account::{Account, Held, Purpose};
 use crate::error::StopReason;
@@ -47,14 +46,6 @@ pub(crate) struct Warp {
     spare: Vec<(FuncId, crate::lanes::Registers)>,
     /// The phase of the barrier of the cluster that each lane waits for to end.
     pub(crate) arrived: [Option<u64>; LANES],
-}
-
-/// Where an error happened.
-pub(crate) struct Failure {
-    pub(crate) reason: StopReason,
-    pub(crate) function: Option<FuncId>,
-    pub(crate) at: u32,
-    pub(crate) lane: usize,
 }
 
 /// The lanes of a mask for which a guard holds.

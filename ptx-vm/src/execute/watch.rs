@@ -3,7 +3,8 @@
 use core::cell::RefCell;
 use std::collections::VecDeque;
 
-use super::block::{Cluster, Look, Observing};
+use super::block::Observing;
+use super::cluster::{Cluster, Look};
 use super::grid::Grid;
 use super::probe::{Patience, Probe};
 use super::waits::{add, waits};
@@ -127,7 +128,7 @@ fn looking<R>(
 /// What is done with the part of the observer that looks.
 fn with<R>(observer: &Option<Observing>, ask: impl FnOnce(&mut Probe) -> R) -> Option<R> {
     let mut observer = observer.as_ref()?.try_borrow_mut().ok()?;
-    observer.probe().map(ask)
+    Probe::of_observer(&mut **observer).map(ask)
 }
 
 /// The error of a launch whose threads all wait.

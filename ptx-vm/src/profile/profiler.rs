@@ -8,7 +8,7 @@ use ptx_isa::{Action, StateSpace};
 
 use super::{MatrixProfile, MemoryProfile};
 use crate::execute::{
-    After, Block, CallFrame, Execution, Failed, Grid, Memory, Observed, Observer, OnMbarrier,
+    After, Block, CallFrame, Execution, Failed, Grid, Memory, Observer, OnMbarrier, Results,
     Stepped, Touch, Warp,
 };
 use crate::matrix::operation::Operation;
@@ -149,10 +149,7 @@ impl Observer for Profiler {
 
     fn ended(&mut self, _: &Grid<'_>, _: &Block) {}
 
-    fn finish(self: Box<Self>) -> Observed {
-        Observed {
-            counts: Some(self.counts),
-            ..Observed::default()
-        }
+    fn finish(self: Box<Self>, results: &mut Results) {
+        results.push(Box::new(self.counts));
     }
 }

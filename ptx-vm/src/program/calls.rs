@@ -8,6 +8,9 @@ use super::instruction::OPERANDS;
 use super::operands::Context;
 use super::step::{Argument, Call, Callee, Step, Window};
 
+/// The function of the system that allocates memory of the heap.
+pub(crate) const MALLOC: &str = "malloc";
+
 /// Decodes a call.
 pub(super) fn call(
     context: &mut Context<'_>,

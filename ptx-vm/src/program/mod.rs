@@ -18,6 +18,7 @@ mod variables;
 
 use ptx_ir::{FuncId, Module};
 
+pub(crate) use calls::MALLOC;
 pub(crate) use chosen::{TypedOperand, typed_operands};
 pub(crate) use frame::{Frame, Parameter};
 pub(crate) use step::{

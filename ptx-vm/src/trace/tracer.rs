@@ -9,8 +9,8 @@ use ptx_isa::ScalarType;
 use super::described::{Described, Descriptions, Mentioned};
 use super::{ExecutedStep, RegisterValues, StepAccess, StepPlace, StepState};
 use crate::execute::{
-    After, Block, CallFrame, Execution, Failed, Grid, Memory, Observed, Observer, OnMbarrier,
-    Stepped, Touch, Use, Warp,
+    After, Block, CallFrame, Execution, Failed, Grid, Memory, Observer, OnMbarrier, Stepped, Touch,
+    Use, Warp,
 };
 use crate::lanes::{Registers, lanes};
 use crate::program::{Act, Step};
@@ -263,10 +263,6 @@ impl Observer for Tracer {
     fn ended(&mut self, grid: &Grid<'_>, block: &Block) {
         let block = grid.linear(block.index);
         self.pending.retain(|(of, _), _| *of != block);
-    }
-
-    fn finish(self: Box<Self>) -> Observed {
-        Observed::default()
     }
 }
 

@@ -1,0 +1,382 @@
+//! Clusters of CTAs, whose warps run in turns.
+
+use std::sync::Arc;
+
+use super::block::{BARRIERS, Barrier, Block, Observing, Together};
+use super::grid::{Failure, Grid};
+use super::groups::State;
+use super::observer::Observer;
+use super::order::{Starved, Turn, mix};
+use super::probe::Probe;
+use super::warp::Warp;
+use crate::account::{Held, Purpose};
+use crate::error::{RunError, StopReason};
+use crate::lanes::{LANES, lanes};
+
+/// How far a round goes.
+#[derive(Copy, Clone)]
+enum Pace {
+    /// About that many steps.
+    Run(u64),
+    /// That many steps of each warp, in their order.
+    Look(u64),
+}
+
+impl Pace {
+    /// What is left after a CTA.
+    const fn after(self, steps: u64) -> Self {
+        match self {
+            Self::Run(left) => Self::Run(left.saturating_sub(steps)),
+            look @ Self::Look(_) => look,
+        }
+    }
+}
+
+/// What was found about the threads of a cluster.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub(super) enum Look {
+    /// Something changed.
+    Changes,
+    /// All threads wait at barriers or repeat loops, and nothing changed.
+    Repeats,
+    /// Nothing changed so far.
+    Unknown,
+}
+
+/// The steps of each warp in the first round of looking; in each further one they double.
+const FIRST_LOOK: u64 = 64;
+
+/// A cluster of CTAs that run together.
+#[derive(Debug)]
+pub(crate) struct Cluster {
+    blocks: Vec<(Block, Vec<Warp>)>,
+    /// The memory that shared memory and the warps themselves use.
+    _held: Held,
+    together: Together,
+    stuck: bool,
+    /// How often its CTAs had their turns.
+    turns: u64,
+}
+
+/// What the shared memory of a CTA holds before its first step.
+fn shared_at_first(grid: &Grid<'_>, cluster: [u32; 3], rank: u32, bytes: usize) -> Vec<u8> {
+    let Some(seed) = grid.shared_seed else {
+        return vec![0; bytes];
+    };
+    let parts = cluster.into_iter().chain([rank]);
+    let start = parts.fold(seed, |seed, part| mix(seed ^ u64::from(part)));
+    let words = (0..bytes.div_ceil(8) as u64).map(|at| mix(start.wrapping_add(at)));
+    let mut all: Vec<u8> = words.flat_map(u64::to_le_bytes).collect();
+    all.truncate(bytes);
+    all
+}
+
+/// The memory that a warp uses besides its registers and stacks.
+const WARP: u64 = (size_of::<Warp>() + LANES * size_of::<Vec<u8>>()) as u64;
+
+/// The error of a cluster that cannot begin.
+fn at_start(grid: &Grid<'_>, cluster: [u32; 3], reason: StopReason) -> RunError {
+    let mut error = RunError::new(reason);
+    error.block = core::array::from_fn(|i| cluster[i].saturating_mul(grid.cluster[i]));
+    error
+}
+
+impl Cluster {
+    /// The CTAs of a cluster, before their first step.
+    pub(crate) fn new(grid: &Grid<'_>, index: [u32; 3]) -> Result<Self, RunError> {
+        let bytes = grid.program.variables.shared.end(grid.kernel, grid.shared);
+        let bytes = usize::try_from(bytes).unwrap_or(usize::MAX);
+        let [x, y, z] = grid.cluster;
+        let count = x * y * z;
+        let mut held = Held::new(Arc::clone(grid.account()));
+        let warps = u64::from(grid.threads_per_block().div_ceil(LANES as u32));
+        let each = (bytes as u64).saturating_add(warps * WARP);
+        let taken = held.take(each.saturating_mul(count.into()), Purpose::SharedMemory);
+        taken.map_err(|reason| at_start(grid, index, reason))?;
+        let mut cluster = Self {
+            blocks: Vec::new(),
+            _held: held,
+            together: Together {
+                shared: (0..count)
+                    .map(|rank| shared_at_first(grid, index, rank, bytes))
+                    .collect(),
+                ..Together::default()
+            },
+            stuck: false,
+            turns: 0,
+        };
+        for rank in 0..count {
+            let inner = [rank % x, rank / x % y, rank / (x * y)];
+            let block = Block {
+                index: core::array::from_fn(|i| index[i] * grid.cluster[i] + inner[i]),
+                rank: rank as usize,
+                cluster: index,
+                barriers: [Barrier::default(); BARRIERS],
+                turns: 0,
+                together: Together::default(),
+            };
+            let threads = grid.threads_per_block();
+            let mut warps = Vec::new();
+            for first in (0..threads).step_by(LANES) {
+                let mask = match threads - first {
+                    n @ ..32 => (1 << n) - 1,
+                    _ => u32::MAX,
+                };
+                let mut warp = Warp::new(first, grid.account());
+                let started = warp.start(grid.kernel, mask, &block, grid);
+                started.map_err(|reason| at_start(grid, index, reason))?;
+                warps.push(warp);
+            }
+            cluster.blocks.push((block, warps));
+        }
+        Ok(cluster)
+    }
+
+    pub(crate) fn is_done(&self) -> bool {
+        let mut warps = self.blocks.iter().flat_map(|(_, warps)| warps);
+        warps.all(Warp::is_done)
+    }
+
+    /// Asks the observer, if there is one, about each CTA.
+    fn observe(&self, mut ask: impl FnMut(&mut dyn Observer, &Block, &[Warp])) {
+        let Some(observer) = &self.together.observer else {
+            return;
+        };
+        for (block, warps) in &self.blocks {
+            if let Ok(mut observer) = observer.try_borrow_mut() {
+                ask(&mut **observer, block, warps);
+            }
+        }
+    }
+
+    /// Runs about that many steps, which an observer sees; whether a thread made progress.
+    pub(crate) fn run_observed(
+        &mut self,
+        grid: &Grid<'_>,
+        steps: u64,
+        observer: &mut Option<Observing>,
+    ) -> Result<bool, RunError> {
+        self.together.observer = observer.take();
+        let result = self.run(grid, steps);
+        if self.is_done() {
+            self.observe(|observer, block, _| observer.ended(grid, block));
+        }
+        *observer = self.together.observer.take();
+        result
+    }
+
+    /// Shows to the observer that no thread of the launch can continue.
+    pub(crate) fn show_stuck(&mut self, grid: &Grid<'_>, observer: &mut Option<Observing>) {
+        self.together.observer = observer.take();
+        self.observe(|observer, block, warps| observer.stuck(grid, block, warps));
+        *observer = self.together.observer.take();
+    }
+
+    /// Its CTAs with their warps.
+    pub(super) fn blocks(&self) -> impl Iterator<Item = (&Block, &[Warp])> {
+        self.blocks.iter().map(|(block, warps)| (block, &warps[..]))
+    }
+
+    /// The shared memory of a CTA.
+    pub(super) fn shared(&self, rank: usize) -> Option<&[u8]> {
+        self.together.shared.get(rank).map(Vec::as_slice)
+    }
+
+    /// The threads that arrived at the barrier of the cluster.
+    pub(super) const fn arrived(&self) -> u32 {
+        self.together.arrived
+    }
+
+    /// Runs while an observer looks whether threads only repeat loops, at most about that many steps more than it needs to know; gives what it found.
+    pub(super) fn look(
+        &mut self,
+        grid: &Grid<'_>,
+        most: u64,
+        observer: &mut Option<Observing>,
+    ) -> Result<Look, RunError> {
+        self.together.observer = observer.take();
+        let result = self.look_observed(grid, most);
+        if self.is_done() {
+            self.observe(|observer, block, _| observer.ended(grid, block));
+        }
+        *observer = self.together.observer.take();
+        result
+    }
+
+    fn look_observed(&mut self, grid: &Grid<'_>, most: u64) -> Result<Look, RunError> {
+        let (mut all, mut each) = (0, FIRST_LOOK);
+        loop {
+            let (done, completed) = self.round(grid, Pace::Look(each))?;
+            all += done;
+            each = each.saturating_mul(2);
+            let (mut changed, mut covered) = (false, true);
+            self.observe(|observer, block, warps| {
+                if let Some(probe) = Probe::of_observer(observer) {
+                    changed |= probe.changed;
+                    covered &= warps.iter().all(|warp| probe.covers(grid, block, warp));
+                }
+            });
+            match (changed, covered) {
+                (true, _) => return Ok(Look::Changes),
+                (false, true) => return Ok(Look::Repeats),
+                (false, false) if all >= most || done == 0 && !completed => {
+                    return Ok(Look::Unknown);
+                }
+                (false, false) => {}
+            }
+        }
+    }
+
+    /// Whether no thread could continue when it ran last.
+    pub(crate) const fn is_stuck(&self) -> bool {
+        self.stuck
+    }
+
+    /// Something happened that may let threads continue.
+    pub(crate) const fn wake(&mut self) {
+        self.stuck = false;
+    }
+
+    /// Runs about that many steps; whether a thread made progress.
+    fn run(&mut self, grid: &Grid<'_>, steps: u64) -> Result<bool, RunError> {
+        let mut left = steps;
+        let mut any = false;
+        while left > 0 && !self.is_done() {
+            let (done, completed) = self.round(grid, Pace::Run(left))?;
+            left = left.saturating_sub(done);
+            any |= done > 0 || completed;
+            if done == 0 && !completed {
+                break;
+            }
+        }
+        self.stuck = !any;
+        Ok(any)
+    }
+
+    /// Runs each warp once; gives the number of steps, and whether a barrier was completed.
+    fn round(&mut self, grid: &Grid<'_>, pace: Pace) -> Result<(u64, bool), RunError> {
+        let (mut steps, mut any) = (0u64, false);
+        let mut pace = pace;
+        self.turns += 1;
+        let starved = match pace {
+            Pace::Run(_) => Starved::blocks(grid, self.turns),
+            Pace::Look(_) => Starved::none(),
+        };
+        let count = self.blocks.len();
+        let all = starved
+            .passes()
+            .flat_map(|pass| (0..count).map(move |at| (pass, at)));
+        for (pass, at) in all {
+            let Some((block, warps)) = self.blocks.get_mut(at) else {
+                continue;
+            };
+            let linear = grid.linear(block.index);
+            if !starved.is_in(linear, pass) || starved.waits(linear, steps > 0) {
+                continue;
+            }
+            block.together = core::mem::take(&mut self.together);
+            let result = run_block(block, warps, grid, pace);
+            any |= result.is_ok() && block.complete_barriers(warps, grid);
+            self.together = core::mem::take(&mut block.together);
+            let done = result?;
+            steps = steps.saturating_add(done);
+            pace = pace.after(done);
+        }
+        any |= self.complete_cluster_barrier(grid);
+        Ok((steps, any))
+    }
+
+    /// Completes the barrier of the cluster if all threads arrived.
+    fn complete_cluster_barrier(&mut self, grid: &Grid<'_>) -> bool {
+        let warps = || self.blocks.iter().flat_map(|(_, warps)| warps);
+        let live: u32 = warps().map(|w| w.groups.live().count_ones()).sum();
+        if self.together.arrived == 0 || self.together.arrived < live {
+            return false;
+        }
+        self.observe(|observer, block, warps| observer.cluster_barrier(grid, block, warps));
+        self.together.arrived = 0;
+        self.together.phase += 1;
+        for warp in self.blocks.iter_mut().flat_map(|(_, warps)| warps) {
+            for group in &mut warp.groups.all {
+                if group.state == State::Cluster {
+                    group.state = State::Ready;
+                    group.at += 1;
+                    lanes(group.mask).for_each(|lane| warp.arrived[lane] = None);
+                }
+            }
+        }
+        true
+    }
+}
+
+/// Runs the warps of a CTA one after the other; gives the number of steps.
+fn run_block(
+    block: &mut Block,
+    warps: &mut [Warp],
+    grid: &Grid<'_>,
+    pace: Pace,
+) -> Result<u64, RunError> {
+    let mut done = 0;
+    let turn = match pace {
+        Pace::Run(most) => Turn::new(grid, warps.len(), most.min(1 << 14)),
+        Pace::Look(most) => Turn::in_order(warps.len(), most),
+    };
+    block.turns += 1;
+    let starved = match pace {
+        Pace::Run(_) => Starved::warps(grid, block.turns),
+        Pace::Look(_) => Starved::none(),
+    };
+    let count = warps.len();
+    let all = starved
+        .passes()
+        .flat_map(|pass| (0..count).map(move |at| (pass, at)));
+    for (pass, position) in all {
+        let index = turn.warp(position);
+        let Some(warp) = warps.get_mut(index) else {
+            continue;
+        };
+        if !starved.is_in(index as u64, pass) || starved.waits(index as u64, done > 0) {
+            continue;
+        }
+        let first = warp.first;
+        let most = match pace {
+            Pace::Run(_) => turn
+                .steps(position)
+                .min(grid.steps_left().saturating_add(1)),
+            Pace::Look(most) => most,
+        };
+        let steps = match warp.run(block, grid, most) {
+            Ok(steps) => steps,
+            Err(failure) => return Err(grid.error(failure, block.index, first)),
+        };
+        done += steps;
+        let limit = |reason| Failure {
+            reason,
+            function: None,
+            at: 0,
+            lane: 0,
+        };
+        // Looking is bounded, and may be what follows the end of the steps.
+        let counted: Result<(), StopReason> = match pace {
+            Pace::Run(_) => grid.count(steps),
+            Pace::Look(_) => {
+                grid.progress.add_steps(steps);
+                Ok(())
+            }
+        };
+        counted.map_err(|r| grid.error(limit(r), block.index, first))?;
+        if matches!(pace, Pace::Look(_)) && has_changed(block) {
+            break;
+        }
+    }
+    Ok(done)
+}
+
+/// Whether an observer that looks whether threads only wait saw a change.
+fn has_changed(block: &Block) -> bool {
+    let mut changed = false;
+    block.observe(|observer, _| {
+        changed = Probe::of_observer(observer).is_some_and(|probe| probe.changed);
+    });
+    changed
+}

@@ -1,0 +1,176 @@
+//! Steps that an observer sees: what they access and perform.
+
+use super::execution::{Control, Execution, Outcome};
+use super::groups::CallFrame;
+use super::location::{Location, Memory};
+use super::observer::Observer;
+use super::touch::{Touch, Use};
+use crate::lanes::{LANES, lanes};
+use crate::program::{Act, Address, Step};
+
+impl Execution<'_> {
+    /// The lanes of a mask whose accesses are within a memory.
+    pub(crate) fn possible(&self, touch: &Touch<'_>, mask: u32) -> u32 {
+        let bytes = |all: &[u8]| all.len() as u64;
+        let end = |lane: usize| match touch.memory {
+            Memory::Global => self.grid.device.end().next_multiple_of(4),
+            Memory::Shared(rank) => self.block.shared(rank).map_or(0, bytes),
+            Memory::Local => self.warp.stacks.get(lane).map_or(0, |s| bytes(s)),
+            Memory::Parameter => bytes(self.grid.parameters),
+        };
+        let is_possible = |lane: &usize| {
+            let last = touch.at[*lane].checked_add(touch.bytes);
+            last.is_some_and(|last| last <= end(*lane))
+        };
+        let possible = lanes(mask).filter(is_possible);
+        possible.fold(0, |all, lane| all | 1 << lane)
+    }
+}
+
+impl Execution<'_> {
+    /// Where the stack of the call ends.
+    pub(crate) fn top(&self) -> u64 {
+        self.call_frame(self.call).map_or(0, |c| c.top)
+    }
+
+    /// A call of the warp.
+    pub(crate) fn call_frame(&self, call: usize) -> Option<&CallFrame> {
+        self.warp.groups.calls.get(call)?.as_ref()
+    }
+
+    /// The calls that lanes have just begun at this step, with their lanes.
+    pub(crate) fn callees(&self) -> impl Iterator<Item = (usize, u32)> {
+        let begun = self.warp.groups.all.iter().filter(|group| {
+            let call = self.call_frame(group.call);
+            let of_step =
+                call.is_some_and(|c| c.caller == Some(self.call) && c.called_at == self.at);
+            of_step && group.at == 0 && group.mask & !self.active == 0
+        });
+        begun.map(|group| (group.call, group.mask))
+    }
+
+    /// The action that is performed.
+    pub(crate) fn action(&self) -> Option<&Act> {
+        match &self.function.steps.get(self.at as usize)?.step {
+            Step::Act(act) => Some(act),
+            _ => None,
+        }
+    }
+
+    /// A byte of memory that all lanes have.
+    pub(crate) fn byte(&self, memory: Memory, at: u64) -> Option<u8> {
+        match memory {
+            Memory::Global => self.grid.device.read(at, 1).ok().map(|v| v as u8),
+            Memory::Shared(rank) => self.block.shared(rank)?.get(at as usize).copied(),
+            Memory::Local | Memory::Parameter => None,
+        }
+    }
+
+    /// Asks the observer, if there is one.
+    pub(super) fn observe<R>(&self, ask: impl FnOnce(&mut dyn Observer, &Self) -> R) -> Option<R> {
+        let observer = self.block.together.observer.as_ref()?;
+        let mut observer = observer.try_borrow_mut().ok()?;
+        Some(ask(&mut **observer, self))
+    }
+
+    /// Executes a step that is observed.
+    pub(super) fn observed_step(&mut self, step: &Step) -> Outcome {
+        match step {
+            Step::Load(access) => {
+                let bytes = u64::from(access.bytes) * access.places.len() as u64;
+                self.touch(&access.address, Use::Read, (bytes, access.bytes.into()));
+            }
+            Step::Store(access) => {
+                let bytes = u64::from(access.bytes) * access.places.len() as u64;
+                self.touch(&access.address, Use::Write, (bytes, access.bytes.into()));
+            }
+            Step::Atomic(atomic) => {
+                let bytes = atomic.elements.iter().map(|e| u64::from(e.bytes)).sum();
+                self.touch(&atomic.address, Use::ReadWrite, (bytes, bytes));
+            }
+            Step::Act(act) => {
+                self.observe(|observer, of| observer.act(of, act));
+                self.by_byte = true;
+            }
+            Step::Call(_) => self.by_byte = true,
+            _ => {}
+        }
+        if self.active == 0 {
+            return Ok(Control::Next);
+        }
+        let outcome = self.step(step);
+        self.by_byte = false;
+        let control = match outcome {
+            Ok(control) => control,
+            Err(failed) => {
+                let goes_on = self.observe(|observer, of| observer.failed(of, &failed));
+                return match goes_on {
+                    Some(true) => Ok(Control::Next),
+                    _ => Err(failed),
+                };
+            }
+        };
+        match step {
+            Step::Act(act) => {
+                let waits = matches!(control, Control::Wait(_));
+                self.observe(|observer, of| observer.acted(of, act, waits));
+            }
+            Step::Call(_) => {
+                self.observe(|observer, of| observer.called(of));
+            }
+            _ => {}
+        }
+        Ok(control)
+    }
+
+    /// Shows accesses of all lanes to the observer; lanes that may not access memory do not execute the step.
+    fn touch(&mut self, address: &Address, usage: Use, (bytes, element): (u64, u64)) {
+        let mut left = self.active;
+        let mut allowed = 0;
+        let mut at = [0; LANES];
+        let mut memories = [Memory::Global; LANES];
+        match self.addresses(address) {
+            Some(all) => (at, memories) = (all.at, [all.memory; LANES]),
+            None => {
+                for lane in lanes(left) {
+                    let location = self.location(address, lane);
+                    (at[lane], memories[lane]) = (location.address(), location.memory());
+                }
+            }
+        }
+        while left != 0 {
+            let memory = memories[left.trailing_zeros() as usize % LANES];
+            let same = lanes(left).filter(|&lane| memories[lane] == memory);
+            let same = same.fold(0, |all, lane| all | 1 << lane);
+            left &= !same;
+            let touch = Touch {
+                usage,
+                memory,
+                at: &at,
+                bytes,
+                element,
+                align: bytes,
+                lanes: same,
+            };
+            let answer = self.observe(|observer, of| observer.access(of, &touch));
+            allowed |= answer.unwrap_or(same) & same;
+        }
+        self.active = allowed;
+    }
+
+    /// Shows an access of one lane to the observer, if it sees them one by one; gives whether it may happen.
+    pub(super) fn touch_one(&self, to: Location, usage: Use, bytes: u8, lane: usize) -> bool {
+        let at = [to.address(); LANES];
+        let touch = Touch {
+            usage,
+            memory: to.memory(),
+            at: &at,
+            bytes: bytes.into(),
+            element: bytes.into(),
+            align: bytes.into(),
+            lanes: 1 << lane,
+        };
+        let answer = self.observe(|observer, of| observer.access(of, &touch));
+        answer.is_none_or(|allowed| allowed != 0)
+    }
+}

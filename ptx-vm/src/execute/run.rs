@@ -1,0 +1,144 @@
+//! Runs the clusters of a grid one after the other; those that wait for others run in turns.
+
+use std::collections::VecDeque;
+
+use super::block::Observing;
+use super::cluster::{Cluster, Look};
+use super::grid::Grid;
+use super::independent;
+use super::order::Order;
+use super::watch::{self, Watch};
+use crate::error::RunError;
+use crate::executor::Executor;
+
+/// The steps that a cluster makes before another one gets its turn: enough that most clusters end before.
+pub(super) const TURN: u64 = 1 << 20;
+/// The same for clusters that may wait for others, before all have begun, and after that.
+const DEPENDENT_TURNS: [u64; 2] = [1 << 16, 1 << 14];
+/// The steps that a cluster makes before it is looked whether it waits for others.
+pub(super) const FIRST_TURN: u64 = 1 << 13;
+/// The steps of a launch whose CTAs may wait for each other before it is looked whether they only wait.
+const FIRST_LOOK: u64 = 1 << 17;
+
+/// Runs all CTAs: those that do not depend on each other and are not observed as the executor does.
+pub(crate) fn run(
+    grid: &Grid<'_>,
+    executor: &dyn Executor,
+    observer: &mut Option<Observing>,
+) -> Result<(), RunError> {
+    match observer.is_none() && grid.is_independent() {
+        true => independent::run(grid, executor),
+        false => run_in_order(grid, observer),
+    }
+}
+
+/// Runs a cluster for its first turn, which ends early if it already waits for others.
+fn begin(
+    grid: &Grid<'_>,
+    cluster: &mut Cluster,
+    turn: u64,
+    observer: &mut Option<Observing>,
+) -> Result<bool, RunError> {
+    let first = turn.min(FIRST_TURN);
+    let progress = cluster.run_observed(grid, first, observer)?;
+    if !progress
+        || first == turn
+        || cluster.is_done()
+        || watch::waits_already(grid, cluster, observer)?
+    {
+        return Ok(progress);
+    }
+    match cluster.is_done() {
+        true => Ok(true),
+        false => cluster.run_observed(grid, turn - first, observer),
+    }
+}
+
+/// Removes clusters that ended while they were looked at.
+fn retain_running(grid: &Grid<'_>, waiting: &mut VecDeque<Cluster>) {
+    let before = waiting.len();
+    waiting.retain(|cluster| !cluster.is_done());
+    (waiting.len()..before).for_each(|_| grid.cluster_ended());
+}
+
+/// Runs all CTAs on this thread. They begin in the order of their indices; one that waits for later ones lets these run.
+fn run_in_order(grid: &Grid<'_>, observer: &mut Option<Observing>) -> Result<(), RunError> {
+    run_from(grid, VecDeque::new(), 0, observer)
+}
+
+/// Runs clusters that began and wait for each other.
+pub(super) fn run_waiting(
+    grid: &Grid<'_>,
+    waiting: VecDeque<Cluster>,
+    observer: &mut Option<Observing>,
+) -> Result<(), RunError> {
+    run_from(grid, waiting, grid.clusters().count(), observer)
+}
+
+/// Runs clusters that began, and those from a position in their order on.
+fn run_from(
+    grid: &Grid<'_>,
+    mut waiting: VecDeque<Cluster>,
+    mut next: u64,
+    observer: &mut Option<Observing>,
+) -> Result<(), RunError> {
+    let all = grid.clusters().count();
+    let order = Order::of_clusters(grid, all);
+    let mut watch = Watch::new(FIRST_LOOK);
+    while next < all || !waiting.is_empty() {
+        let begins = next < all && waiting.len() < grid.limits.resident_clusters;
+        let mut cluster = match begins {
+            true => {
+                next += 1;
+                Cluster::new(grid, grid.clusters().index(order.at(next - 1)))?
+            }
+            false => match waiting.pop_front() {
+                Some(cluster) => cluster,
+                None => return Ok(()),
+            },
+        };
+        let turn = DEPENDENT_TURNS[usize::from(next == all)];
+        let progress = match begins {
+            true => begin(grid, &mut cluster, turn, observer),
+            false => cluster.run_observed(grid, turn, observer),
+        };
+        let progress = match progress {
+            Ok(progress) => progress,
+            Err(error) => {
+                waiting.push_front(cluster);
+                return Err(watch::explain(grid, &mut waiting, observer, error));
+            }
+        };
+        if cluster.is_done() {
+            grid.cluster_ended();
+            // Those that waited may depend on it.
+            waiting.iter_mut().for_each(Cluster::wake);
+            continue;
+        }
+        if progress {
+            waiting.iter_mut().for_each(Cluster::wake);
+            cluster.wake();
+        }
+        waiting.push_back(cluster);
+        if next < all && waiting.len() < grid.limits.resident_clusters {
+            continue;
+        }
+        let mut error = None;
+        if waiting.iter().all(Cluster::is_stuck) {
+            error = Some(watch::stuck(grid, &waiting));
+        } else if watch.is_due(grid.progress.steps()) {
+            let steps = grid.progress.steps();
+            let found = watch.look(grid, &mut waiting, (steps, observer))?;
+            error = (found.look == Look::Repeats).then(|| watch::deadlock(found.waits));
+            waiting.iter_mut().for_each(Cluster::wake);
+            retain_running(grid, &mut waiting);
+        }
+        if let Some(error) = error {
+            for cluster in &mut waiting {
+                cluster.show_stuck(grid, observer);
+            }
+            return Err(error);
+        }
+    }
+    Ok(())
+}
