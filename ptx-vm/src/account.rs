@@ -63,8 +63,8 @@ impl Account {
 
     /// Uses more bytes, unless these are more than allowed.
     pub(crate) fn take(&self, bytes: u64, purpose: Purpose) -> Result<(), StopReason> {
-        let before = self.used.fetch_add(bytes, Ordering::Relaxed);
-        if before.saturating_add(bytes) <= self.limit.load(Ordering::Relaxed) {
+        let used_before = self.used.fetch_add(bytes, Ordering::Relaxed);
+        if used_before.saturating_add(bytes) <= self.limit.load(Ordering::Relaxed) {
             return Ok(());
         }
         self.release(bytes);
@@ -73,9 +73,9 @@ impl Account {
 
     /// Uses more bytes, by what cannot fail: [`check`](Self::check) says later whether they were more than allowed.
     pub(crate) fn note(&self, bytes: u64, purpose: Purpose) {
-        let before = self.used.fetch_add(bytes, Ordering::Relaxed);
+        let used_before = self.used.fetch_add(bytes, Ordering::Relaxed);
         let limit = self.limit.load(Ordering::Relaxed);
-        if before.saturating_add(bytes) > limit
+        if used_before.saturating_add(bytes) > limit
             && !self.exceeded.swap(true, Ordering::Relaxed)
             && let Ok(mut refused) = self.refused.lock()
         {
@@ -111,8 +111,11 @@ impl Account {
 /// A number of bytes with a unit, exactly.
 fn shown(bytes: u64) -> String {
     let units = ["bytes", "KiB", "MiB", "GiB", "TiB"];
-    let whole = |n: &usize| bytes > 0 && bytes.is_multiple_of(1 << (10 * n));
-    let unit = (0..units.len()).rev().find(whole).unwrap_or(0);
+    let is_multiple_of_unit = |n: &usize| bytes > 0 && bytes.is_multiple_of(1 << (10 * n));
+    let unit = (0..units.len())
+        .rev()
+        .find(is_multiple_of_unit)
+        .unwrap_or(0);
     let number = bytes >> (10 * unit);
     match (unit, bytes) {
         (0, 1) => "1 byte".to_owned(),

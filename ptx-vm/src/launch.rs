@@ -352,8 +352,8 @@ impl<'m> Machine<'m> {
         }
         let target = || ptx_ir::query::Environment::of(self.module.get()).target();
         let model = launch.model.or_else(target).unwrap_or(Target::Sm70);
-        let own = Progress::default();
-        let progress = options.progress.unwrap_or(&own);
+        let default_progress = Progress::default();
+        let progress = options.progress.unwrap_or(&default_progress);
         progress.start();
         self.device.account().set_limit(launch.limits.memory_bytes);
         let grid = Grid {
@@ -526,11 +526,11 @@ impl<'m> Machine<'m> {
         let Some(function) = self.program.function(kernel) else {
             return Err(RunError::new(StopReason::NoKernel));
         };
-        let wanted = &function.frame.parameters;
+        let expected = &function.frame.parameters;
         let fits = |(p, a): (&crate::program::Parameter, &Vec<u8>)| p.bytes == a.len() as u64;
-        let same = wanted.len() == launch.arguments.len();
-        if !same || !wanted.iter().zip(&launch.arguments).all(fits) {
-            let sizes: Vec<String> = wanted.iter().map(|p| p.bytes.to_string()).collect();
+        let is_same_count = expected.len() == launch.arguments.len();
+        if !is_same_count || !expected.iter().zip(&launch.arguments).all(fits) {
+            let sizes: Vec<String> = expected.iter().map(|p| p.bytes.to_string()).collect();
             let why = format!(
                 "the kernel expects arguments of these sizes in bytes: [{}]",
                 sizes.join(", ")
@@ -538,7 +538,7 @@ impl<'m> Machine<'m> {
             return Err(RunError::new(StopReason::Launch(why)));
         }
         let mut bytes = Vec::new();
-        for (parameter, argument) in wanted.iter().zip(&launch.arguments) {
+        for (parameter, argument) in expected.iter().zip(&launch.arguments) {
             bytes.resize(parameter.offset() as usize, 0);
             bytes.extend_from_slice(argument);
         }

@@ -1,8 +1,7 @@
 //! The last accesses to each memory location, and the race check of new accesses.
 
-use super::access::{Access, Kind};
 use super::clock::Clock;
-use super::records::{Number, Records};
+use super::places::{Number, Records};
 use super::scope::Scope;
 use crate::execute::Clusters;
 use crate::lanes::lanes;
@@ -49,8 +48,9 @@ impl New<'_> {
         if own_block && earlier.interval < self.access.interval {
             return true;
         }
-        let others = earlier.interval == self.access.interval && earlier.first != self.access.first;
-        if own_block && others && !self.informed {
+        let are_different_warps =
+            earlier.interval == self.access.interval && earlier.first != self.access.first;
+        if own_block && are_different_warps && !self.informed {
             return false;
         }
         self.knows(earlier, by, own)
@@ -58,9 +58,10 @@ impl New<'_> {
 
     /// Whether the lanes know that an access of lanes happened, or it is their own.
     fn knows(&self, earlier: &Access, by: u32, own: u32) -> bool {
-        let itself = match own.is_power_of_two() && self.access.is_of_same_warp(earlier) {
-            true => own,
-            false => 0,
+        let itself = if own.is_power_of_two() && self.access.is_of_same_warp(earlier) {
+            own
+        } else {
+            0
         };
         lanes(by & !itself).all(|lane| {
             let slot = u32::from(earlier.first) + lane as u32;
@@ -118,16 +119,17 @@ impl Accesses {
     /// Adds an access and returns the access that it races with.
     #[inline]
     pub(super) fn add(&mut self, new: &New<'_>, lanes: u32, records: &Records) -> Option<Earlier> {
-        let own = ByLanes {
+        let lanes_of_access = ByLanes {
             number: new.number,
             lanes,
         };
         let is_narrow = new.access.kind.strength() != Some(Scope::Device);
         let newest = self.write.number.max(self.read.number);
         if records.has_forgotten(newest) {
-            (self.write, self.read) = match own.number.writes() {
-                true => (own, ByLanes::default()),
-                false => (ByLanes::default(), own),
+            (self.write, self.read) = if lanes_of_access.number.writes() {
+                (lanes_of_access, ByLanes::default())
+            } else {
+                (ByLanes::default(), lanes_of_access)
             };
             self.more.clear();
             self.narrow = is_narrow;
@@ -135,11 +137,12 @@ impl Accesses {
         }
         self.narrow |= is_narrow;
         // Strong accesses in the widest scope do not race with each other.
-        let race = match self.narrow {
-            true => self.race(new, own, records),
-            false => None,
+        let race = if self.narrow {
+            self.race(new, lanes_of_access, records)
+        } else {
+            None
         };
-        self.record(new, own, records);
+        self.record(new, lanes_of_access, records);
         race
     }
 
@@ -148,11 +151,11 @@ impl Accesses {
         if !self.narrow && new.access.kind.strength() == Some(Scope::Device) {
             return false;
         }
-        let own = ByLanes {
+        let lanes_of_access = ByLanes {
             number: new.number,
             lanes,
         };
-        self.race(new, own, records).is_some()
+        self.race(new, lanes_of_access, records).is_some()
     }
 
     /// The memory that the accesses besides the last ones use.
@@ -194,9 +197,10 @@ impl Accesses {
         if !self.more.is_empty() {
             self.more.retain(|earlier| !replaces(earlier));
         }
-        let last = match own.number.writes() {
-            true => &mut self.write,
-            false => &mut self.read,
+        let last = if own.number.writes() {
+            &mut self.write
+        } else {
+            &mut self.read
         };
         if last.number == own.number {
             last.lanes |= own.lanes;
@@ -219,5 +223,75 @@ impl Accesses {
             self.more.remove(0);
         }
         self.more.push(old);
+    }
+}
+
+/// The kind of an access.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub(super) enum Kind {
+    Read,
+    Write,
+    /// A strong read in a scope: no race with strong accesses.
+    StrongRead(Scope),
+    StrongWrite(Scope),
+    /// A read and a write in one operation.
+    Atomic(Scope),
+}
+
+impl Kind {
+    pub(super) const fn writes(self) -> bool {
+        matches!(self, Self::Write | Self::StrongWrite(_) | Self::Atomic(_))
+    }
+
+    pub(super) const fn strength(self) -> Option<Scope> {
+        match self {
+            Self::StrongRead(scope) | Self::StrongWrite(scope) | Self::Atomic(scope) => Some(scope),
+            _ => None,
+        }
+    }
+}
+
+/// An access of lanes of a warp with equal clock values.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub(super) struct Access {
+    pub(super) block: u32,
+    /// The first thread of the warp in its CTA, or an asynchronous operation.
+    pub(super) first: u16,
+    /// The accessed bytes of the place, as bits.
+    pub(super) bytes: u8,
+    pub(super) kind: Kind,
+    pub(super) time: u32,
+    /// The instruction.
+    pub(super) site: u32,
+    /// The number of barriers that all threads of the CTA had completed together; [`ASYNCHRONOUS`] for an asynchronous operation.
+    pub(super) interval: u32,
+}
+
+/// The interval of accesses of asynchronous operations, which barriers do not order.
+pub(super) const ASYNCHRONOUS: u32 = u32::MAX;
+
+impl Access {
+    /// Whether it is an access of an asynchronous operation.
+    pub(super) const fn is_asynchronous(&self) -> bool {
+        self.interval == ASYNCHRONOUS
+    }
+
+    /// Whether both are by the same warp.
+    #[inline]
+    pub(super) const fn is_of_same_warp(&self, other: &Self) -> bool {
+        self.block == other.block && self.first == other.first
+    }
+
+    /// Whether both are strong and the scope of each includes the thread of the other.
+    pub(super) fn is_strong_with(&self, other: &Self, clusters: Clusters) -> bool {
+        let (Some(a), Some(b)) = (self.kind.strength(), other.kind.strength()) else {
+            return false;
+        };
+        let cluster = |block: u32| clusters.of_linear(block.into());
+        match a.min(b) {
+            Scope::Device => true,
+            Scope::Cluster => cluster(self.block) == cluster(other.block),
+            Scope::Cta => self.block == other.block,
+        }
     }
 }

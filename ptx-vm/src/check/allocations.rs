@@ -3,7 +3,7 @@
 use core::ops::Range;
 use std::collections::BTreeMap;
 
-use super::reports::Actor;
+use super::report::Actor;
 
 /// The owner of an allocation.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -61,9 +61,9 @@ impl Allocations {
         if self.last.0 <= start && end <= self.last.1 {
             return true;
         }
-        let found = self.before(start);
-        let found = found.filter(|a| end <= a.end && a.freed.is_none());
-        match found.map(|a| (a.start, a.end)) {
+        let allocation = self.before(start);
+        let allocation = allocation.filter(|a| end <= a.end && a.freed.is_none());
+        match allocation.map(|a| (a.start, a.end)) {
             Some(bounds) => {
                 self.last = bounds;
                 true

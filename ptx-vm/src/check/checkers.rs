@@ -5,13 +5,13 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::allocations::Allocations;
-use super::blocks::Blocks;
 use super::clock::Clock;
 use super::objects::Objects;
+use super::order::Published;
 use super::places::Places;
-use super::published::Published;
-use super::reports::{Actor, Reports, Text};
+use super::report::{Actor, Reports, Text};
 use super::sites::Sites;
+use super::state::Blocks;
 use super::state::{BlockState, WarpState};
 use super::written_bytes::WrittenBytes;
 use super::{Checker, Checks, Report};
@@ -94,30 +94,31 @@ impl Checkers {
     }
 
     /// A lane that executes an instruction.
-    pub(super) fn actor(&self, of: &Execution<'_>, lane: usize) -> Actor {
+    pub(super) fn actor(&self, execution: &Execution<'_>, lane: usize) -> Actor {
         Actor {
-            site: self.sites.number(of.id, of.at),
-            block: of.grid.linear(of.block.index),
-            thread: of.warp.first + lane as u32,
+            site: self.sites.number(execution.id, execution.at),
+            block: execution.grid.linear(execution.block.index),
+            thread: execution.warp.first + lane as u32,
         }
     }
 
     /// Reports something about a lane.
     pub(super) fn report(
         &mut self,
-        of: &Execution<'_>,
+        execution: &Execution<'_>,
         code: Code,
         lane: usize,
         text: impl FnOnce() -> Text,
     ) {
-        let actor = self.actor(of, lane);
-        let context = (of.grid, &*self.sites);
+        let actor = self.actor(execution, lane);
+        let context = (execution.grid, &*self.sites);
         self.reports.add(context, code, actor, text);
     }
 
     /// Whether something was reported at the instruction.
-    pub(super) fn reported(&self, of: &Execution<'_>) -> bool {
-        self.reports.any_at(self.sites.number(of.id, of.at))
+    pub(super) fn reported(&self, execution: &Execution<'_>) -> bool {
+        self.reports
+            .any_at(self.sites.number(execution.id, execution.at))
     }
 
     /// A CTA.
@@ -129,12 +130,17 @@ impl Checkers {
     }
 
     /// The CTA of a rank in the cluster of the one that executes an instruction; that one itself if there is none.
-    pub(super) fn of_rank(&mut self, of: &Execution<'_>, rank: usize) -> (u64, &mut BlockState) {
-        let block = match rank == of.block.rank || of.block.shared(rank).is_none() {
-            true => of.grid.linear(of.block.index),
-            false => of.grid.of_rank(of.block.index, rank),
+    pub(super) fn of_rank(
+        &mut self,
+        execution: &Execution<'_>,
+        rank: usize,
+    ) -> (u64, &mut BlockState) {
+        let block = if rank == execution.block.rank || execution.block.shared(rank).is_none() {
+            execution.grid.linear(execution.block.index)
+        } else {
+            execution.grid.of_rank(execution.block.index, rank)
         };
-        (block, self.block(of.grid, block))
+        (block, self.block(execution.grid, block))
     }
 
     /// A warp, by its first thread.
@@ -143,20 +149,20 @@ impl Checkers {
     }
 
     /// The warp that executes an instruction.
-    pub(super) fn own_warp(&mut self, of: &Execution<'_>) -> &mut WarpState {
-        let block = of.grid.linear(of.block.index);
-        self.warp(of.grid, block, of.warp.first)
+    pub(super) fn own_warp(&mut self, execution: &Execution<'_>) -> &mut WarpState {
+        let block = execution.grid.linear(execution.block.index);
+        self.warp(execution.grid, block, execution.warp.first)
     }
 
     /// The written bytes of a memory that all lanes have, if it can have others.
     pub(super) fn written(
         &mut self,
-        of: &Execution<'_>,
+        execution: &Execution<'_>,
         memory: Memory,
     ) -> Option<&mut WrittenBytes> {
         match memory {
             Memory::Global => Some(&mut self.global),
-            Memory::Shared(rank) => Some(&mut self.of_rank(of, rank).1.written),
+            Memory::Shared(rank) => Some(&mut self.of_rank(execution, rank).1.written),
             Memory::Local | Memory::Parameter => None,
         }
     }

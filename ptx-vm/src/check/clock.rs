@@ -28,9 +28,10 @@ impl Clock {
     /// The last time of a thread that is known; 0 if nothing is known.
     #[inline]
     pub(super) fn get(&self, block: u64, slot: u32) -> u32 {
-        let times = match block == self.block {
-            true => Some(&self.own),
-            false => self.others.as_ref().and_then(|o| o.get(&block)),
+        let times = if block == self.block {
+            Some(&self.own)
+        } else {
+            self.others.as_ref().and_then(|o| o.get(&block))
         };
         times.and_then(|t| t.get(slot as usize)).map_or(0, |t| *t)
     }
@@ -38,11 +39,11 @@ impl Clock {
     /// Notes a time of the own CTA.
     pub(super) fn set(&mut self, slot: u32, time: u32) {
         let slot = slot as usize;
-        let own = Arc::make_mut(&mut self.own);
-        if own.len() <= slot {
-            own.resize(slot + 1, 0);
+        let times = Arc::make_mut(&mut self.own);
+        if times.len() <= slot {
+            times.resize(slot + 1, 0);
         }
-        own[slot] = own[slot].max(time);
+        times[slot] = times[slot].max(time);
     }
 
     /// Notes a time of any CTA.
@@ -81,9 +82,10 @@ impl Clock {
             return;
         }
         for (&block, times) in others.iter() {
-            match block == self.block {
-                true => join_times(&mut self.own, times),
-                false => self.join_other(block, times),
+            if block == self.block {
+                join_times(&mut self.own, times)
+            } else {
+                self.join_other(block, times)
             }
         }
     }
@@ -92,8 +94,8 @@ impl Clock {
         if times.is_empty() {
             return;
         }
-        let known = self.others.as_ref().and_then(|o| o.get(&block));
-        if known.is_some_and(|known| Arc::ptr_eq(known, times)) {
+        let times_of_block = self.others.as_ref().and_then(|o| o.get(&block));
+        if times_of_block.is_some_and(|times_of_block| Arc::ptr_eq(times_of_block, times)) {
             return;
         }
         let others = Arc::make_mut(self.others.get_or_insert_default());
@@ -101,20 +103,20 @@ impl Clock {
             std::collections::btree_map::Entry::Vacant(free) => {
                 free.insert(Arc::clone(times));
             }
-            std::collections::btree_map::Entry::Occupied(mut known) => {
-                join_times(known.get_mut(), times);
+            std::collections::btree_map::Entry::Occupied(mut times_of_block) => {
+                join_times(times_of_block.get_mut(), times);
             }
         }
     }
 
     /// Whether both are the same memory, so that joining them changes nothing.
     pub(super) fn is_same(&self, other: &Self) -> bool {
-        let others = match (&self.others, &other.others) {
+        let joined = match (&self.others, &other.others) {
             (None, None) => true,
             (Some(a), Some(b)) => Arc::ptr_eq(a, b),
             _ => false,
         };
-        others && self.block == other.block && Arc::ptr_eq(&self.own, &other.own)
+        joined && self.block == other.block && Arc::ptr_eq(&self.own, &other.own)
     }
 }
 

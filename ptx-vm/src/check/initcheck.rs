@@ -2,7 +2,7 @@
 
 use super::checkers::Checkers;
 use super::memcheck::access;
-use super::reports::{Actor, Text};
+use super::report::{Actor, Text};
 use super::sites::Site;
 use super::state::{Followed, Origin, Traced, UnwrittenRead};
 use super::unset::Variable;
@@ -20,45 +20,49 @@ const LONGEST: u64 = 1 << 12;
 impl Checkers {
     /// Checks that the bytes of reads were written, and records those of writes. Bytes that are only copied, such as the padding of structures, stay
     /// unwritten in the copy.
-    pub(super) fn initcheck(&mut self, of: &Execution<'_>, touch: &Touch<'_>, allowed: u32) {
-        self.follow_memory(of, touch, allowed);
-        let site = self.sites.number(of.id, of.at);
+    pub(super) fn initcheck(&mut self, execution: &Execution<'_>, touch: &Touch<'_>, allowed: u32) {
+        self.follow_memory(execution, touch, allowed);
+        let site = self.sites.number(execution.id, execution.at);
         let (passive, copied) = self
             .sites
             .get(site)
             .map_or((0, 0), |site| (site.passive_elements, site.copied_elements));
         if passive != 0 && touch.usage == Use::Read {
-            self.load_copied(of, touch, (allowed, passive));
+            self.load_copied(execution, touch, (allowed, passive));
         }
-        self.check_written(of, touch, (allowed, site));
+        self.check_written(execution, touch, (allowed, site));
         if copied != 0 && touch.usage == Use::Write {
-            self.store_copied(of, touch, (allowed, copied));
+            self.store_copied(execution, touch, (allowed, copied));
         }
     }
 
     /// Records the unwritten bytes of elements that are loaded only to be stored. If no byte of an access was written, the load is reported instead.
     fn load_copied(
         &mut self,
-        of: &Execution<'_>,
+        execution: &Execution<'_>,
         touch: &Touch<'_>,
         (allowed, elements): (u32, u32),
     ) {
-        let Some(Step::Load(access)) = of.function.steps.get(of.at as usize).map(|s| &s.step)
+        let Some(Step::Load(access)) = execution
+            .function
+            .steps
+            .get(execution.at as usize)
+            .map(|s| &s.step)
         else {
             return;
         };
         let mut all = Vec::new();
-        let Some(written) = self.written(of, touch.memory) else {
+        let Some(written) = self.written(execution, touch.memory) else {
             return;
         };
         for lane in lanes(allowed) {
-            let at = touch.at[lane];
-            let is_reported = !written.has_any(at, touch.bytes);
+            let address = touch.at[lane];
+            let is_reported = !written.has_any(address, touch.bytes);
             for (element, place) in (0u32..).zip(&access.places) {
                 let Some(place) = place.filter(|_| elements >> element & 1 == 1) else {
                     continue;
                 };
-                let start = at.saturating_add(u64::from(element) * touch.element);
+                let start = address.saturating_add(u64::from(element) * touch.element);
                 let missing = |byte: &u64| {
                     written
                         .first_missing(start.saturating_add(*byte), 1)
@@ -69,37 +73,41 @@ impl Checkers {
                 all.push((place, lane, if is_reported { 0 } else { bytes }));
             }
         }
-        let warp = self.own_warp(of);
+        let warp = self.own_warp(execution);
         for (place, lane, bytes) in all {
-            warp.set_copied((of.call, place), lane, bytes);
+            warp.set_copied((execution.call, place), lane, bytes);
         }
     }
 
     /// Stored bytes that were not written where they come from count as unwritten.
     fn store_copied(
         &mut self,
-        of: &Execution<'_>,
+        execution: &Execution<'_>,
         touch: &Touch<'_>,
         (allowed, elements): (u32, u32),
     ) {
-        let Some(Step::Store(access)) = of.function.steps.get(of.at as usize).map(|s| &s.step)
+        let Some(Step::Store(access)) = execution
+            .function
+            .steps
+            .get(execution.at as usize)
+            .map(|s| &s.step)
         else {
             return;
         };
-        let warp = self.own_warp(of);
+        let warp = self.own_warp(execution);
         let mut unwritten = Vec::new();
         for lane in lanes(allowed) {
             for (element, place) in (0u32..).zip(&access.places) {
                 let Some(place) = place.filter(|_| elements >> element & 1 == 1) else {
                     continue;
                 };
-                let bytes = warp.copied(of.call, place, lane);
+                let bytes = warp.copied(execution.call, place, lane);
                 let start = touch.at[lane].saturating_add(u64::from(element) * touch.element);
                 let missing = (0..touch.element.min(16)).filter(|byte| bytes >> byte & 1 == 1);
                 unwritten.extend(missing.map(|byte| start.saturating_add(byte)));
             }
         }
-        if let Some(written) = self.written(of, touch.memory) {
+        if let Some(written) = self.written(execution, touch.memory) {
             for byte in unwritten {
                 written.remove(byte, 1);
             }
@@ -108,7 +116,7 @@ impl Checkers {
 
     fn check_written(
         &mut self,
-        of: &Execution<'_>,
+        execution: &Execution<'_>,
         touch: &Touch<'_>,
         (allowed, site): (u32, u32),
     ) {
@@ -121,7 +129,7 @@ impl Checkers {
         if touch.memory == Memory::Global {
             self.count_written();
         }
-        if !local && self.all_written(of, touch, allowed) {
+        if !local && self.all_written(execution, touch, allowed) {
             return;
         }
         let needed = self.sites.get(site).map_or(Needed::ALL, |s| Needed {
@@ -129,7 +137,7 @@ impl Checkers {
             passive_elements: s.passive_elements,
         });
         let mut missing = Vec::new();
-        let mut more = 0;
+        let mut more_memory = 0;
         let mut check = |written: &mut WrittenBytes, lane: usize| {
             let unwritten = needed.unwritten(written, touch, lane);
             if touch.usage != Use::Read || unwritten.is_some() && !defers {
@@ -139,19 +147,19 @@ impl Checkers {
             missing.extend(unwritten.map(|unwritten| (lane, unwritten)));
         };
         if local {
-            let stacks = &mut self.own_warp(of).stacks;
+            let stacks = &mut self.own_warp(execution).stacks;
             for lane in lanes(allowed) {
-                let before = stacks[lane].memory();
+                let memory_before = stacks[lane].memory();
                 check(&mut stacks[lane], lane);
-                more += stacks[lane].memory().saturating_sub(before);
+                more_memory += stacks[lane].memory().saturating_sub(memory_before);
             }
-        } else if let Some(written) = self.written(of, touch.memory) {
-            let before = written.memory();
+        } else if let Some(written) = self.written(execution, touch.memory) {
+            let memory_before = written.memory();
             lanes(allowed).for_each(|lane| check(written, lane));
-            more = written.memory().saturating_sub(before);
+            more_memory = written.memory().saturating_sub(memory_before);
         }
         if touch.memory != Memory::Global {
-            self.count_more(of, touch.memory, more);
+            self.count_more(execution, touch.memory, more_memory);
         }
         if local {
             // Padding of structures is copied with them.
@@ -170,21 +178,21 @@ impl Checkers {
             };
             if defers {
                 self.postpone(
-                    of,
+                    execution,
                     (lane, unwritten.elements),
                     Origin::Memory { site, read },
                 );
             } else {
-                self.report(of, Code::UnwrittenMemory, lane, || read.text());
+                self.report(execution, Code::UnwrittenMemory, lane, || read.text());
             }
         }
     }
 
     /// Whether all bytes were written, or are written now, of the range in which lanes access memory that all have.
-    fn all_written(&mut self, of: &Execution<'_>, touch: &Touch<'_>, allowed: u32) -> bool {
+    fn all_written(&mut self, execution: &Execution<'_>, touch: &Touch<'_>, allowed: u32) -> bool {
         let range = touch.range(allowed);
         let bytes = range.end.saturating_sub(range.start);
-        let Some(written) = self.written(of, touch.memory) else {
+        let Some(written) = self.written(execution, touch.memory) else {
             return true;
         };
         if bytes > LONGEST {
@@ -198,20 +206,25 @@ impl Checkers {
     }
 
     /// Records that the result of a load is uninitialized in a lane.
-    fn postpone(&mut self, of: &Execution<'_>, (lane, elements): (usize, u32), origin: Origin) {
+    fn postpone(
+        &mut self,
+        execution: &Execution<'_>,
+        (lane, elements): (usize, u32),
+        origin: Origin,
+    ) {
         let sites = std::sync::Arc::clone(&self.sites);
-        let Some(site) = sites.get(sites.number(of.id, of.at)) else {
+        let Some(site) = sites.get(sites.number(execution.id, execution.at)) else {
             return;
         };
-        let count = sites.variables(of.id).len();
-        let known = self.own_warp(of).registers(of.call, count);
+        let count = sites.variables(execution.id).len();
+        let registers = self.own_warp(execution).registers(execution.call, count);
         for &variable in &site.writes {
-            let mut own = (0..32u32).zip(&site.elements);
-            let element = own.find(|(_, element)| **element == Some(variable));
+            let mut elements_of_site = (0..32u32).zip(&site.elements);
+            let element = elements_of_site.find(|(_, element)| **element == Some(variable));
             if element.is_some_and(|(element, _)| elements >> element & 1 == 0) {
                 continue;
             }
-            if let Some(followed) = known.get_mut(variable as usize) {
+            if let Some(followed) = registers.get_mut(variable as usize) {
                 followed.known &= !(1 << lane);
                 followed.origin = Some(Traced {
                     origin,
@@ -267,14 +280,19 @@ impl Checkers {
     }
 
     /// Records the stack bytes and registers that calls write.
-    pub(super) fn calls(&mut self, of: &Execution<'_>) {
-        let grid = of.grid;
-        let Some(Step::Call(call)) = of.function.steps.get(of.at as usize).map(|s| &s.step) else {
+    pub(super) fn calls(&mut self, execution: &Execution<'_>) {
+        let grid = execution.grid;
+        let Some(Step::Call(call)) = execution
+            .function
+            .steps
+            .get(execution.at as usize)
+            .map(|s| &s.step)
+        else {
             return;
         };
-        let base = of.frame();
-        for (callee, mask) in of.callees() {
-            let Some(frame) = of.call_frame(callee) else {
+        let base = execution.frame();
+        for (callee, mask) in execution.callees() {
+            let Some(frame) = execution.call_frame(callee) else {
                 continue;
             };
             let Some(function) = grid.program.function(frame.function) else {
@@ -289,25 +307,25 @@ impl Checkers {
             let variable = function.frame.variable;
             let variable = variable.map(|offset| (start + offset, call.last_bytes));
             let written: Vec<(u64, u64)> = results.chain(variable).collect();
-            self.enter(of, (callee, mask), (start, function), &written);
+            self.enter(execution, (callee, mask), (start, function), &written);
         }
         if let Callee::System(_) = call.callee
             && let Some(Argument::Memory(offset)) = call.results.first()
         {
-            let stacks = &mut self.own_warp(of).stacks;
-            lanes(of.active).for_each(|lane| stacks[lane].insert(base + offset, 8));
+            let stacks = &mut self.own_warp(execution).stacks;
+            lanes(execution.active).for_each(|lane| stacks[lane].insert(base + offset, 8));
         }
     }
 
     /// The frame of a function that lanes call has only its parameters; other bytes are written by the call too.
     fn enter(
         &mut self,
-        of: &Execution<'_>,
+        execution: &Execution<'_>,
         (call, mask): (usize, u32),
         (start, function): (u64, &Function),
         others: &[(u64, u64)],
     ) {
-        let warp = self.own_warp(of);
+        let warp = self.own_warp(execution);
         for lane in lanes(mask) {
             let written = &mut warp.stacks[lane];
             written.remove(start, function.frame.bytes);

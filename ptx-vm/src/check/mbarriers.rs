@@ -5,7 +5,7 @@ use ptx_isa::Action;
 
 use super::Checker;
 use super::checkers::Checkers;
-use super::reports::Text;
+use super::report::Text;
 use super::sync_state::Mbarrier;
 use crate::execute::{Execution, Memory, OnMbarrier, Touch};
 use crate::lanes::lanes;
@@ -15,10 +15,10 @@ const MOST: u64 = (1 << 20) - 1;
 
 impl Checkers {
     /// Checks an operation on an mbarrier object; returns whether it can be executed.
-    pub(super) fn on_mbarrier(&mut self, of: &Execution<'_>, on: &OnMbarrier) -> bool {
+    pub(super) fn on_mbarrier(&mut self, execution: &Execution<'_>, on: &OnMbarrier) -> bool {
         let (at, lane) = (on.at, on.lane);
-        let by = self.actor(of, lane);
-        let (_, state) = self.of_rank(of, on.rank);
+        let by = self.actor(execution, lane);
+        let (_, state) = self.of_rank(execution, on.rank);
         let sync = &mut state.sync;
         let known = sync.mbarriers.get(&at).map(|m| (m.by, m.ended));
         let (message, other, help, code) = match (on.action, known) {
@@ -79,14 +79,14 @@ impl Checkers {
                 return true;
             }
             _ => {
-                self.arrive(of, on);
+                self.arrive(execution, on);
                 return true;
             }
         };
         if !self.has(Checker::Synccheck) {
             return true;
         }
-        self.report(of, code, lane, || Text {
+        self.report(execution, code, lane, || Text {
             message,
             other,
             help,
@@ -95,23 +95,23 @@ impl Checkers {
     }
 
     /// Records that an arrival releases the clock of its thread to the threads that wait for the phase.
-    fn arrive(&mut self, of: &Execution<'_>, on: &OnMbarrier) {
-        let site = self.sites.number(of.id, of.at);
+    fn arrive(&mut self, execution: &Execution<'_>, on: &OnMbarrier) {
+        let site = self.sites.number(execution.id, execution.at);
         let releases = self.sites.get(site).is_some_and(|s| s.releases);
         let arrives = matches!(on.action, Action::MbarrierArrive | Action::MbarrierDrop);
         let copies = on.action == Action::CopyArrive;
         if !(arrives && releases || copies) {
             return;
         }
-        let block = of.grid.linear(of.block.index);
-        let thread = of.warp.first + on.lane as u32;
-        let clock = self.own_warp(of).clock.release(1 << on.lane);
+        let block = execution.grid.linear(execution.block.index);
+        let thread = execution.warp.first + on.lane as u32;
+        let clock = self.own_warp(execution).clock.release(1 << on.lane);
         let Some(mut clock) = clock else { return };
         if copies {
-            let copies = self.block(of.grid, block).sync.copies(thread, false);
+            let copies = self.block(execution.grid, block).sync.copies(thread, false);
             clock.set(copies.slot, copies.started);
         }
-        let (_, state) = self.of_rank(of, on.rank);
+        let (_, state) = self.of_rank(execution, on.rank);
         if let Some(object) = state.sync.mbarriers.get_mut(&on.at) {
             match &mut object.pending {
                 Some(pending) => pending.join(&clock),
@@ -121,10 +121,15 @@ impl Checkers {
     }
 
     /// Records that a phase is complete, or that a thread observed the completion.
-    pub(super) fn mbarrier_phases(&mut self, of: &Execution<'_>, on: &OnMbarrier, tested: bool) {
-        let site = self.sites.number(of.id, of.at);
+    pub(super) fn mbarrier_phases(
+        &mut self,
+        execution: &Execution<'_>,
+        on: &OnMbarrier,
+        tested: bool,
+    ) {
+        let site = self.sites.number(execution.id, execution.at);
         let acquires = self.sites.get(site).is_some_and(|s| s.acquires);
-        let (owner, state) = self.of_rank(of, on.rank);
+        let (owner, state) = self.of_rank(execution, on.rank);
         let Some(object) = state.sync.mbarriers.get_mut(&on.at) else {
             return;
         };
@@ -142,27 +147,27 @@ impl Checkers {
             return;
         }
         if let (true, Some(known)) = (acquires, object.complete.clone()) {
-            self.own_warp(of).clock.acquire(1 << on.lane, &known);
+            self.own_warp(execution).clock.acquire(1 << on.lane, &known);
         }
     }
 
     /// Reports ordinary accesses to the memory of mbarrier objects.
-    pub(super) fn on_object(&mut self, of: &Execution<'_>, touch: &Touch<'_>, allowed: u32) {
+    pub(super) fn on_object(&mut self, execution: &Execution<'_>, touch: &Touch<'_>, allowed: u32) {
         let Memory::Shared(rank) = touch.memory else {
             return;
         };
         for lane in lanes(allowed) {
-            let at = touch.at[lane];
-            let (_, state) = self.of_rank(of, rank);
+            let address = touch.at[lane];
+            let (_, state) = self.of_rank(execution, rank);
             if state.sync.mbarriers.is_empty() {
                 return;
             }
-            let Some(by) = state.sync.mbarrier_at(at, touch.bytes).map(|m| m.by) else {
+            let Some(by) = state.sync.mbarrier_at(address, touch.bytes).map(|m| m.by) else {
                 continue;
             };
             let what = super::memcheck::access(touch.usage, touch.bytes);
-            self.report(of, Code::MbarrierAccess, lane, || Text {
-                message: format!("{what} at {at:#x} in an mbarrier object"),
+            self.report(execution, Code::MbarrierAccess, lane, || Text {
+                message: format!("{what} at {address:#x} in an mbarrier object"),
                 other: Some((by, "initialized here")),
                 help: "use mbarrier operations, or invalidate the object before reusing its memory",
             });

@@ -2,7 +2,7 @@
 
 use super::Checker;
 use super::checkers::Checkers;
-use super::reports::{Actor, Text};
+use super::report::{Actor, Text};
 use crate::check::allocations::{Allocation, Owner};
 use crate::execute::{Execution, Memory, Touch, Use};
 use crate::lanes::lanes;
@@ -11,41 +11,41 @@ use ptx_ir::Code;
 
 impl Checkers {
     /// The lanes whose accesses are inside of allocated memory.
-    pub(super) fn memcheck(&mut self, of: &Execution<'_>, touch: &Touch<'_>) -> u32 {
-        let end = bounds(of, touch);
+    pub(super) fn memcheck(&mut self, execution: &Execution<'_>, touch: &Touch<'_>) -> u32 {
+        let end = bounds(execution, touch);
         let read_only = touch.memory == Memory::Parameter && touch.usage != Use::Read;
         let range = touch.range(touch.lanes);
         if !read_only && touch.is_aligned(touch.lanes) && self.has_range(touch, &range, end) {
-            self.leaves_variable(of, touch, touch.lanes);
+            self.leaves_variable(execution, touch, touch.lanes);
             return touch.lanes;
         }
         let mut allowed = touch.lanes;
         let misaligned = touch.align.is_power_of_two() && touch.align > 1;
         for lane in lanes(touch.lanes) {
-            let at = touch.at[lane];
-            if misaligned && at & (touch.align - 1) != 0 {
-                self.misaligned(of, touch, lane);
+            let address = touch.at[lane];
+            if misaligned && address & (touch.align - 1) != 0 {
+                self.misaligned(execution, touch, lane);
                 allowed &= !(1 << lane);
                 continue;
             }
-            let range = at..at.saturating_add(touch.bytes);
+            let range = address..address.saturating_add(touch.bytes);
             if !self.has_range(touch, &range, end) {
-                self.out_of_bounds(of, touch, lane, end);
+                self.out_of_bounds(execution, touch, lane, end);
                 allowed &= !(1 << lane);
             }
         }
         if read_only {
-            self.read_only(of, touch);
+            self.read_only(execution, touch);
             allowed = 0;
         }
-        self.leaves_variable(of, touch, allowed);
+        self.leaves_variable(execution, touch, allowed);
         allowed
     }
 
     /// Reports lanes that access allocated memory outside of the variable from which their address is derived.
-    fn leaves_variable(&mut self, of: &Execution<'_>, touch: &Touch<'_>, mask: u32) {
+    fn leaves_variable(&mut self, execution: &Execution<'_>, touch: &Touch<'_>, mask: u32) {
         let Some(objects) = &self.objects else { return };
-        let Some(object) = objects.get(of.id, of.at) else {
+        let Some(object) = objects.get(execution.id, execution.at) else {
             return;
         };
         let is_shared = matches!(touch.memory, Memory::Shared(_));
@@ -59,14 +59,14 @@ impl Checkers {
         }
         let name = format!("`{}`", object.name);
         for lane in lanes(mask) {
-            let at = touch.at[lane];
-            if start <= at && at.saturating_add(touch.bytes) <= end {
+            let address = touch.at[lane];
+            if start <= address && address.saturating_add(touch.bytes) <= end {
                 continue;
             }
             let what = access(touch.usage, touch.bytes);
-            let near = distance(at, touch.bytes, start, end, &name);
-            self.report(of, Code::OutsideAllocation, lane, || Text {
-                message: format!("{what} at {at:#x} is out of bounds: {near}"),
+            let near = distance(address, touch.bytes, start, end, &name);
+            self.report(execution, Code::OutsideAllocation, lane, || Text {
+                message: format!("{what} at {address:#x} is out of bounds: {near}"),
                 other: None,
                 help: "check the index against the size before the access, or enlarge the variable",
             });
@@ -81,10 +81,10 @@ impl Checkers {
         }
     }
 
-    fn misaligned(&mut self, of: &Execution<'_>, touch: &Touch<'_>, lane: usize) {
+    fn misaligned(&mut self, execution: &Execution<'_>, touch: &Touch<'_>, lane: usize) {
         let (at, align) = (touch.at[lane], touch.align);
         let what = access(touch.usage, touch.bytes);
-        self.report(of, Code::MisalignedAddress, lane, || Text {
+        self.report(execution, Code::MisalignedAddress, lane, || Text {
             message: format!(
                 "{what} at {at:#x} is misaligned: the address is not a multiple of {align}"
             ),
@@ -93,45 +93,57 @@ impl Checkers {
         });
     }
 
-    fn read_only(&mut self, of: &Execution<'_>, touch: &Touch<'_>) {
+    fn read_only(&mut self, execution: &Execution<'_>, touch: &Touch<'_>) {
         let lane = touch.lanes.trailing_zeros() as usize;
-        self.report(of, Code::OutsideAllocation, lane, || Text {
+        self.report(execution, Code::OutsideAllocation, lane, || Text {
             message: "store to the kernel parameters, which are read-only".into(),
             other: None,
             help: "copy the parameter to a local variable and modify the copy",
         });
     }
 
-    fn out_of_bounds(&mut self, of: &Execution<'_>, touch: &Touch<'_>, lane: usize, end: u64) {
-        let at = touch.at[lane];
+    fn out_of_bounds(
+        &mut self,
+        execution: &Execution<'_>,
+        touch: &Touch<'_>,
+        lane: usize,
+        end: u64,
+    ) {
+        let address = touch.at[lane];
         if touch.memory == Memory::Global
-            && let Some(allocation) = self.allocations.before(at)
-            && at < allocation.end
+            && let Some(allocation) = self.allocations.before(address)
+            && address < allocation.end
             && let Some(by) = allocation.freed
         {
-            return self.use_after_free(of, touch, lane, by);
+            return self.use_after_free(execution, touch, lane, by);
         }
-        let whole = |what| distance(at, touch.bytes, 0, end, what);
+        let distance_to_memory = |what| distance(address, touch.bytes, 0, end, what);
         let near = match touch.memory {
-            Memory::Global => self.nearest(at, touch.bytes),
-            Memory::Shared(rank) if of.block.shared(rank).is_none() => {
+            Memory::Global => self.nearest(address, touch.bytes),
+            Memory::Shared(rank) if execution.block.shared(rank).is_none() => {
                 format!("the cluster has no CTA with rank {rank}")
             }
-            Memory::Shared(_) => whole("the shared memory of the CTA"),
-            Memory::Local => whole("the local memory of the thread"),
-            Memory::Parameter => whole("the parameters of the kernel"),
+            Memory::Shared(_) => distance_to_memory("the shared memory of the CTA"),
+            Memory::Local => distance_to_memory("the local memory of the thread"),
+            Memory::Parameter => distance_to_memory("the parameters of the kernel"),
         };
         let what = access(touch.usage, touch.bytes);
-        self.report(of, Code::OutsideAllocation, lane, || Text {
-            message: format!("{what} at {at:#x} is out of bounds: {near}"),
+        self.report(execution, Code::OutsideAllocation, lane, || Text {
+            message: format!("{what} at {address:#x} is out of bounds: {near}"),
             other: None,
             help: "check the index against the size before the access, or allocate more memory",
         });
     }
 
-    fn use_after_free(&mut self, of: &Execution<'_>, touch: &Touch<'_>, lane: usize, by: Actor) {
+    fn use_after_free(
+        &mut self,
+        execution: &Execution<'_>,
+        touch: &Touch<'_>,
+        lane: usize,
+        by: Actor,
+    ) {
         let (what, at) = (access(touch.usage, touch.bytes), touch.at[lane]);
-        self.report(of, Code::UseAfterFree, lane, || Text {
+        self.report(execution, Code::UseAfterFree, lane, || Text {
             message: format!("{what} at {at:#x} after the memory was freed"),
             other: Some((by, "freed here")),
             help: "free memory after its last use, and order `free` after the accesses of other threads",
@@ -139,11 +151,11 @@ impl Checkers {
     }
 
     /// Handles an instruction that failed because of an address; returns whether it is reported.
-    pub(super) fn fault(&mut self, of: &Execution<'_>, lane: usize, at: u64) -> bool {
+    pub(super) fn fault(&mut self, execution: &Execution<'_>, lane: usize, at: u64) -> bool {
         if !self.has(Checker::Memcheck) {
             return false;
         }
-        self.report(of, Code::OutsideAllocation, lane, || Text {
+        self.report(execution, Code::OutsideAllocation, lane, || Text {
             message: format!("access at {at:#x} is out of bounds"),
             other: None,
             help: "check the address and size operands of the instruction",
@@ -167,10 +179,13 @@ impl Checkers {
         match (before, after) {
             (None, None) => "there are no allocations".into(),
             (Some(a), None) | (None, Some(a)) => show(a),
-            (Some(a), Some(b)) => match at - a.end.min(at) <= b.start - at {
-                true => show(a),
-                false => show(b),
-            },
+            (Some(a), Some(b)) => {
+                if at - a.end.min(at) <= b.start - at {
+                    show(a)
+                } else {
+                    show(b)
+                }
+            }
         }
     }
 
@@ -184,25 +199,25 @@ impl Checkers {
     }
 
     /// Checks a call of `free`.
-    pub(super) fn heap_freed(&mut self, of: &Execution<'_>, lane: usize, start: u64) {
+    pub(super) fn heap_freed(&mut self, execution: &Execution<'_>, lane: usize, start: u64) {
         if start == 0 || !self.checks.has(Checker::Memcheck) {
             return;
         }
-        let by = self.actor(of, lane);
+        let by = self.actor(execution, lane);
         let earlier = self.allocations.before(start);
         if earlier.is_some_and(|a| start < a.end && a.owner == Owner::EarlierHeap) {
             return;
         }
-        let known = self.allocations.at(start);
-        let known = known.filter(|a| a.owner == Owner::Heap);
-        match known.map(|a| a.freed) {
+        let allocation = self.allocations.at(start);
+        let allocation = allocation.filter(|a| a.owner == Owner::Heap);
+        match allocation.map(|a| a.freed) {
             Some(None) => self.allocations.free(start, by),
-            Some(Some(before)) => self.report(of, Code::InvalidFree, lane, || Text {
+            Some(Some(before)) => self.report(execution, Code::InvalidFree, lane, || Text {
                 message: format!("double free of {start:#x}"),
                 other: Some((before, "freed here")),
                 help: "free memory only once, in a single thread",
             }),
-            None => self.report(of, Code::InvalidFree, lane, || Text {
+            None => self.report(execution, Code::InvalidFree, lane, || Text {
                 message: format!("invalid free of {start:#x}, which was not returned by `malloc`"),
                 other: None,
                 help: "pass a pointer that `malloc` returned to `free`",
@@ -212,12 +227,12 @@ impl Checkers {
 }
 
 /// One past the last offset of a memory other than the global one.
-fn bounds(of: &Execution<'_>, touch: &Touch<'_>) -> u64 {
+fn bounds(execution: &Execution<'_>, touch: &Touch<'_>) -> u64 {
     match touch.memory {
         Memory::Global => 0,
-        Memory::Shared(rank) => of.block.shared(rank).map_or(0, |m| m.len() as u64),
-        Memory::Local => of.top(),
-        Memory::Parameter => of.grid.parameters.len() as u64,
+        Memory::Shared(rank) => execution.block.shared(rank).map_or(0, |m| m.len() as u64),
+        Memory::Local => execution.top(),
+        Memory::Parameter => execution.grid.parameters.len() as u64,
     }
 }
 

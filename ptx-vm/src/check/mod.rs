@@ -2,15 +2,12 @@
 //!
 //! [`checkers::Checkers`] is the observer. `memcheck` uses the [`allocations`] and the static provenance of addresses ([`objects`]). `initcheck`
 //! records [`written_bytes`] and tracks the registers that may be uninitialized when they are read ([`unset`]). `racecheck` stores the last
-//! [`accesses`] to each memory location ([`places`]), by their numbers in [`records`], and compares their times with the vector clocks of threads
-//! ([`clock`], [`warp_clock`]), which barriers, fences and atomic operations join ([`order`], [`published`]). `synccheck` checks barriers, masks,
-//! [`mbarriers`] and [`copies`], which are accesses with separate times.
+//! [`accesses`] to each memory location by number ([`places`]), and compares their times with the vector clocks of threads ([`clock`], [`warp_clock`]),
+//! which barriers, fences and atomic operations join ([`order`]). `synccheck` checks barriers, masks, [`mbarriers`] and [`copies`], which are accesses
+//! with separate times.
 
-mod access;
 mod accesses;
 mod allocations;
-mod blocks;
-mod branches;
 mod checker;
 mod checkers;
 mod clock;
@@ -22,11 +19,8 @@ mod objects;
 mod observer;
 mod order;
 mod places;
-mod published;
 mod racecheck;
-mod records;
 mod report;
-mod reports;
 mod scope;
 mod sites;
 mod state;

@@ -15,14 +15,14 @@ impl Objects {
     /// Those of a module.
     pub(crate) fn new(module: &Module, program: &Program) -> Self {
         let facts = ModuleFacts::new(module);
-        let of = |id: FuncId| {
+        let objects_of_function = |id: FuncId| {
             let facts = facts.function(id)?;
             Some(accessed(facts, id, program))
         };
         let functions = module.functions().iter();
         Self(
             functions
-                .map(|(id, _)| of(id).unwrap_or_default())
+                .map(|(id, _)| objects_of_function(id).unwrap_or_default())
                 .collect(),
         )
     }

@@ -22,58 +22,58 @@ impl Observer for Checkers {
 
     fn stepped(&mut self, _: &Grid<'_>, _: &Block, _: &Warp, _: Stepped, _: After) {}
 
-    fn access(&mut self, of: &Execution<'_>, touch: &Touch<'_>) -> u32 {
+    fn access(&mut self, execution: &Execution<'_>, touch: &Touch<'_>) -> u32 {
         let mut allowed = touch.lanes;
         if self.has(Checker::Memcheck) {
-            allowed = self.memcheck(of, touch);
+            allowed = self.memcheck(execution, touch);
         }
         // Other accesses fail.
-        let possible = of.possible(touch, allowed);
+        let possible = execution.possible(touch, allowed);
         if possible == 0 {
             return allowed;
         }
         if self.has(Checker::Initcheck) {
-            self.initcheck(of, touch, possible);
+            self.initcheck(execution, touch, possible);
         }
         if self.has(Checker::Synccheck) {
-            self.on_object(of, touch, possible);
+            self.on_object(execution, touch, possible);
         }
         if self.orders() {
-            self.operation = self.operation_of(of, touch);
-            self.racecheck(of, touch, possible);
+            self.operation = self.operation_of(execution, touch);
+            self.racecheck(execution, touch, possible);
             self.operation = None;
         }
         allowed
     }
 
-    fn act(&mut self, of: &Execution<'_>, act: &Act) {
+    fn act(&mut self, execution: &Execution<'_>, act: &Act) {
         if self.has(Checker::Synccheck) {
-            self.before_act(of, act);
+            self.before_act(execution, act);
         }
         if self.orders() {
-            self.before_copy(of, act);
+            self.before_copy(execution, act);
         }
     }
 
-    fn acted(&mut self, of: &Execution<'_>, act: &Act, waits: bool) {
+    fn acted(&mut self, execution: &Execution<'_>, act: &Act, waits: bool) {
         if self.orders() {
-            self.order(of, act, waits);
+            self.order(execution, act, waits);
         }
     }
 
-    fn mbarrier(&mut self, of: &Execution<'_>, on: &OnMbarrier) -> bool {
-        !self.orders() || self.on_mbarrier(of, on)
+    fn mbarrier(&mut self, execution: &Execution<'_>, on: &OnMbarrier) -> bool {
+        !self.orders() || self.on_mbarrier(execution, on)
     }
 
-    fn mbarrier_phase(&mut self, of: &Execution<'_>, on: &OnMbarrier, tested: bool) {
+    fn mbarrier_phase(&mut self, execution: &Execution<'_>, on: &OnMbarrier, tested: bool) {
         if self.orders() {
-            self.mbarrier_phases(of, on, tested);
+            self.mbarrier_phases(execution, on, tested);
         }
     }
 
-    fn called(&mut self, of: &Execution<'_>) {
+    fn called(&mut self, execution: &Execution<'_>) {
         if self.has(Checker::Initcheck) {
-            self.calls(of);
+            self.calls(execution);
         }
     }
 
@@ -81,14 +81,14 @@ impl Observer for Checkers {
         self.heap_allocated(start, bytes);
     }
 
-    fn freed(&mut self, of: &Execution<'_>, lane: usize, start: u64) {
-        self.heap_freed(of, lane, start);
+    fn freed(&mut self, execution: &Execution<'_>, lane: usize, start: u64) {
+        self.heap_freed(execution, lane, start);
     }
 
-    fn failed(&mut self, of: &Execution<'_>, failed: &Failed) -> bool {
+    fn failed(&mut self, execution: &Execution<'_>, failed: &Failed) -> bool {
         match failed {
-            (StopReason::OutOfBounds(at), lane) => self.fault(of, *lane, *at),
-            (StopReason::Invalid(_), _) => self.has(Checker::Synccheck) && self.reported(of),
+            (StopReason::OutOfBounds(at), lane) => self.fault(execution, *lane, *at),
+            (StopReason::Invalid(_), _) => self.has(Checker::Synccheck) && self.reported(execution),
             _ => false,
         }
     }

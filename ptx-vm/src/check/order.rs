@@ -1,8 +1,10 @@
 //! The ordering between threads that barriers, fences and exchanges establish.
 
+use std::collections::HashMap;
+
 use ptx_isa::Action;
 
-use super::access::ASYNCHRONOUS;
+use super::accesses::ASYNCHRONOUS;
 use super::checkers::Checkers;
 use super::clock::Clock;
 use super::scope::Scope;
@@ -12,9 +14,9 @@ use crate::program::Act;
 
 impl Checkers {
     /// Handles lanes that performed an action, or wait to do so.
-    pub(super) fn order(&mut self, of: &Execution<'_>, act: &Act, waits: bool) {
-        let block = of.grid.linear(of.block.index);
-        let number = self.sites.number(of.id, of.at);
+    pub(super) fn order(&mut self, execution: &Execution<'_>, act: &Act, waits: bool) {
+        let block = execution.grid.linear(execution.block.index);
+        let number = self.sites.number(execution.id, execution.at);
         let sites = std::sync::Arc::clone(&self.sites);
         let Some(site) = sites.get(number) else {
             return;
@@ -22,29 +24,35 @@ impl Checkers {
         match act.action {
             Action::Fence => {
                 let scope = site.scope.unwrap_or(Scope::Device);
-                self.own_warp(of).clock.fence(of.active, scope);
+                self.own_warp(execution)
+                    .clock
+                    .fence(execution.active, scope);
             }
             Action::BarrierArrive => {
-                let Some((id, _)) = of.barrier_operands(act) else {
+                let Some((id, _)) = execution.barrier_operands(act) else {
                     return;
                 };
-                let known = self.own_warp(of).clock.release(of.active);
-                let arrived = self.block(of.grid, block).sync.arrived.get_mut(id as usize);
-                if let (Some(arrived), Some(known)) = (arrived, known) {
-                    join(arrived, known);
+                let released = self.own_warp(execution).clock.release(execution.active);
+                let arrived = self
+                    .block(execution.grid, block)
+                    .sync
+                    .arrived
+                    .get_mut(id as usize);
+                if let (Some(arrived), Some(released)) = (arrived, released) {
+                    join(arrived, released);
                 }
             }
             Action::ClusterArrive if site.releases => {
-                let known = self.own_warp(of).clock.release(of.active);
-                let cluster = self.cluster(of.grid, block);
-                if let Some(known) = known {
-                    join(&mut cluster.0, known);
+                let released = self.own_warp(execution).clock.release(execution.active);
+                let cluster = self.cluster(execution.grid, block);
+                if let Some(released) = released {
+                    join(&mut cluster.0, released);
                 }
             }
-            Action::ClusterWait if !waits && site.acquires => self.leave_cluster(of),
+            Action::ClusterWait if !waits && site.acquires => self.leave_cluster(execution),
             _ if !waits => {
-                if let Some(masks) = of.member_masks(act) {
-                    self.exchange(of, &masks);
+                if let Some(masks) = execution.member_masks(act) {
+                    self.exchange(execution, &masks);
                 }
             }
             _ => {}
@@ -52,14 +60,14 @@ impl Checkers {
     }
 
     /// Joins the clocks of the lanes of each mask.
-    fn exchange(&mut self, of: &Execution<'_>, masks: &[u32; 32]) {
-        let live = of.warp.groups.live();
-        let clock = &mut self.own_warp(of).clock;
-        let mut left = of.active;
-        while left != 0 {
-            let mask = masks[left.trailing_zeros() as usize % 32];
-            let same = lanes(left).filter(|&l| masks[l] == mask);
-            left &= !same.fold(0, |all, lane| all | 1 << lane);
+    fn exchange(&mut self, execution: &Execution<'_>, masks: &[u32; 32]) {
+        let live = execution.warp.groups.live();
+        let clock = &mut self.own_warp(execution).clock;
+        let mut remaining = execution.active;
+        while remaining != 0 {
+            let mask = masks[remaining.trailing_zeros() as usize % 32];
+            let with_mask = lanes(remaining).filter(|&l| masks[l] == mask);
+            remaining &= !with_mask.fold(0, |all, lane| all | 1 << lane);
             if mask & live != 0 {
                 clock.synchronize(mask & live);
             }
@@ -91,10 +99,12 @@ impl Checkers {
         }
     }
 
-    fn leave_cluster(&mut self, of: &Execution<'_>) {
-        let block = of.grid.linear(of.block.index);
-        if let Some(known) = self.cluster(of.grid, block).1.clone() {
-            self.own_warp(of).clock.acquire(of.active, &known);
+    fn leave_cluster(&mut self, execution: &Execution<'_>) {
+        let block = execution.grid.linear(execution.block.index);
+        if let Some(known) = self.cluster(execution.grid, block).1.clone() {
+            self.own_warp(execution)
+                .clock
+                .acquire(execution.active, &known);
         }
     }
 
@@ -154,5 +164,54 @@ fn join(into: &mut Option<Clock>, known: Clock) {
     match into {
         Some(all) => all.join(&known),
         none => *none = Some(known),
+    }
+}
+
+/// A CTA and its cluster, by their linear indices.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub(super) struct Home {
+    pub(super) block: u64,
+    pub(super) cluster: u64,
+}
+
+/// The clocks that the stores to a location publish.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Published {
+    device: Option<Clock>,
+    clusters: HashMap<u64, Clock>,
+    blocks: HashMap<u64, Clock>,
+}
+
+impl Published {
+    /// Publishes a clock to the threads of a scope.
+    pub(super) fn add(&mut self, home: Home, scope: Scope, clock: &Clock) {
+        join_entry(self.blocks.entry(home.block), clock);
+        if scope >= Scope::Cluster {
+            join_entry(self.clusters.entry(home.cluster), clock);
+        }
+        if scope == Scope::Device {
+            match &mut self.device {
+                Some(known) => known.join(clock),
+                none => *none = Some(clock.clone()),
+            }
+        }
+    }
+
+    /// The clock that a thread acquires by a read in a scope.
+    pub(super) fn get(&self, home: Home, scope: Scope) -> impl Iterator<Item = &Clock> {
+        let device = self.device.as_ref().filter(|_| scope == Scope::Device);
+        let cluster = self.clusters.get(&home.cluster);
+        let cluster = cluster.filter(|_| scope >= Scope::Cluster);
+        let block = self.blocks.get(&home.block);
+        device.into_iter().chain(cluster).chain(block)
+    }
+}
+
+fn join_entry(entry: std::collections::hash_map::Entry<'_, u64, Clock>, clock: &Clock) {
+    match entry {
+        std::collections::hash_map::Entry::Occupied(mut known) => known.get_mut().join(clock),
+        std::collections::hash_map::Entry::Vacant(free) => {
+            free.insert(clock.clone());
+        }
     }
 }

@@ -4,14 +4,14 @@ use ptx_ir::Code;
 use ptx_isa::Action;
 
 use super::Checker;
-use super::access::{ASYNCHRONOUS, Access, Kind};
 use super::accesses::New;
+use super::accesses::{ASYNCHRONOUS, Access, Kind};
 use super::checkers::{Checkers, Shared};
 use super::clock::Clock;
 use super::memcheck::access;
+use super::order::Home;
 use super::places::{PLACE, Places};
-use super::published::Home;
-use super::reports::{Actor, Text};
+use super::report::{Actor, Text};
 use super::scope::Scope;
 use crate::execute::{Clusters, Execution, Grid, Memory, Touch, Use};
 use crate::lanes::{LANES, lanes};
@@ -51,11 +51,11 @@ impl Checkers {
     }
 
     /// Compares accesses with earlier ones.
-    pub(super) fn racecheck(&mut self, of: &Execution<'_>, touch: &Touch<'_>, allowed: u32) {
+    pub(super) fn racecheck(&mut self, execution: &Execution<'_>, touch: &Touch<'_>, allowed: u32) {
         let (Memory::Global | Memory::Shared(_)) = touch.memory else {
             return;
         };
-        let number = self.sites.number(of.id, of.at);
+        let number = self.sites.number(execution.id, execution.at);
         let sites = std::sync::Arc::clone(&self.sites);
         let Some(site) = sites.get(number) else {
             return;
@@ -65,9 +65,13 @@ impl Checkers {
             return;
         }
         let reduces = |act: &Act| matches!(act.action, Action::BulkReduce | Action::ReduceAsync);
-        let strong = match asynchronous {
-            true => of.action().filter(|a| reduces(a)).map(|_| Scope::Device),
-            false => site.scope,
+        let strong = if asynchronous {
+            execution
+                .action()
+                .filter(|a| reduces(a))
+                .map(|_| Scope::Device)
+        } else {
+            site.scope
         };
         let kind = match (touch.usage, strong) {
             (Use::Read, None) => Kind::Read,
@@ -77,40 +81,40 @@ impl Checkers {
             (Use::ReadWrite, Some(scope)) => Kind::Atomic(scope),
         };
         let mut races = Vec::new();
-        let mut left = allowed;
-        while left != 0 {
-            let all = self.accessing(of, touch, left, (number, kind));
-            left &= !all.lanes;
+        let mut remaining = allowed;
+        while remaining != 0 {
+            let all = self.accessing(execution, touch, remaining, (number, kind));
+            remaining &= !all.lanes;
             let first = races.len();
-            self.compare(of, &all, &mut races);
+            self.compare(execution, &all, &mut races);
             races[first..].sort_by_key(|race| race.lane);
         }
         for race in races {
-            self.race(of, touch, &race);
+            self.race(execution, touch, &race);
         }
         if let (Some(scope), false) = (strong, asynchronous) {
-            self.communicate(of, touch, allowed, scope);
+            self.communicate(execution, touch, allowed, scope);
         }
     }
 
     /// The lanes of a mask that know the same as its first one.
     fn accessing<'a>(
         &mut self,
-        of: &Execution<'_>,
+        execution: &Execution<'_>,
         touch: &'a Touch<'a>,
         mask: u32,
         (site, kind): (u32, Kind),
     ) -> Accessing<'a> {
-        let block = of.grid.linear(of.block.index);
+        let block = execution.grid.linear(execution.block.index);
         let operation = self.operation;
-        let state = self.block(of.grid, block);
+        let state = self.block(execution.grid, block);
         let interval = state.interval;
-        let warp = state.warp(of.warp.first);
+        let warp = state.warp(execution.warp.first);
         let (lanes, time, clock) = warp.clock.alike(mask);
         let mut clock = clock.clone();
         let mut common = Access {
             block: block as u32,
-            first: of.warp.first as u16,
+            first: execution.warp.first as u16,
             bytes: WHOLE,
             kind,
             time,
@@ -121,23 +125,23 @@ impl Checkers {
             (common.block, common.first) = (owner as u32, slot as u16);
             (common.time, common.interval) = (time, ASYNCHRONOUS);
             // The operation comes after what its thread did before.
-            clock.set_lanes(of.warp.first, lanes, &warp.clock.times);
+            clock.set_lanes(execution.warp.first, lanes, &warp.clock.times);
         }
         Accessing {
             lanes,
             clock,
             informed: warp.clock.informed,
             common,
-            clusters: of.grid.clusters(),
+            clusters: execution.grid.clusters(),
             touch,
         }
     }
 
     /// Compares the accesses of lanes that know the same with earlier ones.
-    fn compare(&mut self, of: &Execution<'_>, all: &Accessing<'_>, races: &mut Vec<Race>) {
+    fn compare(&mut self, execution: &Execution<'_>, all: &Accessing<'_>, races: &mut Vec<Race>) {
         match all.touch.memory {
             Memory::Shared(rank) => {
-                let state = self.of_rank(of, rank).1;
+                let state = self.of_rank(execution, rank).1;
                 all.add(&mut state.places, races);
                 state.count();
             }
@@ -149,17 +153,17 @@ impl Checkers {
         }
     }
 
-    fn race(&mut self, of: &Execution<'_>, touch: &Touch<'_>, race: &Race) {
+    fn race(&mut self, execution: &Execution<'_>, touch: &Touch<'_>, race: &Race) {
         let earlier = race.earlier;
         let lane = (race.by & !(1 << race.lane)).trailing_zeros();
-        let own = earlier.first == of.warp.first as u16
-            && u64::from(earlier.block) == of.grid.linear(of.block.index);
-        let together = own && earlier.site == self.sites.number(of.id, of.at);
+        let is_own = earlier.first == execution.warp.first as u16
+            && u64::from(earlier.block) == execution.grid.linear(execution.block.index);
+        let together = is_own && earlier.site == self.sites.number(execution.id, execution.at);
         let both = earlier.kind.writes() && race.kind.writes();
         if both
             && !earlier.is_asynchronous()
             && self.operation.is_none()
-            && same_value(of, touch, race, together.then_some(lane as usize))
+            && same_value(execution, touch, race, together.then_some(lane as usize))
         {
             if let Some((earlier, by)) = race.read {
                 let race = Race {
@@ -168,19 +172,19 @@ impl Checkers {
                     read: None,
                     ..*race
                 };
-                self.race(of, touch, &race);
+                self.race(execution, touch, &race);
             }
             return;
         }
         let asynchronous = earlier.is_asynchronous() || self.operation.is_some();
         if asynchronous && self.has(Checker::Synccheck) {
-            return self.not_awaited(of, touch, (race.lane, race.at), (&earlier, race.by));
+            return self.not_awaited(execution, touch, (race.lane, race.at), (&earlier, race.by));
         }
-        let site = self.sites.number(of.id, of.at);
+        let site = self.sites.number(execution.id, execution.at);
         let pair = (earlier.site.min(site), earlier.site.max(site));
         let has_report = self.reports.has(Code::DataRace, site);
-        let known = self.pairs.get(&pair);
-        if !self.has(Checker::Racecheck) || known.is_some_and(|shown| *shown || has_report) {
+        let is_reported = self.pairs.get(&pair);
+        if !self.has(Checker::Racecheck) || is_reported.is_some_and(|shown| *shown || has_report) {
             return;
         }
         self.pairs.insert(pair, !has_report);
@@ -190,7 +194,7 @@ impl Checkers {
             block: earlier.block.into(),
             thread: u32::from(earlier.first) + lane % LANES as u32,
         };
-        let (memory, help) = advice(of, touch.memory, &other, own);
+        let (memory, help) = advice(execution, touch.memory, &other, is_own);
         let text = Text {
             message: format!(
                 "{what} at {at:#x} in {memory} memory races with an earlier {} of another thread",
@@ -204,20 +208,20 @@ impl Checkers {
             help,
         };
         if let (Kind::Atomic(_), Kind::Read) = (earlier.kind, race.kind) {
-            let actor = self.actor(of, race.lane);
-            let block = of.grid.linear(of.block.index);
-            let attempts = &mut self.block(of.grid, block).attempts;
+            let actor = self.actor(execution, race.lane);
+            let block = execution.grid.linear(execution.block.index);
+            let attempts = &mut self.block(execution.grid, block).attempts;
             attempts.insert((actor.thread, at), (actor, text));
             return;
         }
-        self.report(of, Code::DataRace, race.lane, || text);
+        self.report(execution, Code::DataRace, race.lane, || text);
     }
 
     /// A lane performs an atomic operation after it read the place: whether its read raced does not matter.
-    fn attempted(&mut self, of: &Execution<'_>, lane: usize, at: u64) {
-        let block = of.grid.linear(of.block.index);
-        let thread = of.warp.first + lane as u32;
-        let attempts = &mut self.block(of.grid, block).attempts;
+    fn attempted(&mut self, execution: &Execution<'_>, lane: usize, at: u64) {
+        let block = execution.grid.linear(execution.block.index);
+        let thread = execution.warp.first + lane as u32;
+        let attempts = &mut self.block(execution.grid, block).attempts;
         if !attempts.is_empty() {
             attempts.remove(&(thread, at - at % PLACE));
         }
@@ -233,23 +237,29 @@ impl Checkers {
     }
 
     /// Strong accesses release clocks to other threads, or acquire them.
-    fn communicate(&mut self, of: &Execution<'_>, touch: &Touch<'_>, allowed: u32, scope: Scope) {
-        let number = self.sites.number(of.id, of.at);
+    fn communicate(
+        &mut self,
+        execution: &Execution<'_>,
+        touch: &Touch<'_>,
+        allowed: u32,
+        scope: Scope,
+    ) {
+        let number = self.sites.number(execution.id, execution.at);
         let sites = std::sync::Arc::clone(&self.sites);
         let Some(site) = sites.get(number) else {
             return;
         };
-        let block = of.grid.linear(of.block.index);
+        let block = execution.grid.linear(execution.block.index);
         let home = Home {
             block,
-            cluster: of.grid.clusters().of_linear(block),
+            cluster: execution.grid.clusters().of_linear(block),
         };
         let owner = match touch.memory {
-            Memory::Shared(rank) => Some(of.grid.of_rank(of.block.index, rank)),
+            Memory::Shared(rank) => Some(execution.grid.of_rank(execution.block.index, rank)),
             _ => None,
         };
-        let state = self.block(of.grid, block);
-        let fenced = state.warp(of.warp.first).clock.has_fenced();
+        let state = self.block(execution.grid, block);
+        let fenced = state.warp(execution.warp.first).clock.has_fenced();
         let alone = state.attempts.is_empty() && self.published.is_empty();
         if alone && !fenced && !site.releases {
             return;
@@ -260,22 +270,23 @@ impl Checkers {
                 && let Some(known) = self.published.get(&key)
             {
                 let clocks: Vec<Clock> = known.get(home, scope).cloned().collect();
-                let clock = &mut self.own_warp(of).clock;
+                let clock = &mut self.own_warp(execution).clock;
                 for known in clocks {
-                    match site.acquires {
-                        true => clock.acquire(1 << lane, &known),
-                        false => clock.note_read(lane, &known),
+                    if site.acquires {
+                        clock.acquire(1 << lane, &known)
+                    } else {
+                        clock.note_read(lane, &known)
                     }
                 }
             }
             if touch.usage == Use::Read {
                 continue;
             }
-            self.attempted(of, lane, touch.at[lane]);
+            self.attempted(execution, lane, touch.at[lane]);
             if touch.usage == Use::Write {
                 self.published.remove(&key);
             }
-            let clock = &mut self.own_warp(of).clock;
+            let clock = &mut self.own_warp(execution).clock;
             if site.releases {
                 if let Some(known) = clock.release(1 << lane) {
                     self.published
@@ -286,10 +297,10 @@ impl Checkers {
                 continue;
             }
             let fenced = clock.fenced(lane).clone();
-            for (known, of) in fenced.iter().zip(Scope::ALL) {
+            for (known, execution) in fenced.iter().zip(Scope::ALL) {
                 if let Some(known) = known {
                     let published = self.published.entry(key).or_default();
-                    published.add(home, scope.min(of), known);
+                    published.add(home, scope.min(execution), known);
                 }
             }
         }
@@ -299,7 +310,7 @@ impl Checkers {
 impl Accessing<'_> {
     /// Adds the accesses to the places of a memory.
     fn add(&self, places: &mut Places, races: &mut Vec<Race>) {
-        let mut left = self.lanes;
+        let mut remaining = self.lanes;
         let mut new = New {
             access: self.common,
             number: places.number(self.common),
@@ -308,21 +319,21 @@ impl Accessing<'_> {
             clock: &self.clock,
             informed: self.informed,
         };
-        while left != 0 {
-            let first = left.trailing_zeros() as usize % LANES;
-            let mask = self.together(left, first);
-            left &= !mask;
+        while remaining != 0 {
+            let first = remaining.trailing_zeros() as usize % LANES;
+            let mask = self.together(remaining, first);
+            remaining &= !mask;
             self.add_lanes(places, &mut new, (first, mask), races);
         }
     }
 
     /// Lanes of a mask that access the address of its first one and do not race with each other.
     fn together(&self, mask: u32, first: usize) -> u32 {
-        let same = |lane: &usize| self.touch.at[*lane] == self.touch.at[first];
-        let add = |found: u32, lane: usize| found | u32::from(same(&lane)) << lane;
+        let is_at_address = |lane: &usize| self.touch.at[*lane] == self.touch.at[first];
+        let add = |found: u32, lane: usize| found | u32::from(is_at_address(&lane)) << lane;
         match self.common.kind {
             Kind::Write => 1 << first,
-            Kind::Read | Kind::StrongRead(_) => lanes(mask).take_while(same).fold(0, add),
+            Kind::Read | Kind::StrongRead(_) => lanes(mask).take_while(is_at_address).fold(0, add),
             Kind::StrongWrite(_) | Kind::Atomic(_) => (0..LANES).fold(0, add) & mask,
         }
     }
@@ -349,7 +360,7 @@ impl Accessing<'_> {
                 new.number = places.number(new.access);
             }
             let (accesses, records, more) = places.at(place);
-            let before = accesses.more_bytes();
+            let bytes_before = accesses.more_bytes();
             let mut left = lanes;
             let mut part = lanes;
             let apart = self.common.kind.writes() || mask != self.lanes;
@@ -374,24 +385,34 @@ impl Accessing<'_> {
                 left &= !part;
                 part = left & left.wrapping_neg();
             }
-            *more = (*more + accesses.more_bytes()).saturating_sub(before);
+            *more = (*more + accesses.more_bytes()).saturating_sub(bytes_before);
         }
     }
 }
 
 /// The bytes of a place that a range has, as bits.
 const fn bytes_of(place: u64, start: u64, end: u64) -> u8 {
-    let before = WHOLE << start.saturating_sub(place);
+    let from_start = WHOLE << start.saturating_sub(place);
     let after = end - place;
-    match after < PLACE {
-        true => before & !(WHOLE << after) & WHOLE,
-        false => before & WHOLE,
+    if after < PLACE {
+        from_start & !(WHOLE << after) & WHOLE
+    } else {
+        from_start & WHOLE
     }
 }
 
 /// Whether a store leaves the same value as the earlier one, that of another lane or that in memory.
-fn same_value(of: &Execution<'_>, touch: &Touch<'_>, race: &Race, other: Option<usize>) -> bool {
-    let step = of.function.steps.get(of.at as usize).map(|s| &s.step);
+fn same_value(
+    execution: &Execution<'_>,
+    touch: &Touch<'_>,
+    race: &Race,
+    other: Option<usize>,
+) -> bool {
+    let step = execution
+        .function
+        .steps
+        .get(execution.at as usize)
+        .map(|s| &s.step);
     let Some(Step::Store(access)) = step else {
         return false;
     };
@@ -399,22 +420,22 @@ fn same_value(of: &Execution<'_>, touch: &Touch<'_>, race: &Race, other: Option<
         let offset = byte.checked_sub(touch.at[lane])?;
         let each = u64::from(access.bytes);
         let place = (*access.places.get((offset / each) as usize)?)?;
-        Some((of.get(place, lane) >> (8 * (offset % each))) as u8)
+        Some((execution.get(place, lane) >> (8 * (offset % each))) as u8)
     };
     let bytes = race.at.max(touch.at[race.lane])..race.at + PLACE;
     let end = touch.at[race.lane].saturating_add(touch.bytes);
     bytes.take_while(|byte| *byte < end).all(|byte| {
-        let before = match other {
+        let earlier_access = match other {
             Some(lane) => stored(lane, byte),
-            None => of.byte(touch.memory, byte),
+            None => execution.byte(touch.memory, byte),
         };
-        before.is_some() && before == stored(race.lane, byte)
+        earlier_access.is_some() && earlier_access == stored(race.lane, byte)
     })
 }
 
 /// The name of a memory, and the help text on ordering accesses to it.
 fn advice(
-    of: &Execution<'_>,
+    execution: &Execution<'_>,
     memory: Memory,
     other: &Actor,
     same_warp: bool,
@@ -423,7 +444,7 @@ fn advice(
         Memory::Shared(_) => "shared",
         _ => "global",
     };
-    let same_block = other.block == of.grid.linear(of.block.index);
+    let same_block = other.block == execution.grid.linear(execution.block.index);
     let help = match (same_warp, same_block) {
         (true, _) => {
             "add `bar.warp.sync` between the accesses, or a CTA barrier where other warps access the memory as well"

@@ -66,9 +66,10 @@ impl Sites {
     /// Collects the instructions of a module; with `registers`, also the facts about registers.
     pub(crate) fn new(module: &Module, program: &Program, registers: bool) -> Self {
         let sites = Self::collect(module, program, registers, false);
-        match sites.follows_memory {
-            true => Self::collect(module, program, registers, true),
-            false => sites,
+        if sites.follows_memory {
+            Self::collect(module, program, registers, true)
+        } else {
+            sites
         }
     }
 
@@ -84,18 +85,21 @@ impl Sites {
         for (id, _) in module.functions().iter() {
             let start = sites.all.len();
             sites.starts.push(start as u32);
-            let of = program.function(id);
+            let program_function = program.function(id);
             let mut variables = Vec::new();
-            if let (Some(of), Some(facts)) = (of, facts.function(id)) {
-                let all = of.steps.iter().map(|s| site(&facts.inst(s.inst)));
+            if let (Some(program_function), Some(facts)) = (program_function, facts.function(id)) {
+                let all = program_function
+                    .steps
+                    .iter()
+                    .map(|s| site(&facts.inst(s.inst)));
                 sites.all.extend(all);
                 for (site, used) in sites.all[start..].iter_mut().zip(used_bytes(facts)) {
                     site.used = used;
                 }
                 if registers {
-                    let found = unwritten(facts, of, &mut sites.all[start..], memory);
-                    variables = found.variables;
-                    sites.follows_memory |= found.stores;
+                    let unset = unwritten(facts, program_function, &mut sites.all[start..], memory);
+                    variables = unset.variables;
+                    sites.follows_memory |= unset.stores;
                 }
             }
             sites.variables.push(variables);
@@ -211,7 +215,7 @@ fn unwritten(
     }
     let step = |id: StmtId| steps.get(id.as_u32() as usize).copied().flatten();
     let finder = Finder::new(&analysis, function, memory);
-    let found = finder.find(sites, &step);
+    let unset = finder.find(sites, &step);
     let statements: Vec<_> = reaching.uses().map(|(_, of)| step(of.stmt)).collect();
     for (site, target) in sites.iter_mut().zip(&function.steps) {
         if let Step::Load(access) = &target.step {
@@ -258,7 +262,7 @@ fn unwritten(
             }
         }
     }
-    found
+    unset
 }
 
 /// The element of a load or a store that is a variable, which is not the address.

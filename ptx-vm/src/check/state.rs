@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use super::places::Places;
-use super::reports::{Actor, Text};
+use super::report::{Actor, Text};
 use super::taint::Tainted;
 use super::warp_clock::WarpClock;
 use super::written_bytes::WrittenBytes;
@@ -112,12 +112,12 @@ impl WarpState {
         if bytes == 0 && !self.copied.contains_key(&(call, place)) {
             return;
         }
-        let before = self.copied.len() as u64;
+        let count_before = self.copied.len() as u64;
         let lanes = self.copied.entry((call, place)).or_default();
         if let Some(known) = lanes.get_mut(lane) {
             *known = bytes;
         }
-        self.followed += (self.copied.len() as u64 - before) * COPIED;
+        self.followed += (self.copied.len() as u64 - count_before) * COPIED;
     }
 
     /// The unwritten bytes of a register that is only copied, in a lane.
@@ -191,9 +191,9 @@ impl BlockState {
 
     /// The variables that are followed in a call of a warp.
     pub(super) fn registers(&mut self, warp: u32, call: usize, count: usize) -> &mut [Followed] {
-        let before = self.warp(warp).followed;
+        let followed_before = self.warp(warp).followed;
         self.warp(warp).registers(call, count);
-        if self.warp(warp).followed != before {
+        if self.warp(warp).followed != followed_before {
             self.count();
         }
         self.warp(warp).registers(call, count)
@@ -203,5 +203,33 @@ impl BlockState {
     pub(super) fn warp(&mut self, first: u32) -> &mut WarpState {
         let index = (first as usize / LANES).min(self.warps.len() - 1);
         &mut self.warps[index]
+    }
+}
+
+/// What is known about each CTA that runs, by its linear index.
+#[derive(Debug, Default)]
+pub(super) struct Blocks {
+    all: Vec<(u64, BlockState)>,
+    /// Where the one is that was asked for last.
+    last: usize,
+}
+
+impl Blocks {
+    /// A CTA, whose state is made when it is first asked for.
+    #[inline]
+    pub(super) fn get(&mut self, block: u64, new: impl FnOnce() -> BlockState) -> &mut BlockState {
+        if self.all.get(self.last).is_none_or(|(of, _)| *of != block) {
+            let index = self.all.iter().position(|(of, _)| *of == block);
+            self.last = index.unwrap_or(self.all.len());
+        }
+        if self.last == self.all.len() {
+            self.all.push((block, new()));
+        }
+        &mut self.all[self.last].1
+    }
+
+    /// A CTA ended.
+    pub(super) fn remove(&mut self, block: u64) {
+        self.all.retain(|(of, _)| *of != block);
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use super::clock::Clock;
-use super::reports::Actor;
+use super::report::Actor;
 
 /// The barriers of a CTA.
 const BARRIERS: usize = 16;

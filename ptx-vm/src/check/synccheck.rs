@@ -4,37 +4,37 @@ use ptx_ir::Code;
 use ptx_isa::{Action, Modifier};
 
 use super::checkers::Checkers;
-use super::reports::{Actor, Text};
+use super::report::{Actor, Text};
 use super::sync_state::Expected;
-use crate::execute::{Block, Execution, Grid, State, Warp};
+use crate::execute::{Block, CallFrame, Execution, Grid, State, Stepped, Warp};
 use crate::lanes::{LANES, lanes};
-use crate::program::{Act, Step};
+use crate::program::{Act, Callee, Step};
 
 impl Checkers {
     /// Checks a barrier or an exchange before it is executed.
-    pub(super) fn before_act(&mut self, of: &Execution<'_>, act: &Act) {
+    pub(super) fn before_act(&mut self, execution: &Execution<'_>, act: &Act) {
         match act.action {
             Action::BarrierSync | Action::BarrierReduce => {
-                self.barrier_count(of, act);
-                self.aligned_barrier(of, act);
+                self.barrier_count(execution, act);
+                self.aligned_barrier(execution, act);
             }
             Action::BarrierArrive => {
-                self.barrier_count(of, act);
-                self.aligned_without_waiting(of);
+                self.barrier_count(execution, act);
+                self.aligned_without_waiting(execution);
             }
             Action::ClusterArrive => {
-                self.repeated_arrival(of);
-                self.aligned_without_waiting(of);
+                self.repeated_arrival(execution);
+                self.aligned_without_waiting(execution);
             }
-            Action::ClusterWait => self.aligned_without_waiting(of),
+            Action::ClusterWait => self.aligned_without_waiting(execution),
             _ => {}
         }
-        let masks = of.member_masks(act);
-        for lane in lanes(of.active & masks.map_or(0, |_| u32::MAX)) {
+        let masks = execution.member_masks(act);
+        for lane in lanes(execution.active & masks.map_or(0, |_| u32::MAX)) {
             let Some(masks) = &masks else { return };
             let mask = masks[lane];
             if mask >> lane & 1 == 0 {
-                self.report(of, Code::LaneMask, lane, || Text {
+                self.report(execution, Code::LaneMask, lane, || Text {
                     message: format!(
                         "lane {lane} executes the instruction but is not in the mask {mask:#010x}"
                     ),
@@ -43,8 +43,8 @@ impl Checkers {
                 });
             }
             let differs = |other: &usize| masks[*other] != mask;
-            if let Some(other) = lanes(of.active & mask).find(differs) {
-                self.report(of, Code::LaneMask, lane, || Text {
+            if let Some(other) = lanes(execution.active & mask).find(differs) {
+                self.report(execution, Code::LaneMask, lane, || Text {
                     message: format!(
                         "the mask {mask:#010x} includes lane {other}, whose mask is {:#010x}",
                         masks[other]
@@ -57,22 +57,22 @@ impl Checkers {
     }
 
     /// Checks that all arrivals at a barrier specify the same number of threads.
-    fn barrier_count(&mut self, of: &Execution<'_>, act: &Act) {
-        let Some((id, count)) = of.barrier_operands(act) else {
+    fn barrier_count(&mut self, execution: &Execution<'_>, act: &Act) {
+        let Some((id, count)) = execution.barrier_operands(act) else {
             return;
         };
-        let Some(barrier) = of.block.barriers.get(id as usize) else {
+        let Some(barrier) = execution.block.barriers.get(id as usize) else {
             return;
         };
         let waits = |warp: &Warp| {
             let mut groups = warp.groups.all.iter();
             groups.any(|g| g.state == State::Barrier(id))
         };
-        let before = barrier.expected;
-        let known = barrier.arrived > 0 || waits(of.warp) || before != 0;
-        if known && before != count {
-            self.report(of, Code::BarrierCount, of.active.trailing_zeros() as usize, || Text {
-                message: format!("barrier {id} is used with {count} threads, but other threads use it with {before} threads (0: all threads of the CTA)"),
+        let expected_before = barrier.expected;
+        let has_arrivals = barrier.arrived > 0 || waits(execution.warp) || expected_before != 0;
+        if has_arrivals && expected_before != count {
+            self.report(execution, Code::BarrierCount, execution.active.trailing_zeros() as usize, || Text {
+                message: format!("barrier {id} is used with {count} threads, but other threads use it with {expected_before} threads (0: all threads of the CTA)"),
                 other: None,
                 help: "specify the same number of threads in all instructions that use the barrier at the same time",
             });
@@ -80,63 +80,66 @@ impl Checkers {
     }
 
     /// Records the lanes of the warp that must arrive at an aligned barrier.
-    fn aligned_barrier(&mut self, of: &Execution<'_>, act: &Act) {
-        let number = self.sites.number(of.id, of.at);
+    fn aligned_barrier(&mut self, execution: &Execution<'_>, act: &Act) {
+        let number = self.sites.number(execution.id, execution.at);
         if !self.sites.get(number).is_some_and(|s| s.aligned) {
             return;
         }
-        let first = of.active.trailing_zeros() as usize;
-        let actor = self.actor(of, first);
-        if of.mask != of.active {
+        let first = execution.active.trailing_zeros() as usize;
+        let actor = self.actor(execution, first);
+        if execution.mask != execution.active {
             let other = Actor {
-                thread: of.warp.first + (of.mask & !of.active).trailing_zeros(),
+                thread: execution.warp.first
+                    + (execution.mask & !execution.active).trailing_zeros(),
                 ..actor
             };
-            return self.divergent(of.grid, actor, other);
+            return self.divergent(execution.grid, actor, other);
         }
-        let Some((id, _)) = of.barrier_operands(act) else {
+        let Some((id, _)) = execution.barrier_operands(act) else {
             return;
         };
-        let expected = of.active | of.going_on();
-        let block = of.grid.linear(of.block.index);
-        let sync = &mut self.block(of.grid, block).sync;
+        let expected = execution.active | execution.going_on();
+        let block = execution.grid.linear(execution.block.index);
+        let sync = &mut self.block(execution.grid, block).sync;
         let new = Expected {
             lanes: expected,
             actor,
         };
-        sync.expected.entry((of.warp.first, id)).or_insert(new);
+        sync.expected
+            .entry((execution.warp.first, id))
+            .or_insert(new);
     }
 
     /// Records the lanes of the warp that have not yet reached an aligned instruction at which the first lanes do not wait for the others.
-    fn aligned_without_waiting(&mut self, of: &Execution<'_>) {
-        let number = self.sites.number(of.id, of.at);
+    fn aligned_without_waiting(&mut self, execution: &Execution<'_>) {
+        let number = self.sites.number(execution.id, execution.at);
         if !self.sites.get(number).is_some_and(|s| s.aligned) {
             return;
         }
-        let actor = self.actor(of, of.active.trailing_zeros() as usize);
-        let others = (of.mask | of.going_on()) & !of.active;
-        let block = of.grid.linear(of.block.index);
-        let missing = &mut self.block(of.grid, block).sync.missing;
-        let key = (of.warp.first, number);
+        let actor = self.actor(execution, execution.active.trailing_zeros() as usize);
+        let missing_lanes = (execution.mask | execution.going_on()) & !execution.active;
+        let block = execution.grid.linear(execution.block.index);
+        let missing = &mut self.block(execution.grid, block).sync.missing;
+        let key = (execution.warp.first, number);
         let Some(first) = missing.remove(&key) else {
-            if others != 0 {
+            if missing_lanes != 0 {
                 let new = Expected {
-                    lanes: others,
+                    lanes: missing_lanes,
                     actor,
                 };
                 missing.insert(key, new);
             }
             return;
         };
-        let left = first.lanes & !of.active;
-        if left == first.lanes {
+        let missing_lanes = first.lanes & !execution.active;
+        if missing_lanes == first.lanes {
             // The same lanes execute it again, but the others did not reach it.
-            self.never_came(of.grid, &first);
-        } else if left != 0 {
+            self.never_came(execution.grid, &first);
+        } else if missing_lanes != 0 {
             missing.insert(
                 key,
                 Expected {
-                    lanes: left,
+                    lanes: missing_lanes,
                     ..first
                 },
             );
@@ -163,10 +166,10 @@ impl Checkers {
     }
 
     /// Checks that a thread waits between two arrivals.
-    fn repeated_arrival(&mut self, of: &Execution<'_>) {
-        let again = lanes(of.active).find(|lane| of.warp.arrived[*lane].is_some());
+    fn repeated_arrival(&mut self, execution: &Execution<'_>) {
+        let again = lanes(execution.active).find(|lane| execution.warp.arrived[*lane].is_some());
         if let Some(lane) = again {
-            self.report(of, Code::RepeatedArrival, lane, || Text {
+            self.report(execution, Code::RepeatedArrival, lane, || Text {
                 message:
                     "the thread arrives at the cluster barrier twice without a wait in between"
                         .into(),
@@ -208,9 +211,10 @@ impl Checkers {
                 let Some(site) = self.site_of(warp, group.call, group.at) else {
                     continue;
                 };
-                match site == expected.actor.site {
-                    true => there |= group.mask,
-                    false => elsewhere = Some((site, group.mask)),
+                if site == expected.actor.site {
+                    there |= group.mask
+                } else {
+                    elsewhere = Some((site, group.mask))
                 }
             }
             let missing = expected.lanes & !there;
@@ -314,8 +318,8 @@ impl Execution<'_> {
     /// The lanes of the warp that are not about to end.
     fn going_on(&self) -> u32 {
         let groups = self.warp.groups.all.iter();
-        let left = groups.filter(|group| !self.ends(group));
-        left.fold(0, |lanes, group| lanes | group.mask)
+        let live_groups = groups.filter(|group| !self.ends(group));
+        live_groups.fold(0, |lanes, group| lanes | group.mask)
     }
 
     /// Whether lanes are about to end, or have nothing to do but to jump to the end.
@@ -326,12 +330,12 @@ impl Execution<'_> {
         let Some(function) = self.grid.program.function(call.function) else {
             return false;
         };
-        let mut at = group.at;
+        let mut step = group.at;
         for _ in 0..8 {
-            let Some(target) = function.steps.get(at as usize) else {
+            let Some(target) = function.steps.get(step as usize) else {
                 return call.caller.is_none();
             };
-            at = match (&target.step, target.guard) {
+            step = match (&target.step, target.guard) {
                 (Step::Return, None) => return call.caller.is_none(),
                 (Step::Exit, None) => return true,
                 (Step::Jump(to), None) => *to,
@@ -340,4 +344,64 @@ impl Execution<'_> {
         }
         false
     }
+}
+
+impl Checkers {
+    /// The active lanes of a branch that is marked as uniform must take the same path.
+    pub(super) fn uniform_branch(
+        &mut self,
+        grid: &Grid<'_>,
+        (index, warp): ([u32; 3], u32),
+        (step, call): (Stepped, &CallFrame),
+    ) {
+        let site = self.sites.number(step.function, step.at);
+        if !self.sites.get(site).is_some_and(|s| s.uniform) || step.active == 0 {
+            return;
+        }
+        let first = step.active.trailing_zeros();
+        let Some(other) = other_way(grid, step, call) else {
+            return;
+        };
+        let block = grid.linear(index);
+        let actor = |lane: u32| Actor {
+            site,
+            block,
+            thread: warp + lane,
+        };
+        let sites = std::sync::Arc::clone(&self.sites);
+        let text = || Text {
+            message: "lanes of a warp diverge at a branch that is marked as uniform".into(),
+            other: Some((actor(other), "another lane of the warp")),
+            help: "remove `.uni`, or make the condition uniform in the warp",
+        };
+        self.reports
+            .add((grid, &sites), Code::UniformBranch, actor(first), text);
+    }
+}
+
+/// A lane that takes a different path than the first active one.
+fn other_way(grid: &Grid<'_>, step: Stepped, call: &CallFrame) -> Option<u32> {
+    let skipped = step.mask & !step.active;
+    if skipped != 0 {
+        return Some(skipped.trailing_zeros());
+    }
+    let target = grid
+        .program
+        .function(step.function)?
+        .steps
+        .get(step.at as usize)?;
+    let place = match &target.step {
+        Step::Table(index, _) => *index,
+        Step::Call(of) => match of.callee {
+            Callee::Indirect(place) => place,
+            _ => return None,
+        },
+        _ => return None,
+    };
+    let first = call
+        .registers
+        .get(place, step.active.trailing_zeros() as usize);
+    let mut active = lanes(step.active);
+    let other = active.find(|lane| call.registers.get(place, *lane) != first)?;
+    u32::try_from(other).ok()
 }

@@ -54,15 +54,15 @@ impl Tainted {
 
     /// What bytes were computed from, if all of them were.
     fn get(&self, at: u64, bytes: u64) -> Option<Traced> {
-        let mut found = None;
+        let mut first_origin = None;
         for (word, mask) in words(at, bytes) {
             let (of, from) = self.words.get(&word)?;
             if of & mask != mask {
                 return None;
             }
-            found.get_or_insert(*from);
+            first_origin.get_or_insert(*from);
         }
-        found
+        first_origin
     }
 }
 
@@ -92,33 +92,38 @@ impl Elements<'_> {
 
 impl Checkers {
     /// Follows values into memory of the CTA or the thread and out of it.
-    pub(super) fn follow_memory(&mut self, of: &Execution<'_>, touch: &Touch<'_>, allowed: u32) {
+    pub(super) fn follow_memory(
+        &mut self,
+        execution: &Execution<'_>,
+        touch: &Touch<'_>,
+        allowed: u32,
+    ) {
         let memory = touch.memory;
         if !self.sites.follows_memory || !matches!(memory, Memory::Shared(_) | Memory::Local) {
             return;
         }
         let sites = std::sync::Arc::clone(&self.sites);
-        let number = sites.number(of.id, of.at);
+        let number = sites.number(execution.id, execution.at);
         let variables = sites.get(number).map_or(&[][..], |site| &site.elements);
         let elements = Elements {
             variables,
             bytes: touch.element,
         };
-        let count = sites.variables(of.id).len();
+        let count = sites.variables(execution.id).len();
         match touch.usage {
             Use::Read if variables.is_empty() => {}
             Use::Read => {
                 // The origin of the first lane is reported.
                 let mut traced = Vec::new();
                 for lane in lanes(allowed) {
-                    let Some(tainted) = self.tainted(of, memory, lane) else {
+                    let Some(tainted) = self.tainted(execution, memory, lane) else {
                         continue;
                     };
                     let read = elements.at(touch.at[lane]).filter_map(|(variable, at)| {
                         Some((variable?, tainted.get(at, touch.element)?))
                     });
                     let found: Vec<(u32, Traced)> = read.collect();
-                    let known = self.own_warp(of).registers(of.call, count);
+                    let known = self.own_warp(execution).registers(execution.call, count);
                     for (variable, from) in found {
                         if let Some(followed) = known.get_mut(variable as usize) {
                             followed.known &= !(1 << lane);
@@ -132,8 +137,8 @@ impl Checkers {
             }
             Use::Write => {
                 for lane in lanes(allowed) {
-                    let thread = of.warp.first + lane as u32;
-                    let known = self.own_warp(of).registers(of.call, count);
+                    let thread = execution.warp.first + lane as u32;
+                    let known = self.own_warp(execution).registers(execution.call, count);
                     let written = elements.at(touch.at[lane]).filter_map(|(variable, at)| {
                         let variable = variable?;
                         let followed = known.get(variable as usize)?;
@@ -141,16 +146,16 @@ impl Checkers {
                         Some((at, from))
                     });
                     let written: Vec<(u64, Traced)> = written.collect();
-                    let Some(tainted) = self.tainted(of, memory, lane) else {
+                    let Some(tainted) = self.tainted(execution, memory, lane) else {
                         continue;
                     };
-                    let before = tainted.memory();
+                    let memory_before = tainted.memory();
                     tainted.clear(touch.at[lane], touch.bytes);
                     for (at, from) in written {
                         tainted.set(at, touch.element, from);
                     }
-                    let more = tainted.memory().saturating_sub(before);
-                    self.count_more(of, memory, more);
+                    let more = tainted.memory().saturating_sub(memory_before);
+                    self.count_more(execution, memory, more);
                 }
             }
             Use::ReadWrite => {}
@@ -158,21 +163,26 @@ impl Checkers {
     }
 
     /// Counts memory that is kept about a memory.
-    pub(super) fn count_more(&mut self, of: &Execution<'_>, memory: Memory, bytes: u64) {
+    pub(super) fn count_more(&mut self, execution: &Execution<'_>, memory: Memory, bytes: u64) {
         if bytes == 0 {
             return;
         }
         let state = match memory {
-            Memory::Shared(rank) => self.of_rank(of, rank).1,
-            _ => self.block(of.grid, of.grid.linear(of.block.index)),
+            Memory::Shared(rank) => self.of_rank(execution, rank).1,
+            _ => self.block(execution.grid, execution.grid.linear(execution.block.index)),
         };
         state.count_more(bytes);
     }
 
-    fn tainted(&mut self, of: &Execution<'_>, memory: Memory, lane: usize) -> Option<&mut Tainted> {
+    fn tainted(
+        &mut self,
+        execution: &Execution<'_>,
+        memory: Memory,
+        lane: usize,
+    ) -> Option<&mut Tainted> {
         match memory {
-            Memory::Shared(rank) => Some(&mut self.of_rank(of, rank).1.tainted),
-            Memory::Local => self.own_warp(of).tainted.get_mut(lane),
+            Memory::Shared(rank) => Some(&mut self.of_rank(execution, rank).1.tainted),
+            Memory::Local => self.own_warp(execution).tainted.get_mut(lane),
             Memory::Global | Memory::Parameter => None,
         }
     }

@@ -101,14 +101,14 @@ impl<'a> Finder<'a> {
         }
         let suspects = self.suspects(&parameters(self.facts, self.id, self.variables));
         let mut numbers: Vec<Option<u32>> = vec![None; self.variables.len()];
-        let mut found = Vec::new();
-        self.follow_carry(&mut found, sites, step);
+        let mut unset = Vec::new();
+        self.follow_carry(&mut unset, sites, step);
         for &(_, variable) in &suspects.stored {
-            self.number(variable, &mut numbers, &mut found);
+            self.number(variable, &mut numbers, &mut unset);
         }
         let reads = self.uses.iter().zip(&suspects.reads);
         for (&(stmt, variable), _) in reads.filter(|(_, s)| **s) {
-            let number = self.number(variable, &mut numbers, &mut found);
+            let number = self.number(variable, &mut numbers, &mut unset);
             if let Some(site) = step(stmt).and_then(|s| sites.get_mut(s)) {
                 site.reads.push(number);
                 site.computes = self.computes(stmt);
@@ -124,9 +124,9 @@ impl<'a> Finder<'a> {
                 site.writes.push(number);
             }
         }
-        self.follow_elements(&found, sites);
+        self.follow_elements(&unset, sites);
         Found {
-            variables: found,
+            variables: unset,
             stores: !suspects.stored.is_empty(),
         }
     }
@@ -180,11 +180,11 @@ impl<'a> Finder<'a> {
         }
         let mut seen = vec![false; self.uses.len()];
         while let Some(read) = work.pop() {
-            let at = read.as_u32() as usize;
-            let Some(&(stmt, variable)) = self.uses.get(at) else {
+            let index = read.as_u32() as usize;
+            let Some(&(stmt, variable)) = self.uses.get(index) else {
                 continue;
             };
-            if core::mem::replace(&mut seen[at], true) {
+            if core::mem::replace(&mut seen[index], true) {
                 continue;
             }
             if self.passes_on(stmt, variable) {
@@ -193,7 +193,7 @@ impl<'a> Finder<'a> {
                 }
                 continue;
             }
-            suspects.reads[at] = true;
+            suspects.reads[index] = true;
             if self.computes(stmt) {
                 let uses = self.defs_at(stmt).map(|def| self.reaching.uses_of(def));
                 work.extend(uses.flatten());
@@ -346,8 +346,8 @@ impl Finder<'_> {
                 let Some(&(stmt, _)) = self.defs.get(def.as_u32() as usize) else {
                     continue;
                 };
-                let known = std::mem::replace(&mut computing[stmt.as_u32() as usize], true);
-                if !known && self.only_computes(stmt) {
+                let was_computing = std::mem::replace(&mut computing[stmt.as_u32() as usize], true);
+                if !was_computing && self.only_computes(stmt) {
                     work.extend(self.uses_at(stmt));
                 }
             }

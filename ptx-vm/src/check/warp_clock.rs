@@ -52,8 +52,9 @@ impl WarpClock {
             .unwrap_or((mask, &self.groups[0].1));
         let first = group.trailing_zeros() as usize % LANES;
         let time = self.times[first];
-        let same = (0..LANES).fold(0, |all, l| all | u32::from(self.times[l] == time) << l);
-        (group & same | 1 << first, time, clock)
+        let lanes_with_time =
+            (0..LANES).fold(0, |all, l| all | u32::from(self.times[l] == time) << l);
+        (group & lanes_with_time | 1 << first, time, clock)
     }
 
     /// What a lane knows about others.
@@ -91,9 +92,9 @@ impl WarpClock {
         let Some((_, clock)) = self.groups(mask).next() else {
             return;
         };
-        let mut known = clock.clone();
-        known.set(slot, time);
-        self.acquire(mask, &known);
+        let mut joined = clock.clone();
+        joined.set(slot, time);
+        self.acquire(mask, &joined);
     }
 
     /// The own time of lanes goes on.

@@ -71,10 +71,10 @@ impl WrittenBytes {
     pub(crate) fn first_missing(&self, start: u64, bytes: u64) -> Option<u64> {
         let (mut at, end) = self.range(start, bytes);
         while at < end {
-            let rest = WORD - at % WORD;
-            let part = rest.min(end - at);
-            let wanted = mask(at % WORD, part);
-            let missing = wanted & !self.word(at);
+            let rest_of_word = WORD - at % WORD;
+            let part = rest_of_word.min(end - at);
+            let expected_bits = mask(at % WORD, part);
+            let missing = expected_bits & !self.word(at);
             if missing != 0 {
                 return Some(self.base + at - at % WORD + u64::from(missing.trailing_zeros()));
             }
@@ -92,8 +92,8 @@ impl WrittenBytes {
     pub(crate) fn lacks_element(&self, start: u64, bytes: u64, element: u64) -> bool {
         let mut elements = (0..bytes).step_by(element.max(1) as usize);
         elements.any(|at| {
-            let mut own = start + at..start + (at + element).min(bytes);
-            own.all(|byte| self.first_missing(byte, 1).is_some())
+            let mut bytes_of_element = start + at..start + (at + element).min(bytes);
+            bytes_of_element.all(|byte| self.first_missing(byte, 1).is_some())
         })
     }
 
@@ -137,8 +137,8 @@ impl WrittenBytes {
                 at += part_bytes;
                 continue;
             }
-            let rest = self.page_bytes() - (at & (self.page_bytes() - 1));
-            let part = rest.min(end - at);
+            let rest_of_page = self.page_bytes() - (at & (self.page_bytes() - 1));
+            let part = rest_of_page.min(end - at);
             self.change_page(at, part, written);
             at += part;
         }
@@ -175,13 +175,13 @@ impl WrittenBytes {
             self.parts.resize_with(index / PART + 1, Part::default);
         }
         let part = self.parts.get_mut(index / PART)?;
-        let before = match (&part, written) {
+        let filled = match (&part, written) {
             (Part::All, true) | (Part::None, false) => return None,
             (Part::All, false) => Some(Page::All),
             (Part::None, true) => Some(Page::None),
             (Part::Some(_), _) => None,
         };
-        if let Some(page) = before {
+        if let Some(page) = filled {
             let pages = core::array::from_fn(|_| page.clone());
             *part = Part::Some(Box::new(pages));
             self.words += LIST;
@@ -200,10 +200,10 @@ impl WrittenBytes {
         let Some(page) = self.page_mut(index, written) else {
             return;
         };
-        let before = page.words();
+        let words_before = page.words();
         if bytes == page_bytes {
             *page = if written { Page::All } else { Page::None };
-            self.words -= before;
+            self.words -= words_before;
             return;
         }
         match (&page, written) {
@@ -213,7 +213,7 @@ impl WrittenBytes {
             (Page::Some(_), _) => {}
         }
         let Page::Some(all) = page else { return };
-        let added = all.len() as u64 - before;
+        let added = all.len() as u64 - words_before;
         let mut at = start & (page_bytes - 1);
         let end = at + bytes;
         while at < end {

@@ -4,9 +4,11 @@ use ptx_isa::TypeKind;
 
 use super::addresses::{Addresses, any, check_alignment};
 use super::execution::{Control, Execution, Failed, Outcome};
-use super::location::Memory;
+use super::location::{Location, Memory};
+use super::touch::Use;
 use crate::lanes::{Double, LANES, Place, lanes};
-use crate::memory::{self, Fault};
+use crate::memory;
+use crate::memory::Fault;
 use crate::program::{Access, Address};
 
 /// The bytes of an access, to which its address must be aligned.
@@ -91,9 +93,10 @@ impl Execution<'_> {
     /// The elements at the addresses of the lanes.
     pub(super) fn read_lanes(&self, from: &Addresses, bytes: u8) -> Result<Double, Failed> {
         let (at, mask) = (&from.at, self.active);
-        let mask = match from.uniform && from.memory != Memory::Local {
-            true => mask & mask.wrapping_neg(),
-            false => mask,
+        let mask = if from.uniform && from.memory != Memory::Local {
+            mask & mask.wrapping_neg()
+        } else {
+            mask
         };
         let values = match from.memory {
             Memory::Global => self.grid.device.read_lanes(at, bytes, mask),
@@ -145,11 +148,11 @@ impl Execution<'_> {
 
     /// Why an access of a lane is impossible.
     pub(super) fn impossible(&self, addresses: &Addresses, bytes: u8, lane: usize) -> Failed {
-        let at = addresses.at[lane % LANES];
+        let address = addresses.at[lane % LANES];
         let device = self.grid.device;
         let fault = match addresses.memory {
-            Memory::Global => device.fault(at, bytes.into()),
-            _ => Fault::OutOfBounds(at),
+            Memory::Global => device.fault(address, bytes.into()),
+            _ => Fault::OutOfBounds(address),
         };
         (device.reason(fault), lane)
     }
@@ -159,8 +162,8 @@ impl Execution<'_> {
             let from = self.location(&access.address, lane);
             check_alignment(from, whole_bytes(access), lane)?;
             for (n, place) in (0u64..).zip(&access.places) {
-                let at = from.plus(n * u64::from(access.bytes));
-                let mut bits = self.read(at, access.bytes, lane)?;
+                let location = from.plus(n * u64::from(access.bytes));
+                let mut bits = self.read(location, access.bytes, lane)?;
                 let Some(place) = *place else { continue };
                 if is_extended(access) {
                     let unused = 128 - 8 * u32::from(access.bytes);
@@ -180,11 +183,67 @@ impl Execution<'_> {
             check_alignment(to, whole_bytes(access), lane)?;
             for (n, place) in (0u64..).zip(&access.places) {
                 let Some(place) = *place else { continue };
-                let at = to.plus(n * u64::from(access.bytes));
+                let location = to.plus(n * u64::from(access.bytes));
                 let bits = self.get(place, lane);
-                self.write(at, access.bytes, bits, lane)?;
+                self.write(location, access.bytes, bits, lane)?;
             }
         }
         Ok(Control::Next)
+    }
+}
+
+impl Execution<'_> {
+    /// Reads at most 16 bytes at a multiple of their number.
+    pub(super) fn read(&self, from: Location, bytes: u8, lane: usize) -> Result<u128, Failed> {
+        if self.by_byte && !self.touch_one(from, Use::Read, bytes, lane) {
+            return Ok(0);
+        }
+        check_alignment(from, bytes.into(), lane)?;
+        let out_of_bounds = Fault::OutOfBounds(from.address());
+        let value = match from {
+            Location::Global(at) => self.grid.device.read(at, bytes).ok(),
+            Location::Shared(rank, at) => {
+                let memory = self.block.shared(rank);
+                memory.and_then(|m| memory::read(m, at, bytes))
+            }
+            Location::Local(at) => {
+                let stack = self.warp.stacks.get(lane);
+                stack.and_then(|s| memory::read(s, at, bytes))
+            }
+            Location::Parameter(at) => memory::read(self.grid.parameters, at, bytes),
+        };
+        value.ok_or_else(|| (out_of_bounds.into(), lane))
+    }
+
+    /// Writes at most 16 bytes at a multiple of their number.
+    pub(super) fn write(
+        &mut self,
+        to: Location,
+        bytes: u8,
+        value: u128,
+        lane: usize,
+    ) -> Result<(), Failed> {
+        if self.by_byte && !self.touch_one(to, Use::Write, bytes, lane) {
+            return Ok(());
+        }
+        check_alignment(to, bytes.into(), lane)?;
+        let address = to.address();
+        let fault = match to {
+            Location::Global(address) => self.grid.device.fault(address, bytes.into()),
+            _ => Fault::OutOfBounds(address),
+        };
+        let written = match to {
+            Location::Global(address) => self.grid.device.write(address, bytes, value).ok(),
+            Location::Shared(rank, address) => {
+                let memory = self.block.shared_mut(rank);
+                memory.and_then(|m| memory::write(m, address, bytes, value))
+            }
+            Location::Local(address) => {
+                let stack = self.warp.stacks.get_mut(lane);
+                stack.and_then(|s| memory::write(s, address, bytes, value))
+            }
+            Location::Parameter(_) => None,
+        };
+        written.ok_or_else(|| (self.grid.device.reason(fault), lane))
     }
 }

@@ -315,9 +315,10 @@ impl Execution<'_> {
             }
         }
         let copied = (0..size).try_for_each(|at| {
-            let byte = match at < read {
-                true => self.read(source.plus(at), 1, lane),
-                false => Ok(0),
+            let byte = if at < read {
+                self.read(source.plus(at), 1, lane)
+            } else {
+                Ok(0)
             };
             byte.and_then(|b| self.write(target.plus(at), 1, b, lane))
         });
@@ -354,8 +355,9 @@ fn space(act: &Act) -> Option<StateSpace> {
 
 /// The base of the window that an address of shared memory is in.
 const fn base_of(address: u64) -> u64 {
-    match address >= SHARED && address < PARAMETERS {
-        true => SHARED,
-        false => 0,
+    if address >= SHARED && address < PARAMETERS {
+        SHARED
+    } else {
+        0
     }
 }

@@ -133,8 +133,9 @@ pub(super) fn any(mask: u32, values: &Double, condition: impl Fn(u64) -> bool) -
 /// Whether a location is a multiple of a number of bytes.
 pub(super) fn check_alignment(location: Location, bytes: u64, lane: usize) -> Result<(), Failed> {
     let at = location.address();
-    match bytes.is_power_of_two() && !at.is_multiple_of(bytes) {
-        true => Err((StopReason::from(Fault::Misaligned(at)), lane)),
-        false => Ok(()),
+    if bytes.is_power_of_two() && !at.is_multiple_of(bytes) {
+        Err((StopReason::from(Fault::Misaligned(at)), lane))
+    } else {
+        Ok(())
     }
 }

@@ -11,22 +11,22 @@ impl Execution<'_> {
     /// Lanes perform the operation one after the other. Those that change different places do so together.
     pub(super) fn atomic(&mut self, atomic: &Atomic) -> Outcome {
         let bytes = atomic.elements.first().map_or(16, |e| e.bytes);
-        let whole = u64::from(bytes) * atomic.elements.len() as u64;
-        let Some(mut at) = self.common_memory(&atomic.address, bytes, whole)? else {
+        let bytes_of_elements = u64::from(bytes) * atomic.elements.len() as u64;
+        let Some(mut at) = self.common_memory(&atomic.address, bytes, bytes_of_elements)? else {
             return self.atomic_by_lane(atomic);
         };
         let all = self.active;
         for element in &atomic.elements {
             let mut together = distinct(all, &at.at);
             let in_turn = together != all && self.change_in_turn(element, &at)?;
-            let mut left = if in_turn { 0 } else { all };
-            while left != 0 {
-                left &= !together;
+            let mut remaining = if in_turn { 0 } else { all };
+            while remaining != 0 {
+                remaining &= !together;
                 self.active = together;
                 let changed = self.change_lanes(element, &at);
                 self.active = all;
                 changed?;
-                together = distinct(left, &at.at);
+                together = distinct(remaining, &at.at);
             }
             at.advance(bytes);
         }
@@ -35,10 +35,10 @@ impl Execution<'_> {
 
     fn atomic_by_lane(&mut self, atomic: &Atomic) -> Outcome {
         for lane in lanes(self.active) {
-            let mut at = self.location(&atomic.address, lane);
+            let mut location = self.location(&atomic.address, lane);
             for element in &atomic.elements {
-                self.change(element, at, None, lane)?;
-                at = at.plus(element.bytes.into());
+                self.change(element, location, None, lane)?;
+                location = location.plus(element.bytes.into());
             }
         }
         Ok(Control::Next)

@@ -33,33 +33,33 @@ impl Observer for Both {
         self.1.stepped(grid, block, warp, step, after);
     }
 
-    fn access(&mut self, of: &Execution<'_>, touch: &Touch<'_>) -> u32 {
-        let lanes = self.0.access(of, touch);
-        self.1.access(of, &Touch { lanes, ..*touch })
+    fn access(&mut self, execution: &Execution<'_>, touch: &Touch<'_>) -> u32 {
+        let lanes = self.0.access(execution, touch);
+        self.1.access(execution, &Touch { lanes, ..*touch })
     }
 
-    fn act(&mut self, of: &Execution<'_>, act: &Act) {
-        self.0.act(of, act);
-        self.1.act(of, act);
+    fn act(&mut self, execution: &Execution<'_>, act: &Act) {
+        self.0.act(execution, act);
+        self.1.act(execution, act);
     }
 
-    fn acted(&mut self, of: &Execution<'_>, act: &Act, waits: bool) {
-        self.0.acted(of, act, waits);
-        self.1.acted(of, act, waits);
+    fn acted(&mut self, execution: &Execution<'_>, act: &Act, waits: bool) {
+        self.0.acted(execution, act, waits);
+        self.1.acted(execution, act, waits);
     }
 
-    fn mbarrier(&mut self, of: &Execution<'_>, on: &OnMbarrier) -> bool {
-        self.0.mbarrier(of, on) & self.1.mbarrier(of, on)
+    fn mbarrier(&mut self, execution: &Execution<'_>, on: &OnMbarrier) -> bool {
+        self.0.mbarrier(execution, on) & self.1.mbarrier(execution, on)
     }
 
-    fn mbarrier_phase(&mut self, of: &Execution<'_>, on: &OnMbarrier, tested: bool) {
-        self.0.mbarrier_phase(of, on, tested);
-        self.1.mbarrier_phase(of, on, tested);
+    fn mbarrier_phase(&mut self, execution: &Execution<'_>, on: &OnMbarrier, tested: bool) {
+        self.0.mbarrier_phase(execution, on, tested);
+        self.1.mbarrier_phase(execution, on, tested);
     }
 
-    fn called(&mut self, of: &Execution<'_>) {
-        self.0.called(of);
-        self.1.called(of);
+    fn called(&mut self, execution: &Execution<'_>) {
+        self.0.called(execution);
+        self.1.called(execution);
     }
 
     fn allocated(&mut self, start: u64, bytes: u64) {
@@ -67,13 +67,13 @@ impl Observer for Both {
         self.1.allocated(start, bytes);
     }
 
-    fn freed(&mut self, of: &Execution<'_>, lane: usize, start: u64) {
-        self.0.freed(of, lane, start);
-        self.1.freed(of, lane, start);
+    fn freed(&mut self, execution: &Execution<'_>, lane: usize, start: u64) {
+        self.0.freed(execution, lane, start);
+        self.1.freed(execution, lane, start);
     }
 
-    fn failed(&mut self, of: &Execution<'_>, failed: &Failed) -> bool {
-        self.0.failed(of, failed) | self.1.failed(of, failed)
+    fn failed(&mut self, execution: &Execution<'_>, failed: &Failed) -> bool {
+        self.0.failed(execution, failed) | self.1.failed(execution, failed)
     }
 
     fn barrier(&mut self, grid: &Grid<'_>, block: &Block, warps: &[Warp], id: u32) {

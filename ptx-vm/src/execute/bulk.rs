@@ -52,9 +52,10 @@ impl Block {
     /// The CTAs of the cluster to whose shared memory it is copied; `None` for the place that the address names.
     fn targets(&self, act: &Act) -> Vec<Option<usize>> {
         let mask = self.others.first().copied().unwrap_or(0);
-        match act.is_multicast() {
-            true => (0..32).filter(|r| mask >> r & 1 == 1).map(Some).collect(),
-            false => vec![None],
+        if act.is_multicast() {
+            (0..32).filter(|r| mask >> r & 1 == 1).map(Some).collect()
+        } else {
+            vec![None]
         }
     }
 }
@@ -166,8 +167,8 @@ impl Execution<'_> {
             let target = self.location(to, lane);
             for (n, place) in (0u64..).zip(places) {
                 let bits = self.get(*place, lane);
-                let at = target.plus(n * u64::from(bytes));
-                self.write(at, bytes, bits, lane)?;
+                let location = target.plus(n * u64::from(bytes));
+                self.write(location, bytes, bits, lane)?;
             }
             if let Some(object) = addresses.get(1) {
                 let object = self.location(object, lane);

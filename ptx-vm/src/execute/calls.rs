@@ -236,8 +236,8 @@ impl Execution<'_> {
             Callee::System(_) => Err((StopReason::BadTarget, first)),
             Callee::Indirect(place) => {
                 let address = self.get(*place, first);
-                let same = lanes(self.active).filter(|&l| self.get(*place, l) == address);
-                let taken = same.fold(0, |all, lane| all | 1 << lane);
+                let with_address = lanes(self.active).filter(|&l| self.get(*place, l) == address);
+                let taken = with_address.fold(0, |all, lane| all | 1 << lane);
                 let id = u64::try_from(address).ok().and_then(function_at);
                 Ok((id.ok_or((StopReason::BadTarget, first))?, taken))
             }

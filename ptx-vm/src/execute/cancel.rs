@@ -20,9 +20,10 @@ impl Execution<'_> {
         for lane in lanes(self.active) {
             let target = self.location(&to, lane);
             let object = self.location(&object, lane);
-            let ranks: Vec<Option<usize>> = match act.is_multicast() {
-                true => (0..in_cluster).map(Some).collect(),
-                false => vec![None],
+            let ranks: Vec<Option<usize>> = if act.is_multicast() {
+                (0..in_cluster).map(Some).collect()
+            } else {
+                vec![None]
             };
             for rank in ranks {
                 self.write(in_block(target, rank), 16, REFUSED, lane)?;

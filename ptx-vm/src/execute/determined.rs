@@ -34,7 +34,7 @@ pub(crate) fn determined(
         return 0;
     };
     let mut first_results: Option<Vec<_>> = None;
-    let mut same = step.active;
+    let mut unchanged = step.active;
     for pattern in PATTERNS {
         let mut registers = call.registers.clone();
         for one in unknown {
@@ -46,12 +46,15 @@ pub(crate) fn determined(
         execute(function, &mut registers, target.before, step.active);
         execute(function, &mut registers, (first, end), step.active);
         let value = |place: &Place| core::array::from_fn(|lane| registers.get(*place, lane));
-        let found: Vec<[u128; crate::lanes::LANES]> = results.iter().map(value).collect();
-        let expected = first_results.get_or_insert_with(|| found.clone());
-        for lane in lanes(same) {
-            let differs = expected.iter().zip(&found).any(|(a, b)| a[lane] != b[lane]);
-            same &= !(u32::from(differs) << lane);
+        let values: Vec<[u128; crate::lanes::LANES]> = results.iter().map(value).collect();
+        let expected = first_results.get_or_insert_with(|| values.clone());
+        for lane in lanes(unchanged) {
+            let differs = expected
+                .iter()
+                .zip(&values)
+                .any(|(a, b)| a[lane] != b[lane]);
+            unchanged &= !(u32::from(differs) << lane);
         }
     }
-    same
+    unchanged
 }

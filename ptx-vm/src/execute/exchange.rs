@@ -91,12 +91,12 @@ impl<'e> Execution<'e> {
         if act.has(Modifier::Sync) {
             return self.meet(act, act.member_mask());
         }
-        let own = Part {
+        let own_part = Part {
             call: self.call,
             lanes: self.active,
             act,
         };
-        self.exchange_between(&[own], self.active)?;
+        self.exchange_between(&[own_part], self.active)?;
         Ok(Control::Next)
     }
 
@@ -109,31 +109,31 @@ impl<'e> Execution<'e> {
     fn meet(&mut self, act: &Act, member: Option<Place>) -> Outcome {
         let member = member.ok_or_else(|| unknown(self.first()))?;
         let masks = self.warp.values(self.call, member).map(|m| m as u32);
-        let mut left = self.active;
+        let mut remaining = self.active;
         let mut waiting = Vec::new();
-        while left != 0 {
-            let mask = masks[left.trailing_zeros() as usize];
-            let same = lanes(left).filter(|&l| masks[l] == mask);
-            let same = same.fold(0u32, |all, lane| all | 1 << lane);
-            left &= !same;
-            if same & !mask != 0 {
+        while remaining != 0 {
+            let mask = masks[remaining.trailing_zeros() as usize];
+            let with_mask = lanes(remaining).filter(|&l| masks[l] == mask);
+            let with_mask = with_mask.fold(0u32, |all, lane| all | 1 << lane);
+            remaining &= !with_mask;
+            if with_mask & !mask != 0 {
                 let what = "the mask does not include the lane that executes the instruction";
-                let lane = (same & !mask).trailing_zeros() as usize;
+                let lane = (with_mask & !mask).trailing_zeros() as usize;
                 return Err((StopReason::Invalid(what.into()), lane));
             }
             let mut parts = self.waiting(mask);
             parts.push(Part {
                 call: self.call,
-                lanes: same,
+                lanes: with_mask,
                 act,
             });
-            let wanted = mask & self.warp.groups.live();
+            let expected = mask & self.warp.groups.live();
             let present = parts.iter().fold(0, |all, part| all | part.lanes);
-            if present & wanted != wanted {
-                waiting.push((same, State::Lanes(mask)));
+            if present & expected != expected {
+                waiting.push((with_mask, State::Lanes(mask)));
                 continue;
             }
-            self.exchange_between(&parts, wanted)?;
+            self.exchange_between(&parts, expected)?;
             self.warp.groups.release(State::Lanes(mask));
         }
         Ok(match waiting[..] {
@@ -147,13 +147,13 @@ impl<'e> Execution<'e> {
     fn divide(&mut self, waiting: &[(u32, State)]) -> Control {
         let groups = &mut self.warp.groups;
         groups.all.swap_remove(self.group);
-        let mut others = self.mask;
+        let mut going_on = self.mask;
         for &(mask, state) in waiting {
-            others &= !mask;
+            going_on &= !mask;
             groups.add_in(state, mask, self.call, self.at);
         }
-        if others != 0 {
-            groups.add(others, self.call, self.at + 1);
+        if going_on != 0 {
+            groups.add(going_on, self.call, self.at + 1);
         }
         Control::Moved
     }
@@ -183,10 +183,10 @@ impl<'e> Execution<'e> {
         let Some(Part { act, .. }) = parts.last() else {
             return Ok(());
         };
-        let same = |part: &Part<'_>| {
+        let is_same_action = |part: &Part<'_>| {
             (part.act.action, &part.act.modifiers) == (act.action, &act.modifiers)
         };
-        if !parts.iter().all(same) {
+        if !parts.iter().all(is_same_action) {
             let what = "the lanes of a mask execute different instructions";
             return Err((StopReason::Invalid(what.into()), first));
         }
@@ -310,15 +310,15 @@ fn vote(act: &Act, mask: u32, all: &mut [Lane; LANES]) -> Option<()> {
 fn matches(act: &Act, mask: u32, all: &mut [Lane; LANES]) -> Option<()> {
     let values = all.map(|of| of.a);
     let equal = |lane: usize| {
-        let same = lanes(mask).filter(|&l| values[l] == values[lane]);
-        same.fold(0u32, |bits, lane| bits | 1 << lane)
+        let with_value = lanes(mask).filter(|&l| values[l] == values[lane]);
+        with_value.fold(0u32, |bits, lane| bits | 1 << lane)
     };
     for (lane, of) in all.iter_mut().enumerate() {
-        let same = equal(lane);
+        let with_value = equal(lane);
         if act.has(Modifier::Any) {
-            of.result = same.into();
+            of.result = with_value.into();
         } else {
-            of.second = same == mask;
+            of.second = with_value == mask;
             of.result = if of.second { mask.into() } else { 0 };
         }
     }
@@ -354,9 +354,12 @@ fn reduce(act: &Act, mask: u32, all: &mut [Lane; LANES]) -> Option<()> {
 }
 
 fn reduce_numbers(act: &Act, values: &[u32]) -> Option<u32> {
-    let magnitude = |v: u32| match act.has(Modifier::Abs) {
-        true => v & 0x7fff_ffff,
-        false => v,
+    let magnitude = |v: u32| {
+        if act.has(Modifier::Abs) {
+            v & 0x7fff_ffff
+        } else {
+            v
+        }
     };
     let numbers: Vec<f32> = (values.iter())
         .map(|&v| f32::from_bits(magnitude(v)))
@@ -367,10 +370,10 @@ fn reduce_numbers(act: &Act, values: &[u32]) -> Option<u32> {
         return Some(0x7fff_ffff);
     }
     ordered.sort_by(f32::total_cmp);
-    let found = if act.has(Modifier::Min) {
+    let extreme = if act.has(Modifier::Min) {
         ordered.first()
     } else {
         ordered.last()
     };
-    found.map(|n| n.to_bits())
+    extreme.map(|n| n.to_bits())
 }

@@ -120,8 +120,8 @@ impl Execution<'_> {
         let value = self.get(index, first);
         let to = usize::try_from(value).ok().and_then(|v| targets.get(v));
         let to = *to.ok_or((StopReason::BadTarget, first))?;
-        let same = lanes(self.active).filter(|&l| self.get(index, l) == value);
-        let taken = same.fold(0, |all, lane| all | 1 << lane);
+        let with_index = lanes(self.active).filter(|&l| self.get(index, l) == value);
+        let taken = with_index.fold(0, |all, lane| all | 1 << lane);
         if taken == self.active {
             return Ok(Control::Jump(taken, to));
         }
@@ -166,23 +166,24 @@ impl Execution<'_> {
 
     fn write_result(
         &mut self,
-        of: &Fold,
+        fold: &Fold,
         lane: usize,
         value: u128,
         ty: Option<ptx_isa::ScalarType>,
     ) {
         let signed = ty.is_some_and(|t| t.kind() == TypeKind::Signed);
         let bits = ty.map_or(32, ptx_isa::ScalarType::bits);
-        let extended = match signed && bits < 128 && value >> (bits - 1) & 1 == 1 {
-            true => value | u128::MAX << bits,
-            false => value,
+        let extended = if signed && bits < 128 && value >> (bits - 1) & 1 == 1 {
+            value | u128::MAX << bits
+        } else {
+            value
         };
-        if let [place] = of.results[..] {
+        if let [place] = fold.results[..] {
             self.set(place, lane, extended);
             return;
         }
-        let each = u32::from(bits) / of.results.len().max(1) as u32;
-        for (n, place) in (0u32..).zip(&of.results) {
+        let each = u32::from(bits) / fold.results.len().max(1) as u32;
+        for (n, place) in (0u32..).zip(&fold.results) {
             let part = value.checked_shr(n * each).unwrap_or(0);
             self.set(*place, lane, part & ((1 << each) - 1));
         }

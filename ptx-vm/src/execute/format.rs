@@ -32,9 +32,9 @@ struct Arguments<R> {
 impl<R: Fn(u64, u8) -> Result<u64, StopReason>> Arguments<R> {
     fn next(&mut self, bytes: u8) -> Result<u64, StopReason> {
         let size = u64::from(bytes);
-        let at = self.at.div_ceil(size) * size;
-        self.at = at + size;
-        (self.read)(at, bytes)
+        let start = self.at.div_ceil(size) * size;
+        self.at = start + size;
+        (self.read)(start, bytes)
     }
 }
 
@@ -46,20 +46,20 @@ pub(super) fn format(
 ) -> Result<(Vec<u8>, u64), StopReason> {
     let mut arguments = Arguments { at: 0, read };
     let (mut out, mut count) = (Vec::new(), 0);
-    let mut rest = format;
-    while let Some((&byte, after)) = rest.split_first() {
-        rest = after;
+    let mut remaining = format;
+    while let Some((&byte, after)) = remaining.split_first() {
+        remaining = after;
         check_length(&out)?;
         if byte != b'%' {
             out.push(byte);
             continue;
         }
         let mut conversion = Conversion::default();
-        rest = conversion.flags(rest, &mut arguments)?;
-        let Some((&kind, after)) = rest.split_first() else {
+        remaining = conversion.flags(remaining, &mut arguments)?;
+        let Some((&kind, after)) = remaining.split_first() else {
             break;
         };
-        rest = after;
+        remaining = after;
         count += u64::from(kind != b'%');
         let text = match kind {
             b'%' => "%".into(),
@@ -83,9 +83,10 @@ pub(super) fn format(
                 address => format!("{address:#x}"),
             },
             b'd' | b'i' => {
-                let value = match conversion.long {
-                    true => arguments.next(8)? as i64,
-                    false => i64::from(arguments.next(4)? as i32),
+                let value = if conversion.long {
+                    arguments.next(8)? as i64
+                } else {
+                    i64::from(arguments.next(4)? as i32)
                 };
                 let value = match conversion.short {
                     0 => value,
@@ -129,9 +130,10 @@ pub(super) fn format(
 /// An error if a text is too long.
 fn check_length(text: &[u8]) -> Result<(), StopReason> {
     let what = "the text of one call of `printf` is longer than 1 MiB";
-    match text.len() > LONGEST {
-        true => Err(StopReason::MemoryLimit(what.into())),
-        false => Ok(()),
+    if text.len() > LONGEST {
+        Err(StopReason::MemoryLimit(what.into()))
+    } else {
+        Ok(())
     }
 }
 
@@ -156,23 +158,21 @@ impl Conversion {
                 }
                 b'*' => {
                     let value = arguments.next(4)? as i32;
-                    match in_precision {
-                        true => {
-                            let precision = usize::try_from(value).ok();
-                            self.precision = precision.map(|n| n.min(WIDEST));
-                        }
-                        false => {
-                            self.left |= value < 0;
-                            self.width = (value.unsigned_abs() as usize).min(WIDEST);
-                        }
+                    if in_precision {
+                        let precision = usize::try_from(value).ok();
+                        self.precision = precision.map(|n| n.min(WIDEST));
+                    } else {
+                        self.left |= value < 0;
+                        self.width = (value.unsigned_abs() as usize).min(WIDEST);
                     }
                 }
                 b'0'..=b'9' => {
                     let digit = usize::from(byte - b'0');
                     let add = |n: usize| (n * 10 + digit).min(WIDEST);
-                    match in_precision {
-                        true => self.precision = self.precision.map(add),
-                        false => self.width = add(self.width),
+                    if in_precision {
+                        self.precision = self.precision.map(add)
+                    } else {
+                        self.width = add(self.width)
                     }
                 }
                 b'l' | b'j' | b'z' | b't' => self.long = true,
@@ -230,9 +230,10 @@ impl Conversion {
             b'a' => hexadecimal(value, self.precision),
             _ => general(value, precision.max(1), self.alternate),
         };
-        match kind.is_ascii_uppercase() {
-            true => text.to_ascii_uppercase(),
-            false => text,
+        if kind.is_ascii_uppercase() {
+            text.to_ascii_uppercase()
+        } else {
+            text
         }
     }
 
@@ -309,9 +310,12 @@ fn general(value: f64, precision: usize, keep_zeros: bool) -> String {
     let text = format!("{value:.*e}", precision - 1);
     let exponent = text.split_once('e').and_then(|(_, e)| e.parse().ok());
     let exponent: i64 = exponent.unwrap_or(0);
-    let trim = |text: String| match text.contains('.') && !keep_zeros {
-        true => text.trim_end_matches('0').trim_end_matches('.').into(),
-        false => text,
+    let trim = |text: String| {
+        if text.contains('.') && !keep_zeros {
+            text.trim_end_matches('0').trim_end_matches('.').into()
+        } else {
+            text
+        }
     };
     if exponent < -4 || exponent >= precision as i64 {
         let text = exponential(value, precision - 1);

@@ -1,7 +1,8 @@
 //! Groups of converged lanes of a warp, and the choice of the group that runs next.
 
-use crate::lanes::Registers;
 use ptx_ir::FuncId;
+
+use crate::lanes::Registers;
 
 /// What lanes wait for.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
@@ -110,8 +111,8 @@ impl Groups {
 
     /// Adds lanes at a place, to the group that is there.
     pub(crate) fn add(&mut self, mask: u32, call: usize, at: u32) {
-        let same = |g: &&mut Group| g.call == call && g.at == at && g.state == State::Ready;
-        match self.all.iter_mut().find(same) {
+        let is_there = |g: &&mut Group| g.call == call && g.at == at && g.state == State::Ready;
+        match self.all.iter_mut().find(is_there) {
             Some(group) => group.mask |= mask,
             None => self.add_in(State::Ready, mask, call, at),
         }
@@ -180,9 +181,10 @@ impl Groups {
             let call = self.calls.get(group.call).and_then(Option::as_ref);
             let depth = call.map_or(0, |c| c.depth);
             let rank = call.map_or(0, |c| rank(group, c));
-            match fair {
-                true => (group.ran, 0, 0),
-                false => (u64::from(u32::MAX - depth), rank, group.at),
+            if fair {
+                (group.ran, 0, 0)
+            } else {
+                (u64::from(u32::MAX - depth), rank, group.at)
             }
         };
         let all = self.all.iter().enumerate();
@@ -202,11 +204,52 @@ impl Groups {
             let Some(other) = other else { break };
             self.all[other].mask |= mask;
             self.all.swap_remove(index);
-            index = match other == self.all.len() {
-                true => index,
-                false => other,
+            index = if other == self.all.len() {
+                index
+            } else {
+                other
             };
         }
         index
+    }
+}
+
+/// Steps until the groups run in turn, and steps that they do then.
+const SLICE: u64 = 1024;
+
+/// Whether the group that runs is the one that lets lanes meet again soonest, or the one that ran least recently.
+#[derive(Debug)]
+pub(crate) struct Turns {
+    pub(crate) fair: bool,
+    /// The steps until that changes.
+    pub(crate) left: u64,
+    /// Whether a step since the last change read what other lanes may write: a loop without such steps does not wait for them.
+    pub(crate) reads: bool,
+}
+
+impl Default for Turns {
+    fn default() -> Self {
+        Self {
+            fair: false,
+            left: SLICE,
+            reads: false,
+        }
+    }
+}
+
+impl Turns {
+    /// Counts the steps of a group; `alone` if no other one was ready.
+    pub(crate) fn count(&mut self, steps: u64, alone: bool) {
+        if alone {
+            *self = Self::default();
+            return;
+        }
+        self.left = self.left.saturating_sub(steps);
+        if self.left == 0 {
+            *self = Self {
+                fair: !self.fair && self.reads,
+                ..Self::default()
+            };
+        }
     }
 }

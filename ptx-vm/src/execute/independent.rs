@@ -26,7 +26,7 @@ pub(super) fn run(grid: &Grid<'_>, executor: &dyn Executor) -> Result<(), RunErr
             return;
         }
         let any_waits = waiting.lock().is_ok_and(|all| !all.is_empty());
-        let found = match run_cluster(grid, number, any_waits) {
+        let failure = match run_cluster(grid, number, any_waits) {
             Ok(None) => return,
             Ok(Some((cluster, waits))) => match waiting.lock() {
                 Ok(mut all) if all.len() < grid.limits.resident_clusters => {
@@ -35,13 +35,13 @@ pub(super) fn run(grid: &Grid<'_>, executor: &dyn Executor) -> Result<(), RunErr
                 }
                 _ => watch::deadlock(waits),
             },
-            Err(found) => found,
+            Err(failure) => failure,
         };
         failed.fetch_min(number, Ordering::Relaxed);
         if let Ok(mut error) = error.lock()
             && error.as_ref().is_none_or(|(of, _)| number < *of)
         {
-            *error = Some((number, found));
+            *error = Some((number, failure));
         }
     };
     let all = grid.clusters().count();
@@ -68,28 +68,30 @@ fn run_cluster(
     soon: bool,
 ) -> Result<Option<(Cluster, Vec<Wait>)>, RunError> {
     let cluster = Cluster::new(grid, grid.clusters().index(number))?;
-    let mut own = VecDeque::from([cluster]);
+    let mut clusters = VecDeque::from([cluster]);
     let turn = if soon { FIRST_TURN } else { TURN };
     let (mut watch, mut steps) = (Watch::new(turn), 0);
-    while let Some(cluster) = own.front_mut()
+    while let Some(cluster) = clusters.front_mut()
         && !cluster.is_done()
     {
         let turn = turn.max(steps).min(TURN);
         match cluster.run_observed(grid, turn, &mut None) {
             Ok(true) => {}
-            Ok(false) => return Err(watch::stuck(grid, &own)),
-            Err(error) => return Err(watch::explain(grid, &mut own, &mut None, error)),
+            Ok(false) => return Err(watch::stuck(grid, &clusters)),
+            Err(error) => return Err(watch::explain(grid, &mut clusters, &mut None, error)),
         }
         steps += turn;
         if cluster.is_done() || !watch.is_due(steps) {
             continue;
         }
-        let found = watch.look(grid, &mut own, (steps, &mut None))?;
-        if found.look == Look::Repeats {
-            if found.reads_global && grid.clusters().count() > 1 {
-                return Ok(own.pop_front().map(|cluster| (cluster, found.waits)));
+        let observation = watch.look(grid, &mut clusters, (steps, &mut None))?;
+        if observation.look == Look::Repeats {
+            if observation.reads_global && grid.clusters().count() > 1 {
+                return Ok(clusters
+                    .pop_front()
+                    .map(|cluster| (cluster, observation.waits)));
             }
-            return Err(watch::deadlock(found.waits));
+            return Err(watch::deadlock(observation.waits));
         }
     }
     grid.cluster_ended();

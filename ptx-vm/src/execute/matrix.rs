@@ -123,7 +123,7 @@ impl Execution<'_> {
         for part in 0..parts {
             let [a, b, c] = &fragments;
             let bits = operation.factor_bits();
-            let of = Operands {
+            let products = Operands {
                 a: gather(a, operation.layout(Role::A, part), [rows, stored], bits),
                 b: gather(b, operation.layout(Role::B, part), [depth, width], bits),
                 c: gather(
@@ -136,7 +136,7 @@ impl Execution<'_> {
                 scales: scales.clone(),
             };
             let product =
-                multiply(&operation, self.grid.model, &of).ok_or_else(|| self.unknown())?;
+                multiply(&operation, self.grid.model, &products).ok_or_else(|| self.unknown())?;
             let layout = operation.addend_layout(operation.d, part);
             put(&mut result, &product, layout, operation.d.bits().into());
         }
@@ -190,9 +190,11 @@ impl Execution<'_> {
 pub(super) fn gather(fragment: &[Double], layout: Layout, size: [usize; 2], bits: usize) -> Matrix {
     let mask = u64::MAX >> (64 - bits);
     Matrix::new(size, |row, column| {
-        let at = layout.position(size, row, column);
-        let register = fragment.get(at.register);
-        register.map_or(0, |r| r[at.lane % LANES] >> (at.index * bits) & mask)
+        let position = layout.position(size, row, column);
+        let register = fragment.get(position.register);
+        register.map_or(0, |r| {
+            r[position.lane % LANES] >> (position.index * bits) & mask
+        })
     })
 }
 
@@ -207,9 +209,10 @@ pub(super) fn put(result: &mut [Double], matrix: &Matrix, layout: Layout, bits: 
     let [rows, columns] = matrix.size;
     for row in 0..rows {
         for column in 0..columns {
-            let at = layout.position(matrix.size, row, column);
-            if let Some(register) = result.get_mut(at.register) {
-                register[at.lane % LANES] |= matrix.at(row, column) << (at.index * bits);
+            let position = layout.position(matrix.size, row, column);
+            if let Some(register) = result.get_mut(position.register) {
+                register[position.lane % LANES] |=
+                    matrix.at(row, column) << (position.index * bits);
             }
         }
     }

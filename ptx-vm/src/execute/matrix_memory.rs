@@ -23,11 +23,11 @@ impl Execution<'_> {
         let mut result = vec![[0; LANES]; stored.registers()];
         for row in 0..stored.size[0] {
             for column in 0..stored.size[1] {
-                let at = stored.layout.position(stored.size, row, column);
-                let from = self.location(&address, at.lane);
-                let from = from.plus(stored.offset(row, column, strides[at.lane]));
-                let bits = self.read(from, (stored.bits / 8) as u8, at.lane)? as u64;
-                result[at.register][at.lane] |= bits << (at.index * stored.bits);
+                let position = stored.layout.position(stored.size, row, column);
+                let from = self.location(&address, position.lane);
+                let from = from.plus(stored.offset(row, column, strides[position.lane]));
+                let bits = self.read(from, (stored.bits / 8) as u8, position.lane)? as u64;
+                result[position.register][position.lane] |= bits << (position.index * stored.bits);
             }
         }
         // Fragments with more registers than elements have copies of them.

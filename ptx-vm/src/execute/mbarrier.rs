@@ -54,9 +54,10 @@ impl Object {
                 | Action::MbarrierArrive
                 | Action::MbarrierDrop
         );
-        match needed && self.expected == 0 {
-            true => Err(uninitialized(lane)),
-            false => Ok(()),
+        if needed && self.expected == 0 {
+            Err(uninitialized(lane))
+        } else {
+            Ok(())
         }
     }
 
@@ -194,9 +195,10 @@ impl Execution<'_> {
                     }
                 }
                 _ => {
-                    let odd = match act.has(Modifier::Parity) {
-                        true => first.unwrap_or(0) & 1 != 0,
-                        false => Object::from_bits(first.unwrap_or(0)).odd,
+                    let odd = if act.has(Modifier::Parity) {
+                        first.unwrap_or(0) & 1 != 0
+                    } else {
+                        Object::from_bits(first.unwrap_or(0)).odd
                     };
                     let is_complete = object.odd != odd;
                     self.set_result(act, lane, is_complete.into());
@@ -230,22 +232,22 @@ impl Execution<'_> {
     ) -> Result<(), Failed> {
         let by_byte = core::mem::take(&mut self.by_byte);
         let old = self.read(location, 8, lane);
-        let before = Object::from_bits(old? as u64);
+        let odd_before = Object::from_bits(old? as u64);
         let on = OnMbarrier::new(
             Action::MbarrierComplete,
             lane,
             location,
-            before.pending,
+            odd_before.pending,
             bytes,
         );
         let possible = on
             .as_ref()
             .and_then(|on| self.observe(|observer, of| observer.mbarrier(of, on)));
         if possible != Some(false) {
-            let mut object = before;
+            let mut object = odd_before;
             object.check_initialized(Action::MbarrierComplete, lane)?;
             object.perform(bytes);
-            if let (Some(on), true) = (&on, object.odd != before.odd) {
+            if let (Some(on), true) = (&on, object.odd != odd_before.odd) {
                 self.observe(|observer, of| observer.mbarrier_phase(of, on, false));
             }
             self.write(location, 8, object.bits().into(), lane)?;
@@ -263,9 +265,10 @@ impl Execution<'_> {
         object: Object,
         first: Option<u64>,
     ) -> Option<OnMbarrier> {
-        let count = match act.has(Modifier::ExpectTx) {
-            true => 1,
-            false => first.unwrap_or(1),
+        let count = if act.has(Modifier::ExpectTx) {
+            1
+        } else {
+            first.unwrap_or(1)
         };
         self.block.together.observer.as_ref()?;
         OnMbarrier::new(act.action, lane, location, object.pending, count)

@@ -85,7 +85,7 @@ pub(crate) trait Observer: Debug + Send {
     fn freed(&mut self, of: &Execution<'_>, lane: usize, start: u64);
 
     /// An instruction failed for a lane; gives whether the launch goes on.
-    fn failed(&mut self, of: &Execution<'_>, failed: &Failed) -> bool;
+    fn failed(&mut self, execution: &Execution<'_>, failed: &Failed) -> bool;
 
     /// Lanes of different warps arrived at the barrier of a CTA, and those that wait there are about to go on.
     fn barrier(&mut self, grid: &Grid<'_>, block: &Block, warps: &[Warp], id: u32);

@@ -135,9 +135,10 @@ impl Starved {
 
     /// The passes over all of them: those that are not starved come first.
     pub(super) fn passes(self) -> impl Iterator<Item = Option<bool>> {
-        let passes: &[Option<bool>] = match self.any() {
-            true => &[Some(false), Some(true)],
-            false => &[None],
+        let passes: &[Option<bool>] = if self.any() {
+            &[Some(false), Some(true)]
+        } else {
+            &[None]
         };
         passes.iter().copied()
     }

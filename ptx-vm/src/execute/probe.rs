@@ -202,34 +202,39 @@ impl Probe {
     }
 
     /// The loops that the lanes of a step are in.
-    fn loops_of(&mut self, of: &Execution<'_>) -> impl Iterator<Item = &mut Loop> {
-        let key = (of.grid.linear(of.block.index), of.warp.first);
-        let mask = of.mask;
+    fn loops_of(&mut self, execution: &Execution<'_>) -> impl Iterator<Item = &mut Loop> {
+        let key = (
+            execution.grid.linear(execution.block.index),
+            execution.warp.first,
+        );
+        let mask = execution.mask;
         let loops = self.warps.get_mut(&key).into_iter().flatten();
         loops.filter(move |one| mask & !one.lanes.2 == 0)
     }
 
-    fn read(&mut self, of: &Execution<'_>, touch: &Touch<'_>) {
+    fn read(&mut self, execution: &Execution<'_>, touch: &Touch<'_>) {
         let (Memory::Global | Memory::Shared(_)) = touch.memory else {
             return;
         };
         self.reads_global |= touch.memory == Memory::Global;
         let lane = touch.lanes.trailing_zeros() as usize % LANES;
         let poll = Poll {
-            function: of.id,
-            at: of.at,
+            function: execution.id,
+            at: execution.at,
             memory: touch.memory,
             address: touch.at[lane],
             bytes: touch.bytes,
             is_mbarrier: false,
         };
         let range = (touch.at[lane], 1);
-        let cell = Cell::of_access(of.grid, of.block, (touch.memory, 0), range).next();
-        self.loops_of(of).for_each(|one| one.add_poll(poll, cell));
+        let cell =
+            Cell::of_access(execution.grid, execution.block, (touch.memory, 0), range).next();
+        self.loops_of(execution)
+            .for_each(|one| one.add_poll(poll, cell));
     }
 
     /// Follows the words that lanes access.
-    fn follow(&mut self, of: &Execution<'_>, touch: &Touch<'_>) {
+    fn follow(&mut self, execution: &Execution<'_>, touch: &Touch<'_>) {
         if touch.usage == Use::Read && self.patience == Patience::Short {
             return;
         }
@@ -238,25 +243,31 @@ impl Probe {
             return;
         }
         for lane in lanes(touch.lanes) {
-            let place = (touch.memory, of.warp.first + lane as u32);
+            let place = (touch.memory, execution.warp.first + lane as u32);
             let range = (touch.at[lane], touch.bytes);
-            for cell in Cell::of_access(of.grid, of.block, place, range) {
-                if self.patience == Patience::Long && !self.follow_cell(of, cell, touch.usage) {
+            for cell in Cell::of_access(execution.grid, execution.block, place, range) {
+                if self.patience == Patience::Long
+                    && !self.follow_cell(execution, cell, touch.usage)
+                {
                     self.changed = true;
                     return;
                 }
                 if touch.usage != Use::Read {
-                    self.expect_write(of, (touch.memory, lane, cell));
+                    self.expect_write(execution, (touch.memory, lane, cell));
                 }
             }
         }
     }
 
     /// Follows a word that lanes access. Gives whether it is still as private as loops rely on.
-    fn follow_cell(&mut self, of: &Execution<'_>, cell: Cell, usage: Use) -> bool {
-        let user: LaneSet = (of.grid.linear(of.block.index), of.warp.first, of.mask);
-        let step = (of.id, of.at);
-        for one in self.loops_of(of).filter(|one| !one.repeats()) {
+    fn follow_cell(&mut self, execution: &Execution<'_>, cell: Cell, usage: Use) -> bool {
+        let user: LaneSet = (
+            execution.grid.linear(execution.block.index),
+            execution.warp.first,
+            execution.mask,
+        );
+        let step = (execution.id, execution.at);
+        for one in self.loops_of(execution).filter(|one| !one.repeats()) {
             if usage != Use::Write {
                 one.trace.reads.insert((step, cell));
             }
@@ -268,8 +279,17 @@ impl Probe {
     }
 
     /// The step may change a word.
-    fn expect_write(&mut self, of: &Execution<'_>, (memory, lane, cell): (Memory, usize, Cell)) {
-        let before = value(of.grid, of.block, of.warp, (memory, lane, cell));
+    fn expect_write(
+        &mut self,
+        execution: &Execution<'_>,
+        (memory, lane, cell): (Memory, usize, Cell),
+    ) {
+        let before = value(
+            execution.grid,
+            execution.block,
+            execution.warp,
+            (memory, lane, cell),
+        );
         if self
             .pending
             .iter()
@@ -288,20 +308,22 @@ impl Probe {
     }
 
     /// Lanes come to a barrier.
-    fn arrive_at_barrier(&mut self, of: &Execution<'_>, act: &Act) {
-        let Some((id, _)) = of.barrier_operands(act) else {
+    fn arrive_at_barrier(&mut self, execution: &Execution<'_>, act: &Act) {
+        let Some((id, _)) = execution.barrier_operands(act) else {
             return;
         };
-        let block = of.grid.linear(of.block.index);
+        let block = execution.grid.linear(execution.block.index);
         let barrier = self.barriers.entry((block, id)).or_default();
-        let is_new = barrier.users.insert((of.warp.first, of.active));
+        let is_new = barrier
+            .users
+            .insert((execution.warp.first, execution.active));
         self.changed |= is_new && barrier.reducing.is_some();
         barrier.is_completed |= act.action == Action::BarrierArrive;
     }
 }
 
 /// Whether lanes of the warp wait for those that perform an action.
-fn meets_waiting_lanes(of: &Execution<'_>, act: &Act) -> bool {
+fn meets_waiting_lanes(execution: &Execution<'_>, act: &Act) -> bool {
     let is_of_matrix = matches!(
         act.action,
         Action::MatrixLoad
@@ -317,16 +339,23 @@ fn meets_waiting_lanes(of: &Execution<'_>, act: &Act) -> bool {
         | Action::Match
         | Action::WarpReduce
         | Action::Elect
-        | Action::WarpBarrier => act.member_mask().map(|mask| of.warp.values(of.call, mask)),
+        | Action::WarpBarrier => act
+            .member_mask()
+            .map(|mask| execution.warp.values(execution.call, mask)),
         _ => None,
     };
-    of.warp.groups.all.iter().any(|group| match group.state {
-        State::Matrix => is_of_matrix,
-        State::Lanes(waiting) => masks
-            .as_ref()
-            .is_some_and(|masks| lanes(of.active).any(|lane| masks[lane] as u32 == waiting)),
-        _ => false,
-    })
+    execution
+        .warp
+        .groups
+        .all
+        .iter()
+        .any(|group| match group.state {
+            State::Matrix => is_of_matrix,
+            State::Lanes(waiting) => masks.as_ref().is_some_and(|masks| {
+                lanes(execution.active).any(|lane| masks[lane] as u32 == waiting)
+            }),
+            _ => false,
+        })
 }
 
 /// The lanes that wait at a barrier; `None` if there is no reduction.
@@ -417,34 +446,34 @@ impl Observer for Probe {
         }
     }
 
-    fn access(&mut self, of: &Execution<'_>, touch: &Touch<'_>) -> u32 {
+    fn access(&mut self, execution: &Execution<'_>, touch: &Touch<'_>) -> u32 {
         if !self.looks() || touch.lanes == 0 {
             return touch.lanes;
         }
         if touch.usage != Use::Write {
-            self.read(of, touch);
+            self.read(execution, touch);
         }
-        self.follow(of, touch);
+        self.follow(execution, touch);
         touch.lanes
     }
 
-    fn act(&mut self, of: &Execution<'_>, act: &Act) {
+    fn act(&mut self, execution: &Execution<'_>, act: &Act) {
         if !self.looks() {
             return;
         }
         match act.action {
             Action::BarrierSync | Action::BarrierArrive | Action::BarrierReduce => {
-                self.arrive_at_barrier(of, act);
+                self.arrive_at_barrier(execution, act);
             }
             Action::ClusterArrive => {
-                self.clusters.insert(of.block.cluster);
+                self.clusters.insert(execution.block.cluster);
             }
             _ => {}
         }
         // Which lanes are together depends on the order of the groups.
-        let alone = act.action != Action::ActiveLanes || of.warp.groups.all.len() == 1;
-        let known = is_pure(act.action) || is_seen(act.action);
-        self.changed |= !known || !alone || meets_waiting_lanes(of, act);
+        let alone = act.action != Action::ActiveLanes || execution.warp.groups.all.len() == 1;
+        let is_understood = is_pure(act.action) || is_seen(act.action);
+        self.changed |= !is_understood || !alone || meets_waiting_lanes(execution, act);
     }
 
     fn acted(&mut self, _: &Execution<'_>, act: &Act, waits: bool) {
@@ -455,21 +484,22 @@ impl Observer for Probe {
         self.changed |= self.is_enabled && waits && !at_barrier;
     }
 
-    fn mbarrier(&mut self, of: &Execution<'_>, on: &OnMbarrier) -> bool {
+    fn mbarrier(&mut self, execution: &Execution<'_>, on: &OnMbarrier) -> bool {
         if !self.looks() {
             return true;
         }
         match on.action {
             Action::MbarrierTest | Action::MbarrierWait => {
                 let poll = Poll {
-                    function: of.id,
-                    at: of.at,
+                    function: execution.id,
+                    at: execution.at,
                     memory: Memory::Shared(on.rank),
                     address: on.at,
                     bytes: 8,
                     is_mbarrier: true,
                 };
-                self.loops_of(of).for_each(|one| one.add_poll(poll, None));
+                self.loops_of(execution)
+                    .for_each(|one| one.add_poll(poll, None));
             }
             _ => self.changed = true,
         }
@@ -478,16 +508,16 @@ impl Observer for Probe {
 
     fn mbarrier_phase(&mut self, _: &Execution<'_>, _: &OnMbarrier, _: bool) {}
 
-    fn called(&mut self, of: &Execution<'_>) {
+    fn called(&mut self, execution: &Execution<'_>) {
         if !self.looks() {
             return;
         }
-        let step = (of.id, of.at);
-        let callees: Vec<FuncId> = of
+        let step = (execution.id, execution.at);
+        let callees: Vec<FuncId> = execution
             .callees()
-            .filter_map(|(call, _)| Some(of.call_frame(call)?.function))
+            .filter_map(|(call, _)| Some(execution.call_frame(call)?.function))
             .collect();
-        for one in self.loops_of(of) {
+        for one in self.loops_of(execution) {
             let called = callees.iter().map(|callee| (step, *callee));
             one.trace.callees.extend(called);
         }

@@ -76,25 +76,25 @@ pub(super) fn repeats(
 
 /// The values that differ in the lanes of a mask.
 fn differences(before: &Registers, after: &Registers, mask: u32) -> Vec<Place> {
-    let mut found = Vec::new();
+    let mut changed = Vec::new();
     let predicates = before.predicates.iter().zip(&after.predicates);
     for (at, (a, b)) in (0..).zip(predicates) {
         if (a ^ b) & mask != 0 {
-            found.push(Place::Predicate(at));
+            changed.push(Place::Predicate(at));
         }
     }
     for (at, (a, b)) in (0..).zip(before.words.iter().zip(&after.words)) {
         if a != b && lanes(mask).any(|lane| a[lane] != b[lane]) {
-            found.push(Place::Word(at));
+            changed.push(Place::Word(at));
         }
     }
     let differ = |a: &Double, b: &Double| a != b && lanes(mask).any(|lane| a[lane] != b[lane]);
     for (at, (a, b)) in (0..).zip(before.doubles.iter().zip(&after.doubles)) {
         if differ(a, b) {
-            found.push(Place::Double(at));
+            changed.push(Place::Double(at));
         }
     }
-    found
+    changed
 }
 
 /// The files of a value: one of 128 bits is in two places.
@@ -135,13 +135,13 @@ impl Flow {
     /// What deciding values are computed from decides as well.
     fn close(&mut self) {
         loop {
-            let before = self.deciding.len();
+            let count_before = self.deciding.len();
             for (to, from) in &self.computed {
                 if self.deciding.contains(to) {
                     self.deciding.extend(from);
                 }
             }
-            if self.deciding.len() == before {
+            if self.deciding.len() == count_before {
                 return;
             }
         }

@@ -26,9 +26,10 @@ pub(crate) fn run(
     executor: &dyn Executor,
     observer: &mut Option<Observing>,
 ) -> Result<(), RunError> {
-    match observer.is_none() && grid.is_independent() {
-        true => independent::run(grid, executor),
-        false => run_in_order(grid, observer),
+    if observer.is_none() && grid.is_independent() {
+        independent::run(grid, executor)
+    } else {
+        run_in_order(grid, observer)
     }
 }
 
@@ -48,9 +49,10 @@ fn begin(
     {
         return Ok(progress);
     }
-    match cluster.is_done() {
-        true => Ok(true),
-        false => cluster.run_observed(grid, turn - first, observer),
+    if cluster.is_done() {
+        Ok(true)
+    } else {
+        cluster.run_observed(grid, turn - first, observer)
     }
 }
 
@@ -87,20 +89,20 @@ fn run_from(
     let mut watch = Watch::new(FIRST_LOOK);
     while next < all || !waiting.is_empty() {
         let begins = next < all && waiting.len() < grid.limits.resident_clusters;
-        let mut cluster = match begins {
-            true => {
-                next += 1;
-                Cluster::new(grid, grid.clusters().index(order.at(next - 1)))?
-            }
-            false => match waiting.pop_front() {
+        let mut cluster = if begins {
+            next += 1;
+            Cluster::new(grid, grid.clusters().index(order.at(next - 1)))?
+        } else {
+            match waiting.pop_front() {
                 Some(cluster) => cluster,
                 None => return Ok(()),
-            },
+            }
         };
         let turn = DEPENDENT_TURNS[usize::from(next == all)];
-        let progress = match begins {
-            true => begin(grid, &mut cluster, turn, observer),
-            false => cluster.run_observed(grid, turn, observer),
+        let progress = if begins {
+            begin(grid, &mut cluster, turn, observer)
+        } else {
+            cluster.run_observed(grid, turn, observer)
         };
         let progress = match progress {
             Ok(progress) => progress,

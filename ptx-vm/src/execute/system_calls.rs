@@ -20,9 +20,9 @@ impl Execution<'_> {
             let result = match name {
                 "vprintf" => {
                     let text = self.text(pointer(self, 0), lane, LONGEST)?;
-                    let at = generic(pointer(self, 1), self.block.rank);
+                    let arguments = generic(pointer(self, 1), self.block.rank);
                     let read = |offset: u64, bytes: u8| {
-                        self.read(at.plus(offset), bytes, lane)
+                        self.read(arguments.plus(offset), bytes, lane)
                             .map(|v| v as u64)
                             .map_err(|(reason, _)| reason)
                     };
@@ -69,9 +69,11 @@ impl Execution<'_> {
         match call.arguments.get(n).map(|a| a.element(0, 0)) {
             Some(Passed::Register(place)) => self.get(place, lane) as u64,
             Some(Passed::Memory(offset)) => {
-                let at = self.frame() + offset;
+                let address = self.frame() + offset;
                 let stack = self.warp.stacks.get(lane);
-                stack.and_then(|s| memory::read(s, at, bytes)).unwrap_or(0) as u64
+                stack
+                    .and_then(|s| memory::read(s, address, bytes))
+                    .unwrap_or(0) as u64
             }
             _ => 0,
         }
@@ -81,9 +83,9 @@ impl Execution<'_> {
         match call.results.first().map(|a| a.element(0, 0)) {
             Some(Passed::Register(place)) => self.set(place, lane, value.into()),
             Some(Passed::Memory(offset)) => {
-                let at = self.frame() + offset;
+                let address = self.frame() + offset;
                 if let Some(stack) = self.warp.stacks.get_mut(lane) {
-                    let _ = memory::write(stack, at, bytes, value.into());
+                    let _ = memory::write(stack, address, bytes, value.into());
                 }
             }
             _ => {}

@@ -108,8 +108,8 @@ impl Waiting<'_> {
             },
             State::Cluster => self.cluster_barrier(),
             State::Lanes(mask) => {
-                let same = |g: &&Group| g.state == State::Lanes(mask);
-                let present = self.warp.groups.all.iter().filter(same);
+                let waits_for_mask = |g: &&Group| g.state == State::Lanes(mask);
+                let present = self.warp.groups.all.iter().filter(waits_for_mask);
                 let present = present.fold(0, |all, group| all | group.mask);
                 let missing = mask & self.warp.groups.live() & !present;
                 format!("for the lanes {missing:#010x} of their warp")
@@ -129,9 +129,10 @@ impl Waiting<'_> {
             .filter(|poll| poll.is_mbarrier || !waits_for_object);
         let chosen: Vec<&Poll> = polls.take(POLLS).collect();
         let Some(first) = chosen.first() else {
-            let what = match repeated.changes_memory() {
-                true => ENDLESS_CHANGES,
-                false => ENDLESS,
+            let what = if repeated.changes_memory() {
+                ENDLESS_CHANGES
+            } else {
+                ENDLESS
             };
             return Some((function, self.group.at, what.into()));
         };
@@ -153,19 +154,19 @@ impl Waiting<'_> {
             }
         };
         let value = bytes.unwrap_or(0);
-        match poll.is_mbarrier {
-            true => format!(
+        if poll.is_mbarrier {
+            format!(
                 "the mbarrier object {place}, {}",
                 mbarrier::pending(value as u64)
-            ),
-            false => {
-                let (bits, value) = (8 * poll.bytes, value);
-                let unchanged = match self.is_final {
-                    true => " and which no thread changes",
-                    false => "",
-                };
-                format!("another value of the {bits} bits {place}, which are {value:#x}{unchanged}")
-            }
+            )
+        } else {
+            let (bits, value) = (8 * poll.bytes, value);
+            let unchanged = if self.is_final {
+                " and which no thread changes"
+            } else {
+                ""
+            };
+            format!("another value of the {bits} bits {place}, which are {value:#x}{unchanged}")
         }
     }
 
@@ -219,8 +220,8 @@ impl Waiting<'_> {
     fn add(&self, (function, at, what): Described, all: &mut Vec<((FuncId, u32), Wait)>) {
         let threads = u64::from(self.group.mask.count_ones());
         let place = (function, at);
-        let same = |one: &&mut ((FuncId, u32), Wait)| one.0 == place && one.1.what == what;
-        if let Some((_, known)) = all.iter_mut().find(same) {
+        let is_same_wait = |one: &&mut ((FuncId, u32), Wait)| one.0 == place && one.1.what == what;
+        if let Some((_, known)) = all.iter_mut().find(is_same_wait) {
             known.threads += threads;
             return;
         }
@@ -228,8 +229,8 @@ impl Waiting<'_> {
             return;
         }
         let lane = self.group.mask.trailing_zeros();
-        let of = self.grid.program.function(function);
-        let step = of.and_then(|f| f.steps.get(at as usize));
+        let program_function = self.grid.program.function(function);
+        let step = program_function.and_then(|f| f.steps.get(at as usize));
         let location = step.and_then(|step| self.grid.place(function, step.inst));
         let (span, instruction) = location
             .map(|location| (location.span, location.text))
@@ -237,7 +238,7 @@ impl Waiting<'_> {
         let wait = Wait {
             what,
             threads,
-            function: of.map_or_else(String::new, |f| f.name.clone()),
+            function: program_function.map_or_else(String::new, |f| f.name.clone()),
             instruction: instruction.unwrap_or_default(),
             span,
             block: self.block.index,

@@ -7,8 +7,8 @@ use ptx_ir::FuncId;
 use super::block::Block;
 use super::execution::{Control, Execution};
 use super::grid::{Failure, Grid};
+use super::groups::Turns;
 use super::groups::{After, CallFrame, Groups, State, Stepped};
-use super::turns::Turns;
 use crate::account::{Account, Held, Purpose};
 use crate::error::StopReason;
 use crate::lanes::{Double, LANES, Place, Registers, lanes};
@@ -142,18 +142,21 @@ impl Warp {
     ) -> Result<(), StopReason> {
         let end = usize::try_from(end).unwrap_or(usize::MAX);
         let most = usize::try_from(grid.limits.stack_bytes).unwrap_or(usize::MAX);
-        let capacity = |stack: &Vec<u8>| match end > stack.capacity() {
-            true => end.max(most.min(2 * stack.capacity())),
-            false => stack.capacity(),
+        let capacity = |stack: &Vec<u8>| {
+            if end > stack.capacity() {
+                end.max(most.min(2 * stack.capacity()))
+            } else {
+                stack.capacity()
+            }
         };
-        let more = |lane: usize| {
+        let growth = |lane: usize| {
             let stack = self.stacks.get(lane);
             stack.map_or(0, |stack| (capacity(stack) - stack.capacity()) as u64)
         };
-        let more = lanes(mask).map(more).sum();
-        if more > 0 {
-            self.held.take(more, Purpose::Stacks)?;
-            self.count_large(more);
+        let growth = lanes(mask).map(growth).sum();
+        if growth > 0 {
+            self.held.take(growth, Purpose::Stacks)?;
+            self.count_large(growth);
         }
         for lane in lanes(mask) {
             if let Some(stack) = self.stacks.get_mut(lane)
@@ -186,14 +189,15 @@ impl Warp {
     /// Counts bytes that the current step handles one after the other. An error if the launch has to end.
     #[inline]
     pub(crate) fn handle(&mut self, bytes: u64, grid: &Grid<'_>) -> Result<(), StopReason> {
-        let before = self.handled;
-        self.handled = before.saturating_add(bytes);
-        if before / LOOK == self.handled / LOOK {
+        let handled_before = self.handled;
+        self.handled = handled_before.saturating_add(bytes);
+        if handled_before / LOOK == self.handled / LOOK {
             return Ok(());
         }
-        match self.handled / BYTES_OF_STEP > grid.steps_left() {
-            true => Err(StopReason::StepLimit),
-            false => grid.interrupted(),
+        if self.handled / BYTES_OF_STEP > grid.steps_left() {
+            Err(StopReason::StepLimit)
+        } else {
+            grid.interrupted()
         }
     }
 
@@ -235,9 +239,10 @@ impl Warp {
                 return Ok(done);
             };
             let alone = self.groups.ready() == 1;
-            let most = match alone {
-                true => most - done,
-                false => (most - done).min(self.turns.left),
+            let most = if alone {
+                most - done
+            } else {
+                (most - done).min(self.turns.left)
             };
             let steps = match block.together.observer.is_some() {
                 true => self.run_group::<true>(group, block, grid, (done, most)),
@@ -364,9 +369,10 @@ impl Warp {
             active: of.active,
             by_byte: false,
         };
-        let control = match OBSERVED {
-            true => execution.observed_step(step),
-            false => execution.step(step),
+        let control = if OBSERVED {
+            execution.observed_step(step)
+        } else {
+            execution.step(step)
         };
         control.map_err(|(reason, lane)| Failure {
             reason,
@@ -395,16 +401,16 @@ impl Warp {
             Control::Next | Control::Jump(..) => step.active,
             Control::Wait(_) | Control::Moved => 0,
         };
-        let mut after = After {
+        let mut lanes_after = After {
             done,
             ..After::default()
         };
         match control {
-            Control::Wait(_) => after.waiting = step.active,
-            Control::Moved => self.groups.after(step, &mut after),
+            Control::Wait(_) => lanes_after.waiting = step.active,
+            Control::Moved => self.groups.after(step, &mut lanes_after),
             Control::Next | Control::Jump(..) => {}
         }
-        after
+        lanes_after
     }
 
     /// Whether no other group that is ready comes before a group.
@@ -420,11 +426,11 @@ impl Warp {
                 group.at,
             )
         };
-        let own = key(&self.groups.all[index]);
+        let own_key = key(&self.groups.all[index]);
         let others = self.groups.all.iter().enumerate();
         others
             .filter(|(i, g)| *i != index && g.state == State::Ready)
-            .all(|(_, g)| key(g) > own)
+            .all(|(_, g)| key(g) > own_key)
     }
 
     /// Lanes of a group wait; those whose guard does not hold go on.

@@ -54,9 +54,9 @@ impl Watch {
     ) -> Result<Found, RunError> {
         self.next = steps.saturating_mul(2).max(self.next);
         let most = (steps / PART).max(LOOK);
-        let found = look(grid, clusters, (most, Patience::Short, observer))?;
-        if found.look != Look::Changes || steps < PATIENT_FROM {
-            return Ok(found);
+        let first_look = look(grid, clusters, (most, Patience::Short, observer))?;
+        if first_look.look != Look::Changes || steps < PATIENT_FROM {
+            return Ok(first_look);
         }
         look(grid, clusters, (most, Patience::Long, observer))
     }
@@ -69,9 +69,9 @@ pub(super) fn waits_already(
     observer: &mut Option<Observing>,
 ) -> Result<bool, RunError> {
     looking(observer, Patience::Short, |observer| {
-        let found = cluster.look(grid, FIRST, observer)?;
+        let outcome = cluster.look(grid, FIRST, observer)?;
         with(observer, |probe| probe.is_enabled = false);
-        Ok(found == Look::Repeats)
+        Ok(outcome == Look::Repeats)
     })
 }
 
@@ -82,17 +82,17 @@ fn look(
     (most, patience, observer): (u64, Patience, &mut Option<Observing>),
 ) -> Result<Found, RunError> {
     looking(observer, patience, |observer| {
-        let mut found = Look::Repeats;
+        let mut outcome = Look::Repeats;
         for cluster in clusters.iter_mut() {
-            found = cluster.look(grid, most, observer)?;
-            if found != Look::Repeats {
+            outcome = cluster.look(grid, most, observer)?;
+            if outcome != Look::Repeats {
                 break;
             }
         }
         let described = with(observer, |probe| {
             probe.is_enabled = false;
             let shown = clusters.iter().take(DESCRIBED);
-            let is_final = found == Look::Repeats;
+            let is_final = outcome == Look::Repeats;
             (
                 probe.reads_global,
                 waits(grid, shown, Some(probe), is_final),
@@ -100,7 +100,7 @@ fn look(
         });
         let (reads_global, waits) = described.unwrap_or_default();
         Ok(Found {
-            look: found,
+            look: outcome,
             reads_global,
             waits,
         })

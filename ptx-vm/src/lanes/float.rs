@@ -15,9 +15,10 @@ fn canonical(value: f32) -> u32 {
 }
 
 pub(crate) fn canonical_long(value: f64, sources: [u64; 3]) -> u64 {
-    match value.is_nan() {
-        true => nan_of(sources),
-        false => value.to_bits(),
+    if value.is_nan() {
+        nan_of(sources)
+    } else {
+        value.to_bits()
     }
 }
 
@@ -43,9 +44,10 @@ fn odd_mul_add(a: f32, b: f32, c: f32) -> f64 {
     // Towards the error: away from zero if it has the sign of the sum.
     let inexact = error != 0.0 && error.is_finite();
     let odd = if inexact && bits & 1 == 0 {
-        match (error > 0.0) == (sum > 0.0) {
-            true => bits + 1,
-            false => bits - 1,
+        if (error > 0.0) == (sum > 0.0) {
+            bits + 1
+        } else {
+            bits - 1
         }
     } else {
         bits
@@ -113,18 +115,24 @@ fn single(operation: Float, [a, b, c]: [u32; 3]) -> u32 {
         Float::Negate => canonical(-x),
         Float::Min { nan } => canonical(extreme(x, y, false, nan)),
         Float::Max { nan } => canonical(extreme(x, y, true, nan)),
-        Float::Flush => match x.is_subnormal() {
-            true => a & 0x8000_0000,
-            false => a,
-        },
+        Float::Flush => {
+            if x.is_subnormal() {
+                a & 0x8000_0000
+            } else {
+                a
+            }
+        }
         Float::Saturate => match x {
             _ if x.is_nan() || x <= 0.0 => 0,
             _ => x.min(1.0).to_bits(),
         },
-        Float::Relu => match x < 0.0 || a == 0x8000_0000 {
-            true => 0,
-            false => canonical(x),
-        },
+        Float::Relu => {
+            if x < 0.0 || a == 0x8000_0000 {
+                0
+            } else {
+                canonical(x)
+            }
+        }
         Float::Exp2 | Float::Log2 | Float::Sin | Float::Cos | Float::Tanh => {
             (f64::from_bits(long(operation, [f64::from(x).to_bits(); 3])) as f32).to_bits()
         }
@@ -146,18 +154,24 @@ fn long(operation: Float, [a, b, c]: [u64; 3]) -> u64 {
         Float::Negate => one(-x),
         Float::Min { nan } => two(extreme_long(x, y, false, nan)),
         Float::Max { nan } => two(extreme_long(x, y, true, nan)),
-        Float::Flush => match x.is_subnormal() {
-            true => a & 1 << 63,
-            false => a,
-        },
+        Float::Flush => {
+            if x.is_subnormal() {
+                a & 1 << 63
+            } else {
+                a
+            }
+        }
         Float::Saturate => match x {
             _ if x.is_nan() || x <= 0.0 => 0,
             _ => x.min(1.0).to_bits(),
         },
-        Float::Relu => match x < 0.0 || a == 1 << 63 {
-            true => 0,
-            false => one(x),
-        },
+        Float::Relu => {
+            if x < 0.0 || a == 1 << 63 {
+                0
+            } else {
+                one(x)
+            }
+        }
         // The same on every host, unlike those of the standard library.
         Float::Exp2 => one(libm::exp2(x)),
         Float::Log2 => one(libm::log2(x)),
@@ -176,9 +190,10 @@ fn sine(turns: f64) -> f64 {
         0.25.. => 0.5f64.copysign(fraction) - fraction,
         _ => fraction,
     };
-    match small == 0.0 {
-        true => 0f64.copysign(turns),
-        false => libm::sin(small * core::f64::consts::TAU),
+    if small == 0.0 {
+        0f64.copysign(turns)
+    } else {
+        libm::sin(small * core::f64::consts::TAU)
     }
 }
 
@@ -222,12 +237,11 @@ pub(crate) fn single_to_half(bits: u32) -> u32 {
 /// The number in the bits of a binary32; a NaN keeps its sign and its fraction.
 fn single_to_long(bits: u32) -> u64 {
     let value = f32::from_bits(bits);
-    match value.is_nan() {
-        true => {
-            let (sign, fraction) = (u64::from(bits >> 31), u64::from(bits & 0x7f_ffff));
-            sign << 63 | 0x7ff8_0000_0000_0000 | fraction << 29
-        }
-        false => f64::from(value).to_bits(),
+    if value.is_nan() {
+        let (sign, fraction) = (u64::from(bits >> 31), u64::from(bits & 0x7f_ffff));
+        sign << 63 | 0x7ff8_0000_0000_0000 | fraction << 29
+    } else {
+        f64::from(value).to_bits()
     }
 }
 
@@ -274,15 +288,15 @@ impl Registers {
     /// The common operations have their own loops, which the compiler vectorizes.
     fn singles(&mut self, operation: Float, op: &LaneOp, mask: u32) {
         let (a, b, c) = (self.word(op.a), self.word(op.b), self.word(op.c));
-        let of = |bits: u32| f32::from_bits(bits);
+        let number = |bits: u32| f32::from_bits(bits);
         let values = match operation {
             Float::Mul | Float::MulAdd | Float::Div if op.imm == FLUSH => {
                 each(|i| flushed_result(operation, [a[i], b[i], c[i]]))
             }
-            Float::Add => each(|i| canonical(of(a[i]) + of(b[i]))),
-            Float::Sub => each(|i| canonical(of(a[i]) - of(b[i]))),
-            Float::Mul => each(|i| canonical(of(a[i]) * of(b[i]))),
-            Float::MulAdd => each(|i| canonical(mul_add(of(a[i]), of(b[i]), of(c[i])))),
+            Float::Add => each(|i| canonical(number(a[i]) + number(b[i]))),
+            Float::Sub => each(|i| canonical(number(a[i]) - number(b[i]))),
+            Float::Mul => each(|i| canonical(number(a[i]) * number(b[i]))),
+            Float::MulAdd => each(|i| canonical(mul_add(number(a[i]), number(b[i]), number(c[i])))),
             Float::Flush => each(|i| single(Float::Flush, [a[i]; 3])),
             other => each(|i| single(other, [a[i], b[i], c[i]])),
         };

@@ -6,9 +6,10 @@ use super::{Comparison, Integer, Kind, LANES, LaneOp, Logic, each};
 /// Extends the lowest bits with copies of the sign, or with zeros.
 pub(crate) const fn sign_extend(value: u32, bits: u32, signed: bool) -> u32 {
     let unused = 32 - if bits < 32 { bits } else { 32 };
-    match signed {
-        true => ((value << unused) as i32 >> unused) as u32,
-        false => value << unused >> unused,
+    if signed {
+        ((value << unused) as i32 >> unused) as u32
+    } else {
+        value << unused >> unused
     }
 }
 
@@ -191,14 +192,14 @@ impl Registers {
     }
 
     fn logic(&mut self, logic: Logic, op: &LaneOp, mask: u32) {
-        let of = |at: u32| self.predicates[at as usize];
+        let predicate = |at: u32| self.predicates[at as usize];
         let bits = match logic {
-            Logic::Copy => of(op.a),
-            Logic::And => of(op.a) & of(op.b),
-            Logic::Or => of(op.a) | of(op.b),
-            Logic::Xor => of(op.a) ^ of(op.b),
-            Logic::Not => !of(op.a),
-            Logic::Select => of(op.a) & of(op.b) | !of(op.a) & of(op.c),
+            Logic::Copy => predicate(op.a),
+            Logic::And => predicate(op.a) & predicate(op.b),
+            Logic::Or => predicate(op.a) | predicate(op.b),
+            Logic::Xor => predicate(op.a) ^ predicate(op.b),
+            Logic::Not => !predicate(op.a),
+            Logic::Select => predicate(op.a) & predicate(op.b) | !predicate(op.a) & predicate(op.c),
         };
         self.set_predicate(op.to, mask, bits);
     }

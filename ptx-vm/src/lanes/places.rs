@@ -20,10 +20,13 @@ impl LaneOp {
             | Kind::Predicate(_)
             | Kind::CompareSingle(_)
             | Kind::CompareLong(_) => Place::Predicate(self.to),
-            Kind::Convert(conversion) => match conversion.is_long() {
-                true => Place::Double(self.to),
-                false => Place::Word(self.to),
-            },
+            Kind::Convert(conversion) => {
+                if conversion.is_long() {
+                    Place::Double(self.to)
+                } else {
+                    Place::Word(self.to)
+                }
+            }
         }
     }
 

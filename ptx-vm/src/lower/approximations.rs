@@ -22,8 +22,8 @@ impl Lowering<'_> {
             ScalarType::F64 => self.finished(value, ty),
             ScalarType::F32 | ScalarType::F16 | ScalarType::Bf16 => {
                 let kind = Kind::Convert(Conversion::LongToSingle);
-                let at = self.code.word(kind, [value.index(), 0, 0]);
-                self.finished(Place::Word(at), ty)
+                let word = self.code.word(kind, [value.index(), 0, 0]);
+                self.finished(Place::Word(word), ty)
             }
             _ => None,
         }

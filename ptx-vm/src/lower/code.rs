@@ -74,9 +74,9 @@ impl Code {
         match bits {
             1 => Place::Predicate(self.new_predicate()),
             ..=32 => {
-                let at = self.new_word();
-                self.widths.insert(at, bits);
-                Place::Word(at)
+                let word = self.new_word();
+                self.widths.insert(word, bits);
+                Place::Word(word)
             }
             33..=64 => Place::Double(self.new_double()),
             _ => {
@@ -98,24 +98,24 @@ impl Code {
     }
 
     pub(crate) fn temporary_word(&mut self) -> u32 {
-        let at = self.temporaries.words.pop();
-        let at = at.unwrap_or_else(|| self.new_word());
-        self.used.words.push(at);
-        at
+        let word = self.temporaries.words.pop();
+        let word = word.unwrap_or_else(|| self.new_word());
+        self.used.words.push(word);
+        word
     }
 
     pub(crate) fn temporary_double(&mut self) -> u32 {
-        let at = self.temporaries.doubles.pop();
-        let at = at.unwrap_or_else(|| self.new_double());
-        self.used.doubles.push(at);
-        at
+        let double = self.temporaries.doubles.pop();
+        let double = double.unwrap_or_else(|| self.new_double());
+        self.used.doubles.push(double);
+        double
     }
 
     pub(crate) fn temporary_predicate(&mut self) -> u32 {
-        let at = self.temporaries.predicates.pop();
-        let at = at.unwrap_or_else(|| self.new_predicate());
-        self.used.predicates.push(at);
-        at
+        let predicate = self.temporaries.predicates.pop();
+        let predicate = predicate.unwrap_or_else(|| self.new_predicate());
+        self.used.predicates.push(predicate);
+        predicate
     }
 
     /// A place for an intermediate result of a width in bits.
@@ -149,33 +149,33 @@ impl Code {
     }
 
     pub(crate) fn constant_word(&mut self, value: u32) -> u32 {
-        if let Some(&at) = self.words.get(&value) {
-            return at;
+        if let Some(&word) = self.words.get(&value) {
+            return word;
         }
-        let at = self.new_word();
-        self.initial.words[at as usize] = [value; LANES];
-        self.words.insert(value, at);
-        at
+        let word = self.new_word();
+        self.initial.words[word as usize] = [value; LANES];
+        self.words.insert(value, word);
+        word
     }
 
     pub(crate) fn constant_double(&mut self, value: u64) -> u32 {
-        if let Some(&at) = self.doubles.get(&value) {
-            return at;
+        if let Some(&double) = self.doubles.get(&value) {
+            return double;
         }
-        let at = self.new_double();
-        self.initial.doubles[at as usize] = [value; LANES];
-        self.doubles.insert(value, at);
-        at
+        let double = self.new_double();
+        self.initial.doubles[double as usize] = [value; LANES];
+        self.doubles.insert(value, double);
+        double
     }
 
     pub(crate) fn constant_predicate(&mut self, holds: bool) -> u32 {
-        if let Some(&at) = self.predicates.get(&holds) {
-            return at;
+        if let Some(&predicate) = self.predicates.get(&holds) {
+            return predicate;
         }
-        let at = self.new_predicate();
-        self.initial.predicates[at as usize] = if holds { u32::MAX } else { 0 };
-        self.predicates.insert(holds, at);
-        at
+        let predicate = self.new_predicate();
+        self.initial.predicates[predicate as usize] = if holds { u32::MAX } else { 0 };
+        self.predicates.insert(holds, predicate);
+        predicate
     }
 
     /// A constant of a width in bits.

@@ -67,9 +67,9 @@ impl Lowering<'_> {
             Function::Or => Logic::Or,
             Function::Xor => Logic::Xor,
             Function::Not => {
-                let of = self.condition(argument(0)?)?;
+                let condition = self.condition(argument(0)?)?;
                 let kind = Kind::Predicate(Logic::Not);
-                return Some(self.code.predicate(kind, [of; 3]));
+                return Some(self.code.predicate(kind, [condition; 3]));
             }
             Function::Combine => {
                 let logic = match self.slot_argument(argument(0)?)? {
@@ -156,11 +156,11 @@ impl Lowering<'_> {
 
     fn integers(&mut self, test: Test, a: Expr, b: Expr) -> Option<u32> {
         let start = self.code.ops.len();
-        let found = self.compare_integers(test, a, b);
-        if found.is_none() {
+        let compared = self.compare_integers(test, a, b);
+        if compared.is_none() {
             self.code.ops.truncate(start);
         }
-        found
+        compared
     }
 
     fn compare_integers(&mut self, test: Test, a: Expr, b: Expr) -> Option<u32> {
@@ -180,9 +180,10 @@ impl Lowering<'_> {
             self.as_width(a, words)?.index(),
             self.as_width(b, words)?.index(),
         );
-        let kind = match words {
-            true => Kind::CompareWord(comparison),
-            false => Kind::CompareDouble(comparison),
+        let kind = if words {
+            Kind::CompareWord(comparison)
+        } else {
+            Kind::CompareDouble(comparison)
         };
         Some(self.code.predicate(kind, [a, b, b]))
     }
@@ -200,9 +201,10 @@ impl Lowering<'_> {
     fn float_comparison(&mut self, test: FloatComparison, a: Expr, b: Expr) -> Option<u32> {
         let long = self.is_long(a) || self.is_long(b);
         let (a, b) = (self.number(a, long)?.index(), self.number(b, long)?.index());
-        let kind = match long {
-            true => Kind::CompareLong(test),
-            false => Kind::CompareSingle(test),
+        let kind = if long {
+            Kind::CompareLong(test)
+        } else {
+            Kind::CompareSingle(test)
         };
         Some(self.code.predicate(kind, [a, b, b]))
     }

@@ -14,10 +14,13 @@ impl Lowering<'_> {
                 super::Assigned::Expr(expr) => self.fixed(expr),
                 _ => None,
             },
-            Expr::If([when, then, otherwise]) => match self.decided(*when)? {
-                true => self.fixed(*then),
-                false => self.fixed(*otherwise),
-            },
+            Expr::If([when, then, otherwise]) => {
+                if self.decided(*when)? {
+                    self.fixed(*then)
+                } else {
+                    self.fixed(*otherwise)
+                }
+            }
             Expr::Call(function, arguments) => {
                 let integer = |n: usize| self.fixed(*arguments.get(n)?);
                 let ty = || self.type_argument(*arguments.first()?);

@@ -60,12 +60,12 @@ impl Lowering<'_> {
         let range = Range::new(value, value);
         Some(match need {
             _ if range.fits(32) => {
-                let at = self.code.constant_word(value as u32);
-                Int::exact(Place::Word(at), range)
+                let index = self.code.constant_word(value as u32);
+                Int::exact(Place::Word(index), range)
             }
             _ if range.fits(64) => {
-                let at = self.code.constant_double(value as u64);
-                Int::exact(Place::Double(at), range)
+                let index = self.code.constant_double(value as u64);
+                Int::exact(Place::Double(index), range)
             }
             Need::Low(_) => Int::low(Place::Double(self.code.constant_double(value as u64))),
             Need::Exact => return None,
@@ -108,9 +108,10 @@ impl Lowering<'_> {
         };
         // Bits above the width of a register are zero.
         let clean = element.bits() == 32 || !signed && self.code.width(word) <= element.bits();
-        let word = match clean {
-            true => word,
-            false => self.code.extend(word, element.bits(), signed),
+        let word = if clean {
+            word
+        } else {
+            self.code.extend(word, element.bits(), signed)
         };
         Some(Int::exact(word, range))
     }
@@ -141,9 +142,10 @@ impl Lowering<'_> {
             self.as_width(then, words)?.index(),
             self.as_width(otherwise, words)?.index(),
         );
-        let place = match words {
-            true => Place::Word(self.code.word(Kind::SelectWord, [when, b, c])),
-            false => Place::Double(self.code.double(Kind::SelectDouble, [when, b, c])),
+        let place = if words {
+            Place::Word(self.code.word(Kind::SelectWord, [when, b, c]))
+        } else {
+            Place::Double(self.code.double(Kind::SelectDouble, [when, b, c]))
         };
         Some(Int { place, range })
     }
@@ -193,9 +195,9 @@ impl Lowering<'_> {
                 let count = self.as_double(count)?.index();
                 let one = self.code.constant_double(1);
                 let power = (self.code).double(Kind::Double(Integer::ShiftLeft), [one, count, 0]);
-                let at = (self.code).double(Kind::Double(Integer::Sub), [power, one, 0]);
+                let mask = (self.code).double(Kind::Double(Integer::Sub), [power, one, 0]);
                 let most = (1i128 << range.max) - 1;
-                Some(Int::exact(Place::Double(at), Range::new(0, most)))
+                Some(Int::exact(Place::Double(mask), Range::new(0, most)))
             }
             Function::Field => self.field(arguments),
             Function::Convert => self.convert(argument(0)?, argument(1)?),
@@ -274,9 +276,10 @@ impl Lowering<'_> {
             let value = self.integer(expr, need)?;
             *source = self.as_width(value, words)?.index();
         }
-        let place = match words {
-            true => Place::Word(self.code.word(Kind::Word(Integer::Lookup), sources)),
-            false => Place::Double(self.code.double(Kind::Double(Integer::Lookup), sources)),
+        let place = if words {
+            Place::Word(self.code.word(Kind::Word(Integer::Lookup), sources))
+        } else {
+            Place::Double(self.code.double(Kind::Double(Integer::Lookup), sources))
         };
         self.code.ops.last_mut()?.imm = table as u8;
         Some(Int::low(place))
@@ -381,12 +384,12 @@ impl Lowering<'_> {
             {
                 return self.high_product(x, y);
             }
-            let whole = u16::try_from(count).ok()? + bits;
-            if whole <= 64
-                && let Some(value) = self.integer(a, Need::Low(whole))
+            let end = u16::try_from(count).ok()? + bits;
+            if end <= 64
+                && let Some(value) = self.integer(a, Need::Low(end))
                 && value.range.is_none_or(|r| !r.fits(64))
             {
-                let words = whole <= 32;
+                let words = end <= 32;
                 let place = self.as_width(value, words)?;
                 let n = self.constant(count, Need::Exact)?;
                 let n = self.as_width(n, words)?;
@@ -442,9 +445,10 @@ impl Lowering<'_> {
         let (a, b) = (self.as_width(a, words)?, self.as_width(b, words)?);
         let place = self.apply(operation, a, b);
         let width = self.code.width(place);
-        let range = match range.fits(width) {
-            true => range,
-            false => Range::of_bits(width, signed),
+        let range = if range.fits(width) {
+            range
+        } else {
+            Range::of_bits(width, signed)
         };
         Some(Int::exact(place, range))
     }
@@ -500,15 +504,16 @@ impl Lowering<'_> {
             self.as_width(value, words)?,
             self.as_width(bound_value, words)?,
         );
-        let (operation, range) = match most {
-            true => (
+        let (operation, range) = if most {
+            (
                 Integer::Min { signed },
                 Range::new(range.min.min(bound), range.max.min(bound)),
-            ),
-            false => (
+            )
+        } else {
+            (
                 Integer::Max { signed },
                 Range::new(range.min.max(bound), range.max.max(bound)),
-            ),
+            )
         };
         Some(Int::exact(self.apply(operation, a, b), range))
     }
@@ -516,11 +521,11 @@ impl Lowering<'_> {
     /// The integer of a type that the lowest bits are.
     pub(super) fn truncated(&mut self, value: Int, bits: u16, signed: bool) -> Option<Int> {
         let all = Range::of_bits(bits, signed);
-        let known = value.range;
-        if known.is_some_and(|r| all.min <= r.min && r.max <= all.max) && bits <= 64 {
+        let range = value.range;
+        if range.is_some_and(|r| all.min <= r.min && r.max <= all.max) && bits <= 64 {
             return match bits {
-                ..=32 => Some(Int::exact(self.as_word(value)?, known?)),
-                _ => Some(Int::exact(self.as_double(value)?, known?)),
+                ..=32 => Some(Int::exact(self.as_word(value)?, range?)),
+                _ => Some(Int::exact(self.as_double(value)?, range?)),
             };
         }
         let place = match bits {
@@ -536,9 +541,10 @@ impl Lowering<'_> {
     }
 
     pub(super) fn as_width(&mut self, value: Int, words: bool) -> Option<Place> {
-        match words {
-            true => self.as_word(value),
-            false => self.as_double(value),
+        if words {
+            self.as_word(value)
+        } else {
+            self.as_double(value)
         }
     }
 

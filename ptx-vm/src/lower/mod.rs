@@ -124,8 +124,8 @@ impl<'a> Lowering<'a> {
 
     /// The number of elements of the first result.
     fn result_lanes(&self) -> u8 {
-        let of = |role: Role| self.form.operands().iter().position(|o| o.role() == role);
-        let first = of(Role::Def).and_then(|at| self.operand_type(at));
+        let position_of = |role: Role| self.form.operands().iter().position(|o| o.role() == role);
+        let first = position_of(Role::Def).and_then(|at| self.operand_type(at));
         let ty = first.or_else(|| self.memory_type());
         ty.map_or(1, ScalarType::lanes)
     }
@@ -200,9 +200,10 @@ impl<'a> Lowering<'a> {
             Place::Word(_) => {
                 let word = self.as_word(int)?;
                 let width = self.code.width(to);
-                Some(match width < 32 {
-                    true => self.code.extend(word, width, false),
-                    false => word,
+                Some(if width < 32 {
+                    self.code.extend(word, width, false)
+                } else {
+                    word
                 })
             }
             Place::Double(_) => self.as_double(int),
@@ -242,8 +243,8 @@ impl<'a> Lowering<'a> {
         if let Some((_, first)) = self.loaded.first() {
             return Some(first.ty);
         }
-        let of = |role: Role| self.form.operands().iter().position(|o| o.role() == role);
-        self.operand_type(of(Role::Def).or_else(|| of(Role::Use))?)
+        let position_of = |role: Role| self.form.operands().iter().position(|o| o.role() == role);
+        self.operand_type(position_of(Role::Def).or_else(|| position_of(Role::Use))?)
     }
 
     fn has(&self, modifier: Modifier) -> bool {

@@ -34,11 +34,11 @@ impl Lowering<'_> {
             return None;
         }
         let long = element == ScalarType::F64;
-        let known = matches!(
+        let is_supported = matches!(
             element,
             ScalarType::F16 | ScalarType::Bf16 | ScalarType::F32 | ScalarType::F64
         );
-        if !known {
+        if !is_supported {
             return None;
         }
         let value = self.operation(expr, element, long)?;
@@ -175,24 +175,22 @@ impl Lowering<'_> {
         }
         let signed = range.is_signed();
         let at = self.as_double(value)?.index();
-        Some(match long {
-            true => {
-                let kind = Kind::Convert(Conversion::DoubleToLong { signed });
-                Place::Double(self.code.double(kind, [at, 0, 0]))
-            }
-            false => {
-                let kind = Kind::Convert(Conversion::DoubleToSingle { signed });
-                Place::Word(self.code.word(kind, [at, 0, 0]))
-            }
+        Some(if long {
+            let kind = Kind::Convert(Conversion::DoubleToLong { signed });
+            Place::Double(self.code.double(kind, [at, 0, 0]))
+        } else {
+            let kind = Kind::Convert(Conversion::DoubleToSingle { signed });
+            Place::Word(self.code.word(kind, [at, 0, 0]))
         })
     }
 
     /// The number that an expression is exactly, in 32 or 64 bits; `None` if that is not possible.
     pub(super) fn number(&mut self, expr: Expr, long: bool) -> Option<Place> {
         match expr {
-            Expr::Integer(value) if value.unsigned_abs() < 1 << 20 => Some(match long {
-                true => Place::Double(self.code.constant_double((value as f64).to_bits())),
-                false => Place::Word(self.code.constant_word((value as f32).to_bits())),
+            Expr::Integer(value) if value.unsigned_abs() < 1 << 20 => Some(if long {
+                Place::Double(self.code.constant_double((value as f64).to_bits()))
+            } else {
+                Place::Word(self.code.constant_word((value as f32).to_bits()))
             }),
             Expr::Operand(at) => {
                 let (index, ty) = (usize::from(at), self.operand_type(at.into())?);
@@ -208,10 +206,13 @@ impl Lowering<'_> {
                 Assigned::Bits(ty, place) => self.exact(place, ty, long),
                 _ => None,
             },
-            Expr::If([when, then, otherwise]) => match self.decided(*when)? {
-                true => self.number(*then, long),
-                false => self.number(*otherwise, long),
-            },
+            Expr::If([when, then, otherwise]) => {
+                if self.decided(*when)? {
+                    self.number(*then, long)
+                } else {
+                    self.number(*otherwise, long)
+                }
+            }
             Expr::Call(function, arguments) => {
                 let mut sources = [Place::Word(0); 3];
                 let operation = match function {
@@ -295,9 +296,10 @@ impl Lowering<'_> {
             ScalarType::F16 | ScalarType::Bf16 => {
                 let mixed = (0..self.form.operands().len())
                     .any(|i| self.operand_type(i).is_some_and(single));
-                match mixed {
-                    true => place,
-                    false => self.flush_half(place, ty),
+                if mixed {
+                    place
+                } else {
+                    self.flush_half(place, ty)
                 }
             }
             _ => place,
@@ -352,9 +354,10 @@ impl Lowering<'_> {
             self.code
                 .word(Kind::Convert(conversion), [value.index(), 0, 0]),
         );
-        match self.has(Modifier::Ftz) && ty == ScalarType::F16 {
-            true => None,
-            false => Some(value),
+        if self.has(Modifier::Ftz) && ty == ScalarType::F16 {
+            None
+        } else {
+            Some(value)
         }
     }
 

@@ -28,34 +28,35 @@ impl Lowering<'_> {
         };
         let in_memory = matches!(assignment.target(), Destination::Memory(_));
         let element = ty.element()?;
-        let mut whole = None;
+        let mut packed = None;
         for lane in 0..u16::from(ty.lanes()) {
             self.lane = Some(lane);
             let value = self.result(assignment.value(), element)?;
             let bits = match value {
                 Assigned::Integer(int) => {
                     let word = self.as_word(int)?;
-                    match element.bits() < 32 {
-                        true => self.code.extend(word, element.bits(), false),
-                        false => word,
+                    if element.bits() < 32 {
+                        self.code.extend(word, element.bits(), false)
+                    } else {
+                        word
                     }
                 }
                 other => other.place()?,
             };
-            whole = Some(match whole {
+            packed = Some(match packed {
                 None if ty.bits() > 32 => Place::Double(self.widened(bits)?),
                 None => bits,
                 Some(before) => self.joined(before, bits, lane * element.bits())?,
             });
         }
         self.lane = None;
-        let whole = whole?;
+        let packed = packed?;
         match to {
-            Some(to) => self.lowered.results.push((to, whole)),
-            None if in_memory => self.lowered.stored = Some(whole),
+            Some(to) => self.lowered.results.push((to, packed)),
+            None if in_memory => self.lowered.stored = Some(packed),
             None => {}
         }
-        self.assigned.push(Assigned::Bits(ty, whole));
+        self.assigned.push(Assigned::Bits(ty, packed));
         Some(())
     }
 

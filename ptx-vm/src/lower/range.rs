@@ -16,9 +16,10 @@ impl Range {
 
     /// The integers of as many bits.
     pub(super) const fn of_bits(bits: u16, signed: bool) -> Self {
-        match signed {
-            true => Self::new(-(1 << (bits - 1)), (1 << (bits - 1)) - 1),
-            false => Self::new(0, (1 << bits) - 1),
+        if signed {
+            Self::new(-(1 << (bits - 1)), (1 << (bits - 1)) - 1)
+        } else {
+            Self::new(0, (1 << bits) - 1)
         }
     }
 

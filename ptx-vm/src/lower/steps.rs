@@ -135,11 +135,12 @@ impl Lowering<'_> {
     /// What a divisor is multiplied by: by more than one if it is subnormal, and perhaps by less if it is large.
     fn scale(&mut self, divisor: Place, one: Place, large: bool) -> Place {
         let is_subnormal = self.is_subnormal(divisor);
-        let more = self.single(TWO_TO_24);
-        let scale = self.choose(is_subnormal, more, one);
-        match large {
-            true => self.scale_of_large(divisor, scale),
-            false => scale,
+        let scaled_up = self.single(TWO_TO_24);
+        let scale = self.choose(is_subnormal, scaled_up, one);
+        if large {
+            self.scale_of_large(divisor, scale)
+        } else {
+            scale
         }
     }
 

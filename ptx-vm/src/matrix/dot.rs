@@ -243,9 +243,10 @@ fn aligned(significand: i64, fraction: u32, down: i32, rule: Rule) -> i64 {
         0.. => magnitude << (shift & 63),
         _ => magnitude >> (-shift).min(63),
     };
-    match significand < 0 {
-        true => -(magnitude as i64),
-        false => magnitude as i64,
+    if significand < 0 {
+        -(magnitude as i64)
+    } else {
+        magnitude as i64
     }
 }
 

@@ -69,9 +69,10 @@ impl Model {
                 Self::Hopper | Self::Blackwell => Method::Halves(self.rule(16, half)),
                 _ => Method::Blocks(Rule {
                     bits: 13,
-                    result: match half {
-                        true => Rounding::Half,
-                        false => Rounding::Short,
+                    result: if half {
+                        Rounding::Half
+                    } else {
+                        Rounding::Short
                     },
                     ..Self::Ada.rule(16, half)
                 }),
@@ -90,9 +91,10 @@ impl Model {
             block,
             bits,
             floor: floors[usize::from(half)],
-            result: match half {
-                true => Rounding::Half,
-                false => Rounding::Single,
+            result: if half {
+                Rounding::Half
+            } else {
+                Rounding::Single
             },
         }
     }

@@ -91,9 +91,10 @@ fn integers(operation: &Operation, of: &Operands) -> Matrix {
             let k = of.column(row, stored);
             sum += product(of.a.at(row, stored), of.b.at(k, column));
         }
-        let result = match operation.saturates {
-            true => sum.clamp(i32::MIN.into(), i32::MAX.into()) as i32,
-            false => sum as i32,
+        let result = if operation.saturates {
+            sum.clamp(i32::MIN.into(), i32::MAX.into()) as i32
+        } else {
+            sum as i32
         };
         (result as u32).into()
     })
@@ -183,12 +184,12 @@ fn floats(operation: &Operation, model: Model, of: &Operands) -> Option<Matrix> 
     let mut selected = Numbers::default();
     Some(Matrix::new(of.c.size, |row, column| {
         let stored = row * length..(row + 1) * length;
-        let whole = columns.line(column * depth..(column + 1) * depth, second);
+        let line = columns.line(column * depth..(column + 1) * depth, second);
         let b = match &rows.columns {
-            None => whole,
+            None => line,
             Some(columns) => {
                 selected.clear();
-                let numbers = columns[stored.clone()].iter().map(|&k| whole.number(k));
+                let numbers = columns[stored.clone()].iter().map(|&k| line.number(k));
                 numbers.for_each(|n| selected.push(n));
                 selected.line(0..length, second)
             }
@@ -253,9 +254,10 @@ fn in_lanes(operation: &Operation, half: bool, of: &Operands) -> Matrix {
             ScalarType::F16 => single(of.c.at(row, column)),
             _ => f32::from_bits(of.c.at(row, column) as u32),
         };
-        let sum = canonical(match half {
-            true => c + (product(0) + product(1)) + (product(2) + product(3)),
-            false => c + (0.0 + product(0) + product(1) + product(2) + product(3)),
+        let sum = canonical(if half {
+            c + (product(0) + product(1)) + (product(2) + product(3))
+        } else {
+            c + (0.0 + product(0) + product(1) + product(2) + product(3))
         });
         match operation.d {
             ScalarType::F16 => single_to_half(sum).into(),

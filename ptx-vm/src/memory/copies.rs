@@ -13,14 +13,14 @@ impl Device {
     /// Copies bytes out of memory.
     pub(crate) fn read_bytes(&self, address: u64, into: &mut [u8]) -> Result<(), Fault> {
         self.check(address, into.len())?;
-        let mut at = address;
-        let mut rest = into;
-        while !rest.is_empty() {
-            let (here, after) = rest.split_at_mut(on_page(at, rest.len()));
-            match self.used_page(at) {
+        let mut position = address;
+        let mut remaining = into;
+        while !remaining.is_empty() {
+            let (here, after) = remaining.split_at_mut(on_page(position, remaining.len()));
+            match self.used_page(position) {
                 None => here.fill(0),
                 Some(words) => {
-                    let first = ((at - GLOBAL) % PAGE) as usize;
+                    let first = ((position - GLOBAL) % PAGE) as usize;
                     for (byte, to) in (first..).zip(here.iter_mut()) {
                         let word = words.get(byte / WORD);
                         let word = word.map_or(0, |w| w.load(Ordering::Relaxed));
@@ -28,8 +28,8 @@ impl Device {
                     }
                 }
             }
-            at += here.len() as u64;
-            rest = after;
+            position += here.len() as u64;
+            remaining = after;
         }
         Ok(())
     }
@@ -37,38 +37,38 @@ impl Device {
     /// Copies bytes into memory.
     pub(crate) fn write_bytes(&self, address: u64, from: &[u8]) -> Result<(), Fault> {
         self.check(address, from.len())?;
-        let mut at = address;
-        let mut rest = from;
-        while !rest.is_empty() {
-            let (here, after) = rest.split_at(on_page(at, rest.len()));
-            if self.used_page(at).is_some() || here.iter().any(|byte| *byte != 0) {
-                self.write_part(at, here)?;
+        let mut position = address;
+        let mut remaining = from;
+        while !remaining.is_empty() {
+            let (here, after) = remaining.split_at(on_page(position, remaining.len()));
+            if self.used_page(position).is_some() || here.iter().any(|byte| *byte != 0) {
+                self.write_part(position, here)?;
             }
-            at += here.len() as u64;
-            rest = after;
+            position += here.len() as u64;
+            remaining = after;
         }
         Ok(())
     }
 
     /// Writes bytes of one page, word by word between its ends.
     fn write_part(&self, address: u64, from: &[u8]) -> Result<(), Fault> {
-        let before = (address.next_multiple_of(WORD as u64) - address) as usize;
-        let (first, rest) = from.split_at(before.min(from.len()));
+        let bytes_before_word = (address.next_multiple_of(WORD as u64) - address) as usize;
+        let (first, rest) = from.split_at(bytes_before_word.min(from.len()));
         let words = rest.chunks_exact(WORD);
         let last = words.remainder();
-        let mut at = address;
+        let mut position = address;
         for byte in first {
-            self.write(at, 1, (*byte).into())?;
-            at += 1;
+            self.write(position, 1, (*byte).into())?;
+            position += 1;
         }
         for word in words {
             let word = word.try_into().map_or(0, u32::from_le_bytes);
-            self.write(at, WORD as u8, word.into())?;
-            at += WORD as u64;
+            self.write(position, WORD as u8, word.into())?;
+            position += WORD as u64;
         }
         for byte in last {
-            self.write(at, 1, (*byte).into())?;
-            at += 1;
+            self.write(position, 1, (*byte).into())?;
+            position += 1;
         }
         Ok(())
     }
@@ -88,6 +88,6 @@ impl Device {
 
 /// How many of some bytes are on the page of the first one.
 fn on_page(address: u64, bytes: usize) -> usize {
-    let left = PAGE - (address - GLOBAL) % PAGE;
-    bytes.min(left as usize)
+    let rest_of_page = PAGE - (address - GLOBAL) % PAGE;
+    bytes.min(rest_of_page as usize)
 }

@@ -74,14 +74,14 @@ impl<'d> Cursor<'d> {
     }
 
     fn word(&mut self, address: u64) -> Option<&'d AtomicU32> {
-        let at = self.find(address)?;
-        self.words.get(at)
+        let place = self.find(address)?;
+        self.words.get(place)
     }
 
     /// The two words at a multiple of eight bytes.
     fn words(&mut self, address: u64) -> Option<[&'d AtomicU32; 2]> {
-        let at = self.find(address)?;
-        Some([self.words.get(at)?, self.words.get(at + 1)?])
+        let place = self.find(address)?;
+        Some([self.words.get(place)?, self.words.get(place + 1)?])
     }
 }
 
@@ -136,9 +136,10 @@ impl Device {
     pub(crate) fn fault(&self, address: u64, bytes: u64) -> Fault {
         let limit = self.end.next_multiple_of(4);
         let within = address >= GLOBAL && address.saturating_add(bytes) <= limit;
-        match within {
-            true => Fault::NoMemory,
-            false => Fault::OutOfBounds(address),
+        if within {
+            Fault::NoMemory
+        } else {
+            Fault::OutOfBounds(address)
         }
     }
 
@@ -163,8 +164,8 @@ impl Device {
     /// Where the page of an address begins, and how many words of it there are.
     fn extent(&self, address: u64) -> Option<(u64, usize)> {
         let start = address - address.checked_sub(GLOBAL)? % PAGE;
-        let left = self.end.checked_sub(start)?;
-        Some((start, left.div_ceil(4).min(PAGE / 4) as usize))
+        let available = self.end.checked_sub(start)?;
+        Some((start, available.div_ceil(4).min(PAGE / 4) as usize))
     }
 
     /// The page of an address for reads, which allocate nothing: where it begins, and its words up to the end of the memory.
@@ -207,8 +208,8 @@ impl Device {
         new: impl FnOnce() -> Box<[T]>,
     ) -> Result<&'c [T], Fault> {
         if cell.get().is_none() {
-            let taken = self.account.take(bytes, Purpose::GlobalMemory);
-            taken.map_err(|_| Fault::NoMemory)?;
+            let account_entry = self.account.take(bytes, Purpose::GlobalMemory);
+            account_entry.map_err(|_| Fault::NoMemory)?;
             // Another thread may have been faster.
             if cell.set(new()).is_err() {
                 self.account.release(bytes);

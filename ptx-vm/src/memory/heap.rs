@@ -43,13 +43,13 @@ impl Heap {
         // Allocations are apart, so that a checker finds accesses past their ends.
         let size = bytes.max(1).div_ceil(16).saturating_add(1);
         let size = size.saturating_mul(16);
-        let taken = (self.next).fetch_update(Ordering::Relaxed, Ordering::Relaxed, |at| {
+        let start = (self.next).fetch_update(Ordering::Relaxed, Ordering::Relaxed, |at| {
             at.checked_add(size).filter(|after| *after <= self.end)
         });
-        if taken.is_ok() {
+        if start.is_ok() {
             self.live.fetch_add(1, Ordering::Relaxed);
         }
-        taken.unwrap_or(0)
+        start.unwrap_or(0)
     }
 
     /// Frees an allocation.

@@ -99,15 +99,15 @@ pub(crate) fn change(
     new: impl FnOnce(u64) -> u64,
 ) -> Option<()> {
     let start = usize::try_from(offset).ok()?;
-    let at = memory.get_mut(start..start.checked_add(bytes.into())?)?;
-    if let Ok(word) = <&mut [u8; 4]>::try_from(&mut *at) {
+    let destination = memory.get_mut(start..start.checked_add(bytes.into())?)?;
+    if let Ok(word) = <&mut [u8; 4]>::try_from(&mut *destination) {
         *word = (new(u32::from_le_bytes(*word).into()) as u32).to_le_bytes();
         return Some(());
     }
     let mut old = [0; 8];
-    old[..at.len()].copy_from_slice(at);
+    old[..destination.len()].copy_from_slice(destination);
     let value = new(u64::from_le_bytes(old)).to_le_bytes();
-    at.copy_from_slice(&value[..bytes.into()]);
+    destination.copy_from_slice(&value[..bytes.into()]);
     Some(())
 }
 

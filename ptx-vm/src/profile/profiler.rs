@@ -30,8 +30,8 @@ impl Count {
     }
 
     fn of_space(&mut self, space: StateSpace) -> &mut MemoryProfile {
-        let at = self.memory.iter().position(|m| m.space == space);
-        let at = at.unwrap_or_else(|| {
+        let index = self.memory.iter().position(|m| m.space == space);
+        let index = index.unwrap_or_else(|| {
             self.memory.push(MemoryProfile {
                 space,
                 bytes: 0,
@@ -42,7 +42,7 @@ impl Count {
             });
             self.memory.len() - 1
         });
-        &mut self.memory[at]
+        &mut self.memory[index]
     }
 }
 
@@ -84,19 +84,23 @@ impl Observer for Profiler {
 
     fn stepped(&mut self, _: &Grid<'_>, _: &Block, _: &Warp, _: Stepped, _: After) {}
 
-    fn access(&mut self, of: &Execution<'_>, touch: &Touch<'_>) -> u32 {
-        let count = self.counts.of_step(of.id, of.at);
+    fn access(&mut self, execution: &Execution<'_>, touch: &Touch<'_>) -> u32 {
+        let count = self.counts.of_step(execution.id, execution.at);
         let count = count.of_space(touch.memory.space());
         count.bytes += touch.bytes * u64::from(touch.lanes.count_ones());
-        let step = of.function.steps.get(of.at as usize).map(|s| &s.step);
+        let step = execution
+            .function
+            .steps
+            .get(execution.at as usize)
+            .map(|s| &s.step);
         if matches!(step, Some(Step::Load(_) | Step::Store(_) | Step::Atomic(_))) {
             count.requests += 1;
             match touch.memory {
                 Memory::Global => count.sectors += sectors(touch.at, touch.bytes, touch.lanes),
                 Memory::Shared(_) => {
-                    let found = passes(touch.at, touch.bytes, touch.lanes);
-                    count.passes += found.all;
-                    count.least_passes += found.least;
+                    let passes_of_access = passes(touch.at, touch.bytes, touch.lanes);
+                    count.passes += passes_of_access.all;
+                    count.least_passes += passes_of_access.least;
                 }
                 Memory::Local | Memory::Parameter => {}
             }
@@ -106,14 +110,14 @@ impl Observer for Profiler {
 
     fn act(&mut self, _: &Execution<'_>, _: &Act) {}
 
-    fn acted(&mut self, of: &Execution<'_>, act: &Act, waits: bool) {
+    fn acted(&mut self, execution: &Execution<'_>, act: &Act, waits: bool) {
         if act.action != Action::MatrixMultiply || waits {
             return;
         }
         let Some(operation) = Operation::of(&act.modifiers) else {
             return;
         };
-        let count = self.counts.of_step(of.id, of.at);
+        let count = self.counts.of_step(execution.id, execution.at);
         let matrix = count.matrix.get_or_insert_with(|| MatrixProfile {
             shape: operation.shape.map(|n| n as u32),
             factors: [operation.a, operation.b],

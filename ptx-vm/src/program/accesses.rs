@@ -65,8 +65,8 @@ fn memory_access(
     address: Address,
     address_operand: usize,
 ) -> Option<Step> {
-    let of = |role: Role| chosen.form.operands().iter().position(|o| o.role() == role);
-    let data = of(Role::Def).or_else(|| of(Role::Use))?;
+    let position_of = |role: Role| chosen.form.operands().iter().position(|o| o.role() == role);
+    let data = position_of(Role::Def).or_else(|| position_of(Role::Use))?;
     let ty = chosen.types[data]?;
     let bytes = (ty.bits() / 8) as u8;
     let step: Option<fn(Box<Access>) -> Step> = match chosen.form.computation()?.assignments() {
@@ -125,11 +125,12 @@ fn accessed(
 /// copied first.
 fn unaliased(context: &mut Context<'_>, chosen: &Chosen) -> Option<Vec<Option<Source>>> {
     let mut operands = Places::new(context, chosen)?.operands;
-    let of = |role: Role| chosen.form.operands().iter().position(|o| o.role() == role);
-    let results = of(Role::Def).and_then(|at| operands.get(at)?.clone());
+    let position_of = |role: Role| chosen.form.operands().iter().position(|o| o.role() == role);
+    let results = position_of(Role::Def).and_then(|at| operands.get(at)?.clone());
     let results = results.unwrap_or_default();
     let declared = chosen.form.operands().iter().zip(&mut operands);
-    let sources = declared.filter(|(of, _)| !matches!(of.role(), Role::Def | Role::ReadWrite));
+    let sources = declared
+        .filter(|(position_of, _)| !matches!(position_of.role(), Role::Def | Role::ReadWrite));
     for place in sources.flat_map(|(_, places)| places).flatten() {
         if results.contains(place) {
             let kept = context.code.new_register(context.code.width(*place));

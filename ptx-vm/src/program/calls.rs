@@ -22,20 +22,21 @@ pub(super) fn call(
     let callee = callee(context, callees, operands).ok_or(UNKNOWN)?;
     let interface = interface(context, callees);
     let is_callee = |operand: &Operand| matches!(operand, Operand::Symbol(_) | Operand::Reg(_));
-    let at = operands.iter().position(is_callee).ok_or(UNKNOWN)?;
+    let callee_index = operands.iter().position(is_callee).ok_or(UNKNOWN)?;
     let mut lists = [Vec::new(), Vec::new()];
     let mut last_bytes = 0;
     for (index, operand) in operands.iter().enumerate() {
         let Operand::List(list) = operand else {
             continue;
         };
-        let formal = match index > at {
-            true => interface.map(|i| i.params),
-            false => interface.map(|i| i.returns),
+        let formal = if index > callee_index {
+            interface.map(|i| i.params)
+        } else {
+            interface.map(|i| i.returns)
         };
         let formal = formal.unwrap_or_default();
         let formal = formal.of(context.facts.module().params());
-        let into = &mut lists[usize::from(index > at)];
+        let into = &mut lists[usize::from(index > callee_index)];
         for (n, &part) in context.facts.body().pool().list(*list).iter().enumerate() {
             let ty = formal.get(n).and_then(|param: &Param| param.ty.known());
             into.push(argument(context, part, ty).ok_or(OPERANDS)?);
@@ -81,14 +82,14 @@ fn callee(context: &Context<'_>, callees: Callees<'_>, operands: &[Operand]) -> 
 /// The parameters and results that a call expects.
 fn interface(context: &Context<'_>, callees: Callees<'_>) -> Option<Interface> {
     let module = context.facts.module();
-    let of = |symbol: SymbolId| match module.symbols().get(symbol)?.kind {
+    let variable_kind = |symbol: SymbolId| match module.symbols().get(symbol)?.kind {
         SymbolKind::Function(id) => Some(module.functions().get(id)?.interface),
         _ => None,
     };
     match callees {
-        Callees::Function(symbol) => of(symbol),
+        Callees::Function(symbol) => variable_kind(symbol),
         Callees::List(TargetList { operands, .. }) => match operands.first()? {
-            Operand::Symbol(symbol) => of(*symbol),
+            Operand::Symbol(symbol) => variable_kind(*symbol),
             _ => None,
         },
         Callees::Prototype(id) => Some(context.facts.body().prototypes().get(id)?.interface),

@@ -36,7 +36,7 @@ pub(super) fn choose(
     let written = body.operands(inst);
     let environment = Environment::of(module);
     let pool = body.pool();
-    let found = queries.ask(body, &mnemonic, written, |query| {
+    let answer = queries.ask(body, &mnemonic, written, |query| {
         let selected = environment.select(query).ok()?;
         let (form, binding) = (selected.form(), selected.operands());
         let mut operands = Vec::new();
@@ -61,7 +61,7 @@ pub(super) fn choose(
         }
         Some((form, *selected.assignment(), operands, lengths, types))
     });
-    let (form, slots, operands, lengths, types) = found??;
+    let (form, slots, operands, lengths, types) = answer??;
     Some(Chosen {
         form,
         slots,

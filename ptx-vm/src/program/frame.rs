@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use ptx_ir::{Binding, Body, Function, Module, Param, VarId};
 use ptx_isa::StateSpace;
 
-use super::members::Members;
+use super::operands::Members;
 use super::step::Argument;
 use super::variables::declaration_order;
 use crate::lanes::Place;
@@ -88,8 +88,8 @@ impl Frame {
         let (params, results) = (function.interface.params, function.interface.returns);
         let mut kernel = Layout::default();
         for param in params.of(module.params()) {
-            let of = if is_entry { &mut kernel } else { &mut layout };
-            let parameter = frame.parameter(module, param, of, is_entry, &register);
+            let space = if is_entry { &mut kernel } else { &mut layout };
+            let parameter = frame.parameter(module, param, space, is_entry, &register);
             frame.parameters.push(parameter);
         }
         for param in results.of(module.params()) {
@@ -103,7 +103,7 @@ impl Frame {
                 continue;
             }
             for declarator in body.declarations().declarators(id) {
-                let Some(of) = decl.layout(declarator, body.pool()) else {
+                let Some(space) = decl.layout(declarator, body.pool()) else {
                     continue;
                 };
                 let members = body.pool().integer(declarator.count).unwrap_or(1);
@@ -111,17 +111,21 @@ impl Frame {
                     continue;
                 };
                 // The members of a range follow each other.
-                let align = of.align.max(1);
-                let size = of.size.unwrap_or(0).div_ceil(align).saturating_mul(align);
+                let align = space.align.max(1);
+                let size = space
+                    .size
+                    .unwrap_or(0)
+                    .div_ceil(align)
+                    .saturating_mul(align);
                 let total = size.saturating_mul(members.max(1) as u64);
-                let offset = layout.add(total, of.align);
+                let offset = layout.add(total, space.align);
                 frame.places.insert(var, Position::Frame(offset));
                 frame.sizes.insert(var, total);
                 let element = decl.ty.known().map(|ty| u64::from(ty.bits() / 8));
                 frame.elements.extend(element.map(|bytes| (var, bytes)));
                 for &(member, number) in ranges.of(body, var) {
-                    let at = offset.saturating_add(size.saturating_mul(number.into()));
-                    frame.places.insert(member, Position::Frame(at));
+                    let element_offset = offset.saturating_add(size.saturating_mul(number.into()));
+                    frame.places.insert(member, Position::Frame(element_offset));
                     frame.sizes.insert(member, size);
                     frame.elements.extend(element.map(|bytes| (member, bytes)));
                 }
@@ -161,13 +165,14 @@ impl Frame {
         is_kernel: bool,
         register: impl Fn(&Param) -> Vec<Place>,
     ) -> Parameter {
-        let of = param.layout(module.pool());
-        let (size, align) = of.map_or((0, 1), |l| (l.size.unwrap_or(0), l.align));
+        let layout_of_parameter = param.layout(module.pool());
+        let (size, align) = layout_of_parameter.map_or((0, 1), |l| (l.size.unwrap_or(0), l.align));
         let offset = layout.add(size, align);
         if let Binding::Var(var) = param.binding {
-            let position = match is_kernel {
-                true => Position::Kernel(offset),
-                false => Position::Frame(offset),
+            let position = if is_kernel {
+                Position::Kernel(offset)
+            } else {
+                Position::Frame(offset)
             };
             self.places.insert(var, position);
             let element = param.ty.known().map(|ty| u64::from(ty.bits() / 8));

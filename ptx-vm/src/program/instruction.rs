@@ -11,10 +11,10 @@ use ptx_isa::{Destination, Expr, Length, Role, ScalarType, Selector};
 use ptx_semantics::fold::Video;
 
 use super::accesses::{combination, memory_step};
-use super::act_operands::act_operands;
 use super::calls;
 use super::chosen::{Chosen, choose};
 use super::operands::Context;
+use super::operands::act_operands;
 use super::parts::Places;
 use super::step::{Act, Fold, Step};
 use crate::lanes::Place;
@@ -140,13 +140,13 @@ fn ordinary(
         return Err("its effect is not described in the instruction tables");
     };
     let memory = computation.assignments().iter().find_map(|a| {
-        let of = |expr: Expr| match expr {
+        let operand_of = |expr: Expr| match expr {
             Expr::Memory(at) => Some(usize::from(at)),
             _ => None,
         };
         match a.target() {
             Destination::Memory(at) => Some(at.into()),
-            _ => of(a.value()),
+            _ => operand_of(a.value()),
         }
     });
     match memory {
@@ -230,18 +230,18 @@ fn folded(context: &mut Context<'_>, inst: InstId, chosen: &Chosen) -> Option<St
                 results.push(places.collect());
             }
             Role::Use | Role::Imm | Role::Sreg => {
-                let at = sources.len();
+                let first_part = sources.len();
                 let mut selected = None;
                 let plain = match written {
                     Operand::Neg(inner) => {
-                        *video.negative.get_mut(at)? = true;
+                        *video.negative.get_mut(first_part)? = true;
                         context.facts.body().pool().get(inner)
                     }
                     other => other,
                 };
                 let plain = part(context, plain, &mut selected);
                 if selected.is_some() {
-                    *video.parts.get_mut(at)? = selected;
+                    *video.parts.get_mut(first_part)? = selected;
                 }
                 sources.extend(context.source(plain, ty)?);
             }

@@ -1,13 +1,11 @@
 //! The executable form of a module: decoded functions, and variables with their addresses.
 
 mod accesses;
-mod act_operands;
 mod calls;
 mod chosen;
 mod decode;
 mod frame;
 mod instruction;
-mod members;
 mod operands;
 mod parts;
 mod shared;
@@ -72,9 +70,9 @@ impl Program {
         for (id, _) in module.functions().iter() {
             let function = facts
                 .function(id)
-                .map(|of| decode::function(of, id, &variables, &mut queries));
-            let of = facts.function(id).zip(function.as_ref());
-            sharing.push(of.map(|(facts, function)| Sharing::new(facts, &function.steps)));
+                .map(|decoded| decode::function(decoded, id, &variables, &mut queries));
+            let decoded = facts.function(id).zip(function.as_ref());
+            sharing.push(decoded.map(|(facts, function)| Sharing::new(facts, &function.steps)));
             functions.push(function);
         }
         Self {

@@ -1,12 +1,18 @@
 //! The locations of the operand values of instructions.
 
-use ptx_ir::constant::ConstKind;
-use ptx_ir::facts::FunctionFacts;
-use ptx_ir::{AddressForm, FuncId, Operand, RegId, SymbolKind};
-use ptx_isa::{ScalarType, SpecialReg, StateSpace, TypeKind};
+use std::collections::HashMap;
 
+use ptx_ir::constant::ConstKind;
+use ptx_ir::facts::{FunctionFacts, Space};
+use ptx_ir::{
+    AddressForm, Body, FuncId, InstId, NameId, Operand, RegId, ScopeId, SymbolKind, VarId,
+};
+use ptx_isa::{Marks, Role, ScalarType, SpecialReg, StateSpace, TypeKind};
+
+use super::accesses::{address_of, window};
+use super::chosen::Chosen;
 use super::frame::{Frame, Position};
-use super::step::{Address, Base, Window};
+use super::step::{ActOperand, Address, Base, Window};
 use super::variables::Variables;
 use crate::lanes::{Integer, Kind, Logic, Place};
 use crate::lower::Code;
@@ -54,10 +60,7 @@ impl Context<'_> {
                 _ => return None,
             },
             Operand::Special(register) => {
-                let lanes = match register.is_vector() {
-                    true => 4,
-                    false => 1,
-                };
+                let lanes = if register.is_vector() { 4 } else { 1 };
                 (0..lanes)
                     .map(|lane| self.special(register, lane))
                     .collect()
@@ -141,8 +144,8 @@ impl Context<'_> {
 
     /// Where a special register is.
     fn special(&mut self, register: SpecialReg, lane: u8) -> Place {
-        let known = |(r, l, _): &&(SpecialReg, u8, Place)| (*r, *l) == (register, lane);
-        if let Some((.., place)) = self.special.iter().find(known) {
+        let is_register = |(r, l, _): &&(SpecialReg, u8, Place)| (*r, *l) == (register, lane);
+        if let Some((.., place)) = self.special.iter().find(is_register) {
             return *place;
         }
         if register.is_volatile() {
@@ -257,13 +260,13 @@ impl Context<'_> {
                     }
                     other => (None, pool.integer(other)?),
                 };
-                let mut of = self.address(address.base, window)?;
+                let mut resolved = self.address(address.base, window)?;
                 let offset = (offset as u64).wrapping_mul(scale);
                 if let Some(index) = index {
-                    return self.indexed(of, index, (scale, offset));
+                    return self.indexed(resolved, index, (scale, offset));
                 }
-                of.offset = of.offset.wrapping_add(offset);
-                Some(of)
+                resolved.offset = resolved.offset.wrapping_add(offset);
+                Some(resolved)
             }
             Operand::Reg(register) => match self.register(register, None)[..] {
                 [place] => Some(plain(Base::Register(place), 0)),
@@ -390,4 +393,80 @@ impl Context<'_> {
             offset: address,
         }
     }
+}
+
+/// The members of each range that the function mentions, by the name and the scope of the range.
+#[derive(Debug, Default)]
+pub(super) struct Members(HashMap<(NameId, ScopeId), Vec<(VarId, u32)>>);
+
+impl Members {
+    /// Finds them. Linear in the variables.
+    pub(super) fn new(body: &Body) -> Self {
+        let mut members = Self::default();
+        for (id, var) in body.vars().iter() {
+            if let Some(number) = var.number {
+                let of_range = members.0.entry((var.name, var.scope)).or_default();
+                of_range.push((id, number));
+            }
+        }
+        members
+    }
+
+    /// The members of the range of a variable with their numbers; of a plain variable none.
+    pub(super) fn of(&self, body: &Body, var: VarId) -> &[(VarId, u32)] {
+        let Some(of) = body.vars().get(var).filter(|v| v.number.is_some()) else {
+            return &[];
+        };
+        self.0.get(&(of.name, of.scope)).map_or(&[], Vec::as_slice)
+    }
+}
+
+/// The operands of an action.
+pub(super) fn act_operands(
+    context: &mut Context<'_>,
+    inst: InstId,
+    chosen: &Chosen,
+) -> Option<Vec<Option<ActOperand>>> {
+    let default = window(context, inst);
+    let facts = context.facts.inst(inst);
+    let window = |operand: Operand| {
+        let access = facts.memory().find(|a| a.operand == Some(operand));
+        match access.map(|a| a.space) {
+            Some(Space::State(space)) => Window::State(space),
+            Some(Space::Generic) => Window::Generic,
+            _ => default,
+        }
+    };
+    let mut all = Vec::new();
+    for (index, operand) in chosen.form.operands().iter().enumerate() {
+        let written = chosen.operands[index].filter(|o| *o != Operand::Sink);
+        let ty = chosen.types[index];
+        let is_address = operand.role() == Role::Addr || operand.marks().contains(Marks::MBARRIER);
+        let Some(written) = written else {
+            all.push(None);
+            continue;
+        };
+        all.push(Some(if is_address {
+            ActOperand::Address(address_of(context, written, window(written))?)
+        } else {
+            ActOperand::Places(act_places(context, written, ty, operand.role())?)
+        }));
+    }
+    Some(all)
+}
+
+/// The places of an operand of an action. What is written to elements that are dropped goes to separate places.
+fn act_places(
+    context: &mut Context<'_>,
+    written: Operand,
+    ty: Option<ScalarType>,
+    role: Role,
+) -> Option<Vec<Place>> {
+    if !matches!(role, Role::Def | Role::ReadWrite) {
+        return context.source(written, ty);
+    }
+    let bits = ty.map_or(32, ScalarType::bits);
+    let places = context.destinations(written)?.into_iter();
+    let places = places.map(|place| place.unwrap_or_else(|| context.code.new_register(bits)));
+    Some(places.collect())
 }

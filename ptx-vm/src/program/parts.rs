@@ -56,9 +56,9 @@ impl Places {
     ) -> Option<Source> {
         let elements = context.destinations(written)?;
         if scalar && (elements.len() > 1 || matches!(written, Operand::Vector(_))) {
-            let whole = context.code.new_register(ty?.bits());
-            self.split.push((elements, whole));
-            return Some(vec![whole]);
+            let joined = context.code.new_register(ty?.bits());
+            self.split.push((elements, joined));
+            return Some(vec![joined]);
         }
         let bits = ty.map_or(32, ScalarType::bits);
         let dropped = |place: Option<Place>| place.unwrap_or_else(|| context.code.temporary(bits));
@@ -178,19 +178,19 @@ fn part(context: &mut Context<'_>, whole: Place, shift: u32, each: u16) -> Optio
     Some(match whole {
         Place::Quad(low) if each == 64 => Place::Double(low + shift / 64),
         Place::Quad(low) => part(context, Place::Double(low + shift / 64), shift % 64, each)?,
-        Place::Double(at) if each == 32 => {
-            Place::Word(code.word(Kind::Narrow, [at, 0, shift / 32]))
+        Place::Double(shifted) if each == 32 => {
+            Place::Word(code.word(Kind::Narrow, [shifted, 0, shift / 32]))
         }
-        Place::Double(at) => {
-            let half = code.word(Kind::Narrow, [at, 0, shift / 32]);
+        Place::Double(shifted) => {
+            let half = code.word(Kind::Narrow, [shifted, 0, shift / 32]);
             let by = code.constant_word(shift % 32);
-            let at = code.word(shift_right, [half, by, by]);
-            code.extend(Place::Word(at), each, false)
+            let shifted = code.word(shift_right, [half, by, by]);
+            code.extend(Place::Word(shifted), each, false)
         }
-        Place::Word(at) => {
+        Place::Word(shifted) => {
             let by = code.constant_word(shift);
-            let at = code.word(shift_right, [at, by, by]);
-            code.extend(Place::Word(at), each, false)
+            let shifted = code.word(shift_right, [shifted, by, by]);
+            code.extend(Place::Word(shifted), each, false)
         }
         Place::Predicate(_) => return None,
     })

@@ -97,12 +97,14 @@ impl Declarations {
 impl SharedSizes {
     /// The bytes that a launch needs: of the variables of a kernel, and those that it adds.
     pub(crate) fn needed(&self, kernel: FuncId, added: u32) -> u64 {
-        let own = self.kernels.get(&kernel).copied().unwrap_or(self.common);
+        let end_of_kernel = self.kernels.get(&kernel).copied().unwrap_or(self.common);
         match added {
-            0 => own,
+            0 => end_of_kernel,
             added => {
-                let own = own.checked_next_multiple_of(self.align);
-                own.unwrap_or(u64::MAX).saturating_add(added.into())
+                let end_of_kernel = end_of_kernel.checked_next_multiple_of(self.align);
+                end_of_kernel
+                    .unwrap_or(u64::MAX)
+                    .saturating_add(added.into())
             }
         }
     }

@@ -46,11 +46,11 @@ impl Sharing {
 
     /// Whether no function that a kernel may reach communicates; `all` has those of the module, with `None` where a body is missing.
     pub(super) fn is_independent(kernel: FuncId, all: &[Option<Self>]) -> bool {
-        let of = |id: FuncId| all.get(id.as_u32() as usize).and_then(Option::as_ref);
+        let sharing_of = |id: FuncId| all.get(id.as_u32() as usize).and_then(Option::as_ref);
         let mut reached = HashSet::from([kernel]);
         let mut next = vec![kernel];
         while let Some(function) = next.pop() {
-            let Some(sharing) = of(function) else {
+            let Some(sharing) = sharing_of(function) else {
                 continue;
             };
             if sharing.communicates {

@@ -18,10 +18,7 @@ pub(super) enum Users {
 
 impl Users {
     fn join(self, other: Self) -> Self {
-        match self == other {
-            true => self,
-            false => Self::Several,
-        }
+        if self == other { self } else { Self::Several }
     }
 }
 
@@ -54,15 +51,15 @@ impl UsersOf {
 
     /// The kernels that use a variable that a function declares.
     pub(super) fn of_function(&self, function: FuncId) -> Users {
-        let found = self.functions.get(&function);
-        found.copied().unwrap_or(Users::Several)
+        let users = self.functions.get(&function);
+        users.copied().unwrap_or(Users::Several)
     }
 
     /// The kernels that use a variable of the module.
     pub(super) fn of_symbol(&self, symbol: SymbolId) -> Users {
         let first = self.first.get(symbol.as_u32() as usize);
-        let found = self.symbols.get(first.unwrap_or(&symbol));
-        found.copied().unwrap_or(Users::Several)
+        let users = self.symbols.get(first.unwrap_or(&symbol));
+        users.copied().unwrap_or(Users::Several)
     }
 
     /// Follows calls. What is known of a function changes at most twice.

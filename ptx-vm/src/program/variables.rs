@@ -11,7 +11,7 @@ use ptx_ir::{
 use ptx_isa::StateSpace;
 
 use super::frame::Layout;
-use super::members::Members;
+use super::operands::Members;
 use super::shared::{self, Name, SharedSizes};
 use super::users::UsersOf;
 
@@ -373,11 +373,12 @@ impl Variables {
         };
         let vars = module.body(kernel).map(|body| body.vars().iter());
         let vars = vars.into_iter().flatten();
-        let own = vars.filter_map(|(id, _)| self.object(module, kernel, VariableRef::Local(id)));
+        let local_objects =
+            vars.filter_map(|(id, _)| self.object(module, kernel, VariableRef::Local(id)));
         let symbols = module.symbols().iter();
         let all =
             symbols.filter_map(|(id, _)| self.object(module, kernel, VariableRef::Module(id)));
-        let found = own.chain(all).find(holds)?;
+        let found = local_objects.chain(all).find(holds)?;
         Some((found.name, address - found.start))
     }
 
@@ -408,9 +409,10 @@ impl Variables {
         let mut values = Vec::new();
         self.flatten(declared, declarator.init, &mut values);
         for (n, (bits, mask)) in (0u64..).zip(values) {
-            let bytes = match mask {
-                true => vec![bits.integer() as u8],
-                false => value_bytes(bits, ty, each),
+            let bytes = if mask {
+                vec![bits.integer() as u8]
+            } else {
+                value_bytes(bits, ty, each)
             };
             let address = address.saturating_add(n * each);
             self.initial.push(Initial { address, bytes });

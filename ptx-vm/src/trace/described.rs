@@ -121,8 +121,10 @@ impl Descriptions {
 
 /// The type of the operand that is loaded, stored or combined with memory.
 fn element(operands: &[TypedOperand]) -> Option<ScalarType> {
-    let of = |role: Role| operands.iter().find(|o| o.role == role);
-    of(Role::Def).or_else(|| of(Role::Use))?.ty
+    let operand_with_role = |role: Role| operands.iter().find(|o| o.role == role);
+    operand_with_role(Role::Def)
+        .or_else(|| operand_with_role(Role::Use))?
+        .ty
 }
 
 /// The types that an instruction gives the values of its registers.
@@ -134,14 +136,14 @@ struct Types<'a> {
 
 impl<'a> Types<'a> {
     fn new(facts: FunctionFacts<'a>, inst: InstId, operands: &[TypedOperand]) -> Self {
-        let of = facts.inst(inst);
+        let facts_of_inst = facts.inst(inst);
         let mut given = Vec::new();
         for operand in operands {
             let Some(ty) = operand.ty else { continue };
             let mut add = |register: Operand| {
                 let reads = operand.role != Role::Def;
                 let writes = matches!(operand.role, Role::Def | Role::ReadWrite);
-                if let Some(place) = of.place(register) {
+                if let Some(place) = facts_of_inst.place(register) {
                     given.extend(reads.then_some((place, false, ty)));
                     given.extend(writes.then_some((place, true, ty)));
                 }

@@ -153,8 +153,10 @@ impl Observer for Tracer {
         if lanes == 0 {
             return;
         }
-        let at = (step.function, step.at);
-        let described = self.descriptions.get(grid.module, grid.program, at);
+        let instruction = (step.function, step.at);
+        let described = self
+            .descriptions
+            .get(grid.module, grid.program, instruction);
         self.current = Some(Current {
             place,
             lanes,
@@ -208,17 +210,22 @@ impl Observer for Tracer {
         }
     }
 
-    fn access(&mut self, of: &Execution<'_>, touch: &Touch<'_>) -> u32 {
+    fn access(&mut self, execution: &Execution<'_>, touch: &Touch<'_>) -> u32 {
         let Some(current) = &mut self.current else {
             return touch.lanes;
         };
-        let step = of.function.steps.get(of.at as usize).map(|s| &s.step);
+        let step = execution
+            .function
+            .steps
+            .get(execution.at as usize)
+            .map(|s| &s.step);
         let is_access = matches!(step, Some(Step::Load(_) | Step::Store(_) | Step::Atomic(_)));
         let ty = current.described.element.filter(|_| is_access);
         for lane in lanes(touch.lanes & current.lanes) {
-            let access = access(of, touch, lane, ty);
-            let mut others = current.accesses.iter_mut().rev();
-            match others.find(|(memory, last)| continues((*memory, last), touch.memory, &access)) {
+            let access = access(execution, touch, lane, ty);
+            let mut accesses = current.accesses.iter_mut().rev();
+            match accesses.find(|(memory, last)| continues((*memory, last), touch.memory, &access))
+            {
                 Some((_, last)) => {
                     let free = (MOST_BYTES as usize).saturating_sub(last.before.len());
                     last.before.extend(access.before.iter().take(free));
@@ -246,10 +253,10 @@ impl Observer for Tracer {
 
     fn freed(&mut self, _: &Execution<'_>, _: usize, _: u64) {}
 
-    fn failed(&mut self, of: &Execution<'_>, (reason, lane): &Failed) -> bool {
+    fn failed(&mut self, execution: &Execution<'_>, (reason, lane): &Failed) -> bool {
         if let Some(current) = self.current.take() {
             let state = StepState::Failed(*lane, reason.to_string());
-            self.show_current(of.grid, (&current, current.lanes), state, None);
+            self.show_current(execution.grid, (&current, current.lanes), state, None);
         }
         false
     }
@@ -268,7 +275,7 @@ impl Observer for Tracer {
 
 /// An access of a lane, with what is in memory before.
 fn access(
-    of: &Execution<'_>,
+    execution: &Execution<'_>,
     touch: &Touch<'_>,
     lane: usize,
     ty: Option<ScalarType>,
@@ -278,7 +285,13 @@ fn access(
         Use::Write => Vec::new(),
         Use::Read | Use::ReadWrite => {
             let at = (address, bytes.min(MOST_BYTES));
-            self::bytes(of.grid, of.block, of.warp, (touch.memory, lane), at)
+            self::bytes(
+                execution.grid,
+                execution.block,
+                execution.warp,
+                (touch.memory, lane),
+                at,
+            )
         }
     };
     StepAccess {
@@ -312,7 +325,7 @@ fn bytes(
     (memory, lane): (Memory, usize),
     (at, count): (u64, u64),
 ) -> Vec<u8> {
-    let of = |all: &[u8]| {
+    let values_of = |all: &[u8]| {
         let from = all.get(usize::try_from(at).unwrap_or(usize::MAX)..);
         let mut from = from.unwrap_or_default().iter();
         from.by_ref().take(count as usize).copied().collect()
@@ -323,8 +336,8 @@ fn bytes(
             let read = grid.device.read_bytes(at, &mut all);
             read.map(|()| all).unwrap_or_default()
         }
-        Memory::Shared(rank) => of(block.shared(rank).unwrap_or_default()),
-        Memory::Local => of(warp.stacks.get(lane).map_or(&[], Vec::as_slice)),
-        Memory::Parameter => of(grid.parameters),
+        Memory::Shared(rank) => values_of(block.shared(rank).unwrap_or_default()),
+        Memory::Local => values_of(warp.stacks.get(lane).map_or(&[], Vec::as_slice)),
+        Memory::Parameter => values_of(grid.parameters),
     }
 }
