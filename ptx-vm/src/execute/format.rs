@@ -88,11 +88,7 @@ pub(super) fn format(
                 } else {
                     i64::from(arguments.next(4)? as i32)
                 };
-                let value = match conversion.short {
-                    0 => value,
-                    1 => i64::from(value as i16),
-                    _ => i64::from(value as i8),
-                };
+                let value = conversion.shorten(value);
                 conversion.signed(
                     value < 0,
                     conversion.digits(value.unsigned_abs().to_string()),
@@ -138,6 +134,15 @@ fn check_length(text: &[u8]) -> Result<(), StopReason> {
 }
 
 impl Conversion {
+    /// The part of an integer that the conversion prints, with its sign.
+    fn shorten(&self, value: i64) -> i64 {
+        match self.short {
+            0 => value,
+            1 => i64::from(value as i16),
+            _ => i64::from(value as i8),
+        }
+    }
+
     /// Reads flags, width, precision and length; gives what follows.
     fn flags<'f, R: Fn(u64, u8) -> Result<u64, StopReason>>(
         &mut self,

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use ptx_ir::{Binding, Body, Function, Module, Param, VarId};
 use ptx_isa::StateSpace;
 
-use super::operands::Members;
+use super::members::Members;
 use super::step::Argument;
 use super::variables::declaration_order;
 use crate::lanes::Place;

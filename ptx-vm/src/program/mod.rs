@@ -6,6 +6,7 @@ mod chosen;
 mod decode;
 mod frame;
 mod instruction;
+mod members;
 mod operands;
 mod parts;
 mod shared;

@@ -11,7 +11,7 @@ use ptx_ir::{
 use ptx_isa::StateSpace;
 
 use super::frame::Layout;
-use super::operands::Members;
+use super::members::Members;
 use super::shared::{self, Name, SharedSizes};
 use super::users::UsersOf;
 

@@ -539,7 +539,9 @@ impl Case {
 
     /// The launch ends with a deadlock whose description contains a text.
     fn hangs(&self, expected: &str) {
-        let error = self.run().expect_err(self.name);
+        let result = self.run();
+        assert!(result.is_err(), "{}", self.name);
+        let error = result.unwrap_err();
         assert_eq!(error.reason, StopReason::Deadlock, "{}: {error}", self.name);
         let all: Vec<_> = error.waits.iter().map(ToString::to_string).collect();
         let is_described = all.iter().any(|wait| wait.contains(expected));
@@ -547,9 +549,8 @@ impl Case {
     }
 
     fn ends(&self) {
-        if let Err(error) = self.run() {
-            panic!("{}: {error}", self.name);
-        }
+        let result = self.run();
+        assert!(result.is_ok(), "{}: {:?}", self.name, result.err());
     }
 }
 
