@@ -241,9 +241,7 @@ impl FlowBuilder<'_> {
         let id = self.step.0;
         for cell in words {
             let registers = stored.iter().copied().flat_map(parts);
-            let mut from: Vec<Value> = registers.map(|p| Value::Register(id, p)).collect();
-            // Only a part of the word may be written.
-            from.push(Value::Memory(cell));
+            let from: Vec<Value> = registers.map(|place| Value::Register(id, place)).collect();
             self.flow.computed.push((Value::Memory(cell), from));
         }
     }

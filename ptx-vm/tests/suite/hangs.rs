@@ -607,11 +607,11 @@ fn reductions_at_a_barrier_in_a_loop() {
         "mov.u32 %r9, 0;\nsetp.ge.u32 %p3, %r0, 64;\nagain: @%p3 add.u32 %r9, %r9, 1;\nsetp.gt.u32 %p1, %r9, 150000;\nbar.red.or.pred %p2, 0, %p1;\n@!%p2 bra again;",
     )
     .ends();
-    // The warps bring true predicates in every 31st, 37th and 41st loop: each repeats its part, but all are true together only once in 47,027 loops.
+    // The warps bring true predicates in every 19th, 23rd and 29th loop: each repeats its part, but all are true together only once in 12,673 loops.
     Case::new(
         "different periods",
         96,
-        "mov.u32 %r9, 1;\nmov.u32 %r5, 31;\nsetp.ge.u32 %p3, %r0, 32;\n@%p3 mov.u32 %r5, 37;\nsetp.ge.u32 %p3, %r0, 64;\n@%p3 mov.u32 %r5, 41;\n\
+        "mov.u32 %r9, 1;\nmov.u32 %r5, 19;\nsetp.ge.u32 %p3, %r0, 32;\n@%p3 mov.u32 %r5, 23;\nsetp.ge.u32 %p3, %r0, 64;\n@%p3 mov.u32 %r5, 29;\n\
          again: add.u32 %r9, %r9, 1;\nrem.u32 %r9, %r9, %r5;\nsetp.eq.u32 %p1, %r9, 0;\nbar.red.popc.u32 %r1, 0, %p1;\nsetp.ne.u32 %p2, %r1, 96;\n@%p2 bra again;",
     )
     .ends();
@@ -638,6 +638,14 @@ fn arrivals_without_waiting() {
         format!("add.u32 %r9, %r9, 1;\nsetp.lt.u32 %p2, %r9, 100000;\n@%p2 bra {label};")
     };
     run(&pairs(&count("produce"), &count("consume")), 1, 64).unwrap();
+    // A barrier is completed by the 1,000th arrival of a warp that repeats a loop.
+    Case::new(
+        "many arrivals",
+        64,
+        "mov.u32 %r5, 32000;\nsetp.ge.u32 %p1, %r0, 32;\n@%p1 bra wait;\nagain: mov.u32 %r4, 0;\nmore: add.u32 %r4, %r4, 1;\nsetp.lt.u32 %p3, %r4, 100;\n@%p3 bra more;\n\
+         bar.arrive 1, %r5;\nld.volatile.global.u32 %r1, [%out];\nsetp.eq.u32 %p2, %r1, 0;\n@%p2 bra again;\nbra end;\nwait: bar.sync 1, %r5;\nst.volatile.global.u32 [%out], 1;\nend:",
+    )
+    .ends();
     // Arrivals that are needed come late.
     Case::new(
         "late arrival",
@@ -787,6 +795,12 @@ fn changes_that_nobody_else_sees() {
     ] {
         run(&kernel("", &text.replace("%mine", "%mine+256")), 1, 1).unwrap();
     }
+    // A copy of what changes once in 2^17 loops.
+    let copied = sign_of_life(
+        "shr.u32 %r4, %r9, 17;\nst.global.u32 [%mine+256], %r4;\ncp.async.ca.shared.global [copy], [%mine+256], 4;\ncp.async.wait_all;\nld.shared.u32 %r3, [copy];",
+        "setp.eq.u32 %p1, %r3, 1;\n@%p1 bra end;",
+    );
+    run(&kernel(".shared .align 4 .u32 copy;", &copied), 1, 1).unwrap();
     let locked = "setp.ne.u32 %p5, %r0, 0;\n@%p5 bra end;\nagain: atom.global.cas.b32 %r1, [lock], 0, 1;\nsetp.ne.u32 %p1, %r1, 0;\n@%p1 bra again;\n\
          ld.global.u32 %r2, [%out];\natom.global.exch.b32 %r3, [lock], 0;\nsetp.eq.u32 %p2, %r2, 0;\n@%p2 bra again;\nend:";
     let all = waits(&kernel(".global .u32 lock;", locked), 1, 32);
@@ -798,8 +812,9 @@ fn changes_that_nobody_else_sees() {
 /// The family of changes that another thread sees: of its own accord, or after long.
 #[test]
 fn changes_that_others_see() {
-    // The other warp reads the counter at once, or only after long, and then writes the flag.
+    // The other warp reads the counter in each loop, in some of the steps of a longer loop, or only after long, and then writes the flag.
     for wait in [
+        "wait: mov.u32 %r4, 0;\nmore: add.u32 %r4, %r4, 1;\nsetp.lt.u32 %p3, %r4, 100;\n@%p3 bra more;\nld.volatile.global.u32 %r3, [%out+256];\nsetp.lt.u32 %p3, %r3, 300000;\n@%p3 bra wait;",
         "wait: ld.volatile.global.u32 %r3, [%out+256];\nsetp.lt.u32 %p3, %r3, 300000;\n@%p3 bra wait;",
         "wait: mov.u32 %r4, 0;\nmore: add.u32 %r4, %r4, 1;\nsetp.lt.u32 %p3, %r4, 500000;\n@%p3 bra more;\nld.volatile.global.u32 %r3, [%out+256];\nsetp.eq.u32 %p3, %r3, 0;\n@%p3 bra wait;",
     ] {
@@ -809,6 +824,25 @@ fn changes_that_others_see() {
         );
         run(&kernel("", &body), 1, 64).unwrap();
     }
+}
+
+/// The family of values that are stored for others and change only after long.
+#[test]
+fn flags_that_change_after_long() {
+    let body = "setp.lt.u32 %p2, %r0, 32;\nmov.u32 %r9, 0;\n@%p2 bra wait;\nagain: add.u32 %r9, %r9, 1;\nshr.u32 %r4, %r9, 17;\nst.volatile.global.u32 [%out+256], %r4;\n\
+         ld.volatile.global.u32 %r2, [%out];\nsetp.eq.u32 %p1, %r2, 0;\n@%p1 bra again;\nbra end;\n\
+         wait: ld.volatile.global.u32 %r3, [%out+256];\nsetp.eq.u32 %p3, %r3, 0;\n@%p3 bra wait;\nst.volatile.global.u32 [%out], 1;\nend:";
+    run(&kernel("", body), 1, 64).unwrap();
+}
+
+/// The family of counters that are passed in memory, which a call copies.
+#[test]
+fn counters_in_parameters() {
+    let before = ".func (.param .b32 r) limited(.param .b32 a)\n{\n.reg .b32 %x; .reg .pred %q;\nld.param.b32 %x, [a];\nsetp.gt.u32 %q, %x, 100000;\nselp.b32 %x, 1, 0, %q;\n\
+         st.param.b32 [r], %x;\nret;\n}\n";
+    let body = "mov.u32 %r9, 0;\nagain: add.u32 %r9, %r9, 1;\n{ .param .b32 a; .param .b32 r; st.param.b32 [a], %r9; call (r), limited, (a); ld.param.b32 %r1, [r]; }\n\
+         setp.eq.u32 %p1, %r1, 0;\n@%p1 bra again;";
+    run(&kernel(before, body), 1, 32).unwrap();
 }
 
 /// The family of lanes that exchange values among themselves while others wait.

@@ -127,3 +127,32 @@ fn orders_have_texts() {
         assert!(text.parse::<Schedule>().is_err(), "{text}");
     }
 }
+
+/// The family of random orders: CTAs begin and warps run in another order for each seed, the same each time.
+#[test]
+fn seeds_select_orders() {
+    // Each CTA or each warp stores the number of those that came before it.
+    let of_blocks = kernel(
+        ".global .u32 tickets;",
+        "atom.global.add.u32 %r1, [tickets], 1;\nmov.u32 %r2, %ctaid.x;\nmad.wide.u32 %rd1, %r2, 4, %out;\nst.global.u32 [%rd1], %r1;",
+    );
+    let of_warps = kernel(
+        ".shared .u32 tickets;",
+        "and.b32 %r2, %r0, 31;\nsetp.ne.u32 %p1, %r2, 0;\n@%p1 bra end;\natom.shared.add.u32 %r1, [tickets], 1;\nshr.u32 %r2, %r0, 5;\nmad.wide.u32 %rd1, %r2, 4, %out;\n\
+         st.global.u32 [%rd1], %r1;\nend:",
+    );
+    for (text, shape) in [(of_blocks, (16, 1)), (of_warps, (1, 512))] {
+        let order = |schedule| words(&text, shape, schedule).unwrap()[..16].to_vec();
+        let in_order: Vec<u32> = (0..16).collect();
+        assert_eq!(order(None), in_order);
+        let orders = [1, 2].map(|seed| order(Some(Schedule::Seed(seed))));
+        assert_ne!(orders[0], orders[1]);
+        for (seed, shuffled) in [1, 2].into_iter().zip(orders) {
+            assert_ne!(shuffled, in_order);
+            assert_eq!(shuffled, order(Some(Schedule::Seed(seed))));
+            let mut sorted = shuffled;
+            sorted.sort_unstable();
+            assert_eq!(sorted, in_order);
+        }
+    }
+}
