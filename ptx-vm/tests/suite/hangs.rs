@@ -612,7 +612,7 @@ fn reductions_at_a_barrier_in_a_loop() {
         "different periods",
         96,
         "mov.u32 %r9, 1;\nmov.u32 %r5, 19;\nsetp.ge.u32 %p3, %r0, 32;\n@%p3 mov.u32 %r5, 23;\nsetp.ge.u32 %p3, %r0, 64;\n@%p3 mov.u32 %r5, 29;\n\
-         again: add.u32 %r9, %r9, 1;\nrem.u32 %r9, %r9, %r5;\nsetp.eq.u32 %p1, %r9, 0;\nbar.red.popc.u32 %r1, 0, %p1;\nsetp.ne.u32 %p2, %r1, 96;\n@%p2 bra again;",
+         again: ld.volatile.global.u32 %r2, [%out];\nadd.u32 %r9, %r9, 1;\nrem.u32 %r9, %r9, %r5;\nsetp.eq.u32 %p1, %r9, 0;\nbar.red.popc.u32 %r1, 0, %p1;\nsetp.ne.u32 %p2, %r1, 96;\n@%p2 bra again;",
     )
     .ends();
 }
@@ -797,7 +797,7 @@ fn changes_that_nobody_else_sees() {
     }
     // A copy of what changes once in 2^17 loops.
     let copied = sign_of_life(
-        "shr.u32 %r4, %r9, 17;\nst.global.u32 [%mine+256], %r4;\ncp.async.ca.shared.global [copy], [%mine+256], 4;\ncp.async.wait_all;\nld.shared.u32 %r3, [copy];",
+        "shr.u32 %r4, %r9, 17;\nst.global.u32 [%mine+512], %r9;\nst.global.u32 [%mine+256], %r4;\ncp.async.ca.shared.global [copy], [%mine+256], 4;\ncp.async.wait_all;\nld.shared.u32 %r3, [copy];",
         "setp.eq.u32 %p1, %r3, 1;\n@%p1 bra end;",
     );
     run(&kernel(".shared .align 4 .u32 copy;", &copied), 1, 1).unwrap();
@@ -818,18 +818,21 @@ fn changes_that_others_see() {
         "wait: ld.volatile.global.u32 %r3, [%out+256];\nsetp.lt.u32 %p3, %r3, 300000;\n@%p3 bra wait;",
         "wait: mov.u32 %r4, 0;\nmore: add.u32 %r4, %r4, 1;\nsetp.lt.u32 %p3, %r4, 500000;\n@%p3 bra more;\nld.volatile.global.u32 %r3, [%out+256];\nsetp.eq.u32 %p3, %r3, 0;\n@%p3 bra wait;",
     ] {
-        let body = format!(
-            "setp.lt.u32 %p2, %r0, 32;\nmov.u32 %r9, 0;\n@%p2 bra wait;\nagain: add.u32 %r9, %r9, 1;\nst.volatile.global.u32 [%out+256], %r9;\nld.volatile.global.u32 %r2, [%out];\n\
+        // The warp that waits runs before or after the other one.
+        for waits in ["lt", "ge"] {
+            let body = format!(
+                "setp.{waits}.u32 %p2, %r0, 32;\nmov.u32 %r9, 0;\n@%p2 bra wait;\nagain: add.u32 %r9, %r9, 1;\nst.volatile.global.u32 [%out+256], %r9;\nld.volatile.global.u32 %r2, [%out];\n\
              setp.eq.u32 %p1, %r2, 0;\n@%p1 bra again;\nbra end;\n{wait}\nst.volatile.global.u32 [%out], 1;\nend:"
-        );
-        run(&kernel("", &body), 1, 64).unwrap();
+            );
+            run(&kernel("", &body), 1, 64).unwrap();
+        }
     }
 }
 
 /// The family of values that are stored for others and change only after long.
 #[test]
 fn flags_that_change_after_long() {
-    let body = "setp.lt.u32 %p2, %r0, 32;\nmov.u32 %r9, 0;\n@%p2 bra wait;\nagain: add.u32 %r9, %r9, 1;\nshr.u32 %r4, %r9, 17;\nst.volatile.global.u32 [%out+256], %r4;\n\
+    let body = "setp.lt.u32 %p2, %r0, 32;\nmov.u32 %r9, 0;\n@%p2 bra wait;\nagain: add.u32 %r9, %r9, 1;\nshr.u32 %r4, %r9, 17;\nst.global.u32 [%out+512], %r9;\nst.volatile.global.u32 [%out+256], %r4;\n\
          ld.volatile.global.u32 %r2, [%out];\nsetp.eq.u32 %p1, %r2, 0;\n@%p1 bra again;\nbra end;\n\
          wait: ld.volatile.global.u32 %r3, [%out+256];\nsetp.eq.u32 %p3, %r3, 0;\n@%p3 bra wait;\nst.volatile.global.u32 [%out], 1;\nend:";
     run(&kernel("", body), 1, 64).unwrap();
