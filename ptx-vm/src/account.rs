@@ -8,7 +8,7 @@ use crate::error::StopReason;
 /// The bytes that a machine may use if nothing else is said.
 pub(crate) const MEMORY: u64 = 4 << 30;
 
-/// What memory is used for.
+/// The purpose of memory of the host.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Purpose {
     GlobalMemory,
@@ -20,7 +20,7 @@ pub(crate) enum Purpose {
 }
 
 impl Purpose {
-    /// What is needed for it, with the verb.
+    /// The words for the purpose in a message, with the verb.
     const fn name(self) -> &'static str {
         match self {
             Self::GlobalMemory => "global memory needs",

@@ -26,7 +26,7 @@ impl StopReason {
         })
     }
 
-    /// How to fix it.
+    /// Advice on a fix.
     const fn help(&self) -> &'static str {
         match self {
             Self::NoKernel | Self::Launch(_) | Self::Cancelled => "",

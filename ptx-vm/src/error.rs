@@ -46,7 +46,7 @@ pub enum StopReason {
 pub struct Wait {
     /// What they wait for, such as `for barrier 0, at which 32 of 64 threads have arrived`.
     pub what: String,
-    /// How many threads wait.
+    /// The number of threads that wait.
     pub threads: u64,
     /// The function that they execute.
     pub function: String,

@@ -167,7 +167,7 @@ pub struct UnsupportedInstruction {
     pub reason: String,
 }
 
-/// When a launch that begins now has to end.
+/// The time at which a launch that begins now has to end.
 fn deadline(time: core::time::Duration) -> Option<std::time::Instant> {
     std::time::Instant::now().checked_add(time)
 }

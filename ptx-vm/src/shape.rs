@@ -61,8 +61,11 @@ pub(crate) fn check(launch: &Launch, cluster: [u32; 3]) -> Result<(), RunError> 
     if launch.grid.contains(&0) || cluster.contains(&0) {
         return impossible("a dimension of the grid or cluster is zero");
     }
-    let whole = launch.grid.iter().zip(cluster);
-    if whole.clone().any(|(&grid, cluster)| grid % cluster != 0) {
+    let grid_and_cluster = launch.grid.iter().zip(cluster);
+    if grid_and_cluster
+        .clone()
+        .any(|(&grid, cluster)| grid % cluster != 0)
+    {
         return impossible("the grid size is not a multiple of the cluster size");
     }
     if product(cluster) > 16 {

@@ -163,7 +163,7 @@ impl Accesses {
         (self.more.capacity() * size_of::<ByLanes>()) as u64
     }
 
-    /// What a new access races with.
+    /// The earlier access that a new access races with.
     fn race(&self, new: &New<'_>, own: ByLanes, records: &Records) -> Option<Earlier> {
         let writes = own.number.writes();
         // Atomic operations before one of the thread itself come before what it does next at the place.

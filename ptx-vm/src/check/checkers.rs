@@ -21,7 +21,7 @@ use crate::execute::{Execution, Grid, Memory};
 /// A place in memory that threads synchronize by.
 pub(super) type Shared = (Option<u64>, u64);
 
-/// What the checkers of a launch found.
+/// The results of the checkers of a launch.
 pub(crate) struct CheckResults {
     pub(crate) reports: Vec<Report>,
     /// The bytes of global memory that were written; `None` if no checker follows them.
@@ -49,7 +49,7 @@ pub(crate) struct Checkers {
     pub(super) pairs: HashMap<(u32, u32), bool>,
     /// The asynchronous operation that the current instruction starts: its CTA, its number there and its time.
     pub(super) operation: Option<(u64, u32, u32)>,
-    /// How many asynchronous operations were started.
+    /// The number of asynchronous operations that were started.
     pub(super) copies: u64,
     /// For each cluster, the joined clocks of the threads that arrived at its barrier, in this phase and before it.
     pub(super) clusters: HashMap<u64, (Option<Clock>, Option<Clock>)>,

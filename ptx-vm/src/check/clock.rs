@@ -59,12 +59,12 @@ impl Clock {
     /// Notes the times of a row of threads of the own CTA.
     pub(super) fn set_lanes(&mut self, first: u32, mask: u32, times: &[u32; 32]) {
         let first = first as usize;
-        let own = Arc::make_mut(&mut self.own);
-        if own.len() < first + 32 {
-            own.resize(first + 32, 0);
+        let own_times = Arc::make_mut(&mut self.own);
+        if own_times.len() < first + 32 {
+            own_times.resize(first + 32, 0);
         }
         for lane in crate::lanes::lanes(mask) {
-            own[first + lane] = own[first + lane].max(times[lane]);
+            own_times[first + lane] = own_times[first + lane].max(times[lane]);
         }
     }
 
@@ -98,8 +98,8 @@ impl Clock {
         if times_of_block.is_some_and(|times_of_block| Arc::ptr_eq(times_of_block, times)) {
             return;
         }
-        let others = Arc::make_mut(self.others.get_or_insert_default());
-        match others.entry(block) {
+        let other_times = Arc::make_mut(self.others.get_or_insert_default());
+        match other_times.entry(block) {
             std::collections::btree_map::Entry::Vacant(free) => {
                 free.insert(Arc::clone(times));
             }

@@ -251,11 +251,11 @@ impl Checkers {
         let block = grid.linear(index);
         let variables = sites.variables(step.function);
         let state = self.block(grid, block);
-        let known = state.registers(warp, step.call, variables.len());
+        let followed_registers = state.registers(warp, step.call, variables.len());
         let determined = |unknown: &[Unknown], results: &[Place]| {
             determined(grid, (step, call), unknown, results)
         };
-        let followed = follow(known, (of, site), step, variables, &determined);
+        let followed = follow(followed_registers, (of, site), step, variables, &determined);
         let Some((Traced { origin, thread }, missing)) = followed else {
             return;
         };

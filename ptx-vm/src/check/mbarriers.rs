@@ -20,8 +20,8 @@ impl Checkers {
         let by = self.actor(execution, lane);
         let (_, state) = self.of_rank(execution, on.rank);
         let sync = &mut state.sync;
-        let known = sync.mbarriers.get(&at).map(|m| (m.by, m.ended));
-        let (message, other, help, code) = match (on.action, known) {
+        let last_use = sync.mbarriers.get(&at).map(|m| (m.by, m.ended));
+        let (message, other, help, code) = match (on.action, last_use) {
             (Action::MbarrierInit, Some((by, None))) => (
                 "the mbarrier object is already initialized".into(),
                 Some((by, "initialized here")),

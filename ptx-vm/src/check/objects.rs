@@ -12,7 +12,7 @@ use crate::program::{Object, Program};
 pub(crate) struct Objects(Vec<Vec<Option<Object>>>);
 
 impl Objects {
-    /// Those of a module.
+    /// Finds the variables that the instructions of a module access.
     pub(crate) fn new(module: &Module, program: &Program) -> Self {
         let facts = ModuleFacts::new(module);
         let objects_of_function = |id: FuncId| {
@@ -34,7 +34,7 @@ impl Objects {
     }
 }
 
-/// What the steps of a function access.
+/// The variables that the steps of a function access.
 fn accessed(facts: FunctionFacts<'_>, id: FuncId, program: &Program) -> Vec<Option<Object>> {
     let analysis = FunctionAnalysis::new(facts);
     let Ok(provenance) = analysis.provenance() else {

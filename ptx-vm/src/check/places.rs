@@ -15,7 +15,7 @@ const PAGE: u64 = 1 << 10;
 /// Bytes of an access that is remembered, in lists that double.
 const RECORD: u64 = 2 * size_of::<Access>() as u64;
 
-/// How many accesses are remembered at least before those are forgotten that no place has.
+/// The least number of accesses that are remembered before those that no place has are forgotten.
 const MANY: usize = 1 << 16;
 
 /// The places of a memory, by page from their first use on.
@@ -27,7 +27,7 @@ pub(super) struct Places {
     /// The number and the index of the page that was used last.
     last: (u64, usize),
     pub(super) records: Records,
-    /// How many accesses are remembered before unused ones are forgotten.
+    /// The number of accesses that are remembered before unused ones are forgotten.
     many: usize,
     /// The memory that earlier accesses besides the last ones use.
     pub(super) more: u64,
@@ -116,7 +116,7 @@ impl Places {
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 pub(super) struct Number(u32);
 
-/// How many of the last accesses are found again.
+/// The number of the last accesses that are found again.
 const RECENT: usize = 1024;
 
 /// The greatest index of an access.
@@ -186,7 +186,7 @@ impl Records {
         number.index() < self.first
     }
 
-    /// How many accesses are remembered.
+    /// The number of accesses that are remembered.
     pub(super) fn len(&self) -> usize {
         self.all.len()
     }

@@ -361,13 +361,13 @@ impl Accessing<'_> {
             }
             let (accesses, records, more) = places.at(place);
             let bytes_before = accesses.more_bytes();
-            let mut left = lanes;
+            let mut remaining = lanes;
             let mut part = lanes;
             let apart = self.common.kind.writes() || mask != self.lanes;
             if apart && !lanes.is_power_of_two() && accesses.races(new, lanes, records) {
-                part = left & left.wrapping_neg();
+                part = remaining & remaining.wrapping_neg();
             }
-            while left != 0 {
+            while remaining != 0 {
                 if let Some((earlier, read)) = accesses.add(new, part, records)
                     && let Some(access) = records.get(earlier.number)
                 {
@@ -382,8 +382,8 @@ impl Accessing<'_> {
                         kind: self.common.kind,
                     });
                 }
-                left &= !part;
-                part = left & left.wrapping_neg();
+                remaining &= !part;
+                part = remaining & remaining.wrapping_neg();
             }
             *more = (*more + accesses.more_bytes()).saturating_sub(bytes_before);
         }
@@ -393,9 +393,9 @@ impl Accessing<'_> {
 /// The bytes of a place that a range has, as bits.
 const fn bytes_of(place: u64, start: u64, end: u64) -> u8 {
     let from_start = WHOLE << start.saturating_sub(place);
-    let after = end - place;
-    if after < PLACE {
-        from_start & !(WHOLE << after) & WHOLE
+    let end_of_part = end - place;
+    if end_of_part < PLACE {
+        from_start & !(WHOLE << end_of_part) & WHOLE
     } else {
         from_start & WHOLE
     }

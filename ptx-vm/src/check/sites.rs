@@ -323,17 +323,17 @@ pub(super) fn parameters(
     let Some(function) = module.functions().get(id) else {
         return Vec::new();
     };
-    let mut found = Vec::new();
+    let mut parameter_variables = Vec::new();
     for param in function.interface.params.of(module.params()) {
         let ptx_ir::Binding::Register(decl) = param.binding else {
             continue;
         };
         let registers = facts.body().registers().iter();
         for (register, _) in registers.filter(|(_, r)| r.decl == decl) {
-            found.extend(variables.of(register.into()));
+            parameter_variables.extend(variables.of(register.into()));
         }
     }
-    found
+    parameter_variables
 }
 
 /// The name of a variable.

@@ -35,7 +35,7 @@ pub(super) enum Origin {
     Memory { site: u32, read: UnwrittenRead },
 }
 
-/// What a value was computed from.
+/// The origin of a value.
 #[derive(Copy, Clone, Debug)]
 pub(super) struct Traced {
     pub(super) origin: Origin,
@@ -59,7 +59,7 @@ pub(super) struct UnwrittenRead {
 pub(super) struct Followed {
     /// The lanes in which it has one.
     pub(super) known: u32,
-    /// What it was computed from in the other lanes; `None` if it was never written.
+    /// The origin of the value in the other lanes; `None` if it was never written.
     pub(super) origin: Option<Traced>,
 }
 
@@ -146,7 +146,7 @@ pub(super) struct BlockState {
     pub(super) tainted: Tainted,
     /// The accesses to shared memory.
     pub(super) places: Places,
-    /// How many barriers all threads left together.
+    /// The number of barriers that all threads left together.
     pub(super) interval: u32,
     pub(super) warps: Vec<WarpState>,
     /// Reads that race with atomic operations, by thread and place: reported unless the thread performs such an operation there next.
@@ -206,11 +206,11 @@ impl BlockState {
     }
 }
 
-/// What is known about each CTA that runs, by its linear index.
+/// The state of each CTA that runs, with its linear index.
 #[derive(Debug, Default)]
 pub(super) struct Blocks {
     all: Vec<(u64, BlockState)>,
-    /// Where the one is that was asked for last.
+    /// The index of the state that was asked for last.
     last: usize,
 }
 

@@ -29,14 +29,14 @@ pub(super) struct Mbarrier {
 pub(super) struct Copies {
     /// Their number among the asynchronous operations of the CTA.
     pub(super) slot: u32,
-    /// How many were started.
+    /// The number of copies that were started.
     pub(super) started: u32,
-    /// How many were started when each group was committed.
+    /// The number of copies that were started when each group was committed.
     pub(super) groups: Vec<u32>,
 }
 
 impl Copies {
-    /// How many copies are complete if at most some groups are not.
+    /// The number of copies that are complete if at most some groups are not.
     pub(super) fn complete(&self, pending: usize) -> u32 {
         let last = self.groups.len().checked_sub(pending + 1);
         last.and_then(|l| self.groups.get(l)).map_or(0, |n| *n)
@@ -64,7 +64,7 @@ pub(super) struct SyncState {
     /// The first thread at each aligned instruction that does not wait, by warp and instruction, with the lanes that have not reached it yet.
     pub(super) missing: HashMap<(u32, u32), Expected>,
     next: u32,
-    /// How many groups of copies were committed.
+    /// The number of groups of copies that were committed.
     pub(super) committed: u64,
 }
 

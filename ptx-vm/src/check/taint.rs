@@ -52,7 +52,7 @@ impl Tainted {
         }
     }
 
-    /// What bytes were computed from, if all of them were.
+    /// The origin of bytes, if all of them hold values without one.
     fn get(&self, at: u64, bytes: u64) -> Option<Traced> {
         let mut first_origin = None;
         for (word, mask) in words(at, bytes) {
@@ -122,10 +122,10 @@ impl Checkers {
                     let read = elements.at(touch.at[lane]).filter_map(|(variable, at)| {
                         Some((variable?, tainted.get(at, touch.element)?))
                     });
-                    let found: Vec<(u32, Traced)> = read.collect();
-                    let known = self.own_warp(execution).registers(execution.call, count);
-                    for (variable, from) in found {
-                        if let Some(followed) = known.get_mut(variable as usize) {
+                    let traced_variables: Vec<(u32, Traced)> = read.collect();
+                    let registers = self.own_warp(execution).registers(execution.call, count);
+                    for (variable, from) in traced_variables {
+                        if let Some(followed) = registers.get_mut(variable as usize) {
                             followed.known &= !(1 << lane);
                             if !traced.contains(&variable) {
                                 followed.origin = Some(from);
@@ -138,10 +138,10 @@ impl Checkers {
             Use::Write => {
                 for lane in lanes(allowed) {
                     let thread = execution.warp.first + lane as u32;
-                    let known = self.own_warp(execution).registers(execution.call, count);
+                    let registers = self.own_warp(execution).registers(execution.call, count);
                     let written = elements.at(touch.at[lane]).filter_map(|(variable, at)| {
                         let variable = variable?;
-                        let followed = known.get(variable as usize)?;
+                        let followed = registers.get(variable as usize)?;
                         let from = unknown(followed, lane, (number, variable), thread)?;
                         Some((at, from))
                     });
@@ -154,8 +154,8 @@ impl Checkers {
                     for (at, from) in written {
                         tainted.set(at, touch.element, from);
                     }
-                    let more = tainted.memory().saturating_sub(memory_before);
-                    self.count_more(execution, memory, more);
+                    let growth = tainted.memory().saturating_sub(memory_before);
+                    self.count_more(execution, memory, growth);
                 }
             }
             Use::ReadWrite => {}
@@ -188,7 +188,7 @@ impl Checkers {
     }
 }
 
-/// What a variable was computed from in a lane; `None` if it has a value there. An instruction of a site reads it.
+/// The origin of a variable in a lane; `None` if it has a value there. An instruction of a site reads it.
 fn unknown(
     followed: &Followed,
     lane: usize,

@@ -56,9 +56,9 @@ pub(super) struct Found {
 
 /// The reads of a function that matter.
 struct Suspects {
-    /// Those that may see a register without a value, or a value that was computed from one.
+    /// The reads that may see a register without a value, or a value that was computed from one.
     reads: Vec<bool>,
-    /// The same variables where they are stored to memory of the CTA or the thread.
+    /// The statements that store such variables to memory of the CTA or the thread.
     stored: Vec<(StmtId, u32)>,
 }
 

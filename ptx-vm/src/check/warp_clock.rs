@@ -9,7 +9,7 @@ use crate::lanes::{LANES, lanes};
 pub(super) struct WarpClock {
     /// The index of the first thread in the CTA.
     first: u32,
-    /// What lanes know about others, by lanes.
+    /// The times of other threads that lanes know, by lanes.
     groups: Vec<(u32, Clock)>,
     /// Whether any lane may know what another warp did since the last barrier of all threads of the CTA.
     pub(super) informed: bool,
@@ -57,7 +57,7 @@ impl WarpClock {
         (group & lanes_with_time | 1 << first, time, clock)
     }
 
-    /// What a lane knows about others.
+    /// The times of other threads that a lane knows.
     pub(super) fn of(&self, lane: usize) -> &Clock {
         self.alike(1 << lane).2
     }

@@ -214,15 +214,15 @@ impl WrittenBytes {
         }
         let Page::Some(all) = page else { return };
         let added = all.len() as u64 - words_before;
-        let mut at = start & (page_bytes - 1);
-        let end = at + bytes;
-        while at < end {
-            let part = (WORD - at % WORD).min(end - at);
-            let bits = mask(at % WORD, part);
-            if let Some(word) = all.get_mut((at / WORD) as usize) {
+        let mut position = start & (page_bytes - 1);
+        let end = position + bytes;
+        while position < end {
+            let part = (WORD - position % WORD).min(end - position);
+            let bits = mask(position % WORD, part);
+            if let Some(word) = all.get_mut((position / WORD) as usize) {
                 *word = if written { *word | bits } else { *word & !bits };
             }
-            at += part;
+            position += part;
         }
         self.words += added;
     }

@@ -10,10 +10,10 @@ use crate::error::StopReason;
 use crate::lanes::lanes;
 use crate::program::{Act, ActOperand, PARAMETERS, SHARED, SHARED_STRIDE, Step, window};
 
-/// How the machine performs an action.
+/// A function that performs an action.
 type Perform<'e> = fn(&mut Execution<'e>, &Act) -> Outcome;
 
-/// How an action is performed; `None` where the machine does not perform it.
+/// The function that performs an action; `None` if the machine does not perform it.
 fn performer<'e>(action: Action) -> Option<Perform<'e>> {
     let perform: Perform<'e> = match action {
         Action::Shuffle

@@ -9,7 +9,7 @@ use crate::lanes::{Double, LANES, Place, lanes};
 use crate::memory::Fault;
 use crate::program::{Address, Base, SHARED, SHARED_STRIDE, Window};
 
-/// Where the addresses of the lanes are.
+/// The memory and the offsets of the addresses of all lanes.
 pub(super) struct Addresses {
     /// The memory of all of them.
     pub(super) memory: Memory,
@@ -29,7 +29,7 @@ impl Addresses {
 }
 
 impl Execution<'_> {
-    /// Where an address is for a lane.
+    /// The location of an address in a lane.
     pub(crate) fn location(&self, address: &Address, lane: usize) -> Location {
         let base = match address.base {
             Base::Zero => 0,
@@ -39,13 +39,13 @@ impl Execution<'_> {
         self.resolve(address, base.wrapping_add(address.offset))
     }
 
-    /// Where the frame of the call begins on the stack.
+    /// The offset of the frame of the call on the stack.
     pub(crate) fn frame(&self) -> u64 {
         let call = self.warp.groups.calls.get(self.call);
         call.and_then(Option::as_ref).map_or(0, |c| c.base)
     }
 
-    /// Where the sum of the base and the offset of an address is.
+    /// The location of the sum of the base and the offset of an address.
     fn resolve(&self, address: &Address, at: u64) -> Location {
         // An address in a register of 32 bits wraps around there.
         let at = match address.base {
@@ -63,7 +63,7 @@ impl Execution<'_> {
         }
     }
 
-    /// Where an address is for all lanes that execute the step; `None` if they are not all in the same memory.
+    /// The locations of an address in all lanes that execute the step; `None` if they are not all in the same memory.
     pub(super) fn addresses(&self, address: &Address) -> Option<Addresses> {
         let Base::Register(place) = address.base else {
             let base = match address.base {
@@ -95,7 +95,7 @@ impl Execution<'_> {
 
     /// The memory that all addresses are in, which become offsets there.
     fn common(&self, window: Window, at: &mut Double) -> Option<Memory> {
-        let own = Memory::Shared(self.block.rank);
+        let own_memory = Memory::Shared(self.block.rank);
         let all_below = |end: u64| !any(self.active, at, |at| at >= end);
         match window {
             Window::KernelParameters => return Some(Memory::Parameter),
@@ -103,7 +103,7 @@ impl Execution<'_> {
             Window::State(space) if space.base() != StateSpace::Shared => {
                 return Some(Memory::Global);
             }
-            Window::State(_) if all_below(SHARED_STRIDE) => return Some(own),
+            Window::State(_) if all_below(SHARED_STRIDE) => return Some(own_memory),
             Window::Generic if all_below(SHARED) => return Some(Memory::Global),
             _ => {}
         }
@@ -132,9 +132,9 @@ pub(super) fn any(mask: u32, values: &Double, condition: impl Fn(u64) -> bool) -
 
 /// Whether a location is a multiple of a number of bytes.
 pub(super) fn check_alignment(location: Location, bytes: u64, lane: usize) -> Result<(), Failed> {
-    let at = location.address();
-    if bytes.is_power_of_two() && !at.is_multiple_of(bytes) {
-        Err((StopReason::from(Fault::Misaligned(at)), lane))
+    let address = location.address();
+    if bytes.is_power_of_two() && !address.is_multiple_of(bytes) {
+        Err((StopReason::from(Fault::Misaligned(address)), lane))
     } else {
         Ok(())
     }

@@ -7,7 +7,7 @@ use super::observer::Observer;
 /// The number of barriers of a CTA.
 pub(super) const BARRIERS: usize = 16;
 
-/// What a CTA has besides its warps.
+/// A CTA without its warps.
 #[derive(Debug)]
 pub(crate) struct Block {
     /// `%ctaid`.
@@ -16,13 +16,13 @@ pub(crate) struct Block {
     pub(crate) rank: usize,
     pub(crate) cluster: [u32; 3],
     pub(crate) barriers: [Barrier; BARRIERS],
-    /// How often its warps had their turns.
+    /// The number of turns of its warps.
     pub(super) turns: u64,
-    /// What the CTAs of the cluster share, while one of them runs.
+    /// The state that the CTAs of the cluster share, while this one runs.
     pub(crate) together: Together,
 }
 
-/// What the CTAs of a cluster share.
+/// The state that the CTAs of a cluster share.
 #[derive(Debug, Default)]
 pub(crate) struct Together {
     /// The shared memory of each CTA.
@@ -30,7 +30,7 @@ pub(crate) struct Together {
     /// The threads that arrived at the barrier of the cluster, and the number of times that it was completed.
     pub(crate) arrived: u32,
     pub(crate) phase: u64,
-    /// What observes the execution.
+    /// The observer of the execution.
     pub(crate) observer: Option<Observing>,
 }
 

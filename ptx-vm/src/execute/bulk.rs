@@ -19,7 +19,7 @@ impl Act {
 /// The bytes of 16 that are copied, one bit for each.
 const WHOLE: u64 = 0xffff;
 
-/// What a lane copies.
+/// The bytes that a lane copies.
 struct Block {
     from: Location,
     to: Location,
@@ -180,7 +180,7 @@ impl Execution<'_> {
     }
 }
 
-/// The same place in the shared memory of a CTA of the cluster.
+/// The location with the same offset in the shared memory of another CTA of the cluster.
 pub(super) const fn in_block(location: Location, rank: Option<usize>) -> Location {
     match (location, rank) {
         (Location::Shared(_, at), Some(rank)) => Location::Shared(rank, at),

@@ -121,19 +121,19 @@ impl Warp {
                     self.set(to_call, b, lane, bits);
                 }
                 (Passed::Register(a), Passed::Memory(b)) => {
-                    let (bits, at) = (self.get(from_call, a, lane), base(self, to_call) + b);
+                    let (bits, address) = (self.get(from_call, a, lane), base(self, to_call) + b);
                     let bytes = bytes.min(16) as u8;
                     if let Some(stack) = self.stacks.get_mut(lane) {
-                        let _ = memory::write(stack, at, bytes, bits);
+                        let _ = memory::write(stack, address, bytes, bits);
                     }
                 }
                 (Passed::Memory(a), Passed::Register(b)) => {
-                    let at = base(self, from_call) + a;
+                    let address = base(self, from_call) + a;
                     let bytes = bytes.min(width(b).into()) as u8;
                     let bits = self
                         .stacks
                         .get(lane)
-                        .and_then(|s| memory::read(s, at, bytes));
+                        .and_then(|s| memory::read(s, address, bytes));
                     self.set(to_call, b, lane, bits.unwrap_or(0));
                 }
                 _ => {}
@@ -237,9 +237,9 @@ impl Execution<'_> {
             Callee::Indirect(place) => {
                 let address = self.get(*place, first);
                 let with_address = lanes(self.active).filter(|&l| self.get(*place, l) == address);
-                let taken = with_address.fold(0, |all, lane| all | 1 << lane);
+                let calling = with_address.fold(0, |all, lane| all | 1 << lane);
                 let id = u64::try_from(address).ok().and_then(function_at);
-                Ok((id.ok_or((StopReason::BadTarget, first))?, taken))
+                Ok((id.ok_or((StopReason::BadTarget, first))?, calling))
             }
         }
     }

@@ -86,7 +86,7 @@ pub(super) fn value(
 /// Lanes of a warp that run together: their CTA, the first thread of their warp, and their mask.
 pub(super) type LaneSet = (u64, u32, u32);
 
-/// How a word is used.
+/// The use of a word by the lanes of a launch.
 #[derive(Copy, Clone, Debug)]
 struct CellUse {
     /// The only lanes that access it; `None` if there are several sets.

@@ -13,17 +13,17 @@ use crate::account::{Held, Purpose};
 use crate::error::{RunError, StopReason};
 use crate::lanes::{LANES, lanes};
 
-/// How far a round goes.
+/// The number of steps of a round.
 #[derive(Copy, Clone)]
 enum Pace {
     /// About that many steps.
     Run(u64),
-    /// That many steps of each warp, in their order.
+    /// A number of steps of each warp, in the order of the warps.
     Look(u64),
 }
 
 impl Pace {
-    /// What is left after a CTA.
+    /// The pace of the CTAs after one that made some steps.
     const fn after(self, steps: u64) -> Self {
         match self {
             Self::Run(left) => Self::Run(left.saturating_sub(steps)),
@@ -32,7 +32,7 @@ impl Pace {
     }
 }
 
-/// What was found about the threads of a cluster.
+/// The result of a look at the threads of a cluster.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(super) enum Look {
     /// Something changed.
@@ -54,11 +54,11 @@ pub(crate) struct Cluster {
     _held: Held,
     together: Together,
     stuck: bool,
-    /// How often its CTAs had their turns.
+    /// The number of turns of its CTAs.
     turns: u64,
 }
 
-/// What the shared memory of a CTA holds before its first step.
+/// The contents of the shared memory of a CTA before its first step.
 fn shared_at_first(grid: &Grid<'_>, cluster: [u32; 3], rank: u32, bytes: usize) -> Vec<u8> {
     let Some(seed) = grid.shared_seed else {
         return vec![0; bytes];
@@ -91,8 +91,8 @@ impl Cluster {
         let mut held = Held::new(Arc::clone(grid.account()));
         let warps = u64::from(grid.threads_per_block().div_ceil(LANES as u32));
         let each = (bytes as u64).saturating_add(warps * WARP);
-        let taken = held.take(each.saturating_mul(count.into()), Purpose::SharedMemory);
-        taken.map_err(|reason| at_start(grid, index, reason))?;
+        let reserved = held.take(each.saturating_mul(count.into()), Purpose::SharedMemory);
+        reserved.map_err(|reason| at_start(grid, index, reason))?;
         let mut cluster = Self {
             blocks: Vec::new(),
             _held: held,
@@ -239,11 +239,11 @@ impl Cluster {
 
     /// Runs about that many steps; whether a thread made progress.
     fn run(&mut self, grid: &Grid<'_>, steps: u64) -> Result<bool, RunError> {
-        let mut left = steps;
+        let mut steps_left = steps;
         let mut any = false;
-        while left > 0 && !self.is_done() {
-            let (done, completed) = self.round(grid, Pace::Run(left))?;
-            left = left.saturating_sub(done);
+        while steps_left > 0 && !self.is_done() {
+            let (done, completed) = self.round(grid, Pace::Run(steps_left))?;
+            steps_left = steps_left.saturating_sub(done);
             any |= done > 0 || completed;
             if done == 0 && !completed {
                 break;

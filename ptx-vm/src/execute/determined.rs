@@ -14,7 +14,7 @@ pub(crate) struct Unknown {
     pub(crate) lanes: u32,
 }
 
-/// What is tried as values of registers: zero, all ones, and numbers between them.
+/// The values of registers that are tried: zero, all ones, and numbers between them.
 const PATTERNS: [u128; 4] = [0, u128::MAX, u128::MAX / 3, u128::MAX / 5 * 2];
 
 /// The active lanes in which the instruction has the same results for several values of registers.

@@ -28,7 +28,7 @@ pub(crate) struct Execution<'e> {
     pub(crate) at: u32,
     /// The lanes of the group.
     pub(crate) mask: u32,
-    /// Those whose guard holds.
+    /// The lanes of the group whose guard holds.
     pub(crate) active: u32,
     /// Whether the observer sees accesses to memory one by one.
     pub(super) by_byte: bool,
@@ -37,7 +37,7 @@ pub(crate) struct Execution<'e> {
 /// The work of an instruction that is evaluated lane by lane.
 const FOLD: u64 = 1 << 8;
 
-/// What follows a step.
+/// The continuation after a step.
 pub(crate) enum Control {
     Next,
     /// The lanes of a mask go to a step, the others to the next one.
@@ -121,14 +121,14 @@ impl Execution<'_> {
         let to = usize::try_from(value).ok().and_then(|v| targets.get(v));
         let to = *to.ok_or((StopReason::BadTarget, first))?;
         let with_index = lanes(self.active).filter(|&l| self.get(index, l) == value);
-        let taken = with_index.fold(0, |all, lane| all | 1 << lane);
-        if taken == self.active {
-            return Ok(Control::Jump(taken, to));
+        let jumping = with_index.fold(0, |all, lane| all | 1 << lane);
+        if jumping == self.active {
+            return Ok(Control::Jump(jumping, to));
         }
         // The lanes with another index execute the instruction again.
         let group = &mut self.warp.groups.all[self.group];
-        group.mask = self.active & !taken;
-        self.warp.groups.add(taken, self.call, to);
+        group.mask = self.active & !jumping;
+        self.warp.groups.add(jumping, self.call, to);
         if self.active != self.mask {
             self.warp
                 .groups

@@ -19,7 +19,7 @@ struct Conversion {
     precision: Option<usize>,
     /// Whether an integer has 64 bits.
     long: bool,
-    /// How often `h` was written: an integer is converted to 16 bits, or to 8.
+    /// The number of `h` that were written: an integer is converted to 16 bits, or to 8.
     short: u8,
 }
 

@@ -25,7 +25,7 @@ pub(crate) struct InstPlace {
     pub(crate) text: String,
 }
 
-/// What all threads of a launch share.
+/// The state that all threads of a launch share.
 #[derive(Debug)]
 pub(crate) struct Grid<'a> {
     pub(crate) program: &'a Program,
@@ -42,7 +42,7 @@ pub(crate) struct Grid<'a> {
     /// Bytes of dynamic shared memory.
     pub(crate) shared: u32,
     pub(crate) limits: LaunchLimits,
-    /// When the launch has to end.
+    /// The time at which the launch has to end.
     pub(crate) deadline: Option<Instant>,
     /// The architecture whose tensor cores multiply matrices.
     pub(crate) model: Model,
@@ -57,7 +57,7 @@ pub(crate) struct Grid<'a> {
     pub(crate) heap: &'a Heap,
     /// The address of what barriers of all CTAs are kept in; `%envreg1` and `%envreg2` are its halves.
     pub(crate) workspace: u64,
-    /// What `printf` wrote in each cluster.
+    /// The output of `printf` in each cluster.
     pub(crate) output: Mutex<BTreeMap<u64, Vec<u8>>>,
 }
 
@@ -67,7 +67,7 @@ const COPIES: u64 = 16;
 const CLUSTER_OUTPUT: u64 = 128;
 /// The steps of the launch between looks at the clock.
 const CLOCK_STEPS: u64 = 1 << 12;
-/// Where an error happened.
+/// The reason and the place of an error.
 pub(crate) struct Failure {
     pub(crate) reason: StopReason,
     pub(crate) function: Option<FuncId>,
@@ -146,7 +146,7 @@ impl Grid<'_> {
         Ok(())
     }
 
-    /// What was printed, in the order of clusters: of all, or up to the one of an error, where later ones may have run on other threads.
+    /// The output, in the order of clusters: of all, or up to the one of an error, where later ones may have run on other threads.
     pub(crate) fn printed(&self, error: Option<&RunError>) -> Vec<u8> {
         let error = error.filter(|_| self.is_independent());
         let last = error.map_or(u64::MAX, |error| self.clusters().of_block(error.block));
@@ -202,7 +202,7 @@ impl Grid<'_> {
         }
     }
 
-    /// What happened, with the place in the module.
+    /// The error of a failure, with the place in the module.
     pub(crate) fn error(&self, failure: Failure, block: [u32; 3], first: u32) -> RunError {
         let mut error = RunError::new(failure.reason);
         error.block = block;

@@ -4,7 +4,7 @@ use ptx_ir::FuncId;
 
 use crate::lanes::Registers;
 
-/// What lanes wait for.
+/// The state of a group of lanes: ready, or waiting.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(crate) enum State {
     Ready,
@@ -26,7 +26,7 @@ pub(crate) struct Group {
     /// The next step.
     pub(crate) at: u32,
     pub(crate) state: State,
-    /// When it ran last.
+    /// The time at which it ran last.
     pub(crate) ran: u64,
 }
 
@@ -35,7 +35,7 @@ pub(crate) struct Group {
 pub(crate) struct CallFrame {
     pub(crate) function: FuncId,
     pub(crate) registers: Registers,
-    /// Where its frame begins in local memory, and where the stack ends.
+    /// The offset of its frame in local memory, and the end of the stack.
     pub(crate) base: u64,
     pub(crate) top: u64,
     /// The lanes that have not returned.
@@ -56,7 +56,7 @@ pub(crate) struct Stepped {
     pub(crate) call: usize,
     /// The lanes that are at the step.
     pub(crate) mask: u32,
-    /// Those whose guard holds.
+    /// The lanes at the step whose guard holds.
     pub(crate) active: u32,
 }
 
@@ -81,11 +81,11 @@ impl Stepped {
 /// The active lanes of a step after it.
 #[derive(Copy, Clone, Default)]
 pub(crate) struct After {
-    /// Those that go on: their registers have the results.
+    /// The lanes that go on: their registers have the results.
     pub(crate) done: u32,
-    /// Those that wait for other threads.
+    /// The lanes that wait for other threads.
     pub(crate) waiting: u32,
-    /// Those that are in the function that they called.
+    /// The lanes that are in the function that they called.
     pub(crate) calling: u32,
 }
 
@@ -129,7 +129,7 @@ impl Groups {
         });
     }
 
-    /// What waits in a state goes on with the next step.
+    /// Lets the groups that wait in a state go on with the next step.
     pub(crate) fn release(&mut self, state: State) {
         for group in self.all.iter_mut().filter(|g| g.state == state) {
             group.state = State::Ready;
@@ -152,7 +152,7 @@ impl Groups {
         }
     }
 
-    /// Where the active lanes of a step are after it, if groups were changed by it. Those that execute it again are nowhere.
+    /// Divides the active lanes of a step by their state after it, if groups were changed by it. Those that execute it again are nowhere.
     pub(super) fn after(&self, step: Stepped, after: &mut After) {
         let mut again = 0;
         for group in &self.all {

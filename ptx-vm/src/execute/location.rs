@@ -18,7 +18,7 @@ pub(crate) enum Location {
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Memory {
     Global,
-    /// That of the CTA of a rank.
+    /// The shared memory of the CTA of a rank.
     Shared(usize),
     Local,
     Parameter,

@@ -75,7 +75,7 @@ struct Stored {
     bits: usize,
     layout: Layout,
     row_major: bool,
-    /// How many elements of the type an element here consists of: those of less than 8 bits are moved in words.
+    /// The number of elements of the type that are moved together: those of less than 8 bits are moved in words.
     word: usize,
 }
 
@@ -115,7 +115,7 @@ impl Stored {
         self.size[if self.row_major { 1 } else { 0 }]
     }
 
-    /// Where an element is, in bytes from the first one. The distance of rows or columns is in elements of the type.
+    /// The offset of an element in bytes from the first one. The distance of rows or columns is in elements of the type.
     const fn offset(&self, row: usize, column: usize, stride: u64) -> u64 {
         let (line, at) = if self.row_major {
             (row, column)

@@ -73,7 +73,7 @@ impl Execution<'_> {
     }
 }
 
-/// How 16 bytes of memory are stored in a row.
+/// The arrangement of 16 bytes of memory in a row.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 enum RowFormat {
     Plain,

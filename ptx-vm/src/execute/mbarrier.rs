@@ -89,7 +89,7 @@ impl Object {
     }
 }
 
-/// What the current phase of an mbarrier object lacks, by its bits.
+/// Describes what the current phase of an mbarrier object lacks, by its bits.
 pub(super) fn pending(bits: u64) -> String {
     let object = Object::from_bits(bits);
     if object.expected == 0 {

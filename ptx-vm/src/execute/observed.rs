@@ -28,7 +28,7 @@ impl Execution<'_> {
 }
 
 impl Execution<'_> {
-    /// Where the stack of the call ends.
+    /// The end of the stack of the call.
     pub(crate) fn top(&self) -> u64 {
         self.call_frame(self.call).map_or(0, |c| c.top)
     }
@@ -125,24 +125,24 @@ impl Execution<'_> {
 
     /// Shows accesses of all lanes to the observer; lanes that may not access memory do not execute the step.
     fn touch(&mut self, address: &Address, usage: Use, (bytes, element): (u64, u64)) {
-        let mut left = self.active;
+        let mut remaining = self.active;
         let mut allowed = 0;
         let mut at = [0; LANES];
         let mut memories = [Memory::Global; LANES];
         match self.addresses(address) {
             Some(all) => (at, memories) = (all.at, [all.memory; LANES]),
             None => {
-                for lane in lanes(left) {
+                for lane in lanes(remaining) {
                     let location = self.location(address, lane);
                     (at[lane], memories[lane]) = (location.address(), location.memory());
                 }
             }
         }
-        while left != 0 {
-            let memory = memories[left.trailing_zeros() as usize % LANES];
-            let same = lanes(left).filter(|&lane| memories[lane] == memory);
-            let same = same.fold(0, |all, lane| all | 1 << lane);
-            left &= !same;
+        while remaining != 0 {
+            let memory = memories[remaining.trailing_zeros() as usize % LANES];
+            let in_memory = lanes(remaining).filter(|&lane| memories[lane] == memory);
+            let in_memory = in_memory.fold(0, |all, lane| all | 1 << lane);
+            remaining &= !in_memory;
             let touch = Touch {
                 usage,
                 memory,
@@ -150,10 +150,10 @@ impl Execution<'_> {
                 bytes,
                 element,
                 align: bytes,
-                lanes: same,
+                lanes: in_memory,
             };
             let answer = self.observe(|observer, of| observer.access(of, &touch));
-            allowed |= answer.unwrap_or(same) & same;
+            allowed |= answer.unwrap_or(in_memory) & in_memory;
         }
         self.active = allowed;
     }

@@ -49,10 +49,10 @@ impl OnMbarrier {
     }
 }
 
-/// What the observers of a launch found. Who adds an observer knows the types of its results.
+/// The results of the observers of a launch. Who adds an observer knows the types of its results.
 pub(crate) type Results = Vec<Box<dyn Any>>;
 
-/// What observes the execution of a launch. Launches that are observed run on one thread.
+/// An observer of the execution of a launch. Launches that are observed run on one thread.
 pub(crate) trait Observer: Debug + Send {
     /// Lanes of the warp whose first thread has this index are about to execute an instruction in a call.
     fn step(&mut self, grid: &Grid<'_>, block: &Block, warp: u32, step: Stepped, call: &CallFrame);

@@ -78,12 +78,12 @@ pub(super) struct Turn {
     most: u64,
 }
 
-/// Of this many turns, a starved warp or CTA gets one.
+/// The number of turns of which a starved warp or CTA gets one.
 const STARVED_PERIOD: u64 = 64;
 /// The steps of a warp in a turn, if others are starved: they get theirs soon.
 const STEPS: u64 = 1 << 10;
 
-/// Which warps of a CTA, or CTAs of a cluster, run only if the others cannot.
+/// The warps of a CTA, or CTAs of a cluster, that run only if the others cannot.
 #[derive(Copy, Clone, Debug)]
 pub(super) struct Starved {
     /// The index of one of them, and whether it is that one, or all others.

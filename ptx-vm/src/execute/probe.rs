@@ -31,7 +31,7 @@ use crate::program::{Act, Callee, MALLOC, Step};
 /// The bytes that the steps of a look may write at most for each access of a lane.
 const LARGEST_WRITE: u64 = 1 << 12;
 
-/// How much is followed.
+/// The effort of a look.
 #[derive(Copy, Clone, PartialEq, Eq, Default, Debug)]
 pub(super) enum Patience {
     /// Any change of memory ends the look.
@@ -56,14 +56,14 @@ struct PendingWrite {
 /// Lanes that take part in a reduction at a barrier: their instruction, and the lanes whose predicate is true.
 type Reducing = BTreeMap<(u32, u32), (FuncId, u32, u32)>;
 
-/// What was seen of a barrier of a CTA.
+/// The events at a barrier of a CTA during a look.
 #[derive(Debug, Default)]
 struct SeenBarrier {
     /// Threads arrived without waiting, or those that waited went on.
     is_completed: bool,
     /// The lanes that came to it: the first thread of their warp, and their mask.
     users: BTreeSet<(u32, u32)>,
-    /// Those of the first reduction.
+    /// The lanes that took part in the first reduction; `None` if there was none.
     reducing: Option<Reducing>,
 }
 

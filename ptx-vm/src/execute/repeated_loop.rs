@@ -18,7 +18,7 @@ use super::location::Memory;
 use super::repeats::{Trace, repeats};
 use crate::lanes::Registers;
 
-/// What lanes read in a loop that may end it.
+/// A read of lanes in a loop, whose value may end it.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(super) struct Poll {
     pub(super) function: FuncId,
@@ -33,7 +33,7 @@ pub(super) struct Poll {
 /// The most reads of a loop that are remembered.
 const POLLS: usize = 16;
 
-/// How often a state is reached again: memory that calls leave behind is then the same, too.
+/// The number of times that a state is reached again: memory that calls leave behind is then the same, too.
 const MATCHES: u32 = 2;
 
 /// An instruction of a call: the call, the function and the step.
@@ -65,12 +65,12 @@ pub(super) struct Loop {
     /// The least depth of calls that the lanes were in: only there, the registers of one call decide what they do.
     depth: u32,
     start: Option<Start>,
-    /// How often the lanes jumped back, and at which number the state is replaced.
+    /// The number of times that the lanes jumped back, and the number at which the state is replaced.
     arrivals: u32,
     next: u32,
-    /// How often the lanes came to the state again.
+    /// The number of times that the lanes came to the state again.
     matches: u32,
-    /// What was executed since the start.
+    /// The steps and accesses since the start.
     pub(super) trace: Trace,
     /// The words that were written since the start.
     pub(super) written: HashMap<Cell, Written>,
@@ -96,7 +96,7 @@ impl Loop {
         }
     }
 
-    /// Where the lanes are.
+    /// The instruction that the lanes are at.
     pub(super) const fn place(&self) -> Place {
         self.last
     }

@@ -1,4 +1,4 @@
-//! Which values decide what the steps of a loop do.
+//! The values that decide what the steps of a loop do.
 
 use std::collections::{BTreeSet, HashSet};
 
@@ -17,7 +17,7 @@ use crate::program::{
 /// An instruction of a function.
 type StepOfFunction = (FuncId, u32);
 
-/// What lanes executed since the start of a loop.
+/// The steps that lanes executed since the start of a loop, and their accesses.
 #[derive(Debug, Default)]
 pub(super) struct Trace {
     pub(super) steps: BTreeSet<StepOfFunction>,
@@ -132,7 +132,7 @@ impl Flow {
         Some(flow)
     }
 
-    /// What deciding values are computed from decides as well.
+    /// Adds the values that deciding values are computed from.
     fn close(&mut self) {
         loop {
             let count_before = self.deciding.len();
@@ -218,8 +218,8 @@ impl FlowBuilder<'_> {
     /// The words that the step accesses, of a set of accesses.
     fn words(&self, accesses: &BTreeSet<(StepOfFunction, Cell)>) -> Vec<Cell> {
         let all = accesses.range((self.step, Cell::FIRST)..);
-        let own = all.take_while(|(step, _)| *step == self.step);
-        own.map(|(_, cell)| *cell).collect()
+        let accesses_of_step = all.take_while(|(step, _)| *step == self.step);
+        accesses_of_step.map(|(_, cell)| *cell).collect()
     }
 
     /// The words that the step reads and the loop writes. The others do not change.

@@ -13,7 +13,7 @@ use crate::executor::Executor;
 
 /// The steps that a cluster makes before another one gets its turn: enough that most clusters end before.
 pub(super) const TURN: u64 = 1 << 20;
-/// The same for clusters that may wait for others, before all have begun, and after that.
+/// The steps of a turn of clusters that may wait for others, before all have begun, and after that.
 const DEPENDENT_TURNS: [u64; 2] = [1 << 16, 1 << 14];
 /// The steps that a cluster makes before it is looked whether it waits for others.
 pub(super) const FIRST_TURN: u64 = 1 << 13;
@@ -58,9 +58,9 @@ fn begin(
 
 /// Removes clusters that ended while they were looked at.
 fn retain_running(grid: &Grid<'_>, waiting: &mut VecDeque<Cluster>) {
-    let before = waiting.len();
+    let count_before = waiting.len();
     waiting.retain(|cluster| !cluster.is_done());
-    (waiting.len()..before).for_each(|_| grid.cluster_ended());
+    (waiting.len()..count_before).for_each(|_| grid.cluster_ended());
 }
 
 /// Runs all CTAs on this thread. They begin in the order of their indices; one that waits for later ones lets these run.
@@ -130,8 +130,8 @@ fn run_from(
             error = Some(watch::stuck(grid, &waiting));
         } else if watch.is_due(grid.progress.steps()) {
             let steps = grid.progress.steps();
-            let found = watch.look(grid, &mut waiting, (steps, observer))?;
-            error = (found.look == Look::Repeats).then(|| watch::deadlock(found.waits));
+            let observation = watch.look(grid, &mut waiting, (steps, observer))?;
+            error = (observation.look == Look::Repeats).then(|| watch::deadlock(observation.waits));
             waiting.iter_mut().for_each(Cluster::wake);
             retain_running(grid, &mut waiting);
         }

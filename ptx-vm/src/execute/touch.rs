@@ -5,7 +5,7 @@ use core::ops::Range;
 use super::location::Memory;
 use crate::lanes::{Double, LANES};
 
-/// What is done to memory.
+/// The kind of an access to memory.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub enum AccessUse {
     /// It is read.

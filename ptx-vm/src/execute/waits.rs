@@ -17,17 +17,17 @@ use crate::memory;
 /// The most things that threads wait for that are described.
 const MOST: usize = 16;
 
-/// What lanes wait for in a loop that nothing can end.
+/// The description of a loop that nothing can end.
 const ENDLESS: &str = "in a loop that reads no memory and changes nothing";
 
-/// The same, of a loop that changes memory that no other threads access.
+/// The description of such a loop that changes memory which no other threads access.
 const ENDLESS_CHANGES: &str =
     "in a loop that reads no memory of others and changes nothing for them";
 
 /// The most reads of a loop that are described.
 const POLLS: usize = 4;
 
-/// What the description of a barrier ends with.
+/// The end of the description of a barrier.
 const BARRIER: &str = " threads have arrived";
 
 /// A group of lanes that waits.
@@ -45,7 +45,7 @@ struct Waiting<'a> {
 /// The instruction of a wait, and its description.
 type Described = (FuncId, u32, String);
 
-/// What threads of clusters wait for: at barriers, and in loops that they repeat; `is_final`: nothing changes any more.
+/// Describes what threads of clusters wait for: at barriers, and in loops that they repeat; `is_final`: nothing changes any more.
 pub(super) fn waits<'a>(
     grid: &Grid<'_>,
     clusters: impl Iterator<Item = &'a Cluster>,

@@ -313,8 +313,10 @@ impl Warp {
             };
             if OBSERVED {
                 self.check_memory(grid, step)?;
-                let after = self.after(&control, step);
-                block.observe(|observer, of| observer.stepped(grid, of, self, step, after));
+                let lanes_after_step = self.after(&control, step);
+                block.observe(|observer, of| {
+                    observer.stepped(grid, of, self, step, lanes_after_step)
+                });
             }
             match control {
                 Control::Next => self.groups.all[index].at = at + 1,
@@ -395,7 +397,7 @@ impl Warp {
         }
     }
 
-    /// What lanes did that executed a step, for the observer: the groups are still at the step unless they moved.
+    /// The lanes that executed a step, by their state after it, for the observer: the groups are still at the step unless they moved.
     fn after(&self, control: &Control, step: Stepped) -> After {
         let done = match control {
             Control::Next | Control::Jump(..) => step.active,
@@ -427,8 +429,8 @@ impl Warp {
             )
         };
         let own_key = key(&self.groups.all[index]);
-        let others = self.groups.all.iter().enumerate();
-        others
+        let other_groups = self.groups.all.iter().enumerate();
+        other_groups
             .filter(|(i, g)| *i != index && g.state == State::Ready)
             .all(|(_, g)| key(g) > own_key)
     }

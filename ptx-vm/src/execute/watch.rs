@@ -14,20 +14,20 @@ use crate::error::{RunError, StopReason, Wait};
 const LOOK: u64 = 1 << 12;
 /// The steps that the look at a cluster that has just begun may take.
 const FIRST: u64 = 1 << 10;
-/// Of how many steps that a launch made a look may take one.
+/// The number of steps of a launch for which a look may take one.
 const PART: u64 = 1 << 12;
 /// The steps after which changes of memory that only one loop accesses are followed.
 const PATIENT_FROM: u64 = 1 << 19;
 /// The most clusters that are described at the end of a launch.
 const DESCRIBED: usize = 1024;
 
-/// When to look: after a number of steps, and then each time after twice as many, so that all looks together cost little.
+/// The time of the next look: after a number of steps, and then each time after twice as many, so that all looks together cost little.
 #[derive(Debug)]
 pub(super) struct Watch {
     next: u64,
 }
 
-/// What a look at clusters found.
+/// The result of a look at clusters.
 pub(super) struct Found {
     pub(super) look: Look,
     /// Whether the threads read memory that other clusters have as well.
@@ -125,7 +125,7 @@ fn looking<R>(
     with_it(observer)
 }
 
-/// What is done with the part of the observer that looks.
+/// Calls a function with the part of the observer that looks.
 fn with<R>(observer: &Option<Observing>, ask: impl FnOnce(&mut Probe) -> R) -> Option<R> {
     let mut observer = observer.as_ref()?.try_borrow_mut().ok()?;
     Probe::of_observer(&mut **observer).map(ask)

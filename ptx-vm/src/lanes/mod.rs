@@ -28,7 +28,7 @@ pub(crate) fn lanes(mask: u32) -> impl Iterator<Item = usize> {
     (0..LANES).filter(move |lane| mask >> lane & 1 == 1)
 }
 
-/// Where the value of a register, a constant or an intermediate result is, in the file of its kind.
+/// The place of the value of a register, a constant or an intermediate result, in the file of its kind.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
 pub(crate) enum Place {
     /// One bit per lane.
@@ -41,7 +41,7 @@ pub(crate) enum Place {
     Quad(u32),
 }
 
-/// What an operation does with its sources `a`, `b` and `c`.
+/// An operation on the sources `a`, `b` and `c`.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
 pub(crate) enum Kind {
     /// An operation on 32-bit integers.
@@ -187,7 +187,7 @@ pub(crate) struct FloatComparison {
     pub(crate) unordered: bool,
 }
 
-/// How a number is rounded to an integer.
+/// The rounding of a number to an integer.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
 pub(crate) enum Rounding {
     /// To the nearest one, and to the even one of two.

@@ -15,7 +15,7 @@ pub(super) struct Int {
     pub(super) range: Option<Range>,
 }
 
-/// What of an integer matters.
+/// The part of an integer that matters.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(super) enum Need {
     /// The lowest bits, at most 64.
@@ -224,7 +224,7 @@ impl Lowering<'_> {
         self.bounded(value, range.max, true)
     }
 
-    /// How a number is rounded to an integer.
+    /// The rounding of a number to an integer.
     fn integer_rounding(&self) -> Option<Rounding> {
         Some(match () {
             () if self.has(Modifier::Rni) => Rounding::Nearest,

@@ -47,7 +47,7 @@ pub(crate) struct InMemory {
     pub(crate) place: Place,
 }
 
-/// What operations compute.
+/// The results of operations.
 #[derive(Debug)]
 pub(crate) struct Lowered {
     /// The results, which [`Code::write_results`] copies to registers when all operands were read: destination and value.
@@ -220,7 +220,7 @@ impl<'a> Lowering<'a> {
         operand.ty().scalar_type(self.slots, self.form)
     }
 
-    /// Where the value of an operand is; of a vector, that of the element.
+    /// The place of the value of an operand; of a vector, that of the element.
     fn operand_place(&self, index: usize) -> Option<Place> {
         let places = self.operands.get(index)?.as_ref()?;
         match self.operand(index)?.length() {

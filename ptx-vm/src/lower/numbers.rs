@@ -161,11 +161,11 @@ impl Lowering<'_> {
             return Some(value);
         }
         if self.is_long(expr) && !half {
-            let Place::Double(at) = self.number(expr, true)? else {
+            let Place::Double(index) = self.number(expr, true)? else {
                 return None;
             };
             let kind = Kind::Convert(Conversion::LongToSingle);
-            return Some(Place::Word(self.code.word(kind, [at, 0, 0])));
+            return Some(Place::Word(self.code.word(kind, [index, 0, 0])));
         }
         let value = self.integer(expr, super::Need::Exact)?;
         let range = value.range?;
@@ -174,13 +174,13 @@ impl Lowering<'_> {
             return None;
         }
         let signed = range.is_signed();
-        let at = self.as_double(value)?.index();
+        let index = self.as_double(value)?.index();
         Some(if long {
             let kind = Kind::Convert(Conversion::DoubleToLong { signed });
-            Place::Double(self.code.double(kind, [at, 0, 0]))
+            Place::Double(self.code.double(kind, [index, 0, 0]))
         } else {
             let kind = Kind::Convert(Conversion::DoubleToSingle { signed });
-            Place::Word(self.code.word(kind, [at, 0, 0]))
+            Place::Word(self.code.word(kind, [index, 0, 0]))
         })
     }
 

@@ -132,7 +132,7 @@ impl Lowering<'_> {
         Some(self.choose(is_subnormal, sum, logarithm))
     }
 
-    /// What a divisor is multiplied by: by more than one if it is subnormal, and perhaps by less if it is large.
+    /// The factor of a divisor: by more than one if it is subnormal, and perhaps by less if it is large.
     fn scale(&mut self, divisor: Place, one: Place, large: bool) -> Place {
         let is_subnormal = self.is_subnormal(divisor);
         let scaled_up = self.single(TWO_TO_24);
@@ -166,7 +166,7 @@ impl Lowering<'_> {
         self.float(Float::Flush, [rounded; 3])
     }
 
-    /// What a table has for a number.
+    /// The entry of a table for a number.
     fn in_table(&mut self, operation: Float, number: Place) -> Place {
         let long = self.code.double(
             Kind::Convert(Conversion::SingleToLong),

@@ -5,7 +5,7 @@
 
 use super::formats::{Format, Number};
 
-/// How a unit adds and what its results are.
+/// The additions of a unit, and its results.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Rule {
     /// The products that are added at once.

@@ -23,7 +23,7 @@ impl Number {
     }
 }
 
-/// What the greatest codes are.
+/// The meaning of the greatest codes.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 enum Top {
     /// Infinity and NaN have the greatest exponent.

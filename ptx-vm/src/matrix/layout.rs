@@ -3,7 +3,7 @@
 //! PTX ISA manual 9.7.14.5 shows the fragments of each shape and type. All but those of eight lanes ([`Layout::Quads`]) follow one rule: eight
 //! groups of four lanes have the rows of the first factor or the columns of the second, and each lane a whole register of elements.
 
-/// Which matrix of a product.
+/// A matrix of a product.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Role {
     /// The first factor.
@@ -23,7 +23,7 @@ pub(crate) struct Position {
     pub(crate) index: usize,
 }
 
-/// How a matrix is distributed over lanes.
+/// The distribution of a matrix over lanes.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Layout {
     /// One matrix in all lanes; registers have this many elements.
@@ -34,7 +34,7 @@ pub(crate) enum Layout {
         elements: usize,
         /// Whether the rows are contiguous.
         row_major: bool,
-        /// Which of the four.
+        /// The number of the matrix among four.
         part: usize,
     },
 }

@@ -23,7 +23,7 @@ pub(crate) enum Model {
     BlackwellRtx,
 }
 
-/// How a sum of products is made.
+/// The steps of a sum of products.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Method {
     /// By a tensor core, in blocks.

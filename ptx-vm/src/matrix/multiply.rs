@@ -121,7 +121,7 @@ struct Rows {
     numbers: Numbers,
     /// The column of each number, where they are not all columns in their order.
     columns: Option<Vec<usize>>,
-    /// Of each row, how many numbers the unit adds first.
+    /// The number of numbers of each row that the unit adds first.
     first: Vec<usize>,
 }
 

@@ -81,7 +81,7 @@ impl Operation {
         self.product.quads()
     }
 
-    /// How many pairs of elements are multiplied and added to an element of the result.
+    /// The number of pairs of elements that are multiplied and added to an element of the result.
     pub(crate) fn multiply_adds(&self) -> u64 {
         self.product.multiply_adds()
     }
@@ -105,13 +105,13 @@ impl Operation {
         if self.a.bits() == 1 { 32 } else { 1 }
     }
 
-    /// Where the elements of a matrix are. `part`: which of four matrices.
+    /// The places of the elements of a matrix. `part`: which of four matrices.
     pub(crate) fn layout(&self, role: Role, part: usize) -> Layout {
         let bits = self.factor_bits();
         layout(role, bits, self.quads().then_some((self.row_major, part)))
     }
 
-    /// Where the elements of the addend or the result are, by their type.
+    /// The places of the elements of the addend or the result, by their type.
     pub(crate) fn addend_layout(&self, ty: ScalarType, part: usize) -> Layout {
         let quads = self.quads().then_some((self.row_major, part));
         layout(Role::C, ty.bits().into(), quads)

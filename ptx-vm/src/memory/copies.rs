@@ -86,7 +86,7 @@ impl Device {
     }
 }
 
-/// How many of some bytes are on the page of the first one.
+/// The number of bytes of a range that are on the page of the first one.
 fn on_page(address: u64, bytes: usize) -> usize {
     let rest_of_page = PAGE - (address - GLOBAL) % PAGE;
     bytes.min(rest_of_page as usize)

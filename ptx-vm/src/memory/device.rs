@@ -22,7 +22,7 @@ const LIST: u64 = PART * size_of::<Page>() as u64;
 type Page = OnceLock<Box<[AtomicU32]>>;
 type Part = OnceLock<Box<[Page]>>;
 
-/// What a page that was never written holds. It is only read.
+/// The contents of a page that was never written. It is only read.
 static ZEROS: [AtomicU32; (PAGE / 4) as usize] = [const { AtomicU32::new(0) }; (PAGE / 4) as usize];
 
 /// The memory of the device.
@@ -161,7 +161,7 @@ impl Device {
             .map(|words| &**words)
     }
 
-    /// Where the page of an address begins, and how many words of it there are.
+    /// The start of the page of an address, and the number of its words.
     fn extent(&self, address: u64) -> Option<(u64, usize)> {
         let start = address - address.checked_sub(GLOBAL)? % PAGE;
         let available = self.end.checked_sub(start)?;
@@ -200,7 +200,7 @@ impl Device {
         })
     }
 
-    /// What a cell holds, which is allocated if there is enough memory.
+    /// The contents of a cell, which are allocated if there is enough memory.
     fn allocated<'c, T>(
         &self,
         cell: &'c OnceLock<Box<[T]>>,
@@ -220,8 +220,8 @@ impl Device {
 
     fn word(&self, address: u64) -> Result<&AtomicU32, Fault> {
         let word = self.readable(address).and_then(|(start, words)| {
-            let at = (address - start) / 4;
-            words.get(at as usize)
+            let word_index = (address - start) / 4;
+            words.get(word_index as usize)
         });
         word.ok_or(Fault::OutOfBounds(address))
     }

@@ -14,12 +14,12 @@ use crate::execute::{
 use crate::matrix::operation::Operation;
 use crate::program::{Act, Step};
 
-/// What is counted of a step.
+/// The counters of a step.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Count {
     pub(super) executions: u64,
     pub(super) lanes: u64,
-    /// Of each space that is accessed.
+    /// The counters of each space that is accessed.
     memory: Vec<MemoryProfile>,
     pub(super) matrix: Option<MatrixProfile>,
 }
@@ -46,14 +46,14 @@ impl Count {
     }
 }
 
-/// What is counted of each step of each function.
+/// The counters of each step of each function.
 #[derive(Debug, Default)]
 pub(crate) struct Counts {
     functions: HashMap<FuncId, Vec<Count>>,
 }
 
 impl Counts {
-    /// What is counted of a step that was executed.
+    /// The counters of a step that was executed.
     pub(super) fn get(&self, function: FuncId, at: u32) -> Option<&Count> {
         let count = self.functions.get(&function)?.get(at as usize)?;
         (count.executions > 0).then_some(count)

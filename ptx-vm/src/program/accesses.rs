@@ -5,8 +5,7 @@ use ptx_ir::{InstId, Operand};
 use ptx_isa::{Destination, Expr, Marks, Role, ScalarType, StateSpace};
 
 use super::chosen::Chosen;
-use super::instruction::OPERANDS;
-use super::operands::Context;
+use super::operands::{Context, OPERANDS};
 use super::parts::Places;
 use super::step::{Access, Address, Atomic, ChangedElement, Step, Window};
 use crate::lanes::Place;
@@ -141,7 +140,7 @@ fn unaliased(context: &mut Context<'_>, chosen: &Chosen) -> Option<Vec<Option<So
     Some(operands)
 }
 
-/// How an element of a vector in memory is changed.
+/// The change of an element of a vector in memory.
 fn changed(
     context: &mut Context<'_>,
     chosen: &Chosen,
@@ -170,7 +169,7 @@ fn changed(
     })
 }
 
-/// How an action changes each element in memory.
+/// The change of each element in memory by an action.
 pub(super) fn combination(context: &mut Context<'_>, chosen: &Chosen) -> Option<ChangedElement> {
     let mut types = chosen.mnemonic.modifiers().iter().rev();
     let ty = types.find_map(|m| m.scalar_type())?;

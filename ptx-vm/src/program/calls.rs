@@ -4,8 +4,7 @@ use ptx_ir::facts::{Callees, Facts, TargetList};
 use ptx_ir::{InstId, Interface, Operand, Param, SymbolId, SymbolKind};
 use ptx_isa::ScalarType;
 
-use super::instruction::OPERANDS;
-use super::operands::Context;
+use super::operands::{Context, OPERANDS};
 use super::step::{Argument, Call, Callee, Step, Window};
 
 /// The function of the system that allocates memory of the heap.

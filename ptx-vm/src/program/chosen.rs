@@ -44,14 +44,18 @@ pub(super) fn choose(
         let mut types = Vec::new();
         for (index, operand) in form.operands().iter().enumerate() {
             let part = binding.part(index);
-            let whole = binding.written(index).and_then(|w| written.get(w)).copied();
-            let whole = whole.filter(|_| binding.get(index).is_some());
-            operands.push(whole.and_then(|whole| match (operand.nesting(), whole) {
-                (Nesting::Bracket(_), Operand::Bracket(list))
-                | (Nesting::Vector(_), Operand::Vector(list)) => pool.list(list).get(part).copied(),
-                (Nesting::Pair, Operand::Pair(at)) => Some(pool.pair(at).1),
-                (Nesting::Whole, Operand::Pair(at)) => Some(pool.pair(at).0),
-                _ => Some(whole),
+            let written_operand = binding.written(index).and_then(|w| written.get(w)).copied();
+            let written_operand = written_operand.filter(|_| binding.get(index).is_some());
+            operands.push(written_operand.and_then(|written_operand| {
+                match (operand.nesting(), written_operand) {
+                    (Nesting::Bracket(_), Operand::Bracket(list))
+                    | (Nesting::Vector(_), Operand::Vector(list)) => {
+                        pool.list(list).get(part).copied()
+                    }
+                    (Nesting::Pair, Operand::Pair(at)) => Some(pool.pair(at).1),
+                    (Nesting::Whole, Operand::Pair(at)) => Some(pool.pair(at).0),
+                    _ => Some(written_operand),
+                }
             }));
             let bits = selected.width(index);
             let ty = operand.ty().scalar_type(selected.assignment(), form);

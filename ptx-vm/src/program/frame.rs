@@ -16,7 +16,7 @@ pub(crate) struct Frame {
     pub(crate) bytes: u64,
     pub(crate) parameters: Vec<Parameter>,
     pub(crate) results: Vec<Parameter>,
-    /// Where the last parameter begins if each call determines its size; at the end of the frame.
+    /// The offset of the last parameter if each call determines its size; it is at the end of the frame.
     pub(crate) variable: Option<u64>,
     pub(super) places: HashMap<VarId, Position>,
     /// The bytes of each variable in the frame.
@@ -25,7 +25,7 @@ pub(crate) struct Frame {
     pub(super) elements: HashMap<VarId, u64>,
 }
 
-/// Where a variable is.
+/// The place of a variable.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(super) enum Position {
     /// At an offset in the frame.

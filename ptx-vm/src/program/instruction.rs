@@ -13,14 +13,13 @@ use ptx_semantics::fold::Video;
 use super::accesses::{combination, memory_step};
 use super::calls;
 use super::chosen::{Chosen, choose};
-use super::operands::Context;
-use super::operands::act_operands;
+use super::operands::{Context, OPERANDS, act_operands};
 use super::parts::Places;
 use super::step::{Act, Fold, Step};
 use crate::lanes::Place;
 use crate::lower::Lowering;
 
-/// Where the labels of a function lead.
+/// The steps that the labels of a function lead to.
 pub(super) struct Labels<'a> {
     /// The step that follows each label.
     pub(super) steps: HashMap<LabelId, u32>,
@@ -85,9 +84,6 @@ pub(super) fn decode<'a>(
     };
     (guard, step.unwrap_or_else(unsupported))
 }
-
-/// Why a kind of operand is not supported.
-pub(super) const OPERANDS: &str = "unsupported operands";
 
 fn unsupported(why: &str) -> Step {
     Step::Unsupported(why.into())

@@ -41,12 +41,12 @@ pub(crate) struct Function {
     pub(crate) name: String,
     pub(crate) is_entry: bool,
     pub(crate) code: Code,
-    /// What is executed, in the order of the text.
+    /// The steps, in the order of the text.
     pub(crate) steps: Vec<Target>,
-    /// Where each variable is, as they are numbered.
+    /// The place of each variable, by its number.
     pub(crate) registers: Vec<Place>,
     pub(crate) numbers: Numbers,
-    /// Where parameters, results and local variables are.
+    /// The offsets of parameters, results and local variables.
     pub(crate) frame: Frame,
     /// The special registers that have a place, and which of their components.
     pub(crate) special: Vec<(SpecialReg, u8, Place)>,
@@ -56,7 +56,7 @@ pub(crate) struct Function {
 #[derive(Debug)]
 pub(crate) struct Program {
     functions: Vec<Option<Function>>,
-    /// What each function has to do with other CTAs.
+    /// The use of the memory of other CTAs by each function.
     sharing: Vec<Option<Sharing>>,
     pub(crate) variables: Variables,
 }

@@ -13,7 +13,10 @@ use super::variables::Variables;
 use crate::lanes::{Integer, Kind, Logic, Place};
 use crate::lower::Code;
 
-/// What is known while the instructions of a function are decoded.
+/// The reason why a kind of operand is not supported.
+pub(super) const OPERANDS: &str = "unsupported operands";
+
+/// The state of the decoding of a function.
 pub(super) struct Context<'a> {
     pub(super) facts: FunctionFacts<'a>,
     pub(super) id: FuncId,
@@ -21,7 +24,7 @@ pub(super) struct Context<'a> {
     pub(super) variables: &'a Variables,
     pub(super) frame: Frame,
     pub(super) code: Code,
-    /// Where each variable, as [`ptx_analysis::reg_lanes`] numbers them, is.
+    /// The place of each variable, as [`ptx_analysis::reg_lanes`] numbers them.
     pub(super) registers: Vec<Place>,
     pub(super) numbers: ptx_analysis::reg_lanes::Variables,
     pub(super) special: Vec<(SpecialReg, u8, Place)>,
@@ -138,7 +141,7 @@ impl Context<'_> {
         })
     }
 
-    /// Where a special register is.
+    /// The place of a special register.
     fn special(&mut self, register: SpecialReg, lane: u8) -> Place {
         let is_register = |(r, l, _): &&(SpecialReg, u8, Place)| (*r, *l) == (register, lane);
         if let Some((.., place)) = self.special.iter().find(is_register) {

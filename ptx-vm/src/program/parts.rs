@@ -46,7 +46,7 @@ impl Places {
         Some(all)
     }
 
-    /// Where a result goes: elements that are dropped have a separate place.
+    /// The place of a result: elements that are dropped have a separate place.
     fn result(
         &mut self,
         context: &mut Context<'_>,
@@ -124,7 +124,7 @@ fn joined(context: &mut Context<'_>, elements: &[Place], bits: u16, each: u16) -
         return Some(to);
     }
     let code = &mut context.code;
-    let mut whole: Option<Place> = None;
+    let mut packed: Option<Place> = None;
     for (n, element) in elements.iter().enumerate() {
         let shift = n as u16 * each;
         let part = match (bits, *element) {
@@ -143,7 +143,7 @@ fn joined(context: &mut Context<'_>, elements: &[Place], bits: u16, each: u16) -
             }
             _ => return None,
         };
-        whole = Some(match (whole, part) {
+        packed = Some(match (packed, part) {
             (None, part) => part,
             (Some(Place::Double(a)), Place::Double(b)) => {
                 Place::Double(code.double(Kind::Double(Integer::Or), [a, b, b]))
@@ -154,7 +154,7 @@ fn joined(context: &mut Context<'_>, elements: &[Place], bits: u16, each: u16) -
             _ => return None,
         });
     }
-    whole
+    packed
 }
 
 /// Writes the parts of a value to registers.

@@ -33,19 +33,19 @@ struct Declared {
 #[derive(Default)]
 pub(super) struct Declarations(Vec<Declared>);
 
-/// How many bytes of shared memory kernels have.
+/// The sizes of the shared memory of kernels.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct SharedSizes {
     /// Of the variables of a kernel that has its own, and of all others.
     kernels: HashMap<FuncId, u64>,
     common: u64,
-    /// Where the bytes begin that a launch adds.
+    /// The offset of the bytes that a launch adds.
     dynamic: u64,
-    /// What their address is a multiple of.
+    /// The alignment of their address.
     align: u64,
 }
 
-/// What the address of the bytes is a multiple of that a launch adds, at least.
+/// The least alignment of the bytes that a launch adds.
 const DYNAMIC_ALIGN: u64 = 16;
 
 impl Declarations {

@@ -12,7 +12,7 @@ use ptx_isa::{Access, Modifier, StateSpace};
 
 use super::step::{Callee, Step, Target};
 
-/// What a function has to do with other CTAs.
+/// The use of memory that CTAs share by a function.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Sharing {
     /// Whether it may communicate with them.

@@ -86,7 +86,7 @@ pub(crate) enum Window {
     Local,
 }
 
-/// What an offset is added to.
+/// The base of an address, which an offset is added to.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Base {
     Register(Place),
@@ -124,11 +124,11 @@ pub(crate) struct Atomic {
     pub(crate) start: u32,
 }
 
-/// How an element in memory is changed.
+/// The change of an element in memory.
 #[derive(Debug)]
 pub(crate) struct ChangedElement {
     pub(crate) bytes: u8,
-    /// Where the value in memory is put, and then those of the other addresses.
+    /// The places of the value in memory, and then of those at the other addresses.
     pub(crate) loaded: Vec<Place>,
     /// The operations that compute the new value.
     pub(crate) ops: (u32, u32),
@@ -201,7 +201,7 @@ pub(crate) struct Act {
     pub(crate) modifiers: Vec<Modifier>,
     /// The operands of the form, in its order.
     pub(crate) operands: Vec<Option<ActOperand>>,
-    /// How it changes elements in memory.
+    /// The change of elements in memory.
     pub(crate) element: Option<ChangedElement>,
 }
 

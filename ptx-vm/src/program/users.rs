@@ -35,7 +35,7 @@ impl UsersOf {
     /// Finds them. Linear.
     pub(super) fn new(facts: &ModuleFacts<'_>) -> Self {
         let module = facts.module();
-        let mut found = Self {
+        let mut users = Self {
             first: module.first_symbols(),
             ..Self::default()
         };
@@ -43,10 +43,10 @@ impl UsersOf {
         let kernels = kernels.filter(|(_, f, _)| f.kind == FunctionKind::Entry);
         let work: Vec<_> = kernels.map(|(id, ..)| (id, Users::One(id))).collect();
         if work.len() > 1 {
-            found.reach(&CallGraph::new(facts), work);
+            users.reach(&CallGraph::new(facts), work);
         }
-        found.look_up(module);
-        found
+        users.look_up(module);
+        users
     }
 
     /// The kernels that use a variable that a function declares.

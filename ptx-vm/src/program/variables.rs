@@ -49,7 +49,7 @@ pub(crate) struct Variables {
     sizes: HashMap<Name, u64>,
     /// The bytes of the elements of arrays.
     elements: HashMap<Name, u64>,
-    /// What has to be written at the start.
+    /// The bytes that are written at the start.
     pub(crate) initial: Vec<Initial>,
     /// Ranges of addresses in `.global` and `.const`, by name.
     pub(crate) ranges: Vec<(Box<str>, u64, u64)>,
@@ -150,8 +150,8 @@ impl Variables {
                     pool: body.pool(),
                     function: Some(id),
                 };
-                let found = variables.place(&declared, &mut layouts);
-                inner.push((declared, found));
+                let placed_variables = variables.place(&declared, &mut layouts);
+                inner.push((declared, placed_variables));
             }
         }
         let (addresses, sizes) = layouts.shared.place();
@@ -167,8 +167,8 @@ impl Variables {
         for (declarator, address, decl) in written.drain(..) {
             variables.initialize(&declared, &declarator, &decl, address);
         }
-        for (declared, found) in inner {
-            for (declarator, address, decl) in found {
+        for (declared, placed_variables) in inner {
+            for (declarator, address, decl) in placed_variables {
                 variables.initialize(&declared, &declarator, &decl, address);
             }
         }
@@ -195,7 +195,7 @@ impl Variables {
                 let layout = decl.layout(declarator, declared.pool);
                 let (size, align) = layout.map_or((Some(8), 8), |l| (l.size, l.align));
                 let members = declared.pool.integer(declarator.count);
-                let own = size;
+                let size_of_element = size;
                 let each = size.unwrap_or(0).checked_next_multiple_of(align.max(1));
                 let each = each.unwrap_or(u64::MAX);
                 let size = match members {
@@ -212,7 +212,7 @@ impl Variables {
                         };
                         layouts.shared.add(name, size, align, users);
                         layouts.add_range(members, name, each);
-                        self.sizes.extend(own.map(|size| (name, size)));
+                        self.sizes.extend(size_of_element.map(|size| (name, size)));
                     }
                     continue;
                 }
@@ -223,7 +223,7 @@ impl Variables {
                 if let Some(first) = self.name(declared, declarator, address) {
                     self.add_element(first, decl);
                     layouts.add_range(members, first, each);
-                    self.sizes.extend(own.map(|size| (first, size)));
+                    self.sizes.extend(size_of_element.map(|size| (first, size)));
                     let name = declared.module.name(declarator.name);
                     let end = address.saturating_add(size.unwrap_or(0));
                     self.ranges.push((name.into(), address, end));
@@ -378,8 +378,8 @@ impl Variables {
         let symbols = module.symbols().iter();
         let all =
             symbols.filter_map(|(id, _)| self.object(module, kernel, VariableRef::Module(id)));
-        let found = local_objects.chain(all).find(holds)?;
-        Some((found.name, address - found.start))
+        let held = local_objects.chain(all).find(holds)?;
+        Some((held.name, address - held.start))
     }
 
     /// The address of a variable or a function of the module.

@@ -163,12 +163,12 @@ impl<'a> Types<'a> {
     /// Adds a register, or the elements of a vector register, unless it is there.
     fn add(&self, function: &Function, of: RegLane, written: bool, to: &mut Vec<Mentioned>) {
         let body = self.facts.body();
-        let given = self.given.iter().find(|g| (g.0, g.1) == (of, written));
+        let given_operand = self.given.iter().find(|g| (g.0, g.1) == (of, written));
         let declared = body.reg_decl_of(of.register).and_then(|d| d.ty.known());
-        let ty = match (declared, given) {
-            (Some(declared), Some(given)) => shown(declared, given.2),
+        let ty = match (declared, given_operand) {
+            (Some(declared), Some(given_operand)) => shown(declared, given_operand.2),
             (Some(declared), None) => declared,
-            (None, Some(given)) => given.2,
+            (None, Some(given_operand)) => given_operand.2,
             (None, None) => return,
         };
         for variable in function.numbers.of(of) {

@@ -22,7 +22,7 @@ const MOST_BYTES: u64 = 64;
 #[derive(Debug)]
 pub(crate) struct Tracer {
     descriptions: Descriptions,
-    /// How many steps there were.
+    /// The number of steps.
     steps: u64,
     current: Option<Current>,
     /// The steps whose results lanes have yet to get, by the index of the CTA and the first thread of the warp.
