@@ -39,11 +39,11 @@ fn main() -> std::io::Result<()> {
 fn measure(name: &str, source: Arc<[u8]>) {
     // A first reading fills what the process allocates once.
     if source.len() < 1 << 20 {
-        drop(ptx_parse::parse_shared(source.clone(), &Limits::default()));
+        drop(ptx_parse::parse_with(source.clone(), &Limits::default()));
     }
     ALLOCATOR.reset_peak_memory();
     let region = Region::new(&INSTRUMENTED_SYSTEM);
-    let parsed = ptx_parse::parse_shared(source.clone(), &Limits::default());
+    let parsed = ptx_parse::parse_with(source.clone(), &Limits::default());
     let stats = region.change();
     let peak = ALLOCATOR.get_peak_memory();
     let allocations = stats.allocations + stats.reallocations;

@@ -25,7 +25,7 @@ fn parse(bencher: Bencher<'_, '_>, name: &str) {
     let source: Arc<[u8]> = text(name).into();
     bencher
         .counter(BytesCount::new(source.len()))
-        .bench_local(|| ptx_parse::parse_shared(source.clone(), &Limits::default()));
+        .bench_local(|| ptx_parse::parse_with(source.clone(), &Limits::default()));
 }
 
 #[divan::bench(args = names())]

@@ -365,7 +365,7 @@ impl<'a> Finder<'a> {
             let mentions = body.pool().slice(opaque.mentions);
             take(self.of_symbol, mentions, &mut self.found.taken);
         }
-        let mut declarators = body.declarations().declarators.iter();
+        let mut declarators = body.declarations().all_declarators().iter();
         if declarators.any(|d| d.init != Operand::Absent) {
             take(
                 self.of_symbol,

@@ -293,16 +293,16 @@ impl<'a> ThreadValues<'a> {
                 let new = self.written((stmt, inst), variable, depth + 1)?;
                 let Some(old) = old else { return Some(new) };
                 let facts = self.facts.inst(inst);
-                let (place, negated) = facts.guard_register()?;
+                let (place, sense) = facts.guard_register()?;
                 let guard = self.ssa.read(stmt, self.variables.of(place).start)?;
                 let guard = self.follow(guard, depth + 1)?;
                 let old = self.follow(old, depth + 1)?;
-                Some(
-                    self.each(|sample| match guard.get(sample) == u64::from(!negated) {
+                Some(self.each(
+                    |sample| match guard.get(sample) == u64::from(sense.holds(true)) {
                         true => new.get(sample),
                         false => old.get(sample),
-                    }),
-                )
+                    },
+                ))
             }
             Value::Phi { .. } => {
                 let mut args = self.ssa.args(id).iter();
@@ -325,10 +325,10 @@ impl<'a> ThreadValues<'a> {
 
     /// The value of the guard of an instruction, with its `!`.
     pub fn guard(&mut self, stmt: StmtId, facts: &Facts<'_>) -> Option<PerThread> {
-        let (place, negated) = facts.guard_register()?;
+        let (place, sense) = facts.guard_register()?;
         let value = self.ssa.read(stmt, self.variables.of(place).start)?;
         let value = self.value(value)?;
-        Some(self.each(|sample| value.get(sample) ^ u64::from(negated)))
+        Some(self.each(|sample| value.get(sample) ^ u64::from(sense.is_negated())))
     }
 }
 
@@ -386,9 +386,9 @@ fn condition(
         _ => None,
     })?;
     let facts = facts.inst(inst);
-    let (_, negated) = facts.guard_register()?;
+    let (_, sense) = facts.guard_register()?;
     let guard = threads.guard(stmt, &facts)?;
     let samples = 0..threads.samples().len();
-    let holds = samples.filter(|s| guard.get(*s) ^ u64::from(negated) == 1);
+    let holds = samples.filter(|s| guard.get(*s) ^ u64::from(sense.is_negated()) == 1);
     Some(holds.fold(0, |set, sample| set | 1 << sample))
 }

@@ -167,8 +167,11 @@ impl Pass<'_> {
         let expression = inst.and_then(|inst| self.expression(stmt, inst));
         let guard = inst.and_then(|inst| {
             let f = self.facts.inst(inst);
-            let (place, negated) = f.guard_register()?;
-            Some((self.register(stmt, self.variables.of(place))?, negated))
+            let (place, sense) = f.guard_register()?;
+            Some((
+                self.register(stmt, self.variables.of(place))?,
+                sense.is_negated(),
+            ))
         });
         for def in self.ssa.defs(stmt) {
             let Value::Def { variable, old, .. } = self.ssa.value(def) else {

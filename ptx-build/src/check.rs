@@ -36,7 +36,7 @@ pub(crate) fn errors(text: &str, start: usize, end: usize) -> Result<Module, Vec
     let mut limits = Limits::default();
     // Records are copied with a call for each level.
     limits.nesting = 1000;
-    let parsed = ptx_parse::parse_shared(text.as_bytes(), &limits);
+    let parsed = ptx_parse::parse_with(text.as_bytes(), &limits);
     let mut errors = parsed.diagnostics;
     errors.extend(ptx_verify::verify(
         &parsed.module,

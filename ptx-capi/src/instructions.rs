@@ -145,7 +145,7 @@ impl ptxkit_instructions {
                     flow: labels::flow(facts.flow()),
                     span,
                     line: module.line(span),
-                    is_negated: guard.is_some_and(|g| g.negated),
+                    is_negated: guard.is_some_and(|g| g.sense.is_negated()),
                     is_known: facts.is_known(),
                     has_side_effects: facts.has_side_effects(),
                     operands: list.add_operands(&module.ir, body, id),

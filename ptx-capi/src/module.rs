@@ -64,7 +64,7 @@ pub struct ptxkit_function {
 impl ptxkit_module {
     pub(crate) fn new(source: Vec<u8>) -> Self {
         let lines = LineIndex::new(&source);
-        let parsed = parse::parse_shared(source, &Default::default());
+        let parsed = parse::parse_with(source, &Default::default());
         let ir = parsed.module;
         let mut spans = vec![Span::default(); ir.functions().len()];
         for (id, item) in ir.items() {

@@ -133,13 +133,16 @@ fn declared<'a>(
     let found = body.declarations().decls.get(decl);
     let found = found.filter(|d| d.space != ptx_isa::StateSpace::Reg);
     found.into_iter().flat_map(move |d| {
-        let all = d.declarators.of(&body.declarations().declarators).iter();
+        let all = d
+            .declarators
+            .of(body.declarations().all_declarators())
+            .iter();
         (d.declarators.start..)
             .zip(all)
             .map(move |(at, declarator)| {
                 let mut part = Writer::new(writer.module, writer.numbers, body.pool(), Some(body));
                 part.is_declaration = true;
-                part.declaration(d, &body.declarations().attributes);
+                part.declaration(d, body.declarations().attributes());
                 part.declarator(declarator);
                 Variable {
                     tokens: part.tokens,
@@ -158,7 +161,7 @@ pub(crate) fn of_variable(
     declarator: &Declarator,
 ) -> Vec<Token> {
     let mut writer = Writer::new(module, numbers, module.pool(), None);
-    writer.declaration(decl, &module.declarations().attributes);
+    writer.declaration(decl, module.declarations().attributes());
     writer.declarator(declarator);
     writer.tokens
 }
@@ -293,7 +296,7 @@ impl<'a> Writer<'a> {
                 if let Some(inst) = body.inst(id) {
                     self.tokens.push(self.mnemonic(inst.sig));
                     if let Some(guard) = inst.guard() {
-                        self.push(Kind::Guard, 0, guard.negated.into());
+                        self.push(Kind::Guard, 0, guard.sense.is_negated().into());
                     }
                     self.walk(body.walk(statement));
                 }
@@ -339,7 +342,7 @@ impl<'a> Writer<'a> {
     // --- operands ---
 
     fn walk(&mut self, walk: OperandWalk<'a>) {
-        for (slot, operand) in walk {
+        for (slot, operand) in walk.stored() {
             // `[a+0]` is `[a]`.
             match (slot, operand) {
                 (OperandSlot::Offset(_), Operand::Small(0)) => self.push(Kind::Absent, 0, 0),
@@ -349,8 +352,7 @@ impl<'a> Writer<'a> {
     }
 
     fn operand(&mut self, operand: Operand) {
-        let slot = OperandSlot::Initializer(0);
-        self.walk(self.pool.walk_operand(slot, operand));
+        self.walk(self.pool.walk_operand(operand));
     }
 
     /// One operand; its parts follow.

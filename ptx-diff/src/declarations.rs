@@ -230,7 +230,7 @@ impl Side<'_> {
         let name = module.name(function.name).to_owned();
         words.push(format!("{name}{}", list(&params)));
         words.extend(directives.iter().map(|d| d.text.clone()));
-        let attributes = function.attributes.of(&module.declarations().attributes);
+        let attributes = function.attributes.of(module.declarations().attributes());
         words.push(text::attributes(module, attributes));
         let mut tokens = code::of_attributes(module, self.numbers, attributes);
         tokens.push(Token::new(
@@ -325,7 +325,7 @@ fn elements(module: &Module, init: Operand) -> Vec<String> {
         return Vec::new();
     }
     let mut all = Vec::new();
-    module.pool().parts(init, &mut all);
+    all.extend(module.pool().walk_operand(init));
     let leaves = all
         .into_iter()
         .filter(|o| o.parts() == ptx_ir::OperandParts::Leaf);
@@ -353,7 +353,7 @@ pub(crate) fn of_functions(
     let linkage = |f: &Function| f.linkage.map(text::linkage);
     differ(&mut changes, Subject::Linkage, linkage(a), linkage(b));
     let attributes = |side: Side<'_>, f: &Function| {
-        let attributes = f.attributes.of(&side.module.declarations().attributes);
+        let attributes = f.attributes.of(side.module.declarations().attributes());
         let text = text::attributes(side.module, attributes);
         (!text.is_empty()).then_some(text)
     };

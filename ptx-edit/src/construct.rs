@@ -174,8 +174,10 @@ impl Editor<'_> {
         let pool = self.pool_mut();
         let copy = pool.extend(&[operand]);
         let walk = |pool: &OperandPool| {
-            let parts = pool.walk_operand(OperandSlot::Pool(copy.at(0)), pool.get(copy.at(0)));
-            let uses = parts.filter(|(_, part)| *part == Operand::Reg(old));
+            let parts = pool.walk_stored(OperandSlot::Pool(copy.at(0)), pool.get(copy.at(0)));
+            let uses = parts
+                .stored()
+                .filter(|(_, part)| *part == Operand::Reg(old));
             uses.map(|(slot, _)| slot).collect::<Vec<_>>()
         };
         if !walk(pool).is_empty() {

@@ -195,7 +195,7 @@ fn element_slot(
     let init = range.of(&tables.declarators).get(declarator);
     let init = init.map(|d| d.init).filter(|i| *i != Operand::Absent);
     // Braces are lists of elements; an element is taken as a whole.
-    let mut walk = pool.walk_operand(OperandSlot::Initializer(at), init.ok_or_else(missing)?);
+    let mut walk = pool.walk_stored(OperandSlot::Initializer(at), init.ok_or_else(missing)?);
     let mut index = 0;
     loop {
         let (slot, operand) = walk.peek().ok_or_else(missing)?;

@@ -6,9 +6,9 @@ use alloc::vec::Vec;
 use hashbrown::HashMap;
 use ptx_ir::raw::RawBody;
 use ptx_ir::{
-    Binding, Body, Code, DeclId, Declarator, Diagnostic, EntityId, GuardSense, Inst, InstId, Label,
-    Module, NameId, Operand, OperandPool, OperandRange, RegDeclId, ScopeId, Span, Statement,
-    StmtId, TableRange, Var, VarId,
+    Binding, Body, Code, DeclId, Declarator, Diagnostic, EntityId, Inst, InstId, Label, Module,
+    NameId, Operand, OperandPool, OperandRange, RegDeclId, ScopeId, Span, Statement, StmtId,
+    TableRange, Var, VarId,
 };
 
 use crate::construct::UNPLACED;
@@ -187,7 +187,7 @@ impl Import<'_, '_, '_> {
             .into_iter()
             .chain(pool.slice(inst.operands()).iter().copied());
         let range = self.import(&all.collect::<Vec<_>>());
-        let sense = guard.map(|g| GuardSense::negated_if(g.negated));
+        let sense = guard.map(|g| g.sense);
         let inst = Inst::new(sig, range, sense);
         Ok(self.editor.body_mut().insts_mut().push(inst))
     }
@@ -265,7 +265,7 @@ impl Import<'_, '_, '_> {
 
     /// Finds out what the operands of a statement are in the function.
     fn prepare(&mut self, statement: Statement) -> Result<(), EditError> {
-        for operand in self.body.walk(statement).operands() {
+        for operand in self.body.walk(statement) {
             if !self.operands.contains_key(&operand)
                 && let Some(new) = self.find(operand)?
             {

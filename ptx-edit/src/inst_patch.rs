@@ -262,7 +262,7 @@ impl Editor<'_> {
     ) -> Vec<(u32, Option<Span>)> {
         let body = self.body();
         let mut parts = Vec::new();
-        body.pool().parts(operand, &mut parts);
+        parts.extend(body.pool().walk_operand(operand));
         let parts: Vec<u32> = (0..)
             .zip(parts)
             .filter(|(_, o)| *o == Operand::Reg(old))

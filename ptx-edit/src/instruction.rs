@@ -3,10 +3,9 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use ptx_ir::raw::RawBody;
+use ptx_ir::raw::{OperandSlot, RawBody};
 use ptx_ir::{
-    EntityId, GuardSense, Inst, InstId, NameId, Operand, OperandSlot, RegId, SigId, Statement,
-    StmtId,
+    EntityId, GuardSense, Inst, InstId, NameId, Operand, RegId, SigId, Statement, StmtId,
 };
 use ptx_isa::Modifier;
 
@@ -43,8 +42,8 @@ impl Editor<'_> {
         pool.deep_copy(copy);
         let new = pool.get(copy.at(0));
         pool.set(copy.at(0), Operand::Absent);
-        let old = pool.walk_operand(OperandSlot::Pool(at), pool.get(at));
-        let slots: Vec<OperandSlot> = old.map(|(slot, _)| slot).collect();
+        let old = pool.walk_stored(OperandSlot::Pool(at), pool.get(at));
+        let slots: Vec<OperandSlot> = old.stored().map(|(slot, _)| slot).collect();
         for slot in slots {
             pool.set_slot(slot, Operand::Absent);
         }
@@ -98,7 +97,7 @@ impl Editor<'_> {
         }
         let guard = inst.guard();
         let pool = self.body().pool();
-        let guard = guard.map(|g| (pool.get(g.predicate), GuardSense::negated_if(g.negated)));
+        let guard = guard.map(|g| (pool.get(g.predicate), g.sense));
         let old = self.body().pool().slice(inst.operands()).to_vec();
         let spans = self.inst_spans(stmt, inst);
         let changed: Vec<usize> = (0..new.len())
@@ -241,7 +240,9 @@ impl Editor<'_> {
         let body = self.body();
         let guard = inst.guard().map(|g| body.pool().get(g.predicate));
         let walk = body.walk(Statement::Inst(id));
-        let uses = walk.filter(|(_, operand)| *operand == Operand::Reg(old));
+        let uses = walk
+            .stored()
+            .filter(|(_, operand)| *operand == Operand::Reg(old));
         let slots: Vec<OperandSlot> = uses.map(|(slot, _)| slot).collect();
         let count = slots.len();
         for slot in slots {

@@ -112,18 +112,18 @@ fn each_use(module: &Module, item: Item, mut see: impl FnMut(SymbolId)) {
     match item {
         Item::Decl(id) => {
             let walk = module.declarations().walk(id, module.pool());
-            walk.operands().for_each(&mut operand);
+            walk.for_each(&mut operand);
         }
         Item::Directive(id) => {
             if let Some(directive) = module.directives().get(id) {
                 let walk = module.pool().walk(directive.args);
-                walk.operands().for_each(&mut operand);
+                walk.for_each(&mut operand);
             }
         }
         Item::Function(id) => {
             if let Some(body) = module.body(id) {
                 for (_, statement) in body.statements() {
-                    body.walk(statement).operands().for_each(&mut operand);
+                    body.walk(statement).for_each(&mut operand);
                 }
             }
         }

@@ -335,7 +335,12 @@ impl Editor<'_> {
 
     /// Removes the operands of a statement from the pool, so that no question to the whole pool finds them.
     pub(crate) fn clear_operands(&mut self, statement: Statement) {
-        let slots: Vec<_> = self.body().walk(statement).map(|(slot, _)| slot).collect();
+        let slots: Vec<_> = self
+            .body()
+            .walk(statement)
+            .stored()
+            .map(|(slot, _)| slot)
+            .collect();
         for slot in slots {
             self.pool_mut().set_slot(slot, ptx_ir::Operand::Absent);
         }

@@ -9,7 +9,7 @@ impl Editor<'_> {
     /// Looks up the symbols that a statement mentions: whether an item up to the function declares them, or a function before it does.
     pub(crate) fn look_up_symbols(&mut self, statement: Statement) {
         let mut found = alloc::vec::Vec::new();
-        self.body().mentions(statement, &mut found);
+        found.extend(self.body().walk(statement));
         self.look_up_symbols_of(&found);
     }
 

@@ -31,7 +31,7 @@ impl Editor<'_> {
             let table = next.and_then(|s| Some((s, self.body().statement(s)?)));
             if let Some((table, statement)) = table.filter(|(_, s)| needs_label(self.body(), *s)) {
                 let body = self.body();
-                for operand in body.walk(statement).operands() {
+                for operand in body.walk(statement) {
                     let Operand::Label(entry) = operand else {
                         continue;
                     };
@@ -57,7 +57,7 @@ impl Editor<'_> {
         let mut counts = vec![0u32; body.labels().len()];
         let mut ranges: Vec<&str> = Vec::new();
         for (_, statement) in body.statements() {
-            for operand in body.walk(statement).operands() {
+            for operand in body.walk(statement) {
                 match operand {
                     Operand::Label(id) => {
                         if let Some(count) = counts.get_mut(id.index()) {

@@ -17,7 +17,7 @@ impl Editor<'_> {
     ) -> Option<StmtId> {
         let body = self.body();
         let mut all = body.statements();
-        let found = all.find(|&(id, s)| body.walk(s).operands().any(|o| wanted(id, o)));
+        let found = all.find(|&(id, s)| body.walk(s).any(|o| wanted(id, o)));
         found.map(|(id, _)| id)
     }
 

@@ -20,7 +20,7 @@ impl Editor<'_> {
         key: u64,
         statement: Statement,
     ) -> Result<(), EditError> {
-        let mut operands = self.body().walk(statement).operands();
+        let mut operands = self.body().walk(statement);
         operands.try_for_each(|operand| self.check_visible(key, operand))
     }
 
@@ -31,7 +31,7 @@ impl Editor<'_> {
         operand: Operand,
     ) -> Result<(), EditError> {
         let mut parts = Vec::new();
-        self.body().pool().parts(operand, &mut parts);
+        parts.extend(self.body().pool().walk_operand(operand));
         self.look_up_symbols_of(&parts);
         let key = raw::stmt_key(self.body(), stmt);
         let mut parts = parts.into_iter();

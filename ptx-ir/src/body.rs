@@ -87,7 +87,7 @@ impl StmtSpan {
     }
 }
 
-/// Whether a guard holds where its predicate is true, or where it is false.
+/// The value of the predicate for which a guard holds.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum GuardSense {
@@ -98,14 +98,16 @@ pub enum GuardSense {
 }
 
 impl GuardSense {
-    /// Returns [`Negated`](Self::Negated) if `negated` is true.
+    /// Returns whether the guard is negated.
     #[must_use]
-    pub const fn negated_if(negated: bool) -> Self {
-        if negated {
-            Self::Negated
-        } else {
-            Self::Positive
-        }
+    pub const fn is_negated(self) -> bool {
+        matches!(self, Self::Negated)
+    }
+
+    /// Returns whether the guard holds for a value of its predicate.
+    #[must_use]
+    pub const fn holds(self, predicate: bool) -> bool {
+        predicate != self.is_negated()
     }
 }
 
@@ -115,8 +117,8 @@ impl GuardSense {
 pub struct Guard {
     /// The position of the predicate in the operand pool: a register, or an undeclared name.
     pub predicate: OperandRef,
-    /// `@!p`
-    pub negated: bool,
+    /// The value of the predicate for which the instruction executes.
+    pub sense: GuardSense,
 }
 
 /// An instruction.
@@ -167,7 +169,11 @@ impl Inst {
     pub fn guard(&self) -> Option<Guard> {
         (self.guard != 0).then(|| Guard {
             predicate: OperandRef::new(self.operands.start.wrapping_sub(1)),
-            negated: self.guard & 2 != 0,
+            sense: if self.guard & 2 == 0 {
+                GuardSense::Positive
+            } else {
+                GuardSense::Negated
+            },
         })
     }
 

@@ -9,7 +9,7 @@ use alloc::vec::Vec;
 use core::fmt;
 
 use crate::edit_log::Change;
-use crate::operand_walk::{OperandParts, OperandSlot};
+use crate::operand_walk::OperandParts;
 use crate::{
     Attribute, Binding, Body, BodyId, Declarations, Declarator, DirectiveStmt, EntityId, Function,
     Interface, Item, LabelId, Module, NameId, Operand, OperandPool, OperandRange, Param, RegDecl,
@@ -509,7 +509,7 @@ impl<'m> Comparison<'m> {
                 match (a.guard(), b.guard()) {
                     (None, None) => {}
                     (Some(g), Some(h)) => {
-                        same(g.negated, h.negated, "guards")?;
+                        same(g.sense, h.sense, "guards")?;
                         self.operand(p, l.pool.get(g.predicate), r.pool.get(h.predicate))?;
                     }
                     _ => return Err("guards"),
@@ -576,13 +576,9 @@ impl<'m> Comparison<'m> {
 
     /// Compares operands with their parts.
     fn nested(&mut self, p: Pools<'_>, a: Operand, b: Operand) -> Same {
-        let slot = OperandSlot::Initializer(0);
-        let mut left = p.0.walk_operand(slot, a);
-        let mut right = p.1.walk_operand(slot, b);
-        while let (Some((_, a)), Some((_, b))) = (left.next(), right.next()) {
-            self.one(p, a, b)?;
-        }
-        Ok(())
+        p.0.walk_operand(a)
+            .zip(p.1.walk_operand(b))
+            .try_for_each(|(a, b)| self.one(p, a, b))
     }
 
     /// Compares operands without their parts, except for the number of these.

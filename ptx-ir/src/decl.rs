@@ -172,12 +172,21 @@ pub struct Declarations {
     /// The declarations.
     pub decls: PrimaryMap<DeclId, VarDecl>,
     /// The declarators of all declarations.
+    #[doc(hidden)]
     pub declarators: CowVec<Declarator>,
     /// The attributes of all declarations and functions.
+    #[doc(hidden)]
     pub attributes: CowVec<Attribute>,
 }
 
 impl Declarations {
+    ptx_isa::getters! {
+        /// The declarators of all declarations.
+        all_declarators: &[Declarator] = &declarators;
+        /// The attributes of all declarations and functions.
+        attributes: &[Attribute] = &attributes;
+    }
+
     /// The declarators of a declaration.
     #[must_use]
     pub fn declarators(&self, id: DeclId) -> &[Declarator] {

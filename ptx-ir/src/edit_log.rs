@@ -49,7 +49,7 @@ pub enum NewText {
     Operand {
         /// Its index.
         operand: u32,
-        /// The index of one of its [parts](crate::OperandPool::parts); 0 is the whole operand.
+        /// The index of one of its [parts](crate::OperandPool::walk_operand); 0 is the whole operand.
         part: u32,
     },
     /// All operands from this index on, each after a separator.

@@ -105,27 +105,25 @@ impl<'p> OperandWalk<'p> {
         }
     }
 
-    /// The operands without the places where they are stored.
-    pub fn operands(self) -> impl Iterator<Item = Operand> + 'p {
-        self.map(|(_, operand)| operand)
-    }
-
-    /// The next operand, without a step.
+    /// The next operand and its storage, without a step.
+    #[doc(hidden)]
     #[must_use]
     pub fn peek(&self) -> Option<(OperandSlot, Operand)> {
         self.worklist.last().copied()
     }
 
-    /// The next operand; its parts are skipped.
-    pub fn next_whole(&mut self) -> Option<(OperandSlot, Operand)> {
-        self.worklist.pop()
+    /// The operands with their storage.
+    #[doc(hidden)]
+    pub fn stored(mut self) -> impl Iterator<Item = (OperandSlot, Operand)> + 'p {
+        core::iter::from_fn(move || self.next_stored())
     }
-}
 
-impl Iterator for OperandWalk<'_> {
-    type Item = (OperandSlot, Operand);
+    /// The next operand; its parts are skipped.
+    pub fn next_whole(&mut self) -> Option<Operand> {
+        self.worklist.pop().map(|(_, operand)| operand)
+    }
 
-    fn next(&mut self) -> Option<Self::Item> {
+    fn next_stored(&mut self) -> Option<(OperandSlot, Operand)> {
         let (slot, operand) = self.worklist.pop()?;
         match operand.parts() {
             OperandParts::Leaf => {}
@@ -148,6 +146,15 @@ impl Iterator for OperandWalk<'_> {
             OperandParts::One(at) => self.push(at),
         }
         Some((slot, operand))
+    }
+}
+
+impl Iterator for OperandWalk<'_> {
+    type Item = Operand;
+
+    #[inline]
+    fn next(&mut self) -> Option<Operand> {
+        self.next_stored().map(|(_, operand)| operand)
     }
 }
 
@@ -174,7 +181,7 @@ impl Body {
     /// # let text = ".version 8.0\n.target sm_80\n.entry k() { .reg .b64 %rd<3>; ld.b64 %rd1, [%rd2+8]; }";
     /// # let module = ptx_parse::parse_str(text).module;
     /// # let (_, _, body) = module.definitions().next().unwrap();
-    /// let operands = body.statements().flat_map(|(_, s)| body.walk(s).operands());
+    /// let operands = body.statements().flat_map(|(_, s)| body.walk(s));
     /// let registers = operands.filter(|o| matches!(o, Operand::Reg(_)));
     /// assert_eq!(registers.count(), 2);
     /// ```
@@ -203,11 +210,6 @@ impl Body {
         }
         walk
     }
-
-    /// Appends the operands of a statement, as [`walk`](Self::walk) gives them.
-    pub fn mentions(&self, statement: Statement, found: &mut Vec<Operand>) {
-        found.extend(self.walk(statement).operands());
-    }
 }
 
 impl OperandPool {
@@ -219,18 +221,19 @@ impl OperandPool {
         walk
     }
 
-    /// Walks one operand, which need not be stored in this pool, and its parts, which are.
+    /// Walks one operand and its parts, which are in this pool.
     #[must_use]
-    pub fn walk_operand(&self, slot: OperandSlot, operand: Operand) -> OperandWalk<'_> {
+    pub fn walk_operand(&self, operand: Operand) -> OperandWalk<'_> {
+        self.walk_stored(OperandSlot::Pool(OperandRef::new(u32::MAX)), operand)
+    }
+
+    /// As [`walk_operand`](Self::walk_operand), for an operand that is stored at `slot`.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn walk_stored(&self, slot: OperandSlot, operand: Operand) -> OperandWalk<'_> {
         let mut walk = OperandWalk::new(self);
         walk.worklist.push((slot, operand));
         walk
-    }
-
-    /// Appends an operand of this pool, then its parts, those of parts included, in the order in which they are written.
-    pub fn parts(&self, operand: Operand, found: &mut Vec<Operand>) {
-        let slot = OperandSlot::Pool(OperandRef::new(u32::MAX));
-        found.extend(self.walk_operand(slot, operand).operands());
     }
 
     /// The operand that is stored at a place; [`Operand::Absent`] for an initializer, which no pool stores.

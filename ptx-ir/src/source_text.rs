@@ -10,7 +10,7 @@ use core::ops::Deref;
 /// ```
 /// use ptx_ir::{Limits, SourceText};
 /// let source = SourceText::from(b".version 8.0\n.target sm_80\n".to_vec());
-/// let module = ptx_parse::parse_shared(source.clone(), &Limits::default()).module;
+/// let module = ptx_parse::parse_with(source.clone(), &Limits::default()).module;
 /// assert!(core::ptr::eq(module.source(), &source[..]));
 /// ```
 #[derive(Clone, Default)]

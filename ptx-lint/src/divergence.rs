@@ -238,5 +238,5 @@ pub(crate) fn is_counted(facts: &Facts<'_>) -> bool {
     let of_count = |marks: Marks| marks.contains(Marks::THREAD_COUNT);
     let marked = form.operands().iter().position(|o| of_count(o.marks()));
     // Where no operand is marked, the second one is the number.
-    facts.form_operand(marked.unwrap_or(1)).is_some()
+    facts.operand(marked.unwrap_or(1)).is_some()
 }

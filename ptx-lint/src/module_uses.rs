@@ -51,7 +51,7 @@ impl SharedVariables {
         }
         let mut mentioned: Vec<Operand> = Vec::new();
         for (_, statement) in of.body().statements() {
-            of.body().mentions(statement, &mut mentioned);
+            mentioned.extend(of.body().walk(statement));
         }
         let all: BTreeSet<SymbolId> = mentioned.iter().filter_map(|o| o.symbol()).collect();
         let is_shared = |symbol: &SymbolId| self.symbols.binary_search(symbol).is_ok();

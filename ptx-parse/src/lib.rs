@@ -152,7 +152,7 @@ impl core::error::Error for ParseError {}
 /// diagnostics.
 #[must_use]
 pub fn parse(source: &[u8]) -> Parsed {
-    parse_shared(source, &Limits::default())
+    parse_with(source, &Limits::default())
 }
 
 /// [`parse`] for text.
@@ -163,7 +163,7 @@ pub fn parse_str(source: &str) -> Parsed {
 
 /// [`parse`] for a source that is already shared or can be taken, which saves a copy, with custom limits.
 #[must_use]
-pub fn parse_shared(source: impl Into<SourceText>, limits: &Limits) -> Parsed {
+pub fn parse_with(source: impl Into<SourceText>, limits: &Limits) -> Parsed {
     let source = source.into();
     let text = source.clone();
     let mut parser = parser::Parser::new(&text, source, *limits);

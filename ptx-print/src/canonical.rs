@@ -200,7 +200,7 @@ impl<'m, 'o, S: Sink> Printer<'m, 'o, S> {
             FunctionKind::Func => Directive::Func.text(),
         });
         self.out.byte(b' ');
-        let attributes = f.attributes.of(&self.module.declarations().attributes);
+        let attributes = f.attributes.of(self.module.declarations().attributes());
         self.attributes(self.module.pool(), attributes);
         if f.interface.has_returns {
             self.params(f.interface.returns, ParamLayout::OneLine);
@@ -364,7 +364,7 @@ impl<'m, 'o, S: Sink> Printer<'m, 'o, S> {
 
     #[inline(always)]
     fn predicate(&mut self, body: &Body, guard: Guard) {
-        if guard.negated {
+        if guard.sense.is_negated() {
             self.out.byte(b'!');
         }
         self.operand(body.pool(), Some(body), body.pool().get(guard.predicate));
@@ -388,7 +388,7 @@ impl<'m, 'o, S: Sink> Printer<'m, 'o, S> {
                 let operand = operands.get(operand as usize);
                 let mut parts = Vec::new();
                 if let Some(&operand) = operand {
-                    body.pool().parts(operand, &mut parts);
+                    parts.extend(body.pool().walk_operand(operand));
                 }
                 if let Some(&part) = parts.get(part as usize) {
                     self.operand(body.pool(), Some(body), part);

@@ -16,7 +16,7 @@ static ALLOCATOR: PeakMemAlloc<&StatsAlloc<System>> = PeakMemAlloc::new(&INSTRUM
 fn measure(source: &Arc<[u8]>) -> (usize, usize) {
     ALLOCATOR.reset_peak_memory();
     let region = Region::new(&INSTRUMENTED_SYSTEM);
-    let parsed = ptx_parse::parse_shared(source.clone(), &Limits::default());
+    let parsed = ptx_parse::parse_with(source.clone(), &Limits::default());
     let stats = region.change();
     let calls = stats.allocations + stats.reallocations;
     let peak = ALLOCATOR.get_peak_memory();

@@ -137,7 +137,7 @@ impl<'a> FactNames<'a> {
             (None, Operand::Name(name)) => Cow::Borrowed(self.module.name(name)),
             (None, other) => self.name(other).unwrap_or_default(),
         };
-        Some(if guard.negated {
+        Some(if guard.sense.is_negated() {
             Cow::Owned(format!("!{name}"))
         } else {
             name

@@ -79,9 +79,9 @@ pub fn evaluate(
         return None;
     }
     if facts.guard().is_some() {
-        let (register, is_negated) = facts.guard_register()?;
+        let (register, sense) = facts.guard_register()?;
         let guard = value(Place::of_register(facts.body(), register)?)?;
-        if (guard & 1 == 1) == is_negated {
+        if !sense.holds(guard & 1 == 1) {
             return Some(Results::default());
         }
     }

@@ -108,7 +108,7 @@ impl TableBuilders {
     }
 
     fn add_module(&mut self, name: &str, source: SourceText, output: &mut dyn Output) {
-        let parsed = ptx_parse::parse_shared(source, &Limits::default());
+        let parsed = ptx_parse::parse_with(source, &Limits::default());
         let module = &parsed.module;
         if let Some(builder) = &mut self.modules {
             let row = ModuleRow {

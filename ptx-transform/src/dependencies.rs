@@ -3,8 +3,8 @@
 use alloc::vec::Vec;
 
 use ptx_ir::{
-    Body, EntityId, EntitySet, FuncId, Item, Module, Operand, OperandPool, OperandSlot, Statement,
-    SymbolId, SymbolKind,
+    Body, EntityId, EntitySet, FuncId, Item, Module, Operand, OperandPool, Statement, SymbolId,
+    SymbolKind,
 };
 use ptx_isa::Directive;
 
@@ -159,7 +159,9 @@ fn is_later(module: &Module, function: FuncId, body: &Body) -> bool {
 
 /// The names of the module in operands and their parts, in the order of the text.
 pub(crate) fn mentioned(pool: &OperandPool, operands: &[Operand]) -> Vec<SymbolId> {
-    let slot = OperandSlot::Initializer(0);
-    let all = operands.iter().flat_map(|&o| pool.walk_operand(slot, o));
-    all.filter_map(|(_, operand)| operand.symbol()).collect()
+    operands
+        .iter()
+        .flat_map(|&operand| pool.walk_operand(operand))
+        .filter_map(Operand::symbol)
+        .collect()
 }

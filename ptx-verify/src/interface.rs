@@ -26,7 +26,7 @@ pub(crate) fn check(context: &mut Context<'_>, id: FuncId, function: &Function, 
         context.report(location, InterfaceProblem::CommonFunction);
     }
     let attributes = function.attributes;
-    for attribute in attributes.of(&context.module.declarations().attributes) {
+    for attribute in attributes.of(context.module.declarations().attributes()) {
         match attribute {
             Attribute::Unified(..) => context.require(keyword(".unified"), Feature::Unified),
             Attribute::Managed => {

@@ -2,9 +2,7 @@
 
 use alloc::string::String;
 use alloc::vec::Vec;
-use ptx_ir::{
-    Body, EntityId, Module, Operand, OperandRef, OperandSlot, RegId, SigId, Statement, StmtId,
-};
+use ptx_ir::{Body, EntityId, Module, Operand, RegId, SigId, Statement, StmtId};
 use ptx_isa::{Role, ScalarType};
 
 /// A register in an instruction.
@@ -58,8 +56,7 @@ impl RegisterUses {
             let operands = body.operands(id).iter().copied().enumerate();
             let operands = operands.map(|(i, operand)| (operand, i == 0 && defines));
             for (operand, written) in guard.into_iter().chain(operands) {
-                let slot = OperandSlot::Pool(OperandRef::new(0));
-                let parts = body.pool().walk_operand(slot, operand).operands();
+                let parts = body.pool().walk_operand(operand);
                 let registers = parts.filter_map(|o| match o {
                     Operand::Reg(register) => Some(register),
                     _ => None,

@@ -139,7 +139,7 @@ fn predicate(editor: &IrEditor<'_>, stmt: StmtId) -> Option<(RegId, GuardSense)>
     };
     let guard = editor.body().inst(inst)?.guard()?;
     match editor.body().pool().get(guard.predicate) {
-        IrOperand::Reg(register) => Some((register, GuardSense::negated_if(guard.negated))),
+        IrOperand::Reg(register) => Some((register, guard.sense)),
         _ => None,
     }
 }

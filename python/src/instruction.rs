@@ -345,7 +345,7 @@ impl Instruction {
         let other = || operand::name(ir, body, body.pool().get(guard.predicate));
         Some(Guard::new(
             register.or_else(other).unwrap_or_default(),
-            guard.negated,
+            guard.sense.is_negated(),
         ))
     }
 

@@ -117,7 +117,7 @@ impl Names {
 impl Module {
     /// Parses a text. Needs no GIL.
     pub(crate) fn parsed(text: impl Into<SourceText>, name: Option<String>) -> Self {
-        let parsed = ptxkit::parse::parse_shared(text, &Default::default());
+        let parsed = ptxkit::parse::parse_with(text, &Default::default());
         let ir = parsed.module;
         let mut starts = vec![0];
         let mut count = 0;

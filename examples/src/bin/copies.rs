@@ -23,7 +23,7 @@ fn groups_left(facts: Facts<'_>) -> Option<u32> {
     let is_wait = facts
         .asynchronous()
         .contains(&(Completion::CpAsync, AsyncPhase::Wait));
-    let left = match facts.form_operand(0) {
+    let left = match facts.operand(0).map(|o| o.operand) {
         Some(Operand::Small(number)) => number as u32,
         _ => 0,
     };

@@ -142,7 +142,12 @@ fn facts_and_edits() {
         .symbol
         .unwrap();
     assert_eq!(call.callees(), Some(Callees::Function(f)));
-    assert!(call.never_returns() && call.guard_register().is_some_and(|(_, negated)| negated));
+    assert!(
+        call.never_returns()
+            && call
+                .guard_register()
+                .is_some_and(|(_, sense)| sense.is_negated())
+    );
     assert!(add.may_be_duplicated() && !add.has_side_effects() && store.has_side_effects());
     assert!(multimem.is_multimem() && !store.is_multimem());
     let data = store.memory().next().unwrap();

@@ -86,8 +86,8 @@ fn operands_and_their_parts() {
         Operand::Small(1).with_parts(OperandParts::Leaf),
         Operand::Small(1)
     );
-    assert_eq!(GuardSense::negated_if(true), GuardSense::Negated);
-    assert_eq!(GuardSense::negated_if(false), GuardSense::Positive);
+    assert!(GuardSense::Negated.holds(false) && !GuardSense::Negated.holds(true));
+    assert!(GuardSense::Positive.holds(true) && !GuardSense::Positive.is_negated());
 }
 
 #[test]
@@ -99,7 +99,7 @@ fn registers_of_operands_are_replaced() {
     let Operand::Reg(new) = body.operands(load)[0] else {
         panic!("a register")
     };
-    let old = body.walk(Statement::Inst(load)).find_map(|(_, o)| match o {
+    let old = body.walk(Statement::Inst(load)).find_map(|o| match o {
         Operand::Reg(r) if r != new => Some(r),
         _ => None,
     });

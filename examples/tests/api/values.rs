@@ -29,7 +29,7 @@ fn forms_of_values_and_lists_of_calls() {
     assert_eq!(values.alignment_of(&form(3)).divisor(), 8);
     let shift = insts[1].1;
     assert!(shift.has_modifier(Modifier::B32) && !shift.has_modifier(Modifier::U32));
-    assert_eq!(shift.form_operand(2), Some(Operand::Small(4)));
+    assert_eq!(shift.operand(2).unwrap().operand, Operand::Small(4));
     let lists = insts[4].1.call_lists().map(|(list, _)| list.len());
     assert_eq!(lists.collect::<Vec<_>>(), [1, 1]);
 }

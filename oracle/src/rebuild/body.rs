@@ -219,7 +219,7 @@ impl<'a, 'r> FunctionReplay<'a, 'r> {
     ) -> Result<(), RebuildError> {
         let mut parts = Vec::new();
         for operand in operands {
-            self.body.pool().parts(*operand, &mut parts);
+            parts.extend(self.body.pool().walk_operand(*operand));
         }
         for part in parts {
             if let Ir::Reg(id) = part {
@@ -255,7 +255,7 @@ impl<'a, 'r> FunctionReplay<'a, 'r> {
                 return Err(unknown("a guard"));
             };
             let predicate = self.register(k, id)?;
-            if guard.negated {
+            if guard.sense.is_negated() {
                 k.guard_not(predicate);
             } else {
                 k.guard(predicate);

@@ -395,7 +395,7 @@ impl<'r> Replay<'r> {
         }
         for attribute in function
             .attributes
-            .of(&self.module.declarations().attributes)
+            .of(self.module.declarations().attributes())
         {
             interface = interface.attribute(&self.attribute(*attribute)?);
         }

@@ -3,7 +3,7 @@
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
-use ptx_ir::facts::{Facts, Flow, FunctionFacts, RegLane, Targets};
+use ptx_ir::facts::{Facts, Flow, FunctionFacts, Targets};
 use ptx_ir::{EntityId, InstId, LabelId, Operand, Statement, StmtId};
 use ptx_isa::Directive;
 
@@ -235,8 +235,7 @@ impl<'a> Builder<'a> {
 
     fn connect_inst(&mut self, from: BlockId, inst: InstId) {
         let facts = self.facts.inst(inst);
-        let guard: Option<(RegLane, bool)> = facts.guard_register();
-        let taken = guard.map(|(_, negated)| !negated);
+        let taken = facts.guard_register().map(|(_, sense)| sense.holds(true));
         match facts.flow() {
             Flow::Next => {}
             Flow::Unknown => {

@@ -328,7 +328,10 @@ impl<'a> Pass<'a> {
         let runs = match guard {
             None => Constant::Constant(1),
             Some(None) => Constant::Overdefined,
-            Some(Some((place, negated))) => self.operands().place(stmt, place).xor(negated.into()),
+            Some(Some((place, sense))) => self
+                .operands()
+                .place(stmt, place)
+                .xor(sense.is_negated().into()),
         };
         let mut modifiers = core::mem::take(&mut self.modifiers);
         let result = match (facts, inst) {

@@ -231,9 +231,9 @@ impl Context<'_> {
     fn key(&self, access: &Access) -> Option<Key> {
         let facts = self.facts.inst(access.inst);
         let guard = match facts.guard_register() {
-            Some((register, negated)) => {
+            Some((register, sense)) => {
                 let variable = self.analysis.variables().of(register).start;
-                Some((self.ssa.read(access.stmt, variable)?, negated))
+                Some((self.ssa.read(access.stmt, variable)?, sense.is_negated()))
             }
             None if facts.guard().is_some() => return None,
             None => None,

@@ -68,15 +68,9 @@ impl Pass<'_> {
             return;
         };
         let mut operands = [(Known::Unknown, 64); 12];
-        for (index, operand) in form.operands().iter().enumerate().take(operands.len()) {
-            let written = f.form_operand(index);
-            if let Some(written) = written
-                && matches!(
-                    operand.role(),
-                    Role::Use | Role::Imm | Role::Sreg | Role::Symbol | Role::ReadWrite
-                )
-            {
-                operands[index] = self.source(stmt, f, written);
+        for source in f.sources() {
+            if let Some(entry) = operands.get_mut(source.index) {
+                *entry = self.source(stmt, f, source.operand);
             }
         }
         match form.action() {
@@ -174,17 +168,19 @@ impl Pass<'_> {
         found: &mut Results,
     ) {
         let conversion = || {
-            let (form, _) = f.form()?;
             let signature = self.facts.body().inst(inst)?.sig;
             let signature = self.facts.module().signature(signature);
             // The windows of shared memory have the same addresses.
             let space = signature.state_spaces().next()?.base();
-            let is_source = |role| matches!(role, Role::Use | Role::Symbol);
-            let mut sources = form.operands().iter().enumerate();
-            let (from, _) =
-                sources.find(|(at, o)| is_source(o.role()) && f.form_operand(*at).is_some())?;
-            let to = form.operands().iter().position(|o| o.role() == Role::Def)?;
-            Some((operands.get(from)?.0, space, self.written(f, to, 0, 1)?))
+            let source = f
+                .operands()
+                .find(|o| matches!(o.role, Role::Use | Role::Symbol))?;
+            let destination = f.operands().find(|o| o.role == Role::Def)?;
+            Some((
+                operands.get(source.index)?.0,
+                space,
+                self.written(f, destination.index, 0, 1)?,
+            ))
         };
         let Some((source, space, variable)) = conversion() else {
             return;
@@ -233,7 +229,11 @@ impl Pass<'_> {
             let operand = form.operands().get(*at);
             operand.is_some_and(|o| o.length() != Length::Scalar)
         };
-        match first.filter(is_vector).and_then(|at| f.form_operand(at)) {
+        match first
+            .filter(is_vector)
+            .and_then(|index| f.operand(index))
+            .map(|o| o.operand)
+        {
             Some(Operand::Vector(list)) => self.facts.body().pool().list(list).len(),
             _ => 1,
         }
@@ -242,7 +242,7 @@ impl Pass<'_> {
     /// The variable that holds a result, or an element of it.
     fn written(&self, f: &Facts<'_>, at: usize, element: usize, elements: usize) -> Option<u32> {
         let (form, _) = f.form()?;
-        let operand = match f.form_operand(at)? {
+        let operand = match f.operand(at)?.operand {
             // Parts of one result that is divided among registers are not known.
             Operand::Vector(list) if form.operands().get(at)?.length() != Length::Scalar => {
                 *self.facts.body().pool().list(list).get(element)?

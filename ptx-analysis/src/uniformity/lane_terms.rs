@@ -59,7 +59,7 @@ impl<'p, 'a> Terms<'p, 'a> {
     }
 
     fn variable(&self, at: u8) -> Option<u32> {
-        let operand = self.facts.form_operand(at.into())?;
+        let operand = self.facts.operand(at.into())?.operand;
         let mut variables = self.pass.variables.of(self.facts.place(operand)?);
         let only = variables.next()?;
         variables.next().is_none().then_some(only)
@@ -107,7 +107,7 @@ impl<'p, 'a> Terms<'p, 'a> {
             return None;
         }
         let (pass, pool) = (self.pass, self.pass.facts.body().pool());
-        let found = match self.facts.form_operand(at.into())? {
+        let found = match self.facts.operand(at.into())?.operand {
             Operand::Small(_) | Operand::Imm(_) | Operand::Symbol(_) | Operand::Var(_) => {
                 LaneBits::uniform(Uniformity::Grid)
             }
@@ -189,7 +189,7 @@ impl<'p, 'a> Terms<'p, 'a> {
             Expr::Operand(at) => {
                 self.integer(at)?;
                 let pool = self.pass.facts.body().pool();
-                pool.integer(self.facts.form_operand(at.into())?)
+                pool.integer(self.facts.operand(at.into())?.operand)
             }
             Expr::Assigned(at) => self.constant(&self.local(at)?),
             Expr::Integer(value) => Some(value),

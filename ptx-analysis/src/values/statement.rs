@@ -63,11 +63,15 @@ impl Pass<'_> {
         match (f.guard(), f.guard_register()) {
             (None, _) => Truth::Known(true),
             (_, None) => Truth::Unknown,
-            (_, Some((place, negated))) => {
+            (_, Some((place, sense))) => {
                 let mut variables = self.of.variables.of(place);
                 let value = variables.next().and_then(|v| self.of.ssa.read(stmt, v));
                 let truth = value.map_or(Truth::Unknown, |v| self.truth(v));
-                if negated { truth.inverted() } else { truth }
+                if sense.is_negated() {
+                    truth.inverted()
+                } else {
+                    truth
+                }
             }
         }
     }
@@ -75,13 +79,9 @@ impl Pass<'_> {
     fn results(&mut self, stmt: StmtId, inst: InstId, f: &Facts<'_>) -> Option<Results> {
         let (form, slots) = f.form()?;
         let mut operands = [Source::Unknown; 12];
-        for (index, operand) in form.operands().iter().enumerate().take(operands.len()) {
-            if matches!(
-                operand.role(),
-                Role::Use | Role::Imm | Role::Sreg | Role::Symbol | Role::ReadWrite
-            ) {
-                let written = f.form_operand(index);
-                operands[index] = written.map_or(Source::Unknown, |o| self.source(stmt, o));
+        for source in f.sources() {
+            if let Some(entry) = operands.get_mut(source.index) {
+                *entry = self.source(stmt, source.operand);
             }
         }
         if let Some(action @ (Action::ToGeneric | Action::FromGeneric)) = form.action() {
@@ -127,7 +127,11 @@ impl Pass<'_> {
             let operand = form.operands().get(*at);
             operand.is_some_and(|o| o.length() != Length::Scalar)
         };
-        match first.filter(is_vector).and_then(|at| f.form_operand(at)) {
+        match first
+            .filter(is_vector)
+            .and_then(|index| f.operand(index))
+            .map(|o| o.operand)
+        {
             Some(Operand::Vector(list)) => self.of.facts.body().pool().list(list).len(),
             _ => 1,
         }
@@ -165,7 +169,7 @@ impl Pass<'_> {
         let range = Interval::of_bits(ty.bits(), false);
         let low = form.map_or(super::Alignment::UNKNOWN, |f| self.form_alignment(&f));
         let number = Number::new(form, range, low, need);
-        let variable = self.variable(f, f.form_operand(to)?)?;
+        let variable = self.variable(f, f.operand(to)?.operand)?;
         Some(vec![(variable, Abstract::Number(number))])
     }
 
@@ -320,7 +324,7 @@ impl Scope<'_, '_> {
         elements: usize,
     ) -> Option<u32> {
         let pass = &*self.pass;
-        let operand = match f.form_operand(at)? {
+        let operand = match f.operand(at)?.operand {
             // Parts of one result that is divided among registers are not known.
             Operand::Vector(list) if self.form.operands().get(at)?.length() != Length::Scalar => {
                 *pass.of.facts.body().pool().list(list).get(element)?

@@ -6,9 +6,9 @@ use core::mem;
 use ptx_ir::raw::{RawBody, RawModule, push_built_statement};
 use ptx_ir::{
     AddrId, Address, Binding, Body, Comments, DeclId, Declarations, Declarator, DirectiveStmt,
-    FuncId, GuardSense, Inst, InstId, Interface, Label, LabelId, Module, NameId, Operand,
-    OperandPool, OperandRange, Param, Prototype, RegDeclId, RegId, Register, Scope, ScopeId, Span,
-    Statement, StmtId, SymbolKind, Var, VarDecl, VarId,
+    FuncId, Inst, InstId, Interface, Label, LabelId, Module, NameId, Operand, OperandPool,
+    OperandRange, Param, Prototype, RegDeclId, RegId, Register, Scope, ScopeId, Span, Statement,
+    StmtId, SymbolKind, Var, VarDecl, VarId,
 };
 
 use super::operand::{CopyDeclarations, Leaves, copy_operand, copy_range};
@@ -113,7 +113,7 @@ impl<'c, 'f, 't> BodyCopier<'c, 'f, 't> {
         operands.clear();
         let sense = inst.guard().map(|guard| {
             operands.push(self.names.leaf(from.pool().get(guard.predicate)));
-            GuardSense::negated_if(guard.negated)
+            guard.sense
         });
         for &operand in from.operands(id) {
             operands.push(match operand {

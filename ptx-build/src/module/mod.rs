@@ -138,7 +138,7 @@ impl ModuleBuilder {
     pub fn finish_with_source(self) -> Result<Module, BuildError> {
         let module = self.finish()?;
         let text = ptx_print::display(&module).to_string();
-        Ok(ptx_parse::parse_shared(text.into_bytes(), &Limits::default()).module)
+        Ok(ptx_parse::parse_with(text.into_bytes(), &Limits::default()).module)
     }
 }
 

@@ -160,7 +160,7 @@ pub(crate) fn function(events: &[Event], module: &Module, body: &Body) {
             (Statement::Inst(id), Some(Event::Inst(told, guard, _))) => {
                 let found = body.inst(id).and_then(ptx_ir::Inst::guard);
                 mnemonic(module, body, id) == *told
-                    && guard.map(|g| g.1) == found.map(|g| g.negated)
+                    && guard.map(|g| g.1) == found.map(|g| g.sense.is_negated())
             }
             (Statement::Label(id), Some(Event::Label(_, told))) => body
                 .labels()
@@ -199,7 +199,7 @@ fn fit(told: Option<&Event>, found: Statement, module: &Module, body: &Body, pai
             let inst = body.inst(id).expect("an instruction");
             assert_eq!(
                 guard.map(|g| g.1),
-                inst.guard().map(|g| g.negated),
+                inst.guard().map(|g| g.sense.is_negated()),
                 "{mnemonic}"
             );
             if let (Some((p, _)), Some(g)) = (guard, inst.guard()) {

@@ -46,7 +46,7 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
     let mut status = Status::Ok;
     let inputs = args.files.list()?;
     let work = |source: Source| {
-        let module = ptx_parse::parse_shared(source.bytes, &ptx_ir::Limits::default()).module;
+        let module = ptx_parse::parse_with(source.bytes, &ptx_ir::Limits::default()).module;
         let graph = Graph::new(&source.name, &module);
         let mut bytes = Vec::new();
         match args.format {

@@ -131,7 +131,7 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
 }
 
 fn graphs_of(source: Source, wanted: &Functions, format: Format) -> (Vec<Drawable>, Chosen) {
-    let module = ptx_parse::parse_shared(source.bytes, &ptx_ir::Limits::default()).module;
+    let module = ptx_parse::parse_with(source.bytes, &ptx_ir::Limits::default()).module;
     let facts = ModuleFacts::new(&module);
     let lines = SourceLines::new(&module);
     let chosen = wanted.choose(&module);

@@ -81,7 +81,7 @@ enum Outcome {
 }
 
 fn format(source: Source, style: &Style, only_shown: bool) -> Formatted {
-    let parsed = ptx_parse::parse_shared(source.bytes.clone(), &Default::default());
+    let parsed = ptx_parse::parse_with(source.bytes.clone(), &Default::default());
     let outcome = if parsed.has_errors() {
         Outcome::Refused(Refusal::errors(parsed.diagnostics, "it has errors"))
     } else {

@@ -37,7 +37,7 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
     let mut status = Status::Ok;
     let inputs = args.files.list()?;
     let work = |source: Source| {
-        let parsed = ptx_parse::parse_shared(source.bytes, &Default::default());
+        let parsed = ptx_parse::parse_with(source.bytes, &Default::default());
         let needs = ptx_verify::requires(&parsed.module);
         (source.name, parsed.module, needs)
     };

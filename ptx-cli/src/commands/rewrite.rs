@@ -37,7 +37,7 @@ pub(crate) struct Read {
 impl Read {
     /// Parses a file and returns it with its diagnostics.
     pub(crate) fn new(source: Source) -> (Self, Vec<Diagnostic>) {
-        let parsed = ptx_parse::parse_shared(source.bytes.clone(), &Default::default());
+        let parsed = ptx_parse::parse_with(source.bytes.clone(), &Default::default());
         let lines = LineIndex::new(&source.bytes);
         let module = parsed.module;
         let read = Self {

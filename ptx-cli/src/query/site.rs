@@ -200,8 +200,8 @@ impl<'f, 'a> Site<'f, 'a> {
     pub(crate) fn guard(&self) -> Option<String> {
         self.facts.guard()?;
         Some(match self.facts.guard_register() {
-            Some((place, negated)) => {
-                let not = if negated { "!" } else { "" };
+            Some((place, sense)) => {
+                let not = if sense.is_negated() { "!" } else { "" };
                 format!("{not}{}", self.function.register(place))
             }
             None => "?".to_owned(),

@@ -1,7 +1,8 @@
 //! The values of the fields of an instruction.
 
 use ptx_ir::facts::{Callees, Flow, MemoryAccess};
-use ptx_ir::{Operand, OperandSlot, OperandWalk, Signature};
+use ptx_ir::raw::OperandSlot;
+use ptx_ir::{Operand, OperandWalk, Signature};
 use ptx_isa::{Arch, Modifier, ModifierClass, PtxVersion, Target};
 
 use super::site::Site;
@@ -127,11 +128,11 @@ fn parts<'a>(site: At<'_, '_, 'a>, index: Operands) -> Option<OperandWalk<'a>> {
     };
     let operand = *body.pool().slice(range).get(index)?;
     let slot = OperandSlot::Pool(range.at(index as u32));
-    Some(body.pool().walk_operand(slot, operand))
+    Some(body.pool().walk_stored(slot, operand))
 }
 
 pub(super) fn immediate(site: At<'_, '_, '_>, index: Operands, visit: Visit<'_>) {
-    let parts = parts(site, index).into_iter().flatten();
+    let parts = parts(site, index).into_iter().flat_map(OperandWalk::stored);
     let outside_addresses = parts.filter(|(slot, _)| matches!(slot, OperandSlot::Pool(_)));
     let pool = site.function.body.pool();
     let integers = outside_addresses.filter_map(|(_, o)| pool.integer(o));
@@ -139,7 +140,7 @@ pub(super) fn immediate(site: At<'_, '_, '_>, index: Operands, visit: Visit<'_>)
 }
 
 pub(super) fn register_type(site: At<'_, '_, '_>, index: Operands, visit: Visit<'_>) {
-    for (_, operand) in parts(site, index).into_iter().flatten() {
+    for operand in parts(site, index).into_iter().flatten() {
         if let Operand::Reg(register) = operand
             && let Some(decl) = site.function.body.reg_decl_of(register)
             && let Some(ty) = decl.ty.known()
@@ -150,7 +151,7 @@ pub(super) fn register_type(site: At<'_, '_, '_>, index: Operands, visit: Visit<
 }
 
 pub(super) fn special(site: At<'_, '_, '_>, index: Operands, visit: Visit<'_>) {
-    for (_, operand) in parts(site, index).into_iter().flatten() {
+    for operand in parts(site, index).into_iter().flatten() {
         if let Operand::Special(register) = operand {
             word(register.text(), visit);
         }
@@ -175,7 +176,7 @@ fn name(site: At<'_, '_, '_>, operand: Operand) -> Option<String> {
 }
 
 pub(super) fn symbol(site: At<'_, '_, '_>, index: Operands, visit: Visit<'_>) {
-    let parts = parts(site, index).into_iter().flatten();
+    let parts = parts(site, index).into_iter().flat_map(OperandWalk::stored);
     let names = parts.filter_map(|(_, operand)| name(site, operand));
     names.for_each(|n| spelled(site, &n, visit));
 }

@@ -314,7 +314,7 @@ impl<'a> Builder<'a> {
             // What a table says is part of the instruction that names it.
             Statement::Directive(_) => {
                 let body = self.facts.body();
-                let mut operands = body.walk(statement).operands();
+                let mut operands = body.walk(statement);
                 let tokens = self.writer.of_statement(stmt, statement);
                 if !tokens.is_empty() && !operands.any(|o| matches!(o, Operand::Label(_))) {
                     self.effect(tokens, Vec::new());
@@ -375,7 +375,7 @@ impl<'a> Builder<'a> {
             None => None,
             Some(guard) => {
                 let predicate = self.writer.of_operand(body.pool().get(guard.predicate));
-                Some((self.operand(&predicate)?, guard.negated))
+                Some((self.operand(&predicate)?, guard.sense.is_negated()))
             }
         };
         if !self.is_pure(&f) {

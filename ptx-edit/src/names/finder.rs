@@ -11,7 +11,7 @@ use ptx_ir::name::{split_numeric_suffix, suffix_number};
 use ptx_ir::raw::{Change, NewText, Patch};
 use ptx_ir::{
     Binding, Body, DeclId, Declarations, EntityId, FuncId, Interface, Item, ItemId, Module, NameId,
-    Operand, OperandPool, OperandSlot, OperandWalk, Span, Statement, StmtId, SymbolId, VarId,
+    Operand, OperandPool, OperandWalk, Span, Statement, StmtId, SymbolId, VarId,
 };
 
 use super::{Entity, NameRef, denotes};
@@ -287,8 +287,7 @@ impl<'m> Finder<'m> {
             if let Some(entity) = self.bound(d.binding, body.map(|(f, _)| f)) {
                 self.declare(entity, d.name, d.count);
             }
-            let slot = OperandSlot::Initializer(0);
-            self.operands(pool.walk_operand(slot, d.init), body);
+            self.operands(pool.walk_operand(d.init), body);
         }
     }
 
@@ -318,7 +317,7 @@ impl<'m> Finder<'m> {
     }
 
     fn operands(&mut self, walk: OperandWalk<'_>, body: Option<(FuncId, &Body)>) {
-        for operand in walk.operands() {
+        for operand in walk {
             let leaf = self.leaf(operand, body);
             self.leaves.extend(leaf);
         }

@@ -1,6 +1,6 @@
 //! Names that are used where they are not resolved, and all names of a body.
 
-use ptx_ir::{Body, Module, NameId, Operand, OperandPool, OperandSlot, SectionEntry};
+use ptx_ir::{Body, Module, NameId, Operand, OperandPool, SectionEntry};
 
 use super::{NameForm, TakenNames};
 
@@ -35,13 +35,10 @@ pub(crate) fn debug_names(module: &Module) -> impl Iterator<Item = NameId> + '_ 
             SectionEntry::Other { value, .. } => (None, Some(module.pool().get(*value))),
             _ => (None, None),
         };
-        let walk = |value| {
-            module
-                .pool()
-                .walk_operand(OperandSlot::Initializer(0), value)
-        };
-        let parts = value.into_iter().flat_map(walk);
-        let names = parts.filter_map(|(_, part)| match part {
+        let parts = value
+            .into_iter()
+            .flat_map(|value| module.pool().walk_operand(value));
+        let names = parts.filter_map(|part| match part {
             Operand::Name(name) => Some(name),
             _ => None,
         });

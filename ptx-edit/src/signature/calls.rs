@@ -48,7 +48,7 @@ pub(super) fn calls_of(
     for (caller, _, body) in module.definitions() {
         let facts = facts.function(caller);
         for (stmt, statement) in body.statements() {
-            let mut symbols = symbols_of(body.walk(statement).operands()).peekable();
+            let mut symbols = symbols_of(body.walk(statement)).peekable();
             let callees = match (statement, &facts) {
                 (Statement::Inst(inst), Some(facts)) => facts.inst(inst).callees(),
                 (Statement::Opaque(_), _) if symbols.any(|s| s == symbol) => return Err(used()),
@@ -112,14 +112,14 @@ fn module_uses(module: &Module, symbol: SymbolId) -> Option<Uses> {
         let walk = match item {
             Item::Decl(id) => {
                 let walk = module.declarations().walk(id, pool);
-                uses.addresses.extend(symbols_of(walk.operands()));
+                uses.addresses.extend(symbols_of(walk));
                 continue;
             }
             Item::Directive(id) => pool.walk(module.directives().get(id)?.args),
             Item::Opaque(id) => pool.walk(module.opaques().get(id)?.mentions),
             _ => continue,
         };
-        if symbols_of(walk.operands()).any(|s| s == symbol) {
+        if symbols_of(walk).any(|s| s == symbol) {
             return None;
         }
     }

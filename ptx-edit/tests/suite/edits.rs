@@ -257,7 +257,7 @@ fn edit(module: &mut Module, function: FuncId, step: Step, nth: usize) -> Result
             let vector = editor.vector(&pair)?;
             let new = editor.guarded(
                 predicate,
-                GuardSense::negated_if(c.0 % 2 == 0),
+                [GuardSense::Negated, GuardSense::Positive][(c.0 % 2) as usize],
                 "mov.b64",
                 &[operand, vector],
             )?;
@@ -268,7 +268,12 @@ fn edit(module: &mut Module, function: FuncId, step: Step, nth: usize) -> Result
         5 => editor.move_before(stmt, other).map(|()| Done::Moved),
         6 => {
             let guard = register.filter(|_| c.0 % 3 > 0);
-            let guard = guard.map(|r| (r, GuardSense::negated_if(c.0 % 2 == 0)));
+            let guard = guard.map(|r| {
+                (
+                    r,
+                    [GuardSense::Negated, GuardSense::Positive][(c.0 % 2) as usize],
+                )
+            });
             editor.set_guard(stmt, guard).map(|()| Done::Changed(stmt))
         }
         7 | 8 => {
@@ -461,7 +466,7 @@ fn holds(module: &Module) -> Result<Vec<u8>, TestCaseError> {
 }
 
 fn parse(text: &[u8]) -> Module {
-    ptx_parse::parse_shared(text, &Limits::default()).module
+    ptx_parse::parse_with(text, &Limits::default()).module
 }
 
 fn config() -> ProptestConfig {

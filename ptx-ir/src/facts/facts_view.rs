@@ -7,7 +7,7 @@ use ptx_isa::{
 
 use super::inst_facts::{Flag, FormFacts, Part};
 use super::registers::{Leaves, Mentions, RegAccess, RegLane, operand_of, plain};
-use crate::{Body, Guard, Inst, InstId, Module, Operand};
+use crate::{Body, Guard, GuardSense, Inst, InstId, Module, Operand};
 
 /// The facts about one instruction. They are read from the table of facts and from the operands; nothing is allocated.
 #[derive(Copy, Clone, Debug)]
@@ -87,12 +87,12 @@ impl<'a> Facts<'a> {
         self.inst()?.guard()
     }
 
-    /// The register of the guard, and whether it is negated.
+    /// The register of the guard and its sense; `None` if there is no guard, or its predicate is not a register.
     #[must_use]
-    pub fn guard_register(&self) -> Option<(RegLane, bool)> {
+    pub fn guard_register(&self) -> Option<(RegLane, GuardSense)> {
         let guard = self.guard()?;
         match plain(self.body, self.body.pool.get(guard.predicate)) {
-            (Operand::Reg(register), lane) => Some((RegLane { register, lane }, guard.negated)),
+            (Operand::Reg(register), lane) => Some((RegLane { register, lane }, guard.sense)),
             _ => None,
         }
     }
@@ -307,14 +307,6 @@ impl<'a> Facts<'a> {
     pub fn form(&self) -> Option<(&'static Form, &'a SlotAssignment)> {
         let (form, slots) = self.form.form.as_ref()?;
         Some((form, slots))
-    }
-
-    /// The operand that is written for the operand of the form with this index; `None` if it is absent.
-    #[must_use]
-    pub fn form_operand(&self, index: usize) -> Option<Operand> {
-        let mut parts = self.form.parts.iter();
-        let part = parts.find(|p| usize::from(p.operand) == index)?;
-        self.operand_at(part)
     }
 
     /// The access to the registers in a written operand, counted without the guard, when the instruction executes. Registers in an

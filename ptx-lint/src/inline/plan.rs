@@ -171,7 +171,7 @@ impl<'m> Plans<'m> {
             return;
         }
         let mut mentioned = Vec::new();
-        body.mentions(Statement::Inst(inst), &mut mentioned);
+        mentioned.extend(body.walk(Statement::Inst(inst)));
         plan.others
             .extend(mentioned.into_iter().filter_map(|o| match o {
                 Operand::Var(variable) => Some(variable),
@@ -318,7 +318,7 @@ fn names(body: &Body) -> BTreeSet<NameId> {
 fn mentioned(module: &Module, body: &Body) -> BTreeSet<NameId> {
     let mut mentioned = Vec::new();
     for (_, statement) in body.statements() {
-        body.mentions(statement, &mut mentioned);
+        mentioned.extend(body.walk(statement));
     }
     let symbols = mentioned.iter().filter_map(|operand| operand.symbol());
     symbols

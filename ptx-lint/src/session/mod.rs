@@ -411,7 +411,7 @@ fn users(module: &Module, changed: &Changed) -> Vec<FuncId> {
     for (id, function, body) in module.definitions() {
         mentioned.clear();
         for (_, statement) in body.statements() {
-            body.mentions(statement, &mut mentioned);
+            mentioned.extend(body.walk(statement));
         }
         let is_declared = function
             .symbol

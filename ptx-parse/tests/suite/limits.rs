@@ -4,12 +4,12 @@
 use std::sync::Arc;
 
 use ptx_ir::{Code, Limits, Severity, tiling};
-use ptx_parse::{Parsed, parse_shared};
+use ptx_parse::{Parsed, parse_with};
 
 const HEADER: &str = ".version 8.5\n.target sm_90\n.address_size 64\n";
 
 fn parse(text: &str, limits: &Limits) -> Parsed {
-    let parsed = parse_shared(Arc::from(text.as_bytes()), limits);
+    let parsed = parse_with(Arc::from(text.as_bytes()), limits);
     assert_eq!(parsed.module.source(), text.as_bytes());
     if let Err(v) = tiling::check(&parsed.module) {
         panic!("{:?}: {}", v.span, v.message);

@@ -468,7 +468,7 @@ fn an_initializer_names_a_label_that_is_defined_later() {
         .shared .b64 x = g; bra A; .shared .b64 y = B; { bra B; } A: ret; B: ret; }";
     let module = ptx_parse::parse(text).module;
     let (_, _, body) = module.definitions().next().unwrap();
-    let declarators = body.declarations().declarators.iter();
+    let declarators = body.declarations().all_declarators().iter();
     let labels: Vec<_> = declarators
         .filter_map(|d| match d.init {
             Operand::Label(id) => Some(body.label_name(&module, id)),
@@ -479,7 +479,7 @@ fn an_initializer_names_a_label_that_is_defined_later() {
     let text = b".entry k() { .shared .b64 x = A; { bra B; B: ret; } }";
     let module = ptx_parse::parse(text).module;
     let (_, _, body) = module.definitions().next().unwrap();
-    let init = body.declarations().declarators[0].init;
+    let init = body.declarations().all_declarators()[0].init;
     assert!(
         matches!(init, Operand::Name(n) if module.name(n) == "A"),
         "{init:?}"

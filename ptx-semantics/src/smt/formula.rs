@@ -240,7 +240,7 @@ impl Formula {
         let index = usize::from(index);
         let unknown = NotExpressible::Construct("a result that is no register");
         let ty = inputs.value_type(index).ok_or(unknown)?;
-        match facts.form_operand(index).ok_or(unknown)? {
+        match facts.operand(index).ok_or(unknown)?.operand {
             Operand::Vector(list) => {
                 let elements = facts.body().pool().list(list);
                 let width = u32::from(ty.bits()) / elements.len().max(1) as u32;
@@ -291,10 +291,10 @@ impl Formula {
             return Ok(written);
         }
         let unknown = NotExpressible::Construct("a guard that is no register");
-        let (register, is_negated) = facts.guard_register().ok_or(unknown)?;
+        let (register, sense) = facts.guard_register().ok_or(unknown)?;
         let place = Place::of_register(facts.body(), register).ok_or(unknown)?;
         let mut guard = self.place(facts.body(), place, Sort::Bool);
-        if is_negated {
+        if sense.is_negated() {
             guard = self.script.not(guard);
         }
         Ok(written

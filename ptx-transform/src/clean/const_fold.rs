@@ -59,11 +59,11 @@ impl<'a> Plan<'a, '_> {
     fn add(&self, steps: &mut Vec<Step>) {
         let stmt = self.stmt;
         let mut push = |act, why| steps.push(Step { stmt, act, why });
-        if let Some((place, negated)) = self.f.guard_register()
+        if let Some((place, sense)) = self.f.guard_register()
             && let Some(bits) = self.known(place.register)
         {
             let name = self.view.name(place.register);
-            let runs = (bits == 1) != negated;
+            let runs = sense.holds(bits == 1);
             let why = format!("{name} is always {}", bits == 1);
             if !runs {
                 return push(Rewrite::Remove, why);

@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 
 use ptx_edit::{EditError, Editor};
 use ptx_ir::query::Mnemonic;
-use ptx_ir::{GuardSense, Operand, RegId, Statement, StmtId};
+use ptx_ir::{Operand, RegId, Statement, StmtId};
 use ptx_isa::{
     Access, Expected, FormMatch, Modifier, ModifierSource, ScalarType, Spaces, StateSpace, TypeKind,
 };
@@ -156,8 +156,7 @@ impl Rewriter<'_, '_> {
         if let Some(guard) = guard
             && self.editor.body().pool().get(guard.predicate) == Operand::Reg(old)
         {
-            self.editor
-                .set_guard(stmt, Some((new, GuardSense::negated_if(guard.negated))))?;
+            self.editor.set_guard(stmt, Some((new, guard.sense)))?;
             made = true;
         }
         Ok(made)

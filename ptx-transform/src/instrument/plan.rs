@@ -3,7 +3,7 @@
 use alloc::vec::Vec;
 
 use ptx_ir::facts::{Facts, Flow, FunctionFacts, MemoryAccess, ModuleFacts, RegAccess, RegLane};
-use ptx_ir::{EntityId, FuncId, Module, Operand, RegId, Statement, StmtId};
+use ptx_ir::{EntityId, FuncId, GuardSense, Module, Operand, RegId, Statement, StmtId};
 
 use super::carry_flag::{self, Family};
 
@@ -43,7 +43,7 @@ pub struct Site {
     /// Its memory accesses.
     pub accesses: Vec<MemoryAccess>,
     /// Its guard, and whether it is negated.
-    pub(super) guard: Option<(RegId, bool)>,
+    pub(super) guard: Option<(RegId, GuardSense)>,
     /// Its first result, such as the old value of an atomic operation.
     pub(super) result: Option<Operand>,
     /// The registers that it may overwrite, for a probe after it.
@@ -148,7 +148,7 @@ fn site(candidate: &Candidate<'_>, when: Timing, id: u32) -> Result<Site, Reason
         statement: candidate.statement,
         when,
         accesses: facts.memory().collect(),
-        guard: guard.map(|(place, negated)| (place.register, negated)),
+        guard: guard.map(|(place, sense)| (place.register, sense)),
         result: result.map(|(operand, _)| operand),
         overwritten: match after {
             true => written.map(|m| m.place).collect(),

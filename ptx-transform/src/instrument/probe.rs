@@ -39,7 +39,7 @@ pub struct Probe<'h, 'm> {
     /// The labels that are not placed yet, in the order of their ids.
     labels: Vec<(LabelId, NewStmt)>,
     /// The guard as it was before the instruction.
-    guard: Option<(RegId, bool)>,
+    guard: Option<(RegId, GuardSense)>,
 }
 
 impl<'h, 'm> Probe<'h, 'm> {
@@ -156,14 +156,9 @@ impl<'h, 'm> Probe<'h, 'm> {
     /// An [edit](Error::Edit) was refused, such as an unknown mnemonic.
     pub fn emit(&mut self, mnemonic: &str, operands: &[Operand]) -> Result<(), Error> {
         match self.guard()? {
-            Some((register, negated)) if self.here != InsertionPoint::Entry => {
+            Some((register, sense)) if self.here != InsertionPoint::Entry => {
                 let editor = &mut self.host.editor;
-                let draft = editor.guarded(
-                    register,
-                    GuardSense::negated_if(negated),
-                    mnemonic,
-                    operands,
-                )?;
+                let draft = editor.guarded(register, sense, mnemonic, operands)?;
                 self.place_inst(mnemonic, draft)
             }
             _ => self.emit_always(mnemonic, operands),
@@ -201,11 +196,11 @@ impl<'h, 'm> Probe<'h, 'm> {
 
     /// The conjunction of a predicate and the guard.
     fn and_guard(&mut self, predicate: RegId) -> Result<RegId, Error> {
-        let Some((guard, negated)) = self.guard()? else {
+        let Some((guard, sense)) = self.guard()? else {
             return Ok(predicate);
         };
         let mut holds = guard;
-        if negated {
+        if sense.is_negated() {
             holds = self.register(ScalarType::Pred)?;
             self.emit_always(mnemonics::NOT, &[Operand::Reg(holds), Operand::Reg(guard)])?;
         }
@@ -215,13 +210,13 @@ impl<'h, 'm> Probe<'h, 'm> {
         Ok(both)
     }
 
-    /// The guard with the value from before the instruction, and whether it is negated.
+    /// The guard with the value from before the instruction and its sense.
     ///
     /// # Errors
     ///
     /// An [edit](Error::Edit) was refused.
-    pub fn guard(&mut self) -> Result<Option<(RegId, bool)>, Error> {
-        let Some((register, negated)) = self.site.guard else {
+    pub fn guard(&mut self) -> Result<Option<(RegId, GuardSense)>, Error> {
+        let Some((register, sense)) = self.site.guard else {
             return Ok(None);
         };
         if self.guard.is_none() {
@@ -231,7 +226,7 @@ impl<'h, 'm> Probe<'h, 'm> {
                 let operands = [kept, register].map(Operand::Reg);
                 self.before(|p| p.emit_always(&mnemonics::copy(ScalarType::Pred), &operands))?;
             }
-            self.guard = Some((kept, negated));
+            self.guard = Some((kept, sense));
         }
         Ok(self.guard)
     }

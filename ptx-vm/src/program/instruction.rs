@@ -58,10 +58,10 @@ pub(super) fn decode<'a>(
     labels: &mut Labels<'a>,
 ) -> (Option<(u32, bool)>, Step) {
     let facts = context.facts.inst(inst);
-    let guard = facts.guard_register().and_then(|(place, negated)| {
+    let guard = facts.guard_register().and_then(|(place, sense)| {
         let place = context.register(place.register, place.lane);
         match place[..] {
-            [Place::Predicate(at)] => Some((at, negated)),
+            [Place::Predicate(at)] => Some((at, sense.is_negated())),
             _ => None,
         }
     });

@@ -78,14 +78,14 @@ impl UsersOf {
     fn look_up(&mut self, module: &Module) {
         let declared = module.declarations();
         for (id, _) in declared.decls.iter() {
-            for operand in declared.walk(id, module.pool()).operands() {
+            for operand in declared.walk(id, module.pool()) {
                 self.mention(module, operand, Users::Several);
             }
         }
         for (id, _, body) in module.definitions() {
             let users = self.of_function(id);
             for (_, statement) in body.statements() {
-                for operand in body.walk(statement).operands() {
+                for operand in body.walk(statement) {
                     self.mention(module, operand, users);
                 }
             }

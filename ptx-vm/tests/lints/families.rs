@@ -57,7 +57,7 @@ pub(crate) fn of_unset(facts: &ModuleFacts<'_>, (function, inst): At) -> Option<
 /// Whether a barrier states how many threads come to it.
 fn has_count(facts: &ModuleFacts<'_>, (function, inst): At) -> bool {
     let of = facts.function(function);
-    of.is_some_and(|of| of.inst(inst).form_operand(1).is_some())
+    of.is_some_and(|of| of.inst(inst).operand(1).is_some())
 }
 
 /// Whether the indices that instructions read are not those of the dimensions of a CTA.

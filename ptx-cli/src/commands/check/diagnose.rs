@@ -92,7 +92,7 @@ fn is_clean(source: &SourceText, options: &Options, args: &Args) -> bool {
 
 /// The diagnostics of a text that the options select, and where they are; and its module.
 fn diagnose(source: &SourceText, options: &Options, args: &Args) -> Found {
-    let parsed = ptx_parse::parse_shared(source.clone(), &Default::default());
+    let parsed = ptx_parse::parse_with(source.clone(), &Default::default());
     let mut diagnostics = parsed.diagnostics;
     if let Some(environment) = args.environment {
         environment.retain(source, &mut diagnostics);

@@ -87,7 +87,7 @@ fn summary(source: Source) -> Summary {
         module,
         diagnostics,
         ..
-    } = ptx_parse::parse_shared(source.bytes.clone(), &Limits::default());
+    } = ptx_parse::parse_with(source.bytes.clone(), &Limits::default());
     let (errors, warnings) = tally(&diagnostics);
     let header = module.header();
     Summary {
@@ -151,7 +151,7 @@ impl Timing {
         for _ in 0..RUNS {
             let shared = source.bytes.clone();
             let begin = Instant::now();
-            let parsed = black_box(ptx_parse::parse_shared(shared, &limits));
+            let parsed = black_box(ptx_parse::parse_with(shared, &limits));
             let run = begin.elapsed();
             drop(parsed);
             time = time.min(run);

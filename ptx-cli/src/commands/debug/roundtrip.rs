@@ -94,7 +94,7 @@ fn judge(source: Source) -> Verdict {
 
 /// A remark about a file that passes, or how it fails.
 fn round(source: &Source) -> Result<String, String> {
-    let parsed = ptx_parse::parse_shared(source.bytes.clone(), &Default::default());
+    let parsed = ptx_parse::parse_with(source.bytes.clone(), &Default::default());
     same(
         "the verbatim text differs from the file",
         ("read", &source.bytes),

@@ -89,7 +89,7 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
         bail!("diff compares two modules: choose one, such as `{name}`");
     }
     let work = |source: Source| {
-        let parsed = ptx_parse::parse_shared(source.bytes, &Limits::default());
+        let parsed = ptx_parse::parse_with(source.bytes, &Limits::default());
         let (errors, _) = tally(&parsed.diagnostics);
         (source.name, parsed.module, errors)
     };

@@ -101,7 +101,7 @@ fn dump(
     fields: Option<&Selection>,
     out: &mut dyn Write,
 ) -> Result<Dumped> {
-    let module = ptx_parse::parse_shared(source.bytes, &Limits::default()).module;
+    let module = ptx_parse::parse_with(source.bytes, &Limits::default()).module;
     let chosen = args.functions.choose(&module);
     let is_chosen = |id: FuncId| chosen.contains(id);
     let mut records = ModuleRecords::new(&module);

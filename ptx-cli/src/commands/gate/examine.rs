@@ -54,7 +54,7 @@ impl Gate<'_> {
     ///
     /// ptxas cannot be started.
     pub(super) fn examine(&self, source: Source) -> Result<Examined> {
-        let parsed = ptx_parse::parse_shared(source.bytes.clone(), &Default::default());
+        let parsed = ptx_parse::parse_with(source.bytes.clone(), &Default::default());
         let (module, has_errors) = (parsed.module, parsed.diagnostics.iter().any(is_error));
         let chosen = self.functions.choose(&module);
         let about = About::new(self.sections, self.functions, &module, &chosen);

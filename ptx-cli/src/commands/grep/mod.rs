@@ -103,7 +103,7 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
     let mut status = Status::Ok;
     let inputs = args.files.list()?;
     let work = |source: Source| {
-        let module = ptx_parse::parse_shared(source.bytes, &ptx_ir::Limits::default()).module;
+        let module = ptx_parse::parse_with(source.bytes, &ptx_ir::Limits::default()).module;
         search.file(&source.name, &module)
     };
     let (mut any, mut used) = (false, Vec::new());

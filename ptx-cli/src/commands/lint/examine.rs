@@ -14,7 +14,7 @@ use crate::render::json::Linted;
 
 /// The errors of the syntax, and what lints find where the syntax is right.
 pub(super) fn examine(source: Source, options: &LintOptions, args: &Args) -> Checked {
-    let parsed = ptx_parse::parse_shared(source.bytes.clone(), &Default::default());
+    let parsed = ptx_parse::parse_with(source.bytes.clone(), &Default::default());
     let module = parsed.module;
     let mut errors = parsed.diagnostics;
     if let Some(environment) = args.environment {

@@ -131,7 +131,7 @@ fn missing(has_bodies: bool, errors: usize) -> Option<String> {
 }
 
 fn report(source: Source, wanted: &Functions, format: Format) -> (Report, Chosen, Option<String>) {
-    let parsed = ptx_parse::parse_shared(source.bytes, &ptx_ir::Limits::default());
+    let parsed = ptx_parse::parse_with(source.bytes, &ptx_ir::Limits::default());
     let module = parsed.module;
     let missing = missing(!module.bodies().is_empty(), tally(&parsed.diagnostics).0);
     let chosen = wanted.choose(&module);

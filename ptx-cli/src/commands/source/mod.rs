@@ -68,7 +68,7 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
     let mut sources = Sources::new(&args.search);
     let mut used = Vec::new();
     input::one_by_one(&inputs, &mut out, &mut status, |out, source| {
-        let module = ptx_parse::parse_shared(source.bytes.clone(), &Limits::default()).module;
+        let module = ptx_parse::parse_with(source.bytes.clone(), &Limits::default()).module;
         let chosen = args.functions.choose(&module);
         chosen.note(&mut used);
         let mut listing = Listing::new(&module, &chosen);

@@ -117,7 +117,7 @@ impl Stats {
         wanted: &options::Functions,
         environment: Option<Environment>,
     ) -> (Self, Chosen) {
-        let mut parsed = ptx_parse::parse_shared(source.clone(), &Limits::default());
+        let mut parsed = ptx_parse::parse_with(source.clone(), &Limits::default());
         if let Some(environment) = environment {
             environment.retain(source, &mut parsed.diagnostics);
         }

@@ -81,9 +81,9 @@ fn counted(
     let mut operands = form.operands().iter();
     // Where no operand is marked, the second one is the count; the number is before it.
     let count = operands.position(|o| o.marks().contains(Marks::THREAD_COUNT)).unwrap_or(1);
-    let number = at.facts.form_operand(count.checked_sub(1)?)?;
+    let number = at.facts.operand(count.checked_sub(1)?)?.operand;
     let block = cx.cfg().of_statement(at.stmt)?;
-    let threads = match at.facts.form_operand(count) {
+    let threads = match at.facts.operand(count).map(|o| o.operand) {
         Some(threads) => cx.constant(at.stmt, threads)?,
         // Barriers for all threads are checked elsewhere.
         None => 0,

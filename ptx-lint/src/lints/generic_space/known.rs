@@ -82,7 +82,7 @@ fn place_of_space(cx: &FunctionContext<'_>, access: &Access, space: StateSpace) 
     let word = space.modifier()?;
     let mut operands = form.operands().iter().enumerate();
     let slot = operands.find_map(|(at, o)| match o.spaces() {
-        Spaces::Slot(slot) if facts.form_operand(at) == access.access.operand => {
+        Spaces::Slot(slot) if facts.operand(at).map(|o| o.operand) == access.access.operand => {
             Some(slot).filter(|_| form.accepts(word))
         }
         _ => None,
@@ -151,11 +151,10 @@ fn source(cx: &FunctionContext<'_>, access: &Access) -> Option<(Span, String)> {
     if facts.action() != Some(Action::ToGeneric) || facts.guard().is_some() {
         return None;
     }
-    let (form, _) = facts.form()?;
-    let is_source = |role| matches!(role, Role::Use | Role::Symbol);
-    let mut operands = form.operands().iter().enumerate();
-    let source = operands.find_map(|(at, o)| facts.form_operand(at).filter(|_| is_source(o.role())));
-    let name = match source? {
+    let source = facts
+        .operands()
+        .find(|o| matches!(o.role, Role::Use | Role::Symbol))?;
+    let name = match source.operand {
         Operand::Reg(source) if writes(cx, source) == 1 => {
             cx.body().register_name(cx.module(), source)
         }

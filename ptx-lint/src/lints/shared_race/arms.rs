@@ -143,7 +143,7 @@ impl Arm {
                     let number = facts.form().and_then(|(form, _)| {
                         let mut operands = form.operands().iter();
                         let count = operands.position(|o| o.marks().contains(Marks::THREAD_COUNT));
-                        facts.form_operand(count.unwrap_or(1).checked_sub(1)?)
+                        Some(facts.operand(count.unwrap_or(1).checked_sub(1)?)?.operand)
                     });
                     match (number.and_then(|o| cx.constant(stmt, o)), &mut self.barriers) {
                         (Some(number), Some(known)) => {

@@ -210,7 +210,7 @@ pub(super) fn groups(cx: &FunctionContext<'_>, threads: &mut ThreadValues<'_>, s
     for at in cx.instructions() {
         let arrives = at.facts.action() == Some(Action::BarrierArrive);
         let waits = matches!(at.facts.action(), Some(Action::BarrierSync | Action::BarrierReduce));
-        let operand = at.facts.form_operand(0).or(at.facts.marked(Marks::PARTICIPANTS).next());
+        let operand = at.facts.operand(0).map(|o| o.operand).or(at.facts.marked(Marks::PARTICIPANTS).next());
         if let Some(number) = operand.and_then(|o| cx.constant(at.stmt, o)).filter(|_| waits || arrives) {
             numbers.entry(number).or_default().push(at.stmt);
         }

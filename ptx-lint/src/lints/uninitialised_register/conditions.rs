@@ -37,9 +37,9 @@ impl<'a> Conditions<'a> {
 
     /// The guard of an instruction as a condition.
     pub(super) fn guard(&self, stmt: StmtId, inst: InstId) -> Option<Condition> {
-        let (place, negated) = self.cx.facts().inst(inst).guard_register()?;
+        let (place, sense) = self.cx.facts().inst(inst).guard_register()?;
         let variable = self.cx.analysis().variables().of(place).next()?;
-        Some((self.ssa.read(stmt, variable)?, !negated))
+        Some((self.ssa.read(stmt, variable)?, sense.holds(true)))
     }
 
     /// The conditions that hold when a statement is executed, including its guard.
@@ -148,9 +148,9 @@ impl<'a> Conditions<'a> {
         };
         let facts = self.cx.inst_at(stmt)?;
         let [by, first, second] = selection(facts.form()?.0)?;
-        let integer = |at: usize| self.cx.integer(facts.form_operand(at)?);
+        let integer = |at: usize| self.cx.integer(facts.operand(at)?.operand);
         let (_, truth) = values.truth_for(predicate, [integer(first)?, integer(second)?])?;
-        let by = self.cx.read(stmt, facts.form_operand(by)?)?;
+        let by = self.cx.read(stmt, facts.operand(by)?.operand)?;
         (truth[0] != truth[1]).then_some((by, truth[0] == holds))
     }
 

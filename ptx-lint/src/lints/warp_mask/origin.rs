@@ -63,8 +63,8 @@ impl Check<'_, '_, '_> {
         let (predicate, inverted) = self.predicate(stmt)?;
         let mut conditions: Vec<(ValueId, bool)> = Vec::new();
         if self.is_guarded {
-            let (place, negated) = self.at.facts.guard_register()?;
-            conditions.push((self.cx.read_place(self.at.stmt, place)?, !negated));
+            let (place, sense) = self.at.facts.guard_register()?;
+            conditions.push((self.cx.read_place(self.at.stmt, place)?, sense.holds(true)));
         }
         for branch in branches {
             let (at, facts) = last(self.cx, *branch)?;
@@ -102,9 +102,7 @@ impl Check<'_, '_, '_> {
             return None;
         };
         let facts = self.cx.facts().inst(inst);
-        let (form, _) = facts.form()?;
-        let source = form.operands().iter().position(|o| o.role() == Role::Use)?;
-        let operand = facts.form_operand(source)?;
+        let operand = facts.operands().find(|o| o.role == Role::Use)?.operand;
         let inverted = matches!(operand, Operand::Not(_));
         Some((self.cx.read_place(stmt, facts.place(operand)?)?, inverted))
     }
