@@ -9,14 +9,13 @@ use ptx_ir::{
 use ptx_isa::{Directive, Modifier};
 
 use crate::cursor::ParseResult;
-use crate::explain::line_end;
 use crate::operand::{Parentheses, Position};
 use crate::output::Level;
 use crate::parser::Parser;
 use crate::scope::OUTERMOST;
-use crate::statement_extent::is_opcode;
+use crate::statement_extent::{is_opcode, line_end};
 
-/// How a body ended.
+/// The end of a body.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 enum BodyEnd {
     /// At its `}`.
@@ -29,7 +28,7 @@ enum BodyEnd {
 #[derive(Copy, Clone)]
 struct InstHead {
     start: usize,
-    /// Where its operands, the guard first, begin on the scratch stack.
+    /// The index on the scratch stack of its first operand; the guard comes first.
     mark: usize,
     sig: SigId,
     guard: Option<GuardSense>,
@@ -76,10 +75,12 @@ impl Parser<'_> {
                 .error(Code::UnclosedBrace, open, open + 1, message);
             let end = self.out.end_of_previous();
             let outermost = self.scopes.current == OUTERMOST;
-            self.report(match outermost {
-                true => d.with_fix(Span::at(end, end), "\n}"),
-                false => *d,
-            });
+            let record = if outermost {
+                d.with_fix(Span::at(end, end), "\n}")
+            } else {
+                *d
+            };
+            self.report(record);
         }
         self.reporter.cascade.brace_mismatch();
         if self.cursor.at_end() {

@@ -7,7 +7,7 @@ use ptx_isa::{Directive, DirectivePosition, Modifier};
 
 use crate::output::Output;
 
-/// What was reported so far, as far as later errors may follow from it. Nothing follows from
+/// The errors that were reported so far, as far as later errors may follow from them. Nothing follows from
 /// warnings.
 #[derive(Default)]
 pub(crate) struct Cascade {
@@ -52,7 +52,7 @@ impl Cascade {
         self.brace_mismatch |= self.has_errors();
     }
 
-    /// What follows at module level may belong to something else.
+    /// The next items at module level may belong to something else.
     pub(crate) fn desync(&mut self) {
         self.desynced |= self.has_errors();
     }

@@ -12,6 +12,7 @@ use ptx_ir::{Code, Diagnostic, Immediate, NameId, Operand, Span};
 
 use crate::cursor::ParseResult;
 use crate::parser::Parser;
+use crate::record::Record;
 
 impl Parser<'_> {
     /// A literal or a constant expression.
@@ -116,7 +117,7 @@ impl Parser<'_> {
     }
 
     #[cold]
-    pub(crate) fn constant_error(&mut self, error: ConstError, span: Span) -> Box<Diagnostic> {
+    pub(crate) fn constant_error(&mut self, error: ConstError, span: Span) -> Box<Record> {
         let text = String::from_utf8_lossy(span.of(self.cursor.src));
         let (code, message, help) = match error {
             ConstError::ExpectedOperand => {
@@ -172,11 +173,11 @@ impl Parser<'_> {
         if let Some(value) = value.filter(|_| suffixed) {
             let bits = (value as f32).to_bits();
             let help = format!("write `{number}` or `0f{bits:08X}`: numbers have no such suffix");
-            return Box::new(d.with_help(help).with_fix(span, number));
+            return Box::new(d.with_help(help).with_fix(span, number).into());
         }
         if let Some(number) = hexadecimal(&text).filter(|_| code == Code::MalformedNumber) {
             let help = format!("a hexadecimal number begins with `0x`: write `{number}`");
-            return Box::new(d.with_help(help).with_fix(span, number));
+            return Box::new(d.with_help(help).with_fix(span, number).into());
         }
         let integer = text.trim_end_matches(['u', 'U', 'l', 'L']);
         let read = constant::read_expression(integer.as_bytes(), 0, 1);
@@ -184,7 +185,7 @@ impl Parser<'_> {
         if code == Code::MalformedNumber && plain {
             let help = format!("write `{integer}`: numbers have no suffix but `U`");
             let d = d.with_help(help).with_fix(span, integer);
-            return Box::new(d.machine_applicable());
+            return Box::new(d.machine_applicable().into());
         }
         let mut d = d;
         d.help = help.map(String::from);
@@ -192,9 +193,9 @@ impl Parser<'_> {
             Some(number) => {
                 let help = d.help.take().unwrap_or_default();
                 let help = format!("{help}; perhaps `{number}` is meant");
-                Box::new(d.with_help(help).with_fix(span, number))
+                Box::new(d.with_help(help).with_fix(span, number).into())
             }
-            None => Box::new(d),
+            None => Box::new(d.into()),
         }
     }
 }

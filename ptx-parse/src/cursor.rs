@@ -7,11 +7,11 @@ use ptx_ir::lex::scan::{self, Trivia, class, is};
 use ptx_ir::{Code, Diagnostic, Linkage, Span};
 use ptx_isa::Directive;
 
-use crate::explain::unterminated;
-use crate::lookalike;
+use crate::record::Record;
+use crate::statement_extent::line_end;
 
-/// What a part of the grammar gives: its result, or the error that stopped it.
-pub(crate) type ParseResult<T> = Result<T, Box<Diagnostic>>;
+/// The result of a part of the grammar, or the error that stopped it.
+pub(crate) type ParseResult<T> = Result<T, Box<Record>>;
 
 /// A position in the source.
 pub(crate) struct Cursor<'s> {
@@ -70,7 +70,7 @@ impl<'s> Cursor<'s> {
         self.pos >= self.src.len()
     }
 
-    /// Where the next token begins, without moving.
+    /// The offset of the next token. The cursor does not move.
     pub(crate) fn next_token(&self) -> usize {
         scan::skip_trivia(self.src, self.pos, &mut Trivia::default())
     }
@@ -254,8 +254,8 @@ impl<'s> Cursor<'s> {
         start: usize,
         end: usize,
         message: impl Into<String>,
-    ) -> Box<Diagnostic> {
-        Box::new(Diagnostic::error(code, Span::at(start, end), message))
+    ) -> Box<Record> {
+        Box::new(Diagnostic::error(code, Span::at(start, end), message).into())
     }
 
     /// The end of the next token, and its text for a message.
@@ -267,9 +267,12 @@ impl<'s> Cursor<'s> {
         let end = self.token_end();
         let text = String::from_utf8_lossy(&self.src[self.pos..end.min(self.pos + LONGEST)]);
         let quote = |c| matches!(c, '"' | '\'');
-        let escaped = text.chars().map(|c| match quote(c) {
-            true => String::from(c),
-            false => c.escape_debug().collect(),
+        let escaped = text.chars().map(|c| {
+            if quote(c) {
+                String::from(c)
+            } else {
+                c.escape_debug().collect()
+            }
         });
         let text: String = escaped.collect();
         let more = if end > self.pos + LONGEST { "…" } else { "" };
@@ -278,7 +281,7 @@ impl<'s> Cursor<'s> {
 
     /// The error of another token where `expected` should be.
     #[cold]
-    pub(crate) fn unexpected(&mut self, expected: &str) -> Box<Diagnostic> {
+    pub(crate) fn unexpected(&mut self, expected: &str) -> Box<Record> {
         self.skip_trivia();
         let (end, found) = self.found();
         let code = match self.peek() {
@@ -300,9 +303,32 @@ impl<'s> Cursor<'s> {
         let d = self.error(code, self.pos, end, message);
         match code {
             Code::PreprocessorLine => Box::new(d.with_help("run the preprocessor first")),
-            Code::StrayByte => Box::new(lookalike::explain(self.src, *d)),
-            Code::UnterminatedString => Box::new(unterminated(self.src, self.pos)),
+            Code::UnterminatedString => Box::new(unterminated(self.src, self.pos).into()),
             _ => d,
         }
     }
+}
+
+/// The error of the string at `start`, which is not closed on its line.
+#[cold]
+pub(crate) fn unterminated(src: &[u8], start: usize) -> Diagnostic {
+    let line = src[start..line_end(src, start)].trim_ascii_end();
+    let text = line.strip_suffix(b";").unwrap_or(line);
+    let end = start + text.len();
+    let message = "expected a closing quote on this line";
+    Diagnostic::error(Code::UnterminatedString, Span::at(start, end), message)
+        .with_help("close the string with `\"`")
+        .with_fix(Span::at(end, end), "\"")
+}
+
+/// A string that was meant to end on its line, and runs up to `at` on another one.
+pub(crate) fn unclosed_string(src: &[u8], at: usize) -> Option<Diagnostic> {
+    let before = src.get(..at)?.trim_ascii_end();
+    let inside = before.strip_suffix(b"\"")?;
+    let start = memchr::memrchr(b'"', inside)?;
+    memchr::memchr(b'\n', &inside[start..])?;
+    let mut d = unterminated(src, start);
+    // There ptxas finds something else.
+    d.repeats = [Span::at(at, (at + 1).min(src.len()))].into();
+    Some(d)
 }

@@ -12,18 +12,14 @@ use ptx_ir::{
 use ptx_isa::{Directive, Modifier, ScalarType, StateSpace, TypeKind};
 
 use crate::cursor::ParseResult;
-use crate::missing_declaration::{space_by_use, type_by_use};
-use crate::mnemonic::{correct, suggestion};
 use crate::output::Level;
 use crate::parser::Parser;
 use crate::ranges::RangeKind;
+use crate::record::{Cause, Record};
 use crate::scope::Meaning;
 use crate::statement_extent::declared_space;
-use crate::suggest;
-use crate::undeclared::register_class_of;
-use crate::unknown_opcode::{apart, glued};
 
-/// What precedes the names of a declaration or parameter.
+/// The keywords before the names of a declaration or parameter.
 #[derive(Copy, Clone)]
 pub(crate) struct Specifiers {
     pub(crate) linkage: Option<Linkage>,
@@ -205,45 +201,16 @@ impl Parser<'_> {
 
     /// The error of a word that is not a keyword of a declaration, perhaps for lack of a dot.
     #[cold]
-    fn undotted_type(&mut self) -> Box<Diagnostic> {
-        let d = self.cursor.unexpected("a state space or a type");
-        let mut word = Vec::from(*b".");
-        word.extend_from_slice(d.span.of(self.cursor.src));
-        let known = ScalarType::from_text(&word).is_some() || Directive::from_text(&word).is_some();
-        let at = Span::new(d.span.start, d.span.start);
-        match known {
-            true => {
-                let help = suggestion(&String::from_utf8_lossy(&word));
-                Box::new(d.with_help(help).with_fix(at, ".").machine_applicable())
-            }
-            // `.reg %rd<4>`
-            false => match register_class_of(d.span.of(self.cursor.src))
-                .or_else(|| self.class_by_use(d.span))
-            {
-                Some(ty) => {
-                    let help = format!("add its type, for example `{ty}`");
-                    Box::new(d.with_help(help).with_fix(at, format!("{ty} ")))
-                }
-                None => d,
-            },
-        }
-    }
-
-    /// The class of a register that is declared without a type.
-    #[cold]
-    fn class_by_use(&self, name: Span) -> Option<ScalarType> {
-        let src = self.cursor.src;
-        let ty = type_by_use(src, name.end as usize, name.of(src))?;
-        let mut all = ScalarType::ALL.iter().copied();
-        match ty.kind() {
-            TypeKind::Predicate => Some(ty),
-            _ => all.find(|t| t.kind() == TypeKind::Bits && t.bits() == ty.bits().max(16)),
-        }
+    fn undotted_type(&mut self) -> Box<Record> {
+        let expected = "a state space or a type";
+        self.cursor
+            .unexpected(expected)
+            .with_cause(Cause::UndottedType)
     }
 
     /// The type that comes next has no state space before it.
     #[cold]
-    pub(crate) fn missing_space(&mut self) -> Box<Diagnostic> {
+    pub(crate) fn missing_space(&mut self) -> Box<Record> {
         let (start, end) = (self.cursor.pos, self.cursor.token_end());
         let (example, help) = match self.out.level {
             Level::Body => (
@@ -270,34 +237,22 @@ impl Parser<'_> {
             && self.is_declared_or_member(name, scan::ident_end(self.cursor.src, name))
         {
             let mut d = d.with_help("a modifier follows an opcode, such as `mov`");
-            d.message = format!("expected an opcode before the modifier `{found}`, found none");
+            d.error.message =
+                format!("expected an opcode before the modifier `{found}`, found none");
             return Box::new(d);
         }
-        // Only registers have such names.
-        let register = scan::peek(self.cursor.src, name) == b'%';
-        let space = match self.out.in_body() {
-            true if !register => space_by_use(self.cursor.src, name),
-            _ => None,
-        };
-        let space = space.map_or(example, StateSpace::text);
-        Box::new(d.with_fix(Span::at(start, start), format!("{space} ")))
+        let in_body = self.out.in_body();
+        d.with_cause(Cause::MissingSpace { name, in_body })
     }
 
     #[cold]
-    fn bad_type(&mut self, start: usize, word: &[u8]) -> Box<Diagnostic> {
+    fn bad_type(&mut self, start: usize, word: &[u8]) -> Box<Record> {
         let text = String::from_utf8_lossy(word);
         let message = format!("unknown type `{text}`; expected a type such as `.b32` or `.f64`");
         let span = Span::at(start, start + word.len());
-        let d = Diagnostic::error(Code::UnknownType, span, message);
-        let mut d = match glued(&text) {
-            Some(length) => apart(d, &text, length),
-            None => {
-                let nearest = suggest::ty(&text).or_else(|| suggest::directive_of(&text));
-                likely_type(correct(d, &text, nearest))
-            }
-        };
+        let mut d = Diagnostic::error(Code::UnknownType, span, message);
         d.severity = self.header.unknown;
-        Box::new(d)
+        Box::new(Record::new(d, Cause::UnknownType))
     }
 
     /// `( .managed, .unified(1, 2) )`
@@ -342,13 +297,10 @@ impl Parser<'_> {
 
     /// The error of another word where an attribute should be.
     #[cold]
-    fn wrong_attribute(&mut self, expected: &str) -> Box<Diagnostic> {
-        let d = self.cursor.unexpected(expected);
-        let word = String::from_utf8_lossy(d.span.of(self.cursor.src)).into_owned();
-        let dotted = format!(".{}", word.trim_start_matches('.'));
-        let attributes = [(".managed", ()), (".unified", ())].into_iter();
-        let nearest = suggest::nearest_of(&dotted, attributes);
-        Box::new(correct(*d, &word, nearest.map(|(similar, ())| similar)))
+    fn wrong_attribute(&mut self, expected: &str) -> Box<Record> {
+        self.cursor
+            .unexpected(expected)
+            .with_cause(Cause::UnknownAttribute)
     }
 
     /// One name with its range, dimensions and initializer.
@@ -533,20 +485,5 @@ impl Parser<'_> {
         let dim = self.integer()?;
         self.cursor.expect(b']', "`]` after a dimension")?;
         Ok(dim)
-    }
-}
-
-/// Adds the first type that the help names, if there is no fix.
-fn likely_type(d: Diagnostic) -> Diagnostic {
-    let help = d.help.clone().unwrap_or_default();
-    let mut words = help.split('`');
-    let ty = words.find_map(|word| ScalarType::from_text(word.as_bytes()));
-    match ty.filter(|_| d.fix.is_empty()) {
-        Some(ty) => {
-            let span = d.span;
-            d.with_help(format!("{help}; for example `{ty}`"))
-                .with_fix(span, ty.text())
-        }
-        None => d,
     }
 }

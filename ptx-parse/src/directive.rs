@@ -3,25 +3,20 @@
 use alloc::boxed::Box;
 use alloc::string::String;
 use ptx_ir::constant;
-use ptx_ir::lex::scan::{self, Trivia};
+use ptx_ir::lex::scan;
 use ptx_ir::raw::RawBody;
 use ptx_ir::{
     Address, AddressForm, Code, Diagnostic, DirectiveStmt, Immediate, LabelId, NameId, Operand,
     Prototype, Span, Statement,
 };
-use ptx_isa::{
-    Directive, DirectivePosition, Ending, Modifier, PtxVersion, ScalarType, StateSpace, TypeKind,
-};
+use ptx_isa::{Directive, DirectivePosition, Ending, PtxVersion, ScalarType, StateSpace, TypeKind};
 
 use crate::cursor::ParseResult;
-use crate::explain::line_end;
 use crate::labels::LabelRange;
-use crate::mnemonic::{correct, suggestion};
 use crate::parser::Parser;
+use crate::record::{Cause, Record};
 use crate::scope::OUTERMOST;
-use crate::statement_extent::begins_declaration;
-use crate::suggest;
-use crate::unknown_opcode::{apart, glued};
+use crate::statement_extent::{begins_declaration, line_end};
 
 impl Parser<'_> {
     /// The directive that begins at this dot, without taking it.
@@ -31,7 +26,7 @@ impl Parser<'_> {
 
     /// The error of an unknown directive at this dot, or of one that is not allowed `place`.
     #[cold]
-    pub(crate) fn wrong_directive(&mut self, place: &str) -> Box<Diagnostic> {
+    pub(crate) fn wrong_directive(&mut self, place: &str) -> Box<Record> {
         let Some(word) = self.cursor.dot_word() else {
             return self.cursor.unexpected("a directive");
         };
@@ -48,22 +43,9 @@ impl Parser<'_> {
         }
         let message = format!("unknown directive `{text}`; expected one that is allowed {place}");
         let span = Span::at(start, end);
-        let d = Diagnostic::error(Code::UnknownDirective, span, message);
-        let mut d = match glued(&text) {
-            Some(length) => apart(d, &text, length),
-            // A part of an instruction's name.
-            None if Modifier::from_text(word).is_some() => d,
-            None => {
-                // A type or an alignment follows a state space.
-                let next = scan::skip_trivia(self.cursor.src, end, &mut Trivia::default());
-                let dotted = scan::peek(self.cursor.src, next) == b'.';
-                let fits = |text: &str| dotted || StateSpace::from_text(text.as_bytes()).is_none();
-                let nearest = suggest::directive_of(&text).filter(|n| fits(n.text));
-                correct(d, &text, nearest)
-            }
-        };
+        let mut d = Diagnostic::error(Code::UnknownDirective, span, message);
         d.severity = self.header.unknown;
-        Box::new(d)
+        Box::new(Record::new(d, Cause::UnknownDirective))
     }
 
     /// A directive statement of a body.
@@ -125,7 +107,7 @@ impl Parser<'_> {
 
     /// A directive that is not allowed in a body, which may lack its `}`.
     #[cold]
-    fn misplaced_in_body(&mut self, directive: Directive, start: usize) -> Box<Diagnostic> {
+    fn misplaced_in_body(&mut self, directive: Directive, start: usize) -> Box<Record> {
         let module = directive.is_allowed_in(DirectivePosition::Module);
         if !module || self.is_cascading(start) || self.closes_later(start) {
             return self.wrong_directive("in a function");
@@ -137,10 +119,12 @@ impl Parser<'_> {
         let d = Diagnostic::error(Code::UnclosedBrace, span, message)
             .with_label(Span::new(open, open + 1), "this `{` is not closed")
             .with_help("add `}` at the end of the function");
-        Box::new(match self.scopes.current == OUTERMOST {
-            true => d.with_fix(Span::at(end, end), "\n}"),
-            false => d,
-        })
+        let d = if self.scopes.current == OUTERMOST {
+            d.with_fix(Span::at(end, end), "\n}")
+        } else {
+            d
+        };
+        Box::new(d.into())
     }
 
     fn label_before(&self) -> Option<LabelId> {
@@ -340,7 +324,7 @@ impl Parser<'_> {
         if !self.cursor.at_ident() {
             return Err(d);
         }
-        let quotes = [d.span.start, d.span.end].map(|at| Span::new(at, at));
+        let quotes = [d.error.span.start, d.error.span.end].map(|at| Span::new(at, at));
         let d = d.with_help("strings are in quotes");
         let d = d.with_fix(quotes[0], "\"").with_fix(quotes[1], "\"");
         Err(Box::new(d))
@@ -434,7 +418,7 @@ impl Parser<'_> {
 
     /// The error of a version that is not two numbers with a `.` between them.
     #[cold]
-    fn malformed_version(&mut self) -> Box<Diagnostic> {
+    fn malformed_version(&mut self) -> Box<Record> {
         let d = self.cursor.unexpected("a version such as `8.0`");
         let (src, start) = (self.cursor.src, self.cursor.pos);
         let line = &src[start..line_end(src, start)];
@@ -455,7 +439,8 @@ impl Parser<'_> {
             Some(version) => {
                 let span = Span::at(start, start + text.len());
                 let text = format!("{version}");
-                Box::new(d.with_help(suggestion(&text)).with_fix(span, text))
+                let help = format!("did you mean `{text}`?");
+                Box::new(d.with_help(help).with_fix(span, text))
             }
             None => d,
         }
@@ -565,10 +550,7 @@ impl Parser<'_> {
             let gap = &self.cursor.src[line.len()..start];
             let ended = line.ends_with(b";") && !gap.contains(&b'\n');
             let is_second = code == Code::StraySemicolon || ended;
-            self.report(match is_second {
-                true => d.machine_applicable(),
-                false => d,
-            });
+            self.report(if is_second { d.machine_applicable() } else { d });
         }
         // A `}` before it may not be the end.
         if !self.out.in_body() {

@@ -12,11 +12,10 @@ use ptx_ir::{
 use ptx_isa::{Directive, DirectivePosition, StateSpace};
 
 use crate::cursor::{Checkpoint, ParseResult};
-use crate::explain::extra;
 use crate::interface::{ParamName, ParamNames};
-use crate::other_notations;
 use crate::output::Level;
 use crate::parser::Parser;
+use crate::record::{Place, Record};
 use crate::scope::Meaning;
 use crate::statement_extent::declared_space;
 
@@ -24,7 +23,7 @@ use crate::statement_extent::declared_space;
 struct Header {
     id: FuncId,
     function: Function,
-    /// Where its name is.
+    /// The start and the end of its name.
     name: (usize, usize),
     /// Whether its parameters are visible in its body.
     names: ParamNames,
@@ -49,8 +48,7 @@ impl Parser<'_> {
         let depth = self.scopes.depth();
         let mut header = Header::new(id, start, ParamNames::Bind);
         if let Err(d) = self.function_header(&mut header) {
-            let d = of_header(self.cursor.src, start, *d);
-            self.report_unless_cascading(start, d);
+            self.report_unless_cascading(start, in_header(start, *d));
             self.out.scratch.clear();
             header.function.raw_header = true;
             self.skip_malformed_header(start);
@@ -112,13 +110,14 @@ impl Parser<'_> {
             && !function.raw_header
             && let Err(d) = self.missing_end(function.kind)
         {
-            self.report(of_header(self.cursor.src, start, *d));
+            self.report(in_header(start, *d));
             function.raw_header = true;
             self.skip_malformed_header(start);
         }
         let comments = self.cursor.trivia.comment;
         // A block after the `;` of a declaration does not belong to it.
         if !declared && self.cursor.skip_to(b'{') {
+            self.function = Some(id);
             let body = self.visited_body(id);
             function.body = Some(body.unwrap_or_else(|| self.kept_body()));
             self.scopes.bind_exported();
@@ -175,7 +174,7 @@ impl Parser<'_> {
 
     /// A header without the `(` before its parameters, or the `{` before its body.
     #[cold]
-    fn missing_opening(&mut self, header: Checkpoint) -> Option<Box<Diagnostic>> {
+    fn missing_opening(&mut self, header: Checkpoint) -> Option<Box<Record>> {
         let (src, pos) = (self.cursor.src, self.cursor.pos);
         let word = self.cursor.dot_word();
         let space = word.and_then(declared_space);
@@ -194,10 +193,8 @@ impl Parser<'_> {
         let at = self.cursor.last;
         let d = Diagnostic::error(Code::UnexpectedToken, Span::at(pos, end), message)
             .with_help(format!("add `{mark}` after the header"));
-        Some(Box::new(match mark {
-            "{" => d.with_fix(Span::at(at, at), "\n{"),
-            _ => d.with_fix(Span::at(at, at), "("),
-        }))
+        let text = if mark == "{" { "\n{" } else { mark };
+        Some(Box::new(d.with_fix(Span::at(at, at), text).into()))
     }
 
     /// Whether a `{` follows something that belongs neither to a header nor to a body.
@@ -356,14 +353,10 @@ impl Parser<'_> {
     }
 }
 
-/// The syntax error of a header, explained by marks that do not belong there.
-#[cold]
-fn of_header(src: &[u8], start: usize, d: Diagnostic) -> Diagnostic {
-    let d = other_notations::explain(src, start, d);
-    match d.fix.is_empty() {
-        true => extra(src, d),
-        false => d,
-    }
+/// An error of the header of the function at `start`.
+fn in_header(start: usize, mut record: Record) -> Record {
+    record.place = Some(Place::Header { start });
+    record
 }
 
 /// Whether a `)` follows before a statement or a body.
@@ -373,7 +366,7 @@ fn closes_list(text: &[u8]) -> bool {
     end == Some(b")")
 }
 
-/// Where the header that begins at `start` and cannot be parsed at `pos` ends: at its `{`, or before
+/// The end of the header that begins at `start` and cannot be parsed at `pos`: its `{`, or the place before
 /// the next item.
 fn header_end(src: &[u8], pos: usize, start: usize) -> usize {
     let mut end = pos.max(start);

@@ -7,11 +7,10 @@ use ptx_ir::raw::RawModule;
 use ptx_ir::{Applicability, Code, Diagnostic, DirectiveStmt, Operand, Severity, Span};
 use ptx_isa::{Directive, PtxVersion, Target, TargetOption};
 
-use crate::explain::line_end;
 use crate::header_state::HeaderPart;
-use crate::mnemonic::correct;
 use crate::parser::Parser;
-use crate::suggest;
+use crate::record::{Cause, Record};
+use crate::statement_extent::line_end;
 
 impl Parser<'_> {
     #[cold]
@@ -184,7 +183,7 @@ impl Parser<'_> {
                     .position(|w| w == text.as_bytes())
                     .map_or(start, |i| start + i);
                 let mut d = self.unknown_target(at);
-                d.severity = self.header.unknown;
+                d.error.severity = self.header.unknown;
                 self.report(d);
             }
         }
@@ -192,7 +191,7 @@ impl Parser<'_> {
 
     /// The error of the word at `at`, which is not a target.
     #[cold]
-    pub(crate) fn unknown_target(&self, at: usize) -> Diagnostic {
+    pub(crate) fn unknown_target(&self, at: usize) -> Record {
         let rest = &self.cursor.src[at..line_end(self.cursor.src, at)];
         let end = rest.iter().position(|b| b" \t\r,/;".contains(b));
         let end = at + end.unwrap_or(rest.len());
@@ -201,15 +200,15 @@ impl Parser<'_> {
         let d = Diagnostic::error(Code::UnknownTarget, Span::at(at, end), message).with_help(
             "targets are `sm_75`, `sm_90a`, `sm_100f` and others; options are `texmode_unified`, `texmode_independent`, `debug`, `map_f64_to_f32`",
         );
-        correct(d, &text, suggest::target(&text))
+        Record::new(d, Cause::UnknownTarget)
     }
 
     /// The error of an address size that is not a number.
     #[cold]
-    pub(crate) fn address_size_of(&self, mut d: Diagnostic) -> Box<Diagnostic> {
-        let found = String::from_utf8_lossy(d.span.of(self.cursor.src));
-        d.message = format!("expected an address size of 32 or 64, found `{found}`");
-        let (start, span) = (self.cursor.last as u32, d.span);
+    pub(crate) fn address_size_of(&self, mut d: Record) -> Box<Record> {
+        let found = String::from_utf8_lossy(d.error.span.of(self.cursor.src));
+        d.error.message = format!("expected an address size of 32 or 64, found `{found}`");
+        let (start, span) = (self.cursor.last as u32, d.error.span);
         let gap = Span::new(start.min(span.start), span.start);
         // What is found may be the next item.
         let directive = Directive::from_text(found.as_bytes());
@@ -219,9 +218,10 @@ impl Parser<'_> {
             return Box::new(d.with_fix(span, ""));
         }
         let d = d.with_help("write `32` or `64`");
-        let d = match is_next {
-            true => d.with_fix(Span::new(start, start), " 64"),
-            false => d.with_fix(span, "64"),
+        let d = if is_next {
+            d.with_fix(Span::new(start, start), " 64")
+        } else {
+            d.with_fix(span, "64")
         };
         Box::new(d.with_applicability(Applicability::HasPlaceholders))
     }

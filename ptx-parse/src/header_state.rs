@@ -1,4 +1,4 @@
-//! How much of the header was parsed.
+//! The part of the header that was parsed last.
 
 use ptx_ir::Severity;
 

@@ -18,10 +18,11 @@ use ptx_isa::StateSpace;
 use crate::cursor::Cursor;
 use crate::output::Output;
 use crate::parser::Parser;
+use crate::repair;
 use crate::reporter::Reports;
 use crate::scope::{Binding, Scopes};
 
-/// What was parsed again after a change.
+/// The part that was parsed again after a change.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Reparsed {
     /// All of it: the module is a new one.
@@ -54,9 +55,9 @@ pub struct Incremental {
     module: Module,
     /// The names of the module.
     scopes: Scopes,
-    /// Those outside of bodies.
+    /// The diagnostics outside of bodies.
     of_module: Vec<Diagnostic>,
-    /// Of the functions that have any, in the order of the source.
+    /// The diagnostics of each function that has any, in the order of the source.
     of_functions: Vec<(FuncId, Vec<Diagnostic>)>,
     /// Whether functions can be parsed on their own.
     separable: bool,
@@ -77,7 +78,8 @@ impl Incremental {
             && !parser.scopes.has_module_ranges()
             && parser.scopes.module_bindings().len() == parser.out.module.symbols().len();
         let count = parser.reporter.count();
-        let (module, scopes, diagnostics) = parser.finish();
+        let (module, scopes, records) = parser.finish();
+        let diagnostics = repair::diagnostics(&module, &scopes, records);
         let mut parsed = Self {
             module,
             scopes,
@@ -277,12 +279,15 @@ impl Incremental {
             && parser.leaves_nothing(end);
         later.show(&mut parser.out.module, &mut parser.scopes);
         parser.check_characters(start, end);
-        let diagnostics = parser.take_diagnostics();
+        let records = parser.reporter.take_records();
         self.module = core::mem::take(&mut parser.out.module);
         self.scopes = core::mem::take(&mut parser.scopes);
         let mut body = parsed.filter(|b| alone && b.is_closed())?;
         raw::finish(parser.out.body, core::iter::once(&mut body));
         let extent = extent(&body);
+        let id = self.module.functions().get(function)?.body?;
+        *self.module.bodies_mut().get_mut(id)? = body;
+        let diagnostics = repair::diagnostics(&self.module, &self.scopes, records);
         let inside = |d: &Diagnostic| extent.start < d.span.start && d.span.end <= extent.end;
         let mut others = self.of_functions.iter();
         let others = others.by_ref().filter(|(f, _)| *f != function);
@@ -290,8 +295,6 @@ impl Incremental {
         if count >= self.limits.diagnostics || !diagnostics.iter().all(inside) {
             return None;
         }
-        let id = self.module.functions().get(function)?.body?;
-        *self.module.bodies_mut().get_mut(id)? = body;
         self.set_diagnostics(item, function, diagnostics);
         Some(())
     }
@@ -333,7 +336,7 @@ impl core::fmt::Debug for Incremental {
     }
 }
 
-/// What the module declares after a function, hidden while that is parsed.
+/// The declarations of the module after a function, which are hidden while that is parsed.
 struct Later {
     bindings: Vec<Binding>,
     symbols: PrimaryMap<SymbolId, Symbol>,
@@ -383,6 +386,7 @@ impl<'s> Parser<'s> {
             last: start,
             ..Cursor::new(self.cursor.src)
         };
+        self.function = Some(id);
         let same = self.header_before_body(start, id) == Some(open);
         self.out.module.params_mut().truncate(params);
         self.out

@@ -4,11 +4,11 @@ use alloc::vec::Vec;
 use ptx_ir::{Address, AddressForm, Code, Operand};
 
 use crate::cursor::ParseResult;
+use crate::name_use::Expected;
 use crate::parser::Parser;
-use crate::undeclared::Expected;
 
 impl Parser<'_> {
-    /// What follows `=`: braces can nest, which is parsed without recursion.
+    /// The value after `=`. Braces can nest, which is parsed without recursion.
     pub(crate) fn initializer(&mut self) -> ParseResult<Operand> {
         let most = self.limits.nesting;
         let mut open: Vec<usize> = Vec::new();

@@ -1,32 +1,31 @@
-//! What a caller sees of a function or a prototype: results, parameters and directives.
+//! The interface of a function or a prototype: results, parameters and directives.
 
 use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::vec::Vec;
-use ptx_ir::lex::scan::{self, Trivia};
+use ptx_ir::lex::scan;
 use ptx_ir::lex::{Lexer, Token, TokenKind};
 use ptx_ir::name::split_numeric_suffix_str;
 use ptx_ir::raw::RawModule;
 use ptx_ir::{
-    Binding, Code, Diagnostic, Interface, Linkage, NameId, Operand, Param, Pointer, RegDecl, Span,
-    TableRange, Var,
+    Binding, Code, Interface, Linkage, NameId, Operand, Param, Pointer, RegDecl, Span, TableRange,
+    Var,
 };
 use ptx_isa::{Directive, DirectivePosition, ScalarType, StateSpace, TypeKind};
 
 use crate::cursor::ParseResult;
 use crate::declaration::{DeclaredName, Specifiers};
-use crate::explain::line_end;
-use crate::missing_declaration;
 use crate::output::Level;
 use crate::parser::Parser;
+use crate::record::{Cause, Record};
 use crate::statement_extent::{begins_declaration, declared_space};
 
 /// Whether the names of parameters are declared in the scope.
 #[derive(Copy, Clone, PartialEq, Eq)]
 pub(crate) enum ParamNames {
-    /// Those of a function, for its body.
+    /// The parameters of a function, for its body.
     Bind,
-    /// Those of a prototype, or of a function declared in a body.
+    /// The parameters of a prototype, or of a function declared in a body.
     Ignore,
 }
 
@@ -161,7 +160,7 @@ impl Parser<'_> {
 
     /// The error of a list of parameters that ends without a `)`.
     #[cold]
-    fn missing_parenthesis(&self, end: usize, d: Box<Diagnostic>) -> Box<Diagnostic> {
+    fn missing_parenthesis(&self, end: usize, d: Box<Record>) -> Box<Record> {
         let next = &self.cursor.src[self.cursor.pos..];
         let words = Lexer::fragment(next).filter(|t| !t.kind.is_trivia());
         let mut words = words.map(|t| t.span.of(next));
@@ -172,7 +171,7 @@ impl Parser<'_> {
                 Some(word) if declared_space(word) == Some(StateSpace::Param) => ",",
                 _ => return Self::close_list(end, *d),
             };
-            let span = d.span;
+            let span = d.error.span;
             let d = d
                 .with_help("parameters are separated with `,`")
                 .with_fix(span, comma);
@@ -192,7 +191,7 @@ impl Parser<'_> {
     }
 
     /// The list of parameters is closed at `end`.
-    fn close_list(end: usize, d: Diagnostic) -> Box<Diagnostic> {
+    fn close_list(end: usize, d: Record) -> Box<Record> {
         let d = d.with_help("add `)` after the last parameter");
         Box::new(d.with_fix(Span::at(end, end), "\n)"))
     }
@@ -269,7 +268,7 @@ impl Parser<'_> {
 
     /// The parameter that begins at `start` has no state space before its type, which comes next.
     #[cold]
-    fn missing_param(&self, start: usize) -> Box<Diagnostic> {
+    fn missing_param(&self, start: usize) -> Box<Record> {
         let (at, end) = (self.cursor.pos, self.cursor.token_end());
         let found = String::from_utf8_lossy(&self.cursor.src[at..end]);
         let message = format!("expected `.param` before the type `{found}` of a parameter");
@@ -281,35 +280,17 @@ impl Parser<'_> {
         Box::new(d)
     }
 
-    /// The error of a parameter without a type: that of its first use, of a pointer that of an address, of an array bytes.
+    /// The error of a parameter without a type.
     #[cold]
-    fn missing_type(&mut self, what: &str) -> Box<Diagnostic> {
-        let d = self.cursor.unexpected(what);
-        let src = self.cursor.src;
-        let (start, end) = (self.cursor.pos, self.cursor.token_end());
-        let next = scan::skip_trivia(src, end, &mut Trivia::default());
-        let rest = &src[end..line_end(src, end)];
-        let rest = Lexer::fragment(rest).map(|t| t.span.of(rest));
-        let mut of_parameter = rest.take_while(|t| !matches!(*t, b"," | b")"));
-        let has_type = of_parameter.any(|t| ScalarType::from_text(t).is_some());
-        let ty = match (scan::peek(src, start), scan::peek(src, next)) {
-            _ if has_type => None,
-            (b'.', _) => Some(ScalarType::U64),
-            (_, b'[') => Some(ScalarType::B8),
-            _ => missing_declaration::type_by_use(src, next, &src[start..end]),
-        };
-        match ty.filter(|ty| ty.is_parameter_type()) {
-            Some(ty) => Box::new(
-                d.with_help(format!("add its type, for example `{ty}`"))
-                    .with_fix(Span::at(start, start), format!("{ty} ")),
-            ),
-            None => d,
-        }
+    fn missing_type(&mut self, what: &str) -> Box<Record> {
+        self.cursor
+            .unexpected(what)
+            .with_cause(Cause::MissingParameterType)
     }
 
     /// The error of a parameter without a name: it follows that of the parameter before it, or that of the function.
     #[cold]
-    fn missing_name(&self, d: Box<Diagnostic>) -> Box<Diagnostic> {
+    fn missing_name(&self, d: Box<Record>) -> Box<Record> {
         let (src, pos) = (self.cursor.src, self.cursor.pos);
         if !matches!(scan::peek(src, pos), b',' | b')') {
             return d;
@@ -377,7 +358,7 @@ impl Parser<'_> {
         self.bind_var(var, None, at)
     }
 
-    /// What follows `.ptr`.
+    /// The state space and the alignment after `.ptr`.
     fn pointer(&mut self) -> ParseResult<Pointer> {
         let mut pointer = Pointer::GENERIC;
         if let Some(word) = self.cursor.dot_word() {

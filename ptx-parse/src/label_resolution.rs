@@ -5,7 +5,8 @@ use ptx_ir::raw::RawBody;
 use ptx_ir::{EntityId, Label, LabelId, Operand, PrimaryMap, Span, Statement};
 
 use crate::labels::PendingLabels;
-use crate::parser::{Parser, late_declaration};
+use crate::parser::Parser;
+use crate::record::late_declaration;
 use crate::undeclared::UndeclaredUse;
 
 impl Parser<'_> {

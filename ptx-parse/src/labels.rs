@@ -12,7 +12,7 @@ pub(crate) const UNDEFINED: StmtId = StmtId::new(u32::MAX);
 pub(crate) struct PendingLabels {
     /// Each use: the label and the offset of the name.
     pub(crate) uses: Vec<(LabelId, u32)>,
-    /// How many uses there were before the current statement.
+    /// The number of uses before the current statement.
     before_statement: usize,
     /// Labels that turned out to be a label of an outer scope.
     pub(crate) merged: Vec<(LabelId, LabelId)>,

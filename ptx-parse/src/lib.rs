@@ -10,15 +10,12 @@
 #[macro_use]
 extern crate alloc;
 mod body;
-mod bracket_place;
-mod brackets;
 mod cascade;
 mod constant;
 mod cursor;
 mod declaration;
+mod declared;
 mod directive;
-mod dotted_names;
-mod explain;
 mod function;
 mod header;
 mod header_state;
@@ -27,20 +24,18 @@ mod initializer;
 mod interface;
 mod label_resolution;
 mod labels;
-mod lookalike;
-mod missing_declaration;
-mod missing_label;
 mod mnemonic;
 mod mnemonic_table;
 mod module;
 mod name_resolution;
+mod name_use;
 mod operand;
-mod other_notations;
 mod output;
 mod parser;
 mod ranges;
+mod record;
 mod recovery;
-mod repeated;
+mod repair;
 mod reporter;
 mod scope;
 mod section;
@@ -50,8 +45,6 @@ mod suppressed_names;
 mod swar;
 mod undeclared;
 mod unfinished;
-mod unknown_modifier;
-mod unknown_opcode;
 mod visit;
 
 use alloc::vec::Vec;
@@ -67,7 +60,7 @@ pub use visit::{Division, Visited, visit_bodies};
 pub struct Parsed {
     /// Everything that was parsed, every byte of it.
     pub module: Module,
-    /// What is wrong, in the order of the source.
+    /// The errors and warnings, in the order of the source.
     pub diagnostics: Vec<Diagnostic>,
 }
 
@@ -168,7 +161,8 @@ pub fn parse_with(source: impl Into<SourceText>, limits: &Limits) -> Parsed {
     let text = source.clone();
     let mut parser = parser::Parser::new(&text, source, *limits);
     parser.source(&text);
-    let (module, _, diagnostics) = parser.finish();
+    let (module, names, records) = parser.finish();
+    let diagnostics = repair::diagnostics(&module, &names, records);
     Parsed {
         module,
         diagnostics,

@@ -3,18 +3,15 @@
 use alloc::borrow::ToOwned;
 use alloc::string::String;
 use alloc::vec::Vec;
-use ptx_ir::lex::scan::{self, class, is};
+use ptx_ir::lex::scan::{self, Trivia, class, is};
 use ptx_ir::raw::RawModule;
 use ptx_ir::{Code, Diagnostic, SigId, Span, Word};
-use ptx_isa::ForeignWord;
 
 use crate::cursor::ParseResult;
-use crate::explain::line_end;
 use crate::mnemonic_table::Key;
 use crate::parser::Parser;
-use crate::suggest::{self, Similar};
-use crate::unknown_modifier::Choices;
-use crate::unknown_opcode::{apart, glued};
+use crate::record::{Cause, Record, split_statement};
+use crate::statement_extent::{assignment, is_opcode};
 
 impl Parser<'_> {
     /// The mnemonic that begins here, if it was used recently and is followed by whitespace or `;`.
@@ -111,9 +108,9 @@ impl Parser<'_> {
     fn unknown_keywords(&mut self, sig: SigId, start: usize) {
         let signature = self.out.module.signature(sig);
         let opcode = signature.opcode_text().to_owned();
-        let Some(known_opcode) = signature.opcode() else {
+        if signature.opcode().is_none() {
             return self.unknown_opcode(sig, &opcode, start);
-        };
+        }
         if self.is_cascading(start) {
             return;
         }
@@ -124,7 +121,6 @@ impl Parser<'_> {
             .filter(|&i| words[i].modifier.is_none() && known_before(i))
             .map(|i| (words[i], signature.word_text(words[i]).to_owned()))
             .collect();
-        let elements = first_vector(self.cursor.src, start);
         // The modifiers are in the source in this order, perhaps with whitespace between.
         let mut from = start + opcode.len();
         for (word, text) in unknown {
@@ -134,66 +130,60 @@ impl Parser<'_> {
                 .map_or(start + word.start as usize, |i| from + i);
             from = at + text.len();
             let message = format!("unknown modifier `{text}`; expected a modifier of `{opcode}`");
-            let d = Diagnostic::error(Code::UnknownModifier, Span::at(at, from), message);
-            let mut d = match glued(&text) {
-                Some(length) => apart(d, &text, length),
-                None => {
-                    let signature = self.out.module.signature(sig);
-                    let rest = signature.text().get(..word.start as usize);
-                    let choices = self.mnemonics.choices_of((sig, word.start), || {
-                        let known = |before: bool| {
-                            let words = signature.words().iter();
-                            let words = words.filter(|w| (w.start < word.start) == before);
-                            words.filter_map(|w| w.modifier).collect::<Vec<_>>()
-                        };
-                        Choices::of(known_opcode, &known(true), &known(false), &text)
-                    });
-                    choices.explain(d, rest.unwrap_or_default(), &text, elements)
-                }
-            };
+            let mut d = Diagnostic::error(Code::UnknownModifier, Span::at(at, from), message);
             d.severity = self.header.unknown;
-            self.report(d);
+            let word = word.start;
+            self.report(Record::new(d, Cause::UnknownModifier { sig, start, word }));
         }
     }
-}
 
-/// How many elements the first vector of the statement at `start` has, if it is on the same line.
-fn first_vector(src: &[u8], start: usize) -> usize {
-    let line = &src[start..line_end(src, start)];
-    let vector = memchr::memchr(b'{', line).and_then(|open| {
-        let close = memchr::memchr(b'}', line)?;
-        line.get(open..close)
-    });
-    let elements = vector.map(|v| v.split(|b| *b == b',').count());
-    elements.unwrap_or(0)
-}
-
-/// A misspelled keyword with what to write instead: the word of PTX for one of another language, or the nearest one.
-pub(crate) fn correct(d: Diagnostic, found: &str, nearest: Option<Similar<'_>>) -> Diagnostic {
-    let foreign = ForeignWord::from_text(found);
-    if let Some(help) = foreign.and_then(ForeignWord::help) {
-        return d.with_help(help);
-    }
-    let sole = true;
-    let foreign = foreign.and_then(ForeignWord::instead);
-    let foreign = foreign.map(|text| Similar { text, sole });
-    replace(d, found, foreign.or(nearest))
-}
-
-/// A misspelled keyword with the word that is meant.
-pub(crate) fn replace(d: Diagnostic, found: &str, meant: Option<Similar<'_>>) -> Diagnostic {
-    let span = d.span;
-    match meant {
-        Some(Similar { text, sole: true }) => {
-            let d = d.with_help(suggestion(text)).with_fix(span, text);
-            suggest::judged(d, found, text)
+    /// Reports the word at `start`, which is not an opcode: perhaps a guard or an operand.
+    #[cold]
+    fn unknown_opcode(&mut self, sig: SigId, opcode: &str, start: usize) {
+        if self.is_cascading(start) {
+            return;
         }
-        Some(Similar { text, .. }) => d.with_help(suggestion(text)),
-        None => d,
+        let end = start + opcode.len();
+        let is_guard = opcode.starts_with('%') && self.at_opcode(end);
+        let semicolon = self.statement_before(start).filter(|_| {
+            !is_guard
+                && (opcode.starts_with('%') || self.is_declared(start, end))
+                && assignment(self.cursor.src, end).is_none()
+        });
+        let span = Span::at(start, end);
+        let mut record = if is_guard {
+            let message = format!("expected `@` before the guard `{opcode}`, found none");
+            Record::from(Diagnostic::error(Code::UnexpectedToken, span, message))
+                .with_help(format!("write `@{opcode}`"))
+                .with_fix(Span::at(start, start), "@")
+                .machine_applicable()
+        } else if let Some(semicolon) = semicolon {
+            self.forget_statement_before(start);
+            split_statement(semicolon, opcode).into()
+        } else {
+            let message = format!("expected an instruction, found unknown opcode `{opcode}`");
+            let d = Diagnostic::error(Code::UnknownOpcode, span, message);
+            Record::new(d, Cause::UnknownOpcode { sig })
+        };
+        record.error.severity = self.header.unknown;
+        self.report(record);
     }
-}
 
-/// The help of a misspelled keyword.
-pub(crate) fn suggestion(nearest: &str) -> String {
-    format!("did you mean `{nearest}`?")
+    /// Whether the token after `end` is an opcode on the same line.
+    fn at_opcode(&self, end: usize) -> bool {
+        let src = self.cursor.src;
+        let mut seen = Trivia::default();
+        let next = scan::skip_trivia(src, end, &mut seen);
+        !seen.newline
+            && scan::starts_ident(src, next)
+            && is_opcode(&src[next..scan::ident_end(src, next)])
+    }
+
+    /// The `;` of the statement before `start`, if that is on the same line.
+    pub(crate) fn statement_before(&self, start: usize) -> Option<usize> {
+        let end = self.out.end_of_previous();
+        let gap = self.cursor.src.get(end..start)?;
+        let ended = self.cursor.src.get(end.checked_sub(1)?) == Some(&b';');
+        (ended && !gap.contains(&b'\n') && self.out.in_body()).then_some(end - 1)
+    }
 }

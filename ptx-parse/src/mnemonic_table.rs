@@ -1,15 +1,12 @@
-//! What the parser knows of the mnemonics of a module.
+//! The mnemonics of a module, as far as the parser has to know them.
 
-use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 use ptx_ir::{EntityId, SigId, Signatures};
 use ptx_isa::Opcode;
 
-use crate::suggest::Similar;
 use crate::swar::{before_space, load, low};
-use crate::unknown_modifier::{Choices, KnownChoices};
 
-/// What the parser asks of a mnemonic.
+/// The properties of a mnemonic that the parser needs.
 #[derive(Copy, Clone)]
 struct SigFacts {
     /// Whether all of its parts are keywords of PTX.
@@ -23,10 +20,6 @@ pub(crate) struct MnemonicTable {
     recent: Vec<Entry>,
     /// By signature.
     facts: Vec<SigFacts>,
-    /// What to write instead of the unknown opcode of a mnemonic.
-    pub(crate) suggestions: BTreeMap<(SigId, u32), Option<Similar<'static>>>,
-    /// What to write instead of the unknown modifier at an offset of a mnemonic, in their order.
-    choices: KnownChoices,
 }
 
 #[derive(Copy, Clone, Default)]
@@ -85,24 +78,7 @@ impl MnemonicTable {
         Self {
             recent: vec![Entry::default(); size],
             facts: Vec::with_capacity(len.min(ptx_ir::raw::SHARED_TEXT) / 100),
-            suggestions: BTreeMap::new(),
-            choices: KnownChoices::new(),
         }
-    }
-
-    /// What to write instead of an unknown modifier, found once.
-    #[cold]
-    pub(crate) fn choices_of(
-        &mut self,
-        of: (SigId, u32),
-        find: impl FnOnce() -> Choices,
-    ) -> &Choices {
-        let at = self.choices.binary_search_by_key(&of, |c| c.0);
-        let at = at.unwrap_or_else(|at| {
-            self.choices.insert(at, (of, find()));
-            at
-        });
-        &self.choices[at].1
     }
 
     #[inline(always)]

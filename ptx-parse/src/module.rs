@@ -5,15 +5,16 @@ use alloc::string::String;
 use ptx_ir::lex::Lexer;
 use ptx_ir::lex::scan::{class, is};
 use ptx_ir::raw::RawModule;
-use ptx_ir::{Code, Diagnostic, DirectiveStmt, Item, Linkage, Operand, Severity, Span};
+use ptx_ir::{Code, DirectiveStmt, Item, Linkage, Operand, Severity, Span};
 use ptx_isa::{Directive, DirectivePosition, ForeignWord, StateSpace};
 
 use crate::cursor::ParseResult;
 use crate::header_state::HeaderPart;
+use crate::name_use::Expected;
 use crate::output::Level;
 use crate::parser::Parser;
+use crate::record::Record;
 use crate::statement_extent::{begins_declaration, lacks_name, statement_end};
-use crate::undeclared::Expected;
 
 impl Parser<'_> {
     /// Parses the whole source.
@@ -66,7 +67,7 @@ impl Parser<'_> {
                 let d = self
                     .cursor
                     .error(Code::StrayBrace, start, start + 1, message);
-                let span = d.span;
+                let span = d.error.span;
                 Err(Box::new(d.with_help("remove this `}`").with_fix(span, "")))
             }
             b'{' if header < HeaderPart::Target || self.is_before_item() => {
@@ -121,22 +122,21 @@ impl Parser<'_> {
     /// a `}` without its `{`, mostly belongs to it and is not reported again.
     #[cold]
     #[allow(clippy::boxed_local, reason = "errors are boxed where they arise")]
-    fn fail_item(&mut self, start: usize, d: Box<Diagnostic>) {
+    fn fail_item(&mut self, start: usize, record: Box<Record>) {
         if self.header.state >= HeaderPart::Target && self.empty_declaration(start) {
             self.out.scratch.clear();
             self.header.state = HeaderPart::Closed;
             return self.opaque_item(start, self.cursor.last);
         }
         let src = self.cursor.src;
-        let at = d.span.start as usize;
-        let syntax = d.code.number() < Code::UndefinedName.number();
-        let error = d.severity == Severity::Error;
+        let at = record.error.span.start as usize;
+        let syntax = record.error.code.number() < Code::UndefinedName.number();
+        let error = record.error.severity == Severity::Error;
         let no_header = self.header.state == HeaderPart::Empty && !self.header.reported;
-        if no_header && d.code == Code::UnexpectedToken {
+        if no_header && record.error.code == Code::UnexpectedToken {
             self.missing_header(start);
         } else if !(syntax && self.is_cascading(start)) {
-            let explained = self.explain(start, *d);
-            self.report(explained);
+            self.report(self.in_statement(start, *record));
         }
         // What is missing in the header is most likely this.
         self.header.reported |= error && self.header.state < HeaderPart::Target;
@@ -174,7 +174,7 @@ impl Parser<'_> {
 
     /// A statement outside of functions. The function before it may have ended too early.
     #[cold]
-    fn outside_function(&mut self) -> Box<Diagnostic> {
+    fn outside_function(&mut self) -> Box<Record> {
         let (end, found) = self.cursor.found();
         let message = format!("expected a directive outside of functions, found {found}");
         let (src, start) = (self.cursor.src, self.cursor.pos);
@@ -201,9 +201,10 @@ impl Parser<'_> {
         let d = d
             .with_label(brace, "this `}` ends the function")
             .with_help("if this belongs to the function, remove the `}` before it");
-        Box::new(match self.closes_later(start) {
-            true => d.with_fix(brace, ""),
-            false => d,
+        Box::new(if self.closes_later(start) {
+            d.with_fix(brace, "")
+        } else {
+            d
         })
     }
 

@@ -34,7 +34,7 @@ impl Parser<'_> {
         Some(self.member(index, n.number))
     }
 
-    /// What the name at `start..end` means.
+    /// The operand that the name at `start..end` is.
     #[inline]
     pub(crate) fn name_operand(&mut self, start: usize, end: usize) -> Operand {
         let src = self.cursor.src;
@@ -125,7 +125,7 @@ impl Parser<'_> {
         is_range || self.is_declared(start, end)
     }
 
-    /// What a name that is not a member of a range means.
+    /// The operand that a name is that is not a member of a range.
     fn plain_name(&mut self, start: usize, end: usize) -> Operand {
         let name = self.intern(start, end);
         if let Some(binding) = self.scopes.find(name) {

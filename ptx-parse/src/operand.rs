@@ -4,20 +4,21 @@ use alloc::boxed::Box;
 use alloc::string::String;
 use ptx_ir::constant;
 use ptx_ir::lex::scan::{self, class, is};
-use ptx_ir::{Address, AddressForm, Code, Diagnostic, Operand, Selector, Span};
+use ptx_ir::{Address, AddressForm, Code, Operand, Selector, Span};
 use ptx_isa::{Directive, ForeignWord};
 
 use crate::cursor::ParseResult;
 use crate::parser::Parser;
+use crate::record::Record;
 
-/// What parentheses around an operand are: an instruction takes argument lists or expressions.
+/// The meaning of parentheses around an operand: an instruction takes argument lists or expressions.
 #[derive(Copy, Clone, PartialEq, Eq)]
 pub(crate) enum Parentheses {
     List,
     Expression,
 }
 
-/// Where an operand is; only the first one of an instruction can be `_`.
+/// The position of an operand. Only the first one of an instruction can be `_`.
 #[derive(Copy, Clone, PartialEq, Eq)]
 pub(crate) enum Position {
     First,
@@ -181,7 +182,7 @@ impl Parser<'_> {
                     message,
                 );
                 let lower = text.to_ascii_lowercase();
-                let span = d.span;
+                let span = d.error.span;
                 if Selector::from_text(&lower.as_bytes()[1..]).is_some() {
                     let help = format!("components are written in lower case: `{lower}`");
                     let d = d.with_help(help).with_fix(span, lower);
@@ -383,7 +384,7 @@ impl Parser<'_> {
     }
 
     #[cold]
-    fn negative_offset(&mut self) -> Box<Diagnostic> {
+    fn negative_offset(&mut self) -> Box<Record> {
         let start = self.cursor.pos;
         self.cursor.advance(1);
         let found = constant::read_expression(self.cursor.src, self.cursor.pos, 64);
@@ -395,7 +396,7 @@ impl Parser<'_> {
                 "subtract registers first with `{}`: an address is one register and a constant",
                 subtract.unwrap_or_default()
             );
-            d.code = Code::NegativeOffset;
+            d.error.code = Code::NegativeOffset;
             return Box::new(d.with_help(help));
         }
         let end = if found.value.is_ok() {

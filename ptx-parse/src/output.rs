@@ -1,4 +1,4 @@
-//! What parsing produces: the module, the body being parsed, and operands of unfinished statements.
+//! The output of the parser: the module, the body being parsed, and operands of unfinished statements.
 
 use alloc::vec::Vec;
 use ptx_ir::raw::{self, RawBody, RawModule};
@@ -7,7 +7,7 @@ use ptx_ir::{
     OperandRange, SourceText, Span, Statement, StmtId, StmtSpan,
 };
 
-/// Where statements and their operands are stored.
+/// The tables in which statements and their operands are stored.
 #[derive(Copy, Clone, PartialEq, Eq)]
 pub(crate) enum Level {
     Module,

@@ -2,20 +2,19 @@
 //! `impl Parser` hold a part of the grammar each.
 
 use alloc::string::String;
-use alloc::vec::Vec;
 use ptx_ir::lex::scan::{self, Trivia};
 use ptx_ir::lex::{Lexer, TokenKind};
-use ptx_ir::{Code, Diagnostic, Limits, Module, NameId, SourceText, Span, Statement, StmtId};
+use ptx_ir::{
+    Code, Diagnostic, FuncId, Limits, Module, NameId, SourceText, Span, Statement, StmtId,
+};
 
 use crate::cascade;
 use crate::cursor::Cursor;
-use crate::dotted_names;
 use crate::header_state::HeaderState;
-use crate::missing_declaration;
 use crate::mnemonic_table::MnemonicTable;
 use crate::output::Output;
-use crate::repeated;
-use crate::reporter::Reporter;
+use crate::record::{Cause, Record};
+use crate::reporter::{Records, Reporter};
 use crate::scope::Scopes;
 use crate::suppressed_names::SuppressedNames;
 use crate::visit::Visits;
@@ -33,6 +32,8 @@ pub(crate) struct Parser<'s> {
     pub(crate) visits: Option<Visits<'s>>,
     /// Whether all characters of the source were checked and none is wrong.
     pub(crate) is_plain: bool,
+    /// The function whose body was begun last.
+    pub(crate) function: Option<FuncId>,
 }
 
 impl<'s> Parser<'s> {
@@ -48,6 +49,7 @@ impl<'s> Parser<'s> {
             limits,
             visits: None,
             is_plain: false,
+            function: None,
         }
     }
 
@@ -102,52 +104,32 @@ impl<'s> Parser<'s> {
                 let at = start + token.span.start as usize + i;
                 let span = Span::at(at, at + 1);
                 let d = Diagnostic::error(Code::StrayByte, span, message);
-                self.report(match text[i] {
-                    0 => crate::lookalike::explain(self.cursor.src, d),
-                    _ => d,
-                });
+                let is_nul = text.get(i) == Some(&0);
+                let cause = if is_nul {
+                    Cause::Stated
+                } else {
+                    Cause::CharacterInText
+                };
+                self.report(Record::new(d, cause));
             }
         }
     }
 
-    /// The diagnostics in the order of the source.
-    pub(crate) fn take_diagnostics(&mut self) -> Vec<Diagnostic> {
-        let mut diagnostics = self.reporter.take_diagnostics();
-        dotted_names::explain(self.cursor.src, &mut diagnostics);
-        explain_late_declarations(&mut diagnostics, self.cursor.src, &self.out, &self.scopes);
-        let duplicates = diagnostics.iter_mut();
-        let duplicates = duplicates.filter(|d| d.code == Code::DuplicateName);
-        repeated::remove_all(self.cursor.src, duplicates);
-        let names = [
-            Code::UndefinedName,
-            Code::LateDeclaration,
-            Code::LabelOutOfScope,
-            Code::OutsideRange,
-        ];
-        let repeated = |d: &&mut Diagnostic| names.contains(&d.code) && !d.repeats.is_empty();
-        for d in diagnostics.iter_mut().filter(repeated) {
-            name_repeats(d, self.cursor.src);
-            d.message += &format!(" (used {} times)", d.repeats.len() + 1);
-        }
-        ptx_ir::sort_by_position(&mut diagnostics);
-        diagnostics
-    }
-
-    /// The module, its names, and the diagnostics in the order of the source.
-    pub(crate) fn finish(mut self) -> (Module, Scopes, Vec<Diagnostic>) {
+    /// The module, its names, and what could not be read, in the order in which it was found.
+    pub(crate) fn finish(mut self) -> (Module, Scopes, Records) {
         if !self.is_plain {
             self.check_characters(0, self.cursor.src.len());
         }
-        let diagnostics = self.take_diagnostics();
+        let records = self.reporter.take_records();
         drop((self.mnemonics, self.suppressed));
-        (self.out.finish(), self.scopes, diagnostics)
+        (self.out.finish(), self.scopes, records)
     }
 
     // --- errors ---
 
     #[cold]
-    pub(crate) fn report(&mut self, diagnostic: Diagnostic) {
-        self.reporter.report(diagnostic);
+    pub(crate) fn report(&mut self, record: impl Into<Record>) {
+        self.reporter.report(record.into());
     }
 
     /// Reports an error with this message.
@@ -186,9 +168,9 @@ impl<'s> Parser<'s> {
 
     /// Reports a syntax error in the statement at `start`, unless it follows from another error.
     #[cold]
-    pub(crate) fn report_unless_cascading(&mut self, start: usize, d: Diagnostic) {
+    pub(crate) fn report_unless_cascading(&mut self, start: usize, record: impl Into<Record>) {
         if !self.is_cascading(start) {
-            self.report(d);
+            self.report(record);
         }
     }
 
@@ -214,7 +196,7 @@ impl<'s> Parser<'s> {
         self.out.push_statement(s, start, end, comments)
     }
 
-    /// Where the statement or item being parsed begins.
+    /// The offset of the statement or item being parsed.
     pub(crate) fn statement_start(&self) -> usize {
         let before = self.out.end_of_previous();
         scan::skip_trivia(self.cursor.src, before, &mut Trivia::default())
@@ -226,77 +208,4 @@ pub(crate) fn is_plain(text: &[u8]) -> bool {
     // Without a way out of the inner loop, many characters are compared at a time.
     let plain = |all: bool, c: &u8| all & matches!(c, 1..=0x7f);
     text.chunks(1 << 14).all(|c| c.iter().fold(true, plain))
-}
-
-/// Gives each place of an error about several names a message with its own name.
-fn name_repeats(d: &mut Diagnostic, src: &[u8]) {
-    let first = d.span.of(src);
-    if d.repeats.iter().all(|span| span.of(src) == first) {
-        return;
-    }
-    let quoted = format!("`{}`", String::from_utf8_lossy(first));
-    let Some((before, after)) = d.message.split_once(&quoted) else {
-        return;
-    };
-    let more = |text: &str| -> Option<String> {
-        let count = text.strip_prefix(" and ")?;
-        let rest = count.trim_start_matches(|c: char| c.is_ascii_digit());
-        Some(rest.strip_prefix(" more")?.into())
-    };
-    let after: String = more(after).unwrap_or_else(|| after.into());
-    let own = |span: &Span| {
-        let name = String::from_utf8_lossy(span.of(src));
-        format!("{before}`{name}`{after}")
-    };
-    d.repeat_messages = d.repeats.iter().map(own).collect();
-}
-
-/// For how many functions a prototype is added, so that the cost stays linear.
-const MOST_PROTOTYPES: usize = 16;
-
-/// Names reported as undeclared that the module declares further down are used too early.
-#[cold]
-fn explain_late_declarations(
-    diagnostics: &mut [Diagnostic],
-    src: &[u8],
-    out: &Output,
-    scopes: &Scopes,
-) {
-    let undeclared = diagnostics
-        .iter_mut()
-        .filter(|d| d.code == Code::UndefinedName);
-    let mut prototypes_left = MOST_PROTOTYPES;
-    for d in undeclared {
-        let text = d.span.of(src);
-        let name = out.module.find_name(text);
-        let Some(binding) = name.and_then(|n| scopes.find(n)) else {
-            continue;
-        };
-        if binding.at > d.span.start {
-            let repeats = core::mem::take(&mut d.repeats);
-            *d = late_declaration(&String::from_utf8_lossy(text), d.span).with_label(
-                Span::new(binding.at, binding.at + text.len() as u32),
-                "declared here",
-            );
-            d.repeats = repeats;
-            let (at, defined) = (d.span.start as usize, binding.at as usize);
-            if prototypes_left > 0
-                && let Some((span, text)) = missing_declaration::prototype(src, at, defined)
-            {
-                prototypes_left -= 1;
-                d.add_fix([(span, text)]);
-            }
-        }
-    }
-}
-
-/// The error of a name that is declared after its use.
-#[cold]
-pub(crate) fn late_declaration(name: &str, span: Span) -> Diagnostic {
-    Diagnostic::error(
-        Code::LateDeclaration,
-        span,
-        format!("expected the declaration of `{name}` before this use, found it after"),
-    )
-    .with_help("declare it first: only labels can be used before they are defined")
 }

@@ -4,7 +4,7 @@ use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 use ptx_ir::{NameId, RegDeclId, SymbolId, VarId};
 
-/// What the members of a range are.
+/// The kind of the members of a range.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(crate) enum RangeKind {
     Reg(RegDeclId),
@@ -32,7 +32,7 @@ pub(crate) struct Range {
     /// The nearest of them with more members, + 1; and a more distant one that such steps lead to, + 1.
     larger: u32,
     jump: u32,
-    /// How many such steps lead outward, this range included.
+    /// The number of such steps outward, this range included.
     steps: u32,
 }
 
@@ -42,7 +42,7 @@ const DENSE: u32 = 1 << 12;
 /// The ranges of the open scopes.
 #[derive(Default)]
 pub(crate) struct Ranges {
-    /// Those of inner scopes come last.
+    /// The ranges of inner scopes come last.
     all: Vec<Range>,
     /// By key: the innermost range, + 1.
     by_key: BTreeMap<u64, u32>,
@@ -50,7 +50,7 @@ pub(crate) struct Ranges {
     hints: [u16; 32],
     /// Tables of closed ranges, for reuse.
     spare: Vec<Vec<u32>>,
-    /// How many open ranges have a prefix too long for an exact key.
+    /// The number of open ranges with a prefix that is too long for an exact key.
     long: u32,
 }
 
@@ -213,9 +213,10 @@ impl Ranges {
     fn first_with(&self, mut at: u32, number: u32) -> u32 {
         while let Some(range) = self.numbered(at).filter(|r| r.count <= number) {
             let jump = self.numbered(range.jump);
-            at = match jump.is_some_and(|r| r.count <= number) {
-                true => range.jump,
-                false => range.larger,
+            at = if jump.is_some_and(|r| r.count <= number) {
+                range.jump
+            } else {
+                range.larger
             };
         }
         at

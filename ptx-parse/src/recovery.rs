@@ -3,17 +3,17 @@
 
 use alloc::boxed::Box;
 use ptx_ir::lex::scan::{self, Trivia};
-use ptx_ir::lex::{Lexer, TokenKind};
+use ptx_ir::lex::{Lexer, Token, TokenKind};
 use ptx_ir::raw::RawBody;
 use ptx_ir::{Code, Diagnostic, Opaque, OperandRange, Severity, Span, Statement};
 
-use crate::cursor::ParseResult;
-use crate::explain::line_end;
+use crate::cursor::{ParseResult, unclosed_string};
 use crate::output::Level;
 use crate::parser::Parser;
+use crate::record::{Place, Record, StatementContext};
 use crate::statement_extent::{
     closes_block, contains_declaration, contains_opcode, is_fragment, is_opcode, lacks_name,
-    statement_end, touches_brace,
+    line_end, statement_end, touches_brace,
 };
 
 impl Parser<'_> {
@@ -82,27 +82,28 @@ impl Parser<'_> {
     /// A statement of a body that begins at `start` cannot be parsed.
     #[cold]
     #[allow(clippy::boxed_local, reason = "errors are boxed where they arise")]
-    pub(crate) fn fail_statement(&mut self, start: usize, diagnostic: Box<Diagnostic>) {
+    pub(crate) fn fail_statement(&mut self, start: usize, record: Box<Record>) {
         if self.empty_declaration(start) {
             self.out.scratch.clear();
             return self.opaque_statement(start, self.cursor.last);
         }
         let src = self.cursor.src;
-        let at = diagnostic.span.start as usize;
+        let (code, severity) = (record.error.code, record.error.severity);
+        let at = record.error.span.start as usize;
         // The body may have ended before it.
-        let misplaced = diagnostic.code == Code::MisplacedDirective && at == start;
+        let misplaced = code == Code::MisplacedDirective && at == start;
         let cascading =
             self.is_cascading(start) || misplaced && self.reporter.cascade.has_brace_mismatch();
         let fragment = is_fragment(&src[start..]);
-        let unclosed = diagnostic.code == Code::UnclosedBrace;
-        let error = cascading || diagnostic.severity == Severity::Error;
+        let unclosed = code == Code::UnclosedBrace;
+        let error = cascading || severity == Severity::Error;
         if !cascading {
-            let explained = self.explain(start, *diagnostic);
-            if explained.code == Code::UnterminatedString {
+            let record = self.in_statement(start, *record);
+            if record.error.code == Code::UnterminatedString {
                 // It contains statements.
-                self.suppress_names(explained.span.start as usize + 1, at);
+                self.suppress_names(record.error.span.start as usize + 1, at);
             }
-            self.report(explained);
+            self.report(record);
         }
         if fragment && error {
             self.forget_statement_before(start);
@@ -127,6 +128,45 @@ impl Parser<'_> {
             self.reporter.cascade.poison(end);
         }
         self.opaque_statement(start, end);
+    }
+
+    /// The error of the statement or item at `start`, with what a repair has to know of its place. A string that is not closed
+    /// is the error of what follows it.
+    #[cold]
+    pub(crate) fn in_statement(&self, start: usize, record: Record) -> Record {
+        let is_syntax = matches!(
+            record.error.code,
+            Code::UnexpectedToken | Code::StrayByte | Code::PreprocessorLine
+        );
+        if !is_syntax {
+            return record;
+        }
+        let src = self.cursor.src;
+        let at = record.error.span.start as usize;
+        let unclosed = unclosed_string(src, at).filter(|_| src.get(at) != Some(&0));
+        if let Some(unclosed) = unclosed {
+            return unclosed.into();
+        }
+        let is_declared = |base: usize, token: Token| {
+            let name = token.span.shifted(base as u32);
+            token.kind == TokenKind::Ident
+                && self.is_declared(name.start as usize, name.end as usize)
+        };
+        let before = &src[start.min(at)..at];
+        let last = Lexer::fragment(before)
+            .filter(|t| !t.kind.is_trivia())
+            .last();
+        let next = Lexer::fragment(&src[at..]).next();
+        let context = StatementContext {
+            start,
+            semicolon: self.statement_before(start),
+            follows_declared: last.is_some_and(|t| is_declared(start, t)),
+            is_declared: next.is_some_and(|t| is_declared(at, t)),
+        };
+        Record {
+            place: Some(Place::Statement(context)),
+            ..record
+        }
     }
 
     /// A declaration was reported whose name may not be among those it mentions.

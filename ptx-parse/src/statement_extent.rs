@@ -1,9 +1,18 @@
-//! Where a statement that cannot be parsed ends, judged by its tokens alone.
+//! Where a statement that cannot be parsed ends and what it contains, judged by its tokens alone.
 
 use ptx_ir::Linkage;
 use ptx_ir::lex::scan::{self, Trivia, class, is};
 use ptx_ir::lex::{Lexer, Token, TokenKind};
-use ptx_isa::{Directive, Opcode, StateSpace};
+use ptx_isa::{Directive, ForeignWord, Opcode, StateSpace};
+
+/// How much of a line is looked at, so that the cost stays linear.
+const LONGEST_LINE: usize = 4096;
+
+/// The end of the line of `start`, or of as much of it as is looked at.
+pub(crate) fn line_end(src: &[u8], start: usize) -> usize {
+    let most = src.len().min(start + LONGEST_LINE);
+    scan::line_end(&src[..most], start.min(most))
+}
 
 /// Whether a word is an opcode, which could begin a statement.
 pub(crate) fn is_opcode(text: &[u8]) -> bool {
@@ -158,4 +167,19 @@ pub(crate) fn touches_brace(src: &[u8], before: usize, start: usize, end: usize)
         || inside
         || before.checked_sub(1).is_some_and(|i| is_brace(src[i]))
         || !text.ends_with(b";") && is_brace(scan::peek(src, after))
+}
+
+/// The operator of an assignment to the word that ends at `end`, which may have an index.
+pub(crate) fn assignment(src: &[u8], end: usize) -> Option<&'static ForeignWord> {
+    let rest = &src[end..line_end(src, end)];
+    let rest = rest.trim_ascii_start();
+    if rest.starts_with(b"[") {
+        let equals = rest.iter().position(|b| *b == b'=')?;
+        return ForeignWord::from_text(if equals > 0 { "[" } else { "=" });
+    }
+    let is_mark = |b: &&u8| b"=+-*/%&|^<>".contains(b);
+    let len = rest.iter().take_while(is_mark).count();
+    let text = core::str::from_utf8(&rest[..len]).ok()?;
+    let doubled = matches!(text, "++" | "--");
+    ForeignWord::from_text(text).filter(|_| doubled || text.ends_with('='))
 }

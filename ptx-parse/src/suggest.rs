@@ -268,9 +268,10 @@ const SHORTEST_CERTAIN: usize = 5;
 
 /// Marks the fix of a diagnostic, which writes `text` for `found`, if nothing else can be meant.
 pub(crate) fn judged(d: Diagnostic, found: &str, text: &str) -> Diagnostic {
-    match is_certain(found, text) {
-        true => d.machine_applicable(),
-        false => d,
+    if is_certain(found, text) {
+        d.machine_applicable()
+    } else {
+        d
     }
 }
 

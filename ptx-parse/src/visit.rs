@@ -187,8 +187,8 @@ impl<'s> Parser<'s> {
         self.check_characters_to(self.cursor.src.len());
         self.is_plain = true;
         self.end_of_module();
-        let (module, _, diagnostics) = self.finish();
-        diagnostics.is_empty().then_some(module)
+        let (module, _, errors) = self.finish();
+        errors.records.is_empty().then_some(module)
     }
 
     /// Checks the characters up to the end of a token, which were just read.

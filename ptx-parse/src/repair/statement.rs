@@ -2,145 +2,104 @@
 
 use alloc::string::{String, ToString as _};
 use alloc::vec::Vec;
+use ptx_ir::lex::number::scan_number;
 use ptx_ir::lex::scan::{self, class, is};
 use ptx_ir::lex::{Lexer, Token, TokenKind};
 use ptx_ir::{Code, Diagnostic, Span};
 use ptx_isa::{Directive, ForeignWord, Modifier, Opcode, Role, ScalarType, TypeKind, find_form};
 
-use crate::brackets;
-use crate::other_notations;
-use crate::parser::Parser;
-use crate::statement_extent::{is_opcode, statement_end};
-use crate::unknown_opcode::{commented, split_statement};
-
-/// How much of a line is looked at, so that the cost stays linear.
-const LONGEST_LINE: usize = 4096;
-
-/// The end of the line of `start`, or of as much of it as is looked at.
-pub(crate) fn line_end(src: &[u8], start: usize) -> usize {
-    let most = src.len().min(start + LONGEST_LINE);
-    scan::line_end(&src[..most], start.min(most))
-}
+use crate::record::{StatementContext, split_statement};
+use crate::repair::unknown_opcode::commented;
+use crate::repair::{brackets, other_notations};
+use crate::statement_extent::{is_opcode, line_end, statement_end};
 
 /// The length of a marker of a merge conflict.
 const MARKER: usize = 7;
 
-impl Parser<'_> {
-    /// The syntax error `d` of the statement or item at `start`, explained by the mistake that most likely led to it.
-    #[cold]
-    pub(crate) fn explain(&self, start: usize, d: Diagnostic) -> Diagnostic {
-        let src = self.cursor.src;
-        let syntax = [
-            Code::UnexpectedToken,
-            Code::StrayByte,
-            Code::PreprocessorLine,
-        ];
-        if !syntax.contains(&d.code) {
-            return d;
-        }
-        let at = d.span.start as usize;
-        if src.get(at) == Some(&0) {
-            return crate::lookalike::explain(src, d);
-        }
-        if let Some(found) = unclosed_string(src, at) {
-            return found;
-        }
-        let in_code = !src[start..at].starts_with(b".");
-        if in_code && src[at..].starts_with(b"%%") && scan::starts_ident(src, at + 2) {
-            return other_notations::doubled_percent(src, at);
-        }
-        if at == start {
-            let marker = self.conflict_marker(start);
-            let found = marker.or_else(|| reversed_guard(src, start));
-            let found = found.or_else(|| self.operand_after_semicolon(start));
-            return match found {
-                Some(found) => found,
-                None => stray(src, start, comment(src, start, d)),
-            };
-        }
-        let end = statement_end(src, start).max(at);
-        let d = match other_notations::cast(src, start, &d) {
-            Some(found) => return found,
-            None => other_notations::explain(src, start, d),
-        };
-        if !d.fix.is_empty() {
-            return d;
-        }
-        let d = extra(src, d);
-        if d.fix.is_empty()
-            && let Some(found) = brackets::explain(src, start, end, at)
-        {
-            return found;
-        }
-        let d = self.operand_without_comma(start, d);
-        unfinished(src, start, operator(src, start, d))
-    }
-
-    /// An operand where a statement should be, on the line of the one before it.
-    fn operand_after_semicolon(&self, start: usize) -> Option<Diagnostic> {
-        let semicolon = self.statement_before(start)?;
-        let first = self.cursor.peek();
-        let end = match first {
-            b'[' => line_end(self.cursor.src, start).min(start + 40),
-            b'0'..=b'9' => self.cursor.token_end(),
-            _ => return None,
-        };
-        let operand = String::from_utf8_lossy(&self.cursor.src[start..end]);
-        let operand = operand.split(|c| ";,".contains(c)).next()?;
-        Some(split_statement(semicolon, operand))
-    }
-
-    /// What a failed merge leaves in a file.
-    fn conflict_marker(&self, start: usize) -> Option<Diagnostic> {
-        let src = self.cursor.src;
-        let line = &src[start..line_end(src, start)];
-        let first = *line.first().filter(|b| b"<=>|".contains(b))?;
-        let len = line.iter().take_while(|b| **b == first).count();
-        let alone = matches!(line.get(len), None | Some(b' ' | b'\r'));
-        if len != MARKER || !alone || start > 0 && src[start - 1] != b'\n' {
-            return None;
-        }
-        let message = "expected a statement, found a marker of a merge conflict";
-        let end = start + line.trim_ascii_end().len();
-        let d = Diagnostic::error(Code::UnexpectedToken, Span::at(start, end), message)
-            .with_help("resolve the conflict and remove its markers");
-        let others = [
-            memchr::memmem::find(src, b"\n<<<<<<< "),
-            memchr::memmem::find(src, b"\n=======\n"),
-            memchr::memmem::find(src, b"\n>>>>>>> "),
-        ];
-        let others = others.into_iter().flatten().filter(|i| i + 1 != start);
-        if self.reporter.count() > 0 || others.count() > 0 {
-            return Some(d);
-        }
-        // A single marker is left over.
-        let next = (start + line.len() + 1).min(src.len());
-        Some(d.with_fix(Span::at(start, next), ""))
-    }
-}
-
-/// A string that was meant to end on its line, and runs up to `at` on another one.
-fn unclosed_string(src: &[u8], at: usize) -> Option<Diagnostic> {
-    let before = src.get(..at)?.trim_ascii_end();
-    let inside = before.strip_suffix(b"\"")?;
-    let start = memchr::memrchr(b'"', inside)?;
-    memchr::memchr(b'\n', &inside[start..])?;
-    let mut d = unterminated(src, start);
-    // There ptxas finds something else.
-    d.repeats = [Span::at(at, (at + 1).min(src.len()))].into();
-    Some(d)
-}
-
-/// The error of the string at `start`, which is not closed on its line.
+/// The syntax error `d` of a statement or an item, explained by the mistake that most likely led to it. `is_first` means that no
+/// other error was found before.
 #[cold]
-pub(crate) fn unterminated(src: &[u8], start: usize) -> Diagnostic {
-    let line = src[start..line_end(src, start)].trim_ascii_end();
-    let text = line.strip_suffix(b";").unwrap_or(line);
-    let end = start + text.len();
-    let message = "expected a closing quote on this line";
-    Diagnostic::error(Code::UnterminatedString, Span::at(start, end), message)
-        .with_help("close the string with `\"`")
-        .with_fix(Span::at(end, end), "\"")
+pub(crate) fn explain(
+    src: &[u8],
+    context: StatementContext,
+    d: Diagnostic,
+    is_first: bool,
+) -> Diagnostic {
+    let StatementContext { start, .. } = context;
+    let at = d.span.start as usize;
+    if src.get(at) == Some(&0) {
+        return d;
+    }
+    let in_code = !src[start..at].starts_with(b".");
+    if in_code && src[at..].starts_with(b"%%") && scan::starts_ident(src, at + 2) {
+        return other_notations::doubled_percent(src, at);
+    }
+    if at == start {
+        let marker = conflict_marker(src, start, is_first);
+        let found = marker.or_else(|| reversed_guard(src, start));
+        let found = found.or_else(|| operand_after_semicolon(src, context));
+        return match found {
+            Some(found) => found,
+            None => stray(src, start, comment(src, start, d)),
+        };
+    }
+    let end = statement_end(src, start).max(at);
+    let d = match other_notations::cast(src, start, &d) {
+        Some(found) => return found,
+        None => other_notations::explain(src, start, d),
+    };
+    if !d.fix.is_empty() {
+        return d;
+    }
+    let d = extra(src, d);
+    if d.fix.is_empty()
+        && let Some(found) = brackets::explain(src, start, end, at)
+    {
+        return found;
+    }
+    let d = operand_without_comma(src, context, d);
+    unfinished(src, start, operator(src, start, d))
+}
+
+/// An operand where a statement should be, on the line of the one before it.
+fn operand_after_semicolon(src: &[u8], context: StatementContext) -> Option<Diagnostic> {
+    let StatementContext { start, .. } = context;
+    let semicolon = context.semicolon?;
+    let end = match scan::peek(src, start) {
+        b'[' => line_end(src, start).min(start + 40),
+        b'0'..=b'9' => scan_number(src, start).0,
+        _ => return None,
+    };
+    let operand = String::from_utf8_lossy(&src[start..end]);
+    let operand = operand.split(|c| ";,".contains(c)).next()?;
+    Some(split_statement(semicolon, operand))
+}
+
+/// The error of a marker that a failed merge leaves in a file.
+fn conflict_marker(src: &[u8], start: usize, is_first: bool) -> Option<Diagnostic> {
+    let line = &src[start..line_end(src, start)];
+    let first = *line.first().filter(|b| b"<=>|".contains(b))?;
+    let len = line.iter().take_while(|b| **b == first).count();
+    let alone = matches!(line.get(len), None | Some(b' ' | b'\r'));
+    if len != MARKER || !alone || start > 0 && src[start - 1] != b'\n' {
+        return None;
+    }
+    let message = "expected a statement, found a marker of a merge conflict";
+    let end = start + line.trim_ascii_end().len();
+    let d = Diagnostic::error(Code::UnexpectedToken, Span::at(start, end), message)
+        .with_help("resolve the conflict and remove its markers");
+    let others = [
+        memchr::memmem::find(src, b"\n<<<<<<< "),
+        memchr::memmem::find(src, b"\n=======\n"),
+        memchr::memmem::find(src, b"\n>>>>>>> "),
+    ];
+    let others = others.into_iter().flatten().filter(|i| i + 1 != start);
+    if !is_first || others.count() > 0 {
+        return Some(d);
+    }
+    // A single marker is left over.
+    let next = (start + line.len() + 1).min(src.len());
+    Some(d.with_fix(Span::at(start, next), ""))
 }
 
 /// `!@p`
@@ -250,8 +209,15 @@ fn preprocessor(line: &[u8], mut d: Diagnostic) -> Diagnostic {
         .with_fix(span, "//")
 }
 
+/// The syntax error of the header of the function at `start`, explained by marks that do not belong there.
+#[cold]
+pub(crate) fn header(src: &[u8], start: usize, d: Diagnostic) -> Diagnostic {
+    let d = other_notations::explain(src, start, d);
+    if d.fix.is_empty() { extra(src, d) } else { d }
+}
+
 /// A mark that only has to be removed: a second comma or bracket, a character that PTX does not use.
-pub(crate) fn extra(src: &[u8], d: Diagnostic) -> Diagnostic {
+fn extra(src: &[u8], d: Diagnostic) -> Diagnostic {
     let at = d.span.start as usize;
     let before = src[..at].trim_ascii_end();
     let last = before.last().copied().unwrap_or(0);
@@ -328,79 +294,71 @@ fn ends_with_name(text: &[u8]) -> bool {
         && !text[word.len()..].contains(&b'\n')
 }
 
-impl Parser<'_> {
-    /// An operand after another one on the same line.
-    fn operand_without_comma(&self, start: usize, d: Diagnostic) -> Diagnostic {
-        let src = self.cursor.src;
-        let at = d.span.start as usize;
-        let here = src.get(at).copied().unwrap_or(0);
-        let before = &src[start..at];
-        let end = start + before.trim_ascii_end().len();
-        let gap = &src[end..at];
-        let mut opcode = false;
-        let mut last = None;
-        for token in Lexer::fragment(before).filter(|t| !t.kind.is_trivia()) {
-            opcode = last.is_some_and(|t: Token| is_opcode(t.span.of(before)));
-            last = Some(token);
-        }
-        if let Some(modifier) = last.filter(|_| opcode) {
-            let text = modifier.span.of(before);
-            let dotted = String::from_utf8_lossy(&[b".", text].concat()).into_owned();
-            if Modifier::from_text(dotted.as_bytes()).is_some() {
-                let start = start + modifier.span.start as usize;
-                let gap = src[..start].trim_ascii_end().len();
-                return d
-                    .with_help(format!("did you mean the modifier `{dotted}`?"))
-                    .with_fix(Span::at(gap, start), ".");
-            }
-        }
-        let operand = last.is_some_and(|t| {
-            let text = t.span.of(before);
-            let number = [TokenKind::Integer, TokenKind::Single, TokenKind::Double];
-            let word = t.kind == TokenKind::Ident || number.contains(&t.kind);
-            word && !is_opcode(text) || matches!(text, b"]" | b"}" | b")")
-        });
-        let operand = operand && src[start] != b'.';
-        if here == b'(' {
-            // Only a call has arguments.
-            if !operand || gap.contains(&b'\n') || !takes_role(before, Role::Args) {
-                return d;
-            }
+/// An operand after another one on the same line.
+fn operand_without_comma(src: &[u8], context: StatementContext, d: Diagnostic) -> Diagnostic {
+    let StatementContext { start, .. } = context;
+    let at = d.span.start as usize;
+    let here = src.get(at).copied().unwrap_or(0);
+    let before = &src[start..at];
+    let end = start + before.trim_ascii_end().len();
+    let gap = &src[end..at];
+    let mut opcode = false;
+    let mut last = None;
+    for token in Lexer::fragment(before).filter(|t| !t.kind.is_trivia()) {
+        opcode = last.is_some_and(|t: Token| is_opcode(t.span.of(before)));
+        last = Some(token);
+    }
+    if let Some(modifier) = last.filter(|_| opcode) {
+        let text = modifier.span.of(before);
+        let dotted = String::from_utf8_lossy(&[b".", text].concat()).into_owned();
+        if Modifier::from_text(dotted.as_bytes()).is_some() {
+            let start = start + modifier.span.start as usize;
+            let gap = src[..start].trim_ascii_end().len();
             return d
-                .with_help("separate a function and its arguments with `,`")
-                .with_fix(Span::at(end, at), ", ")
-                .machine_applicable();
-        }
-        let begins =
-            scan::starts_ident(src, at) || is(here, class::DIGIT) || matches!(here, b'[' | b'{');
-        if !operand || !begins || gap.is_empty() || gap.contains(&b'\n') || !d.fix.is_empty() {
-            return d;
-        }
-        let word = String::from_utf8_lossy(&src[at..scan::ident_end(src, at)]);
-        let foreign = ForeignWord::from_text(&word).filter(|_| scan::starts_ident(src, at));
-        if let Some(help) = foreign.and_then(ForeignWord::help) {
-            return d.with_help(help);
-        }
-        let d = d
-            .with_help("separate operands with `,`")
-            .with_fix(Span::at(end, end), ",");
-        // Other words may belong to the operand beside them.
-        let is_operand = |token: Token, base: usize| {
-            let (from, to) = (
-                base + token.span.start as usize,
-                base + token.span.end as usize,
-            );
-            token.kind != TokenKind::Ident || src[from] == b'%' || self.is_declared(from, to)
-        };
-        let next = Lexer::fragment(&src[at..]).next();
-        let certain = last.is_some_and(|t| is_operand(t, start))
-            && next.is_some_and(|t| is_operand(t, at))
-            && !is(here, class::DIGIT);
-        match certain {
-            true => d.machine_applicable(),
-            false => d,
+                .with_help(format!("did you mean the modifier `{dotted}`?"))
+                .with_fix(Span::at(gap, start), ".");
         }
     }
+    let operand = last.is_some_and(|t| {
+        let text = t.span.of(before);
+        let number = [TokenKind::Integer, TokenKind::Single, TokenKind::Double];
+        let word = t.kind == TokenKind::Ident || number.contains(&t.kind);
+        word && !is_opcode(text) || matches!(text, b"]" | b"}" | b")")
+    });
+    let operand = operand && src[start] != b'.';
+    if here == b'(' {
+        // Only a call has arguments.
+        if !operand || gap.contains(&b'\n') || !takes_role(before, Role::Args) {
+            return d;
+        }
+        return d
+            .with_help("separate a function and its arguments with `,`")
+            .with_fix(Span::at(end, at), ", ")
+            .machine_applicable();
+    }
+    let begins =
+        scan::starts_ident(src, at) || is(here, class::DIGIT) || matches!(here, b'[' | b'{');
+    if !operand || !begins || gap.is_empty() || gap.contains(&b'\n') || !d.fix.is_empty() {
+        return d;
+    }
+    let word = String::from_utf8_lossy(&src[at..scan::ident_end(src, at)]);
+    let foreign = ForeignWord::from_text(&word).filter(|_| scan::starts_ident(src, at));
+    if let Some(help) = foreign.and_then(ForeignWord::help) {
+        return d.with_help(help);
+    }
+    let d = d
+        .with_help("separate operands with `,`")
+        .with_fix(Span::at(end, end), ",");
+    // Other words may belong to the operand beside them.
+    let is_operand = |token: Token, base: usize, is_declared: bool| {
+        let from = base + token.span.start as usize;
+        token.kind != TokenKind::Ident || src[from] == b'%' || is_declared
+    };
+    let next = Lexer::fragment(&src[at..]).next();
+    let certain = last.is_some_and(|t| is_operand(t, start, context.follows_declared))
+        && next.is_some_and(|t| is_operand(t, at, context.is_declared))
+        && !is(here, class::DIGIT);
+    if certain { d.machine_applicable() } else { d }
 }
 
 /// Whether the opcode at the beginning of a statement has a form with such an operand.

@@ -7,9 +7,8 @@ use ptx_ir::lex::{Lexer, Token, TokenKind};
 use ptx_ir::{Code, Diagnostic, Span};
 use ptx_isa::{Modifier, Opcode};
 
-use crate::bracket_place::Statement;
-use crate::explain::line_end;
-use crate::statement_extent::is_opcode;
+use crate::repair::bracket_place::Statement;
+use crate::statement_extent::{is_opcode, line_end};
 
 /// The first bracket without its partner, by its place in the source.
 enum Unbalanced {
@@ -89,7 +88,7 @@ fn takes_lists(statement: &[u8]) -> bool {
     opcode.is_some_and(Opcode::takes_lists)
 }
 
-/// Where a vector begins that ends at `close`, and whose length is a modifier of the instruction.
+/// The beginning of a vector that ends at `close`, and whose length is a modifier of the instruction.
 fn vector_start(src: &[u8], start: usize, close: usize) -> Option<usize> {
     let text = src.get(start..close)?;
     let tokens: Vec<Token> = Lexer::fragment(text)
@@ -137,17 +136,16 @@ pub(crate) fn explain(src: &[u8], start: usize, end: usize, at: usize) -> Option
             let (left, right) = (src[open] as char, closing(src[open]) as char);
             // ptxas reports what it finds instead, perhaps on a later line.
             let same_line = !src[open..at].contains(&b'\n');
-            let d = match same_line {
-                true => error(
+            let d = if same_line {
+                error(
                     open,
                     format!("expected a `{right}` that closes this `{left}`, found none"),
-                )?,
-                false => {
-                    let message = format!("expected a `{right}` before this, found none");
-                    let end = (at + 1).min(src.len());
-                    Diagnostic::error(Code::UnexpectedToken, Span::at(at, end), message)
-                        .with_label(one(open), format!("this `{left}` is not closed"))
-                }
+                )?
+            } else {
+                let message = format!("expected a `{right}` before this, found none");
+                let end = (at + 1).min(src.len());
+                Diagnostic::error(Code::UnexpectedToken, Span::at(at, end), message)
+                    .with_label(one(open), format!("this `{left}` is not closed"))
             };
             let d = d.with_help(format!("add `{right}`"));
             if let Some(semicolon) = semicolon_inside(src, open, end) {
@@ -197,9 +195,10 @@ fn inserted(
         return d;
     };
     let d = d.with_fix(Span::at(at, at), bracket);
-    match certain(at) {
-        true => d.machine_applicable(),
-        false => d,
+    if certain(at) {
+        d.machine_applicable()
+    } else {
+        d
     }
 }
 
@@ -215,7 +214,7 @@ fn ends_operand(src: &[u8], at: usize) -> bool {
     matches!(next.trim_ascii_start().first(), Some(b',' | b';'))
 }
 
-/// Where the bracket at `open` is closed, whose statement's last token ends at `end`.
+/// The place where the bracket at `open` is closed, whose statement's last token ends at `end`.
 fn closing_place(
     src: &[u8],
     (start, of_statement): (usize, usize),

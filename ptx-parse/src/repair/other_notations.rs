@@ -7,9 +7,9 @@ use ptx_ir::lex::scan::{self, class, is};
 use ptx_ir::{Code, Diagnostic, Span};
 use ptx_isa::{Directive, ForeignWord, Opcode, ScalarType, StateSpace};
 
-use crate::explain::line_end;
+use crate::statement_extent::line_end;
 
-/// How a guard is negated in words.
+/// The negation of a guard in words.
 const NEGATION: &[u8] = b"not ";
 /// The longest string that is written as bytes.
 const LONGEST_STRING: usize = 64;
@@ -26,9 +26,10 @@ pub(crate) fn explain(src: &[u8], start: usize, d: Diagnostic) -> Diagnostic {
     let mut d = d.with_help(help);
     d.fix = [].into();
     d.add_fix(edits);
-    match is_certain(line, before) {
-        true => d.machine_applicable(),
-        false => d,
+    if is_certain(line, before) {
+        d.machine_applicable()
+    } else {
+        d
     }
 }
 
@@ -59,9 +60,10 @@ fn declaration(src: &[u8], start: usize, at: usize) -> Option<(&'static str, Vec
         }
         Some(b'(') if before.starts_with(b".") && line.get(1).is_some_and(u8::is_ascii_digit) => {
             let register = before.starts_with(StateSpace::Reg.text().as_bytes());
-            let (open, close, help) = match register {
-                true => ("<", ">", "the number of registers is in angle brackets"),
-                false => ("[", "]", "the length of an array is in square brackets"),
+            let (open, close, help) = if register {
+                ("<", ">", "the number of registers is in angle brackets")
+            } else {
+                ("[", "]", "the length of an array is in square brackets")
             };
             match replaced(src, at, b')', open, close) {
                 Some(edits) => (help, edits),

@@ -1,16 +1,16 @@
-//! The declaration that an undeclared name most likely lacks, judged by its uses.
+//! The declaration or the label that an undeclared name most likely lacks, judged by its uses.
 
 use alloc::string::{String, ToString as _};
 use alloc::vec::Vec;
-use ptx_ir::Span;
 use ptx_ir::lex::scan::{self, class, is};
 use ptx_ir::lex::{Lexer, Token, TokenKind};
-use ptx_isa::{Directive, Modifier, Opcode, ScalarType, StateSpace};
+use ptx_ir::{Body, Inst, Module, Span};
+use ptx_isa::{Control, Directive, EffectKind, Modifier, Opcode, ScalarType, StateSpace};
 
 use crate::cascade;
-use crate::explain::line_end;
+use crate::statement_extent::line_end;
 
-/// How far the text around a name is looked at.
+/// The most bytes around a name that are read.
 const FAR: usize = 1 << 14;
 
 /// The statement that contains a name.
@@ -30,12 +30,13 @@ impl<'s> Statement<'s> {
             let word = t.span.of(&before[line..]);
             word == b"@" || Opcode::from_text(word).is_some()
         });
-        let start = match begins {
-            true => line,
-            false => before
+        let start = if begins {
+            line
+        } else {
+            before
                 .iter()
                 .rposition(|b| b";{}:".contains(b))
-                .map_or(0, |i| i + 1),
+                .map_or(0, |i| i + 1)
         };
         let rest = src.get(at..src.len().min(at + FAR))?;
         let end = at + memchr::memchr(b';', rest)?;
@@ -67,14 +68,14 @@ impl<'s> Statement<'s> {
         self.modifiers().iter().rev().find_map(|m| m.scalar_type())
     }
 
-    /// How many bytes it accesses.
+    /// The number of bytes that it accesses.
     fn bytes(&self) -> u32 {
         let length = self.modifiers().iter().find_map(|m| m.vector_len());
         let bits = self.ty().map_or(64, |ty| u32::from(ty.bits()));
         bits / 8 * length.map_or(1, u32::from)
     }
 
-    /// Where its first token is.
+    /// The offset of its first token.
     fn begins_at(&self) -> usize {
         self.start + self.tokens.first().map_or(0, |t| t.span.start as usize)
     }
@@ -339,4 +340,32 @@ pub(crate) fn prototype(src: &[u8], at: usize, defined: usize) -> Option<(Span, 
     of_header.iter().find(|t| is_func(t))?;
     let header = core::str::from_utf8(rest.get(..of_header.last()?.1)?).ok()?;
     Some((Span::at(own.start, own.start), format!("{header};\n")))
+}
+
+/// The start of the only instruction after one that ends a path and before a label.
+pub(crate) fn label_place(module: &Module, body: &Body) -> Option<u32> {
+    let mut ended = false;
+    let mut unreachable = None;
+    for (id, statement) in body.statements() {
+        match statement {
+            ptx_ir::Statement::Inst(inst) => {
+                let start = body.source_span(id).start;
+                if ended && unreachable.replace(start).is_some() {
+                    return None;
+                }
+                ended = body.inst(inst).is_some_and(|i| ends(module, i));
+            }
+            ptx_ir::Statement::Directive(_) | ptx_ir::Statement::Decl(_) => {}
+            _ => ended = false,
+        }
+    }
+    unreachable
+}
+
+/// Whether control never reaches the next instruction.
+fn ends(module: &Module, inst: &Inst) -> bool {
+    let instruction = module.signature(inst.sig).instruction();
+    let mut forms = instruction.map_or(&[][..], |i| i.forms()).iter();
+    let leaves = |kind| matches!(kind, EffectKind::Control(c) if c != Control::Call);
+    inst.guard().is_none() && forms.any(|f| f.effects().iter().any(|e| leaves(e.kind())))
 }

@@ -1,17 +1,19 @@
 //! Modifiers that PTX does not know, judged by what the others of the mnemonic leave open.
 
+use alloc::collections::BTreeMap;
 use alloc::string::String;
 use alloc::vec::Vec;
-use ptx_ir::{Diagnostic, SigId, Span};
+use ptx_ir::{Diagnostic, Module, SigId, Span};
 use ptx_isa::{ForeignWord, Modifier, ModifierEdit, Opcode, Role};
 
-use crate::mnemonic::{correct, replace, suggestion};
+use crate::repair::keyword::{apart, correct, glued, replace, suggestion};
+use crate::statement_extent::line_end;
 use crate::suggest::{self, Similar};
 
 /// Longest list of modifiers that a message gives.
 const MOST_LISTED: usize = 12;
 
-/// What may be meant by an unknown modifier.
+/// The modifiers that may be meant by an unknown one.
 #[derive(Clone, Default)]
 pub(crate) struct Choices {
     /// With which the mnemonic is one of a form, the most similar ones first.
@@ -45,11 +47,52 @@ enum Partial {
 }
 
 /// The choices that were made, by mnemonic and position.
-pub(crate) type KnownChoices = Vec<((SigId, u32), Choices)>;
+pub(crate) type KnownChoices = BTreeMap<(SigId, u32), Choices>;
+
+/// A modifier at `word` of a mnemonic, whose opcode is at `start` of the source.
+#[derive(Copy, Clone)]
+pub(crate) struct UnknownModifier {
+    pub(crate) sig: SigId,
+    pub(crate) start: usize,
+    pub(crate) word: u32,
+}
+
+/// The error of an unknown modifier with its help.
+pub(crate) fn explain(
+    module: &Module,
+    known: &mut KnownChoices,
+    d: Diagnostic,
+    place: UnknownModifier,
+) -> Diagnostic {
+    let UnknownModifier { sig, start, word } = place;
+    let signature = module.signature(sig);
+    let words = || signature.words().iter();
+    let unknown = words().find(|w| w.start == word);
+    let (Some(opcode), Some(unknown)) = (signature.opcode(), unknown) else {
+        return d;
+    };
+    let text = signature.word_text(*unknown);
+    if let Some(length) = glued(text) {
+        return apart(d, text, length);
+    }
+    let choices = known.entry((sig, word)).or_insert_with(|| {
+        let before: Vec<Modifier> = words()
+            .filter(|w| w.start < word)
+            .filter_map(|w| w.modifier)
+            .collect();
+        let after: Vec<Modifier> = words()
+            .filter(|w| w.start >= word)
+            .filter_map(|w| w.modifier)
+            .collect();
+        Choices::of(opcode, &before, &after, text)
+    });
+    let mnemonic = signature.text().get(..word as usize).unwrap_or_default();
+    choices.explain(d, mnemonic, text, first_vector(module.source(), start))
+}
 
 impl Choices {
-    /// Of the word after these modifiers, which others follow.
-    pub(crate) fn of(opcode: Opcode, before: &[Modifier], after: &[Modifier], word: &str) -> Self {
+    /// The choices for the word after the modifiers `before`, which `after` follow.
+    fn of(opcode: Opcode, before: &[Modifier], after: &[Modifier], word: &str) -> Self {
         let modifiers: Vec<Modifier> = before.iter().chain(after).copied().collect();
         let possible = opcode.completions(&modifiers, before.len());
         let help = ForeignWord::from_text(word).and_then(ForeignWord::help);
@@ -116,13 +159,7 @@ impl Choices {
 
     /// The error about the word with its help.
     /// `elements` is the number of elements of the first vector among the operands.
-    pub(crate) fn explain(
-        &self,
-        d: Diagnostic,
-        mnemonic: &str,
-        word: &str,
-        elements: usize,
-    ) -> Diagnostic {
+    fn explain(&self, d: Diagnostic, mnemonic: &str, word: &str, elements: usize) -> Diagnostic {
         let span = d.span;
         if self.operand {
             let number = word.trim_start_matches('.');
@@ -171,9 +208,10 @@ impl Choices {
                 // No vector has as many elements.
                 let is_length =
                     Modifier::from_text(first.as_bytes()).is_some_and(|m| m.vector_len().is_some());
-                match is_length && elements > 0 {
-                    true => d,
-                    false => d.with_fix(span, *first),
+                if is_length && elements > 0 {
+                    d
+                } else {
+                    d.with_fix(span, *first)
                 }
             }
             _ => replace(d, word, self.nearest),
@@ -198,7 +236,7 @@ fn quoted(words: &[&str]) -> String {
     words.join(", ")
 }
 
-/// What `word`, which is not among the possible ones, lacks before the modifier of an index.
+/// The reason why `word`, which is not among the possible ones, is not enough before the modifier of an index.
 fn partial(
     opcode: Opcode,
     modifiers: &[Modifier],
@@ -229,4 +267,15 @@ fn takes_constant(opcode: Opcode, modifiers: &[Modifier]) -> bool {
     let found = ptx_isa::find_form(opcode, modifiers);
     let first = found.and_then(|(_, form, _)| form.operands().first());
     first.is_some_and(|o| matches!(o.role(), Role::Imm | Role::Use))
+}
+
+/// The number of elements of the first vector of the statement at `start`, if it is on the same line.
+fn first_vector(src: &[u8], start: usize) -> usize {
+    let line = &src[start..line_end(src, start)];
+    let vector = memchr::memchr(b'{', line).and_then(|open| {
+        let close = memchr::memchr(b'}', line)?;
+        line.get(open..close)
+    });
+    let elements = vector.map(|v| v.split(|b| *b == b',').count());
+    elements.unwrap_or(0)
 }

@@ -3,9 +3,9 @@
 use alloc::string::String;
 use ptx_ir::{Diagnostic, Span};
 
-use crate::explain::line_end;
+use crate::statement_extent::line_end;
 
-/// What characters look like. Those of full width are computed.
+/// Characters by the one of ASCII that they look like. Characters of full width are computed.
 const LOOKALIKES: &[(&[char], char)] = &[
     (
         &[
@@ -84,9 +84,10 @@ pub(crate) fn explain(src: &[u8], d: Diagnostic) -> Diagnostic {
         let help = format!("U+{code:04X} looks like a space: write an ordinary space");
         let d = d.with_help(help).with_fix(span, " ");
         // Without a width, it may as well be nothing.
-        return match found.is_whitespace() {
-            true => d.machine_applicable(),
-            false => d,
+        return if found.is_whitespace() {
+            d.machine_applicable()
+        } else {
+            d
         };
     }
     let help = format!("`{found}` (U+{code:04X}) looks like `{ascii}`: write `{ascii}`");

@@ -5,13 +5,13 @@ use alloc::string::String;
 use ptx_ir::lex::Lexer;
 use ptx_ir::{Diagnostic, Span};
 
-use crate::explain::line_end;
+use crate::statement_extent::line_end;
 
-/// How far before a name its declaration begins, at most.
+/// The most bytes between the beginning of a declaration and its name.
 const LONGEST_START: usize = 256;
 /// Longer functions are not compared.
 const LONGEST: usize = 1 << 16;
-/// How many functions are compared, so that the cost stays linear.
+/// The most functions that are compared, so that the cost stays linear.
 const MOST_FUNCTIONS: usize = 16;
 
 /// Adds fixes to the errors of duplicate names whose declarations are those of the first ones.

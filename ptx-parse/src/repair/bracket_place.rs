@@ -1,4 +1,4 @@
-//! Where a missing bracket belongs if there are several places.
+//! The place of a missing bracket if there are several ones.
 
 use alloc::vec::Vec;
 use ptx_ir::lex::{Lexer, Token, TokenKind};
@@ -34,7 +34,7 @@ impl<'s> Statement<'s> {
         self.start + token.span.end as usize
     }
 
-    /// Where the bracket at `open` is closed: before a comma in it, or at the end of the statement.
+    /// The place where the bracket at `open` is closed: before a comma in it, or at the end of the statement.
     pub(crate) fn close(&self, open: usize) -> Option<usize> {
         let first = self.tokens.iter().position(|t| self.starts_at(t) == open)?;
         let mark = self.text(self.tokens.get(first)?);
@@ -71,7 +71,7 @@ impl<'s> Statement<'s> {
         }
     }
 
-    /// Where the bracket at `close` is opened: at the beginning of an operand before it.
+    /// The place where the bracket at `close` is opened: the beginning of an operand before it.
     pub(crate) fn open(&self, close: usize, mark: &'static [u8]) -> Option<usize> {
         let last = self
             .tokens
