@@ -34,7 +34,7 @@ impl Place {
         }
     }
 
-    /// The class of the register at this place; `None` if it is no register, or one whose type is unknown.
+    /// The class of the register at this place; `None` if it is not a register, or if its type is unknown.
     #[must_use]
     pub fn class(self, body: &Body) -> Option<RegisterClass> {
         let Self::Register(register) = self else {

@@ -14,10 +14,10 @@ const EXCLUDED: &[(&str, &str)] = &[
     ("ptx-isa/src/generated", "the tables"),
     ("ptx-build/src/generated", "generated from the tables"),
     (
-        "ptx-analysis/src/fold/algebra.rs",
+        "ptx-semantics/src/fold/algebra.rs",
         "names the instructions that copy and that convert addresses",
     ),
-    ("ptx-analysis/src/smt", "names operators of SMT-LIB"),
+    ("ptx-semantics/src/smt", "names operators of SMT-LIB"),
     (
         "ptx-transform/src/instrument/mnemonics.rs",
         "lists the instructions that instrumentation inserts",

@@ -84,7 +84,7 @@ pub fn smt_block(function: FunctionFacts<'_>, first: StmtId, end: StmtId) -> For
 
 impl Formula {
     /// The written places, in the order in which they are first written, with their terms after the last instruction.
-    pub fn results(&self) -> impl Iterator<Item = (Place, SortedTerm)> {
+    pub fn results(&self) -> impl DoubleEndedIterator<Item = (Place, SortedTerm)> {
         self.results
             .iter()
             .filter_map(|place| Some((*place, *self.state.get(place)?)))
@@ -181,7 +181,7 @@ impl Formula {
         self.guarded(facts, written)
     }
 
-    /// The value of a place before the next instruction. A special register is read with the sort of its operand.
+    /// The value of a place before the next instruction. A special register has the sort that its operand has.
     fn place(&mut self, body: &Body, place: Place, operand: Sort) -> SortedTerm {
         if let Some(term) = self.state.get(&place) {
             return *term;
@@ -190,7 +190,7 @@ impl Formula {
         self.script.input(Input::Place(place), sort)
     }
 
-    /// The term of a source in the sort of its operand.
+    /// The term of a source, in the sort that its operand has.
     fn operand(
         &mut self,
         body: &Body,
@@ -238,7 +238,7 @@ impl Formula {
             return Ok(());
         };
         let index = usize::from(index);
-        let unknown = NotExpressible::Construct("a result that is no register");
+        let unknown = NotExpressible::Construct("a result that is not a register");
         let ty = inputs.value_type(index).ok_or(unknown)?;
         match facts.operand(index).ok_or(unknown)?.operand {
             Operand::Vector(list) => {
@@ -262,7 +262,7 @@ impl Formula {
         Ok(())
     }
 
-    /// Adds a result in the sort of its place.
+    /// Adds a result, in the sort that its place has.
     fn extend(
         &mut self,
         facts: &Facts<'_>,
@@ -290,7 +290,7 @@ impl Formula {
         if facts.guard().is_none() {
             return Ok(written);
         }
-        let unknown = NotExpressible::Construct("a guard that is no register");
+        let unknown = NotExpressible::Construct("a guard that is not a register");
         let (register, sense) = facts.guard_register().ok_or(unknown)?;
         let place = Place::of_register(facts.body(), register).ok_or(unknown)?;
         let mut guard = self.place(facts.body(), place, Sort::Bool);
@@ -323,7 +323,7 @@ fn places(body: &Body, register: RegLane) -> impl Iterator<Item = Place> {
     only.into_iter().chain(all)
 }
 
-/// The sort of a register or the carry flag; `None` if its type is unknown.
+/// The sort for a register or the carry flag; `None` if its type is unknown.
 fn sort(body: &Body, place: Place) -> Option<Sort> {
     match place {
         Place::Carry => Some(Sort::Bool),

@@ -25,7 +25,7 @@ pub struct SortedTerm {
 }
 
 impl SortedTerm {
-    /// The sort of the term.
+    /// The sort that the term has.
     #[must_use]
     pub const fn sort(self) -> Sort {
         self.sort
@@ -383,7 +383,7 @@ impl Applied {
     }
 }
 
-/// The sort of a source of a form. A constant without a type has 64 bits.
+/// The sort for a source of a form. A constant without a type has 64 bits.
 pub(super) fn source_sort(inputs: &Inputs<'_>, index: usize) -> Sort {
     inputs.value_type(index).map_or(Sort::BitVec(64), Sort::of)
 }

@@ -46,7 +46,7 @@ enum Assigned {
 /// The terms that the sources of an instruction have in a script.
 #[derive(Debug)]
 pub(super) struct Bindings {
-    /// By the index of the operand of the form; `None` for what is no source.
+    /// By the index of the operand of the form; `None` for operands that are not sources.
     pub(super) operands: Vec<Option<Term>>,
     pub(super) carry: Term,
     /// The number of the undefined bits of the first operand. Those of the other operands have the following numbers.

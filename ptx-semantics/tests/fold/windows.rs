@@ -267,7 +267,7 @@ fn terms_of_all_kinds_of_operands() {
     }
 }
 
-/// Each result that the manual leaves open has its own bits.
+/// Each result that the PTX ISA manual leaves open has its own bits.
 #[test]
 fn undefined_results_differ() {
     let found = terms("div.s32 a, b, 0; div.s32 c, b, 0;").unwrap();
@@ -421,7 +421,7 @@ fn smt_windows_of_the_corpus() {
                 windows += 1;
                 let cases = cases(function, window, &formula, place, &mut dice);
                 tested += cases.len();
-                // A function without parameters is no application.
+                // In SMT-LIB, a function without parameters is not applied.
                 if !cases.is_empty() && !formula.script.inputs().is_empty() {
                     output += &line(windows, &formula, term, &cases);
                 }
