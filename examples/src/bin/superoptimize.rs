@@ -4,9 +4,10 @@ use std::collections::{BTreeSet, HashMap};
 use std::io::Write as _;
 use std::process::{Command, Stdio};
 
+use ptx_analysis::cfg::Block;
 use ptx_analysis::function_analysis::FunctionAnalysis;
 use ptx_ir::facts::{FunctionFacts, ModuleFacts};
-use ptx_ir::{InstId, Statement};
+use ptx_ir::{InstId, Statement, StmtId};
 use ptx_isa::{Modifier, Opcode};
 use ptx_semantics::fold::{Operation, Video, fold};
 use ptx_semantics::smt::{Formula, Input, Sort, SortedTerm};
@@ -76,9 +77,12 @@ fn candidates(inputs: usize, values: usize) -> Vec<Candidate> {
     ];
     let mut all = Vec::new();
     all.extend((0..values).map(|a| (Opcode::Mov, &[B32][..], vec![a])));
-    for (a, b) in (0..inputs).flat_map(|a| (0..values).map(move |b| (a, b))) {
+    let pairs = || (0..inputs).flat_map(|a| (0..values).map(move |b| (a, b)));
+    for (a, b) in pairs() {
         all.extend(binary.map(|(opcode, modifiers)| (opcode, modifiers, vec![a, b])));
         all.push((Opcode::Sub, &[U32], vec![b, a]));
+    }
+    for (a, b) in pairs() {
         all.extend((0..values).map(|c| (Opcode::Mad, &[Lo, U32][..], vec![a, b, c])));
     }
     all
@@ -159,57 +163,67 @@ fn replacement(
     None
 }
 
+/// The windows of three instructions of a block, with their terms, of which only the last result is live afterwards.
+fn windows(
+    function: FunctionFacts<'_>,
+    analysis: &FunctionAnalysis<'_>,
+    block: &Block,
+) -> Vec<([InstId; 3], Formula)> {
+    let statements = function.body().range(block.first, block.end);
+    let insts: Vec<(StmtId, InstId)> = statements
+        .filter_map(|(stmt, statement)| match statement {
+            Statement::Inst(id) => Some((stmt, id)),
+            _ => None,
+        })
+        .collect();
+    let mut found = Vec::new();
+    for &[(_, first), (_, second), (stmt, third)] in insts.array_windows() {
+        let window = [first, second, third];
+        let Ok(formula) = smt_window(function, &window) else {
+            continue;
+        };
+        let live = analysis.live_after(stmt);
+        let is_live = |place: &Place| match place {
+            Place::Register(register) => {
+                let mut variables = analysis.variables().of(*register);
+                variables.any(|variable| live.contains(variable))
+            }
+            _ => false,
+        };
+        let places: Vec<Place> = formula.results().map(|(place, _)| place).collect();
+        if let [others @ .., last] = &places[..]
+            && is_live(last)
+            && !others.iter().any(is_live)
+        {
+            found.push((window, formula));
+        }
+    }
+    found
+}
+
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     for path in std::env::args().skip(1) {
         let module = ptx_parse::parse(&std::fs::read(&path)?).module;
         let facts = ModuleFacts::new(&module);
-        for (id, _, body) in module.definitions() {
-            let Some(function) = facts.function(id) else {
-                continue;
-            };
+        for function in module
+            .definitions()
+            .filter_map(|(id, ..)| facts.function(id))
+        {
             let analysis = FunctionAnalysis::new(function);
-            for (block, range) in analysis.cfg().blocks() {
-                let statements = body.range(range.first, range.end);
-                let insts: Vec<InstId> = statements
-                    .filter_map(|(_, s)| match s {
-                        Statement::Inst(id) => Some(id),
-                        _ => None,
-                    })
-                    .collect();
-                let mut live: BTreeSet<u32> = analysis.liveness().live_out(block).iter().collect();
-                for end in (0..insts.len()).rev() {
-                    let window = &insts[end.saturating_sub(2)..=end];
-                    let is_live = |place| matches!(place, Place::Register(r) if analysis.variables().of(r).any(|v| live.contains(&v)));
-                    let formula = smt_window(function, window).ok().filter(|formula| {
-                        window.len() == 3
-                            && formula
-                                .results()
-                                .filter(|(place, _)| is_live(*place))
-                                .count()
-                                == 1
-                            && formula
-                                .results()
-                                .last()
-                                .is_some_and(|(place, _)| is_live(place))
-                    });
-                    if let Some(((opcode, modifiers, sources), proved)) =
-                        formula.and_then(|formula| replacement(function, window, formula))
-                    {
-                        let words: String =
-                            modifiers.iter().map(|modifier| modifier.text()).collect();
-                        println!(
-                            "{path}: instruction {end}: {}{words} of {} sources, proved: {proved:?}",
-                            opcode.text(),
-                            sources.len()
-                        );
-                    }
-                    let last = function.inst(insts[end]);
-                    last.writes()
-                        .flat_map(|r| analysis.variables().of(r))
-                        .for_each(|v| {
-                            live.remove(&v);
-                        });
-                    live.extend(last.reads().flat_map(|r| analysis.variables().of(r)));
+            for (_, block) in analysis.cfg().blocks() {
+                for (window, formula) in windows(function, &analysis, block) {
+                    let Some(((opcode, modifiers, sources), proved)) =
+                        replacement(function, &window, formula)
+                    else {
+                        continue;
+                    };
+                    let words: String = modifiers.iter().map(|modifier| modifier.text()).collect();
+                    println!(
+                        "{path}: instruction {}: {}{words} of {} sources, proved: {proved:?}",
+                        window[2].as_u32(),
+                        opcode.text(),
+                        sources.len()
+                    );
                 }
             }
         }
