@@ -20,6 +20,7 @@ pub mod function_analysis;
 pub mod graph;
 mod ids;
 pub mod incremental;
+mod interprocedural;
 mod live_sets;
 pub mod liveness;
 pub mod memory_access;

@@ -8,13 +8,12 @@ use ptx_ir::{EntityId as _, FuncId, FunctionKind, SymbolId};
 use super::calls::{CallSummaries, Output, evaluate};
 use super::origin::{Known, Origin};
 use crate::calls::Target;
-use crate::incremental::{Budget, Runs, Spent, renumbered};
+use crate::function_analysis::FunctionAnalysis;
+use crate::incremental::{Budget, Runs, renumbered};
+use crate::interprocedural::{Precision, Summaries, callees_first, replace_inputs, solve};
 use crate::memory_access::Provenance;
 use crate::module_analysis::ModuleAnalysis;
 use crate::values::VariableRef;
-
-/// The maximum number of evaluations of a function; after that, nothing is assumed about its arguments and results.
-const RUNS: u8 = 8;
 
 /// The inputs of the evaluation of a function, apart from its own text.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -75,34 +74,14 @@ impl IncrementalSummaries {
     /// Computes the arguments and results that functions pass to each other. Returns false if the budget is spent first; call it again in that case.
     /// The facts must contain all functions that call or are called and that were not evaluated so far or were entered again.
     pub fn update(&mut self, module: &ModuleAnalysis<'_>, budget: &mut Budget) -> bool {
-        let count = module.module().functions().len();
-        let mut fixpoint = Fixpoint {
-            module,
-            summaries: CallSummaries {
-                graph: Arc::clone(module.calls()),
-                arguments: vec![None; count],
-                results: vec![Vec::new(); count],
-            },
-            inputs: vec![None; count],
-            waiting: vec![false; count],
-            runs: vec![0; count],
-            kept: &mut self.runs,
-            budget,
-        };
-        if fixpoint.run().is_err() {
+        let (mut passed, order) = Passed::new(module);
+        let solved = solve(module, &order, &mut passed, &mut self.runs, budget);
+        let Ok(inputs) = solved else {
             return false;
-        }
-        let Fixpoint {
-            summaries, inputs, ..
-        } = fixpoint;
+        };
         self.runs.finish();
-        self.inputs.resize(count, None);
-        self.revisions.resize(count, 0);
-        let old = core::mem::replace(&mut self.inputs, inputs);
-        for ((old, new), revision) in old.iter().zip(&self.inputs).zip(&mut self.revisions) {
-            *revision += u32::from(old != new);
-        }
-        self.summaries = Some(Arc::new(summaries));
+        replace_inputs(&mut self.inputs, inputs, &mut self.revisions);
+        self.summaries = Some(Arc::new(passed.summaries));
         true
     }
 
@@ -180,114 +159,89 @@ fn renumber(all: &mut [Known], symbol: &impl Fn(SymbolId) -> Option<SymbolId>) -
     Some(())
 }
 
-/// Analyzes functions until a fixpoint is reached.
-struct Fixpoint<'a> {
-    module: &'a ModuleAnalysis<'a>,
+/// The addresses that functions pass to each other.
+struct Passed {
     summaries: CallSummaries,
-    /// What each function was evaluated with at last.
-    inputs: Vec<Option<Inputs>>,
-    waiting: Vec<bool>,
-    runs: Vec<u8>,
-    kept: &'a mut Runs<Inputs, Output>,
-    budget: &'a mut Budget,
 }
 
-impl Fixpoint<'_> {
-    fn run(&mut self) -> Result<(), Spent> {
-        let order = self.order();
-        for id in &order {
-            self.waiting[id.index()] = true;
-        }
-        while order.iter().any(|id| self.waiting[id.index()]) {
-            for id in &order {
-                if core::mem::take(&mut self.waiting[id.index()]) {
-                    self.analyze(*id)?;
-                }
-            }
-        }
-        Ok(())
-    }
-
-    /// The functions that call or are called, callees before their callers as far as there is no recursion. Of these nothing is known at first.
-    fn order(&mut self) -> Vec<FuncId> {
-        let module = self.module.module();
-        let calls = Arc::clone(&self.summaries.graph);
+impl Passed {
+    /// The functions that call or are called, callees before their callers as far as there is no recursion. Nothing is known of them at first.
+    fn new(analysis: &ModuleAnalysis<'_>) -> (Self, Vec<FuncId>) {
+        let (module, calls) = (analysis.module(), analysis.calls());
+        let count = module.functions().len();
+        let mut summaries = CallSummaries {
+            graph: Arc::clone(calls),
+            arguments: vec![None; count],
+            results: vec![Vec::new(); count],
+        };
         // Otherwise there may be other calls.
         let all_calls = module
             .definitions()
-            .all(|(id, ..)| self.module.facts().function(id).is_some());
-        let mut order = Vec::new();
+            .all(|(id, ..)| analysis.facts().function(id).is_some());
+        let mut functions = Vec::new();
         for (id, function, _) in module.definitions() {
-            let is_entry = function.kind == FunctionKind::Entry;
-            if self.module.is_alone(id) {
+            if analysis.is_alone(id) {
                 continue;
             }
+            let is_entry = function.kind == FunctionKind::Entry;
             let known = all_calls && function.linkage.is_none() && !calls.is_address_taken(id);
             if !is_entry && known && calls.is_called(id) {
                 let params = function.interface.params.len as usize;
-                self.summaries.arguments[id.index()] = Some(vec![Known::Nothing; params]);
+                summaries.arguments[id.index()] = Some(vec![Known::Nothing; params]);
             }
             let returns = function.interface.returns.len as usize;
-            self.summaries.results[id.index()] = vec![Known::Nothing; returns];
-            order.push(id);
+            summaries.results[id.index()] = vec![Known::Nothing; returns];
+            functions.push(id);
         }
-        order.sort_by_key(|id| core::cmp::Reverse(calls.component(*id)));
-        order
+        (Self { summaries }, callees_first(functions, calls))
     }
+}
 
-    fn analyze(&mut self, id: FuncId) -> Result<(), Spent> {
-        let at = id.index();
-        self.runs[at] = self.runs[at].saturating_add(1);
-        let give_up = self.runs[at] > RUNS;
-        if give_up && let Some(arguments) = &mut self.summaries.arguments[at] {
-            arguments.fill(Known::Unknown);
-        }
-        let inputs = self.inputs_of(id);
-        let Output { mut results, calls } = match self.kept.find(id, &inputs) {
-            Some(known) => known.clone(),
-            None => self.evaluate(id, &inputs)?,
-        };
-        self.inputs[at] = Some(inputs);
-        if give_up {
-            results.fill(Known::Unknown);
-        }
-        for (callee, given) in calls {
-            if let Some(Some(arguments)) = self.summaries.arguments.get_mut(callee.index())
-                && raise(arguments, &given)
-            {
-                self.waiting[callee.index()] = true;
-            }
-        }
-        if raise(&mut self.summaries.results[at], &results) {
-            // Nothing is known of results of calls through addresses.
-            for caller in self.summaries.graph.direct_callers(id) {
-                self.waiting[caller.index()] = true;
-            }
-        }
-        Ok(())
-    }
+impl Summaries for Passed {
+    type Inputs = Inputs;
+    type Output = Output;
 
-    fn inputs_of(&self, id: FuncId) -> Inputs {
+    fn inputs(&self, id: FuncId) -> Option<Inputs> {
         let summaries = &self.summaries;
         let callees = summaries.graph.targets(id).into_iter();
         let results = callees.filter_map(|target| match target {
             Target::Function(id) => Some((id, summaries.results.get(id.index())?.clone())),
             Target::AddressTaken => None,
         });
-        Inputs {
+        Some(Inputs {
             arguments: summaries.arguments(id).map(<[Known]>::to_vec),
             results: results.collect(),
+        })
+    }
+
+    fn give_up_inputs(&mut self, id: FuncId) {
+        if let Some(Some(arguments)) = self.summaries.arguments.get_mut(id.index()) {
+            arguments.fill(Known::Unknown);
         }
     }
 
-    fn evaluate(&mut self, id: FuncId, inputs: &Inputs) -> Result<Output, Spent> {
-        let function = self.module.function(id).filter(|_| !self.budget.is_spent());
-        let function = function.ok_or(Spent)?;
-        let statements = function.body().statement_table().len();
-        self.budget.evaluate(id, statements);
-        let output = evaluate(&function, &self.summaries);
-        self.kept.add(id, inputs.clone(), output.clone());
-        Ok(output)
+    fn evaluate(&self, function: &FunctionAnalysis<'_>, _: &Inputs) -> Output {
+        evaluate(function, &self.summaries)
+    }
+
+    fn add_arguments(&mut self, output: &Output, dirty: &mut Vec<FuncId>) {
+        for (callee, passed) in &output.calls {
+            if let Some(Some(arguments)) = self.summaries.arguments.get_mut(callee.index())
+                && raise(arguments, passed)
+            {
+                dirty.push(*callee);
+            }
+        }
+    }
+
+    fn add_results(&mut self, id: FuncId, output: &Output, precision: Precision) -> bool {
+        let Some(results) = self.summaries.results.get_mut(id.index()) else {
+            return false;
+        };
+        match precision {
+            Precision::Evaluated => raise(results, &output.results),
+            Precision::GivenUp => raise(results, &vec![Known::Unknown; output.results.len()]),
+        }
     }
 }
 

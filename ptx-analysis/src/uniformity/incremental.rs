@@ -8,7 +8,7 @@ use ptx_isa::{StateSpace, Uniformity};
 
 use super::FunctionUniformity;
 use super::acquires::{Summaries, Synchronization};
-use super::connected::Connected;
+use super::connected;
 use super::context::{Context, has_local_variables};
 use super::function::{Callees, Outcome, analyze};
 use super::stack::{Stack, makes_address};
@@ -17,6 +17,7 @@ use super::words::{self, Words};
 use crate::calls::{CallGraph, Target};
 use crate::function_analysis::{FunctionAnalysis, map_functions};
 use crate::incremental::{Budget, Runs, renumbered};
+use crate::interprocedural::replace_inputs;
 use crate::module_analysis::ModuleAnalysis;
 
 /// What the evaluation of a function depends on, apart from its own text.
@@ -248,17 +249,14 @@ impl IncrementalUniformity {
                 inputs[id.index()] = Some(Inputs::new(&context, calls, &self.summaries, |_| None));
             }
         }
-        let mut connected = Connected::new(analysis, self, budget);
-        if connected.run(&mut inputs).is_err() {
+        let mut runs = core::mem::take(&mut self.runs);
+        let solved = connected::solve(analysis, self, &mut runs, &mut inputs, budget);
+        self.runs = runs;
+        if solved.is_err() {
             return false;
         }
         self.runs.finish();
-        self.inputs.resize(count, None);
-        self.revisions.resize(count, 0);
-        let old = core::mem::replace(&mut self.inputs, inputs);
-        for ((old, new), revision) in old.iter().zip(&self.inputs).zip(&mut self.revisions) {
-            *revision += u32::from(old != new);
-        }
+        replace_inputs(&mut self.inputs, inputs, &mut self.revisions);
         true
     }
 
@@ -383,39 +381,35 @@ impl IncrementalUniformity {
         self.is_optimistic
     }
 
-    pub(super) fn known(&mut self, id: FuncId, inputs: &Inputs) -> Option<&Output> {
-        self.runs.find(id, inputs)
-    }
-
-    /// Evaluates a function and keeps what it gives to others.
-    pub(super) fn run(
-        &mut self,
+    /// Evaluates a function that calls or is called.
+    pub(super) fn output(
+        &self,
         function: &FunctionAnalysis<'_>,
-        context: &Context,
-        inputs: Inputs,
+        inputs: &Inputs,
         calls: &CallGraph,
     ) -> Output {
-        let outcome = self.analyze(function, context.clone(), &inputs, calls);
+        let context = inputs.context(function.facts());
+        let unknown = match self.is_optimistic {
+            true => Uniformity::Grid,
+            false => Uniformity::Varying,
+        };
+        let outcome = self.analyze(function, context, inputs, calls);
         let module = function.module();
-        let given = outcome.calls.into_iter().filter_map(|call| {
+        let calls = outcome.calls.into_iter().filter_map(|call| {
             let callee = calls.function(call.callee)?;
             let params = module.functions().get(callee)?.interface.params;
             let params = params.of(module.params());
             Some(Given {
                 callee,
-                arguments: Words::flat(module, params, &call.arguments, context.unknown()),
+                arguments: Words::flat(module, params, &call.arguments, unknown),
                 executed: call.executed,
                 before: call.before,
             })
         });
-        let mut output = Output {
+        Output {
             results: outcome.results,
-            calls: given.collect(),
-            uniformity: None,
-        };
-        let given = output.clone();
-        output.uniformity = Some(outcome.uniformity);
-        self.runs.add(function.id(), inputs, output);
-        given
+            calls: calls.collect(),
+            uniformity: Some(outcome.uniformity),
+        }
     }
 }

@@ -1,0 +1,136 @@
+//! A fixpoint over the functions that call or are called.
+//!
+//! A function is evaluated with its *inputs*: what its callers and callees pass to it. Its *output* changes the inputs of others, which are then
+//! *dirty* and evaluated again, callees before their callers as far as there is no recursion.
+//!
+//! ```text
+//!            inputs                     output
+//!   callers ────────▶ evaluate, or  ────────────▶ inputs of callees (arguments)
+//!   callees ────────▶ the memo table ───────────▶ inputs of callers (results)
+//! ```
+//!
+//! The memo table keeps outputs while a module changes: a function is evaluated only if its body or its inputs were not the same before. After
+//! [`MAX_EVALUATIONS`] evaluations of a function in one fixpoint, nothing is assumed about its inputs and results.
+
+use alloc::vec::Vec;
+
+use ptx_ir::{EntityId as _, FuncId};
+
+use crate::calls::CallGraph;
+use crate::function_analysis::FunctionAnalysis;
+use crate::incremental::{Budget, Runs, Spent};
+use crate::module_analysis::ModuleAnalysis;
+
+/// The maximum number of evaluations of a function; after that, nothing is assumed about its inputs and results.
+const MAX_EVALUATIONS: u8 = 8;
+
+/// What functions pass to each other in an analysis.
+pub(crate) trait Summaries {
+    /// What a function gets from its callers and callees.
+    type Inputs: Clone + PartialEq;
+    /// What a function passes to its callers and callees.
+    type Output;
+
+    /// The inputs of a function so far; `None` if it takes no part.
+    fn inputs(&self, function: FuncId) -> Option<Self::Inputs>;
+
+    /// Assumes nothing about the inputs of a function any more.
+    fn give_up_inputs(&mut self, function: FuncId);
+
+    /// Evaluates a function.
+    fn evaluate(&self, function: &FunctionAnalysis<'_>, inputs: &Self::Inputs) -> Self::Output;
+
+    /// Adds the arguments of the calls of a function to the inputs of its callees. `dirty` gets the callees whose inputs changed.
+    fn add_arguments(&mut self, output: &Self::Output, dirty: &mut Vec<FuncId>);
+
+    /// Adds the results of a function. Returns whether they changed.
+    fn add_results(
+        &mut self,
+        function: FuncId,
+        output: &Self::Output,
+        precision: Precision,
+    ) -> bool;
+}
+
+/// Whether something is assumed about the results of a function.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub(crate) enum Precision {
+    /// The results are those of the output.
+    Evaluated,
+    /// The function was evaluated too often: nothing is assumed.
+    GivenUp,
+}
+
+/// The functions of `functions`, callees before their callers as far as there is no recursion.
+pub(crate) fn callees_first(mut functions: Vec<FuncId>, calls: &CallGraph) -> Vec<FuncId> {
+    functions.sort_by_key(|id| core::cmp::Reverse(calls.component(*id)));
+    functions
+}
+
+/// Evaluates functions in this order until nothing changes. Returns the inputs with which each was evaluated last.
+pub(crate) fn solve<S: Summaries>(
+    module: &ModuleAnalysis<'_>,
+    order: &[FuncId],
+    summaries: &mut S,
+    memo: &mut Runs<S::Inputs, S::Output>,
+    budget: &mut Budget,
+) -> Result<Vec<Option<S::Inputs>>, Spent> {
+    let count = module.module().functions().len();
+    let mut last_inputs = vec![None; count];
+    let mut evaluations = vec![0u8; count];
+    let mut is_dirty = vec![false; count];
+    for id in order {
+        is_dirty[id.index()] = true;
+    }
+    let mut dirty = Vec::new();
+    while order.iter().any(|id| is_dirty[id.index()]) {
+        for &id in order {
+            let at = id.index();
+            if !core::mem::take(&mut is_dirty[at]) {
+                continue;
+            }
+            evaluations[at] = evaluations[at].saturating_add(1);
+            let mut precision = Precision::Evaluated;
+            if evaluations[at] > MAX_EVALUATIONS {
+                precision = Precision::GivenUp;
+                summaries.give_up_inputs(id);
+            }
+            let Some(inputs) = summaries.inputs(id) else {
+                continue;
+            };
+            if memo.find(id, &inputs).is_none() {
+                let function = module.function(id).filter(|_| !budget.is_spent());
+                let function = function.ok_or(Spent)?;
+                budget.evaluate(id, function.body().statement_table().len());
+                let output = summaries.evaluate(&function, &inputs);
+                memo.add(id, inputs.clone(), output);
+            }
+            if let Some(output) = memo.find(id, &inputs) {
+                summaries.add_arguments(output, &mut dirty);
+                if summaries.add_results(id, output, precision) {
+                    // Nothing is known of results of calls through addresses.
+                    dirty.extend(module.calls().direct_callers(id));
+                }
+            }
+            for changed in dirty.drain(..) {
+                is_dirty[changed.index()] = true;
+            }
+            last_inputs[at] = Some(inputs);
+        }
+    }
+    Ok(last_inputs)
+}
+
+/// Replaces the inputs of functions, and increases the revisions of those whose inputs changed.
+pub(crate) fn replace_inputs<I: Clone + PartialEq>(
+    inputs: &mut Vec<Option<I>>,
+    new: Vec<Option<I>>,
+    revisions: &mut Vec<u32>,
+) {
+    inputs.resize(new.len(), None);
+    revisions.resize(new.len(), 0);
+    for ((old, new), revision) in inputs.iter().zip(&new).zip(revisions.iter_mut()) {
+        *revision += u32::from(old != new);
+    }
+    *inputs = new;
+}
