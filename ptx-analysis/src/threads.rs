@@ -103,6 +103,8 @@ pub struct ThreadValues<'a> {
 /// What [`ThreadValues`] evaluated, without the function.
 #[derive(Clone, Debug)]
 pub struct Evaluated {
+    shape: CtaShape,
+    samples: Vec<u32>,
     states: Vec<State>,
     left: u64,
 }
@@ -151,7 +153,6 @@ impl<'a> ThreadValues<'a> {
             .iter()
             .fold(1u32, |n, of| n.saturating_mul(*of));
         let is_sample = |t: &u32| *t < 2 * LANES || matches!(t % LANES, 0 | 31);
-        let statements = facts.body().statement_table().len() as u64;
         Self {
             facts,
             variables,
@@ -160,33 +161,55 @@ impl<'a> ThreadValues<'a> {
             shape,
             samples: (0..count.min(1024)).filter(is_sample).collect(),
             states: vec![State::New; ssa.len()],
-            left: EVALUATIONS + EVALUATIONS_PER_STATEMENT * statements,
+            left: most_evaluations(facts),
         }
     }
 
-    /// What was evaluated so far, to [`resume`](Self::resume) with.
+    /// What was evaluated so far, for [`resume`](Self::resume).
     #[must_use]
     pub fn into_evaluated(self) -> Evaluated {
         Evaluated {
+            shape: self.shape,
+            samples: self.samples,
             states: self.states,
             left: self.left,
         }
     }
 
-    /// The values of the same function, some of which were evaluated before.
-    #[must_use]
-    pub fn resume(mut self, evaluated: &Evaluated) -> Self {
-        if evaluated.states.len() == self.states.len() {
-            self.states.clone_from(&evaluated.states);
-            self.left = evaluated.left;
+    /// The values of a function, some of which were evaluated before.
+    ///
+    /// # Errors
+    ///
+    /// As [`FunctionAnalysis::ssa`].
+    pub fn resume(
+        function: &'a FunctionAnalysis<'_>,
+        evaluated: &Evaluated,
+    ) -> Result<Self, TooManyPhis> {
+        let ssa = function.ssa()?;
+        if evaluated.states.len() != ssa.len() {
+            return Self::new(function);
         }
-        self
+        Ok(Self {
+            facts: function.facts(),
+            variables: function.variables(),
+            ssa,
+            cells: const { &Cells::NONE },
+            shape: evaluated.shape,
+            samples: evaluated.samples.clone(),
+            states: evaluated.states.clone(),
+            left: evaluated.left,
+        })
     }
 
     /// The same function if a value is a number in all threads.
     #[must_use]
     pub fn assuming(&self, value: ValueId, number: u64) -> Self {
-        let mut assuming = Self::with_cells(self.facts, self.variables, self.ssa, self.cells);
+        let mut assuming = Self {
+            samples: self.samples.clone(),
+            states: vec![State::New; self.states.len()],
+            left: most_evaluations(self.facts),
+            ..*self
+        };
         if let Some(state) = assuming.states.get_mut(value.as_u32() as usize) {
             *state = State::Done(Some(PerThread::Same(number)));
         }
@@ -330,6 +353,12 @@ impl<'a> ThreadValues<'a> {
         let value = self.value(value)?;
         Some(self.each(|sample| value.get(sample) ^ u64::from(sense.is_negated())))
     }
+}
+
+/// The maximum number of evaluations of values in a function.
+fn most_evaluations(facts: FunctionFacts<'_>) -> u64 {
+    let statements = facts.body().statement_table().len() as u64;
+    EVALUATIONS + EVALUATIONS_PER_STATEMENT * statements
 }
 
 /// Sets of samples of which the samples may come to each block: bit `n` is sample `n`. Blocks that are never reached have none.

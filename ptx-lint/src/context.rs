@@ -187,7 +187,7 @@ pub(crate) struct FunctionContext<'a> {
     analysis: FunctionAnalysis<'a>,
     likely: Option<&'a FunctionUniformity>,
     divergence: OnceCell<Option<Divergence>>,
-    threads: OnceCell<(Evaluated, Vec<u128>)>,
+    threads: OnceCell<Option<(Evaluated, Vec<u128>)>>,
     varying: OnceCell<Option<Vec<bool>>>,
     has_local: OnceCell<bool>,
 }
@@ -333,13 +333,13 @@ impl<'a> FunctionContext<'a> {
 
     /// Values in individual threads, and for each block the sample threads that reach it; `None` as for [`ssa`](Self::ssa).
     pub(crate) fn threads(&self) -> Option<(ThreadValues<'_>, &[u128])> {
-        let mut threads = ThreadValues::new(&self.analysis).ok()?;
-        let (evaluated, sets) = self.threads.get_or_init(|| {
-            let mut threads = threads.clone();
+        let evaluated = self.threads.get_or_init(|| {
+            let mut threads = ThreadValues::new(&self.analysis).ok()?;
             let sets = reaching(&self.analysis, &mut threads);
-            (threads.into_evaluated(), sets)
+            Some((threads.into_evaluated(), sets))
         });
-        threads = threads.resume(evaluated);
+        let (evaluated, sets) = evaluated.as_ref()?;
+        let threads = ThreadValues::resume(&self.analysis, evaluated).ok()?;
         Some((threads, sets))
     }
 

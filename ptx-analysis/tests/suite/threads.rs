@@ -52,7 +52,7 @@ fn values_follow_from_the_index_of_the_thread() {
     assert_eq!(threads.special(SpecialReg::Laneid, 0, 33), Some(1));
     assert_eq!(threads.special(SpecialReg::Ctaid, 0, 33), None);
     let evaluated = threads.into_evaluated();
-    let mut resumed = ThreadValues::new(&analysis).unwrap().resume(&evaluated);
+    let mut resumed = ThreadValues::resume(&analysis, &evaluated).unwrap();
     assert_eq!(resumed.value(def(1)), Some(warp));
     assert_eq!(resumed.value(def(2)), Some(lane));
 }
