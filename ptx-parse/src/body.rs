@@ -143,11 +143,11 @@ impl Parser<'_> {
 
     #[cold]
     fn empty_statement(&mut self, start: usize) {
-        let before = match self.out.body.statement_table().values().next_back() {
+        let previous = match self.out.body.statement_table().values().next_back() {
             Some(Statement::Directive(id)) => Some(self.out.body.directives()[*id].directive),
             _ => None,
         };
-        self.lone_semicolon(before);
+        self.lone_semicolon(previous);
         self.opaque_statement(start, self.cursor.pos);
     }
 

@@ -118,9 +118,9 @@ impl Cascade {
 
     /// Whether the text at `start` may begin a statement, on a new line after the end of another one.
     fn resyncs(&self, src: &[u8], out: &Output, start: usize) -> bool {
-        let before = out.end_of_previous();
-        let gap = src.get(before..start).unwrap_or_default();
-        let ended = match before.checked_sub(1).map(|i| src[i]) {
+        let previous_end = out.end_of_previous();
+        let gap = src.get(previous_end..start).unwrap_or_default();
+        let ended = match previous_end.checked_sub(1).map(|i| src[i]) {
             Some(b'}') => !self.brace_mismatch,
             last => last == Some(b';'),
         };
@@ -155,10 +155,10 @@ pub(crate) fn rest_of_function(src: &[u8], start: usize) -> &[u8] {
 /// Whether a `}` without its `{` follows before the next function.
 #[cold]
 pub(crate) fn closes_later(src: &[u8], start: usize) -> bool {
-    let rest = rest_of_function(src, start);
+    let following = rest_of_function(src, start);
     let mut depth = 0usize;
-    for token in Lexer::fragment(rest) {
-        match token.span.of(rest) {
+    for token in Lexer::fragment(following) {
+        match token.span.of(following) {
             b"{" => depth += 1,
             b"}" if depth == 0 => return true,
             b"}" => depth -= 1,

@@ -59,9 +59,9 @@ impl Parser<'_> {
             return Some((if negative { -value } else { value }, len));
         }
         let mut seen = Trivia::default();
-        let after = scan::skip_trivia(self.cursor.src, self.cursor.pos + len, &mut seen);
-        let next = scan::peek(self.cursor.src, after);
-        let name = next == b'%' && is(scan::peek(self.cursor.src, after + 1), class::IDENT);
+        let next_token = scan::skip_trivia(self.cursor.src, self.cursor.pos + len, &mut seen);
+        let next = scan::peek(self.cursor.src, next_token);
+        let name = next == b'%' && is(scan::peek(self.cursor.src, next_token + 1), class::IDENT);
         (name || !continues_expression(next))
             .then_some((if negative { -value } else { value }, len))
     }

@@ -102,12 +102,12 @@ impl<'s> Cursor<'s> {
     pub(crate) fn skip_to(&mut self, byte: u8) -> bool {
         let mut seen = self.trivia;
         let next = scan::skip_trivia(self.src, self.pos, &mut seen);
-        let found = scan::peek(self.src, next) == byte;
-        if found {
+        let is_next = scan::peek(self.src, next) == byte;
+        if is_next {
             self.trivia = seen;
             self.pos = next;
         }
-        found
+        is_next
     }
 
     /// Takes the punctuation mark `byte` if it is the next token; skips the trivia before it in
@@ -275,8 +275,8 @@ impl<'s> Cursor<'s> {
             }
         });
         let text: String = escaped.collect();
-        let more = if end > self.pos + LONGEST { "…" } else { "" };
-        (end, format!("`{text}{more}`"))
+        let ellipsis = if end > self.pos + LONGEST { "…" } else { "" };
+        (end, format!("`{text}{ellipsis}`"))
     }
 
     /// The error of another token where `expected` should be.
@@ -323,8 +323,8 @@ pub(crate) fn unterminated(src: &[u8], start: usize) -> Diagnostic {
 
 /// A string that was meant to end on its line, and runs up to `at` on another one.
 pub(crate) fn unclosed_string(src: &[u8], at: usize) -> Option<Diagnostic> {
-    let before = src.get(..at)?.trim_ascii_end();
-    let inside = before.strip_suffix(b"\"")?;
+    let preceding = src.get(..at)?.trim_ascii_end();
+    let inside = preceding.strip_suffix(b"\"")?;
     let start = memchr::memrchr(b'"', inside)?;
     memchr::memchr(b'\n', &inside[start..])?;
     let mut d = unterminated(src, start);

@@ -222,9 +222,9 @@ impl Parser<'_> {
                 "declare a variable with `.global`, `.const` or `.shared`",
             ),
         };
-        let found = String::from_utf8_lossy(&self.cursor.src[start..end]);
+        let type_text = String::from_utf8_lossy(&self.cursor.src[start..end]);
         let message =
-            format!("expected a state space such as `{example}` before the type `{found}`");
+            format!("expected a state space such as `{example}` before the type `{type_text}`");
         let d = self
             .cursor
             .error(Code::UnexpectedToken, start, end, message)
@@ -238,7 +238,7 @@ impl Parser<'_> {
         {
             let mut d = d.with_help("a modifier follows an opcode, such as `mov`");
             d.error.message =
-                format!("expected an opcode before the modifier `{found}`, found none");
+                format!("expected an opcode before the modifier `{type_text}`, found none");
             return Box::new(d);
         }
         let in_body = self.out.in_body();
@@ -258,7 +258,7 @@ impl Parser<'_> {
     /// `( .managed, .unified(1, 2) )`
     pub(crate) fn attributes(&mut self) -> ParseResult<TableRange> {
         self.cursor.expect(b'(', "`(` after `.attribute`")?;
-        let mut found: Vec<Attribute> = Vec::new();
+        let mut list: Vec<Attribute> = Vec::new();
         loop {
             let Some(word) = self.cursor.dot_word() else {
                 return Err(self.wrong_attribute("an attribute"));
@@ -280,7 +280,7 @@ impl Parser<'_> {
                     return Err(self.wrong_attribute("`.managed` or `.unified`"));
                 }
             };
-            found.push(attribute);
+            list.push(attribute);
             if !self.cursor.eat(b',') {
                 break;
             }
@@ -288,10 +288,10 @@ impl Parser<'_> {
         self.cursor.expect(b')', "`)` after the attributes")?;
         let table = &mut self.out.declarations().attributes;
         let start = table.len() as u32;
-        table.extend(found.iter().copied());
+        table.extend(list.iter().copied());
         Ok(TableRange {
             start,
-            len: found.len() as u32,
+            len: list.len() as u32,
         })
     }
 

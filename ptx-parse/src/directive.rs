@@ -225,8 +225,8 @@ impl Parser<'_> {
             self.cursor.last = end;
             return Ok(());
         }
-        let rest = self.cursor.src.get(start..).unwrap_or_default();
-        let has_text = rest
+        let following = self.cursor.src.get(start..).unwrap_or_default();
+        let has_text = following
             .iter()
             .find(|b| **b == b'\n' || !b.is_ascii_whitespace());
         if has_text.is_none_or(|b| *b == b'\n') {
@@ -476,8 +476,8 @@ impl Parser<'_> {
         self.cursor.skip_trivia();
         let (src, start) = (self.cursor.src, self.cursor.pos);
         let end = start + word.len();
-        let whole = word.ends_with(':') || scan::word_end(src, end) == end;
-        if whole && src.get(start..end) == Some(word.as_bytes()) {
+        let is_word = word.ends_with(':') || scan::word_end(src, end) == end;
+        if is_word && src.get(start..end) == Some(word.as_bytes()) {
             self.cursor.advance(word.len());
             self.cursor.last = self.cursor.pos;
             return Ok(());

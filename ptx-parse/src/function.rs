@@ -74,10 +74,10 @@ impl Parser<'_> {
 
     /// Whether a function that begins here is only declared: its `;` comes before a brace.
     pub(crate) fn is_declaration(&self) -> bool {
-        let rest = &self.cursor.src[self.cursor.pos..];
+        let following = &self.cursor.src[self.cursor.pos..];
         let entry = Directive::Entry.text().as_bytes();
-        Lexer::fragment(rest)
-            .map(|t| t.span.of(rest))
+        Lexer::fragment(following)
+            .map(|t| t.span.of(following))
             .find(|t| matches!(*t, b";" | b"{" | b"}") || *t == entry)
             .is_some_and(|t| t == b";")
     }
@@ -199,9 +199,9 @@ impl Parser<'_> {
 
     /// Whether a `{` follows something that belongs neither to a header nor to a body.
     fn is_before_body(&self) -> bool {
-        let rest = &self.cursor.src[self.cursor.pos..];
-        Lexer::fragment(rest)
-            .map(|t| t.span.of(rest))
+        let following = &self.cursor.src[self.cursor.pos..];
+        Lexer::fragment(following)
+            .map(|t| t.span.of(following))
             .take_while(|t| {
                 let directive = Directive::from_text(t);
                 *t != b";" && !matches!(directive, Some(Directive::Entry | Directive::Func))

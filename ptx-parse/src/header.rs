@@ -118,9 +118,9 @@ impl Parser<'_> {
     /// The token after the `.target` directives that begin or end here: there ptxas misses `.version`.
     #[cold]
     fn after_targets(&self) -> usize {
-        let rest = &self.cursor.src[self.cursor.pos..];
-        let next = Lexer::fragment(rest).find(|t| {
-            let text = t.span.of(rest);
+        let following = &self.cursor.src[self.cursor.pos..];
+        let next = Lexer::fragment(following).find(|t| {
+            let text = t.span.of(following);
             let target = Directive::from_text(text) == Some(Directive::Target);
             !(t.kind.is_trivia() || t.kind == TokenKind::Ident || text == b"," || target)
         });
@@ -140,15 +140,16 @@ impl Parser<'_> {
             header.version.get_or_insert(version);
         }
         let span = Span::at(start, self.cursor.last);
-        let found = String::from_utf8_lossy(span.of(self.cursor.src)).into_owned();
+        let version_text = String::from_utf8_lossy(span.of(self.cursor.src)).into_owned();
         let newest = PtxVersion::CURRENT;
         if version.is_newer() {
             self.header.unknown = Severity::Warning;
-            let message = format!("expected PTX {newest} or older, found the newer `{found}`");
+            let message =
+                format!("expected PTX {newest} or older, found the newer `{version_text}`");
             let d = Diagnostic::warning(Code::NewerVersion, span, message);
             self.report(d.with_help("unknown keywords are warnings under this version"));
         } else if !version.is_known() {
-            let message = format!("expected an existing PTX version, found `{found}`");
+            let message = format!("expected an existing PTX version, found `{version_text}`");
             let d = Diagnostic::error(Code::UnknownVersion, span, message);
             let toolkit = format!("CUDA {}.{}", version.major, version.minor);
             let releases = || PtxVersion::KNOWN.iter().copied();
@@ -206,15 +207,15 @@ impl Parser<'_> {
     /// The error of an address size that is not a number.
     #[cold]
     pub(crate) fn address_size_of(&self, mut d: Record) -> Box<Record> {
-        let found = String::from_utf8_lossy(d.error.span.of(self.cursor.src));
-        d.error.message = format!("expected an address size of 32 or 64, found `{found}`");
+        let word = String::from_utf8_lossy(d.error.span.of(self.cursor.src));
+        d.error.message = format!("expected an address size of 32 or 64, found `{word}`");
         let (start, span) = (self.cursor.last as u32, d.error.span);
         let gap = Span::new(start.min(span.start), span.start);
         // What is found may be the next item.
-        let directive = Directive::from_text(found.as_bytes());
+        let directive = Directive::from_text(word.as_bytes());
         let is_next = directive.is_some() || gap.of(self.cursor.src).contains(&b'\n');
-        if found.as_bytes() == Directive::AddressSize.text().as_bytes() {
-            let d = d.with_help(format!("remove the second `{found}`"));
+        if word.as_bytes() == Directive::AddressSize.text().as_bytes() {
+            let d = d.with_help(format!("remove the second `{word}`"));
             return Box::new(d.with_fix(span, ""));
         }
         let d = d.with_help("write `32` or `64`");
@@ -235,8 +236,9 @@ impl Parser<'_> {
             }
             _ => {
                 let end = self.cursor.last;
-                let found = String::from_utf8_lossy(&self.cursor.src[start..end]);
-                let message = format!("expected an address size of 32 or 64, found `{found}`");
+                let directive_text = String::from_utf8_lossy(&self.cursor.src[start..end]);
+                let message =
+                    format!("expected an address size of 32 or 64, found `{directive_text}`");
                 let d = self.cursor.error(Code::BadAddressSize, start, end, message);
                 let text = format!("{} 64", Directive::AddressSize);
                 let d = d.with_help(format!("write `{text}`"));

@@ -271,11 +271,11 @@ impl Incremental {
             ..Parser::new(&source, SourceText::default(), self.limits)
         };
         parser.reporter.reports = Reports::OfFunctions;
-        let known = later.symbols_before;
+        let known_symbols = later.symbols_before;
         let parsed = parser.function_again(function, start, open);
         let alone = parsed.is_some()
             && parser.cursor.pos == end
-            && parser.out.module.symbols().len() == known
+            && parser.out.module.symbols().len() == known_symbols
             && parser.leaves_nothing(end);
         later.show(&mut parser.out.module, &mut parser.scopes);
         parser.check_characters(start, end);
@@ -289,9 +289,9 @@ impl Incremental {
         *self.module.bodies_mut().get_mut(id)? = body;
         let diagnostics = repair::diagnostics(&self.module, &self.scopes, records);
         let inside = |d: &Diagnostic| extent.start < d.span.start && d.span.end <= extent.end;
-        let mut others = self.of_functions.iter();
-        let others = others.by_ref().filter(|(f, _)| *f != function);
-        let count = others.map(|(_, d)| d.len()).sum::<usize>() + diagnostics.len();
+        let mut other_functions = self.of_functions.iter();
+        let other_functions = other_functions.by_ref().filter(|(f, _)| *f != function);
+        let count = other_functions.map(|(_, d)| d.len()).sum::<usize>() + diagnostics.len();
         if count >= self.limits.diagnostics || !diagnostics.iter().all(inside) {
             return None;
         }
@@ -387,14 +387,14 @@ impl<'s> Parser<'s> {
             ..Cursor::new(self.cursor.src)
         };
         self.function = Some(id);
-        let same = self.header_before_body(start, id) == Some(open);
+        let is_unchanged = self.header_before_body(start, id) == Some(open);
         self.out.module.params_mut().truncate(params);
         self.out
             .module
             .interface_directives_mut()
             .truncate(directives);
         let functions = self.out.module.functions().len();
-        let body = same.then(|| self.body());
+        let body = is_unchanged.then(|| self.body());
         let none_new = self.out.module.functions().len() == functions;
         body.filter(|_| none_new)
     }

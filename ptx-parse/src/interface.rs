@@ -86,10 +86,10 @@ impl Parser<'_> {
             if scan::peek(self.cursor.src, next) != b'.' {
                 break;
             }
-            let before = self.cursor.checkpoint();
+            let directive_start = self.cursor.checkpoint();
             let Some(directive) = self.directive_here() else {
                 let item = self.empty_declaration(next);
-                self.cursor.reset(before);
+                self.cursor.reset(directive_start);
                 if item {
                     break;
                 }
@@ -100,7 +100,7 @@ impl Parser<'_> {
                     || begins_declaration(directive)
                 {
                     // The next item: the end of this one is missing.
-                    self.cursor.reset(before);
+                    self.cursor.reset(directive_start);
                     break;
                 }
                 return Err(self.wrong_directive("before a body"));
@@ -270,8 +270,8 @@ impl Parser<'_> {
     #[cold]
     fn missing_param(&self, start: usize) -> Box<Record> {
         let (at, end) = (self.cursor.pos, self.cursor.token_end());
-        let found = String::from_utf8_lossy(&self.cursor.src[at..end]);
-        let message = format!("expected `.param` before the type `{found}` of a parameter");
+        let type_text = String::from_utf8_lossy(&self.cursor.src[at..end]);
+        let message = format!("expected `.param` before the type `{type_text}` of a parameter");
         let d = self
             .cursor
             .error(Code::UnexpectedToken, at, end, message)

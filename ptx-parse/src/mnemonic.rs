@@ -93,8 +93,8 @@ impl Parser<'_> {
             let mut fixed = signature.words().iter().take(instruction.words().len());
             if fixed.any(|w| w.start as usize >= apart) {
                 let name = instruction.name();
-                let found = String::from_utf8_lossy(&self.cursor.src[start..self.cursor.last]);
-                let message = format!("expected `{name}` without white space, found `{found}`");
+                let written = String::from_utf8_lossy(&self.cursor.src[start..self.cursor.last]);
+                let message = format!("expected `{name}` without white space, found `{written}`");
                 let span = Span::at(start, self.cursor.last);
                 let d = Diagnostic::error(Code::SplitName, span, message);
                 self.report(d.with_help(format!("write `{name}`")));
@@ -124,13 +124,13 @@ impl Parser<'_> {
         // The modifiers are in the source in this order, perhaps with whitespace between.
         let mut from = start + opcode.len();
         for (word, text) in unknown {
-            let at = self.cursor.src[from..]
+            let offset = self.cursor.src[from..]
                 .windows(text.len())
                 .position(|w| w == text.as_bytes())
                 .map_or(start + word.start as usize, |i| from + i);
-            from = at + text.len();
+            from = offset + text.len();
             let message = format!("unknown modifier `{text}`; expected a modifier of `{opcode}`");
-            let mut d = Diagnostic::error(Code::UnknownModifier, Span::at(at, from), message);
+            let mut d = Diagnostic::error(Code::UnknownModifier, Span::at(offset, from), message);
             d.severity = self.header.unknown;
             let word = word.start;
             self.report(Record::new(d, Cause::UnknownModifier { sig, start, word }));

@@ -109,11 +109,11 @@ impl Parser<'_> {
 
     #[cold]
     fn empty_item(&mut self, start: usize) {
-        let before = match self.out.module.item_table().values().next_back() {
+        let previous = match self.out.module.item_table().values().next_back() {
             Some(Item::Directive(id)) => Some(self.out.module.directives()[*id].directive),
             _ => None,
         };
-        self.lone_semicolon(before);
+        self.lone_semicolon(previous);
         self.header.reported |= self.header.state < HeaderPart::Target;
         self.opaque_item(start, self.cursor.pos);
     }
@@ -159,9 +159,9 @@ impl Parser<'_> {
     /// there.
     #[cold]
     fn is_before_item(&self) -> bool {
-        let rest = &self.cursor.src[self.cursor.pos + 1..];
-        let next = Lexer::fragment(rest).find(|t| !t.kind.is_trivia());
-        let directive = next.and_then(|t| Directive::from_text(t.span.of(rest)));
+        let following = &self.cursor.src[self.cursor.pos + 1..];
+        let next = Lexer::fragment(following).find(|t| !t.kind.is_trivia());
+        let directive = next.and_then(|t| Directive::from_text(t.span.of(following)));
         directive.is_some_and(|d| {
             d.is_allowed_in(DirectivePosition::Module) && !d.is_allowed_in(DirectivePosition::Body)
         })

@@ -387,8 +387,8 @@ impl Parser<'_> {
     fn negative_offset(&mut self) -> Box<Record> {
         let start = self.cursor.pos;
         self.cursor.advance(1);
-        let found = constant::read_expression(self.cursor.src, self.cursor.pos, 64);
-        if found.value.is_err() {
+        let offset = constant::read_expression(self.cursor.src, self.cursor.pos, 64);
+        if offset.value.is_err() {
             self.cursor.pos = start;
             let mut d = *self.cursor.unexpected("a constant offset");
             let subtract = ForeignWord::from_text("-").and_then(ForeignWord::instead);
@@ -399,8 +399,8 @@ impl Parser<'_> {
             d.error.code = Code::NegativeOffset;
             return Box::new(d.with_help(help));
         }
-        let end = if found.value.is_ok() {
-            found.end
+        let end = if offset.value.is_ok() {
+            offset.end
         } else {
             start + 1
         };

@@ -161,9 +161,9 @@ impl<'s> Parser<'s> {
     /// Whether a `}` without its `{` follows before the next function. Later errors do without the answer.
     #[cold]
     pub(crate) fn closes_later(&mut self, start: usize) -> bool {
-        let left = self.reporter.scans_left.checked_sub(1);
-        self.reporter.scans_left = left.unwrap_or(0);
-        left.is_some() && cascade::closes_later(self.cursor.src, start)
+        let remaining = self.reporter.scans_left.checked_sub(1);
+        self.reporter.scans_left = remaining.unwrap_or(0);
+        remaining.is_some() && cascade::closes_later(self.cursor.src, start)
     }
 
     /// Reports a syntax error in the statement at `start`, unless it follows from another error.
@@ -198,8 +198,8 @@ impl<'s> Parser<'s> {
 
     /// The offset of the statement or item being parsed.
     pub(crate) fn statement_start(&self) -> usize {
-        let before = self.out.end_of_previous();
-        scan::skip_trivia(self.cursor.src, before, &mut Trivia::default())
+        let previous_end = self.out.end_of_previous();
+        scan::skip_trivia(self.cursor.src, previous_end, &mut Trivia::default())
     }
 }
 

@@ -116,8 +116,8 @@ impl Parser<'_> {
             self.suppress_names(start, end);
         }
         if error {
-            let before = self.out.end_of_previous();
-            if fragment || unclosed || touches_brace(src, before, start, end) {
+            let previous_end = self.out.end_of_previous();
+            if fragment || unclosed || touches_brace(src, previous_end, start, end) {
                 self.reporter.cascade.brace_mismatch();
             }
             let unlabelled = src[start] == b':';
@@ -142,8 +142,8 @@ impl Parser<'_> {
             return record;
         }
         let src = self.cursor.src;
-        let at = record.error.span.start as usize;
-        let unclosed = unclosed_string(src, at).filter(|_| src.get(at) != Some(&0));
+        let offset = record.error.span.start as usize;
+        let unclosed = unclosed_string(src, offset).filter(|_| src.get(offset) != Some(&0));
         if let Some(unclosed) = unclosed {
             return unclosed.into();
         }
@@ -152,16 +152,16 @@ impl Parser<'_> {
             token.kind == TokenKind::Ident
                 && self.is_declared(name.start as usize, name.end as usize)
         };
-        let before = &src[start.min(at)..at];
-        let last = Lexer::fragment(before)
+        let preceding = &src[start.min(offset)..offset];
+        let last = Lexer::fragment(preceding)
             .filter(|t| !t.kind.is_trivia())
             .last();
-        let next = Lexer::fragment(&src[at..]).next();
+        let next = Lexer::fragment(&src[offset..]).next();
         let context = StatementContext {
             start,
             semicolon: self.statement_before(start),
             follows_declared: last.is_some_and(|t| is_declared(start, t)),
-            is_declared: next.is_some_and(|t| is_declared(at, t)),
+            is_declared: next.is_some_and(|t| is_declared(offset, t)),
         };
         Record {
             place: Some(Place::Statement(context)),
@@ -224,6 +224,6 @@ fn guards_instruction(line: &[u8]) -> bool {
     if !scan::starts_ident(name, 0) {
         return false;
     }
-    let rest = name[scan::ident_end(name, 0)..].trim_ascii_start();
-    scan::starts_ident(rest, 0)
+    let following = name[scan::ident_end(name, 0)..].trim_ascii_start();
+    scan::starts_ident(following, 0)
 }

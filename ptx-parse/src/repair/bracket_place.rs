@@ -60,9 +60,9 @@ impl<'s> Statement<'s> {
 
     /// The results of a call are one operand in parentheses before others; a call through a register ends with a prototype.
     fn close_list(&self, first: usize, places: &[usize]) -> Option<usize> {
-        let before = self.tokens.get(..first)?;
-        let results = !before.iter().any(|t| self.text(t) == b",");
-        let indirect = before.iter().any(|t| self.text(t).starts_with(b"%"));
+        let preceding = self.tokens.get(..first)?;
+        let results = !preceding.iter().any(|t| self.text(t) == b",");
+        let indirect = preceding.iter().any(|t| self.text(t).starts_with(b"%"));
         match (results, indirect, places) {
             (true, _, [first, ..]) => Some(*first),
             (false, true, [.., arguments, _]) => Some(*arguments),
@@ -121,11 +121,11 @@ impl<'s> Statement<'s> {
             count += usize::from(text == b"," && depth == 0);
         }
         let instruction = find_instruction(opcode, &modifiers);
-        let rest = instruction.and_then(|i| modifiers.get(i.words().len()..));
+        let choices = instruction.and_then(|i| modifiers.get(i.words().len()..));
         let mut forms = instruction.map_or(&[][..], |i| i.forms()).iter();
         forms.any(|form| {
             let (least, most) = operand_count(form);
-            let takes = rest.is_some_and(|r| form.match_lenient(r).is_some());
+            let takes = choices.is_some_and(|r| form.match_lenient(r).is_some());
             takes && (least..=most).contains(&count)
         })
     }

@@ -51,31 +51,37 @@ fn unbalanced(src: &[u8], start: usize, end: usize) -> Option<Unbalanced> {
     let (mut operand, mut last) = (None, end);
     let mut after_opcode = false;
     for token in Lexer::fragment(text).filter(|t| !t.kind.is_trivia()) {
-        let at = start + token.span.start as usize;
+        let offset = start + token.span.start as usize;
         let word = token.span.of(text);
         if !after_opcode {
             after_opcode = token.kind == TokenKind::Ident && is_opcode(word);
         } else if token.kind != TokenKind::DotWord {
-            operand = operand.or(Some(at));
+            operand = operand.or(Some(offset));
         }
         match word {
             b";" => break,
-            b"(" | b"[" | b"{" => open.push(at),
+            b"(" | b"[" | b"{" => open.push(offset),
             b")" | b"]" | b"}" => match open.pop() {
                 None => {
                     let operand = operand?;
-                    return Some(Unbalanced::Unopened { close: at, operand });
+                    return Some(Unbalanced::Unopened {
+                        close: offset,
+                        operand,
+                    });
                 }
                 Some(first) if closing(src[first]) != word[0] => {
                     let open = first;
-                    return Some(Unbalanced::Mismatched { open, close: at });
+                    return Some(Unbalanced::Mismatched {
+                        open,
+                        close: offset,
+                    });
                 }
                 Some(_) => {}
             },
             b"," if open.is_empty() => operand = None,
             _ => {}
         }
-        last = at + word.len();
+        last = offset + word.len();
     }
     let open = open.pop()?;
     Some(Unbalanced::Unclosed { open, end: last })
@@ -238,9 +244,9 @@ fn semicolon_inside(src: &[u8], open: usize, at: usize) -> Option<usize> {
     let line = src.get(at..line_end(src, at))?;
     let semicolon = line.iter().position(|b| *b == b';')?;
     let only_space = line.get(..semicolon)?.trim_ascii().is_empty();
-    let rest = line.get(semicolon + 1..)?;
+    let following = line.get(semicolon + 1..)?;
     let operand = |b: &u8| is(*b, class::IDENT) || b"% ,+-".contains(b);
-    let end = rest.iter().position(|b| !operand(b))?;
-    let is_closed = rest.get(end) == Some(&closing(src[open]));
+    let end = following.iter().position(|b| !operand(b))?;
+    let is_closed = following.get(end) == Some(&closing(src[open]));
     (only_space && is_closed).then_some(at + semicolon)
 }

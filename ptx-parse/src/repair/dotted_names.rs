@@ -77,7 +77,7 @@ type Uses<'s> = BTreeMap<&'s [u8], Vec<Span>>;
 /// The uses of names with a dot, and all names without one.
 fn uses<'s>(src: &'s [u8], names: &BTreeSet<&'s [u8]>) -> (Uses<'s>, BTreeSet<&'s [u8]>) {
     let mut uses = Uses::new();
-    let mut taken = BTreeSet::new();
+    let mut existing_names = BTreeSet::new();
     let mut done = 0;
     for token in Lexer::new(src) {
         let start = token.span.start;
@@ -85,7 +85,7 @@ fn uses<'s>(src: &'s [u8], names: &BTreeSet<&'s [u8]>) -> (Uses<'s>, BTreeSet<&'
             continue;
         }
         if token.kind == TokenKind::Ident {
-            taken.insert(token.span.of(src));
+            existing_names.insert(token.span.of(src));
         }
         let Some(span) = name_around(src, start).filter(|span| span.start == start) else {
             continue;
@@ -101,12 +101,12 @@ fn uses<'s>(src: &'s [u8], names: &BTreeSet<&'s [u8]>) -> (Uses<'s>, BTreeSet<&'
             done = span.end;
         }
     }
-    (uses, taken)
+    (uses, existing_names)
 }
 
 /// The name with a dot that an error is about.
 fn dotted_name(src: &[u8], d: &Diagnostic) -> Option<Span> {
-    let at = d.span.start as usize;
+    let offset = d.span.start as usize;
     let name = name_around(src, d.span.start)?;
     let (start, end) = (name.start as usize, name.end as usize);
     let next = src.get(end..)?.trim_ascii_start();
@@ -115,21 +115,22 @@ fn dotted_name(src: &[u8], d: &Diagnostic) -> Option<Span> {
         Code::DottedName => true,
         // In a declaration, or where no component is possible, or a label that is taken for an instruction.
         Code::UnexpectedToken | Code::UnknownDirective => {
-            let word = src.get(at + 1..end).unwrap_or_default();
-            let found = at > start && src.get(at) == Some(&b'.');
+            let word = src.get(offset + 1..end).unwrap_or_default();
+            let is_dot = offset > start && src.get(offset) == Some(&b'.');
             // A register that is declared may be a vector.
             let is_vector = src.get(start) == Some(&b'%') || Selector::from_text(word).is_some();
-            found && (!is_vector || in_declaration(src, start))
+            is_dot && (!is_vector || in_declaration(src, start))
         }
-        Code::UnknownOpcode => at == start && ends_label,
+        Code::UnknownOpcode => offset == start && ends_label,
         _ => false,
     };
     if name.of(src).starts_with(b".") {
         // After the type of a declaration.
-        let before = src.get(..start)?.trim_ascii_end();
-        let word = before.iter().rposition(|b| *b == b'.')?;
-        let follows_type = ScalarType::from_text(before.get(word..)?).is_some();
-        return (d.code == Code::UnexpectedToken && at == start && follows_type).then_some(name);
+        let preceding = src.get(..start)?.trim_ascii_end();
+        let word = preceding.iter().rposition(|b| *b == b'.')?;
+        let follows_type = ScalarType::from_text(preceding.get(word..)?).is_some();
+        return (d.code == Code::UnexpectedToken && offset == start && follows_type)
+            .then_some(name);
     }
     let base = name.of(src).split(|b| *b == b'.').next()?;
     let is_special = SpecialReg::from_text(base).is_some();
@@ -139,27 +140,29 @@ fn dotted_name(src: &[u8], d: &Diagnostic) -> Option<Span> {
 
 /// Whether the statement of the name at `at` begins with a directive, as far as its line shows.
 fn in_declaration(src: &[u8], at: usize) -> bool {
-    let before = src.get(..at).unwrap_or_default();
-    let end = before.iter().rposition(|b| b";{}\n".contains(b));
-    let line = before.get(end.map_or(0, |i| i + 1)..).unwrap_or_default();
+    let preceding = src.get(..at).unwrap_or_default();
+    let end = preceding.iter().rposition(|b| b";{}\n".contains(b));
+    let line = preceding
+        .get(end.map_or(0, |i| i + 1)..)
+        .unwrap_or_default();
     line.trim_ascii_start().starts_with(b".")
 }
 
 /// The name with dots around or at `at`: an identifier or a word with a dot, and words that follow it without white space.
-fn name_around(src: &[u8], at: u32) -> Option<Span> {
-    let at = at as usize;
+fn name_around(src: &[u8], offset: u32) -> Option<Span> {
+    let offset = offset as usize;
     let is_part = |b: &u8| is(*b, class::IDENT) || *b == b'.';
-    let before = src.get(..at)?;
-    let start = before.iter().rposition(|b| !is_part(b));
+    let preceding = src.get(..offset)?;
+    let start = preceding.iter().rposition(|b| !is_part(b));
     let start = start.map_or(0, |i| i + 1);
     // Only the first character of a name may be `%`.
     let marked = start > 0 && src.get(start - 1) == Some(&b'%');
     let start = start - usize::from(marked);
-    let rest = src.get(start..)?;
-    let marks = usize::from(rest.starts_with(b"%"));
-    let end = rest.iter().skip(marks).position(|b| !is_part(b));
-    let len = end.map_or(rest.len(), |end| end + marks);
-    let name = rest.get(..len)?;
+    let text = src.get(start..)?;
+    let marks = usize::from(text.starts_with(b"%"));
+    let end = text.iter().skip(marks).position(|b| !is_part(b));
+    let len = end.map_or(text.len(), |end| end + marks);
+    let name = text.get(..len)?;
     let first = *name.first()?;
     let starts = matches!(first, b'.' | b'%') || is(first, class::IDENT);
     let starts = starts && !first.is_ascii_digit();

@@ -43,20 +43,20 @@ pub(crate) fn suggestion(nearest: &str) -> String {
 pub(crate) fn glued(word: &str) -> Option<usize> {
     let length = word.find('$')?;
     let keyword = &word.as_bytes()[..length];
-    let known = is_opcode(keyword)
+    let is_keyword = is_opcode(keyword)
         || Directive::from_text(keyword).is_some()
         || ScalarType::from_text(keyword).is_some();
-    known.then_some(length)
+    is_keyword.then_some(length)
 }
 
 /// `word`, which begins with a keyword of that length.
 #[cold]
 pub(crate) fn apart(mut d: Diagnostic, word: &str, length: usize) -> Diagnostic {
     let (keyword, name) = word.split_at(length);
-    let at = d.span.start + length as u32;
+    let offset = d.span.start + length as u32;
     d.message = format!("expected white space between `{keyword}` and `{name}`, found none");
     d.with_help(format!("write `{keyword} {name}`"))
-        .with_fix(Span::new(at, at), " ")
+        .with_fix(Span::new(offset, offset), " ")
         .machine_applicable()
 }
 

@@ -48,10 +48,10 @@ fn lookalike(c: char) -> Option<char> {
 
 /// The end of the zeros at `start`, if only white space and zeros follow.
 fn final_zeros(src: &[u8], start: usize) -> Option<usize> {
-    let rest = src.get(start..).filter(|rest| rest.starts_with(b"\0"))?;
-    let last = rest.iter().rposition(|b| *b == 0)?;
+    let text = src.get(start..).filter(|text| text.starts_with(b"\0"))?;
+    let last = text.iter().rposition(|b| *b == 0)?;
     let is_space = |b: &u8| *b == 0 || b.is_ascii_whitespace();
-    rest.iter().all(is_space).then_some(start + last + 1)
+    text.iter().all(is_space).then_some(start + last + 1)
 }
 
 /// The error of an unexpected character, with the character that was meant.

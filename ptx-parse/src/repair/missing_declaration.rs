@@ -200,8 +200,8 @@ pub(crate) fn variable(
 
 /// The number that is added to the name that ends at `end`.
 fn offset_after(src: &[u8], end: usize) -> u32 {
-    let rest = src.get(end..line_end(src, end)).unwrap_or_default();
-    let digits = rest
+    let following = src.get(end..line_end(src, end)).unwrap_or_default();
+    let digits = following
         .trim_ascii_start()
         .strip_prefix(b"+")
         .map(<[u8]>::trim_ascii_start);
@@ -271,23 +271,26 @@ fn list(
 fn declaration<'s>(src: &'s [u8], end: usize, name: &[u8]) -> Option<(&'s str, &'s str)> {
     let from = end.saturating_sub(FAR);
     let text = src.get(from..end)?;
-    let found = memchr::memmem::rfind_iter(text, name);
+    let occurrences = memchr::memmem::rfind_iter(text, name);
     let is_word = |at: &usize| {
-        let around = [
+        let neighbors = [
             at.checked_sub(1).and_then(|i| text.get(i)),
             text.get(at + name.len()),
         ];
-        around.into_iter().flatten().all(|b| !is(*b, class::IDENT))
+        neighbors
+            .into_iter()
+            .flatten()
+            .all(|b| !is(*b, class::IDENT))
     };
     let space = StateSpace::Param.text().as_bytes();
-    for at in found.filter(is_word).take(8) {
+    for at in occurrences.filter(is_word).take(8) {
         let start = text.get(..at)?.iter().rposition(|b| b"\n;{}(,".contains(b));
-        let before = text.get(start.map_or(0, |i| i + 1)..at)?.trim_ascii_start();
-        let after = text.get(at + name.len()..)?;
-        let len = after.iter().position(|b| b";,)".contains(b))?;
-        if before.starts_with(space) {
+        let preceding = text.get(start.map_or(0, |i| i + 1)..at)?.trim_ascii_start();
+        let following = text.get(at + name.len()..)?;
+        let len = following.iter().position(|b| b";,)".contains(b))?;
+        if preceding.starts_with(space) {
             let text = |bytes| core::str::from_utf8(bytes).ok();
-            return Some((text(before)?, text(after[..len].trim_ascii_end())?));
+            return Some((text(preceding)?, text(following[..len].trim_ascii_end())?));
         }
     }
     None
@@ -328,18 +331,18 @@ fn by_use<T>(
 
 /// The prototype of the function whose name is at `defined`, before the function with the use at `at`.
 pub(crate) fn prototype(src: &[u8], at: usize, defined: usize) -> Option<(Span, String)> {
-    let own = header(src, at)?;
+    let caller = header(src, at)?;
     let line = defined.saturating_sub(FAR);
-    let before = src.get(line..defined)?;
-    let start = line + memchr::memrchr(b'\n', before).map_or(0, |i| i + 1);
-    let rest = src.get(start..src.len().min(start + FAR))?;
-    let tokens = Lexer::fragment(rest).filter(|t| !t.kind.is_trivia());
-    let of_header = tokens.map(|t| (t.span.of(rest), t.span.end as usize));
+    let preceding = src.get(line..defined)?;
+    let start = line + memchr::memrchr(b'\n', preceding).map_or(0, |i| i + 1);
+    let following = src.get(start..src.len().min(start + FAR))?;
+    let tokens = Lexer::fragment(following).filter(|t| !t.kind.is_trivia());
+    let of_header = tokens.map(|t| (t.span.of(following), t.span.end as usize));
     let of_header: Vec<(&[u8], usize)> = of_header.take_while(|(t, _)| *t != b"{").collect();
     let is_func = |(t, _): &(&[u8], usize)| *t == Directive::Func.text().as_bytes();
     of_header.iter().find(|t| is_func(t))?;
-    let header = core::str::from_utf8(rest.get(..of_header.last()?.1)?).ok()?;
-    Some((Span::at(own.start, own.start), format!("{header};\n")))
+    let header = core::str::from_utf8(following.get(..of_header.last()?.1)?).ok()?;
+    Some((Span::at(caller.start, caller.start), format!("{header};\n")))
 }
 
 /// The start of the only instruction after one that ends a path and before a label.

@@ -16,17 +16,17 @@ const LONGEST_STRING: usize = 64;
 
 /// The syntax error `d` of the statement or item at `start`, with the edits that write it in the notation of PTX.
 pub(crate) fn explain(src: &[u8], start: usize, d: Diagnostic) -> Diagnostic {
-    let at = d.span.start as usize;
-    let before = src.get(start..at).unwrap_or_default().trim_ascii_end();
-    let line = &src[at..line_end(src, at)];
-    let found = guard(src, start, at).or_else(|| declaration(src, start, at));
-    let Some((help, edits)) = found else {
+    let offset = d.span.start as usize;
+    let preceding = src.get(start..offset).unwrap_or_default().trim_ascii_end();
+    let line = &src[offset..line_end(src, offset)];
+    let notation = guard(src, start, offset).or_else(|| declaration(src, start, offset));
+    let Some((help, edits)) = notation else {
         return d;
     };
     let mut d = d.with_help(help);
     d.fix = [].into();
     d.add_fix(edits);
-    if is_certain(line, before) {
+    if is_certain(line, preceding) {
         d.machine_applicable()
     } else {
         d
@@ -34,60 +34,66 @@ pub(crate) fn explain(src: &[u8], start: usize, d: Diagnostic) -> Diagnostic {
 }
 
 /// The declaration or directive of the statement at `start` in another notation, up to the error at `at`.
-fn declaration(src: &[u8], start: usize, at: usize) -> Option<(&'static str, Vec<(Span, String)>)> {
-    let before = src.get(start..at).unwrap_or_default().trim_ascii_end();
-    let line = &src[at..line_end(src, at)];
-    let one = Span::at(at, (at + 1).min(src.len()));
+fn declaration(
+    src: &[u8],
+    start: usize,
+    offset: usize,
+) -> Option<(&'static str, Vec<(Span, String)>)> {
+    let preceding = src.get(start..offset).unwrap_or_default().trim_ascii_end();
+    let line = &src[offset..line_end(src, offset)];
+    let one = Span::at(offset, (offset + 1).min(src.len()));
     Some(match line.first() {
-        Some(b'(') if before.ends_with(Directive::Entry.text().as_bytes()) => {
+        Some(b'(') if preceding.ends_with(Directive::Entry.text().as_bytes()) => {
             let close = memchr::memchr(b')', line).filter(|close| {
                 let name = line[close + 1..].trim_ascii_start();
                 scan::starts_ident(name, 0)
             });
             let close = close?;
-            let list = Span::at(at, at + close + 1);
+            let list = Span::at(offset, offset + close + 1);
             (
                 "a kernel has no results: it writes them to memory",
                 vec![(list, String::new())],
             )
         }
-        Some(b'[' | b'(') if before.ends_with(b"=") => {
+        Some(b'[' | b'(') if preceding.ends_with(b"=") => {
             let close = if line.starts_with(b"[") { b']' } else { b')' };
-            match replaced(src, at, close, "{", "}") {
+            match replaced(src, offset, close, "{", "}") {
                 Some(edits) => ("the values of an array are in braces", edits),
                 None => return None,
             }
         }
-        Some(b'(') if before.starts_with(b".") && line.get(1).is_some_and(u8::is_ascii_digit) => {
-            let register = before.starts_with(StateSpace::Reg.text().as_bytes());
+        Some(b'(')
+            if preceding.starts_with(b".") && line.get(1).is_some_and(u8::is_ascii_digit) =>
+        {
+            let register = preceding.starts_with(StateSpace::Reg.text().as_bytes());
             let (open, close, help) = if register {
                 ("<", ">", "the number of registers is in angle brackets")
             } else {
                 ("[", "]", "the length of an array is in square brackets")
             };
-            match replaced(src, at, b')', open, close) {
+            match replaced(src, offset, b')', open, close) {
                 Some(edits) => (help, edits),
                 None => return None,
             }
         }
-        Some(b'=') if in_directive(src, at) => ("remove the `=`", vec![(one, String::new())]),
-        Some(b',') if in_directive(src, at) && !before.ends_with(b",") => {
+        Some(b'=') if in_directive(src, offset) => ("remove the `=`", vec![(one, String::new())]),
+        Some(b',') if in_directive(src, offset) && !preceding.ends_with(b",") => {
             let help = "numbers of this directive are separated with spaces";
-            let commas = commas_between_numbers(line).map(|i| Span::at(at + i, at + i + 1));
+            let commas = commas_between_numbers(line).map(|i| Span::at(offset + i, offset + i + 1));
             (help, commas.map(|span| (span, String::new())).collect())
         }
-        Some(b'0'..=b'9') if in_directive(src, at) && ends_with_number(before) => {
-            let end = start + before.len();
-            let gaps = gaps_between_numbers(line).map(|i| at + i);
+        Some(b'0'..=b'9') if in_directive(src, offset) && ends_with_number(preceding) => {
+            let end = start + preceding.len();
+            let gaps = gaps_between_numbers(line).map(|i| offset + i);
             let places = core::iter::once(end).chain(gaps);
             let edits = places.map(|place| (Span::at(place, place), String::from(",")));
             ("separate the numbers with `,`", edits.collect())
         }
-        Some(b'*') if ends_with_type(before) => (
+        Some(b'*') if ends_with_type(preceding) => (
             "a pointer is a parameter of type `.u64`, perhaps with `.ptr`",
             vec![(one, String::new())],
         ),
-        Some(b'"') if before.ends_with(b"=") => match bytes(src, at) {
+        Some(b'"') if preceding.ends_with(b"=") => match bytes(src, offset) {
             Some(edit) => ("write the values of the characters", vec![edit]),
             None => return None,
         },
@@ -96,26 +102,28 @@ fn declaration(src: &[u8], start: usize, at: usize) -> Option<(&'static str, Vec
 }
 
 /// The guard of the statement at `start` in another notation, up to the error at `at`.
-fn guard(src: &[u8], start: usize, at: usize) -> Option<(&'static str, Vec<(Span, String)>)> {
+fn guard(src: &[u8], start: usize, offset: usize) -> Option<(&'static str, Vec<(Span, String)>)> {
     const NEGATED: &str = "a negated guard is written `@!%p`";
-    let before = src.get(start..at)?.trim_ascii_end();
-    let line = &src[at..line_end(src, at)];
-    let first = |text: &str, len: usize| vec![(Span::at(at, at + len), String::from(text))];
+    let preceding = src.get(start..offset)?.trim_ascii_end();
+    let line = &src[offset..line_end(src, offset)];
+    let first = |text: &str, len: usize| vec![(Span::at(offset, offset + len), String::from(text))];
     match line.first()? {
-        b':' if before.starts_with(b"@") && !before.contains(&b'{') => {
+        b':' if preceding.starts_with(b"@") && !preceding.contains(&b'{') => {
             Some(("remove the `:`", first("", 1)))
         }
-        b'@' if before.last().is_some_and(|b| is(*b, class::IDENT)) && !is_call(before) => Some((
-            "a guard precedes its instruction",
-            moved_guard(src, start, at)?,
-        )),
-        b'~' if before == b"@" => Some((NEGATED, first("!", 1))),
-        b'n' if before == b"@" && line.starts_with(NEGATION) => {
+        b'@' if preceding.last().is_some_and(|b| is(*b, class::IDENT)) && !is_call(preceding) => {
+            Some((
+                "a guard precedes its instruction",
+                moved_guard(src, start, offset)?,
+            ))
+        }
+        b'~' if preceding == b"@" => Some((NEGATED, first("!", 1))),
+        b'n' if preceding == b"@" && line.starts_with(NEGATION) => {
             Some((NEGATED, first("!", NEGATION.len())))
         }
-        b'(' if matches!(before, b"@" | b"@!") && encloses_name(line) => Some((
+        b'(' if matches!(preceding, b"@" | b"@!") && encloses_name(line) => Some((
             "a guard has no parentheses",
-            replaced(src, at, b')', "", "")?,
+            replaced(src, offset, b')', "", "")?,
         )),
         _ => None,
     }
@@ -132,10 +140,10 @@ pub(crate) fn doubled_percent(src: &[u8], at: usize) -> Diagnostic {
         ))
         .with_fix(Span::at(at, at + 1), "");
     // The others of the statement are written like it.
-    let rest = &src[end..line_end(src, at)];
-    let rest = &rest[..memchr::memchr(b';', rest).unwrap_or(rest.len())];
-    for other in memchr::memmem::find_iter(rest, "%%") {
-        let place = end + other;
+    let line = &src[end..line_end(src, at)];
+    let operands = &line[..memchr::memchr(b';', line).unwrap_or(line.len())];
+    for index in memchr::memmem::find_iter(operands, "%%") {
+        let place = end + index;
         d = d.with_fix(Span::at(place, place + 1), "");
     }
     d
@@ -143,10 +151,10 @@ pub(crate) fn doubled_percent(src: &[u8], at: usize) -> Diagnostic {
 
 /// A cast of C: a type in parentheses before an operand, at the place of `d` or around it.
 pub(crate) fn cast(src: &[u8], start: usize, d: &Diagnostic) -> Option<Diagnostic> {
-    let at = d.span.start as usize;
-    let before = src.get(start..at)?.trim_ascii_end();
-    let open = start + memchr::memrchr(b'(', before)?;
-    let line = &src[..line_end(src, at)];
+    let offset = d.span.start as usize;
+    let preceding = src.get(start..offset)?.trim_ascii_end();
+    let open = start + memchr::memrchr(b'(', preceding)?;
+    let line = &src[..line_end(src, offset)];
     let close = open + memchr::memchr(b')', &line[open..])?;
     let inner = core::str::from_utf8(&src[open + 1..close]).ok()?.trim();
     let is_word = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | ' ' | '*');
@@ -156,17 +164,17 @@ pub(crate) fn cast(src: &[u8], start: usize, d: &Diagnostic) -> Option<Diagnosti
     let end = value.iter().position(|b| b",;]})".contains(b))?;
     let value = String::from_utf8_lossy(value[..end].trim_ascii_end());
     // The error is in the parentheses or right after them.
-    let near = at <= close || src[close + 1..at].trim_ascii().is_empty();
+    let near = offset <= close || src[close + 1..offset].trim_ascii().is_empty();
     if value.is_empty() || !near || !is_type || !inner.chars().all(is_word) {
         return None;
     }
     let cast = Span::at(open, close + 1);
     let message = format!("expected an operand, found the cast `({inner})`");
-    let found = Diagnostic::error(Code::UnexpectedToken, cast, message).with_help(format!(
+    let cast_error = Diagnostic::error(Code::UnexpectedToken, cast, message).with_help(format!(
         "PTX has no casts: write `{value}`, or convert a register with `{}` first",
         ForeignWord::from_text("sext").and_then(ForeignWord::instead)?
     ));
-    Some(found.with_fix(cast, ""))
+    Some(cast_error.with_fix(cast, ""))
 }
 
 /// Whether a statement without its operands is a call, whose first operand may be a function.

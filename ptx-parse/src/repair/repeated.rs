@@ -38,7 +38,7 @@ fn remove(src: &[u8], d: &mut Diagnostic, functions: bool) {
         d.help = Some("rename one of the labels, or put each in a block in braces".into());
         return;
     }
-    let same = |extent: fn(&[u8], Span) -> Option<Span>| {
+    let repeated = |extent: fn(&[u8], Span) -> Option<Span>| {
         let (first, second) = (extent(src, first)?, extent(src, d.span)?);
         let text = |span: Span| {
             let text = span.of(src);
@@ -46,9 +46,10 @@ fn remove(src: &[u8], d: &mut Diagnostic, functions: bool) {
         };
         (first != second && text(first) == text(second)).then_some(second)
     };
-    let found = same(parameter).or_else(|| same(line));
-    let found = found.or_else(|| functions.then(|| same(function)).flatten());
-    if let Some(span) = found {
+    let removed = repeated(parameter)
+        .or_else(|| repeated(line))
+        .or_else(|| functions.then(|| repeated(function)).flatten());
+    if let Some(span) = removed {
         d.fix = [].into();
         d.add_fix([(span, String::new())]);
         d.help = Some("remove one of the declarations".into());
@@ -85,10 +86,10 @@ fn blocks(src: &[u8], first: Span, second: Span) -> Option<[(Span, String); 4]> 
 fn assembly(src: &[u8], name: Span) -> Option<(usize, usize)> {
     let (start, end) = (name.start as usize, name.end as usize);
     let from = start.saturating_sub(LONGEST_TEXT);
-    let before = src.get(from..start)?;
-    let begin = from + memchr::memmem::rfind(before, BEGIN)?;
-    let after = src.get(end..src.len().min(end + LONGEST_TEXT))?;
-    let close = end + memchr::memmem::find(after, END)?;
+    let preceding = src.get(from..start)?;
+    let begin = from + memchr::memmem::rfind(preceding, BEGIN)?;
+    let following = src.get(end..src.len().min(end + LONGEST_TEXT))?;
+    let close = end + memchr::memmem::find(following, END)?;
     let inside = !src.get(begin..start)?.windows(END.len()).any(|w| w == END);
     inside.then(|| (line_end(src, begin), close))
 }
@@ -98,9 +99,9 @@ fn parameter(src: &[u8], name: Span) -> Option<Span> {
     let (from, text) = before(src, name);
     let start = text.iter().rposition(|b| b",();{}".contains(b))?;
     let last = name.end as usize;
-    let after = src.get(last..line_end(src, last))?;
-    let len = after.iter().position(|b| b",();{}".contains(b));
-    let end = last + len.unwrap_or(after.len());
+    let following = src.get(last..line_end(src, last))?;
+    let len = following.iter().position(|b| b",();{}".contains(b));
+    let end = last + len.unwrap_or(following.len());
     let directive = text.get(start + 1..)?.trim_ascii();
     let in_list = b",(".contains(text.get(start)?) && directive.starts_with(b".");
     in_list.then(|| Span::at(from + start + usize::from(text[start] == b'('), end))
@@ -121,10 +122,10 @@ fn function(src: &[u8], name: Span) -> Option<Span> {
     let item = memchr::memrchr(b'\n', text).map_or(0, |i| i + 1);
     let start = from + item;
     text.get(item..)?.starts_with(b".").then_some(())?;
-    let rest = src.get(start..src.len().min(start + LONGEST))?;
+    let definition = src.get(start..src.len().min(start + LONGEST))?;
     let mut depth = 0usize;
-    for token in Lexer::fragment(rest) {
-        match token.span.of(rest) {
+    for token in Lexer::fragment(definition) {
+        match token.span.of(definition) {
             b"{" => depth += 1,
             b"}" if depth == 1 => return Some(Span::at(start, start + token.span.end as usize)),
             b"}" => depth = depth.checked_sub(1)?,

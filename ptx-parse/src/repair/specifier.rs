@@ -18,17 +18,21 @@ pub(crate) fn undotted_type(src: &[u8], d: Diagnostic) -> Diagnostic {
     let name = d.span;
     let mut word = Vec::from(*b".");
     word.extend_from_slice(name.of(src));
-    let known = ScalarType::from_text(&word).is_some() || Directive::from_text(&word).is_some();
-    let at = Span::new(name.start, name.start);
-    if known {
+    let is_keyword =
+        ScalarType::from_text(&word).is_some() || Directive::from_text(&word).is_some();
+    let insertion = Span::new(name.start, name.start);
+    if is_keyword {
         let help = suggestion(&String::from_utf8_lossy(&word));
-        return d.with_help(help).with_fix(at, ".").machine_applicable();
+        return d
+            .with_help(help)
+            .with_fix(insertion, ".")
+            .machine_applicable();
     }
     // `.reg %rd<4>`
     match register_class_of(name.of(src)).or_else(|| class_by_use(src, name)) {
         Some(ty) => {
             let help = format!("add its type, for example `{ty}`");
-            d.with_help(help).with_fix(at, format!("{ty} "))
+            d.with_help(help).with_fix(insertion, format!("{ty} "))
         }
         None => d,
     }
@@ -58,17 +62,17 @@ pub(crate) fn missing_space(src: &[u8], d: Diagnostic, name: usize, in_body: boo
     } else {
         StateSpace::Global
     };
-    let at = Span::new(d.span.start, d.span.start);
-    d.with_fix(at, format!("{} ", space.unwrap_or(usual).text()))
+    let insertion = Span::new(d.span.start, d.span.start);
+    d.with_fix(insertion, format!("{} ", space.unwrap_or(usual).text()))
 }
 
 /// The error of a parameter without a type: that of its first use, of a pointer that of an address, of an array bytes.
 pub(crate) fn missing_parameter_type(src: &[u8], d: Diagnostic) -> Diagnostic {
     let (start, end) = (d.span.start as usize, d.span.end as usize);
     let next = scan::skip_trivia(src, end, &mut Trivia::default());
-    let rest = &src[end..line_end(src, end)];
-    let has_type = Lexer::fragment(rest)
-        .map(|t| t.span.of(rest))
+    let following = &src[end..line_end(src, end)];
+    let has_type = Lexer::fragment(following)
+        .map(|t| t.span.of(following))
         .take_while(|t| !matches!(*t, b"," | b")"))
         .any(|t| ScalarType::from_text(t).is_some());
     let ty = match (scan::peek(src, start), scan::peek(src, next)) {

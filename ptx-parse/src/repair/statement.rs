@@ -26,26 +26,26 @@ pub(crate) fn explain(
     is_first: bool,
 ) -> Diagnostic {
     let StatementContext { start, .. } = context;
-    let at = d.span.start as usize;
-    if src.get(at) == Some(&0) {
+    let offset = d.span.start as usize;
+    if src.get(offset) == Some(&0) {
         return d;
     }
-    let in_code = !src[start..at].starts_with(b".");
-    if in_code && src[at..].starts_with(b"%%") && scan::starts_ident(src, at + 2) {
-        return other_notations::doubled_percent(src, at);
+    let in_code = !src[start..offset].starts_with(b".");
+    if in_code && src[offset..].starts_with(b"%%") && scan::starts_ident(src, offset + 2) {
+        return other_notations::doubled_percent(src, offset);
     }
-    if at == start {
-        let marker = conflict_marker(src, start, is_first);
-        let found = marker.or_else(|| reversed_guard(src, start));
-        let found = found.or_else(|| operand_after_semicolon(src, context));
-        return match found {
-            Some(found) => found,
+    if offset == start {
+        let mistake = conflict_marker(src, start, is_first)
+            .or_else(|| reversed_guard(src, start))
+            .or_else(|| operand_after_semicolon(src, context));
+        return match mistake {
+            Some(mistake) => mistake,
             None => stray(src, start, comment(src, start, d)),
         };
     }
-    let end = statement_end(src, start).max(at);
+    let end = statement_end(src, start).max(offset);
     let d = match other_notations::cast(src, start, &d) {
-        Some(found) => return found,
+        Some(mistake) => return mistake,
         None => other_notations::explain(src, start, d),
     };
     if !d.fix.is_empty() {
@@ -53,9 +53,9 @@ pub(crate) fn explain(
     }
     let d = extra(src, d);
     if d.fix.is_empty()
-        && let Some(found) = brackets::explain(src, start, end, at)
+        && let Some(mistake) = brackets::explain(src, start, end, offset)
     {
-        return found;
+        return mistake;
     }
     let d = operand_without_comma(src, context, d);
     unfinished(src, start, operator(src, start, d))
@@ -88,13 +88,13 @@ fn conflict_marker(src: &[u8], start: usize, is_first: bool) -> Option<Diagnosti
     let end = start + line.trim_ascii_end().len();
     let d = Diagnostic::error(Code::UnexpectedToken, Span::at(start, end), message)
         .with_help("resolve the conflict and remove its markers");
-    let others = [
+    let markers = [
         memchr::memmem::find(src, b"\n<<<<<<< "),
         memchr::memmem::find(src, b"\n=======\n"),
         memchr::memmem::find(src, b"\n>>>>>>> "),
     ];
-    let others = others.into_iter().flatten().filter(|i| i + 1 != start);
-    if !is_first || others.count() > 0 {
+    let markers = markers.into_iter().flatten().filter(|i| i + 1 != start);
+    if !is_first || markers.count() > 0 {
         return Some(d);
     }
     // A single marker is left over.
@@ -104,9 +104,9 @@ fn conflict_marker(src: &[u8], start: usize, is_first: bool) -> Option<Diagnosti
 
 /// `!@p`
 fn reversed_guard(src: &[u8], start: usize) -> Option<Diagnostic> {
-    let rest = src.get(start..)?.strip_prefix(b"!")?;
-    let gap = rest.iter().take_while(|b| **b == b' ').count();
-    (*rest.get(gap)? == b'@').then_some(())?;
+    let guard = src.get(start..)?.strip_prefix(b"!")?;
+    let gap = guard.iter().take_while(|b| **b == b' ').count();
+    (*guard.get(gap)? == b'@').then_some(())?;
     let span = Span::at(start, start + gap + 2);
     let d = Diagnostic::error(Code::UnexpectedToken, span, "expected `@!`, found `!@`");
     Some(
@@ -142,10 +142,10 @@ fn stray(src: &[u8], start: usize, d: Diagnostic) -> Diagnostic {
 
 /// An instruction that another statement follows on a later line.
 fn unfinished(src: &[u8], start: usize, d: Diagnostic) -> Diagnostic {
-    let at = d.span.start as usize;
-    let end = src[..at].trim_ascii_end().len();
-    let gap = &src[end..at];
-    let next = &src[at..];
+    let offset = d.span.start as usize;
+    let end = src[..offset].trim_ascii_end().len();
+    let gap = &src[end..offset];
+    let next = &src[offset..];
     let word = Lexer::fragment(next).next().map(|t| t.span.of(next));
     let word = word.unwrap_or_default();
     let begins = is_opcode(word) || Directive::from_text(word).is_some() || word == b"@";
@@ -219,14 +219,14 @@ pub(crate) fn header(src: &[u8], start: usize, d: Diagnostic) -> Diagnostic {
 /// A mark that only has to be removed: a second comma or bracket, a character that PTX does not use.
 fn extra(src: &[u8], d: Diagnostic) -> Diagnostic {
     let at = d.span.start as usize;
-    let before = src[..at].trim_ascii_end();
-    let last = before.last().copied().unwrap_or(0);
+    let preceding = src[..at].trim_ascii_end();
+    let last = preceding.last().copied().unwrap_or(0);
     let here = src.get(at).copied().unwrap_or(0);
     let remove = |at: usize| Span::at(at, at + 1);
-    let rest = &src[(at + 1).min(src.len())..line_end(src, at)];
+    let following = &src[(at + 1).min(src.len())..line_end(src, at)];
     // An operand may follow in the wrong place.
-    let ends = here != b';' || matches!(rest.trim_ascii().first(), None | Some(b'/' | b'}'));
-    let alone = rest.trim_ascii().is_empty();
+    let ends = here != b';' || matches!(following.trim_ascii().first(), None | Some(b'/' | b'}'));
+    let alone = following.trim_ascii().is_empty();
     let (mark, span) = match here {
         b':' | b'.' if alone && is(last, class::IDENT) && d.span.end as usize == at + 1 => {
             return d
@@ -234,20 +234,20 @@ fn extra(src: &[u8], d: Diagnostic) -> Diagnostic {
                 .with_fix(remove(at), ";");
         }
         b'#' if last == b','
-            && unclosed_bracket(before)
-            && rest.first().is_some_and(u8::is_ascii_digit) =>
+            && unclosed_bracket(preceding)
+            && following.first().is_some_and(u8::is_ascii_digit) =>
         {
-            let comma = Span::at(before.len() - 1, at + 1);
+            let comma = Span::at(preceding.len() - 1, at + 1);
             return d
                 .with_help("an offset is added to the address with `+`")
                 .with_fix(comma, "+");
         }
         // The operator of C.
-        b'?' if rest.contains(&b':') => return d,
+        b'?' if following.contains(&b':') => return d,
         // A number after a word belongs to it in other assemblers: `lsl #2`.
-        b'#' if is(last, class::IDENT) && before.contains(&b',') => return d,
-        b'\'' if rest.get(1) == Some(&b'\'') && rest[0].is_ascii_graphic() => {
-            let value = rest[0].to_string();
+        b'#' if is(last, class::IDENT) && preceding.contains(&b',') => return d,
+        b'\'' if following.get(1) == Some(&b'\'') && following[0].is_ascii_graphic() => {
+            let value = following[0].to_string();
             return d
                 .with_help(format!("a character is a number: write `{value}`"))
                 .with_fix(Span::at(at, at + 3), value);
@@ -256,13 +256,13 @@ fn extra(src: &[u8], d: Diagnostic) -> Diagnostic {
             if is(
                 src.get(at + 1).copied().unwrap_or(0),
                 class::IDENT | class::START,
-            ) && (here != b'@' || before.len() < at && !ends_with_name(&src[..at])) =>
+            ) && (here != b'@' || preceding.len() < at && !ends_with_name(&src[..at])) =>
         {
             (here, remove(at))
         }
-        b')' if last == b'(' => (b'(', Span::at(before.len() - 1, at + 1)),
+        b')' if last == b'(' => (b'(', Span::at(preceding.len() - 1, at + 1)),
         b',' | b'[' | b']' | b')' if here == last => (here, remove(at)),
-        b';' | b']' | b')' | b'}' if last == b',' && ends => (last, remove(before.len() - 1)),
+        b';' | b']' | b')' | b'}' if last == b',' && ends => (last, remove(preceding.len() - 1)),
         b'`' | b'\\' | b'\'' | b'?' | 1..=8 | 14..=25 | 27..=31 if d.fix.is_empty() => {
             (here, remove(at))
         }
@@ -297,19 +297,19 @@ fn ends_with_name(text: &[u8]) -> bool {
 /// An operand after another one on the same line.
 fn operand_without_comma(src: &[u8], context: StatementContext, d: Diagnostic) -> Diagnostic {
     let StatementContext { start, .. } = context;
-    let at = d.span.start as usize;
-    let here = src.get(at).copied().unwrap_or(0);
-    let before = &src[start..at];
-    let end = start + before.trim_ascii_end().len();
-    let gap = &src[end..at];
+    let offset = d.span.start as usize;
+    let here = src.get(offset).copied().unwrap_or(0);
+    let preceding = &src[start..offset];
+    let end = start + preceding.trim_ascii_end().len();
+    let gap = &src[end..offset];
     let mut opcode = false;
     let mut last = None;
-    for token in Lexer::fragment(before).filter(|t| !t.kind.is_trivia()) {
-        opcode = last.is_some_and(|t: Token| is_opcode(t.span.of(before)));
+    for token in Lexer::fragment(preceding).filter(|t| !t.kind.is_trivia()) {
+        opcode = last.is_some_and(|t: Token| is_opcode(t.span.of(preceding)));
         last = Some(token);
     }
     if let Some(modifier) = last.filter(|_| opcode) {
-        let text = modifier.span.of(before);
+        let text = modifier.span.of(preceding);
         let dotted = String::from_utf8_lossy(&[b".", text].concat()).into_owned();
         if Modifier::from_text(dotted.as_bytes()).is_some() {
             let start = start + modifier.span.start as usize;
@@ -320,7 +320,7 @@ fn operand_without_comma(src: &[u8], context: StatementContext, d: Diagnostic) -
         }
     }
     let operand = last.is_some_and(|t| {
-        let text = t.span.of(before);
+        let text = t.span.of(preceding);
         let number = [TokenKind::Integer, TokenKind::Single, TokenKind::Double];
         let word = t.kind == TokenKind::Ident || number.contains(&t.kind);
         word && !is_opcode(text) || matches!(text, b"]" | b"}" | b")")
@@ -328,21 +328,21 @@ fn operand_without_comma(src: &[u8], context: StatementContext, d: Diagnostic) -
     let operand = operand && src[start] != b'.';
     if here == b'(' {
         // Only a call has arguments.
-        if !operand || gap.contains(&b'\n') || !takes_role(before, Role::Args) {
+        if !operand || gap.contains(&b'\n') || !takes_role(preceding, Role::Args) {
             return d;
         }
         return d
             .with_help("separate a function and its arguments with `,`")
-            .with_fix(Span::at(end, at), ", ")
+            .with_fix(Span::at(end, offset), ", ")
             .machine_applicable();
     }
     let begins =
-        scan::starts_ident(src, at) || is(here, class::DIGIT) || matches!(here, b'[' | b'{');
+        scan::starts_ident(src, offset) || is(here, class::DIGIT) || matches!(here, b'[' | b'{');
     if !operand || !begins || gap.is_empty() || gap.contains(&b'\n') || !d.fix.is_empty() {
         return d;
     }
-    let word = String::from_utf8_lossy(&src[at..scan::ident_end(src, at)]);
-    let foreign = ForeignWord::from_text(&word).filter(|_| scan::starts_ident(src, at));
+    let word = String::from_utf8_lossy(&src[offset..scan::ident_end(src, offset)]);
+    let foreign = ForeignWord::from_text(&word).filter(|_| scan::starts_ident(src, offset));
     if let Some(help) = foreign.and_then(ForeignWord::help) {
         return d.with_help(help);
     }
@@ -354,9 +354,9 @@ fn operand_without_comma(src: &[u8], context: StatementContext, d: Diagnostic) -
         let from = base + token.span.start as usize;
         token.kind != TokenKind::Ident || src[from] == b'%' || is_declared
     };
-    let next = Lexer::fragment(&src[at..]).next();
+    let next = Lexer::fragment(&src[offset..]).next();
     let certain = last.is_some_and(|t| is_operand(t, start, context.follows_declared))
-        && next.is_some_and(|t| is_operand(t, at, context.is_declared))
+        && next.is_some_and(|t| is_operand(t, offset, context.is_declared))
         && !is(here, class::DIGIT);
     if certain { d.machine_applicable() } else { d }
 }
@@ -381,11 +381,11 @@ fn unclosed_bracket(text: &[u8]) -> bool {
 
 /// An operator after an operand: PTX has expressions of constants only.
 fn operator(src: &[u8], start: usize, d: Diagnostic) -> Diagnostic {
-    let at = d.span.start as usize;
-    if !d.fix.is_empty() || scan::starts_ident(src, at) {
+    let offset = d.span.start as usize;
+    if !d.fix.is_empty() || scan::starts_ident(src, offset) {
         return d;
     }
-    let rest = &src[at..];
+    let rest = &src[offset..];
     let len = match rest {
         [b'<', b'<', ..] | [b'>', b'>', ..] => 2,
         _ => 1,
@@ -398,38 +398,39 @@ fn operator(src: &[u8], start: usize, d: Diagnostic) -> Diagnostic {
     };
     let next = rest[len..].trim_ascii_start().first().copied();
     let closed = next.is_none_or(|b| b",;])}".contains(&b));
-    let before = Lexer::fragment(&src[start..at]).filter(|t| !t.kind.is_trivia());
-    let before = before.last();
-    let operand =
-        before.is_some_and(|t| matches!(t.kind, TokenKind::Ident) || t.kind == TokenKind::Integer);
-    let accesses = || takes_role(&src[start..at], Role::Addr);
-    if !operand && word == "*" && scan::starts_ident(src, at + 1) && accesses() {
-        let end = scan::ident_end(src, at + 1);
-        let name = String::from_utf8_lossy(&src[at + 1..end]);
+    let last_token = Lexer::fragment(&src[start..offset])
+        .filter(|t| !t.kind.is_trivia())
+        .last();
+    let operand = last_token
+        .is_some_and(|t| matches!(t.kind, TokenKind::Ident) || t.kind == TokenKind::Integer);
+    let accesses = || takes_role(&src[start..offset], Role::Addr);
+    if !operand && word == "*" && scan::starts_ident(src, offset + 1) && accesses() {
+        let end = scan::ident_end(src, offset + 1);
+        let name = String::from_utf8_lossy(&src[offset + 1..end]);
         return d
             .with_help(format!("an address is in brackets: write `[{name}]`"))
-            .with_fix(Span::at(at, at + 1), "[")
+            .with_fix(Span::at(offset, offset + 1), "[")
             .with_fix(Span::at(end, end), "]");
     }
     let stray = "~^*!=&".contains(word);
     if stray && (closed || !operand) {
         return d
             .with_help(format!("remove this `{word}`"))
-            .with_fix(Span::at(at, at + 1), "");
+            .with_fix(Span::at(offset, offset + 1), "");
     }
     if word == "=" {
         return d
             .with_help("separate operands with `,`")
-            .with_fix(Span::at(at, at + 1), ",");
+            .with_fix(Span::at(offset, offset + 1), ",");
     }
-    let Some(register) = before.filter(|t| t.kind == TokenKind::Ident) else {
+    let Some(register) = last_token.filter(|t| t.kind == TokenKind::Ident) else {
         return d;
     };
     let register = register.span.shifted(start as u32);
     let d = d.with_help(format!(
         "an operand is one register or constant: compute it with an instruction such as `{instruction}` first"
     ));
-    match computed_first(src, start, register, at + len, instruction) {
+    match computed_first(src, start, register, offset + len, instruction) {
         Some(edits) => edits
             .into_iter()
             .fold(d, |d, (span, text)| d.with_fix(span, text)),
@@ -453,17 +454,17 @@ fn computed_first(
     let mnemonic = src.get(start..register.start as usize)?;
     let types =
         Lexer::fragment(mnemonic).filter_map(|t| ScalarType::from_text(t.span.of(mnemonic)));
-    let own = types.last()?;
+    let operand_type = types.last()?;
     let opcode = Opcode::from_text(instruction.as_bytes())?;
     let modifier = |ty: ScalarType| Modifier::from_text(ty.text().as_bytes());
     let same_width = ScalarType::ALL
         .iter()
         .copied()
-        .filter(|t| t.bits() == own.bits());
+        .filter(|t| t.bits() == operand_type.bits());
     let integers = same_width.filter(|t| matches!(t.kind(), TypeKind::Signed | TypeKind::Bits));
     let usual = Modifier::ALL.iter().copied().filter(|m| m.is_usual(opcode));
     let usual: Vec<Modifier> = usual.collect();
-    let mut types = core::iter::once(own).chain(integers);
+    let mut types = core::iter::once(operand_type).chain(integers);
     let (ty, modifiers) = types.find_map(|ty| {
         let ty_word = modifier(ty)?;
         let with_usual = usual.iter().map(|m| vec![*m, ty_word]);

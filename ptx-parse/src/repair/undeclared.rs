@@ -162,14 +162,14 @@ impl Group<'_> {
 
 /// The opcode right before the name of a use, after white space.
 fn opcode_before(src: &[u8], first: Use<'_>) -> Option<Opcode> {
-    let before = src.get(..first.at as usize)?;
-    let text = before.trim_ascii_end();
+    let preceding = src.get(..first.at as usize)?;
+    let text = preceding.trim_ascii_end();
     let start = text
         .iter()
         .rposition(|b| !is(*b, class::IDENT) && *b != b'.');
     let mnemonic = text.get(start.map_or(0, |i| i + 1)..)?;
     let opcode = mnemonic.split(|b| *b == b'.').next()?;
-    Opcode::from_text(opcode).filter(|_| text.len() < before.len())
+    Opcode::from_text(opcode).filter(|_| text.len() < preceding.len())
 }
 
 /// The modifier of an opcode that a name is without its dot, also in the words of other languages.
@@ -361,10 +361,10 @@ impl Group<'_> {
             .with_help(format!("declare `{common}<{needed}>`"));
         let old = format!("{common}<{count}>");
         let place = self.span(stmt);
-        let found = place.and_then(|p| memchr::memmem::find(p.of(src), old.as_bytes()));
-        if let (Some(place), Some(i)) = (place, found) {
-            let at = place.start as usize + i;
-            let span = Span::at(at, at + old.len());
+        let index = place.and_then(|p| memchr::memmem::find(p.of(src), old.as_bytes()));
+        if let (Some(place), Some(i)) = (place, index) {
+            let offset = place.start as usize + i;
+            let span = Span::at(offset, offset + old.len());
             d = d.with_fix(span, format!("{common}<{needed}>"));
         }
         match place {

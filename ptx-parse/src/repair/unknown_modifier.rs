@@ -76,15 +76,15 @@ pub(crate) fn explain(
         return apart(d, text, length);
     }
     let choices = known.entry((sig, word)).or_insert_with(|| {
-        let before: Vec<Modifier> = words()
+        let preceding: Vec<Modifier> = words()
             .filter(|w| w.start < word)
             .filter_map(|w| w.modifier)
             .collect();
-        let after: Vec<Modifier> = words()
+        let following: Vec<Modifier> = words()
             .filter(|w| w.start >= word)
             .filter_map(|w| w.modifier)
             .collect();
-        Choices::of(opcode, &before, &after, text)
+        Choices::of(opcode, &preceding, &following, text)
     });
     let mnemonic = signature.text().get(..word as usize).unwrap_or_default();
     choices.explain(d, mnemonic, text, first_vector(module.source(), start))
@@ -264,8 +264,8 @@ fn partial(
 
 /// Whether some form with the modifiers begins with a constant.
 fn takes_constant(opcode: Opcode, modifiers: &[Modifier]) -> bool {
-    let found = ptx_isa::find_form(opcode, modifiers);
-    let first = found.and_then(|(_, form, _)| form.operands().first());
+    let selected = ptx_isa::find_form(opcode, modifiers);
+    let first = selected.and_then(|(_, form, _)| form.operands().first());
     first.is_some_and(|o| matches!(o.role(), Role::Imm | Role::Use))
 }
 

@@ -98,11 +98,11 @@ impl Unknown<'_> {
         let (start, found) = (self.start, self.mnemonic());
         let text = found.to_ascii_lowercase();
         let mut words = text.split('.');
-        let known = words.next().is_some_and(|w| is_opcode(w.as_bytes()))
+        let is_known = words.next().is_some_and(|w| is_opcode(w.as_bytes()))
             && words.all(|w| Modifier::from_text(format!(".{w}").as_bytes()).is_some());
         let end = start + found.len();
         let joined = self.src().get(start..end) == Some(found.as_bytes());
-        (known && joined).then(|| (Span::at(start, end), text))
+        (is_known && joined).then(|| (Span::at(start, end), text))
     }
 
     /// The error of a mnemonic that is known in lower case, with the edit if that is all it needs.
@@ -259,8 +259,8 @@ impl Unknown<'_> {
         };
         let mut places = memchr::memmem::find_iter(text, word.as_bytes());
         places.any(|i| {
-            let whole = !is_part(i.checked_sub(1)) && !is_part(Some(i + word.len()));
-            whole && first + i + word.len() != end
+            let is_word = !is_part(i.checked_sub(1)) && !is_part(Some(i + word.len()));
+            is_word && first + i + word.len() != end
         })
     }
 }
@@ -287,8 +287,8 @@ fn undotted(word: &str) -> Option<String> {
     let length = splits.find(|length| is_opcode(&word.as_bytes()[..*length]))?;
     let (opcode, modifier) = word.split_at(length);
     let modifier = format!(".{}", modifier.trim_start_matches('_'));
-    let known = Modifier::from_text(modifier.as_bytes()).is_some();
-    known.then(|| format!("{opcode}{modifier}"))
+    let is_known = Modifier::from_text(modifier.as_bytes()).is_some();
+    is_known.then(|| format!("{opcode}{modifier}"))
 }
 
 /// A label without its colon.
