@@ -209,12 +209,7 @@ impl Group<'_> {
         context: &Context,
         comparisons_left: &mut usize,
     ) -> Diagnostic {
-        let src = self.module.source();
-        let (name, common) = (self.first.name, self.common);
-        let with_label = |d: Diagnostic, stmt: Option<StmtId>, text: &str| match self.span(stmt) {
-            Some(span) => d.with_label(span, text),
-            None => d,
-        };
+        let name = self.first.name;
         match self.cause {
             UndeclaredCause::Late => late_declaration(name, self.first.span()),
             UndeclaredCause::OtherScope => {
@@ -223,79 +218,106 @@ impl Group<'_> {
                 let d = Diagnostic::error(Code::LabelOutOfScope, self.first.span(), message)
                     .with_help("a label is visible in its own scope and the scopes inside it");
                 let stmt = declared.label(name).and_then(|label| label.stmt);
-                with_label(d, stmt, "defined here")
+                self.with_label(d, stmt, "defined here")
             }
             UndeclaredCause::BeyondRange => self.beyond_range(declared),
-            UndeclaredCause::Missing => {
-                let noun = context.expected.noun();
-                let message = format!("undeclared {noun} `{name}`{}", self.others());
-                let d = Diagnostic::error(Code::UndefinedName, self.first.span(), message);
-                if let Some(opcode) = opcode_before(src, self.first) {
-                    if let Some(modifier) = modifier_of(opcode, name) {
-                        return d.with_help(format!(
-                            "modifiers follow the opcode after a dot, without white space: `{modifier}`"
-                        ));
-                    }
-                    let mut forms = opcode.instructions().iter().flat_map(|i| i.forms());
-                    if forms.all(|f| f.operands().is_empty()) {
-                        return d.with_help(format!("`{opcode}` has no operands"));
-                    }
-                }
-                let foreign = name.strip_prefix('%').unwrap_or(name);
-                let is_opcode = |text: &str| Opcode::from_text(text.as_bytes()).is_some();
-                let word = ForeignWord::from_text(foreign);
-                if word.is_some_and(|w| !w.instead().is_some_and(is_opcode)) {
-                    return correct(d, foreign, None);
-                }
-                let declaration = self.declaration(context);
-                if let Some(help) = placeholder(name) {
-                    return d.with_help(format!("{help}; otherwise {declaration}"));
-                }
-                match self.similar(declared, context, comparisons_left) {
-                    Some((similar, stmt, _)) if similar == name => {
-                        let help = format!(
-                            "the block that declares `{name}` ended: declare it outside of the block"
-                        );
-                        with_label(d.with_help(help), stmt, "declared in an inner block")
-                    }
-                    Some((similar, stmt, sole)) => {
-                        let help = match context.expected {
-                            Expected::Register | Expected::Label => suggestion(&similar),
-                            _ => format!("{} Otherwise {declaration}", suggestion(&similar)),
-                        };
-                        let d = with_label(d.with_help(help), stmt, "declared here");
-                        // Another number is another name.
-                        let digits = |name: &str| -> Vec<char> {
-                            name.chars().filter(char::is_ascii_digit).collect()
-                        };
-                        if sole && digits(name) == digits(&similar) {
-                            d.with_fix(self.first.span(), similar)
-                        } else {
-                            self.declare(context, d, comparisons_left)
-                        }
-                    }
-                    None => {
-                        let library = match context.expected {
-                            Expected::Function => ptx_isa::library_function(name),
-                            _ => None,
-                        };
-                        let d = d.with_help(match library {
-                            Some(meant) => format!("libdevice has it as `{meant}`; {declaration}"),
-                            None => declaration,
-                        });
-                        // The class is clear from names like those of compilers.
-                        let body = self.body.filter(|_| context.expected == Expected::Register);
-                        match register_class(common).zip(body) {
-                            Some((class, body)) => {
-                                let at = body.base() + 1;
-                                let text = format!("\n\t.reg {class} {};", self.declared());
-                                d.with_fix(Span::new(at, at), text)
-                            }
-                            None => self.declare(context, d, comparisons_left),
-                        }
-                    }
+            UndeclaredCause::Missing => self.missing(declared, context, comparisons_left),
+        }
+    }
+
+    /// The error of names that have no declaration.
+    fn missing(
+        &self,
+        declared: &Declared<'_>,
+        context: &Context,
+        comparisons_left: &mut usize,
+    ) -> Diagnostic {
+        let name = self.first.name;
+        let noun = context.expected.noun();
+        let message = format!("undeclared {noun} `{name}`{}", self.others());
+        let d = Diagnostic::error(Code::UndefinedName, self.first.span(), message);
+        if let Some(opcode) = opcode_before(self.module.source(), self.first) {
+            if let Some(modifier) = modifier_of(opcode, name) {
+                return d.with_help(format!(
+                    "modifiers follow the opcode after a dot, without white space: `{modifier}`"
+                ));
+            }
+            let mut forms = opcode.instructions().iter().flat_map(|i| i.forms());
+            if forms.all(|f| f.operands().is_empty()) {
+                return d.with_help(format!("`{opcode}` has no operands"));
+            }
+        }
+        let foreign = name.strip_prefix('%').unwrap_or(name);
+        let is_opcode = |text: &str| Opcode::from_text(text.as_bytes()).is_some();
+        let word = ForeignWord::from_text(foreign);
+        if word.is_some_and(|w| !w.instead().is_some_and(is_opcode)) {
+            return correct(d, foreign, None);
+        }
+        let declaration = self.declaration(context);
+        if let Some(help) = placeholder(name) {
+            return d.with_help(format!("{help}; otherwise {declaration}"));
+        }
+        match self.similar(declared, context, comparisons_left) {
+            Some((similar, stmt, _)) if similar == name => {
+                let help = format!(
+                    "the block that declares `{name}` ended: declare it outside of the block"
+                );
+                self.with_label(d.with_help(help), stmt, "declared in an inner block")
+            }
+            Some((similar, stmt, sole)) => {
+                let help = match context.expected {
+                    Expected::Register | Expected::Label => suggestion(&similar),
+                    _ => format!("{} Otherwise {declaration}", suggestion(&similar)),
+                };
+                let d = self.with_label(d.with_help(help), stmt, "declared here");
+                // Another number is another name.
+                let digits = |name: &str| -> Vec<char> {
+                    name.chars().filter(char::is_ascii_digit).collect()
+                };
+                if sole && digits(name) == digits(&similar) {
+                    d.with_fix(self.first.span(), similar)
+                } else {
+                    self.declare(context, d, comparisons_left)
                 }
             }
+            None => self.undeclared(declaration, context, d, comparisons_left),
+        }
+    }
+
+    /// The error of names to which no declared name is similar; `declaration` says how they are declared.
+    fn undeclared(
+        &self,
+        declaration: String,
+        context: &Context,
+        d: Diagnostic,
+        comparisons_left: &mut usize,
+    ) -> Diagnostic {
+        let (name, common) = (self.first.name, self.common);
+        let library = match context.expected {
+            Expected::Function => ptx_isa::library_function(name),
+            _ => None,
+        };
+        let d = d.with_help(match library {
+            Some(meant) => format!("libdevice has it as `{meant}`; {declaration}"),
+            None => declaration,
+        });
+        // The class is clear from names like those of compilers.
+        let body = self.body.filter(|_| context.expected == Expected::Register);
+        match register_class(common).zip(body) {
+            Some((class, body)) => {
+                let at = body.base() + 1;
+                let text = format!("\n\t.reg {class} {};", self.declared());
+                d.with_fix(Span::new(at, at), text)
+            }
+            None => self.declare(context, d, comparisons_left),
+        }
+    }
+
+    /// Adds a label at a statement of the body.
+    fn with_label(&self, d: Diagnostic, stmt: Option<StmtId>, text: &str) -> Diagnostic {
+        match self.span(stmt) {
+            Some(span) => d.with_label(span, text),
+            None => d,
         }
     }
 
