@@ -235,7 +235,7 @@ impl Metric {
         all.extend(families().map(Self::Family));
         all.push(Self::Memory(Accesses::default()));
         let kinds = functions.iter().flat_map(|f| f.mix.memory.keys());
-        let kinds = kinds.map(|kind| (kind.space, kind.access, kind.bytes));
+        let kinds = kinds.map(|kind| (kind.space.label(), kind.access.label(), kind.bytes));
         let kinds: BTreeSet<_> = kinds.collect();
         all.extend(kinds.into_iter().map(|(space, access, bytes)| {
             Self::Memory(Accesses {
@@ -328,8 +328,8 @@ impl Accesses {
     }
 
     fn contains(&self, access: &Access) -> bool {
-        self.space.is_none_or(|space| space == access.space)
-            && self.access.is_none_or(|kind| kind == access.access)
+        self.space.is_none_or(|space| space == access.space.label())
+            && self.access.is_none_or(|kind| kind == access.access.label())
             && self.bytes.is_none_or(|bytes| access.bytes == Some(bytes))
     }
 }

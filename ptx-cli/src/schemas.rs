@@ -173,10 +173,10 @@ mod document {
         let document = std::fs::read_to_string(PATH).unwrap();
         let (before, rest) = document.split_once(BEGIN).unwrap();
         let (written, after) = rest.split_once(END).unwrap();
-        if std::env::var_os("PTX_BLESS").is_some() {
+        if std::env::var_os("PTXKIT_BLESS").is_some() {
             std::fs::write(PATH, format!("{before}{BEGIN}{tables}{END}{after}")).unwrap();
         } else {
-            assert_eq!(written, tables, "run with PTX_BLESS=1");
+            assert_eq!(written, tables, "run with PTXKIT_BLESS=1");
         }
     }
 }

@@ -1,13 +1,17 @@
 //! The words for facts in the output of several commands.
 
+use std::cmp::Ordering;
 use std::fmt;
 use std::ops::Deref;
 
+use ptx_analysis::cfg::EdgeKind;
 use ptx_analysis::memory_access::Pattern;
 use ptx_analysis::pressure::CLASSES;
-use ptx_ir::facts::{Facts, Flow, Space};
-use ptx_ir::{FunctionKind, Linkage};
-use ptx_isa::{Access, Completion, RegisterClass, StateSpace, Uniformity};
+use ptx_analysis::work::Class;
+use ptx_ir::facts::{Flow, Space};
+use ptx_ir::{Applicability, FunctionKind, Linkage, Severity};
+use ptx_isa::{Access, Completion, RegisterClass, StateSpace, Target, Uniformity};
+use ptx_lint::{Certainty, Lint};
 use serde::{Serialize, Serializer};
 
 /// A value that outputs show as a word.
@@ -18,13 +22,33 @@ pub trait Label: Copy {
     /// The word.
     fn label(self) -> &'static str;
 
-    /// The words of all values, each once.
+    /// The words of all values, each once; empty for a set that new versions of PTX extend.
     fn labels() -> Vec<&'static str>;
 }
 
-/// A value that is serialized as its label.
-#[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+/// A value that is serialized, compared and ordered as its label.
+#[derive(Copy, Clone, Debug)]
 pub struct Labeled<T>(pub T);
+
+impl<T: Label> PartialEq for Labeled<T> {
+    fn eq(&self, other: &Self) -> bool {
+        self.label() == other.label()
+    }
+}
+
+impl<T: Label> Eq for Labeled<T> {}
+
+impl<T: Label> PartialOrd for Labeled<T> {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl<T: Label> Ord for Labeled<T> {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.label().cmp(other.label())
+    }
+}
 
 impl<T> From<T> for Labeled<T> {
     fn from(value: T) -> Self {
@@ -59,7 +83,11 @@ impl<T: Label> schemars::JsonSchema for Labeled<T> {
     }
 
     fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
-        schemars::json_schema!({ "type": "string", "enum": T::labels() })
+        let labels = T::labels();
+        if labels.is_empty() {
+            return schemars::json_schema!({ "type": "string" });
+        }
+        schemars::json_schema!({ "type": "string", "enum": labels })
     }
 }
 
@@ -81,13 +109,21 @@ macro_rules! impl_label {
 
 impl_label! {
     Access, "AccessKind", access, ACCESSES;
+    Applicability, "Applicability", Self::name, Self::ALL.map(Self::name);
+    Certainty, "Certainty", Self::name, [Self::Definite, Self::Possible].map(Self::name);
+    Class, "Class", Self::name, Self::ALL.map(Self::name);
     Completion, "Completion", completion, COMPLETIONS.map(completion);
+    EdgeKind, "EdgeKind", edge, [Self::Next, Self::Jump, Self::Table(0), Self::Unknown].map(edge);
+    Flow, "Flow", flow, FLOWS;
     FunctionKind, "FunctionKind", kind, [Self::Entry, Self::Func].map(kind);
+    Lint, "Lint", Self::name, Self::ALL.iter().map(|lint| lint.name()).collect::<Vec<_>>();
     Linkage, "Linkage", linkage, [Self::Extern, Self::Visible, Self::Weak, Self::Common].map(linkage);
     Pattern, "Pattern", Self::name, [Self::Uniform, Self::Consecutive, Self::Strided(0), Self::Scattered].map(Self::name);
     RegisterClass, "RegisterClass", class, CLASSES.map(class);
+    Severity, "Severity", Self::name, [Self::Error, Self::Warning].map(Self::name);
     Space, "MemorySpace", space, memory_spaces();
     StateSpace, "StateSpace", space_text, Self::ALL.iter().map(|&space| space_text(space)).collect::<Vec<_>>();
+    Target, "Target", Self::text, [""; 0];
     Uniformity, "Uniformity", Self::name, Self::ALL.map(Self::name);
 }
 
@@ -169,6 +205,17 @@ pub fn access(access: Access) -> &'static str {
 /// All kinds of accesses.
 pub const ACCESSES: [&str; 4] = ["read", "write", "atomic", "update"];
 
+/// `next`, `jump`, `table`, `unknown`.
+#[must_use]
+pub fn edge(kind: EdgeKind) -> &'static str {
+    match kind {
+        EdgeKind::Next => "next",
+        EdgeKind::Jump => "jump",
+        EdgeKind::Table(_) => "table",
+        _ => "unknown",
+    }
+}
+
 /// `next`, `jump`, …
 #[must_use]
 pub fn flow(flow: Flow) -> &'static str {
@@ -188,16 +235,6 @@ pub fn flow(flow: Flow) -> &'static str {
 pub const FLOWS: [&str; 8] = [
     "next", "jump", "table", "call", "return", "exit", "trap", "unknown",
 ];
-
-/// `barrier` or `fence`, for an instruction that is one of both.
-#[must_use]
-pub fn waiting(of: &Facts<'_>) -> Option<&'static str> {
-    match (of.is_barrier(), of.is_fence()) {
-        (true, _) => Some("barrier"),
-        (false, true) => Some("fence"),
-        (false, false) => None,
-    }
-}
 
 /// All completion mechanisms.
 const COMPLETIONS: [Completion; 5] = [
@@ -241,5 +278,51 @@ pub fn class(class: RegisterClass) -> &'static str {
         RegisterClass::Bits64 => "b64",
         RegisterClass::Bits128 => "b128",
         _ => "other",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fmt::Write as _;
+
+    use super::*;
+
+    const STUBS: &str = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../python/python/ptxkit/_native.pyi"
+    );
+    const BEGIN: &str = "# The labels of ptx-report.\n";
+    const END: &str = "# End of the labels.\n";
+
+    /// The type of the values of a label in the Python stubs.
+    fn alias<T: Label>() -> String {
+        let mut text = format!("_{} = Literal[\n", T::TYPE);
+        for label in T::labels() {
+            let _ = writeln!(text, "    \"{label}\",");
+        }
+        text + "]\n"
+    }
+
+    #[test]
+    fn python_stubs_have_the_labels() {
+        let aliases = [
+            alias::<Access>(),
+            alias::<Applicability>(),
+            alias::<EdgeKind>(),
+            alias::<Flow>(),
+            alias::<FunctionKind>(),
+            alias::<Severity>(),
+            alias::<Space>(),
+            alias::<Uniformity>(),
+        ];
+        let aliases = aliases.concat();
+        let stubs = std::fs::read_to_string(STUBS).unwrap();
+        let (before, rest) = stubs.split_once(BEGIN).unwrap();
+        let (written, after) = rest.split_once(END).unwrap();
+        if std::env::var_os("PTXKIT_BLESS").is_some() {
+            std::fs::write(STUBS, format!("{before}{BEGIN}{aliases}{END}{after}")).unwrap();
+        } else {
+            assert_eq!(written, aliases, "run with PTXKIT_BLESS=1");
+        }
     }
 }

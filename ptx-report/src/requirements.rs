@@ -2,13 +2,14 @@
 
 use std::collections::HashMap;
 
-use ptx_ir::{LineIndex, Module};
+use ptx_ir::{FunctionKind, LineIndex, Module};
 use ptx_isa::{Arch, PtxVersion, Target};
 use ptx_verify::{Availability, Reason, Requirements};
 use serde::Serialize;
 
+use crate::SCHEMA;
 use crate::demangle::{self, demangle};
-use crate::{SCHEMA, labels};
+use crate::labels::Labeled;
 
 /// A target and the lowest version on it, with the first software that supports the version.
 #[derive(Clone, Debug, Serialize)]
@@ -16,7 +17,7 @@ use crate::{SCHEMA, labels};
 #[non_exhaustive]
 pub struct Pair {
     /// `sm_90a`
-    pub target: &'static str,
+    pub target: Labeled<Target>,
     /// The PTX version: `7.8`.
     pub ptx: String,
     /// The first CUDA toolkit that supports the version.
@@ -30,25 +31,19 @@ pub struct Pair {
 impl Pair {
     fn new((target, version): (Target, PtxVersion)) -> Self {
         Self {
-            target: target.text(),
+            target: Labeled(target),
             ptx: version.to_string(),
             toolkit: version.toolkit(),
             driver: version.driver(),
         }
     }
 
-    /// Whether the target is plain, or one of a family or of one architecture.
-    #[must_use]
-    pub fn arch(&self) -> Option<Arch> {
-        Target::from_text(self.target.as_bytes()).map(Target::arch)
-    }
-
     /// `sm_80 and newer from PTX 7.0 (CUDA 11.0, driver 450.36)`
     #[must_use]
     pub fn text(&self) -> String {
-        let reach = match self.arch() {
-            Some(Arch::Plain) => " and newer",
-            Some(Arch::Family) => " and newer ones of its family",
+        let reach = match self.target.arch() {
+            Arch::Plain => " and newer",
+            Arch::Family => " and newer ones of its family",
             _ => " only",
         };
         let mut text = format!("{}{reach} from PTX {}", self.target, self.ptx);
@@ -71,8 +66,8 @@ pub struct Function<'m> {
     pub name: &'m str,
     /// Its name in the source language, if it is mangled.
     pub demangled: Option<String>,
-    /// `entry` or `func`.
-    pub kind: &'static str,
+    /// A kernel is an `entry`.
+    pub kind: Labeled<FunctionKind>,
     /// The lowest target of each architecture family.
     pub minimal: Vec<Pair>,
 }
@@ -122,7 +117,7 @@ pub struct Report<'m> {
 #[non_exhaustive]
 pub struct Blocked {
     /// `sm_90a`
-    pub target: &'static str,
+    pub target: Labeled<Target>,
     /// The lowest PTX version; `None` if the module is legal with none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ptx: Option<String>,
@@ -166,7 +161,7 @@ impl<'m> Report<'m> {
         };
         let reasons = needs.reasons().iter().map(&mut cause).collect();
         let blocked = target.map(|target| Blocked {
-            target: target.text(),
+            target: Labeled(target),
             ptx: needs.module().lowest(target).map(|v| v.to_string()),
             reasons: needs.forcing(target).map(&mut cause).collect(),
         });
@@ -175,7 +170,7 @@ impl<'m> Report<'m> {
             Function {
                 name: module.name(function.name),
                 demangled: demangle(module.name(function.name)),
-                kind: labels::kind(function.kind),
+                kind: Labeled(function.kind),
                 minimal: minimal.of(availability),
             }
         };

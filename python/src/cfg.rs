@@ -249,12 +249,7 @@ impl Edge {
             place: place.copy(py),
             from: edge.from,
             to: edge.to,
-            kind: match edge.kind {
-                EdgeKind::Next => "next",
-                EdgeKind::Jump => "jump",
-                EdgeKind::Table(_) => "table",
-                _ => "unknown",
-            },
+            kind: ptx_report::labels::edge(edge.kind),
             when: edge.when,
         }
     }

@@ -37,7 +37,7 @@ impl Explanation {
     /// `"instruction"`, `"directive"`, `"special register"`, `"type"`, `"state space"`, `"modifier"` or `"diagnostic"`.
     #[getter]
     fn kind(&self) -> &'static str {
-        self.0.kind
+        self.0.kind.name()
     }
 
     /// What is explained.

@@ -7,6 +7,7 @@ use std::io::Write;
 
 use anyhow::Result;
 use clap::ValueEnum;
+use ptx_ir::FunctionKind;
 
 use crate::input::{self, Files, Source};
 use crate::output::{Out, Status};
@@ -71,7 +72,7 @@ fn dot(graph: &Graph<'_>, out: &mut Vec<u8>) {
     let _ = writeln!(out, "digraph {:?} {{\n  node [shape=box]", graph.file);
     for node in &graph.functions {
         let mut style = Vec::new();
-        if node.kind == "entry" {
+        if *node.kind == FunctionKind::Entry {
             style.push("bold");
         }
         if !node.defined {

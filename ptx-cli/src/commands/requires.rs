@@ -80,7 +80,7 @@ fn write(report: &Report<'_>, out: &mut impl Write) -> Result<()> {
             for pair in &report.minimal {
                 writeln!(out, "{}: {}", report.file, pair.text())?;
             }
-            let plain = |p: &&Pair| p.arch() == Some(Arch::Plain);
+            let plain = |p: &&Pair| p.target.arch() == Arch::Plain;
             let first = report.minimal.iter().find(plain).or(report.minimal.first());
             let same = |c: &&Cause| {
                 first.is_some_and(|f| {

@@ -1,11 +1,13 @@
 //! Diagnostics as JSON; `JSON.md` beside the sources of this program describes the fields.
 
-use ptx_ir::Diagnostic;
+use ptx_ir::{Applicability, Diagnostic, Severity};
+use ptx_lint::{Certainty, Lint};
 use serde::Serialize;
 
 use super::Report;
 use ptx_report::SCHEMA;
 use ptx_report::demangle::demangle;
+use ptx_report::labels::Labeled;
 use ptx_report::source_frames::{JsonFrame, Place};
 use ptx_report::source_span::JsonSpan;
 
@@ -16,7 +18,7 @@ pub(crate) struct Finding<'a> {
     schema: u32,
     file: &'a str,
     code: String,
-    severity: &'a str,
+    severity: Labeled<Severity>,
     message: &'a str,
     span: JsonSpan,
     labels: Vec<Label<'a>>,
@@ -24,7 +26,7 @@ pub(crate) struct Finding<'a> {
     help: Option<&'a str>,
     fix: Vec<JsonEdit<'a>>,
     /// `MachineApplicable`, `MaybeIncorrect` or `HasPlaceholders`; null without a fix.
-    applicability: Option<&'static str>,
+    applicability: Option<Labeled<Applicability>>,
     function: Option<&'a str>,
     demangled: Option<String>,
     source: &'a [JsonFrame],
@@ -38,9 +40,8 @@ pub(crate) struct Finding<'a> {
 #[derive(Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct Linted {
-    pub(crate) lint: &'static str,
-    /// `definite` or `possible`.
-    pub(crate) certainty: &'static str,
+    pub(crate) lint: Labeled<Lint>,
+    pub(crate) certainty: Labeled<Certainty>,
     /// Of bank conflicts.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) degree: Option<u32>,
@@ -125,14 +126,15 @@ impl<'s> Report<'s> {
             schema: SCHEMA,
             file: self.name,
             code: diagnostic.code.to_string(),
-            severity: diagnostic.severity.name(),
+            severity: Labeled(diagnostic.severity),
             message: &diagnostic.message,
             span: JsonSpan::new(diagnostic.span, self.lines),
             labels: labels.collect(),
             repeats: repeats.collect(),
             help: diagnostic.help.as_deref(),
             fix: fix.collect(),
-            applicability: (!diagnostic.fix.is_empty()).then(|| diagnostic.applicability.name()),
+            applicability: (!diagnostic.fix.is_empty())
+                .then_some(Labeled(diagnostic.applicability)),
             function: place.function.as_deref(),
             demangled: place.function.as_deref().and_then(demangle),
             source: &place.source,

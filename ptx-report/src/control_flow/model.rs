@@ -8,6 +8,7 @@ use ptx_ir::{Module, NameId, Statement, StmtId};
 use serde::Serialize;
 
 use crate::demangle::{demangle, in_text};
+use crate::labels::Labeled;
 use crate::source_frames::{JsonFrame, frames};
 use crate::{SCHEMA, clean};
 
@@ -63,8 +64,8 @@ pub struct Edge {
     pub from: u32,
     /// The number of the block that it enters.
     pub to: u32,
-    /// `next`, `jump`, `table` or `unknown`.
-    pub kind: &'static str,
+    /// The reason why control may follow it.
+    pub kind: Labeled<EdgeKind>,
     /// The condition under which it is taken: `%p1` or `!%p1`.
     pub guard: Option<String>,
 }
@@ -114,7 +115,7 @@ impl Block {
 impl Edge {
     /// Whether it represents any transfer of control from a statement that was not recognized.
     pub(super) fn is_unknown(&self) -> bool {
-        self.kind == "unknown"
+        *self.kind == EdgeKind::Unknown
     }
 }
 
@@ -191,12 +192,7 @@ fn edge(edge: &BlockEdge, guard: Option<&str>) -> Edge {
     Edge {
         from: edge.from.as_u32(),
         to: edge.to.as_u32(),
-        kind: match edge.kind {
-            EdgeKind::Next => "next",
-            EdgeKind::Jump => "jump",
-            EdgeKind::Table(_) => "table",
-            _ => "unknown",
-        },
+        kind: Labeled(edge.kind),
         guard: sign.map(|sign| format!("{sign}{}", guard.unwrap_or("?"))),
     }
 }

@@ -1,5 +1,7 @@
 //! What SVG and HTML have in common: the text of boxes, kinds of edges, and the layout.
 
+use ptx_analysis::cfg::EdgeKind;
+
 use super::details::Details;
 use super::layout::{Edge as LayoutEdge, Input, Layout, Size, layout};
 use super::model::{Block, Edge, Graph};
@@ -35,11 +37,11 @@ impl EdgeStyle {
     ];
 
     pub(super) fn of(edge: &Edge) -> Self {
-        match (edge.kind, &edge.guard) {
-            ("unknown", _) => Self::Unknown,
-            ("table", _) => Self::Table,
+        match (*edge.kind, &edge.guard) {
+            (EdgeKind::Table(_), _) => Self::Table,
+            (kind, _) if !matches!(kind, EdgeKind::Next | EdgeKind::Jump) => Self::Unknown,
             (_, None) => Self::Always,
-            ("jump", Some(_)) => Self::Taken,
+            (EdgeKind::Jump, Some(_)) => Self::Taken,
             _ => Self::NotTaken,
         }
     }

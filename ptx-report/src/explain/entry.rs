@@ -1,6 +1,7 @@
 //! The explanation of one word, instruction or code, before it is formatted.
 
 use std::borrow::Cow;
+use std::fmt;
 
 use serde::Serialize;
 
@@ -12,8 +13,8 @@ use crate::SCHEMA;
 #[non_exhaustive]
 pub struct Entry {
     schema: u32,
-    /// `instruction`, `directive`, `special register`, `type`, `state space`, `modifier` or `diagnostic`.
-    pub kind: &'static str,
+    /// The kind of the word.
+    pub kind: EntryKind,
     /// The word, instruction or code.
     pub name: String,
     /// The section of the PTX ISA manual.
@@ -36,8 +37,54 @@ pub struct Entry {
     pub smt: Option<String>,
 }
 
+/// The kind of an explained word.
+#[derive(Copy, Clone, PartialEq, Eq, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "lowercase")]
+#[non_exhaustive]
+pub enum EntryKind {
+    /// An instruction.
+    Instruction,
+    /// A directive.
+    Directive,
+    /// A special register.
+    #[serde(rename = "special register")]
+    SpecialRegister,
+    /// A type.
+    Type,
+    /// A state space.
+    #[serde(rename = "state space")]
+    StateSpace,
+    /// A modifier.
+    Modifier,
+    /// A diagnostic.
+    Diagnostic,
+}
+
+impl EntryKind {
+    /// Its name in JSON.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Instruction => "instruction",
+            Self::Directive => "directive",
+            Self::SpecialRegister => "special register",
+            Self::Type => "type",
+            Self::StateSpace => "state space",
+            Self::Modifier => "modifier",
+            Self::Diagnostic => "diagnostic",
+        }
+    }
+}
+
+impl fmt::Display for EntryKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
 impl Entry {
-    pub(super) fn new(kind: &'static str, name: impl Into<String>, summary: &'static str) -> Self {
+    pub(super) fn new(kind: EntryKind, name: impl Into<String>, summary: &'static str) -> Self {
         Self {
             schema: SCHEMA,
             kind,

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use ptx_isa::{Form, Instruction, Modifier, Opcode, SlotAssignment, find_instruction};
 use ptx_parse::suggest;
 
-use super::entry::Entry;
+use super::entry::{Entry, EntryKind};
 use super::form;
 
 /// A form and, for a complete mnemonic, its modifiers by slot.
@@ -81,7 +81,11 @@ fn entry(
     let first = own.next().flatten();
     // A sentence that all forms have is not repeated.
     let shared = first.filter(|_| own.all(|other| other == first));
-    let mut entry = Entry::new("instruction", text, shared.unwrap_or(instruction.summary()));
+    let mut entry = Entry::new(
+        EntryKind::Instruction,
+        text,
+        shared.unwrap_or(instruction.summary()),
+    );
     entry.examples = examples.into_iter().map(Cow::Borrowed).collect();
     entry.pitfalls = instruction.pitfalls();
     entry.see_also = see_also;

@@ -9,7 +9,7 @@ mod word;
 
 use ptx_ir::Code;
 
-pub use self::entry::{Details, Entry};
+pub use self::entry::{Details, Entry, EntryKind};
 use self::instruction::Answer;
 pub use self::smt::script as smt_script;
 pub use self::text::{Extent, text};
@@ -56,7 +56,7 @@ pub fn find(text: &str) -> Result<Vec<Entry>, String> {
         Ok(Answer::Names(names)) => {
             let names = names.into_iter();
             Ok(names
-                .map(|i| Entry::new("instruction", i.name(), i.summary()))
+                .map(|i| Entry::new(EntryKind::Instruction, i.name(), i.summary()))
                 .collect())
         }
         Err(message) => {
@@ -84,7 +84,7 @@ fn named(text: &str) -> Option<Code> {
 
 /// A code with its title, or with its page.
 fn diagnostic(code: Code, page: Option<&'static str>) -> Entry {
-    let mut entry = Entry::new("diagnostic", code.to_string(), code.title());
+    let mut entry = Entry::new(EntryKind::Diagnostic, code.to_string(), code.title());
     entry.page = page;
     entry
 }

@@ -9,7 +9,7 @@ use ptx_isa::{
 };
 use ptx_parse::suggest;
 
-use super::entry::Entry;
+use super::entry::{Entry, EntryKind};
 
 /// Everything that a word may be.
 pub(super) fn entries(text: &str) -> Vec<Entry> {
@@ -45,7 +45,7 @@ fn since(version: PtxVersion, target: Option<Target>) -> String {
 }
 
 fn space(space: StateSpace) -> Entry {
-    let mut entry = Entry::new("state space", space.text(), space.summary());
+    let mut entry = Entry::new(EntryKind::StateSpace, space.text(), space.summary());
     if let Some(within) = space.within() {
         entry.facts.push(format!("a window of {within}"));
     }
@@ -57,7 +57,7 @@ fn space(space: StateSpace) -> Entry {
 }
 
 fn ty(ty: ScalarType) -> Entry {
-    let mut entry = Entry::new("type", ty.text(), ty.summary());
+    let mut entry = Entry::new(EntryKind::Type, ty.text(), ty.summary());
     entry.examples = ty.example().into_iter().map(Cow::Borrowed).collect();
     let kind = match ty.kind() {
         TypeKind::Signed => "signed integer",
@@ -102,7 +102,7 @@ fn ty(ty: ScalarType) -> Entry {
 }
 
 fn directive(directive: Directive) -> Entry {
-    let mut entry = Entry::new("directive", directive.text(), directive.summary());
+    let mut entry = Entry::new(EntryKind::Directive, directive.text(), directive.summary());
     entry.section = Some(directive.section());
     entry.examples = directive.example().into_iter().map(Cow::Borrowed).collect();
     let places: Vec<&str> = directive.places().iter().map(|p| place(*p)).collect();
@@ -159,7 +159,11 @@ fn place(place: DirectivePosition) -> &'static str {
 }
 
 fn special_register(register: SpecialReg) -> Entry {
-    let mut entry = Entry::new("special register", register.text(), register.summary());
+    let mut entry = Entry::new(
+        EntryKind::SpecialRegister,
+        register.text(),
+        register.summary(),
+    );
     entry.examples = vec![register_example(register).to_string().into()];
     let ty = register.scalar_type();
     entry.facts.push(if register.is_vector() {
@@ -201,7 +205,11 @@ fn modifier(modifier: Modifier) -> Entry {
     // The sentence of a type or state space is said about that.
     let named = modifier.scalar_type().is_some() || modifier.state_space().is_some();
     let own = modifier.summary().filter(|_| !named);
-    let mut entry = Entry::new("modifier", modifier.text(), own.unwrap_or_default());
+    let mut entry = Entry::new(
+        EntryKind::Modifier,
+        modifier.text(),
+        own.unwrap_or_default(),
+    );
     entry.facts.push(format!("selects: {}", class.meaning()));
     let takes = |o: &&Opcode| {
         let mut all = o.instructions().iter();

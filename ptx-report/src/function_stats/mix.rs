@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use ptx_ir::facts::{Facts, MemoryAccess};
+use ptx_ir::facts::{Facts, MemoryAccess, Space};
 use ptx_ir::{Body, Operand};
 use serde::{Serialize, Serializer};
 
-use crate::labels;
+use crate::labels::Labeled;
 
 /// The families of instructions: the parts of section 9.7 of the PTX ISA manual, in its order.
 pub const FAMILIES: [&str; 19] = [
@@ -89,10 +89,10 @@ pub struct TensorCore {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Access {
-    /// As in [`labels::space`](crate::labels::space).
-    pub space: &'static str,
-    /// As in [`labels::access`](crate::labels::access).
-    pub access: &'static str,
+    /// The state space; `shared::cta` is `shared`.
+    pub space: Labeled<Space>,
+    /// The kind of the access.
+    pub access: Labeled<ptx_isa::Access>,
     /// The number of bytes that a thread accesses, if known.
     pub bytes: Option<u64>,
     /// The number of elements of a vector.
@@ -108,8 +108,8 @@ impl Access {
             _ => 1,
         };
         Self {
-            space: labels::space(access.space),
-            access: labels::access(access.access),
+            space: Labeled(access.space),
+            access: Labeled(access.access),
             bytes: access.bytes,
             vector,
         }

@@ -35,8 +35,8 @@ pub struct OfFunction {
     pub name: String,
     /// The name in the source language, if it is mangled.
     pub demangled: Option<String>,
-    /// `entry` or `func`.
-    pub kind: &'static str,
+    /// A kernel is an `entry`.
+    pub kind: Labeled<FunctionKind>,
     /// Parameters, results and directives of the header.
     #[serde(flatten)]
     pub signature: Signature,
@@ -153,7 +153,7 @@ impl OfFunction {
     /// Whether it is an `.entry`.
     #[must_use]
     pub fn is_kernel(&self) -> bool {
-        self.kind == "entry"
+        *self.kind == FunctionKind::Entry
     }
 }
 
@@ -228,10 +228,7 @@ impl Context<'_> {
         OfFunction {
             name: clean(module.name(function.name)).into_owned(),
             demangled: demangle(module.name(function.name)),
-            kind: match function.kind {
-                FunctionKind::Entry => "entry",
-                FunctionKind::Func => "func",
-            },
+            kind: Labeled(function.kind),
             signature: Signature::new(module, function),
             source: range.main(),
             mix,

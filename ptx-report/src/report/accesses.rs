@@ -9,9 +9,10 @@ use ptx_ir::facts::Space;
 use serde::Serialize;
 
 use super::function::Of;
+use crate::clean;
 use crate::function_stats::Access as Kind;
 use crate::function_values::{Coalescing, is_param};
-use crate::{clean, labels};
+use crate::labels::Labeled;
 
 /// A memory access of an instruction.
 #[derive(Clone, Debug, Serialize)]
@@ -29,9 +30,9 @@ pub struct Access {
     /// Opcode and modifiers.
     pub mnemonic: String,
     /// The state space, including the inferred one of a generic address.
-    pub space: &'static str,
-    /// `read`, `write`, `atomic` or `update`.
-    pub access: &'static str,
+    pub space: Labeled<Space>,
+    /// The kind of the access.
+    pub access: Labeled<ptx_isa::Access>,
     /// The number of bytes that a thread accesses, if known.
     pub bytes: Option<u64>,
     /// The number of elements of a vector.
@@ -84,7 +85,7 @@ fn one(of: &Of<'_>, access: &memory_access::Access) -> Access {
         mnemonic: of
             .signature(access.inst)
             .map_or(String::new(), |s| s.text().to_owned()),
-        space: labels::space(access.space),
+        space: Labeled(access.space),
         access: kind.access,
         bytes: kind.bytes,
         vector: kind.vector,

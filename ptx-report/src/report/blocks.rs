@@ -7,6 +7,7 @@ use serde::Serialize;
 use super::function::Of;
 use super::pressure::Curve;
 use crate::clean;
+use crate::labels::Labeled;
 
 /// The characters of a label that are drawn.
 const MOST_LABEL: usize = 14;
@@ -28,10 +29,10 @@ pub struct Block {
     pub loop_depth: u32,
     /// Whether it is reachable from the entry.
     pub reachable: bool,
-    /// The largest group of threads that all execute the block or all do not: `grid`, `cluster`, `cta`, `warp` or `varying`.
-    pub uniform: &'static str,
+    /// The largest group of threads that all execute the block or all do not.
+    pub uniform: Labeled<Uniformity>,
     /// The largest group in which the branch at the end of the block is uniform.
-    pub branch: &'static str,
+    pub branch: Labeled<Uniformity>,
     /// The maximum number of live registers in the block, in units of 32 bits.
     pub pressure: u32,
 }
@@ -56,7 +57,7 @@ pub(super) fn of(of: &Of<'_>, curve: &Curve) -> Vec<Block> {
             let (start, end) = (range[0], range[1]);
             let label = block.label.and_then(|l| body.labels().get(l));
             let units = curve.units.get(start..end).unwrap_or_default();
-            let uniform = |of: Option<Uniformity>| of.unwrap_or(Uniformity::Varying).name();
+            let uniform = |level: Option<Uniformity>| Labeled(level.unwrap_or(Uniformity::Varying));
             Block {
                 id: id.as_u32(),
                 label: label.map(|l| clean(of.module().name(l.name)).into_owned()),

@@ -1,21 +1,23 @@
 //! Findings of lints.
 
 use ptx_ir::Diagnostic;
+use ptx_lint::{Certainty, Lint};
 use serde::Serialize;
 
 use super::function::Of;
+use crate::labels::Labeled;
 
 /// A finding of a lint.
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Finding {
-    /// The name of the lint.
-    pub lint: &'static str,
+    /// The lint.
+    pub lint: Labeled<Lint>,
     /// Its code, such as `PTX1512`.
     pub code: String,
-    /// `definite` or `possible`.
-    pub certainty: &'static str,
+    /// The certainty of the finding.
+    pub certainty: Labeled<Certainty>,
     /// The message.
     pub message: String,
     /// The suggested fix.
@@ -39,9 +41,9 @@ pub(super) fn of(of: &Of<'_>, found: Vec<ptx_lint::Finding>) -> Vec<Finding> {
         let block = of.analysis.cfg().of_statement(finding.stmt);
         let diagnostic = finding.diagnostic;
         Finding {
-            lint: finding.lint.name(),
+            lint: Labeled(finding.lint),
             code: diagnostic.code.to_string(),
-            certainty: finding.certainty.name(),
+            certainty: Labeled(finding.certainty),
             message: diagnostic.message.to_string(),
             help: diagnostic.help.as_ref().map(ToString::to_string),
             line: of.line(finding.stmt),

@@ -12,7 +12,7 @@ use ptx_isa::{AsyncPhase, Completion};
 use serde::Serialize;
 
 use super::function::Of;
-use crate::labels;
+use crate::labels::Labeled;
 
 /// How often the body of a loop is followed until its groups are the same as before.
 const ROUNDS: usize = 16;
@@ -37,10 +37,10 @@ pub struct Step {
     pub line: u32,
     /// Its line in the original program: `a.cu:11`.
     pub source: Option<String>,
-    /// `copy`, `product`, `start`, `commit`, `wait`, `barrier` or `fence`.
-    pub kind: &'static str,
+    /// The role of the instruction.
+    pub kind: StepKind,
     /// The completion mechanism of its operations: `cp_async`, `bulk`, `mbarrier`, `wgmma` or `tcgen05`.
-    pub completion: Option<&'static str>,
+    pub completion: Option<Labeled<Completion>>,
     /// Opcode and modifiers.
     pub mnemonic: String,
     /// The groups that a wait leaves in flight.
@@ -49,13 +49,51 @@ pub struct Step {
     pub in_flight: Vec<InFlight>,
 }
 
+/// The role of an instruction in a pipeline.
+#[derive(Copy, Clone, PartialEq, Eq, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum StepKind {
+    /// It starts an asynchronous copy.
+    Copy,
+    /// It multiplies matrices.
+    Product,
+    /// It starts another asynchronous operation.
+    Start,
+    /// It commits operations to a group.
+    Commit,
+    /// It waits for operations.
+    Wait,
+    /// It is a barrier.
+    Barrier,
+    /// It is a fence.
+    Fence,
+}
+
+impl StepKind {
+    /// Its name in JSON.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Copy => "copy",
+            Self::Product => "product",
+            Self::Start => "start",
+            Self::Commit => "commit",
+            Self::Wait => "wait",
+            Self::Barrier => "barrier",
+            Self::Fence => "fence",
+        }
+    }
+}
+
 /// Operations in flight.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct InFlight {
     /// The completion mechanism.
-    pub completion: &'static str,
+    pub completion: Labeled<Completion>,
     /// The number of committed groups that were not waited for.
     pub groups: u64,
     /// The number of operations that are not in a group yet.
@@ -63,13 +101,13 @@ pub struct InFlight {
 }
 
 /// The groups of each kind of completion.
-type Groups = BTreeMap<&'static str, InFlight>;
+type Groups = BTreeMap<Labeled<Completion>, InFlight>;
 
 /// An instruction, before anything is counted.
 struct Event<'a> {
     stmt: StmtId,
     inst: InstId,
-    kind: &'static str,
+    kind: StepKind,
     completion: Option<Completion>,
     /// What it does to asynchronous operations.
     phases: &'a [(Completion, AsyncPhase)],
@@ -140,7 +178,7 @@ fn steps(of: &Of<'_>, events: &[Event<'_>], mut groups: Groups) -> Vec<Step> {
             line: of.line(event.stmt),
             source: of.source(event.stmt),
             kind: event.kind,
-            completion: event.completion.map(labels::completion),
+            completion: event.completion.map(Labeled),
             mnemonic: of
                 .signature(event.inst)
                 .map_or(String::new(), |s| s.text().to_owned()),
@@ -157,13 +195,17 @@ fn event<'a>(of: &Of<'a>, stmt: StmtId, inst: InstId) -> Option<Event<'a>> {
     let step = phases.iter().max_by_key(|(_, phase)| order(*phase));
     let (completion, phase) = step.copied().unzip();
     let kind = match phase {
-        Some(AsyncPhase::Start) if facts.is_matrix_multiply() => "product",
-        Some(AsyncPhase::Start) if facts.memory().any(|m| m.writes() && !m.is_mbarrier) => "copy",
-        Some(AsyncPhase::Start) => "start",
-        Some(AsyncPhase::Commit) => "commit",
-        Some(AsyncPhase::Wait) => "wait",
-        _ if facts.is_matrix_multiply() => "product",
-        _ => labels::waiting(&facts)?,
+        Some(AsyncPhase::Start) if facts.is_matrix_multiply() => StepKind::Product,
+        Some(AsyncPhase::Start) if facts.memory().any(|m| m.writes() && !m.is_mbarrier) => {
+            StepKind::Copy
+        }
+        Some(AsyncPhase::Start) => StepKind::Start,
+        Some(AsyncPhase::Commit) => StepKind::Commit,
+        Some(AsyncPhase::Wait) => StepKind::Wait,
+        _ if facts.is_matrix_multiply() => StepKind::Product,
+        _ if facts.is_barrier() => StepKind::Barrier,
+        _ if facts.is_fence() => StepKind::Fence,
+        _ => return None,
     };
     let waits = phase == Some(AsyncPhase::Wait);
     Some(Event {
@@ -205,9 +247,9 @@ fn apply(event: &Event<'_>, groups: &mut Groups) {
         if !has_groups(completion) {
             continue;
         }
-        let name = labels::completion(completion);
-        let flying = groups.entry(name).or_insert(InFlight {
-            completion: name,
+        let completion = Labeled(completion);
+        let flying = groups.entry(completion).or_insert(InFlight {
+            completion,
             groups: 0,
             open: 0,
         });

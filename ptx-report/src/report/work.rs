@@ -3,11 +3,12 @@
 use std::collections::BTreeMap;
 
 use ptx_analysis::work::{self, Class};
+use ptx_ir::facts::Space;
 use serde::Serialize;
 
 use super::ASSUMED_TRIPS;
 use super::function::Of;
-use crate::labels;
+use crate::labels::Labeled;
 
 /// The work of a warp.
 #[derive(Clone, Debug, Serialize)]
@@ -17,7 +18,7 @@ pub struct Work {
     /// The number of instructions.
     pub instructions: u64,
     /// The number of instructions of each class that occurs.
-    pub classes: BTreeMap<&'static str, u64>,
+    pub classes: BTreeMap<Labeled<Class>, u64>,
     /// Floating-point operations of at most 16 bits.
     pub half: u64,
     /// Single-precision floating-point operations.
@@ -43,8 +44,8 @@ pub struct Work {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Memory {
-    /// As in [`labels::space`](crate::labels::space).
-    pub space: &'static str,
+    /// The state space; `shared::cta` is `shared`.
+    pub space: Labeled<Space>,
     /// The number of loaded bytes.
     pub read: u64,
     /// The number of stored bytes.
@@ -94,9 +95,9 @@ pub struct FunctionWork {
 
 impl Work {
     pub(super) fn new(work: &work::Work) -> Self {
-        let classes = Class::ALL.iter().map(|&c| (c.name(), work.of_class(c)));
+        let classes = Class::ALL.iter().map(|&c| (Labeled(c), work.of_class(c)));
         let memory = work.traffic.iter().map(|t| Memory {
-            space: labels::space(t.space),
+            space: Labeled(t.space),
             read: t.read,
             written: t.written,
             updated: t.updated,

@@ -2,7 +2,7 @@
 
 use ptx_isa::RegisterClass;
 use ptx_report::function_stats::{OfFunction, Parameter};
-use ptx_report::labels::Labeled;
+use ptx_report::labels::{Label as _, Labeled};
 
 use crate::column::Value::{Int, Long, TextList, Word};
 use crate::column::{Column, Table, TextSink, column, optional};
@@ -53,7 +53,7 @@ impl Table for Functions {
         column("file", Word(|r| Some(r.file)), "The path of the file."),
         column("function", Word(|r| Some(&r.statistics.name)), "The name of the function."),
         optional("demangled", Word(|r| r.statistics.demangled.as_deref()), "The name in the source language; null if it is not a mangled C++ or Rust name."),
-        column("kind", Word(|r| Some(r.statistics.kind)), "`entry` or `func`."),
+        column("kind", Word(|r| Some(r.statistics.kind.label())), "`entry` or `func`."),
         column("params", TextList(|r, sink| parameters(&r.statistics.signature.params, sink)), "The parameters: type and name."),
         column("results", TextList(|r, sink| parameters(&r.statistics.signature.results, sink)), "The results: type and name."),
         column("directives", TextList(|r, sink| directives(&r.statistics, sink)), "Launch bounds and other directives, such as `maxntid 256 1 1`."),

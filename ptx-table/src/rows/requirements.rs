@@ -1,5 +1,6 @@
 //! The table of requirements.
 
+use ptx_report::labels::Label as _;
 use ptx_report::requirements::{Cause, Pair, Report};
 
 use crate::column::Value::{Int, Word};
@@ -89,7 +90,7 @@ impl Table for Requirements {
         optional("line", Int(|r| r.subject.cause().map(|c| c.line)), "The line of the first occurrence of the feature."),
         optional("column", Int(|r| r.subject.cause().map(|c| c.column)), "The column."),
         optional("count", Int(|r| r.subject.cause().map(|c| c.count as u32)), "How often it occurs."),
-        column("target", Word(|r| Some(r.pair.target)), "The lowest target of an architecture family."),
+        column("target", Word(|r| Some(r.pair.target.label())), "The lowest target of an architecture family."),
         column("ptx", Word(|r| Some(&r.pair.ptx)), "The lowest PTX version on it."),
         optional("toolkit", Word(|r| r.pair.toolkit), "The first CUDA toolkit with this version."),
         optional("driver", Word(|r| r.pair.driver), "The driver that its release notes list for it on Linux."),

@@ -8,6 +8,66 @@ _Change = tuple[str, str, Optional[str], Optional[str]]
 _Pairs = list[tuple[str, str]]
 _Operand = Union["Value", None, bool, int, float, str, list[Any], tuple[Any, ...]]
 
+# The labels of ptx-report.
+_AccessKind = Literal[
+    "read",
+    "write",
+    "atomic",
+    "update",
+]
+_Applicability = Literal[
+    "MachineApplicable",
+    "MaybeIncorrect",
+    "HasPlaceholders",
+]
+_EdgeKind = Literal[
+    "next",
+    "jump",
+    "table",
+    "unknown",
+]
+_Flow = Literal[
+    "next",
+    "jump",
+    "table",
+    "call",
+    "return",
+    "exit",
+    "trap",
+    "unknown",
+]
+_FunctionKind = Literal[
+    "entry",
+    "func",
+]
+_Severity = Literal[
+    "error",
+    "warning",
+]
+_MemorySpace = Literal[
+    "const",
+    "global",
+    "local",
+    "param",
+    "param::entry",
+    "param::func",
+    "shared",
+    "shared::cluster",
+    "generic",
+    "tensor",
+    "texture",
+    "surface",
+    "any",
+]
+_Uniformity = Literal[
+    "grid",
+    "cluster",
+    "cta",
+    "warp",
+    "varying",
+]
+# End of the labels.
+
 @final
 class Span:
     def __new__(cls, start: int, end: int) -> Span: ...
@@ -28,7 +88,7 @@ class Span:
 @final
 class Diagnostic:
     @property
-    def severity(self) -> Literal["error", "warning"]: ...
+    def severity(self) -> _Severity: ...
     @property
     def is_error(self) -> bool: ...
     @property
@@ -50,7 +110,7 @@ class Diagnostic:
     @property
     def fix(self) -> list[tuple[Span, str]]: ...
     @property
-    def applicability(self) -> Optional[Literal["MachineApplicable", "MaybeIncorrect", "HasPlaceholders"]]: ...
+    def applicability(self) -> Optional[_Applicability]: ...
     def __reduce__(self) -> tuple[Any, ...]: ...
     def __eq__(self, other: object, /) -> bool: ...
     def __hash__(self) -> int: ...
@@ -143,7 +203,7 @@ class Function:
     @property
     def demangled(self) -> Optional[str]: ...
     @property
-    def kind(self) -> Literal["entry", "func"]: ...
+    def kind(self) -> _FunctionKind: ...
     @property
     def is_kernel(self) -> bool: ...
     @property
@@ -288,7 +348,7 @@ class Instruction:
     @property
     def may_be_removed(self) -> bool: ...
     @property
-    def flow(self) -> Literal["next", "jump", "table", "call", "return", "exit", "trap", "unknown"]: ...
+    def flow(self) -> _Flow: ...
     @property
     def targets(self) -> list[str]: ...
     @property
@@ -304,7 +364,7 @@ class Instruction:
     @property
     def live_after(self) -> frozenset[str]: ...
     @property
-    def uniform(self) -> dict[str, str]: ...
+    def uniform(self) -> dict[str, _Uniformity]: ...
     @property
     def affine(self) -> dict[str, str]: ...
     @property
@@ -325,9 +385,9 @@ class Guard:
 @final
 class MemoryAccess:
     @property
-    def space(self) -> str: ...
+    def space(self) -> _MemorySpace: ...
     @property
-    def access(self) -> Literal["read", "write", "atomic", "update"]: ...
+    def access(self) -> _AccessKind: ...
     @property
     def bytes(self) -> Optional[int]: ...
     @property
@@ -410,7 +470,7 @@ class Edge:
     @property
     def target(self) -> Block: ...
     @property
-    def kind(self) -> Literal["next", "jump", "table", "unknown"]: ...
+    def kind(self) -> _EdgeKind: ...
     @property
     def when(self) -> Optional[bool]: ...
 
@@ -449,7 +509,7 @@ class Block:
     @property
     def loop(self) -> Optional[Loop]: ...
     @property
-    def uniform(self) -> str: ...
+    def uniform(self) -> _Uniformity: ...
     def __len__(self) -> int: ...
     def __iter__(self) -> Iterator[Instruction]: ...
     def __eq__(self, other: object, /) -> bool: ...

@@ -13,6 +13,7 @@ use serde::Serialize;
 
 use ptx_report::SCHEMA;
 use ptx_report::demangle::demangle;
+use ptx_report::labels::Labeled;
 
 #[derive(Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
@@ -28,7 +29,7 @@ pub(crate) struct Graph<'a> {
 pub(super) struct Node<'a> {
     pub(super) name: &'a str,
     pub(super) demangled: Option<String>,
-    pub(super) kind: &'static str,
+    pub(super) kind: Labeled<FunctionKind>,
     pub(super) defined: bool,
     pub(super) calls: Vec<&'a str>,
     /// The functions that are called by name, with the numbers of calls.
@@ -102,10 +103,7 @@ impl<'a> Graph<'a> {
             functions.push(Node {
                 name: name(id),
                 demangled: demangle(name(id)),
-                kind: match function.kind {
-                    FunctionKind::Entry => "entry",
-                    FunctionKind::Func => "func",
-                },
+                kind: Labeled(function.kind),
                 defined: function.body.is_some(),
                 calls: all,
                 direct,

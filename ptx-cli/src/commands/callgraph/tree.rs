@@ -3,6 +3,8 @@
 use std::collections::HashMap;
 use std::io::Write;
 
+use ptx_ir::FunctionKind;
+
 use super::model::{Graph, IndirectCalls, Node};
 use ptx_report::demangle::shown;
 use ptx_report::{clean, counted};
@@ -53,7 +55,7 @@ pub(super) fn write<'g>(graph: &'g Graph<'g>, out: &mut Vec<u8>) {
             *called.entry(callee).or_default() |= *callee != node.name;
         }
     }
-    let is_kernel = |node: &&Node<'_>| node.kind == "entry";
+    let is_kernel = |node: &&Node<'_>| *node.kind == FunctionKind::Entry;
     let defined = || graph.functions.iter().filter(|node| node.defined);
     let kernels = defined().filter(is_kernel);
     let not_called = defined().filter(|node| called.get(node.name) != Some(&true));
@@ -71,7 +73,7 @@ impl<'g> Writer<'g, '_> {
         if self.written.get(index) != Some(&false) {
             return;
         }
-        let kind = if node.kind == "entry" {
+        let kind = if *node.kind == FunctionKind::Entry {
             "kernel"
         } else {
             "function"

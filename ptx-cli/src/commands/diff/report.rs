@@ -6,15 +6,16 @@ use std::ops::Range;
 use ptx_analysis::source_lines::{FunctionLines, SourceLines};
 use ptx_diff::{Change, FunctionDiff, Line, ModuleDiff, Subject, hunks};
 use ptx_ir::lex::{Lexer, TokenKind};
-use ptx_ir::{Body, EntityId, FuncId, LineIndex, Module, Statement, StmtId};
+use ptx_ir::{Body, EntityId, FuncId, FunctionKind, LineIndex, Module, Statement, StmtId};
 use serde::Serialize;
 
 use super::limits::Limit;
 use crate::metrics::Metric;
 use ptx_report::demangle::demangle;
 use ptx_report::function_stats::{self, OfFunction};
+use ptx_report::labels::Labeled;
 use ptx_report::source_frames::{self, JsonFrame};
-use ptx_report::{SCHEMA, clean, counted, labels};
+use ptx_report::{SCHEMA, clean, counted};
 
 /// One of the two files.
 pub(super) struct Side<'m> {
@@ -67,7 +68,7 @@ pub(crate) struct Function {
     /// The name in the second file, if it is there.
     pub(super) name: String,
     pub(super) demangled: Option<String>,
-    pub(super) kind: &'static str,
+    pub(super) kind: Labeled<FunctionKind>,
     pub(super) status: Status,
     /// For a renamed function, the name in the first file.
     pub(super) old_name: Option<String>,
@@ -340,7 +341,7 @@ impl Function {
         Self {
             name: clean(name).into_owned(),
             demangled: demangle(name),
-            kind: kind.map_or("func", |f| labels::kind(f.kind)),
+            kind: Labeled(kind.map_or(FunctionKind::Func, |f| f.kind)),
             status: match (old, new) {
                 _ if diff.is_equal() => Status::Equal,
                 (None, _) => Status::Added,

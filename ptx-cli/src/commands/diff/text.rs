@@ -2,6 +2,8 @@
 
 use std::io::{self, Write};
 
+use ptx_ir::FunctionKind;
+
 use super::report::{Function, Hunk, JsonChange, JsonLine, Report, Status};
 use crate::output;
 use crate::tables::{align_right, show, table};
@@ -76,7 +78,7 @@ fn change(out: &mut impl Write, change: &JsonChange) -> io::Result<()> {
 }
 
 fn function(out: &mut impl Write, of: &Function) -> io::Result<()> {
-    let kind = if of.kind == "entry" {
+    let kind = if *of.kind == FunctionKind::Entry {
         "kernel"
     } else {
         "function"

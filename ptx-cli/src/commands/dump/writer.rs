@@ -29,6 +29,8 @@ struct Buffer<'a> {
     sink: &'a mut dyn Write,
     /// Parts of records are written.
     writes_parts: bool,
+    /// The last byte is kept, because it may be replaced. Standard output is faster with whole lines.
+    keeps_last_byte: bool,
 }
 
 impl<'a> Writer<'a> {
@@ -42,6 +44,7 @@ impl<'a> Writer<'a> {
                 bytes: Vec::with_capacity(2 * FLUSH),
                 sink,
                 writes_parts: fields.is_none(),
+                keeps_last_byte: format == Format::Json,
             },
             format,
             fields,
@@ -107,10 +110,9 @@ impl<'a> Writer<'a> {
 }
 
 impl Buffer<'_> {
-    /// Writes all but the last byte, which may be replaced.
     fn flush_if_longer(&mut self, len: usize) -> io::Result<()> {
         if self.bytes.len() > len {
-            let end = self.bytes.len() - 1;
+            let end = self.bytes.len() - usize::from(self.keeps_last_byte);
             self.sink.write_all(&self.bytes[..end])?;
             self.bytes.drain(..end);
         }

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use ptx_ir::facts::ModuleFacts;
 use ptx_ir::{Diagnostic, Severity, Span};
 use ptx_lint::{Finding, LintOptions};
+use ptx_report::labels::Labeled;
 
 use super::Args;
 use crate::commands::check::diagnose::{Checked, Detail, Found, details};
@@ -101,8 +102,8 @@ fn source_line(diagnostic: &Diagnostic, detail: &Detail) -> Option<String> {
 /// A diagnostic with what its lint says.
 fn described(finding: Finding) -> (Diagnostic, Option<Linted>) {
     let linted = Linted {
-        lint: finding.lint.name(),
-        certainty: finding.certainty.name(),
+        lint: Labeled(finding.lint),
+        certainty: Labeled(finding.certainty),
         degree: finding.degree,
     };
     (finding.diagnostic, Some(linted))

@@ -112,8 +112,9 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
             .details
             .iter()
             .filter_map(|d| d.linted.as_ref());
-        let definite = Certainty::Definite.name();
-        let proven = linted.filter(|l| l.certainty == definite).count();
+        let proven = linted
+            .filter(|l| *l.certainty == Certainty::Definite)
+            .count();
         let denied = args.deny_warnings && warnings > 0;
         Ok(Status::of(errors + proven > 0 || denied))
     })?;

@@ -4,7 +4,11 @@ mod details;
 
 use std::io::{self, Write};
 
+use ptx_ir::FunctionKind;
+use ptx_ir::facts::Space;
+use ptx_isa::StateSpace;
 use ptx_report::clean;
+use ptx_report::labels::Labeled;
 use ptx_report::report::{Function, Report};
 use serde::Serialize;
 
@@ -42,7 +46,7 @@ struct File<'a> {
 struct Row<'a> {
     name: &'a str,
     title: &'a str,
-    kind: &'a str,
+    kind: Labeled<FunctionKind>,
     file: usize,
     line: u32,
     instructions: u64,
@@ -118,7 +122,7 @@ fn row(file: usize, of: &Function) -> Row<'_> {
     let global = total
         .memory
         .iter()
-        .filter(|m| matches!(m.space, "global" | "generic"));
+        .filter(|m| matches!(*m.space, Space::State(StateSpace::Global) | Space::Generic));
     let requests = of.accesses.iter().filter_map(|a| {
         let sectors = a.coalescing.as_ref()?.sectors?;
         Some((sectors, a.least_sectors?))

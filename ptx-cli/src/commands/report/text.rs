@@ -3,6 +3,8 @@
 use std::io::{self, Write};
 
 use ptx_analysis::memory_access::Pattern;
+use ptx_ir::facts::Space;
+use ptx_isa::StateSpace;
 use ptx_report::counted;
 use ptx_report::report::{
     Access, Factor, Finding, Function, Loop, Pipeline, Report, Synchronization, Work,
@@ -157,8 +159,8 @@ fn factors(all: &[Factor], function: &str) -> String {
 }
 
 /// The bytes of state spaces, all directions together.
-fn bytes_of(work: &Work, spaces: &[&str]) -> String {
-    let memory = work.memory.iter().filter(|m| spaces.contains(&m.space));
+fn bytes_of(work: &Work, spaces: &[Space]) -> String {
+    let memory = work.memory.iter().filter(|m| spaces.contains(&*m.space));
     let sums = memory.map(|m| {
         (
             m.read.saturating_add(m.written).saturating_add(m.updated),
@@ -182,7 +184,7 @@ fn at_least(number: u64, unknown: u64) -> String {
 }
 
 fn has_tensor_memory<'w>(mut all: impl Iterator<Item = &'w Work>) -> bool {
-    all.any(|work| work.memory.iter().any(|m| m.space == "tensor"))
+    all.any(|work| work.memory.iter().any(|m| *m.space == Space::Tensor))
 }
 
 /// What the numbers of work are; with those of tensor memory only where there are any.
@@ -229,12 +231,18 @@ fn numbers(work: &Work, tensor: bool) -> Vec<String> {
         at_least(work.flops, 0),
         at_least(work.integer, 0),
         at_least(work.multiply_adds, work.unknown_products),
-        bytes_of(work, &["global", "generic"]),
-        bytes_of(work, &["shared"]),
+        bytes_of(work, &[Space::State(StateSpace::Global), Space::Generic]),
+        bytes_of(
+            work,
+            &[
+                Space::State(StateSpace::Shared),
+                Space::State(StateSpace::SharedCta),
+            ],
+        ),
         ratio(work.intensity),
     ];
     if tensor {
-        numbers.insert(6, bytes_of(work, &["tensor"]));
+        numbers.insert(6, bytes_of(work, &[Space::Tensor]));
     }
     numbers
 }
@@ -341,7 +349,7 @@ fn row(access: &Access, function: &str) -> Vec<String> {
         number(access.least_sectors),
         number(coalescing.and_then(|c| c.degree)),
         pattern,
-        access.space.to_owned(),
+        access.space.to_string(),
         access.mnemonic.clone(),
         form,
         access.source.clone().unwrap_or_default(),
@@ -370,8 +378,8 @@ fn steps(out: &mut impl Write, of: &Pipeline) -> io::Result<()> {
         });
         let flying: Vec<String> = flying.collect();
         let what = match step.leaves {
-            Some(leaves) => format!("{} {leaves}", step.kind),
-            None => step.kind.to_owned(),
+            Some(leaves) => format!("{} {leaves}", step.kind.name()),
+            None => step.kind.name().to_owned(),
         };
         table.add_row([
             step.line.to_string(),
@@ -394,8 +402,8 @@ fn findings(out: &mut impl Write, all: &[Finding]) -> io::Result<()> {
     for finding in all {
         table.add_row([
             finding.line.to_string(),
-            finding.lint.to_owned(),
-            finding.certainty.to_owned(),
+            finding.lint.to_string(),
+            finding.certainty.to_string(),
             finding.message.clone(),
             finding.source.clone().unwrap_or_default(),
         ]);

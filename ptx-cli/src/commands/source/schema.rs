@@ -1,12 +1,14 @@
 //! The JSON output.
 
+use ptx_ir::FunctionKind;
 use serde::Serialize;
 
 use super::files::SourceFile;
 use super::listing::{Listed, Listing, Row};
+use ptx_report::clean;
 use ptx_report::demangle::demangle;
+use ptx_report::labels::Labeled;
 use ptx_report::source_frames::JsonFrame;
-use ptx_report::{clean, labels};
 
 /// The instructions of a PTX file in their order.
 #[derive(Serialize)]
@@ -23,7 +25,7 @@ pub(crate) struct File<'a> {
 pub(crate) struct JsonFunction<'a> {
     pub(super) name: &'a str,
     pub(super) demangled: Option<String>,
-    pub(super) kind: &'static str,
+    pub(super) kind: Labeled<FunctionKind>,
     pub(super) instructions: Vec<JsonInstruction>,
 }
 
@@ -89,7 +91,7 @@ impl<'a> JsonFunction<'a> {
         Self {
             name: function.name,
             demangled: demangle(function.name),
-            kind: labels::kind(function.function.kind),
+            kind: Labeled(function.function.kind),
             instructions: rows.map(|row| listing.json(row)).collect(),
         }
     }

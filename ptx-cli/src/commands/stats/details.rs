@@ -144,8 +144,8 @@ fn memory(out: &mut impl Write, mix: &Mix) -> io::Result<()> {
     for (access, count) in &mix.memory {
         table.add_row([
             count.to_string(),
-            access.space.to_owned(),
-            access.access.to_owned(),
+            access.space.to_string(),
+            access.access.to_string(),
             access.bytes.map_or("?".to_owned(), |n| n.to_string()),
             access.vector.to_string(),
         ]);

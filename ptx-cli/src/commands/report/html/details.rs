@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use ptx_analysis::memory_access::Pattern;
+use ptx_ir::facts::Space;
 use ptx_isa::RegisterClass;
 use ptx_report::control_flow::Outline;
 use ptx_report::labels::Labeled;
@@ -85,7 +86,7 @@ struct Row<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     source: Option<&'a str>,
     mnemonic: &'a str,
-    space: &'a str,
+    space: Labeled<Space>,
     depth: u32,
     #[serde(skip_serializing_if = "Option::is_none")]
     bytes: Option<u64>,
