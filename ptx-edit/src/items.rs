@@ -6,8 +6,8 @@ use alloc::vec::Vec;
 use ptx_ir::RemovedComments;
 use ptx_ir::raw::{self, RawModule};
 use ptx_ir::{
-    Binding, Declarator, DirectiveStmt, FuncId, Item, ItemId, Module, Operand, OperandRange, Span,
-    StmtSpan, Symbol, SymbolId, SymbolKind, TableRange, TypeName, VarDecl,
+    Binding, Declarator, DirectiveStmt, FuncId, Function, Item, ItemId, Module, Operand,
+    OperandRange, Span, StmtSpan, Symbol, SymbolId, SymbolKind, TableRange, TypeName, VarDecl,
 };
 use ptx_isa::{Directive, DirectivePosition, Ending, ScalarType, StateSpace};
 
@@ -190,7 +190,7 @@ impl ModuleEditor<'_> {
         match item {
             Item::Function(id) => {
                 if let Some(function) = self.module.functions_mut().get_mut(id) {
-                    function.body = None;
+                    *function = Function::EMPTY;
                 }
             }
             Item::Decl(id) => {

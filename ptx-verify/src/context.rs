@@ -1,5 +1,6 @@
 //! The context of all rules: the module, the version and target for which it is checked, and the findings.
 
+use alloc::rc::Rc;
 use alloc::vec::Vec;
 use core::cell::OnceCell;
 
@@ -7,7 +8,7 @@ use hashbrown::DefaultHashBuilder;
 use indexmap::IndexMap;
 use ptx_ir::constant::ConstKind;
 use ptx_ir::query::Environment;
-use ptx_ir::{Diagnostic, Module, Operand, OperandPool};
+use ptx_ir::{Body, Diagnostic, Module, Operand, OperandPool, StmtId};
 use ptx_isa::{PtxVersion, TargetOption};
 use smallvec::SmallVec;
 
@@ -24,6 +25,8 @@ pub(crate) struct Context<'m> {
     /// Determined on the first use: it takes a look at all items of the module.
     independent_textures: OnceCell<bool>,
     findings: Vec<Finding>,
+    /// The text of the current statement if an edit changed or inserted it.
+    edited_text: Option<Rc<[u8]>>,
     features: IndexMap<Feature, FeatureUse, DefaultHashBuilder>,
 }
 
@@ -40,6 +43,7 @@ impl<'m> Context<'m> {
             environment,
             independent_textures: OnceCell::new(),
             findings: Vec::new(),
+            edited_text: None,
             features: IndexMap::default(),
         }
     }
@@ -52,6 +56,14 @@ impl<'m> Context<'m> {
     pub(crate) fn independent_textures(&self) -> bool {
         let determine = || (self.module).has_target_option(TargetOption::TexmodeIndependent);
         *self.independent_textures.get_or_init(determine)
+    }
+
+    /// Begins to check a statement. Only an edited statement is printed.
+    pub(crate) fn enter_statement(&mut self, body: &Body, stmt: StmtId) {
+        let edits = body.edits();
+        let is_edited = edits.is_some_and(|e| !e.was_read(stmt) || e.change(stmt).is_some());
+        self.edited_text =
+            is_edited.then(|| Rc::from(&*ptx_print::verbatim_statement(self.module, body, stmt)));
     }
 
     pub(crate) fn findings_mut(&mut self) -> &mut Vec<Finding> {
@@ -75,6 +87,7 @@ impl<'m> Context<'m> {
             labels: SmallVec::new(),
             repeats: Vec::new(),
             repair: None,
+            edited_text: self.edited_text.clone(),
         });
         let last = self.findings.len() - 1;
         &mut self.findings[last]

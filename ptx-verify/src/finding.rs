@@ -1,5 +1,6 @@
 //! The findings of the rules.
 
+use alloc::rc::Rc;
 use alloc::string::String;
 use alloc::vec::Vec;
 
@@ -22,10 +23,22 @@ pub(crate) struct Finding {
     pub(crate) problem: Problem,
     pub(crate) location: Location,
     pub(crate) labels: SmallVec<[Label; 2]>,
-    /// Other places with the same cause, each with what is wrong there.
-    pub(crate) repeats: Vec<(Location, Problem)>,
+    /// Other places with the same cause.
+    pub(crate) repeats: Vec<Repeat>,
     /// The repair, if it does not follow from the problem alone.
     pub(crate) repair: Option<Repair>,
+    /// The text of the statement, if that is not the text of the source at its place, because an edit changed or inserted the statement.
+    pub(crate) edited_text: Option<Rc<[u8]>>,
+}
+
+/// Another place with the cause of a finding.
+#[derive(Clone, Debug)]
+pub(crate) struct Repeat {
+    pub(crate) location: Location,
+    /// The problem there.
+    pub(crate) problem: Problem,
+    /// The text of the statement there, as in [`Finding::edited_text`].
+    pub(crate) edited_text: Option<Rc<[u8]>>,
 }
 
 /// A change that repairs a mistake.
@@ -65,6 +78,16 @@ impl Repair {
 }
 
 impl Finding {
+    /// The places with the same cause: that of the finding and its repeats.
+    pub(crate) fn into_repeats(self) -> impl Iterator<Item = Repeat> {
+        let first = Repeat {
+            location: self.location,
+            problem: self.problem,
+            edited_text: self.edited_text,
+        };
+        core::iter::once(first).chain(self.repeats)
+    }
+
     pub(crate) fn with_label(&mut self, location: Location, text: &'static str) -> &mut Self {
         self.labels.push(Label { location, text });
         self

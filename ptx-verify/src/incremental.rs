@@ -331,6 +331,7 @@ pub(crate) fn of_body(
     let mut context = Context::new(module, environment);
     instructions.enter(module, function, body);
     for (stmt, statement) in body.statements() {
+        context.enter_statement(body, stmt);
         if let Statement::Inst(id) = statement {
             if let Some(inst) = body.inst(id) {
                 instructions.check(&mut context, body, stmt, id, inst);

@@ -10,7 +10,7 @@ use crate::call_tables::CallTables;
 use crate::context::Context;
 use crate::declared::Declarations;
 use crate::explain::{Explanation, Search, explain};
-use crate::finding::Repair;
+use crate::finding::{Repair, Repeat};
 use crate::location::{Location, Part};
 use crate::operand_repair::{self, WrongInst};
 use crate::param_access::{Effects, Parameters};
@@ -305,9 +305,10 @@ impl Instructions {
             finding.repair = repair;
             finding.repeats = repeats
                 .into_iter()
-                .map(|(part, kind)| {
-                    let problem = InstProblem { sig, kind };
-                    (Location::part(statement, part), problem.into())
+                .map(|(part, kind)| Repeat {
+                    location: Location::part(statement, part),
+                    problem: InstProblem { sig, kind }.into(),
+                    edited_text: finding.edited_text.clone(),
                 })
                 .collect();
             if let Some(location) = declared {

@@ -10,6 +10,8 @@ use crate::location::{Location, Part, Word};
 /// Resolves locations; the tokens of the last statement are kept.
 pub(crate) struct Locator<'m> {
     module: &'m Module,
+    /// The text that spans are in.
+    source: &'m [u8],
     statement: Span,
     tokens: Vec<Token>,
     /// The tokens by text and then by position.
@@ -29,8 +31,14 @@ struct InstSpans {
 
 impl<'m> Locator<'m> {
     pub(crate) fn new(module: &'m Module) -> Self {
+        Self::of_text(module, module.source())
+    }
+
+    /// Resolves locations in another text than the source.
+    pub(crate) fn of_text(module: &'m Module, source: &'m [u8]) -> Self {
         Self {
             module,
+            source,
             statement: Span::default(),
             tokens: Vec::new(),
             by_text: Vec::new(),
@@ -55,7 +63,7 @@ impl<'m> Locator<'m> {
     }
 
     fn bytes(&self, span: Span) -> &'m [u8] {
-        span.of(self.module.source())
+        span.of(self.source)
     }
 
     fn read(&mut self, statement: Span) {
@@ -69,7 +77,7 @@ impl<'m> Locator<'m> {
         }));
         self.by_text.clear();
         self.by_text.extend(0..self.tokens.len() as u32);
-        let (source, tokens) = (self.module.source(), &self.tokens);
+        let (source, tokens) = (self.source, &self.tokens);
         self.by_text.sort_by_key(|&i| {
             let token = tokens.get(i as usize);
             token.map_or(&[][..], |t| t.span.of(source))

@@ -148,7 +148,7 @@ impl WrongInst<'_> {
         };
         let mut labels = labels.filter(|(label, _)| of_statement(label));
         let (label, _) = (labels.clone().find(|(_, used)| !used))
-            .or_else(|| labels.find(|(label, _)| label.stmt > self.stmt))?;
+            .or_else(|| labels.find(|(label, _)| self.body.precedes(self.stmt, label.stmt)))?;
         let name = String::from(self.module.name(label.name));
         let note = format!("for example `{name}`");
         Some(Repair::new(self.at(part), Side::Whole, name, note))

@@ -81,7 +81,9 @@ impl RegisterUses {
         taken: &[String],
     ) -> Option<Choice> {
         let writes = wanted.purpose == Purpose::Write;
-        let index = self.mentions.partition_point(|m| m.stmt < wanted.stmt);
+        let index = self
+            .mentions
+            .partition_point(|m| body.precedes(m.stmt, wanted.stmt));
         let (earlier, later) = self.mentions.split_at_checked(index)?;
         let mut used = vec![false; body.registers().len()];
         for mention in &self.mentions {
@@ -119,32 +121,36 @@ impl RegisterUses {
                 name: name(module, body, register),
                 reason: (!used).then_some(reason),
             }),
-            None if writes => unused(module, body, wanted.types),
+            None if writes => self.unused(module, body, wanted.types),
             None => None,
         }
+    }
+
+    /// A register of a range that no instruction uses.
+    fn unused(&self, module: &Module, body: &Body, types: &[ScalarType]) -> Option<Choice> {
+        let of_type = |ty: &ScalarType| {
+            let mut all = body.reg_decls().iter();
+            all.find(|(_, d)| d.ty.known() == Some(*ty) && d.count.is_some() && is_visible(d))
+        };
+        let (id, decl) = types.iter().find_map(of_type)?;
+        let registers = self.mentions.iter();
+        let registers = registers.filter_map(|m| body.registers().get(m.register));
+        let mut numbers: Vec<u32> = registers
+            .filter(|r| r.decl == id)
+            .map(|r| r.number)
+            .collect();
+        numbers.sort_unstable();
+        let free = (0..decl.count?).find(|n| numbers.binary_search(n).is_err())?;
+        Some(Choice {
+            name: format!("{}{free}", module.name(decl.name)),
+            reason: Some("which is not used"),
+        })
     }
 }
 
 /// Whether statements outside of blocks see a scalar register.
 fn is_visible(decl: &ptx_ir::RegDecl) -> bool {
     decl.scope.index() == 0 && decl.vector < 2
-}
-
-/// A register of a range that is not used.
-fn unused(module: &Module, body: &Body, types: &[ScalarType]) -> Option<Choice> {
-    let of_type = |ty: &ScalarType| {
-        let mut all = body.reg_decls().iter();
-        all.find(|(_, d)| d.ty.known() == Some(*ty) && d.count.is_some() && is_visible(d))
-    };
-    let (id, decl) = types.iter().find_map(of_type)?;
-    let of_range = body.registers().values().filter(|r| r.decl == id);
-    let mut numbers: Vec<u32> = of_range.map(|r| r.number).collect();
-    numbers.sort_unstable();
-    let free = (0..decl.count?).find(|n| numbers.binary_search(n).is_err())?;
-    Some(Choice {
-        name: format!("{}{free}", module.name(decl.name)),
-        reason: Some("which is not used"),
-    })
 }
 
 /// The name of a register.

@@ -7,7 +7,7 @@ use ptx_ir::{Diagnostic, Module, Severity, Span};
 
 use crate::finding::Finding;
 use crate::locate::Locator;
-use crate::location::Location;
+use crate::location::{Location, Part};
 use crate::problem::{Side, Wording};
 
 /// Renders findings of one module.
@@ -32,29 +32,28 @@ impl<'m> Renderer<'m> {
     }
 
     fn diagnostic(&mut self, finding: &Finding) -> Diagnostic {
-        let span = self.locator.span(finding.location);
+        let mut edited = self.edited_statement(finding.location, finding.edited_text.as_deref());
+        let place = self.place(edited.as_mut(), finding.location);
         let problem = finding.problem.clone();
-        let text = problem.text(self.wording, self.locator.text(span));
+        let text = problem.text(self.wording, place.text);
         let mut diagnostic = match text.severity {
-            Severity::Error => Diagnostic::error(text.code, span, text.message),
-            Severity::Warning => Diagnostic::warning(text.code, span, text.message),
+            Severity::Error => Diagnostic::error(text.code, place.span, text.message),
+            Severity::Warning => Diagnostic::warning(text.code, place.span, text.message),
         };
         if let Some(help) = text.help {
             diagnostic = diagnostic.with_help(help);
         }
         for label in &finding.labels {
-            let span = self.locator.span(label.location);
-            diagnostic = diagnostic.with_label(span, label.text);
+            let place = self.place(edited.as_mut(), label.location);
+            diagnostic = diagnostic.with_label(place.span, label.text);
         }
-        let repeats = finding.repeats.iter().map(|(location, problem)| {
-            let span = self.locator.span(*location);
-            let found = self.locator.text(span);
-            (
-                span,
-                Some(problem.clone().text(self.wording, found).message),
-            )
-        });
-        let repeats: Vec<(Span, Option<String>)> = repeats.collect();
+        let mut repeats: Vec<(Span, Option<String>)> = Vec::with_capacity(finding.repeats.len());
+        for repeat in &finding.repeats {
+            let mut edited = self.edited_statement(repeat.location, repeat.edited_text.as_deref());
+            let place = self.place(edited.as_mut(), repeat.location);
+            let text = repeat.problem.clone().text(self.wording, place.text);
+            repeats.push((place.span, Some(text.message)));
+        }
         diagnostic.set_repeats(repeats);
         let of_problem = text.fix.into_iter().map(|fix| {
             let location = Location::part(finding.location.statement, fix.part);
@@ -73,27 +72,99 @@ impl<'m> Renderer<'m> {
                 None => note,
             });
         }
-        for (location, side, mut text) in edits {
-            let whole = self.locator.span(location);
-            if let Side::CopyOf(part) = side {
-                let copied = self.locator.span(Location::part(location.statement, part));
-                text = self.locator.text(copied).into();
-            }
-            let span = match side {
-                Side::Before => Span::new(whole.start, whole.start),
-                Side::Whole | Side::CopyOf(_) => whole,
-                Side::After => Span::new(whole.end, whole.end),
-                Side::Inside(old) => {
-                    let found = self.locator.text(whole).find(&old);
-                    let start = whole.start + found.unwrap_or(0) as u32;
-                    match found {
-                        Some(_) => Span::new(start, start + old.len() as u32),
-                        None => whole,
-                    }
-                }
-            };
+        // A fix edits the source, which is not the text of an edited module.
+        if self.wording.module.is_edited() {
+            return diagnostic;
+        }
+        for (location, side, text) in edits {
+            let (span, text) = self.edit(location, side, text);
             diagnostic = diagnostic.with_fix(span, text);
         }
         diagnostic.with_applicability(applicability)
+    }
+
+    /// The statement of a location, if an edit changed or inserted it.
+    fn edited_statement<'t>(
+        &self,
+        location: Location,
+        text: Option<&'t [u8]>,
+    ) -> Option<EditedStatement<'t>>
+    where
+        'm: 't,
+    {
+        text.map(|text| EditedStatement {
+            source_span: location.statement,
+            whole: Span::new(0, text.len() as u32),
+            locator: Locator::of_text(self.wording.module, text),
+        })
+    }
+
+    /// The place of a location, in the text of an edited statement if the location is in that.
+    fn place<'t>(
+        &mut self,
+        edited: Option<&mut EditedStatement<'t>>,
+        location: Location,
+    ) -> Place<'t>
+    where
+        'm: 't,
+    {
+        if let Some(edited) = edited
+            && location.statement == edited.source_span
+        {
+            return edited.place(location.part);
+        }
+        let span = self.locator.span(location);
+        Place {
+            span,
+            text: self.locator.text(span),
+        }
+    }
+
+    /// The span that an edit of the source replaces, and the new text.
+    fn edit(&mut self, location: Location, side: Side, text: String) -> (Span, String) {
+        let whole = self.locator.span(location);
+        match side {
+            Side::Before => (Span::new(whole.start, whole.start), text),
+            Side::Whole => (whole, text),
+            Side::CopyOf(part) => {
+                let copied = Location::part(location.statement, part);
+                let copied = self.locator.span(copied);
+                (whole, self.locator.text(copied).into())
+            }
+            Side::After => (Span::new(whole.end, whole.end), text),
+            Side::Inside(old) => {
+                let Some(offset) = self.locator.text(whole).find(&old) else {
+                    return (whole, text);
+                };
+                let start = whole.start + offset as u32;
+                (Span::new(start, start + old.len() as u32), text)
+            }
+        }
+    }
+}
+
+/// A place that a diagnostic names.
+struct Place<'t> {
+    /// The span in the source.
+    span: Span,
+    /// The text there; of an edited statement the new one.
+    text: &'t str,
+}
+
+/// A statement that an edit changed or inserted. Its parts have no spans in the source: places in it are the whole statement.
+struct EditedStatement<'t> {
+    /// The span of the statement in the source; empty for an inserted statement.
+    source_span: Span,
+    whole: Span,
+    locator: Locator<'t>,
+}
+
+impl<'t> EditedStatement<'t> {
+    fn place(&mut self, part: Part) -> Place<'t> {
+        let span = self.locator.span(Location::part(self.whole, part));
+        Place {
+            span: self.source_span,
+            text: self.locator.text(span),
+        }
     }
 }

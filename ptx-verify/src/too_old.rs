@@ -60,6 +60,7 @@ pub(crate) fn merge(module: &Module, environment: Environment, found: &mut Vec<D
     head.help = Some(advice);
     // Another target than that of the header may have been asked about.
     if environment == Environment::of(module)
+        && !module.is_edited()
         && let Some((number, name)) = header_tokens(module)
     {
         if version != environment.version() {

@@ -133,8 +133,7 @@ pub(crate) fn merge(context: &mut Context<'_>, body: &Body) {
         let mut places = Vec::new();
         for (_, index) in rest {
             if let (Some(finding), Some(done)) = (findings.get(*index), merged.get_mut(*index)) {
-                places.push((finding.location, finding.problem.clone()));
-                places.extend(finding.repeats.iter().cloned());
+                places.extend(finding.clone().into_repeats());
                 *done = true;
             }
         }
