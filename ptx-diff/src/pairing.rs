@@ -94,6 +94,7 @@ impl Pairing {
     /// The relation that most places of aligned statements agree with; those of the first list come before those of the second.
     pub(crate) fn of_most(a: &Code, b: &Code, aligned: [&[(u32, u32)]; 2]) -> Self {
         let mut pairing = Self::default();
+        let (left_order, right_order) = (MentionOrder::new(a), MentionOrder::new(b));
         for aligned in aligned {
             let mut votes: Vec<(usize, u32, u32)> = Vec::new();
             for &(i, j) in aligned {
@@ -108,7 +109,11 @@ impl Pairing {
             let same = votes.chunk_by(|a, b| a == b);
             let counts = same.filter_map(|all| Some((all.len(), *all.first()?)));
             let mut counts: Vec<_> = counts.collect();
-            counts.sort_by(|a, b| b.0.cmp(&a.0).then(a.1.cmp(&b.1)));
+            // Ids are not in the order of the text in an edited function.
+            let rank = |&(kind, a, b): &(usize, u32, u32)| {
+                (kind, left_order.rank(kind, a), right_order.rank(kind, b))
+            };
+            counts.sort_by(|a, b| b.0.cmp(&a.0).then_with(|| rank(&a.1).cmp(&rank(&b.1))));
             for (_, (kind, a, b)) in counts {
                 pairing.pair(kind, a, b);
             }
@@ -127,6 +132,37 @@ impl Pairing {
             None => (Kind::Unpaired, id << 1 | 1),
         };
         (hashes(a, left), hashes(b, right))
+    }
+}
+
+/// The order in which the code of a function mentions its registers, labels and variables.
+struct MentionOrder {
+    /// For each kind and id the number of the first mention.
+    ranks: [Vec<u32>; RENAMED],
+}
+
+impl MentionOrder {
+    fn new(code: &Code) -> Self {
+        let mut ranks: [Vec<u32>; RENAMED] = Default::default();
+        let mut next = 0;
+        for (kind, id) in code.all_tokens().iter().filter_map(|token| token.renamed()) {
+            // 0 until the first mention.
+            if let Some(rank) = ranks.get_mut(kind).and_then(|ids| slot(ids, id))
+                && *rank == 0
+            {
+                next += 1;
+                *rank = next;
+            }
+        }
+        Self { ranks }
+    }
+
+    fn rank(&self, kind: usize, id: u32) -> u32 {
+        let ranks = self.ranks.get(kind);
+        ranks
+            .and_then(|ids| ids.get(id as usize))
+            .copied()
+            .unwrap_or(0)
     }
 }
 

@@ -90,7 +90,7 @@ impl Terms {
         let interface = function.interface;
         let lists = [interface.params, interface.returns].into_iter();
         let mut params = lists.flat_map(|list| list.of(module.params()));
-        if !module.has_source() || params.any(|p| p.space == StateSpace::Reg) {
+        if params.any(|p| p.space == StateSpace::Reg) {
             return None;
         }
         let writer = Writer::of_function(module, id, numbers)?;
