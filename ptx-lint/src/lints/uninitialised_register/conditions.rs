@@ -4,9 +4,10 @@ use alloc::rc::Rc;
 use alloc::vec::Vec;
 
 use ptx_analysis::cfg::{BlockId, Edge};
-use ptx_semantics::fold::selection;
+use ptx_analysis::graph::LoopId;
 use ptx_analysis::ssa::{Ssa, Value, ValueId};
 use ptx_ir::{InstId, Statement, StmtId};
+use ptx_semantics::fold::selection;
 
 use crate::context::FunctionContext;
 
@@ -73,29 +74,58 @@ impl<'a> Conditions<'a> {
         let Some(values) = self.cx.values() else {
             return false;
         };
+        let entered = self.entered((block, position));
         known.iter().any(|&(predicate, holds)| {
+            let at_start = entered.and_then(|id| values.truth_at_start(predicate, id));
+            if at_start.is_some_and(|is_true| is_true != holds) {
+                return true;
+            }
             let Some((value, _)) = values.truth_for(predicate, [0, 1]) else {
                 return false;
             };
-            let is_of_block = matches!(self.ssa.value(value), Value::Phi { block: of, .. } if of == block);
+            let is_of_block =
+                matches!(self.ssa.value(value), Value::Phi { block: of, .. } if of == block);
             let Some(&argument) = self.ssa.args(value).get(position).filter(|_| is_of_block) else {
                 return false;
             };
             let numbers = [values.signed_interval(argument), values.interval(argument)];
-            let mut numbers = numbers.iter().filter_map(|of| i64::try_from(of.single()?).ok());
+            let mut numbers = numbers
+                .iter()
+                .filter_map(|of| i64::try_from(of.single()?).ok());
             let truth = numbers.find_map(|number| values.truth_for(predicate, [number, number]));
             truth.is_some_and(|(_, [is_true, _])| is_true != holds)
         })
     }
 
+    /// The loop that begins with a block and is entered by an edge to it.
+    fn entered(&self, (block, position): (BlockId, usize)) -> Option<LoopId> {
+        let loops = self.cx.analysis().loops();
+        let id = loops
+            .innermost(block)
+            .filter(|_| loops.header(block) == Some(block))?;
+        let (_, edge) = self.cx.cfg().in_edges(block).nth(position)?;
+        (!loops.contains(id, edge.from)).then_some(id)
+    }
+
     /// The conditions that hold on a path that comes from an edge to where others hold, in one iteration of the loops around them.
     pub(super) fn before(&mut self, edge: &Edge, path: &Rc<[Condition]>) -> Rc<[Condition]> {
-        if self.cx.analysis().dominators().dominates(edge.to, edge.from) {
+        if self
+            .cx
+            .analysis()
+            .dominators()
+            .dominates(edge.to, edge.from)
+        {
             return Rc::default();
         }
         let of_edge = self.of_edge(edge);
-        let new = of_edge.into_iter().chain(of_edge.and_then(|of| self.selected(of)));
-        path.iter().copied().take(MOST_CONDITIONS).chain(new).collect()
+        let new = of_edge
+            .into_iter()
+            .chain(of_edge.and_then(|of| self.selected(of)));
+        path.iter()
+            .copied()
+            .take(MOST_CONDITIONS)
+            .chain(new)
+            .collect()
     }
 
     /// Whether a condition holds where others are known.
@@ -143,7 +173,10 @@ impl<'a> Conditions<'a> {
     fn selected(&self, (predicate, holds): Condition) -> Option<Condition> {
         let values = self.cx.values()?;
         let (value, _) = values.truth_for(predicate, [0, 1])?;
-        let Value::Def { stmt, old: None, .. } = self.ssa.value(value) else {
+        let Value::Def {
+            stmt, old: None, ..
+        } = self.ssa.value(value)
+        else {
             return None;
         };
         let facts = self.cx.inst_at(stmt)?;
