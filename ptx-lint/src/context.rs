@@ -30,7 +30,8 @@ use ptx_isa::{Action, StateSpace, TargetOption};
 
 use crate::addresses::varying;
 use crate::divergence::Divergence;
-use crate::module_uses::{ModuleUses, SharedVariables, asks_for_uses};
+use crate::lints::Need;
+use crate::module_uses::{ModuleUses, SharedVariables};
 use crate::optimized::{is_unoptimized, stack_addresses};
 use crate::{Finding, Lint, LintOptions, whole_warps};
 
@@ -61,7 +62,7 @@ impl<'m> ModuleContext<'m> {
             definitions.filter_map(|(id, ..)| facts.function(id))
         };
         let known = Known {
-            waiting: match needs_divergence(options) {
+            waiting: match options.need(Need::Divergence) {
                 true => waiting(
                     analyses.calls(),
                     functions().filter(|f| waits(*f)).map(|f| f.id()),
@@ -69,7 +70,7 @@ impl<'m> ModuleContext<'m> {
                 false => Vec::new(),
             },
             summaries: Arc::clone(analyses.summaries()),
-            uses: Arc::new(match asks_for_uses(options) {
+            uses: Arc::new(match options.need(Need::Uses) {
                 true => {
                     let shared = SharedVariables::new(facts.module());
                     let mentions = functions().map(|f| (f.id(), shared.mentions(f)));
@@ -78,7 +79,7 @@ impl<'m> ModuleContext<'m> {
                 }
                 false => ModuleUses::default(),
             }),
-            is_unoptimized: asks_whether_optimized(options) && {
+            is_unoptimized: options.need(Need::Optimization) && {
                 let stack_addresses = stack_addresses(facts.module());
                 functions().any(|f| is_unoptimized(f, &stack_addresses))
             },
@@ -105,17 +106,6 @@ impl<'m> ModuleContext<'m> {
     }
 }
 
-/// Whether an enabled lint needs the likely divergence of values.
-pub(crate) fn needs_divergence(options: &LintOptions) -> bool {
-    options.lints.iter().any(|lint| lint.needs_divergence())
-}
-
-/// Whether an enabled lint needs to know whether the module was optimized.
-pub(crate) fn asks_whether_optimized(options: &LintOptions) -> bool {
-    let mut lints = options.lints.iter();
-    lints.any(|l| matches!(l, Lint::GenericSpace | Lint::DeadCode))
-}
-
 /// The likely divergence of values in the functions of a module.
 #[derive(Debug)]
 pub(crate) struct LikelyDivergence {
@@ -128,7 +118,7 @@ pub(crate) struct LikelyDivergence {
 impl LikelyDivergence {
     /// Evaluates the functions that call or are called; `None` if no enabled lint needs it.
     pub(crate) fn new(module: &ModuleAnalysis<'_>, options: &LintOptions) -> Option<Self> {
-        if !needs_divergence(options) {
+        if !options.need(Need::Divergence) {
             return None;
         }
         let mut driver = IncrementalUniformity::optimistic();
@@ -302,7 +292,7 @@ impl<'a> FunctionContext<'a> {
         self.analysis.violations()
     }
 
-    /// Likely divergence: for lints with [`Lint::needs_divergence`].
+    /// Likely divergence: for lints that need [`Need::Divergence`].
     pub(crate) fn likely(&self) -> Option<&'a FunctionUniformity> {
         self.likely
     }

@@ -8,13 +8,6 @@ use ptx_ir::facts::FunctionFacts;
 use ptx_ir::{FuncId, FunctionKind, Module, Operand, SymbolId, SymbolKind};
 use ptx_isa::StateSpace;
 
-use crate::{Lint, LintOptions};
-
-/// Whether an enabled lint needs this.
-pub(crate) fn asks_for_uses(options: &LintOptions) -> bool {
-    options.lints.contains(&Lint::DeadCode)
-}
-
 /// The functions that reference a variable.
 #[derive(Copy, Clone, Default, Debug)]
 struct Mentioned {

@@ -5,6 +5,7 @@ use alloc::vec::Vec;
 use ptx_analysis::asynchrony::Certainty;
 
 use crate::Lint;
+use crate::lints::Need;
 
 /// Options that select the reported findings.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -22,5 +23,12 @@ impl Default for LintOptions {
             lints: Lint::ALL.to_vec(),
             certainty: Certainty::Possible,
         }
+    }
+}
+
+impl LintOptions {
+    /// Returns `true` if an enabled lint needs the information.
+    pub(crate) fn need(&self, need: Need) -> bool {
+        self.lints.iter().any(|lint| lint.needs(need))
     }
 }

@@ -1,4 +1,4 @@
-//! Maintainer commands that need no ptxas: `cargo xtask codegen`, `semantics`, `api` and `words`.
+//! Maintainer commands that need no ptxas: `cargo xtask codegen`, `semantics`, `api`, `words` and `new-lint`.
 //!
 //! If the generated tables do not compile, `cargo run -p ptx-codegen` writes them without building the libraries.
 //! The comparisons with ptxas are commands of `cargo oracle`; `cargo xtask NAME` runs them too.
@@ -8,6 +8,7 @@ mod builder;
 mod codegen;
 mod docs;
 mod editors;
+mod new_lint;
 #[cfg(test)]
 mod opcode_lint;
 mod semantics;
@@ -27,6 +28,8 @@ enum Command {
     Words(wording::Args),
     /// List the public items of the libraries
     Api(api::Args),
+    /// Write the files and entries of a new lint
+    NewLint(new_lint::Args),
     /// List how the machine comes to the results of each form
     Semantics(semantics::Args),
     /// A command of `cargo oracle`
@@ -39,6 +42,7 @@ fn main() -> anyhow::Result<()> {
         Command::Codegen(args) => codegen::run(&args),
         Command::Words(args) => wording::run(&args),
         Command::Api(args) => api::run(&args),
+        Command::NewLint(args) => new_lint::run(&args),
         Command::Semantics(args) => semantics::run(&args),
         Command::Oracle(args) => oracle(&args),
     }

@@ -17,27 +17,13 @@ use ptx_ir::{Body, FuncId, FunctionKind, Item, Module, Span, StmtId};
 
 use crate::context::{FunctionContext, LikelyDivergence, ModuleContext};
 use crate::declarations::{Declarations, Parts};
+use crate::lints::Inlining;
 use crate::{Finding, Lint, LintOptions};
 pub(crate) use plan::Plans;
 use write::{Frame, Piece, Writer};
 
 /// The limit on the total text of the kernels of a module. Further kernels are linted without inlining.
 pub(crate) const MOST_BYTES: usize = 1 << 19;
-
-/// The lints whose findings depend on the callers of a function.
-const LINTS: &[Lint] = &[
-    Lint::BarrierDivergence,
-    Lint::WarpMask,
-    Lint::AsyncCopyWait,
-    Lint::WgmmaProtocol,
-    Lint::Tcgen05Protocol,
-    Lint::MbarrierInit,
-    Lint::ProxyFence,
-    Lint::SharedRace,
-    Lint::MisalignedVector,
-    Lint::Uncoalesced,
-    Lint::BankConflict,
-];
 
 /// The findings in kernels with inlined functions.
 #[derive(Clone, Debug, Default)]
@@ -53,7 +39,9 @@ pub(crate) struct Contexts {
 /// The enabled lints whose findings depend on the callers of a function; `None` if there is no such lint.
 pub(crate) fn lints(options: &LintOptions) -> Option<LintOptions> {
     let mut options = options.clone();
-    options.lints.retain(|lint| LINTS.contains(lint));
+    options
+        .lints
+        .retain(|lint| lint.inlining() != Inlining::Never);
     (!options.lints.is_empty()).then_some(options)
 }
 
@@ -135,12 +123,10 @@ impl Contexts {
 
     /// Whether a lint examines a function only as a part of kernels.
     pub(crate) fn replaces(&self, function: FuncId, lint: Lint) -> bool {
-        match lint {
-            // Moves may be delayed until after a wait, but passing arguments may not.
-            Lint::WgmmaProtocol | Lint::Tcgen05Protocol => false,
-            // Both the barrier and the call of its function are reported.
-            Lint::BarrierDivergence => self.kernels.binary_search(&function).is_ok(),
-            lint => LINTS.contains(&lint) && self.replaced.binary_search(&function).is_ok(),
+        match lint.inlining() {
+            Inlining::Never | Inlining::Additional => false,
+            Inlining::Replaces => self.replaced.binary_search(&function).is_ok(),
+            Inlining::AlsoAtCalls => self.kernels.binary_search(&function).is_ok(),
         }
     }
 
@@ -314,7 +300,7 @@ impl Inlined {
             .and_then(|label| self.piece(label.span.start));
         (finding.function, finding.stmt) = (piece.function, piece.stmt);
         of.span = self.old_span(old, of.span)?;
-        if finding.lint == Lint::BarrierDivergence
+        if finding.lint.inlining() == Inlining::AlsoAtCalls
             && let Some(frame) = cause.and_then(|cause| self.call_in(cause, &piece))
         {
             // Only some threads call the function.

@@ -63,7 +63,12 @@ fn finding(cx: &FunctionContext<'_>, access: &Access, lanes: &Lanes) -> Option<F
     let message = format!(
         "{degree}-way bank conflict: {how}, so an access of a warp takes {all} passes instead of {least}"
     );
-    let finding = cx.finding(Lint::BankConflict, Certainty::Definite, access.stmt, message);
+    let finding = cx.finding(
+        Lint::BankConflict,
+        Certainty::Definite,
+        access.stmt,
+        message,
+    );
     let help = match stride {
         Some(stride) if is_row(stride, lanes.bytes) => format!(
             "add {} bytes of padding to each row of {} bytes so that the lanes access different banks",

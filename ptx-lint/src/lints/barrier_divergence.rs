@@ -148,17 +148,19 @@ fn examine(
     if barrier.may_differ && !in_lanes && !is_guarded && !causes.is_empty() {
         // All paths from each branch may have the same barriers.
         let mut all = causes.iter();
-        let meets_in_loop = |branch| {
-            !barrier.is_aligned && balance::may_meet_in_loop(cx, (branch, block), at)
-        };
-        if all.all(|branch| {
-            balance::may_meet(cx, divergence, *branch, at) || meets_in_loop(*branch)
-        }) {
+        let meets_in_loop =
+            |branch| !barrier.is_aligned && balance::may_meet_in_loop(cx, (branch, block), at);
+        if all
+            .all(|branch| balance::may_meet(cx, divergence, *branch, at) || meets_in_loop(*branch))
+        {
             return;
         }
     }
     // Nothing waits at the barrier of the cluster for warps that exit instead.
-    let is_of_cluster = matches!(at.facts.action(), Some(Action::ClusterArrive | Action::ClusterWait));
+    let is_of_cluster = matches!(
+        at.facts.action(),
+        Some(Action::ClusterArrive | Action::ClusterWait)
+    );
     if is_of_cluster && !in_lanes && !is_guarded && !causes.is_empty() {
         let mut all = causes.iter();
         if all.all(|branch| split.others_exit(*branch, block)) {
@@ -213,13 +215,19 @@ fn requires(barrier: &Barrier) -> String {
 fn help(level: Uniformity, barrier: &Barrier) -> &'static str {
     match (barrier.meeting, level, barrier.group) {
         (_, Uniformity::Varying, Uniformity::Warp) => "move it out of the divergent code",
-        (Meeting::Cta, ..) => "move it to code that all threads execute, or specify the number of participating threads",
+        (Meeting::Cta, ..) => {
+            "move it to code that all threads execute, or specify the number of participating threads"
+        }
         _ => "move it to code that all threads execute",
     }
 }
 
 /// Adds a label at the divergent branch.
-pub(super) fn with_cause(cx: &FunctionContext<'_>, finding: Finding, causes: &[BlockId]) -> Finding {
+pub(super) fn with_cause(
+    cx: &FunctionContext<'_>,
+    finding: Finding,
+    causes: &[BlockId],
+) -> Finding {
     match causes.first().and_then(|branch| last(cx, *branch)) {
         Some((stmt, _)) => finding.with_label(cx.span(stmt), "threads diverge here"),
         None => finding,
@@ -240,7 +248,10 @@ pub(super) fn last<'a>(cx: &FunctionContext<'a>, block: BlockId) -> Option<(Stmt
 /// the next one.
 fn is_first(cx: &FunctionContext<'_>, branch: BlockId, (block, stmt): (BlockId, StmtId)) -> bool {
     let waits = |facts: &Facts<'_>| {
-        let is_barrier = matches!(facts.action(), Some(Action::BarrierSync | Action::BarrierReduce | Action::ClusterWait));
+        let is_barrier = matches!(
+            facts.action(),
+            Some(Action::BarrierSync | Action::BarrierReduce | Action::ClusterWait)
+        );
         is_barrier || facts.callees().is_some_and(|callee| cx.waits(&callee))
     };
     let mut at = Some(block);

@@ -3,8 +3,8 @@
 mod compilers;
 mod only_written;
 mod uncalled;
-mod unread;
 mod unreachable;
+mod unread;
 
 use alloc::vec::Vec;
 

@@ -32,7 +32,9 @@ fn instructions(cx: &FunctionContext<'_>, found: &mut Vec<Finding>) {
         };
         let form = cx.facts().inst(id).form();
         let rules = form.map_or(&[][..], |(form, _)| form.rules());
-        let concerns = rules.iter().any(|r| matches!(r.kind(), RuleKind::Deprecated(..)));
+        let concerns = rules
+            .iter()
+            .any(|r| matches!(r.kind(), RuleKind::Deprecated(..)));
         let Some(inst) = body.inst(id).filter(|_| concerns) else {
             continue;
         };
@@ -49,7 +51,10 @@ fn instructions(cx: &FunctionContext<'_>, found: &mut Vec<Finding>) {
             continue;
         };
         let mnemonic = cx.mnemonic(id);
-        let message = format!("`{mnemonic}` is deprecated since PTX {}", deprecation.since());
+        let message = format!(
+            "`{mnemonic}` is deprecated since PTX {}",
+            deprecation.since()
+        );
         let finding = cx.finding(Lint::Deprecated, Certainty::Definite, stmt, message);
         found.push(finding.with_help(format!("use {}", deprecation.instead())));
     }
@@ -60,7 +65,10 @@ fn directives(cx: &FunctionContext<'_>, found: &mut Vec<Finding>) {
     let Some(function) = module.functions().get(cx.id()) else {
         return;
     };
-    let all = function.interface.directives.of(module.interface_directives());
+    let all = function
+        .interface
+        .directives
+        .of(module.interface_directives());
     let deprecated = |directive| DIRECTIVES.iter().find(|(d, ..)| *d == directive);
     for stmt in all {
         let Some((directive, since, instead)) = deprecated(stmt.directive) else {
@@ -85,7 +93,9 @@ fn directives(cx: &FunctionContext<'_>, found: &mut Vec<Finding>) {
 /// The span of a directive in the header of the function.
 fn keyword(cx: &FunctionContext<'_>, directive: Directive) -> Option<Span> {
     let spans = cx.module().interface_spans(cx.id())?;
-    let start = spans.params.map_or(spans.name.end, |params| params.list.end);
+    let start = spans
+        .params
+        .map_or(spans.name.end, |params| params.list.end);
     let text = Span::new(start, cx.body().base()).of(cx.module().source());
     let mut tokens = Lexer::fragment(text);
     let found = tokens.find(|token| token.span.of(text) == directive.text().as_bytes())?;

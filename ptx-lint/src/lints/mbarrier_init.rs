@@ -23,7 +23,9 @@ pub(crate) fn check(cx: &FunctionContext<'_>, found: &mut Vec<Finding>) {
     protocols::check(cx, Lint::MbarrierInit, found);
     let function = cx.module().functions().get(cx.id());
     let is_init = |at: &Reached<'_>| at.facts.action() == Some(Action::MbarrierInit);
-    if function.is_none_or(|f| f.kind != FunctionKind::Entry) || !cx.instructions().any(|at| is_init(&at)) {
+    if function.is_none_or(|f| f.kind != FunctionKind::Entry)
+        || !cx.instructions().any(|at| is_init(&at))
+    {
         return;
     }
     let Some((mut threads, sets)) = cx.threads() else {
@@ -40,7 +42,9 @@ pub(crate) fn check(cx: &FunctionContext<'_>, found: &mut Vec<Finding>) {
     // The threads that initialize the objects of a block are the same: one finding.
     let mut by_block: BTreeMap<Option<BlockId>, usize> = BTreeMap::new();
     for at in cx.instructions().filter(is_init) {
-        if known.contains(&at.stmt) || is_repeated(cx, (&mut threads, sets), &at, &shared) != Some(true) {
+        if known.contains(&at.stmt)
+            || is_repeated(cx, (&mut threads, sets), &at, &shared) != Some(true)
+        {
             continue;
         }
         let block = cx.cfg().of_statement(at.stmt);
@@ -70,11 +74,16 @@ fn is_repeated(
     if at.facts.guard().is_some() {
         let guard = threads.guard(at.stmt, &at.facts)?;
         let samples = 0..threads.samples().len();
-        set = samples.filter(|s| guard.get(*s) == 0).fold(set, |set, s| set & !(1 << s));
+        set = samples
+            .filter(|s| guard.get(*s) == 0)
+            .fold(set, |set, s| set & !(1 << s));
     }
     let access = shared.get(&at.stmt)?;
     let own = Parts::new(cx, cx.values()?, threads, &access.address?)?.own;
-    let mut there = own.iter().enumerate().filter(|(sample, _)| set >> sample & 1 == 1);
+    let mut there = own
+        .iter()
+        .enumerate()
+        .filter(|(sample, _)| set >> sample & 1 == 1);
     let (_, first) = there.next()?;
     let (_, second) = there.next()?;
     Some(first == second)
@@ -96,7 +105,11 @@ fn finding(cx: &FunctionContext<'_>, at: &Reached<'_>, is_certain: bool) -> Find
         true => (Certainty::Definite, "several threads initialize"),
         false => (Certainty::Possible, "several threads may initialize"),
     };
-    let message = alloc::format!("{may} the same mbarrier object with `{}`", cx.mnemonic(at.inst));
+    let message = alloc::format!(
+        "{may} the same mbarrier object with `{}`",
+        cx.mnemonic(at.inst)
+    );
     let help = "initialize the object in one thread, and add a barrier for all threads after the initialization";
-    cx.finding(Lint::MbarrierInit, certainty, at.stmt, message).with_help(help)
+    cx.finding(Lint::MbarrierInit, certainty, at.stmt, message)
+        .with_help(help)
 }

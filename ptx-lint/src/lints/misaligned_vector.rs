@@ -41,7 +41,10 @@ pub(crate) fn check(cx: &FunctionContext<'_>, found: &mut Vec<Finding>) {
             continue;
         };
         // Of one variable or pointer, the same reason is the same cause.
-        let reason = Reason(format!("{:?} {}", access.provenance, new.diagnostic.message));
+        let reason = Reason(format!(
+            "{:?} {}",
+            access.provenance, new.diagnostic.message
+        ));
         if new.certainty == Certainty::Possible && access.provenance.is_some() {
             if let Some(known) = first.get(&reason).and_then(|at| found.get_mut(*at)) {
                 let place = new.places.first().copied();
@@ -87,7 +90,11 @@ fn finding(
     let form = access.address?;
     let known = values.alignment_of(&form);
     let certain = 1u64.checked_shl(u32::from(known.bits)).unwrap_or(0);
-    let modulus = if certain == 0 { needed } else { certain.min(needed) };
+    let modulus = if certain == 0 {
+        needed
+    } else {
+        certain.min(needed)
+    };
     let residue = known.residue % modulus.max(1);
     if residue != 0 {
         let message = format!(
@@ -112,14 +119,22 @@ fn finding(
         return Some(finding);
     }
     let reason = match align {
-        Some(align) => format!("the memory that it points to is declared with an alignment of {align}"),
+        Some(align) => {
+            format!("the memory that it points to is declared with an alignment of {align}")
+        }
         None => {
             let threads = distance(values, &form, needed).or_else(apart);
-            let threads = threads.map(|bytes| format!("the addresses of different threads are {bytes} bytes apart"));
+            let threads = threads
+                .map(|bytes| format!("the addresses of different threads are {bytes} bytes apart"));
             let blocks = || of_blocks(values, &form, needed);
-            let blocks = || blocks().map(|bytes| format!("the addresses of different CTAs are {bytes} bytes apart"));
+            let blocks = || {
+                blocks()
+                    .map(|bytes| format!("the addresses of different CTAs are {bytes} bytes apart"))
+            };
             let pointer = || from_pointer(values, &form, needed);
-            let pointer = || pointer().map(|bytes| format!("it is {bytes} bytes from a multiple of {needed} if the pointer is aligned like an allocation"));
+            let pointer = || {
+                pointer().map(|bytes| format!("it is {bytes} bytes from a multiple of {needed} if the pointer is aligned like an allocation"))
+            };
             let unknown = || unknown::reason(cx, values, (access, needed), &form);
             threads.or_else(blocks).or_else(pointer).or_else(unknown)?
         }
@@ -131,7 +146,9 @@ fn finding(
         access.stmt,
         message,
     );
-    Some(finding.with_help(format!("declare an alignment of {needed}, or use narrower accesses")))
+    Some(finding.with_help(format!(
+        "declare an alignment of {needed}, or use narrower accesses"
+    )))
 }
 
 /// A finding about a declaration: at the declaration if it is in the function, or else to be moved there.
@@ -145,12 +162,22 @@ fn of_declaration(
         VariableRef::Local(id) if is_parameter(cx, id) => return None,
         VariableRef::Local(id) => {
             let var = cx.body().vars().get(id)?;
-            (Cow::Borrowed(module.name(var.name)), Some(cx.span(var.stmt?)))
+            (
+                Cow::Borrowed(module.name(var.name)),
+                Some(cx.span(var.stmt?)),
+            )
         }
         VariableRef::Module(symbol) => (symbol_name(module, symbol), None),
     };
-    let message = format!("accesses of `{name}` may not be aligned: it is declared with an alignment of {align}");
-    let finding = cx.finding(Lint::MisalignedVector, Certainty::Possible, access.stmt, message);
+    let message = format!(
+        "accesses of `{name}` may not be aligned: it is declared with an alignment of {align}"
+    );
+    let finding = cx.finding(
+        Lint::MisalignedVector,
+        Certainty::Possible,
+        access.stmt,
+        message,
+    );
     let mut finding = finding.with_help("declare the alignment that the largest access needs, such as `.align 16`, or use narrower accesses");
     match declared {
         Some(span) => {
@@ -242,7 +269,10 @@ fn from_pointer(values: &Values, form: &Affine, needed: u64) -> Option<u64> {
 
 /// The difference of the addresses of two threads of a warp, if not both can be aligned.
 fn apart(lanes: &Lanes, needed: u64) -> Option<u64> {
-    lanes.differences().map(i64::unsigned_abs).find(|bytes| bytes % needed != 0)
+    lanes
+        .differences()
+        .map(i64::unsigned_abs)
+        .find(|bytes| bytes % needed != 0)
 }
 
 /// The distance between the addresses of neighboring CTAs, likewise.

@@ -23,13 +23,18 @@ pub(crate) fn check(cx: &FunctionContext<'_>, found: &mut Vec<Finding>) {
         return;
     };
     let certain = accesses.adjacent().iter().map(|a| (a, Certainty::Definite));
-    let likely = accesses.likely_adjacent().iter().map(|a| (a, Certainty::Possible));
+    let likely = accesses
+        .likely_adjacent()
+        .iter()
+        .map(|a| (a, Certainty::Possible));
     for (adjacent, certainty) in certain.chain(likely) {
         let all = accesses.all();
         let parts = adjacent.accesses.iter().map(|at| all.get(*at));
         let parts: Option<Vec<&Access>> = parts.collect();
         // Unoptimized code keeps its variables on the stack.
-        if let Some(parts) = parts.filter(|p| !cx.is_unoptimized() || !p.iter().any(|a| is_local(a))) {
+        if let Some(parts) =
+            parts.filter(|p| !cx.is_unoptimized() || !p.iter().any(|a| is_local(a)))
+        {
             found.extend(finding(cx, adjacent, parts, certainty));
         }
     }
@@ -60,16 +65,30 @@ fn finding(
     if count > MOST {
         return None;
     }
-    let (what, bytes) = (if first.access.writes() { "stores" } else { "loads" }, adjacent.bytes);
+    let (what, bytes) = (
+        if first.access.writes() {
+            "stores"
+        } else {
+            "loads"
+        },
+        adjacent.bytes,
+    );
     let reason = match certainty {
-        Certainty::Definite => "could be combined into one of {}: the address is sufficiently aligned",
-        Certainty::Possible => "may be combined into one of {} if the pointer is aligned like an allocation",
+        Certainty::Definite => {
+            "could be combined into one of {}: the address is sufficiently aligned"
+        }
+        Certainty::Possible => {
+            "may be combined into one of {} if the pointer is aligned like an allocation"
+        }
     };
     let reason = reason.replace("{}", &format!("{bytes} bytes"));
     let message = format!("{} {what} of adjacent memory {reason}", parts.len());
     let mut found = cx
         .finding(Lint::MissedVector, certainty, first.stmt, message)
-        .with_help(format!("use `{}` with {count} registers", vector(mnemonic, count)));
+        .with_help(format!(
+            "use `{}` with {count} registers",
+            vector(mnemonic, count)
+        ));
     for other in others {
         found = found.with_label(cx.span(other.stmt), "adjacent access");
     }

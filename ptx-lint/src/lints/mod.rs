@@ -1,6 +1,23 @@
-//! The lints: each has a file and a line in the list below.
+//! The lints: each has a file and a row in the table below.
 
+mod async_copy_wait;
+mod bank_conflict;
+mod barrier_divergence;
+mod dead_code;
+mod deprecated;
+mod fence_strength;
+mod generic_space;
+mod mbarrier_init;
+mod misaligned_vector;
+mod missed_vector;
 mod performance;
+mod proxy_fence;
+mod shared_race;
+mod tcgen05_protocol;
+mod uncoalesced;
+mod uninitialised_register;
+mod warp_mask;
+mod wgmma_protocol;
 
 use alloc::vec::Vec;
 use core::fmt;
@@ -11,10 +28,48 @@ use ptx_ir::Code;
 use crate::Finding;
 use crate::context::FunctionContext;
 
-macro_rules! lints {
-    ($($module:ident: $variant:ident = $code:ident, $name:literal, $divergence:literal;)*) => {
-        $(mod $module;)*
+/// Information that is only computed if an enabled lint needs it.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub(crate) enum Need {
+    /// The likely divergence of values and branches.
+    Divergence,
+    /// The functions that reference each shared variable, and the functions that are never called.
+    Uses,
+    /// Whether the module was optimized.
+    Optimization,
+}
 
+/// The linting of kernels with small functions inlined, if the findings of a lint depend on the callers of a function.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub(crate) enum Inlining {
+    /// Functions and kernels are linted without inlining.
+    Never,
+    /// Kernels are linted a second time with inlined functions. Functions are linted separately as well: moves of registers may be delayed until
+    /// after a wait, but passing arguments may not.
+    Additional,
+    /// Kernels with inlined functions replace the kernels, and the functions if all their callers are covered.
+    Replaces,
+    /// Kernels with inlined functions replace the kernels only. A finding whose cause is in a caller is reported at the call.
+    AlsoAtCalls,
+}
+
+/// The properties of a lint.
+struct Properties {
+    name: &'static str,
+    code: Code,
+    check: fn(&FunctionContext<'_>, &mut Vec<Finding>),
+    inlining: Inlining,
+    needs: &'static [Need],
+}
+
+macro_rules! lints {
+    ($($variant:ident {
+        name: $name:literal,
+        code: $code:ident,
+        check: $check:path,
+        inlining: $inlining:ident,
+        needs: [$($need:ident),*],
+    })*) => {
         /// A lint.
         #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
         #[non_exhaustive]
@@ -29,60 +84,170 @@ macro_rules! lints {
             /// All lints, in the order of their codes.
             pub const ALL: &'static [Self] = &[$(Self::$variant,)*];
 
-            /// The name of the lint, such as `dead-code`.
-            #[must_use]
-            pub const fn name(self) -> &'static str {
+            const fn properties(self) -> &'static Properties {
                 match self {
-                    $(Self::$variant => $name,)*
+                    $(Self::$variant => &Properties {
+                        name: $name,
+                        code: Code::$code,
+                        check: $check,
+                        inlining: Inlining::$inlining,
+                        needs: &[$(Need::$need),*],
+                    },)*
                 }
-            }
-
-            /// The code of its diagnostics.
-            #[must_use]
-            pub const fn code(self) -> Code {
-                match self {
-                    $(Self::$variant => Code::$code,)*
-                }
-            }
-
-            /// Whether it needs the likely divergence of values.
-            pub(crate) fn needs_divergence(self) -> bool {
-                match self {
-                    $(Self::$variant => $divergence,)*
-                }
-            }
-
-            /// Runs the lint on a function.
-            pub(crate) fn check(self, context: &FunctionContext<'_>, found: &mut Vec<Finding>) {
-                let known = found.len();
-                match self {
-                    $(Self::$variant => $module::check(context, found),)*
-                }
-                found.iter_mut().skip(known).for_each(Finding::add_places);
             }
         }
     };
 }
 
-// The file, the lint, its code, its name, and whether it needs the likely divergence of values.
 lints! {
-    barrier_divergence: BarrierDivergence = BarrierDivergence, "barrier-divergence", true;
-    warp_mask: WarpMask = WarpMask, "warp-mask", true;
-    async_copy_wait: AsyncCopyWait = AsyncCopyWait, "async-copy-wait", false;
-    wgmma_protocol: WgmmaProtocol = WgmmaProtocol, "wgmma-protocol", false;
-    tcgen05_protocol: Tcgen05Protocol = Tcgen05Protocol, "tcgen05-protocol", false;
-    mbarrier_init: MbarrierInit = MbarrierInit, "mbarrier-init", true;
-    proxy_fence: ProxyFence = ProxyFence, "proxy-fence", false;
-    fence_strength: FenceStrength = FenceStrength, "fence-strength", false;
-    uninitialised_register: UninitialisedRegister = UninitialisedRegister, "uninitialised-register", false;
-    shared_race: SharedRace = SharedRace, "shared-race", true;
-    misaligned_vector: MisalignedVector = MisalignedVector, "misaligned-vector", true;
-    dead_code: DeadCode = DeadCode, "dead-code", false;
-    uncoalesced: Uncoalesced = Uncoalesced, "uncoalesced", true;
-    bank_conflict: BankConflict = BankConflict, "bank-conflict", true;
-    missed_vector: MissedVector = MissedVector, "missed-vector", false;
-    generic_space: GenericSpace = GenericSpace, "generic-space", false;
-    deprecated: Deprecated = DeprecatedFeature, "deprecated", false;
+    BarrierDivergence {
+        name: "barrier-divergence",
+        code: BarrierDivergence,
+        check: barrier_divergence::check,
+        inlining: AlsoAtCalls,
+        needs: [Divergence],
+    }
+    WarpMask {
+        name: "warp-mask",
+        code: WarpMask,
+        check: warp_mask::check,
+        inlining: Replaces,
+        needs: [Divergence],
+    }
+    AsyncCopyWait {
+        name: "async-copy-wait",
+        code: AsyncCopyWait,
+        check: async_copy_wait::check,
+        inlining: Replaces,
+        needs: [],
+    }
+    WgmmaProtocol {
+        name: "wgmma-protocol",
+        code: WgmmaProtocol,
+        check: wgmma_protocol::check,
+        inlining: Additional,
+        needs: [],
+    }
+    Tcgen05Protocol {
+        name: "tcgen05-protocol",
+        code: Tcgen05Protocol,
+        check: tcgen05_protocol::check,
+        inlining: Additional,
+        needs: [],
+    }
+    MbarrierInit {
+        name: "mbarrier-init",
+        code: MbarrierInit,
+        check: mbarrier_init::check,
+        inlining: Replaces,
+        needs: [Divergence],
+    }
+    ProxyFence {
+        name: "proxy-fence",
+        code: ProxyFence,
+        check: proxy_fence::check,
+        inlining: Replaces,
+        needs: [],
+    }
+    FenceStrength {
+        name: "fence-strength",
+        code: FenceStrength,
+        check: fence_strength::check,
+        inlining: Never,
+        needs: [],
+    }
+    UninitialisedRegister {
+        name: "uninitialised-register",
+        code: UninitialisedRegister,
+        check: uninitialised_register::check,
+        inlining: Never,
+        needs: [],
+    }
+    SharedRace {
+        name: "shared-race",
+        code: SharedRace,
+        check: shared_race::check,
+        inlining: Replaces,
+        needs: [Divergence],
+    }
+    MisalignedVector {
+        name: "misaligned-vector",
+        code: MisalignedVector,
+        check: misaligned_vector::check,
+        inlining: Replaces,
+        needs: [Divergence],
+    }
+    DeadCode {
+        name: "dead-code",
+        code: DeadCode,
+        check: dead_code::check,
+        inlining: Never,
+        needs: [Uses, Optimization],
+    }
+    Uncoalesced {
+        name: "uncoalesced",
+        code: Uncoalesced,
+        check: uncoalesced::check,
+        inlining: Replaces,
+        needs: [Divergence],
+    }
+    BankConflict {
+        name: "bank-conflict",
+        code: BankConflict,
+        check: bank_conflict::check,
+        inlining: Replaces,
+        needs: [Divergence],
+    }
+    MissedVector {
+        name: "missed-vector",
+        code: MissedVector,
+        check: missed_vector::check,
+        inlining: Never,
+        needs: [],
+    }
+    GenericSpace {
+        name: "generic-space",
+        code: GenericSpace,
+        check: generic_space::check,
+        inlining: Never,
+        needs: [Optimization],
+    }
+    Deprecated {
+        name: "deprecated",
+        code: DeprecatedFeature,
+        check: deprecated::check,
+        inlining: Never,
+        needs: [],
+    }
+}
+
+impl Lint {
+    /// The name of the lint, such as `dead-code`.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        self.properties().name
+    }
+
+    /// The code of its diagnostics.
+    #[must_use]
+    pub const fn code(self) -> Code {
+        self.properties().code
+    }
+
+    pub(crate) fn needs(self, need: Need) -> bool {
+        self.properties().needs.contains(&need)
+    }
+
+    pub(crate) fn inlining(self) -> Inlining {
+        self.properties().inlining
+    }
+
+    /// Adds the findings in a function.
+    pub(crate) fn check(self, context: &FunctionContext<'_>, found: &mut Vec<Finding>) {
+        let first = found.len();
+        (self.properties().check)(context, found);
+        found.iter_mut().skip(first).for_each(Finding::add_places);
+    }
 }
 
 impl FromStr for Lint {

@@ -64,7 +64,9 @@ pub(crate) fn check(cx: &FunctionContext<'_>, found: &mut Vec<Finding>) {
     pending.pairs(&mut judge_pair);
     arms::pairs(cx, &touches, &mut judge_pair);
     for (store, load) in update::stores(cx, &touches) {
-        races.entry(store).or_insert(Race::new(Certainty::Possible, load));
+        races
+            .entry(store)
+            .or_insert(Race::new(Certainty::Possible, load));
     }
     for touch in &touches.all {
         if touch.writes_differ(cx, &mut threads) {
@@ -128,19 +130,29 @@ fn finding(cx: &FunctionContext<'_>, stmt: StmtId, race: Race) -> Finding {
     let certainty = race.certainty;
     if stmt == race.other {
         let message = match certainty {
-            Certainty::Definite => "data race: threads store different values to the same shared memory",
-            Certainty::Possible => "possible data race: threads of several warps may store different values to the same shared memory",
+            Certainty::Definite => {
+                "data race: threads store different values to the same shared memory"
+            }
+            Certainty::Possible => {
+                "possible data race: threads of several warps may store different values to the same shared memory"
+            }
         };
         let finding = cx.finding(Lint::SharedRace, certainty, stmt, message);
         return finding.with_help("store from a single thread, or use an atomic operation");
     }
     let message = match certainty {
-        Certainty::Definite => "data race: threads access the same shared memory without a barrier in between",
-        Certainty::Possible => "possible data race: threads may access the same shared memory without a barrier in between",
+        Certainty::Definite => {
+            "data race: threads access the same shared memory without a barrier in between"
+        }
+        Certainty::Possible => {
+            "possible data race: threads may access the same shared memory without a barrier in between"
+        }
     };
     let is_divergent = |stmt| {
         let block = cx.cfg().of_statement(stmt);
-        block.zip(cx.divergence()).is_none_or(|(block, of)| of.level(block) > Uniformity::Cta)
+        block
+            .zip(cx.divergence())
+            .is_none_or(|(block, of)| of.level(block) > Uniformity::Cta)
     };
     let help = match race.in_warps {
         true => "add `bar.warp.sync` for the lanes of the warp between the two accesses",
@@ -150,5 +162,10 @@ fn finding(cx: &FunctionContext<'_>, stmt: StmtId, race: Race) -> Finding {
         false => "add a barrier for all threads between the two accesses",
     };
     let finding = cx.finding(Lint::SharedRace, certainty, stmt, message);
-    finding.with_label(cx.span(race.other), "another thread accesses the memory here").with_help(help)
+    finding
+        .with_label(
+            cx.span(race.other),
+            "another thread accesses the memory here",
+        )
+        .with_help(help)
 }

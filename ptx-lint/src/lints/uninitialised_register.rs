@@ -61,7 +61,9 @@ pub(crate) fn check(cx: &FunctionContext<'_>, found: &mut Vec<Finding>) {
     for reads in all {
         let group = groups.last_mut().filter(|group| {
             let possible = reads.certainty == Certainty::Possible;
-            let first = group.first().filter(|first| first.certainty == reads.certainty);
+            let first = group
+                .first()
+                .filter(|first| first.certainty == reads.certainty);
             possible && first.is_some_and(|first| block(first) == block(&reads))
         });
         match group {
@@ -109,7 +111,12 @@ fn finding(cx: &FunctionContext<'_>, ssa: &Ssa, group: &[Reads]) -> Option<Findi
             "write the register on every path to this instruction, or read it only on paths that write it",
         ),
     };
-    let finding = cx.finding(Lint::UninitialisedRegister, reads.certainty, reads.first, message);
+    let finding = cx.finding(
+        Lint::UninitialisedRegister,
+        reads.certainty,
+        reads.first,
+        message,
+    );
     let mut finding = finding.with_help(help);
     if let Some(stmt) = reads.written {
         finding = finding.with_label(cx.span(stmt), "written here, but not on every path");
@@ -131,7 +138,9 @@ fn name(cx: &FunctionContext<'_>, ssa: &Ssa, variable: u32) -> String {
     }
     let place = cx.analysis().variables().place(variable);
     let register = cx.body().register_name(cx.module(), place.register);
-    let element = place.lane.and_then(|lane| ["x", "y", "z", "w"].get(usize::from(lane)));
+    let element = place
+        .lane
+        .and_then(|lane| ["x", "y", "z", "w"].get(usize::from(lane)));
     match element {
         Some(element) => format!("`{register}.{element}`"),
         None => format!("`{register}`"),

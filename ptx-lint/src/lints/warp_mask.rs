@@ -117,13 +117,17 @@ impl Check<'_, '_, '_> {
             (Wrong::Outside(lane), _) => {
                 format!("lane {lane} may execute the instruction but is not in the mask")
             }
-            (Wrong::Unknown, _) => "the mask includes lanes that may not reach the instruction".into(),
+            (Wrong::Unknown, _) => {
+                "the mask includes lanes that may not reach the instruction".into()
+            }
         };
         Some(self.report(certainty, message))
     }
 
     fn report(&self, certainty: Certainty, message: alloc::string::String) -> Finding {
-        let finding = self.cx.finding(Lint::WarpMask, certainty, self.at.stmt, message);
+        let finding = self
+            .cx
+            .finding(Lint::WarpMask, certainty, self.at.stmt, message);
         with_cause(self.cx, finding, &self.causes)
             .with_help("use a mask of exactly the lanes that reach the instruction, for example from a vote before the branch")
     }
@@ -141,8 +145,8 @@ impl Check<'_, '_, '_> {
     fn executing(&mut self) -> (u128, bool) {
         let set = self.sets.get(self.block.index()).copied();
         let mut set = set.unwrap_or(u128::MAX);
-        let mut is_exact = self.divergence.level(self.block) <= Uniformity::Warp
-            || !self.causes.is_empty();
+        let mut is_exact =
+            self.divergence.level(self.block) <= Uniformity::Warp || !self.causes.is_empty();
         for branch in &self.causes {
             let guard = last(self.cx, *branch);
             let guard = guard.and_then(|(stmt, facts)| self.threads.guard(stmt, &facts));
@@ -199,7 +203,9 @@ impl Check<'_, '_, '_> {
     /// Whether the lane that is wrong exists in every launch: a CTA may have fewer threads than a warp has lanes.
     fn is_there(&self, wrong: Wrong) -> bool {
         match wrong {
-            Wrong::Absent(lane) | Wrong::Outside(lane) => lane == 0 || self.threads.shape().is_required,
+            Wrong::Absent(lane) | Wrong::Outside(lane) => {
+                lane == 0 || self.threads.shape().is_required
+            }
             Wrong::Unknown => false,
         }
     }

@@ -23,12 +23,11 @@ use ptx_analysis::uniformity::IncrementalUniformity;
 use ptx_ir::facts::{FactTables, ModuleFacts};
 use ptx_ir::{Changed, EntityId as _, FuncId, Module, Operand, SymbolId};
 
-use crate::context::{
-    FunctionContext, Known, ModuleContext, asks_whether_optimized, needs_divergence, waiting, waits,
-};
+use crate::context::{FunctionContext, Known, ModuleContext, waiting, waits};
 use crate::declared::at_declarations;
 use crate::linter::{examine, merged};
-use crate::module_uses::{ModuleUses, SharedVariables, asks_for_uses};
+use crate::lints::Need;
+use crate::module_uses::{ModuleUses, SharedVariables};
 use crate::optimized::{is_unoptimized, stack_addresses};
 use crate::{Finding, LintOptions};
 use digest::Digest;
@@ -266,10 +265,10 @@ impl LintSession {
             else {
                 continue;
             };
-            function.waits = needs_divergence(&self.options) && waits(of);
+            function.waits = self.options.need(Need::Divergence) && waits(of);
             function.is_unoptimized =
-                asks_whether_optimized(&self.options) && is_unoptimized(of, &stack_addresses);
-            function.shared = match asks_for_uses(&self.options) {
+                self.options.need(Need::Optimization) && is_unoptimized(of, &stack_addresses);
+            function.shared = match self.options.need(Need::Uses) {
                 true => shared.mentions(of),
                 false => Vec::new(),
             };
@@ -277,7 +276,7 @@ impl LintSession {
                 changed.push(id);
             }
         }
-        if needs_divergence(&self.options) {
+        if self.options.need(Need::Divergence) {
             let analyses = ModuleAnalysis::with_call_graph(&facts, Arc::clone(&self.calls));
             self.likely.enter(&analyses, &changed);
         }
@@ -290,7 +289,7 @@ impl LintSession {
         if self.is_settled {
             return true;
         }
-        self.is_settled = (!needs_divergence(&self.options)
+        self.is_settled = (!self.options.need(Need::Divergence)
             || self.likely.update(analyses, budget))
             && self.summaries.update(analyses, budget);
         self.is_settled
@@ -315,7 +314,7 @@ impl LintSession {
             let Some(analysis) = context.analyses().function(id) else {
                 continue;
             };
-            let likely = match needs_divergence(&self.options) {
+            let likely = match self.options.need(Need::Divergence) {
                 true => self.likely.take(&analysis, context.calls()),
                 false => None,
             };
@@ -340,7 +339,7 @@ impl LintSession {
         Known {
             waiting: waiting(&self.calls, waits),
             summaries: self.summaries.summaries().cloned().unwrap_or_default(),
-            uses: Arc::new(match asks_for_uses(&self.options) {
+            uses: Arc::new(match self.options.need(Need::Uses) {
                 true => {
                     let mentions = definitions().map(|(id, f)| (id, f.shared.clone()));
                     ModuleUses::new(module, SharedVariables::new(module), mentions)

@@ -6,8 +6,8 @@ use alloc::vec::Vec;
 use ptx_analysis::cfg::BlockId;
 use ptx_analysis::graph::LoopId;
 use ptx_analysis::uniformity::Uniformity;
-use ptx_ir::{Statement, StmtId};
 use ptx_ir::facts::Facts;
+use ptx_ir::{Statement, StmtId};
 use ptx_isa::{Action, Marks};
 
 use crate::context::{FunctionContext, Reached};
@@ -54,7 +54,8 @@ pub(super) fn may_meet_in_loop(
         return false;
     };
     let stays = |to: &BlockId| loops.contains(id, *to);
-    let (ways, others): (Vec<BlockId>, Vec<BlockId>) = cx.cfg().successors(branch).iter().partition(|to| stays(to));
+    let (ways, others): (Vec<BlockId>, Vec<BlockId>) =
+        cx.cfg().successors(branch).iter().partition(|to| stays(to));
     let header = loops.get(id).map(|l| l.header());
     let search = search(cx, header, Some(id), of);
     others.iter().all(|to| search.leaves(*to)) && search.agree(&ways)
@@ -78,7 +79,10 @@ fn search<'a, 'c>(
         stop,
         inside,
         number: number(cx, of.stmt, &of.facts),
-        is_cluster: matches!(of.facts.action(), Some(Action::ClusterArrive | Action::ClusterWait)),
+        is_cluster: matches!(
+            of.facts.action(),
+            Some(Action::ClusterArrive | Action::ClusterWait)
+        ),
         is_of_lanes: false,
         known: BTreeMap::new(),
         is_unknown: false,
@@ -183,7 +187,9 @@ impl Search<'_, '_> {
         let mut common: Option<BTreeSet<i64>> = None;
         for (at, blocks) in reached.iter().enumerate() {
             let others = || reached.iter().enumerate().filter(|(other, _)| *other != at);
-            let own = blocks.iter().filter(|b| others().all(|(_, of)| !of.contains(b)));
+            let own = blocks
+                .iter()
+                .filter(|b| others().all(|(_, of)| !of.contains(b)));
             let numbers: BTreeSet<i64> = own
                 .filter_map(|block| self.inside(*block, self.is_of_lanes))
                 .flatten()

@@ -29,9 +29,15 @@ pub(super) fn check(cx: &FunctionContext<'_>, found: &mut Vec<Finding>) {
     }
     let is_barrier = |at: &Reached<'_>| {
         let action = at.facts.action();
-        matches!(action, Some(Action::BarrierSync | Action::BarrierReduce | Action::BarrierArrive))
+        matches!(
+            action,
+            Some(Action::BarrierSync | Action::BarrierReduce | Action::BarrierArrive)
+        )
     };
-    if !cx.instructions().any(|at| is_barrier(&at) && is_counted(&at.facts)) {
+    if !cx
+        .instructions()
+        .any(|at| is_barrier(&at) && is_counted(&at.facts))
+    {
         return;
     }
     let calls = |at: &Reached<'_>| at.facts.callees().is_some() || !at.facts.is_known();
@@ -42,7 +48,9 @@ pub(super) fn check(cx: &FunctionContext<'_>, found: &mut Vec<Finding>) {
         return;
     }
     let barriers = cx.instructions().filter(is_barrier);
-    let all: Option<Vec<Counted>> = barriers.map(|at| counted(cx, (&mut threads, sets), &at)).collect();
+    let all: Option<Vec<Counted>> = barriers
+        .map(|at| counted(cx, (&mut threads, sets), &at))
+        .collect();
     // An unknown number may be any barrier.
     let Some(all) = all else { return };
     let mut comes: BTreeMap<u64, u128> = BTreeMap::new();
@@ -80,7 +88,9 @@ fn counted(
     let (form, _) = at.facts.form()?;
     let mut operands = form.operands().iter();
     // Where no operand is marked, the second one is the count; the number is before it.
-    let count = operands.position(|o| o.marks().contains(Marks::THREAD_COUNT)).unwrap_or(1);
+    let count = operands
+        .position(|o| o.marks().contains(Marks::THREAD_COUNT))
+        .unwrap_or(1);
     let number = at.facts.operand(count.checked_sub(1)?)?.operand;
     let block = cx.cfg().of_statement(at.stmt)?;
     let threads = match at.facts.operand(count).map(|o| o.operand) {

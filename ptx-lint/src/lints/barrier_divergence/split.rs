@@ -93,7 +93,11 @@ impl<'a, 'c> Split<'a, 'c> {
     pub(in crate::lints) fn others_exit(&mut self, branch: BlockId, block: BlockId) -> bool {
         let cx = self.cx;
         let dominators = cx.analysis().dominators();
-        let mut others = cx.cfg().successors(branch).iter().filter(|to| !dominators.dominates(**to, block));
+        let mut others = cx
+            .cfg()
+            .successors(branch)
+            .iter()
+            .filter(|to| !dominators.dominates(**to, block));
         others.all(|to| exits_at_once(cx, *to))
     }
 
@@ -123,7 +127,8 @@ impl<'a, 'c> Split<'a, 'c> {
         *self.loses_lanes.get_or_insert_with(|| {
             let loops = cx.analysis().loops();
             let mut blocks = cx.cfg().blocks().map(|(id, _)| id);
-            blocks.any(|id| loops.innermost(id).is_some() && divergence.branch(id) > Uniformity::Cta)
+            blocks
+                .any(|id| loops.innermost(id).is_some() && divergence.branch(id) > Uniformity::Cta)
         })
     }
 }
@@ -146,5 +151,10 @@ fn first_of<'a>(cx: &FunctionContext<'a>, block: BlockId) -> Option<Facts<'a>> {
 
 /// Whether a thread exits at the start of a block.
 fn ends_at_once(cx: &FunctionContext<'_>, block: BlockId) -> bool {
-    first_of(cx, block).is_none_or(|f| matches!(f.flow(), Flow::Exit | Flow::Return | Flow::Trap | Flow::Jump))
+    first_of(cx, block).is_none_or(|f| {
+        matches!(
+            f.flow(),
+            Flow::Exit | Flow::Return | Flow::Trap | Flow::Jump
+        )
+    })
 }

@@ -29,7 +29,9 @@ pub(super) fn check(cx: &FunctionContext<'_>, found: &mut Vec<Finding>) {
         Some((at, member, executing(cx, &mut threads, sets, &at)?))
     });
     let members: Vec<(Reached<'_>, Member, u128)> = members.collect();
-    let others = members.iter().filter(|(_, member, _)| *member == Member::AnyPlace);
+    let others = members
+        .iter()
+        .filter(|(_, member, _)| *member == Member::AnyPlace);
     let anywhere = others.fold(0, |all, (_, _, set)| all | set);
     for (at, member, set) in &members {
         let reaching = match member {
@@ -44,7 +46,12 @@ pub(super) fn check(cx: &FunctionContext<'_>, found: &mut Vec<Finding>) {
         let message = format!(
             "some warps of a warpgroup may not reach `{mnemonic}`, which all warps of the warpgroup must execute together"
         );
-        let finding = cx.finding(Lint::BarrierDivergence, Certainty::Possible, at.stmt, message);
+        let finding = cx.finding(
+            Lint::BarrierDivergence,
+            Certainty::Possible,
+            at.stmt,
+            message,
+        );
         let block = cx.cfg().of_statement(at.stmt);
         let causes = block.map_or_else(Vec::new, |block| divergence.causes(block, Uniformity::Cta));
         let help = "let whole warpgroups, 128 threads from a multiple of 128 on, take the branch";
@@ -65,8 +72,12 @@ impl Member {
     fn of(at: &Reached<'_>) -> Option<Self> {
         use Action::{WarpgroupCommit, WarpgroupFence, WarpgroupMultiply, WarpgroupWait};
         match at.facts.action() {
-            Some(WarpgroupMultiply | WarpgroupFence | WarpgroupCommit | WarpgroupWait) => Some(Self::OnePlace),
-            _ if at.facts.convergence() == Some(ConvergenceScope::Warpgroup) => Some(Self::AnyPlace),
+            Some(WarpgroupMultiply | WarpgroupFence | WarpgroupCommit | WarpgroupWait) => {
+                Some(Self::OnePlace)
+            }
+            _ if at.facts.convergence() == Some(ConvergenceScope::Warpgroup) => {
+                Some(Self::AnyPlace)
+            }
             _ => None,
         }
     }

@@ -97,9 +97,13 @@ impl<'a> Leftovers<'a> {
     /// Whether it moves a number into a register that an instruction after it in the block writes, as no compiler does.
     fn is_overwritten(&self, inst: &Reached<'_>) -> bool {
         let mut read = inst.facts.parts().filter(|(_, usage)| usage.reads());
-        let is_number = read.all(|(operand, _)| matches!(operand, Operand::Small(_) | Operand::Imm(_)));
+        let is_number =
+            read.all(|(operand, _)| matches!(operand, Operand::Small(_) | Operand::Imm(_)));
         let block = self.cx.cfg().of_statement(inst.stmt);
-        let Some(block) = block.and_then(|id| self.cx.cfg().block(id)).filter(|_| is_number) else {
+        let Some(block) = block
+            .and_then(|id| self.cx.cfg().block(id))
+            .filter(|_| is_number)
+        else {
             return false;
         };
         let registers = |of: InstId| self.cx.facts().inst(of).registers();

@@ -81,7 +81,10 @@ fn declaration<'a>(
     Some(match var {
         VariableRef::Local(id) => {
             let var = cx.body().vars().get(id)?;
-            (Cow::Borrowed(module.name(var.name)), var.stmt.map(|stmt| cx.span(stmt)))
+            (
+                Cow::Borrowed(module.name(var.name)),
+                var.stmt.map(|stmt| cx.span(stmt)),
+            )
         }
         VariableRef::Module(symbol) => (symbol_name(module, symbol), None),
     })
@@ -145,7 +148,9 @@ impl<'a> Search<'a> {
         let mut in_addresses: Vec<Operand> = Vec::new();
         for operand in body.operands(inst) {
             match operand {
-                Operand::Address(id) => in_addresses.extend(body.pool().address(*id).map(|a| a.base)),
+                Operand::Address(id) => {
+                    in_addresses.extend(body.pool().address(*id).map(|a| a.base))
+                }
                 operand => elsewhere.push(*operand),
             }
         }
@@ -186,7 +191,8 @@ impl<'a> Search<'a> {
         let variables = self.cx.analysis().variables();
         let holds = |operand: &'a Operand| {
             let all = f.places(operand).flat_map(|place| variables.of(place));
-            all.into_iter().any(|v| self.ssa.read(stmt, v) == Some(value))
+            all.into_iter()
+                .any(|v| self.ssa.read(stmt, v) == Some(value))
         };
         let operands = self.cx.body().operands(inst).iter();
         let mut elsewhere = operands.filter(|o| !matches!(o, Operand::Address(_)));

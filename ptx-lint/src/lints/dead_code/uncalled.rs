@@ -16,9 +16,10 @@ pub(super) fn check(cx: &FunctionContext<'_>, found: &mut Vec<Finding>) {
     if !cx.is_uncalled() || cx.is_for_debugger() || cx.is_unoptimized() {
         return;
     }
-    let (Some(first), Some(function)) =
-        (cx.instructions().next(), cx.module().functions().get(cx.id()))
-    else {
+    let (Some(first), Some(function)) = (
+        cx.instructions().next(),
+        cx.module().functions().get(cx.id()),
+    ) else {
         return;
     };
     let name = cx.module().name(function.name);
@@ -36,7 +37,8 @@ fn span_of_name(cx: &FunctionContext<'_>, name: &str) -> Option<Span> {
     let start = module.span(module.item_of(cx.id())?).start;
     let header = Span::new(start, cx.body().base());
     let text = header.of(module.source());
-    let is_name = |token: &Token| token.kind == TokenKind::Ident && token.span.of(text) == name.as_bytes();
+    let is_name =
+        |token: &Token| token.kind == TokenKind::Ident && token.span.of(text) == name.as_bytes();
     let token = Lexer::fragment(text).find(is_name)?;
     Some(Span::new(start + token.span.start, start + token.span.end))
 }

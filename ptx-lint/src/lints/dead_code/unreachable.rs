@@ -36,7 +36,10 @@ pub(super) fn check(cx: &FunctionContext<'_>, found: &mut Vec<Finding>) {
                 let after_asm = last.take().is_some_and(|last| lines.is_inline_asm(last));
                 run.after_asm |= after_asm;
                 // Compilers end every block with a jump, even if control does not reach its end.
-                if !matches!(f.flow(), Flow::Jump | Flow::Return | Flow::Exit | Flow::Trap) {
+                if !matches!(
+                    f.flow(),
+                    Flow::Jump | Flow::Return | Flow::Exit | Flow::Trap
+                ) {
                     run.first.get_or_insert(stmt);
                     run.has_effect |= !f.may_be_removed();
                 }
@@ -84,7 +87,8 @@ impl Run {
         let Some(stmt) = run.first.filter(|_| !is_left) else {
             return;
         };
-        let finding = |stmt, message| cx.finding(Lint::DeadCode, Certainty::Definite, stmt, message);
+        let finding =
+            |stmt, message| cx.finding(Lint::DeadCode, Certainty::Definite, stmt, message);
         let unreached = "this instruction is unreachable";
         let help = "remove the code from here to the next label that is used";
         found.push(match run.branch {

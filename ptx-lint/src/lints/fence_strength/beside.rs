@@ -19,7 +19,9 @@ pub(super) fn check(cx: &FunctionContext<'_>, code: &Code, found: &mut Vec<Findi
     let mut seen = 0;
     for (block, _) in cx.cfg().blocks() {
         for (index, step) in code.of(block).iter().enumerate() {
-            let Act::Fence(fence) = step.act else { continue };
+            let Act::Fence(fence) = step.act else {
+                continue;
+            };
             seen += 1;
             if seen > MOST {
                 return;
@@ -64,7 +66,10 @@ fn examine(
         if releases(fence, access) && earlier.iter().all(|s| !reads(s)) {
             return Some(redundant(cx, step, next));
         }
-        let stored = before.first().filter(|_| index > 0).and_then(|s| s.access());
+        let stored = before
+            .first()
+            .filter(|_| index > 0)
+            .and_then(|s| s.access());
         if let Some(stored) = stored
             && !next.is_poll
             && exchanges(fence, (stored, access), pairs)
@@ -72,14 +77,21 @@ fn examine(
             return Some(weak(cx, step, next));
         }
     }
-    let all_acquire = before.iter().all(|s| s.access().is_some_and(|a| acquires(fence, a)));
+    let all_acquire = before
+        .iter()
+        .all(|s| s.access().is_some_and(|a| acquires(fence, a)));
     let last = before.first().filter(|_| all_acquire)?;
     let after = code.around(cx, block, index, true);
     (!after.iter().any(|s| sends(s))).then(|| redundant(cx, step, last))
 }
 
 /// The step before another one: in each block before, if it is the first one of its block.
-fn before<'s>(cx: &FunctionContext<'_>, code: &'s Code, block: BlockId, index: usize) -> Vec<&'s Step> {
+fn before<'s>(
+    cx: &FunctionContext<'_>,
+    code: &'s Code,
+    block: BlockId,
+    index: usize,
+) -> Vec<&'s Step> {
     match index.checked_sub(1) {
         Some(previous) => code.of(block).get(previous).into_iter().collect(),
         None => {
@@ -103,12 +115,18 @@ fn is_narrow(fence: Fence, access: &Access) -> bool {
 
 /// Whether an access orders earlier accesses like a fence.
 fn releases(fence: Fence, access: &Access) -> bool {
-    fence.releases() && fence.order != Modifier::Sc && access.orders_before() && access.scope() >= fence.level
+    fence.releases()
+        && fence.order != Modifier::Sc
+        && access.orders_before()
+        && access.scope() >= fence.level
 }
 
 /// Whether an access orders later accesses like a fence.
 fn acquires(fence: Fence, access: &Access) -> bool {
-    fence.acquires() && fence.order != Modifier::Sc && access.orders_after() && access.scope() >= fence.level
+    fence.acquires()
+        && fence.order != Modifier::Sc
+        && access.orders_after()
+        && access.scope() >= fence.level
 }
 
 /// Whether a fence before a release may act as an acquire for the value that this step reads.
@@ -136,15 +154,29 @@ fn exchanges(fence: Fence, (stored, loaded): Pair<'_>, pairs: &[Pair<'_>]) -> bo
     let is_near = |a: &Access| a.is_volatile;
     let of_one = stored.provenance.is_some() && stored.provenance == loaded.provenance;
     // Other threads store what these load, and load what these store.
-    let is_mirrored = || pairs.iter().any(|(s, l)| s.writes && l.reads && s.is_same(loaded) && l.is_same(stored));
-    is_store && is_load && stored.is_apart(loaded) && (of_one || is_mirrored()) && fence.order != Modifier::Sc && !is_near(stored) && !is_near(loaded)
+    let is_mirrored = || {
+        pairs
+            .iter()
+            .any(|(s, l)| s.writes && l.reads && s.is_same(loaded) && l.is_same(stored))
+    };
+    is_store
+        && is_load
+        && stored.is_apart(loaded)
+        && (of_one || is_mirrored())
+        && fence.order != Modifier::Sc
+        && !is_near(stored)
+        && !is_near(loaded)
 }
 
 fn redundant(cx: &FunctionContext<'_>, step: &Step, other: &Step) -> Finding {
     let (own, by) = (cx.mnemonic(step.inst), cx.mnemonic(other.inst));
-    let message = format!("`{own}` may be redundant: the adjacent `{by}` provides the same ordering");
+    let message =
+        format!("`{own}` may be redundant: the adjacent `{by}` provides the same ordering");
     cx.finding(Lint::FenceStrength, Certainty::Possible, step.stmt, message)
-        .with_label(cx.span(other.stmt), "this is sufficient, unless the fence also orders other accesses")
+        .with_label(
+            cx.span(other.stmt),
+            "this is sufficient, unless the fence also orders other accesses",
+        )
         .with_help("remove the fence")
         .with_fix(cx.span(step.stmt), "")
 }
@@ -160,7 +192,8 @@ fn narrow(cx: &FunctionContext<'_>, step: &Step, signal: &Step, needed: Level) -
 }
 
 fn weak(cx: &FunctionContext<'_>, step: &Step, load: &Step) -> Finding {
-    let message = "the load after this fence may be reordered before the store that precedes the fence";
+    let message =
+        "the load after this fence may be reordered before the store that precedes the fence";
     cx.finding(Lint::FenceStrength, Certainty::Possible, step.stmt, message)
         .with_label(cx.span(load.stmt), "the load")
         .with_help("use a fence with `.sc` if at least one of two threads that do this must observe the store of the other")

@@ -4,8 +4,8 @@ use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
 
 use ptx_analysis::asynchrony::Certainty;
-use ptx_analysis::dataflow::{Analysis, Direction, JoinSemiLattice, solve};
 use ptx_analysis::cfg::BlockId;
+use ptx_analysis::dataflow::{Analysis, Direction, JoinSemiLattice, solve};
 use ptx_analysis::memory_access::Provenance;
 use ptx_analysis::values::SymbolId;
 use ptx_ir::StmtId;
@@ -23,12 +23,20 @@ const MOST: usize = 32;
 const VISITS: u64 = 64;
 
 pub(super) fn check(cx: &FunctionContext<'_>, code: &Code, found: &mut Vec<Finding>) {
-    let polls = code.steps().filter(|step| step.is_poll).filter_map(Step::access);
+    let polls = code
+        .steps()
+        .filter(|step| step.is_poll)
+        .filter_map(Step::access);
     let polls: Polled = polls.filter_map(Access::key).collect();
     let kinds: Vec<Vec<Signal>> = code
         .blocks
         .iter()
-        .map(|steps| steps.iter().map(|step| Signal::of(cx, code, step, &polls)).collect())
+        .map(|steps| {
+            steps
+                .iter()
+                .map(|step| Signal::of(cx, code, step, &polls))
+                .collect()
+        })
         .collect();
     let signals = kinds.iter().flatten().any(|k| *k != Signal::None);
     if !signals {
@@ -41,7 +49,11 @@ pub(super) fn check(cx: &FunctionContext<'_>, code: &Code, found: &mut Vec<Findi
             written.push(of);
         }
     }
-    let problem = Ordering { code, kinds: &kinds, written };
+    let problem = Ordering {
+        code,
+        kinds: &kinds,
+        written,
+    };
     let Ok(solution) = solve(cx.cfg(), &problem, VISITS * cx.cfg().len() as u64) else {
         return;
     };
@@ -85,7 +97,9 @@ impl Signal {
         let is_counter = || access.is_atomic && is_polled();
         if step.is_poll {
             Self::Receive
-        } else if signals::is_signal(cx, code, step, access) || (!access.orders_before() && is_counter()) {
+        } else if signals::is_signal(cx, code, step, access)
+            || (!access.orders_before() && is_counter())
+        {
             Self::Send
         } else {
             Self::None
@@ -145,12 +159,18 @@ struct Ordering<'a> {
 impl Ordering<'_> {
     fn kind(&self, block: BlockId, index: usize) -> Signal {
         let of = self.kinds.get(block.as_u32() as usize);
-        of.and_then(|k| k.get(index)).copied().unwrap_or(Signal::None)
+        of.and_then(|k| k.get(index))
+            .copied()
+            .unwrap_or(Signal::None)
     }
 
     /// Whether a load may read the data of a signal: the threads of a kernel that stores the signal write the data, too.
     fn is_signalled(&self, load: &Access, signal: &Access) -> bool {
-        let writes = |access: &Access| access.provenance.is_none_or(|of| self.written.contains(&of));
+        let writes = |access: &Access| {
+            access
+                .provenance
+                .is_none_or(|of| self.written.contains(&of))
+        };
         self.written.len() >= MOST || !writes(signal) || writes(load)
     }
 
@@ -163,10 +183,16 @@ impl Ordering<'_> {
         match &step.act {
             Act::Fence(of) => {
                 if of.releases() {
-                    state.written.iter_mut().for_each(|o| fence(o, of.level, Some(step.stmt)));
+                    state
+                        .written
+                        .iter_mut()
+                        .for_each(|o| fence(o, of.level, Some(step.stmt)));
                 }
                 if of.acquires() {
-                    state.polled.iter_mut().for_each(|o| fence(o, of.level, Some(step.stmt)));
+                    state
+                        .polled
+                        .iter_mut()
+                        .for_each(|o| fence(o, of.level, Some(step.stmt)));
                 }
             }
             Act::Other => *state = State::default(),
@@ -190,7 +216,9 @@ impl Ordering<'_> {
                     Signal::Send => state.written.clear(),
                     Signal::None => {
                         if is_data(access) && access.reads {
-                            state.polled.retain(|o| !self.is_signalled(access, &o.access));
+                            state
+                                .polled
+                                .retain(|o| !self.is_signalled(access, &o.access));
                         }
                         if access.orders_before() {
                             state.written.clear();

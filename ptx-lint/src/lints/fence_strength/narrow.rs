@@ -12,11 +12,18 @@ use crate::{Finding, Lint};
 const MOST: usize = 64;
 
 pub(super) fn check(cx: &FunctionContext<'_>, code: &Code, found: &mut Vec<Finding>) {
-    let strong = |step| Step::access(step).filter(|a| is_explicit(a)).map(|a| (step, a));
+    let strong = |step| {
+        Step::access(step)
+            .filter(|a| is_explicit(a))
+            .map(|a| (step, a))
+    };
     let all: Vec<(&Step, &Access)> = code.steps().filter_map(strong).take(MOST).collect();
     for (step, access) in all.iter().filter(|(_, a)| a.level == Level::Cta) {
-        let others = all.iter().filter(|(_, other)| other.writes || access.writes);
-        let mut wider = others.filter(|(_, other)| other.level > Level::Cta && other.is_same(access));
+        let others = all
+            .iter()
+            .filter(|(_, other)| other.writes || access.writes);
+        let mut wider =
+            others.filter(|(_, other)| other.level > Level::Cta && other.is_same(access));
         if found.iter().any(|f| f.stmt == step.stmt) {
             continue;
         }

@@ -120,7 +120,10 @@ impl Access {
     /// The address, as a key of sets.
     pub(super) fn key(&self) -> Option<(i64, Vec<(SymbolId, i64)>)> {
         let address = self.address?;
-        let terms = address.terms().iter().map(|term| (term.symbol, term.factor));
+        let terms = address
+            .terms()
+            .iter()
+            .map(|term| (term.symbol, term.factor));
         Some((address.constant(), terms.collect()))
     }
 
@@ -180,13 +183,19 @@ impl Access {
     /// Whether it orders earlier accesses.
     pub(super) fn orders_before(&self) -> bool {
         let order = self.order;
-        matches!(order, Some(Modifier::Release | Modifier::AcqRel | Modifier::Sc))
+        matches!(
+            order,
+            Some(Modifier::Release | Modifier::AcqRel | Modifier::Sc)
+        )
     }
 
     /// Whether it orders later accesses.
     pub(super) fn orders_after(&self) -> bool {
         let order = self.order;
-        matches!(order, Some(Modifier::Acquire | Modifier::AcqRel | Modifier::Sc))
+        matches!(
+            order,
+            Some(Modifier::Acquire | Modifier::AcqRel | Modifier::Sc)
+        )
     }
 
     /// Whether another access is certainly to different memory.
@@ -241,7 +250,8 @@ impl Code {
     pub(super) fn new(cx: &FunctionContext<'_>) -> Option<Self> {
         let strong = |f: Facts<'_>| {
             f.action() == Some(Action::Fence)
-                || f.memory().any(|a| a.reads() && (a.writes() || a.scope.is_some()))
+                || f.memory()
+                    .any(|a| a.reads() && (a.writes() || a.scope.is_some()))
                 || f.memory().any(|a| a.scope.is_some())
                 || f.has_modifier(Modifier::Volatile)
         };
@@ -282,7 +292,9 @@ impl Code {
     }
 
     pub(super) fn of(&self, block: BlockId) -> &[Step] {
-        self.blocks.get(block.as_u32() as usize).map_or(&[], Vec::as_slice)
+        self.blocks
+            .get(block.as_u32() as usize)
+            .map_or(&[], Vec::as_slice)
     }
 
     pub(super) fn steps(&self) -> impl Iterator<Item = &Step> {
@@ -345,9 +357,9 @@ fn acts(cx: &FunctionContext<'_>, inst: InstId, facts: Facts<'_>, known: &[&Know
     }
     let accesses = known.iter().filter_map(|k| Access::of(facts, k));
     let mut acts: Vec<Act> = accesses.map(Act::Access).collect();
-    let others = facts.memory().any(|a| {
-        matches!(a.space, Space::Surface | Space::Tensor | Space::Any) || a.is_mbarrier
-    });
+    let others = facts
+        .memory()
+        .any(|a| matches!(a.space, Space::Surface | Space::Tensor | Space::Any) || a.is_mbarrier);
     if others {
         acts = vec![Act::Other];
     }

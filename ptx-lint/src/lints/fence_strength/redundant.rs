@@ -28,10 +28,7 @@ pub(super) fn check(cx: &FunctionContext<'_>, code: &Code, found: &mut Vec<Findi
                 Some((last, kept)) if last == p => kept.filter(|kept| *kept < index),
                 _ => Some(p),
             });
-            let near = (
-                previous.and_then(|p| steps.get(p)),
-                steps.get(index + 1),
-            );
+            let near = (previous.and_then(|p| steps.get(p)), steps.get(index + 1));
             if let Some(other) = covering(step, near.0, near.1) {
                 let is_before = near.0.is_some_and(|p| p.stmt == other.stmt);
                 reported = Some((index, previous.filter(|_| is_before)));
@@ -87,7 +84,8 @@ fn orders_nothing(
 
 fn covered(cx: &FunctionContext<'_>, step: &Step, other: &Step) -> Finding {
     let (own, by) = (cx.mnemonic(step.inst), cx.mnemonic(other.inst));
-    let message = format!("`{own}` is redundant: the adjacent `{by}` provides at least the same ordering");
+    let message =
+        format!("`{own}` is redundant: the adjacent `{by}` provides at least the same ordering");
     cx.finding(Lint::FenceStrength, Certainty::Definite, step.stmt, message)
         .with_label(cx.span(other.stmt), "this is sufficient")
         .with_help("remove the fence")

@@ -21,7 +21,12 @@ const FOLLOWED: usize = 32;
 const BLOCKS: usize = 4;
 
 /// Whether a step stores a flag: it is strong, but does not order earlier accesses.
-pub(super) fn is_signal(cx: &FunctionContext<'_>, code: &Code, step: &Step, access: &Access) -> bool {
+pub(super) fn is_signal(
+    cx: &FunctionContext<'_>,
+    code: &Code,
+    step: &Step,
+    access: &Access,
+) -> bool {
     let relaxed = access.order == Some(Modifier::Relaxed);
     if access.is_shared || !access.writes || !relaxed {
         return false;
@@ -51,7 +56,10 @@ pub(super) fn compared(cx: &FunctionContext<'_>) -> BTreeSet<ValueId> {
         at.facts.has_modifier(Modifier::Eq) || at.facts.has_modifier(Modifier::Ne)
     };
     let compares = cx.instructions().filter(equality);
-    compares.flat_map(|at| ssa.uses(at.stmt)).map(|read| read.value).collect()
+    compares
+        .flat_map(|at| ssa.uses(at.stmt))
+        .map(|read| read.value)
+        .collect()
 }
 
 /// The loops of a function that may wait for signals.
@@ -102,14 +110,18 @@ impl<'a, 'c> WaitingLoops<'a, 'c> {
         });
         // Among atomic operations, only those that acquire a lock wait. A loop that emulates another operation compares with the previously read value.
         let takes = at.facts.has_modifier(Modifier::Cas) || at.facts.has_modifier(Modifier::Exch);
-        let updates = access.is_atomic
-            && (!takes || ssa.uses(at.stmt).iter().any(|u| is_made_here(u.value)));
+        let updates =
+            access.is_atomic && (!takes || ssa.uses(at.stmt).iter().any(|u| is_made_here(u.value)));
         if changes || updates || self.stores(inner, body) {
             return None;
         }
         let results: Vec<ValueId> = ssa.defs(at.stmt).collect();
         Some(body.iter().any(|&block| {
-            let leaves = cx.cfg().successors(block).iter().any(|to| !body.contains(to));
+            let leaves = cx
+                .cfg()
+                .successors(block)
+                .iter()
+                .any(|to| !body.contains(to));
             leaves && last(cx, block).is_some_and(|stmt| depends(ssa, stmt, &results))
         }))
     }
@@ -125,7 +137,9 @@ impl<'a, 'c> WaitingLoops<'a, 'c> {
                 }
                 _ => false,
             };
-            let blocks = body.iter().filter(|block| cx.analysis().is_reachable(**block));
+            let blocks = body
+                .iter()
+                .filter(|block| cx.analysis().is_reachable(**block));
             let mut blocks = blocks.filter_map(|block| cx.cfg().block(*block));
             blocks.any(|of| cx.body().range(of.first, of.end).any(stores))
         })

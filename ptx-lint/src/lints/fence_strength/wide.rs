@@ -22,7 +22,9 @@ pub(super) fn check(cx: &FunctionContext<'_>, code: &Code, found: &mut Vec<Findi
     let mut seen = 0;
     for (block, _) in cx.cfg().blocks() {
         for (index, step) in code.of(block).iter().enumerate() {
-            let Act::Fence(fence) = step.act else { continue };
+            let Act::Fence(fence) = step.act else {
+                continue;
+            };
             seen += 1;
             if seen > MOST {
                 return;
@@ -65,11 +67,16 @@ fn needed(
     }
     let before = code.around(cx, block, index, false);
     let polls = before.iter().any(|s| s.is_poll);
-    let (before, after) = (accesses(&before), accesses(&code.around(cx, block, index, true)));
+    let (before, after) = (
+        accesses(&before),
+        accesses(&code.around(cx, block, index, true)),
+    );
     let outside = |a: &&&Access| !a.is_shared;
     let writes = |list: &[&Access]| list.iter().filter(outside).any(|a| a.writes);
     let strong_read = |list: &[&Access]| {
-        list.iter().filter(outside).any(|a| a.reads && a.is_strong())
+        list.iter()
+            .filter(outside)
+            .any(|a| a.reads && a.is_strong())
     };
     let releases = writes(&before) && (writes(&after) || strong_read(&after));
     let acquires = (strong_read(&before) || polls) && after.iter().filter(outside).count() > 0;
@@ -87,7 +94,10 @@ fn finding(cx: &FunctionContext<'_>, step: &Step, level: Level, certainty: Certa
         Certainty::Definite => "has a wider scope than needed",
         Certainty::Possible => "may have a wider scope than needed",
     };
-    let message = format!("`{own}` {is}: the communicating threads are in scope {}", level.name());
+    let message = format!(
+        "`{own}` {is}: the communicating threads are in scope {}",
+        level.name()
+    );
     let help = format!("use a fence with scope {}", level.name());
     cx.finding(Lint::FenceStrength, certainty, step.stmt, message)
         .with_help(help)

@@ -20,7 +20,12 @@ pub(super) fn check(cx: &FunctionContext<'_>, found: &mut Vec<Finding>) {
     };
     // Code for a debugger and code that is not optimized name no state space, unless the function names that of the stack elsewhere. Code that
     // is not optimized has its variables on the stack.
-    let names = |space| accesses.all().iter().any(|a| a.access.space == Space::State(space));
+    let names = |space| {
+        accesses
+            .all()
+            .iter()
+            .any(|a| a.access.space == Space::State(space))
+    };
     let has_variables = || accesses.all().iter().any(|a| is_variable_of_stack(cx, a));
     let is_of_stack = cx.is_unoptimized() && (names(StateSpace::Local) || !has_variables());
     if cx.is_for_debugger() || cx.is_unoptimized() && !is_of_stack {
@@ -53,7 +58,12 @@ pub(super) fn check(cx: &FunctionContext<'_>, found: &mut Vec<Finding>) {
 fn is_variable_of_stack(cx: &FunctionContext<'_>, access: &Access) -> bool {
     let is_fixed = || {
         let (values, form) = (cx.values()?, access.address?);
-        let is_fixed = |s| matches!(values.symbol(s), Some(Symbol::Variable(_) | Symbol::Window(_)));
+        let is_fixed = |s| {
+            matches!(
+                values.symbol(s),
+                Some(Symbol::Variable(_) | Symbol::Window(_))
+            )
+        };
         Some(form.terms().iter().all(|t| is_fixed(t.symbol)))
     };
     access.access.space == Space::Generic
@@ -90,22 +100,27 @@ fn place_of_space(cx: &FunctionContext<'_>, access: &Access, space: StateSpace) 
     let signature = cx.body().inst(access.inst)?.sig;
     let written = cx.module().signature(signature).modifiers().enumerate();
     let before = |at: usize| slots.slot_of(at).is_some_and(|s| s < usize::from(slot));
-    let before: Vec<Modifier> = written.filter(|(at, _)| before(*at)).map(|(_, m)| m).collect();
+    let before: Vec<Modifier> = written
+        .filter(|(at, _)| before(*at))
+        .map(|(_, m)| m)
+        .collect();
     Some(before.len())
 }
 
-fn finding(
-    cx: &FunctionContext<'_>,
-    access: &Access,
-    space: StateSpace,
-    place: usize,
-) -> Finding {
+fn finding(cx: &FunctionContext<'_>, access: &Access, space: StateSpace, place: usize) -> Finding {
     let mnemonic = cx.mnemonic(access.inst);
     let at = end_of_words(mnemonic, place);
     let (start, end) = mnemonic.split_at(at);
     let specific = [start, space.text(), end].concat();
-    let message = format!("`{mnemonic}` accesses memory through a generic address that is always in `{space}`");
-    let finding = cx.finding(Lint::GenericSpace, Certainty::Definite, access.stmt, message);
+    let message = format!(
+        "`{mnemonic}` accesses memory through a generic address that is always in `{space}`"
+    );
+    let finding = cx.finding(
+        Lint::GenericSpace,
+        Certainty::Definite,
+        access.stmt,
+        message,
+    );
     let span = cx.span(access.stmt);
     let text = text(cx, span);
     let insertion = text.find(mnemonic).map(|n| span.start + (n + at) as u32);

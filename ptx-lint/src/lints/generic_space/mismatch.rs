@@ -8,8 +8,8 @@ use alloc::vec::Vec;
 use ptx_analysis::asynchrony::Certainty;
 use ptx_analysis::memory_access::Access;
 use ptx_analysis::provenance::Pointer;
-use ptx_ir::{Operand, RegId};
 use ptx_ir::facts::Space;
+use ptx_ir::{Operand, RegId};
 use ptx_isa::StateSpace;
 
 use crate::context::FunctionContext;
@@ -26,7 +26,10 @@ pub(super) fn check(cx: &FunctionContext<'_>, found: &mut Vec<Finding>) {
         if last == Some(access.stmt) {
             continue;
         }
-        let Some(finding) = access.mismatch.and_then(|pointer| finding(cx, access, pointer)) else {
+        let Some(finding) = access
+            .mismatch
+            .and_then(|pointer| finding(cx, access, pointer))
+        else {
             continue;
         };
         last = Some(access.stmt);
@@ -68,6 +71,11 @@ fn finding(cx: &FunctionContext<'_>, access: &Access, pointer: Pointer) -> Optio
         false => format!("an address in `{space}`"),
     };
     let message = format!("`{mnemonic}` expects {takes}, but this is {given}");
-    let finding = cx.finding(Lint::GenericSpace, Certainty::Definite, access.stmt, message);
+    let finding = cx.finding(
+        Lint::GenericSpace,
+        Certainty::Definite,
+        access.stmt,
+        message,
+    );
     Some(finding.with_help(help))
 }

@@ -31,7 +31,10 @@ pub(super) fn reason(
             Symbol::Variable(_) | Symbol::Window(_) => continue,
             _ if step.is_multiple_of(needed) => continue,
             Symbol::Counter(id) if !is_guarded && is_in_every_iteration(cx, id, block) => {
-                let same = form.terms().iter().all(|t| is_same(cx, values, id, (t.symbol, t.factor), needed));
+                let same = form
+                    .terms()
+                    .iter()
+                    .all(|t| is_same(cx, values, id, (t.symbol, t.factor), needed));
                 same.then(|| format!("it advances by {step} bytes in each iteration of the loop"))
             }
             Symbol::Parameter { .. } if is_in_variable(access) && step > 1 => {
@@ -75,10 +78,13 @@ fn is_same(
     (symbol, factor): (SymbolId, i64),
     needed: u64,
 ) -> bool {
-    let is_in_loop = |block: Option<BlockId>| block.is_none_or(|b| cx.analysis().loops().contains(id, b));
+    let is_in_loop =
+        |block: Option<BlockId>| block.is_none_or(|b| cx.analysis().loops().contains(id, b));
     match values.symbol(symbol) {
         Some(Symbol::Value { value, .. }) => {
-            let step = factor.unsigned_abs().saturating_mul(values.alignment(value).divisor());
+            let step = factor
+                .unsigned_abs()
+                .saturating_mul(values.alignment(value).divisor());
             let changes = match cx.ssa().map(|ssa| ssa.value(value)) {
                 Some(Value::Def { stmt, .. }) => is_in_loop(cx.cfg().of_statement(stmt)),
                 Some(Value::Phi { block, .. }) => is_in_loop(Some(block)),

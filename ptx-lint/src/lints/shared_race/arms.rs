@@ -31,7 +31,11 @@ pub(super) fn pairs(cx: &FunctionContext<'_>, touches: &Touches, each: &mut dyn 
     let Some(divergence) = cx.divergence() else {
         return;
     };
-    let some = touches.all.iter().enumerate().filter(|(_, touch)| is_of_some(touch));
+    let some = touches
+        .all
+        .iter()
+        .enumerate()
+        .filter(|(_, touch)| is_of_some(touch));
     let some: Vec<(usize, Vec<BlockId>)> = some
         .map(|(at, touch)| (at, divergence.causes(touch.block, Uniformity::Cta)))
         .filter(|(_, causes)| !causes.is_empty())
@@ -47,7 +51,9 @@ pub(super) fn pairs(cx: &FunctionContext<'_>, touches: &Touches, each: &mut dyn 
             let Some(branch) = causes.iter().find(|cause| others.contains(cause)) else {
                 continue;
             };
-            let arms = arms.entry(*branch).or_insert_with(|| arms_of(cx, divergence, *branch));
+            let arms = arms
+                .entry(*branch)
+                .or_insert_with(|| arms_of(cx, divergence, *branch));
             if let Some(in_other_warps) = unordered(arms, a, b) {
                 each(Pair {
                     first: *first,
@@ -133,7 +139,9 @@ impl Arm {
                 continue;
             };
             let facts = cx.facts().inst(inst);
-            let is_plain = facts.memory().all(|m| matches!(m.order, Some(Modifier::Weak)));
+            let is_plain = facts
+                .memory()
+                .all(|m| matches!(m.order, Some(Modifier::Weak)));
             match facts.action() {
                 None | Some(Action::ToGeneric | Action::FromGeneric)
                     if facts.is_known() && facts.callees().is_none() && is_plain => {}
@@ -145,7 +153,10 @@ impl Arm {
                         let count = operands.position(|o| o.marks().contains(Marks::THREAD_COUNT));
                         Some(facts.operand(count.unwrap_or(1).checked_sub(1)?)?.operand)
                     });
-                    match (number.and_then(|o| cx.constant(stmt, o)), &mut self.barriers) {
+                    match (
+                        number.and_then(|o| cx.constant(stmt, o)),
+                        &mut self.barriers,
+                    ) {
                         (Some(number), Some(known)) => {
                             known.insert(number);
                         }

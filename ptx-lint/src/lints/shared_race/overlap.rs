@@ -90,7 +90,9 @@ impl<'a, 't, 'c> Judge<'a, 't, 'c> {
         }
         let difference = self.difference(pair, a, b)?;
         if a.repeated.is_some() || b.repeated.is_some() {
-            return self.repeats(pair, a, b, &difference).then_some(Certainty::Possible);
+            return self
+                .repeats(pair, a, b, &difference)
+                .then_some(Certainty::Possible);
         }
         if difference.first.is_empty() && difference.second.is_empty() {
             return self.compare(pair, a, b, difference.constant);
@@ -101,10 +103,14 @@ impl<'a, 't, 'c> Judge<'a, 't, 'c> {
     /// Whether an element that a loaded number selects may be one that another thread writes, or the other way round.
     fn meets(&self, pair: &Pair, a: &Touch, b: &Touch) -> bool {
         let (selected, other) = if a.is_anywhere { (a, b) } else { (b, a) };
-        let several = (0..self.certain).filter(|s| other.set >> s & 1 == 1).count() > 1;
+        let several = (0..self.certain)
+            .filter(|s| other.set >> s & 1 == 1)
+            .count()
+            > 1;
         let differ = Self::stride(other) != 0;
         // A warp may read its own writes.
-        let is_first = !pair.is_earlier && (!pair.in_other_warps || self.is_in_other_warps(selected, other));
+        let is_first =
+            !pair.is_earlier && (!pair.in_other_warps || self.is_in_other_warps(selected, other));
         is_first && several && differ && !other.is_anywhere && !selected.is_of_warp
     }
 
@@ -113,7 +119,9 @@ impl<'a, 't, 'c> Judge<'a, 't, 'c> {
         let of = [a, b].map(|touch| touch.repeated.as_ref());
         let is_other = matches!(of, [Some(a), Some(b)] if (a.value, a.id) != (b.value, b.id));
         let is_known = difference.first.is_empty() && difference.second.is_empty();
-        let around = self.common_loop(a.block, b.block).filter(|_| pair.is_earlier);
+        let around = self
+            .common_loop(a.block, b.block)
+            .filter(|_| pair.is_earlier);
         let mut repeated = of.into_iter().flatten();
         if is_other || !is_known || around.is_some_and(|id| repeated.any(|r| r.id != id)) {
             return false;
@@ -126,7 +134,13 @@ impl<'a, 't, 'c> Judge<'a, 't, 'c> {
             false => self.likely,
         };
         let all = |_: usize, _: usize| true;
-        self.overlaps(pair, (a, a.set), (b, b.set), (difference.constant, &all), count)
+        self.overlaps(
+            pair,
+            (a, a.set),
+            (b, b.set),
+            (difference.constant, &all),
+            count,
+        )
     }
 
     /// Whether warps of which no thread executes an access execute another one.
@@ -147,21 +161,28 @@ impl<'a, 't, 'c> Judge<'a, 't, 'c> {
             (Some(a), Some(b)) => a.get(first) != b.get(second),
             _ => false,
         };
-        let sure = |count: usize| self.overlaps(pair, (a, a.set), (b, b.set), (constant, &differs), count);
+        let sure =
+            |count: usize| self.overlaps(pair, (a, a.set), (b, b.set), (constant, &differs), count);
         // Values that are not known are the same where warps repeat the work of others.
         let may_differ = |first: usize, second: usize| match (&a.stored, &b.stored) {
             _ if !a.writes || !b.writes || a.is_atomic || b.is_atomic => true,
             (Some(a), Some(b)) => a.get(first) != b.get(second),
             _ => a.stmt != b.stmt || !a.repeats(first, second),
         };
-        let both = |count: usize| self.overlaps(pair, (a, a.set), (b, b.set), (constant, &may_differ), count);
+        let both = |count: usize| {
+            self.overlaps(pair, (a, a.set), (b, b.set), (constant, &may_differ), count)
+        };
         let has_counters = !a.counters.is_empty() || !b.counters.is_empty();
         let is_certain = pair.is_certain && a.is_exact && b.is_exact && !has_counters;
         if is_certain && sure(self.certain) {
             return Some(Certainty::Definite);
         }
         let uses_size = a.uses_size || b.uses_size;
-        let count = if uses_size { self.samples.len() } else { self.likely };
+        let count = if uses_size {
+            self.samples.len()
+        } else {
+            self.likely
+        };
         both(count).then_some(Certainty::Possible)
     }
 
@@ -178,7 +199,10 @@ impl<'a, 't, 'c> Judge<'a, 't, 'c> {
             warp(first) != warp(second)
         };
         let is_known = difference.first.is_empty() && difference.second.is_empty();
-        let of = (difference.constant, &other_warp as &dyn Fn(usize, usize) -> bool);
+        let of = (
+            difference.constant,
+            &other_warp as &dyn Fn(usize, usize) -> bool,
+        );
         is_known && !self.overlaps(pair, (a, a.set), (b, b.set), of, self.samples.len())
     }
 
@@ -189,7 +213,9 @@ impl<'a, 't, 'c> Judge<'a, 't, 'c> {
             first: Vec::new(),
             second: Vec::new(),
         };
-        let around = self.common_loop(a.block, b.block).filter(|_| pair.is_earlier);
+        let around = self
+            .common_loop(a.block, b.block)
+            .filter(|_| pair.is_earlier);
         for (id, factor) in &b.counters {
             // In the first iteration, or in the second one.
             if around == Some(*id) {
@@ -262,7 +288,11 @@ impl<'a, 't, 'c> Judge<'a, 't, 'c> {
                 from = 0;
             }
             let is_before = |start: i64| start.saturating_add(a.bytes) <= at;
-            while a.sorted.get(from).is_some_and(|(start, _)| is_before(*start)) {
+            while a
+                .sorted
+                .get(from)
+                .is_some_and(|(start, _)| is_before(*start))
+            {
                 from += 1;
             }
             let near = a.sorted.get(from..).unwrap_or_default().iter();
@@ -273,8 +303,13 @@ impl<'a, 't, 'c> Judge<'a, 't, 'c> {
                     let other_warp = thread / LANES != other / LANES;
                     // What other lanes access may be what this one does.
                     let other_thread = *other != thread || a.is_of_warp != b.is_of_warp;
-                    let other_group = pair.group.is_none_or(|group| self.differs(group, thread, *other));
-                    other_thread && other_group && (other_warp || !pair.in_other_warps) && fulfils(first, sample)
+                    let other_group = pair
+                        .group
+                        .is_none_or(|group| self.differs(group, thread, *other));
+                    other_thread
+                        && other_group
+                        && (other_warp || !pair.in_other_warps)
+                        && fulfils(first, sample)
                 })
         })
     }
@@ -328,7 +363,11 @@ impl<'a, 't, 'c> Judge<'a, 't, 'c> {
                 .wrapping_add(of_b.wrapping_mul(numbers.1 as i64))
                 .wrapping_sub(of_a.wrapping_mul(numbers.0 as i64));
             let all = |_: usize, _: usize| true;
-            let count = if pair.in_other_warps { self.certain } else { self.certain.min(32) };
+            let count = if pair.in_other_warps {
+                self.certain
+            } else {
+                self.certain.min(32)
+            };
             self.overlaps(pair, (a, sets.0), (b, sets.1), (constant, &all), count)
         };
         let phi = match values.symbol(symbol)? {
@@ -349,11 +388,14 @@ impl<'a, 't, 'c> Judge<'a, 't, 'c> {
                 };
                 let interval = values.interval(phi);
                 let fits = |number: u64| !pair.in_other_warps || interval.contains(number.into());
-                numbers.iter().filter(|(first, second)| fits(*first) && fits(*second)).any(|&(first, second)| {
-                    let at = |touch: &Touch, number| self.set_of(touch, (phi, number));
-                    let sets = (at(a, first), at(b, second));
-                    overlap(sets, (first, second))
-                })
+                numbers
+                    .iter()
+                    .filter(|(first, second)| fits(*first) && fits(*second))
+                    .any(|&(first, second)| {
+                        let at = |touch: &Touch, number| self.set_of(touch, (phi, number));
+                        let sets = (at(a, first), at(b, second));
+                        overlap(sets, (first, second))
+                    })
             }
         };
         found.then_some(Certainty::Possible)

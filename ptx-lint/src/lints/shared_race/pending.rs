@@ -73,12 +73,18 @@ pub(super) struct Pending<'a, 'c> {
 }
 
 impl<'a, 'c> Pending<'a, 'c> {
-    pub(super) fn new(cx: &'a FunctionContext<'c>, touches: &'a Touches, groups: &'a Groups) -> Self {
+    pub(super) fn new(
+        cx: &'a FunctionContext<'c>,
+        touches: &'a Touches,
+        groups: &'a Groups,
+    ) -> Self {
         let mut pending = Self {
             cx,
             touches,
             groups,
-            is_in_lockstep: Environment::of(cx.module()).target().is_some_and(|t| !t.implies(INDEPENDENT)),
+            is_in_lockstep: Environment::of(cx.module())
+                .target()
+                .is_some_and(|t| !t.implies(INDEPENDENT)),
             starts: vec![Vec::new(); cx.cfg().len()],
         };
         let order: Vec<BlockId> = cx.analysis().dominators().order().collect();
@@ -190,7 +196,8 @@ impl<'a, 'c> Pending<'a, 'c> {
         let are_strong = a.is_volatile && b.is_volatile;
         let in_order = self.is_in_lockstep && are_strong;
         if conflict && a.provenance == b.provenance {
-            let is_next = a.block == b.block && self.cx.body().precedes(a.stmt, b.stmt) && !way.is_earlier;
+            let is_next =
+                a.block == b.block && self.cx.body().precedes(a.stmt, b.stmt) && !way.is_earlier;
             each(Pair {
                 first: way.touch,
                 second,
@@ -204,14 +211,28 @@ impl<'a, 'c> Pending<'a, 'c> {
 }
 
 /// The barriers for some of the threads: those whose numbers depend on the thread index, and those that other threads do not reach.
-pub(super) fn groups(cx: &FunctionContext<'_>, threads: &mut ThreadValues<'_>, sets: &[u128]) -> Groups {
+pub(super) fn groups(
+    cx: &FunctionContext<'_>,
+    threads: &mut ThreadValues<'_>,
+    sets: &[u128],
+) -> Groups {
     let mut groups = Groups::new();
     let mut numbers: BTreeMap<i64, Vec<StmtId>> = BTreeMap::new();
     for at in cx.instructions() {
         let arrives = at.facts.action() == Some(Action::BarrierArrive);
-        let waits = matches!(at.facts.action(), Some(Action::BarrierSync | Action::BarrierReduce));
-        let operand = at.facts.operand(0).map(|o| o.operand).or(at.facts.marked(Marks::PARTICIPANTS).next());
-        if let Some(number) = operand.and_then(|o| cx.constant(at.stmt, o)).filter(|_| waits || arrives) {
+        let waits = matches!(
+            at.facts.action(),
+            Some(Action::BarrierSync | Action::BarrierReduce)
+        );
+        let operand = at
+            .facts
+            .operand(0)
+            .map(|o| o.operand)
+            .or(at.facts.marked(Marks::PARTICIPANTS).next());
+        if let Some(number) = operand
+            .and_then(|o| cx.constant(at.stmt, o))
+            .filter(|_| waits || arrives)
+        {
             numbers.entry(number).or_default().push(at.stmt);
         }
         if !waits || !is_counted(&at.facts) {
@@ -223,14 +244,27 @@ pub(super) fn groups(cx: &FunctionContext<'_>, threads: &mut ThreadValues<'_>, s
         }
     }
     // Barriers with a unique number.
-    for stmt in numbers.into_values().filter_map(|all| <[StmtId; 1]>::try_from(all).ok()) {
+    for stmt in numbers
+        .into_values()
+        .filter_map(|all| <[StmtId; 1]>::try_from(all).ok())
+    {
         let [stmt] = stmt;
-        let is_some = cx.inst_at(stmt).is_some_and(|f| is_counted(&f) && f.action() != Some(Action::BarrierArrive));
+        let is_some = cx
+            .inst_at(stmt)
+            .is_some_and(|f| is_counted(&f) && f.action() != Some(Action::BarrierArrive));
         let block = cx.cfg().of_statement(stmt).filter(|_| is_some);
-        let set = block.and_then(|block| sets.get(block.index()).copied()).unwrap_or(0);
+        let set = block
+            .and_then(|block| sets.get(block.index()).copied())
+            .unwrap_or(0);
         let count = threads.samples().len() as u64;
         if set != 0 && u64::from(set.count_ones()) < count {
-            let number = |sample: u64| if set >> sample & 1 == 1 { 0 } else { sample + 1 };
+            let number = |sample: u64| {
+                if set >> sample & 1 == 1 {
+                    0
+                } else {
+                    sample + 1
+                }
+            };
             groups.insert(stmt, PerThread::Each((0..count).map(number).collect()));
         }
     }
@@ -245,7 +279,9 @@ fn effect(facts: &Facts<'_>) -> Effect {
     }
     match facts.action() {
         Some(Action::WarpBarrier) => Effect::OrdersWarp,
-        Some(Action::BarrierArrive | Action::ClusterArrive | Action::MbarrierArrive) => Effect::Arrives,
+        Some(Action::BarrierArrive | Action::ClusterArrive | Action::MbarrierArrive) => {
+            Effect::Arrives
+        }
         Some(
             Action::BarrierSync
             | Action::BarrierReduce

@@ -59,11 +59,18 @@ impl<'t> Assumptions<'t> {
         if !self.known.contains_key(&value) && self.known.len() >= HEADERS {
             return None;
         }
-        let of = self.known.entry(value).or_insert_with(|| iterations(cx, threads, value));
+        let of = self
+            .known
+            .entry(value)
+            .or_insert_with(|| iterations(cx, threads, value));
         let of = of.as_mut()?;
         let parts = Parts::with_products(cx, values, &mut of.first, (form, 0))?;
-        let later = of.second.as_mut().and_then(|t| Parts::with_products(cx, values, t, (form, 1)));
-        let later = later.filter(|later| later.shared == parts.shared && later.counters == parts.counters);
+        let later = of
+            .second
+            .as_mut()
+            .and_then(|t| Parts::with_products(cx, values, t, (form, 1)));
+        let later =
+            later.filter(|later| later.shared == parts.shared && later.counters == parts.counters);
         let repeated = Repeated {
             value: Some(value),
             id: of.id,
@@ -76,13 +83,19 @@ impl<'t> Assumptions<'t> {
 
 /// The loop whose number of iterations is a factor of a part of an address.
 fn counter(values: &Values, form: &Affine) -> Option<LoopId> {
-    form.terms().iter().find_map(|term| match values.symbol(term.symbol)? {
-        Symbol::Product(a, b) => [a, b].into_iter().find_map(|factor| match values.symbol(factor)? {
-            Symbol::Counter(id) => Some(id),
+    form.terms()
+        .iter()
+        .find_map(|term| match values.symbol(term.symbol)? {
+            Symbol::Product(a, b) => {
+                [a, b]
+                    .into_iter()
+                    .find_map(|factor| match values.symbol(factor)? {
+                        Symbol::Counter(id) => Some(id),
+                        _ => None,
+                    })
+            }
             _ => None,
-        }),
-        _ => None,
-    })
+        })
 }
 
 /// The parts of such an address.
@@ -94,7 +107,8 @@ fn counted(
 ) -> Option<(Parts, Repeated)> {
     let parts = Parts::with_products(cx, values, threads, (form, 0))?;
     let later = Parts::with_products(cx, values, threads, (form, 1));
-    let later = later.filter(|later| later.shared == parts.shared && later.counters == parts.counters);
+    let later =
+        later.filter(|later| later.shared == parts.shared && later.counters == parts.counters);
     let repeated = Repeated {
         value: None,
         id,
@@ -118,10 +132,15 @@ fn only_header(
             Symbol::Product(a, b) => [values.symbol(a), values.symbol(b)],
             symbol => [Some(symbol), None],
         };
-        work.extend(symbols.into_iter().flatten().filter_map(|symbol| match symbol {
-            Symbol::Value { value, .. } => Some(value),
-            _ => None,
-        }));
+        work.extend(
+            symbols
+                .into_iter()
+                .flatten()
+                .filter_map(|symbol| match symbol {
+                    Symbol::Value { value, .. } => Some(value),
+                    _ => None,
+                }),
+        );
     }
     let (mut seen, mut found) = (Vec::new(), None);
     while let Some(value) = work.pop() {
@@ -136,7 +155,9 @@ fn only_header(
             Value::Phi { .. } if found.is_some() => return None,
             Value::Phi { .. } => found = Some(value),
             Value::Def { stmt, .. } => {
-                let computes = cx.inst_at(stmt).is_some_and(|f| f.action().is_none() && f.memory().next().is_none());
+                let computes = cx
+                    .inst_at(stmt)
+                    .is_some_and(|f| f.action().is_none() && f.memory().next().is_none());
                 if computes {
                     work.extend(ssa.uses(stmt).iter().map(|read| read.value));
                 }
@@ -158,7 +179,9 @@ fn iterations<'t>(
         return None;
     };
     let loops = cx.analysis().loops();
-    let id = loops.innermost(block).filter(|_| loops.header(block) == Some(block))?;
+    let id = loops
+        .innermost(block)
+        .filter(|_| loops.header(block) == Some(block))?;
     let (mut first, mut next) = (None, None);
     for ((_, edge), arg) in cx.cfg().in_edges(block).zip(ssa.args(value)) {
         let slot = match loops.contains(id, edge.from) {

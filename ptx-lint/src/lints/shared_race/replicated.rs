@@ -21,7 +21,11 @@ const SAMPLES: usize = 128;
 const LANES: u32 = 32;
 
 /// For each sample, the first sample of the same lane in a warp that stores the same values; empty if that is not known.
-pub(super) fn warps(cx: &FunctionContext<'_>, threads: &mut ThreadValues<'_>, store: StmtId) -> Vec<u32> {
+pub(super) fn warps(
+    cx: &FunctionContext<'_>,
+    threads: &mut ThreadValues<'_>,
+    store: StmtId,
+) -> Vec<u32> {
     let Some(known) = known(cx, threads, store) else {
         return Vec::new();
     };
@@ -32,15 +36,22 @@ pub(super) fn warps(cx: &FunctionContext<'_>, threads: &mut ThreadValues<'_>, st
     let mut warps: Vec<Vec<usize>> = Vec::new();
     for sample in 0..samples.len().min(SAMPLES) {
         match warps.last_mut() {
-            Some(last) if last.first().is_some_and(|first| warp(*first) == warp(sample)) => {
+            Some(last)
+                if last
+                    .first()
+                    .is_some_and(|first| warp(*first) == warp(sample)) =>
+            {
                 last.push(sample);
             }
             _ => warps.push(vec![sample]),
         }
     }
-    let partner = |sample: usize, other: &[usize]| other.iter().copied().find(|s| lane(*s) == lane(sample));
+    let partner =
+        |sample: usize, other: &[usize]| other.iter().copied().find(|s| lane(*s) == lane(sample));
     let is_same = |a: &[usize], b: &[usize]| {
-        let mut pairs = a.iter().filter_map(|sample| Some((*sample, partner(*sample, b)?)));
+        let mut pairs = a
+            .iter()
+            .filter_map(|sample| Some((*sample, partner(*sample, b)?)));
         pairs.all(|(a, b)| known.iter().all(|value| value.get(a) == value.get(b)))
     };
     let mut same: Vec<u32> = (0..samples.len() as u32).collect();
@@ -67,7 +78,11 @@ pub(super) fn are_same(same: &[u32], first: usize, second: usize) -> bool {
 }
 
 /// The values in individual threads on which the values that a statement reads depend; `None` if they depend on something else.
-fn known(cx: &FunctionContext<'_>, threads: &mut ThreadValues<'_>, store: StmtId) -> Option<Vec<PerThread>> {
+fn known(
+    cx: &FunctionContext<'_>,
+    threads: &mut ThreadValues<'_>,
+    store: StmtId,
+) -> Option<Vec<PerThread>> {
     let (ssa, likely) = (cx.ssa()?, cx.likely()?);
     let mut found = Vec::new();
     let mut seen: Vec<ValueId> = Vec::new();

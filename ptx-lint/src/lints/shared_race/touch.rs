@@ -11,8 +11,8 @@ use ptx_analysis::threads::{PerThread, ThreadValues};
 use ptx_analysis::uniformity::Uniformity;
 use ptx_analysis::values::{Affine, Symbol, SymbolId, Values, VariableRef};
 use ptx_ir::EntityId as _;
-use ptx_ir::{Operand, StmtId};
 use ptx_ir::facts::Space;
+use ptx_ir::{Operand, StmtId};
 use ptx_isa::{Access as Kind, Modifier, Proxy, StateSpace};
 
 use super::super::barrier_divergence::last;
@@ -96,7 +96,11 @@ impl Touches {
         };
         for access in cx.accesses()?.all() {
             if let Some(touch) = touch(cx, values, (threads, &mut assumptions), sets, access) {
-                touches.of.entry(touch.stmt).or_default().push(touches.all.len());
+                touches
+                    .of
+                    .entry(touch.stmt)
+                    .or_default()
+                    .push(touches.all.len());
                 touches.all.push(touch);
             }
         }
@@ -118,7 +122,10 @@ impl Touches {
             });
             let Some(size) = of.size else { continue };
             of.inside = of.inside.min(touch.inside(size));
-            let least = [of.filling, touch.filling(size)].into_iter().flatten().min();
+            let least = [of.filling, touch.filling(size)]
+                .into_iter()
+                .flatten()
+                .min();
             of.filling = least;
         }
         let filling = |of: &Inside| Some(of.filling?.min(of.inside));
@@ -128,7 +135,11 @@ impl Touches {
 
 impl Touch {
     /// Whether two threads of the first warp certainly write different values to one address.
-    pub(super) fn writes_differ(&self, cx: &FunctionContext<'_>, threads: &mut ThreadValues<'_>) -> bool {
+    pub(super) fn writes_differ(
+        &self,
+        cx: &FunctionContext<'_>,
+        threads: &mut ThreadValues<'_>,
+    ) -> bool {
         let is_plain = self.is_exact && !self.is_anywhere && !self.is_of_warp;
         let (true, false, true, Some(ssa)) = (self.writes, self.is_atomic, is_plain, cx.ssa())
         else {
@@ -139,8 +150,9 @@ impl Touch {
         let Some(first) = writers.next() else {
             return false;
         };
-        let others: Vec<usize> =
-            writers.filter(|other| self.own.get(*other) == self.own.get(first)).collect();
+        let others: Vec<usize> = writers
+            .filter(|other| self.own.get(*other) == self.own.get(first))
+            .collect();
         // The address is uniform, so a varying register is the stored value.
         !others.is_empty()
             && ssa.uses(self.stmt).iter().any(|read| {
@@ -155,8 +167,13 @@ impl Touch {
     }
 
     /// Whether threads of several warps store values to one address that differ between warps.
-    pub(super) fn differs_by_warp(&self, cx: &FunctionContext<'_>, threads: &mut ThreadValues<'_>) -> bool {
-        let is_plain = self.is_exact && !self.is_anywhere && !self.is_of_warp && self.counters.is_empty();
+    pub(super) fn differs_by_warp(
+        &self,
+        cx: &FunctionContext<'_>,
+        threads: &mut ThreadValues<'_>,
+    ) -> bool {
+        let is_plain =
+            self.is_exact && !self.is_anywhere && !self.is_of_warp && self.counters.is_empty();
         if !self.writes || self.is_atomic || !is_plain || !threads.shape().is_required {
             return false;
         }
@@ -210,7 +227,8 @@ impl Touch {
     fn filling(&self, size: i64) -> Option<usize> {
         let first = *self.own.first()?;
         let stride = self.own.get(1)?.checked_sub(first)?;
-        let is_plain = self.writes && !self.is_atomic && !self.is_anywhere && self.repeated.is_none();
+        let is_plain =
+            self.writes && !self.is_atomic && !self.is_anywhere && self.repeated.is_none();
         if !is_plain || self.set & 1 == 0 || stride != self.bytes {
             return None;
         }
@@ -269,7 +287,11 @@ fn touch<'t>(
     let mut touch = Touch {
         stmt: access.stmt,
         block,
-        bytes: if is_of_warp { ROW } else { i64::try_from(of.bytes?).ok()? },
+        bytes: if is_of_warp {
+            ROW
+        } else {
+            i64::try_from(of.bytes?).ok()?
+        },
         writes: of.writes(),
         is_atomic,
         is_volatile: cx.inst_at(access.stmt)?.has_modifier(Modifier::Volatile),
@@ -325,7 +347,11 @@ fn anywhere(
 }
 
 /// The value of the only register that an instruction stores, in individual threads.
-fn stored(cx: &FunctionContext<'_>, threads: &mut ThreadValues<'_>, access: &Access) -> Option<PerThread> {
+fn stored(
+    cx: &FunctionContext<'_>,
+    threads: &mut ThreadValues<'_>,
+    access: &Access,
+) -> Option<PerThread> {
     match *stored_values(cx, access.stmt) {
         [value] if access.access.writes() => threads.value(value),
         _ => None,
@@ -341,7 +367,10 @@ pub(super) fn stored_values(cx: &FunctionContext<'_>, stmt: StmtId) -> Vec<Value
     let guard = facts.guard_register().map(|(place, _)| place);
     let addresses = facts.memory().filter_map(|access| access.operand);
     let addresses: Vec<Operand> = addresses.collect();
-    let places = addresses.iter().flat_map(|operand| facts.places(operand)).chain(guard);
+    let places = addresses
+        .iter()
+        .flat_map(|operand| facts.places(operand))
+        .chain(guard);
     let others: Vec<u32> = places.flat_map(|place| variables.of(place)).collect();
     let reads = ssa.uses(stmt).iter();
     let reads = reads.filter(|read| !others.contains(&read.variable));

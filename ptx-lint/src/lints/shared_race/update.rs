@@ -17,17 +17,24 @@ const FOLLOWED: usize = 16;
 pub(super) fn stores(cx: &FunctionContext<'_>, touches: &Touches) -> Vec<(StmtId, StmtId)> {
     let mut chosen = None;
     let mut found = Vec::new();
-    let is_update = |touch: &&Touch| touch.is_anywhere && touch.writes && !touch.is_atomic && !touch.is_of_warp;
+    let is_update =
+        |touch: &&Touch| touch.is_anywhere && touch.writes && !touch.is_atomic && !touch.is_of_warp;
     for store in touches.all.iter().filter(is_update) {
         let is_load = |load: &&Touch| {
             let is_same = load.form == store.form && load.provenance == store.provenance;
-            !load.writes && is_same && load.block == store.block && cx.body().precedes(load.stmt, store.stmt)
+            !load.writes
+                && is_same
+                && load.block == store.block
+                && cx.body().precedes(load.stmt, store.stmt)
         };
         let Some(load) = touches.all.iter().rfind(is_load) else {
             continue;
         };
         let chosen = chosen.get_or_insert_with(|| choosing(cx));
-        if store.set.count_ones() > 1 && !is_chosen(cx, chosen, store.block) && depends(cx, store.stmt, load.stmt) {
+        if store.set.count_ones() > 1
+            && !is_chosen(cx, chosen, store.block)
+            && depends(cx, store.stmt, load.stmt)
+        {
             found.push((store.stmt, load.stmt));
         }
     }
@@ -38,8 +45,14 @@ pub(super) fn stores(cx: &FunctionContext<'_>, touches: &Touches) -> Vec<(StmtId
 fn choosing(cx: &FunctionContext<'_>) -> Vec<bool> {
     let mut chosen = vec![false; cx.cfg().len()];
     for at in cx.instructions() {
-        let is_atomic = at.facts.memory().any(|m| m.access == Access::ReadModifyWrite);
-        let chooses = at.facts.lanes().is_some() || is_atomic || matches!(at.facts.action(), Some(Action::Elect)) || at.facts.callees().is_some();
+        let is_atomic = at
+            .facts
+            .memory()
+            .any(|m| m.access == Access::ReadModifyWrite);
+        let chooses = at.facts.lanes().is_some()
+            || is_atomic
+            || matches!(at.facts.action(), Some(Action::Elect))
+            || at.facts.callees().is_some();
         if let Some(block) = cx.cfg().of_statement(at.stmt).filter(|_| chooses) {
             chosen[block.index()] = true;
         }
@@ -56,7 +69,12 @@ fn is_chosen(cx: &FunctionContext<'_>, chosen: &[bool], block: BlockId) -> bool 
     }
     let loops = cx.analysis().loops();
     let around: Option<LoopId> = loops.innermost(block);
-    around.is_some_and(|id| loops.body(id).iter().any(|block| of(*block) || has_barrier(cx, *block)))
+    around.is_some_and(|id| {
+        loops
+            .body(id)
+            .iter()
+            .any(|block| of(*block) || has_barrier(cx, *block))
+    })
 }
 
 fn has_barrier(cx: &FunctionContext<'_>, block: BlockId) -> bool {

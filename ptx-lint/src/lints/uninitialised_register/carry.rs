@@ -19,7 +19,10 @@ enum Between {
 
 /// Adds a finding for each read after a call, and one for all other reads with the same reason.
 pub(super) fn check(cx: &FunctionContext<'_>, found: &mut Vec<Finding>) {
-    if !cx.instructions().any(|at| at.facts.is_known() && at.facts.reads_carry()) {
+    if !cx
+        .instructions()
+        .any(|at| at.facts.is_known() && at.facts.reads_carry())
+    {
         return;
     }
     let lines = cx.source_lines().function(cx.body());

@@ -7,10 +7,10 @@
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
-use ptx_semantics::fold::is_copy;
 use ptx_analysis::ssa::{Ssa, ValueId};
 use ptx_ir::facts::Facts;
 use ptx_ir::{InstId, StmtId};
+use ptx_semantics::fold::is_copy;
 
 use crate::context::{FunctionContext, Reached};
 
@@ -31,9 +31,12 @@ pub(super) struct GuardedLoads<'a> {
 
 impl<'a> GuardedLoads<'a> {
     pub(super) fn new(cx: &'a FunctionContext<'a>, ssa: &'a Ssa) -> Self {
-        let copies = cx.instructions().filter(|at| is_copy_of(cx, at.inst, &at.facts));
+        let copies = cx
+            .instructions()
+            .filter(|at| is_copy_of(cx, at.inst, &at.facts));
         let values = copies.flat_map(|at| ssa.defs(at.stmt));
-        let mut uses: BTreeMap<ValueId, Vec<StmtId>> = values.map(|value| (value, Vec::new())).collect();
+        let mut uses: BTreeMap<ValueId, Vec<StmtId>> =
+            values.map(|value| (value, Vec::new())).collect();
         if !uses.is_empty() {
             for read in ssa.all_uses() {
                 if let Some(of) = uses.get_mut(&read.value) {
@@ -65,9 +68,11 @@ impl<'a> GuardedLoads<'a> {
         }
         let mut results = self.ssa.defs(stmt);
         match (results.next(), results.next(), copies.checked_sub(1)) {
-            (Some(value), None, Some(copies)) => self.uses.get(&value).is_some_and(|uses| uses.len() <= MOST_USES && {
-                let mut uses = uses.iter();
-                uses.all(|stmt| self.is_conditional(*stmt, load, copies))
+            (Some(value), None, Some(copies)) => self.uses.get(&value).is_some_and(|uses| {
+                uses.len() <= MOST_USES && {
+                    let mut uses = uses.iter();
+                    uses.all(|stmt| self.is_conditional(*stmt, load, copies))
+                }
             }),
             _ => false,
         }
@@ -95,5 +100,8 @@ fn is_copy_of(cx: &FunctionContext<'_>, inst: InstId, facts: &Facts<'_>) -> bool
     let signature = cx.body().inst(inst).map(|i| cx.module().signature(i.sig));
     let opcode = signature.and_then(|s| s.opcode());
     let mut reads = facts.registers().filter(|m| m.usage.reads());
-    opcode.is_some_and(is_copy) && reads.next().is_some() && reads.next().is_none() && facts.guard().is_none()
+    opcode.is_some_and(is_copy)
+        && reads.next().is_some()
+        && reads.next().is_none()
+        && facts.guard().is_none()
 }

@@ -57,25 +57,54 @@ impl<'a> Harmless<'a> {
     /// Whether the register is taken apart only to become a part of larger values again: one part of it is replaced.
     fn is_repacked(&self, inst: &Reached<'_>) -> bool {
         let facts = |of| self.cx.facts().inst(of);
-        let takes_apart = |(operand, usage): (Operand, RegAccess)| matches!(operand, Operand::Vector(_)) && usage.writes();
-        let is_move = inst.facts.section().starts_with(MOVES) && inst.facts.memory().next().is_none();
-        let block = self.cx.cfg().of_statement(inst.stmt).and_then(|id| self.cx.cfg().block(id));
+        let takes_apart = |(operand, usage): (Operand, RegAccess)| {
+            matches!(operand, Operand::Vector(_)) && usage.writes()
+        };
+        let is_move =
+            inst.facts.section().starts_with(MOVES) && inst.facts.memory().next().is_none();
+        let block = self
+            .cx
+            .cfg()
+            .of_statement(inst.stmt)
+            .and_then(|id| self.cx.cfg().block(id));
         let Some(block) = block.filter(|_| is_move && inst.facts.parts().any(takes_apart)) else {
             return false;
         };
-        let mut parts: Vec<RegLane> = facts(inst.inst).registers().filter(|m| m.usage.writes()).map(|m| m.place).collect();
+        let mut parts: Vec<RegLane> = facts(inst.inst)
+            .registers()
+            .filter(|m| m.usage.writes())
+            .map(|m| m.place)
+            .collect();
         let mut is_used = false;
-        for (stmt, statement) in self.cx.body().range(inst.stmt, block.end).skip(1).take(NEAR) {
+        for (stmt, statement) in self
+            .cx
+            .body()
+            .range(inst.stmt, block.end)
+            .skip(1)
+            .take(NEAR)
+        {
             let Statement::Inst(other) = statement else {
                 continue;
             };
-            let other = Reached { stmt, inst: other, facts: facts(other) };
-            let reads = other.facts.registers().any(|m| m.usage.reads() && parts.contains(&m.place));
+            let other = Reached {
+                stmt,
+                inst: other,
+                facts: facts(other),
+            };
+            let reads = other
+                .facts
+                .registers()
+                .any(|m| m.usage.reads() && parts.contains(&m.place));
             if reads && (!self.is_packed(&other) || self.is_calculated(&other)) {
                 return false;
             }
             is_used |= reads;
-            let written: Vec<RegLane> = other.facts.registers().filter(|m| m.usage.writes()).map(|m| m.place).collect();
+            let written: Vec<RegLane> = other
+                .facts
+                .registers()
+                .filter(|m| m.usage.writes())
+                .map(|m| m.place)
+                .collect();
             parts.retain(|part| !written.contains(part));
         }
         is_used
@@ -91,7 +120,12 @@ impl<'a> Harmless<'a> {
         let (Some(own), None, Some(block)) = (written.next(), written.next(), block) else {
             return false;
         };
-        let after = self.cx.body().range(inst.stmt, block.end).skip(1).take(NEAR);
+        let after = self
+            .cx
+            .body()
+            .range(inst.stmt, block.end)
+            .skip(1)
+            .take(NEAR);
         let mut is_written = false;
         let mut uses = after.filter_map(|(_, statement)| match statement {
             Statement::Inst(other) => {
@@ -128,9 +162,17 @@ impl<'a> Harmless<'a> {
     fn is_passed(&self, inst: &Reached<'_>, read: &Use) -> bool {
         let in_param = |space| matches!(space, Space::State(s) if s.base() == StateSpace::Param);
         let guard = inst.facts.guard_register().map(|(place, _)| place);
-        let is_guard = guard.is_some_and(|g| self.cx.analysis().variables().of(g).contains(&read.variable));
+        let is_guard = guard.is_some_and(|g| {
+            self.cx
+                .analysis()
+                .variables()
+                .of(g)
+                .contains(&read.variable)
+        });
         let is_part = |access: MemoryAccess| {
-            in_param(access.space) && access.writes() && !access.base.is_some_and(|base| self.is_result(base))
+            in_param(access.space)
+                && access.writes()
+                && !access.base.is_some_and(|base| self.is_result(base))
         };
         !is_guard && inst.facts.memory().any(is_part)
     }
@@ -142,7 +184,8 @@ impl<'a> Harmless<'a> {
         let returns = function.map(|f| f.interface.returns).unwrap_or_default();
         let mut returns = returns.of(module.params()).iter();
         returns.any(|param| {
-            let is_same = matches!((param.binding, operand), (Binding::Var(a), Operand::Var(b)) if a == b);
+            let is_same =
+                matches!((param.binding, operand), (Binding::Var(a), Operand::Var(b)) if a == b);
             is_same && param.dims.is_empty()
         })
     }
@@ -151,7 +194,8 @@ impl<'a> Harmless<'a> {
     fn is_scaled(&self, inst: &Reached<'_>, read: &Use) -> bool {
         let of = |m: ptx_ir::facts::RegUse| self.cx.analysis().variables().of(m.place);
         let mut mentions = inst.facts.registers();
-        let accumulates = |m: &RegAccess| matches!(m, RegAccess::ReadWrite | RegAccess::ReadMayWrite);
+        let accumulates =
+            |m: &RegAccess| matches!(m, RegAccess::ReadWrite | RegAccess::ReadMayWrite);
         inst.facts.is_matrix_multiply()
             && mentions.any(|m| accumulates(&m.usage) && of(m).contains(&read.variable))
     }

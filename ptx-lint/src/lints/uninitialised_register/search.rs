@@ -162,9 +162,8 @@ impl<'a> Search<'a> {
                 Value::Def { stmt, old, .. } => {
                     written = self.later(written, stmt);
                     let guard = self.guard(stmt);
-                    let is_certain = guard.is_some_and(|guard| {
-                        self.conditions.implied(&known, guard) == Some(true)
-                    });
+                    let is_certain = guard
+                        .is_some_and(|guard| self.conditions.implied(&known, guard) == Some(true));
                     // An assembly statement writes its results, as far as the code around it needs them.
                     if !is_certain && !self.is_of_assembly(stmt) {
                         // The old value is kept if the guard does not hold.
@@ -178,7 +177,10 @@ impl<'a> Search<'a> {
                         // At the function entry, the last argument is the initial value.
                         let edge = edges.next();
                         let conditions = &self.conditions;
-                        if [&known, &path].iter().any(|of| conditions.exclude_argument((block, position), of)) {
+                        if [&known, &path]
+                            .iter()
+                            .any(|of| conditions.exclude_argument((block, position), of))
+                        {
                             continue;
                         }
                         let excludes = |this: &mut Self, of: &[Condition]| {
@@ -220,7 +222,11 @@ impl<'a> Search<'a> {
         while let Some((value, same_iteration)) = work.pop() {
             match self.ssa.value(value) {
                 Value::Entry { .. } if self.is_suspect(value) => {}
-                Value::Def { stmt, old: Some(old), .. } if same_iteration => {
+                Value::Def {
+                    stmt,
+                    old: Some(old),
+                    ..
+                } if same_iteration => {
                     let guard = self.guard(stmt).map(|(guard, is)| (guard, !is));
                     if !guard.is_some_and(|guard| known.contains(&guard)) {
                         return false;
@@ -251,7 +257,10 @@ fn suspects(cx: &FunctionContext<'_>, ssa: &Ssa) -> Vec<bool> {
     let parameters = parameters(cx);
     let variables = cx.analysis().variables();
     let is_parameter = |variable: u32| {
-        let register = cx.body().registers().get(variables.place(variable).register);
+        let register = cx
+            .body()
+            .registers()
+            .get(variables.place(variable).register);
         let decl = register.map(|r| r.decl);
         variable != ssa.carry() && decl.is_some_and(|decl| parameters.binary_search(&decl).is_ok())
     };

@@ -22,7 +22,12 @@ impl Check<'_, '_, '_> {
         let (stmt, action) = self.made(value)?;
         let made = self.cx.cfg().of_statement(stmt)?;
         let known = self.divergence.causes(made, Uniformity::Warp);
-        let new: Vec<BlockId> = self.causes.iter().copied().filter(|c| !known.contains(c)).collect();
+        let new: Vec<BlockId> = self
+            .causes
+            .iter()
+            .copied()
+            .filter(|c| !known.contains(c))
+            .collect();
         let is_new = !new.is_empty() || self.is_guarded;
         match action {
             Action::ActiveLanes | Action::Match if is_new => Some((
@@ -38,7 +43,10 @@ impl Check<'_, '_, '_> {
     fn made(&self, mut value: ValueId) -> Option<(StmtId, Action)> {
         let ssa = self.cx.ssa()?;
         for _ in 0..COPIES {
-            let Value::Def { stmt, old: None, .. } = ssa.value(value) else {
+            let Value::Def {
+                stmt, old: None, ..
+            } = ssa.value(value)
+            else {
                 return None;
             };
             let Some(Statement::Inst(inst)) = self.cx.body().statement(stmt) else {
