@@ -26,6 +26,7 @@ pub mod basic_blocks;
 #[cfg(feature = "container")]
 pub mod container_choice;
 pub mod control_flow;
+mod current_text;
 pub mod demangle;
 pub mod environment;
 pub mod explain;

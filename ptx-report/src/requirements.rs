@@ -8,6 +8,7 @@ use ptx_verify::{Availability, Reason, Requirements};
 use serde::Serialize;
 
 use crate::SCHEMA;
+use crate::current_text::CurrentText;
 use crate::demangle::{self, demangle};
 use crate::labels::Labeled;
 
@@ -139,7 +140,7 @@ impl<'m> Minimal<'m> {
 }
 
 impl<'m> Report<'m> {
-    /// The requirements of a module; with a target, also the obstacles to running it there.
+    /// The requirements of a module; with a target, also the obstacles to running it there. Lines are lines of the source, also of an edited module.
     #[must_use]
     pub fn new(
         file: &'m str,
@@ -187,9 +188,12 @@ impl<'m> Report<'m> {
     }
 }
 
-/// The features that make a module illegal on a target, each with its first occurrence.
+/// The features that make a module illegal on a target, each with its first occurrence. An edited or built module is printed: lines are lines of
+/// the text as it is now.
 #[must_use]
 pub fn blocking(file: &str, module: &Module, target: Target) -> Vec<Cause> {
+    let text = CurrentText::new(module);
+    let module = text.module();
     let needs = ptx_verify::requires(module);
     let report = Report::new(file, module, &needs, Some(target));
     let blocked = report.blocked.filter(|blocked| blocked.ptx.is_none());

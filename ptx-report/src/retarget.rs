@@ -6,6 +6,7 @@ use ptx_ir::{Code, Diagnostic, Item, LineIndex, Module, Severity};
 use ptx_isa::{Directive, PtxVersion, Target};
 use ptx_verify::Options;
 
+use crate::current_text::CurrentText;
 use crate::requirements::{self, Cause};
 
 /// The PTX version of the new header.
@@ -48,7 +49,7 @@ pub struct Refused {
 }
 
 /// The text of a module for another target; `syntax` are the diagnostics of the parser. All bytes except the target and the
-/// version stay unchanged.
+/// version stay unchanged. An edited or built module is printed: errors are in the text as it is now.
 ///
 /// # Errors
 ///
@@ -68,6 +69,8 @@ pub fn retarget(
     target: Target,
     version: Version,
 ) -> Result<Vec<u8>, Refused> {
+    let text = CurrentText::new(module);
+    let module = text.module();
     let version = version.of(module, target);
     if let Some(why) = unknown_target(target, version) {
         return Err(Refused {

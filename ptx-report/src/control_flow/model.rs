@@ -181,8 +181,8 @@ impl Graph {
 
 /// A statement on one line.
 fn text(module: &Module, facts: FunctionFacts<'_>, stmt: StmtId) -> String {
-    let bytes = facts.body().source_span(stmt).of(module.source());
-    let text = String::from_utf8_lossy(bytes);
+    let bytes = ptx_print::verbatim_statement(module, facts.body(), stmt);
+    let text = String::from_utf8_lossy(&bytes);
     let tokens: Vec<&str> = text.split_whitespace().collect();
     clean(&tokens.join(" ")).into_owned()
 }

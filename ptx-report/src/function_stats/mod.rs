@@ -18,6 +18,7 @@ use ptx_verify::Requirements;
 use serde::Serialize;
 
 use crate::clean;
+use crate::current_text::CurrentText;
 use crate::demangle::demangle;
 use crate::labels::Labeled;
 use crate::requirements::{Minimal, Pair};
@@ -166,9 +167,11 @@ pub(crate) struct Context<'a> {
     requirements: HashMap<FuncId, Vec<Pair>>,
 }
 
-/// The chosen functions with a body, in order.
+/// The chosen functions with a body, in order. An edited or built module is printed: lines are lines of the text as it is now.
 #[must_use]
 pub fn of(module: &Module, chosen: impl Fn(FuncId) -> bool + Sync) -> Vec<OfFunction> {
+    let text = CurrentText::new(module);
+    let (module, chosen) = (text.module(), |id| chosen(text.original(id)));
     let facts = ModuleFacts::of(module, &chosen);
     let context = Context::new(module);
     let all = map_functions(&facts, |id, of| {

@@ -21,6 +21,7 @@ use serde::Serialize;
 
 use crate::SCHEMA;
 use crate::control_flow::Outline;
+use crate::current_text::CurrentText;
 use crate::function_stats::{Context, OfFunction};
 
 pub use accesses::Access;
@@ -94,7 +95,7 @@ pub struct Function {
 const MOST_DRAWN: usize = 400;
 
 impl Report {
-    /// Of the chosen functions of a module.
+    /// Of the chosen functions of a module. An edited or built module is printed: lines are lines of the text as it is now.
     ///
     /// ```
     /// use ptx_report::report::Report;
@@ -128,6 +129,8 @@ impl Report {
         chosen: impl Fn(FuncId) -> bool + Sync,
         draws: bool,
     ) -> Self {
+        let text = CurrentText::new(module);
+        let (module, chosen) = (text.module(), |id| chosen(text.original(id)));
         let facts = ModuleFacts::new(module);
         let uniformity = ModuleUniformity::new(&facts);
         let context = Context::new(module);
