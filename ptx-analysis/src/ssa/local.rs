@@ -2,7 +2,7 @@
 
 use alloc::vec::Vec;
 
-use ptx_ir::facts::{FunctionFacts, Mentions, Stamp};
+use ptx_ir::facts::{Flow, FunctionFacts, Mentions, Stamp};
 use ptx_ir::{Body, EntityId, Statement, StmtId};
 
 use super::cells::{CellAccess, CellUse, Cells};
@@ -118,12 +118,23 @@ impl Local {
                 match statement {
                     Statement::Inst(inst) => {
                         let f = facts.inst(inst);
-                        let may = f.guard().is_some() || !f.is_known();
-                        let carry = (f.reads_carry(), f.writes_carry(), may);
-                        pass.statement(at, &f.registers(), carry, cells.of(stmt));
+                        let is_conditional = f.guard().is_some() || !f.is_known();
+                        // The manual says that a call does not preserve the carry flag, but ptxas does: code that reads the flag after a call
+                        // reads what was written before.
+                        let carry = CarryAccess {
+                            reads: f.reads_carry(),
+                            writes: f.writes_carry(),
+                            may_keep: is_conditional || f.flow() == Flow::Call,
+                        };
+                        pass.statement(at, &f.registers(), carry, is_conditional, cells.of(stmt));
                     }
                     Statement::Opaque(opaque) => {
-                        pass.statement(at, &facts.opaque(opaque), (true, true, true), &[]);
+                        let carry = CarryAccess {
+                            reads: true,
+                            writes: true,
+                            may_keep: true,
+                        };
+                        pass.statement(at, &facts.opaque(opaque), carry, true, &[]);
                     }
                     _ => {}
                 }
@@ -155,6 +166,15 @@ fn places(body: &Body) -> Vec<u32> {
     places
 }
 
+/// The accesses of a statement to the carry flag.
+#[derive(Copy, Clone)]
+struct CarryAccess {
+    reads: bool,
+    writes: bool,
+    /// A write may leave the old value.
+    may_keep: bool,
+}
+
 struct Pass<'a> {
     variables: &'a Variables,
     /// For each variable the block that wrote it last, counted from one, and which of `lasts` that is.
@@ -165,15 +185,15 @@ struct Pass<'a> {
 }
 
 impl Pass<'_> {
-    /// Reads come before writes. `carry`: it is read, it is written, perhaps not.
+    /// Adds the reads and then the writes of a statement. A conditional statement may leave the old values of cells.
     fn statement(
         &mut self,
         at: (u32, StmtId),
         mentions: &Mentions<'_>,
-        carry: (bool, bool, bool),
+        carry: CarryAccess,
+        is_conditional: bool,
         cells: &[CellAccess],
     ) {
-        let (reads, writes, may) = carry;
         let flag = self.local.carry;
         let first_use = self.local.uses.len();
         for mention in mentions.clone().filter(|m| m.usage.reads()) {
@@ -181,7 +201,7 @@ impl Pass<'_> {
                 self.read(at, variable, first_use);
             }
         }
-        if reads {
+        if carry.reads {
             self.read(at, flag, first_use);
         }
         for access in cells.iter().filter(|a| a.usage.reads()) {
@@ -196,11 +216,11 @@ impl Pass<'_> {
                 }
             }
         }
-        if writes {
-            self.write(at, flag, may, first_def);
+        if carry.writes {
+            self.write(at, flag, carry.may_keep, first_def);
         }
         for access in cells.iter().filter(|a| !a.usage.reads()) {
-            let may = may || access.usage == CellUse::MayWrite;
+            let may = is_conditional || access.usage == CellUse::MayWrite;
             self.write(at, flag + 1 + access.cell, may, first_def);
         }
     }

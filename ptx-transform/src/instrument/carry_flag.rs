@@ -72,18 +72,21 @@ pub(super) fn live(of: FunctionFacts<'_>) -> Vec<Option<Family>> {
                 Statement::Inst(inst) => {
                     let facts = of.inst(inst);
                     match facts.flow() {
-                        Flow::Next | Flow::Unknown => {}
+                        // Calls preserve the flag in the code that ptxas makes.
+                        Flow::Next | Flow::Call | Flow::Unknown => {}
                         Flow::Jump | Flow::Table => {
                             now = at_labels.or(now.filter(|_| facts.falls_through()));
                         }
-                        // A call does not preserve it.
-                        Flow::Call => now = None,
                         _ => now = now.filter(|_| facts.falls_through()),
                     }
                     if facts.is_known() && facts.reads_carry() {
                         let sig = body.inst(inst).map(|i| i.sig);
                         now = sig.map(|s| Family::of(of.module().signature(s)));
-                    } else if facts.is_known() && facts.writes_carry() && facts.guard().is_none() {
+                    } else if facts.is_known()
+                        && facts.writes_carry()
+                        && facts.flow() != Flow::Call
+                        && facts.guard().is_none()
+                    {
                         now = None;
                     }
                 }

@@ -113,6 +113,8 @@ fn what_does_something_stays() {
             // A guarded write keeps what was there.
             "mov.b32 %r1, 1; @%p1 mov.b32 %r1, 2; st.global.b32 [%d1], %r1; ret;",
             "add.cc.u32 %r1, %r2, %r3; addc.u32 %r4, 0, 0; st.global.b32 [%d1], %r4; ret;",
+            // ptxas preserves the carry flag of the caller across a call.
+            "add.cc.u32 %r1, %r2, %r3; call (%r4), f, (%r2); addc.u32 %r4, %r4, 0; st.global.b32 [%d1], %r4; ret;",
             "setp.lt.u32 %p1|%p2, %r1, 3; @%p2 st.global.b32 [%d1], 1; ret;",
             "ld.global.v2.b32 {%r1, %r2}, [%d1]; st.global.b32 [%d1], %r2; ret;",
             "L: add.u32 %r1, %r1, 1; setp.lt.u32 %p1, %r1, 9; @%p1 bra L; ret;",

@@ -303,6 +303,10 @@ fn the_carry_flag_is_kept() {
     assert!(!text.contains("b32_"), "{text}");
     let (text, _) = probed(add, Timing::Before, |p| p.emit("membar.gl", &[]));
     assert!(!text.contains("b32_"), "{text}");
+    // ptxas preserves it across a call.
+    let call = "\tadd.cc.u32 r0, r1, r2;\n\tst.global.b32 [d0], 1;\n\tcall t_record, (0, 4, d0, 1);\n\taddc.u32 r3, r4, r5;\n";
+    let text = traced(call);
+    assert!(text.contains("\taddc.u32 b32_0, 0, 0;\n\tcall "), "{text}");
     // In a loop the flag lives around the back edge.
     let text = traced(
         "\tadd.cc.u32 r0, r1, r2;\nL:\n\taddc.cc.u32 r3, r4, r5;\n\tst.global.b32 [d0], 1;\n\t@p bra L;\n",
