@@ -9,8 +9,8 @@ use core::ops::Range;
 
 use ptx_ir::raw::{self, RawModule};
 use ptx_ir::{
-    Body, Diagnostic, EntityId, FuncId, Item, ItemId, Limits, Module, PrimaryMap, SourceText, Span,
-    Symbol, SymbolId, TextChange, sort_by_position,
+    Body, Code, Diagnostic, EntityId, FuncId, Item, ItemId, Limits, Module, PrimaryMap, SourceText,
+    Span, Symbol, SymbolId, TextChange, sort_by_position,
 };
 
 use ptx_isa::StateSpace;
@@ -37,7 +37,7 @@ pub enum Reparsed {
 /// of them, while [`parse`](crate::parse) reports it once for the module.
 ///
 /// A change inside of the body of a function costs the parsing of that function, and a copy of the source after it. Others cost
-/// the parsing of the source, and so does each change of a source with errors outside of bodies.
+/// the parsing of the source, and so does each change of a source with errors outside of bodies or about names with a dot.
 ///
 /// ```
 /// use ptx_ir::{Limits, Span};
@@ -291,8 +291,15 @@ impl Incremental {
         let inside = |d: &Diagnostic| extent.start < d.span.start && d.span.end <= extent.end;
         let mut other_functions = self.of_functions.iter();
         let other_functions = other_functions.by_ref().filter(|(f, _)| *f != function);
+        // The error about a name with a dot covers its uses in all functions.
+        let covers_all_functions = |d: &Diagnostic| d.code == Code::DottedName;
+        let has_dotted_name = diagnostics.iter().any(covers_all_functions)
+            || self
+                .of_functions
+                .iter()
+                .any(|(_, diagnostics)| diagnostics.iter().any(covers_all_functions));
         let count = other_functions.map(|(_, d)| d.len()).sum::<usize>() + diagnostics.len();
-        if count >= self.limits.diagnostics || !diagnostics.iter().all(inside) {
+        if count >= self.limits.diagnostics || has_dotted_name || !diagnostics.iter().all(inside) {
             return None;
         }
         self.set_diagnostics(item, function, diagnostics);

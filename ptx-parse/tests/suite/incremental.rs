@@ -116,6 +116,35 @@ fn changes_outside_of_a_body_read_all() {
     }
 }
 
+/// A name with a dot has one error with its uses in all functions, wherever it is written, changed or removed.
+#[test]
+fn names_with_a_dot_have_the_errors_of_a_new_source() {
+    let text = TEXT.replace("%r2", "%r.2");
+    for text in [TEXT, &text] {
+        let mut source = Incremental::new(text.as_bytes().to_vec(), Limits::default());
+        for (old, new) in [
+            (
+                "add.s32 %r1, %r0, %r0;",
+                ".reg .b32 a.b; add.s32 %r1, a.b, %r0;",
+            ),
+            (
+                "mov.u64 %rd2, later;",
+                "mov.u64 %rd2, later.x; st.u32 [a.b], %rd2;",
+            ),
+            ("L1: setp", ".reg .b32 a.b; L.1: setp"),
+            ("bra L1;", "bra L.1; mov.b32 a.b, a_b;"),
+            ("a.b, %r0;", "%r1, %r0;"),
+            (".reg .b32 a.b; L.1", "L.1"),
+            ("st.u32 [a.b]", "st.u32 [a_b]"),
+            (".reg .b32 a.b;", ""),
+            ("L.1: setp", "L1: setp"),
+            ("bra L.1; mov.b32 a.b", "bra L1; mov.b32 %r1"),
+        ] {
+            replace(&mut source, old, new);
+        }
+    }
+}
+
 /// A type is proposed by the uses of a name in the same function only.
 #[test]
 fn errors_of_a_function_do_not_depend_on_others() {
