@@ -12,7 +12,7 @@ use ptx_analysis::cfg::{BlockId, Cfg};
 use ptx_analysis::function_analysis::FunctionAnalysis;
 use ptx_analysis::reg_lanes::Variables;
 use ptx_analysis::ssa::{Ssa, Value, ValueId};
-use ptx_ir::facts::{FunctionFacts, Mentions, ModuleFacts, RegLane};
+use ptx_ir::facts::{Flow, FunctionFacts, Mentions, ModuleFacts, RegLane};
 use ptx_ir::{Statement, StmtId};
 
 /// A statement: its block, what it reads, what it surely writes, what it may write.
@@ -60,8 +60,14 @@ fn steps(facts: FunctionFacts<'_>, cfg: &Cfg, variables: &Variables) -> Vec<Vec<
                         one.reads.insert(carry);
                     }
                     if f.writes_carry() {
-                        let sure = f.is_known() && f.guard().is_none();
-                        let set = if sure { &mut one.writes } else { &mut one.may };
+                        // Calls preserve the flag in the code that ptxas makes.
+                        let is_certain =
+                            f.is_known() && f.guard().is_none() && f.flow() != Flow::Call;
+                        let set = if is_certain {
+                            &mut one.writes
+                        } else {
+                            &mut one.may
+                        };
                         set.insert(carry);
                     }
                     one
