@@ -479,7 +479,7 @@ impl<'m> FunctionAnalysis<'m> {
         cached(&self.results.stack, || Stack::new(self))
     }
 
-    /// The second SSA form, in which the cells of [`stack`](Self::stack) are variables; `cells` are these cells. It is the first one if there are none.
+    /// The second SSA form, in which the cells of [`stack`](Self::stack) are variables; `cells` are these cells. Without cells it is the first one.
     pub(crate) fn ssa_with_cells(&self, cells: &Cells) -> Result<&Ssa, TooManyPhis> {
         if cells.is_empty() {
             return self.ssa();

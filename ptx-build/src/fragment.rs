@@ -265,7 +265,7 @@ impl FunctionBuilder<'_> {
     /// Adds statements as text with the operands of another language; a name may be empty where numbers are meant.
     ///
     /// ```
-    /// # use ptx_build::{AsmStyle, ModuleBuilder, lane};
+    /// # use ptx_build::{AsmStyle, ModuleBuilder};
     /// # use ptx_isa::{PtxVersion, ScalarType as T, Target};
     /// # fn main() -> Result<(), ptx_build::BuildError> {
     /// # let mut m = ModuleBuilder::new(PtxVersion::new(8, 0), Target::Sm80);

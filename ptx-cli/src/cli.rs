@@ -1,6 +1,7 @@
 //! The command line.
 
 use std::env;
+use std::ffi::OsString;
 use std::time::Instant;
 
 use anyhow::Result;
@@ -172,16 +173,38 @@ pub(crate) fn run() -> Result<Status> {
     Ok(status)
 }
 
+/// The former names of commands, which scripts may use: the arguments that take the place of the name, and the options that have no effect any more.
+const FORMER_COMMANDS: [(&str, &[&str], &[&str]); 4] = [
+    ("analyze", &["dump", "--analysis"], &["--json", "--insts"]),
+    ("parse", &["debug", "parse"], &[]),
+    ("roundtrip", &["debug", "roundtrip"], &[]),
+    ("tokens", &["debug", "tokens"], &[]),
+];
+
+/// Replaces the former name of a command in the arguments of the program, the first of which is the path of the program.
+fn with_present_command(mut arguments: Vec<OsString>) -> Vec<OsString> {
+    let former = FORMER_COMMANDS
+        .iter()
+        .find(|(name, ..)| arguments.get(1).is_some_and(|first| first == name));
+    if let Some((_, present, obsolete)) = former {
+        arguments.retain(|argument| !obsolete.iter().any(|option| argument == option));
+        arguments.splice(1..2, present.iter().map(OsString::from));
+    }
+    arguments
+}
+
 /// Parses the command line. The options of all commands are only declared where help or an error may need them.
 fn matches() -> ArgMatches {
-    Cli::command().try_get_matches().unwrap_or_else(|error| {
-        let mut arguments = env::args_os().skip(1);
-        let is_help = arguments.next().is_some_and(|first| first == "help");
-        if is_help && arguments.next().is_some() {
+    let arguments = with_present_command(env::args_os().collect());
+    let matches = Cli::command().try_get_matches_from(&arguments);
+    matches.unwrap_or_else(|error| {
+        let mut words = arguments.iter().skip(1);
+        let is_help = words.next().is_some_and(|first| first == "help");
+        if is_help && words.next().is_some() {
             // Help for one command.
             error.exit()
         }
-        with_all_options().get_matches()
+        with_all_options().get_matches_from(&arguments)
     })
 }
 
@@ -207,11 +230,35 @@ fn is_json(matches: &ArgMatches) -> bool {
 mod tests {
     #![allow(clippy::unwrap_used)]
 
+    use std::ffi::OsString;
+
     use clap::CommandFactory as _;
 
     #[test]
     fn the_command_line_is_consistent() {
         super::with_all_options().debug_assert();
+    }
+
+    #[test]
+    fn former_names_of_commands_are_replaced() {
+        let present = |line: &str| {
+            let words = line.split(' ').map(OsString::from).collect();
+            super::with_present_command(words)
+        };
+        let expected = |line: &str| line.split(' ').map(OsString::from).collect::<Vec<_>>();
+        assert_eq!(
+            present("ptxkit analyze --json --insts k.ptx"),
+            expected("ptxkit dump --analysis k.ptx")
+        );
+        assert_eq!(
+            present("ptxkit tokens k.ptx"),
+            expected("ptxkit debug tokens k.ptx")
+        );
+        assert_eq!(
+            present("ptxkit check parse"),
+            expected("ptxkit check parse")
+        );
+        assert_eq!(present("ptxkit"), expected("ptxkit"));
     }
 
     /// A documentation comment of options would replace it.

@@ -79,7 +79,12 @@ fn edited_modules_are_linted_as_their_text() {
         if text.len() > 20_000 || ptx_parse::parse(&text).has_errors() {
             continue;
         }
+        // The borders of inline assembly are comments, and a moved statement may get to either side of them.
+        let has_assembly = text.windows(10).any(|window| window == b"inline asm");
         for (what, edit) in EDITS {
+            if has_assembly && *what == "move a statement" {
+                continue;
+            }
             let mut module = ptx_parse::parse(&text).module;
             if make(&mut module, *edit, &mut rng) {
                 made += 1;

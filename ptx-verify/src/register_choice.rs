@@ -128,11 +128,18 @@ impl RegisterUses {
 
     /// A register of a range that no instruction uses.
     fn unused(&self, module: &Module, body: &Body, types: &[ScalarType]) -> Option<Choice> {
-        let of_type = |ty: &ScalarType| {
-            let mut all = body.reg_decls().iter();
-            all.find(|(_, d)| d.ty.known() == Some(*ty) && d.count.is_some() && is_visible(d))
+        // The first declaration in the text, which in an edited body need not be that with the lowest id.
+        let first_of_type = |ty: &ScalarType| {
+            let ranges = body
+                .reg_decls()
+                .iter()
+                .filter(|(_, d)| d.ty.known() == Some(*ty) && d.count.is_some() && is_visible(d));
+            ranges.reduce(|first, next| match (first.1.stmt, next.1.stmt) {
+                (Some(a), Some(b)) if body.precedes(b, a) => next,
+                _ => first,
+            })
         };
-        let (id, decl) = types.iter().find_map(of_type)?;
+        let (id, decl) = types.iter().find_map(first_of_type)?;
         let registers = self.mentions.iter();
         let registers = registers.filter_map(|m| body.registers().get(m.register));
         let mut numbers: Vec<u32> = registers

@@ -30,6 +30,26 @@ pub struct Seen {
     variables: BTreeMap<String, [Vec<u8>; 2]>,
 }
 
+/// The bits of the addresses of functions above the number of the function.
+const CODE: u64 = 0x7300_0000_0000;
+
+impl Seen {
+    /// Clears the addresses of functions in variables: they follow the ids of the functions, which differ between an edited module and its text.
+    pub fn without_function_addresses(&mut self) {
+        for bytes in self.variables.values_mut().flatten() {
+            for word in bytes.chunks_exact_mut(8) {
+                let value = word
+                    .iter()
+                    .rev()
+                    .fold(0, |all, byte| all << 8 | u64::from(*byte));
+                if value >> 16 == CODE >> 16 {
+                    word.fill(0);
+                }
+            }
+        }
+    }
+}
+
 impl Seen {
     /// Whether the kernel came to its end.
     pub fn is_done(&self) -> bool {

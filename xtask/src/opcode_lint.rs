@@ -26,6 +26,10 @@ const EXCLUDED: &[(&str, &str)] = &[
         "ptx-report/src/labels.rs",
         "names kinds of control flow and of waiting",
     ),
+    (
+        "ptx-report/src/report/pipeline.rs",
+        "names kinds of steps of pipelines",
+    ),
     ("ptx-table/src/rows/instructions.rs", "names columns"),
     (
         "ptx-lint/src/inline/write.rs",

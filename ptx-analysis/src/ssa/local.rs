@@ -119,7 +119,7 @@ impl Local {
                     Statement::Inst(inst) => {
                         let f = facts.inst(inst);
                         let is_conditional = f.guard().is_some() || !f.is_known();
-                        // The manual says that a call does not preserve the carry flag, but ptxas does: code that reads the flag after a call
+                        // The PTX ISA manual says that a call does not preserve the carry flag, but ptxas does: code that reads the flag after a call
                         // reads what was written before.
                         let carry = CarryAccess {
                             reads: f.reads_carry(),

@@ -613,8 +613,8 @@ fn results_of_several_schedules() {
 #[test]
 fn memory_and_time_are_limited() {
     let folder = Folder::new("run-sandbox");
-    let text = ".global .b8 large[1000000000000];\n.visible .entry k(.param .u64 to)\n{\n.reg .b64 %a; .reg .b32 %n;\n\
-        mov.u64 %a, large;\nagain: ACCESS\nadd.s64 %a, %a, STEP;\nbra again;\n}\n";
+    let text = ".global .b8 large[1000000000000];\n.visible .entry k(.param .u64 to)\n{\n.reg .b64 %a; .reg .b32 %n; .reg .pred %p;\n\
+        mov.u64 %a, large;\nagain: ACCESS\nadd.s64 %a, %a, STEP;\nsetp.ne.s64 %p, %a, 0;\n@%p bra again;\nret;\n}\n";
     let file = |name: &str, access: &str, step: &str| {
         let text = text.replace("ACCESS", access).replace("STEP", step);
         folder.file(name, format!("{HEADER}{text}"))
@@ -696,8 +696,8 @@ fn one_thread_and_many() {
 fn an_interrupted_run() {
     let folder = Folder::new("run-interrupted");
     let endless = format!(
-        "{HEADER}.global .u32 count;\n.visible .entry k()\n{{\n.reg .b32 %n;\nagain: add.u32 %n, %n, 1;\n\
-        st.global.u32 [count], %n;\nbra again;\n}}\n"
+        "{HEADER}.global .u32 count;\n.visible .entry k()\n{{\n.reg .b32 %n; .reg .pred %p;\nagain: add.u32 %n, %n, 1;\n\
+        st.global.u32 [count], %n;\nsetp.ne.u32 %p, %n, 0;\n@%p bra again;\nret;\n}}\n"
     );
     let file = folder.file("k.ptx", endless);
     let mut child = command(&["run", &file, "--block", "64", "--verbose"])

@@ -98,6 +98,7 @@ impl Report {
     /// Of the chosen functions of a module. An edited or built module is printed: lines are lines of the text as it is now.
     ///
     /// ```
+    /// use ptx_analysis::memory_access::Pattern;
     /// use ptx_report::report::Report;
     /// let module = ptx_parse::parse(
     ///     b".version 8.0\n.target sm_80\n.address_size 64\n.entry k(.param .u64 p) { .reg .b32 t; .reg .b64 a, d;\n\
@@ -106,7 +107,8 @@ impl Report {
     /// let report = Report::new("a.ptx", &module, |_| true);
     /// let access = &report.functions[0].accesses[0];
     /// let coalescing = access.coalescing.as_ref().unwrap();
-    /// assert_eq!((coalescing.pattern, coalescing.sectors), ("strided", Some(8)));
+    /// assert!(matches!(*coalescing.pattern, Pattern::Strided(_)));
+    /// assert_eq!(coalescing.sectors, Some(8));
     /// ```
     #[must_use]
     pub fn new(file: &str, module: &Module, chosen: impl Fn(FuncId) -> bool + Sync) -> Self {

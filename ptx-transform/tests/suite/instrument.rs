@@ -304,7 +304,7 @@ fn the_carry_flag_is_kept() {
     let (text, _) = probed(add, Timing::Before, |p| p.emit("membar.gl", &[]));
     assert!(!text.contains("b32_"), "{text}");
     // ptxas preserves it across a call.
-    let call = "\tadd.cc.u32 r0, r1, r2;\n\tst.global.b32 [d0], 1;\n\tcall t_record, (0, 4, d0, 1);\n\taddc.u32 r3, r4, r5;\n";
+    let call = "P: .callprototype _ ();\n\tadd.cc.u32 r0, r1, r2;\n\tst.global.b32 [d0], 1;\n\tcall d1, P;\n\taddc.u32 r3, r4, r5;\n";
     let text = traced(call);
     assert!(text.contains("\taddc.u32 b32_0, 0, 0;\n\tcall "), "{text}");
     // In a loop the flag lives around the back edge.

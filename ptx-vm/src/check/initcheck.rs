@@ -366,7 +366,7 @@ impl Needed {
         passive_elements: 0,
     };
 
-    /// The unwritten bytes that a lane needs; `None` if there are none.
+    /// The unwritten bytes that a lane needs; `None` if all bytes are written.
     fn unwritten(
         &self,
         written: &WrittenBytes,

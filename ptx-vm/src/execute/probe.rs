@@ -5,7 +5,7 @@
 //! they do the same until something changes. If all lanes of a launch that do not wait at a barrier repeat a loop, and nothing changed since the first of
 //! them began to, nothing changes any more.
 //!
-//! Memory that only the lanes of a loop access may change, if looking takes time ([`Patience::Long`]): it is compared like registers. Barriers only
+//! Memory that only the lanes of a loop access may change, if looking takes time ([`ProbeEffort::Thorough`]): it is compared like registers. Barriers only
 //! decide when threads go on. A reduction at a barrier has the same result each time if the same lanes bring the same predicates to it.
 
 use core::any::{Any, TypeId};
@@ -33,12 +33,12 @@ const LARGEST_WRITE: u64 = 1 << 12;
 
 /// The effort of a look.
 #[derive(Copy, Clone, PartialEq, Eq, Default, Debug)]
-pub(super) enum Patience {
+pub(super) enum ProbeEffort {
     /// Any change of memory ends the look.
     #[default]
-    Short,
+    Quick,
     /// Changes of memory that only one loop accesses are followed.
-    Long,
+    Thorough,
 }
 
 /// A warp, by its CTA and its first thread.
@@ -71,7 +71,7 @@ struct SeenBarrier {
 #[derive(Debug, Default)]
 pub(crate) struct Probe {
     pub(super) is_enabled: bool,
-    patience: Patience,
+    effort: ProbeEffort,
     /// Something changed.
     pub(super) changed: bool,
     /// A loop reads memory that other clusters have as well.
@@ -149,10 +149,10 @@ impl Probe {
     }
 
     /// Begins to look.
-    pub(super) fn start(&mut self, patience: Patience) {
+    pub(super) fn start(&mut self, effort: ProbeEffort) {
         *self = Self {
             is_enabled: true,
-            patience,
+            effort,
             ..Self::default()
         };
     }
@@ -235,7 +235,7 @@ impl Probe {
 
     /// Follows the words that lanes access.
     fn follow(&mut self, execution: &Execution<'_>, touch: &Touch<'_>) {
-        if touch.usage == Use::Read && self.patience == Patience::Short {
+        if touch.usage == Use::Read && self.effort == ProbeEffort::Quick {
             return;
         }
         if touch.bytes > LARGEST_WRITE {
@@ -246,7 +246,7 @@ impl Probe {
             let place = (touch.memory, execution.warp.first + lane as u32);
             let range = (touch.at[lane], touch.bytes);
             for cell in Cell::of_access(execution.grid, execution.block, place, range) {
-                if self.patience == Patience::Long
+                if self.effort == ProbeEffort::Thorough
                     && !self.follow_cell(execution, cell, touch.usage)
                 {
                     self.changed = true;
@@ -434,7 +434,7 @@ impl Observer for Probe {
             let place = (write.memory, write.lane, write.cell);
             let now = value(grid, block, warp, place);
             let is_private =
-                self.patience == Patience::Long && self.cells.is_only_user(write.cell, user);
+                self.effort == ProbeEffort::Thorough && self.cells.is_only_user(write.cell, user);
             if now != write.before && !(is_private && self.cells.make_private(write.cell)) {
                 self.changed = true;
                 return;
@@ -472,8 +472,8 @@ impl Observer for Probe {
         }
         // Which lanes are together depends on the order of the groups.
         let alone = act.action != Action::ActiveLanes || execution.warp.groups.all.len() == 1;
-        let is_understood = is_pure(act.action) || is_seen(act.action);
-        self.changed |= !is_understood || !alone || meets_waiting_lanes(execution, act);
+        let is_recognized = is_pure(act.action) || is_seen(act.action);
+        self.changed |= !is_recognized || !alone || meets_waiting_lanes(execution, act);
     }
 
     fn acted(&mut self, _: &Execution<'_>, act: &Act, waits: bool) {

@@ -33,7 +33,7 @@ pub(super) struct Poll {
 /// The most reads of a loop that are remembered.
 const POLLS: usize = 16;
 
-/// The number of times that a state is reached again: memory that calls leave behind is then the same, too.
+/// The number of times that a state is reached again: memory that calls have used is then the same, too.
 const MATCHES: u32 = 2;
 
 /// An instruction of a call: the call, the function and the step.
@@ -189,7 +189,7 @@ impl Loop {
         })
     }
 
-    /// The words that the loop changes must remain private. Such words are no reason to wait.
+    /// The words that the loop changes must remain private. Such words are not a reason to wait.
     fn rely_on_private_words(&mut self, cells: &mut Cells) -> bool {
         let lanes = self.lanes;
         let mut are_private = true;

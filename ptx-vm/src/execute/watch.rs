@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 use super::block::Observing;
 use super::cluster::{Cluster, Look};
 use super::grid::Grid;
-use super::probe::{Patience, Probe};
+use super::probe::{Probe, ProbeEffort};
 use super::waits::{add, waits};
 use crate::error::{RunError, StopReason, Wait};
 
@@ -54,11 +54,11 @@ impl Watch {
     ) -> Result<Found, RunError> {
         self.next = steps.saturating_mul(2).max(self.next);
         let most = (steps / PART).max(LOOK);
-        let first_look = look(grid, clusters, (most, Patience::Short, observer))?;
+        let first_look = look(grid, clusters, (most, ProbeEffort::Quick, observer))?;
         if first_look.look != Look::Changes || steps < PATIENT_FROM {
             return Ok(first_look);
         }
-        look(grid, clusters, (most, Patience::Long, observer))
+        look(grid, clusters, (most, ProbeEffort::Thorough, observer))
     }
 }
 
@@ -68,7 +68,7 @@ pub(super) fn waits_already(
     cluster: &mut Cluster,
     observer: &mut Option<Observing>,
 ) -> Result<bool, RunError> {
-    looking(observer, Patience::Short, |observer| {
+    looking(observer, ProbeEffort::Quick, |observer| {
         let outcome = cluster.look(grid, FIRST, observer)?;
         with(observer, |probe| probe.is_enabled = false);
         Ok(outcome == Look::Repeats)
@@ -79,9 +79,9 @@ pub(super) fn waits_already(
 fn look(
     grid: &Grid<'_>,
     clusters: &mut VecDeque<Cluster>,
-    (most, patience, observer): (u64, Patience, &mut Option<Observing>),
+    (most, effort, observer): (u64, ProbeEffort, &mut Option<Observing>),
 ) -> Result<Found, RunError> {
-    looking(observer, patience, |observer| {
+    looking(observer, effort, |observer| {
         let mut outcome = Look::Repeats;
         for cluster in clusters.iter_mut() {
             outcome = cluster.look(grid, most, observer)?;
@@ -110,7 +110,7 @@ fn look(
 /// Does something with an observer that looks.
 fn looking<R>(
     observer: &mut Option<Observing>,
-    patience: Patience,
+    effort: ProbeEffort,
     with_it: impl FnOnce(&mut Option<Observing>) -> R,
 ) -> R {
     let mut own: Option<Observing>;
@@ -121,7 +121,7 @@ fn looking<R>(
             &mut own
         }
     };
-    with(observer, |probe| probe.start(patience));
+    with(observer, |probe| probe.start(effort));
     with_it(observer)
 }
 
@@ -157,7 +157,7 @@ pub(super) fn explain(
         return error;
     }
     clusters.truncate(DESCRIBED);
-    if let Ok(found) = look(grid, clusters, (LOOK, Patience::Short, observer)) {
+    if let Ok(found) = look(grid, clusters, (LOOK, ProbeEffort::Quick, observer)) {
         add(&mut error, found.waits);
     }
     error

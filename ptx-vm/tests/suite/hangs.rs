@@ -753,7 +753,7 @@ fn waits_with_a_growing_hint() {
 /// The family of loops that change memory that no other thread accesses: counters and temporary values on the stack, signs of life, a lock that is taken
 /// around a read.
 #[test]
-fn changes_that_nobody_else_sees() {
+fn changes_that_no_other_thread_sees() {
     let poll = "ld.volatile.global.u32 %r2, [%out];\nsetp.ne.u32 %p1, %r2, 0;\n@%p1 bra end;\n";
     let flag = "for another value of the 32 bits at 0x10000100";
     let on_stack = |limit: &str| {
@@ -809,7 +809,7 @@ fn changes_that_nobody_else_sees() {
     assert_eq!(all.len(), 1, "{all:?}");
 }
 
-/// The family of changes that another thread sees: of its own accord, or after long.
+/// The family of changes that another thread sees, at once or after long.
 #[test]
 fn changes_that_others_see() {
     // The other warp reads the counter in each loop, in some of the steps of a longer loop, or only after long, and then writes the flag.
