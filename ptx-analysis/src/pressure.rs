@@ -73,9 +73,9 @@ impl Pressure {
     }
 
     /// Counts the live registers of a function and calls `visitor` for each instruction: block after block in the order of
-    /// [`Cfg::blocks`], in each block from the last instruction to the first. What is live before an instruction is what is
+    /// [`Cfg::blocks`](crate::cfg::Cfg::blocks), in each block from the last instruction to the first. What is live before an instruction is what is
     /// live after it without [`LivePoint::written`] and with [`LivePoint::read`]; after the last one that is
-    /// [`Liveness::live_out`].
+    /// [`Liveness::live_out`](crate::liveness::Liveness::live_out).
     ///
     /// ```
     /// use ptx_analysis::function_analysis::FunctionAnalysis;

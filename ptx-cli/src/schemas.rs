@@ -139,11 +139,28 @@ mod document {
                 text += &format!("\n{name}: {words}\n");
             } else if kind.get("properties").is_some() {
                 text += &format!("\n{name}: {meaning}\n\n{}", table(kind, &[]));
+            } else if let Some(rows) = rows_of_shapes(kind) {
+                text += &format!("\n{name}: {meaning}\n\n| fields |\n|---|\n{rows}");
             } else if name == "Operand" {
                 text += &format!("\n{name}: {meaning}; its `kind` is\n\n{}", operands(kind));
             }
         }
         text + "\n"
+    }
+
+    /// The fields of each shape that an untagged object can have; `None` if it is not such an object.
+    fn rows_of_shapes(schema: &Value) -> Option<String> {
+        let shapes = schema["anyOf"].as_array()?.iter();
+        let rows = shapes.map(|shape| {
+            let fields = shape["properties"].as_object()?.into_iter();
+            let fields: Vec<String> = fields.map(described_field).collect();
+            Some(format!("| {} |\n", fields.join("; ")))
+        });
+        rows.collect()
+    }
+
+    fn described_field((name, field): (&String, &Value)) -> String {
+        format!("`{name}`: {}", description(field))
     }
 
     fn operands(schema: &Value) -> String {
@@ -155,7 +172,7 @@ mod document {
             let fields = operand["properties"].as_object().into_iter().flatten();
             let fields = fields
                 .filter(|(name, _)| *name != "kind")
-                .map(|(name, field)| format!("`{name}`: {}", description(field)));
+                .map(described_field);
             let fields: Vec<String> = fields.collect();
             text += &format!(
                 "| `{name}` | {} | {} |\n",

@@ -8,7 +8,8 @@ use alloc::vec::Vec;
 use core::fmt;
 
 use crate::Span;
-use crate::lex::number::{NumberError, NumberValue, number_value, scan_number};
+use crate::lex::NumberError;
+use crate::lex::number::{NumberValue, number_value, scan_number};
 use crate::lex::scan::{self, Trivia, peek};
 
 /// The kind of a constant's value.

@@ -4,7 +4,7 @@ use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::vec::Vec;
 use ptx_ir::constant::{self, ConstError, ConstValue, continues_expression};
-use ptx_ir::lex::number::NumberError;
+use ptx_ir::lex::NumberError;
 use ptx_ir::lex::scan::{self, Trivia, class, is};
 use ptx_ir::lex::{Lexer, TokenKind};
 use ptx_ir::raw::RawModule;

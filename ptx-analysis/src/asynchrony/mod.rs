@@ -3,7 +3,7 @@
 //! Copies (`cp.async`, bulk and tensor copies), products of a warpgroup and operations on tensor memory go on after their instruction.
 //! The PTX ISA manual (9.7.9.25, 9.7.13.15, 9.7.15, 9.7.16) states protocols for them: operations are put in groups or report to an
 //! mbarrier object, and their memory and registers must not be accessed before the group or the object was waited for. Some need a fence
-//! before they begin. [`violations`] follows these protocols along the paths of a function, each as a separate dataflow problem:
+//! before they begin. [`FunctionAnalysis::violations`](crate::function_analysis::FunctionAnalysis::violations) follows these protocols along the paths of a function, each as a separate dataflow problem:
 //!
 //! | protocol | followed | file |
 //! |---|---|---|

@@ -259,7 +259,7 @@ impl Ssa {
         self.phis.row(block.as_u32()).iter().map(|&v| ValueId(v))
     }
 
-    /// The arguments of a phi: one for each edge, in the order of [`Cfg::in_edges`]; at the entry of the function one more
+    /// The arguments of a phi: one for each edge, in the order of [`Cfg::in_edges`](crate::cfg::Cfg::in_edges); at the entry of the function one more
     /// after them, the value at the start. Empty for other values.
     #[must_use]
     pub fn args(&self, phi: ValueId) -> &[ValueId] {

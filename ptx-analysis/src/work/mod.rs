@@ -2,7 +2,7 @@
 //!
 //! The work is that of a warp with 32 active lanes: guards are assumed to hold, and blocks that are only executed on some paths are assumed to be
 //! executed. Instructions that one thread executes for the whole warp count once, as do bulk copies, which one lane issues. Loops are weighted by
-//! their trip counts ([`Values::trip_count`]); if such a count is symbolic, the work inside the loop is a separate [`Part`], to be multiplied by it.
+//! their trip counts ([`Values::trip_count`](crate::values::Values::trip_count)); if such a count is symbolic, the work inside the loop is a separate [`Part`], to be multiplied by it.
 //!
 //! Bytes and matrix products are counted in the same way as in the profiles of `ptx-vm`.
 

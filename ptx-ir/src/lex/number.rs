@@ -1,5 +1,6 @@
 //! Number literals: every spelling PTX knows, and what each is worth.
 
+use super::NumberError;
 use super::scan::{self, class, peek};
 
 /// The kind of the literal of a number.
@@ -16,18 +17,6 @@ pub enum NumberKind {
     Double,
     /// Text that begins like a number but is malformed.
     Bad,
-}
-
-/// Why a number is invalid.
-#[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
-#[non_exhaustive]
-pub enum NumberError {
-    /// Characters that belong to no number follow the digits.
-    Malformed,
-    /// `0f` wants exactly eight hexadecimal digits, `0d` sixteen.
-    ExactDigits,
-    /// The value does not fit 64 bits, as an integer or as a double.
-    Overflow,
 }
 
 /// The value of a literal.
