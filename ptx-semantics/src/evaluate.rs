@@ -6,7 +6,7 @@ use ptx_ir::facts::Facts;
 use ptx_isa::{Modifier, ScalarType};
 
 use crate::fold::{Operation, Video, fold, fold_partial};
-use crate::operands::{Place, Source, visit_results, visit_sources};
+use crate::operands::{Place, SourceOperand, visit_results, visit_sources};
 
 /// The places that an instruction writes, with their bits; `None` where the known operands do not determine them.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -93,10 +93,10 @@ pub fn evaluate(
     let mut operands: Vec<Option<u128>> = Vec::new();
     let video = visit_sources(facts, &types, |_, source| {
         operands.push(match source {
-            Source::Bits(bits) => Some(bits),
-            Source::Place(place) => value(place),
-            Source::Not(place) => value(place).map(|bits| bits ^ 1),
-            Source::Unknown => None,
+            SourceOperand::Bits(bits) => Some(bits),
+            SourceOperand::Place(place) => value(place),
+            SourceOperand::Not(place) => value(place).map(|bits| bits ^ 1),
+            SourceOperand::Unknown => None,
         });
     })?;
     let carry = match facts.reads_carry() {

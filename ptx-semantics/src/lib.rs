@@ -12,5 +12,5 @@ mod operands;
 pub mod smt;
 
 pub use evaluate::{Results, evaluate};
-pub use operands::{Place, Source, extended, source, visit_results, visit_sources};
+pub use operands::{Place, SourceOperand, extended, source, visit_results, visit_sources};
 pub use smt::{smt, smt_block, smt_window};

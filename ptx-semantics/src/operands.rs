@@ -49,7 +49,7 @@ impl Place {
 /// A source of an instruction. Signs and selectors of video instructions are not part of it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
-pub enum Source {
+pub enum SourceOperand {
     /// A constant, whose lowest bits are the operand.
     Bits(u128),
     /// The value of a place.
@@ -66,7 +66,7 @@ pub enum Source {
 pub fn visit_sources(
     facts: &Facts<'_>,
     types: &[ScalarType],
-    mut add: impl FnMut(usize, Source),
+    mut add: impl FnMut(usize, SourceOperand),
 ) -> Option<Video> {
     let pool = facts.body().pool();
     let mut video = Video::default();
@@ -115,41 +115,47 @@ fn without_marks(body: &Body, operand: Operand, number: usize, video: &mut Video
 
 /// An operand of an instruction with these types as a source.
 #[must_use]
-pub fn source(body: &Body, operand: Operand, types: &[ScalarType]) -> Source {
+pub fn source(body: &Body, operand: Operand, types: &[ScalarType]) -> SourceOperand {
     let pool = body.pool();
     let has_float = types.iter().any(|ty| ty.is_float());
     let all_have = |bits: u16| types.iter().all(|ty| ty.bits() == bits);
     let register = |register: RegLane| {
-        Place::of_register(body, register).map_or(Source::Unknown, Source::Place)
+        Place::of_register(body, register).map_or(SourceOperand::Unknown, SourceOperand::Place)
     };
     match operand {
         Operand::Reg(id) => register(id.into()),
         Operand::Lane(selector, inner) => match (selector.element(), pool.get(inner)) {
             (lane @ Some(_), Operand::Reg(id)) => register(RegLane { register: id, lane }),
             (component @ Some(_), Operand::Special(special)) => {
-                Source::Place(Place::Special(special, component))
+                SourceOperand::Place(Place::Special(special, component))
             }
-            _ => Source::Unknown,
+            _ => SourceOperand::Unknown,
         },
-        Operand::Special(special) => Source::Place(Place::Special(special, None)),
+        Operand::Special(special) => SourceOperand::Place(Place::Special(special, None)),
         Operand::Not(inner) => match pool.get(inner) {
             Operand::Reg(id) => match register(id.into()) {
-                Source::Place(place) => Source::Not(place),
-                _ => Source::Unknown,
+                SourceOperand::Place(place) => SourceOperand::Not(place),
+                _ => SourceOperand::Unknown,
             },
-            _ => Source::Unknown,
+            _ => SourceOperand::Unknown,
         },
-        Operand::Small(value) if !has_float => Source::Bits(i128::from(value) as u128),
+        Operand::Small(value) if !has_float => SourceOperand::Bits(i128::from(value) as u128),
         Operand::Imm(id) => match pool.immediate(id).map(|i| (i.value, i.value.kind())) {
             Some((value, ConstKind::Signed)) if !has_float => {
-                Source::Bits(value.bits() as i64 as u128)
+                SourceOperand::Bits(value.bits() as i64 as u128)
             }
-            Some((value, ConstKind::Unsigned)) if !has_float => Source::Bits(value.bits().into()),
-            Some((value, ConstKind::Single)) if all_have(32) => Source::Bits(value.bits().into()),
-            Some((value, ConstKind::Double)) if all_have(64) => Source::Bits(value.bits().into()),
-            _ => Source::Unknown,
+            Some((value, ConstKind::Unsigned)) if !has_float => {
+                SourceOperand::Bits(value.bits().into())
+            }
+            Some((value, ConstKind::Single)) if all_have(32) => {
+                SourceOperand::Bits(value.bits().into())
+            }
+            Some((value, ConstKind::Double)) if all_have(64) => {
+                SourceOperand::Bits(value.bits().into())
+            }
+            _ => SourceOperand::Unknown,
         },
-        _ => Source::Unknown,
+        _ => SourceOperand::Unknown,
     }
 }
 

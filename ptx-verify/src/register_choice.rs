@@ -130,10 +130,12 @@ impl RegisterUses {
     fn unused(&self, module: &Module, body: &Body, types: &[ScalarType]) -> Option<Choice> {
         // The first declaration in the text, which in an edited body need not be that with the lowest id.
         let first_of_type = |ty: &ScalarType| {
-            let ranges = body
-                .reg_decls()
-                .iter()
-                .filter(|(_, d)| d.ty.known() == Some(*ty) && d.count.is_some() && is_visible(d));
+            let ranges = body.reg_decls().iter().filter(|(_, d)| {
+                let is_removed = d
+                    .stmt
+                    .is_some_and(|stmt| body.statement(stmt) == Some(Statement::Removed));
+                d.ty.known() == Some(*ty) && d.count.is_some() && is_visible(d) && !is_removed
+            });
             ranges.reduce(|first, next| match (first.1.stmt, next.1.stmt) {
                 (Some(a), Some(b)) if body.precedes(b, a) => next,
                 _ => first,

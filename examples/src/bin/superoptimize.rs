@@ -11,7 +11,7 @@ use ptx_ir::{InstId, Statement, StmtId};
 use ptx_isa::{Modifier, Opcode};
 use ptx_semantics::fold::{Operation, Video, fold};
 use ptx_semantics::smt::{Formula, Input, Sort, SortedTerm};
-use ptx_semantics::{Place, Source, evaluate, smt_window, visit_sources};
+use ptx_semantics::{Place, SourceOperand, evaluate, smt_window, visit_sources};
 
 /// An instruction whose sources are numbers of values: the inputs of the window, then constants.
 type Candidate = (Opcode, &'static [Modifier], Vec<usize>);
@@ -37,7 +37,7 @@ fn constants(function: FunctionFacts<'_>, window: &[InstId]) -> BTreeSet<u128> {
     let mut written = BTreeSet::from([0]);
     for &id in window {
         visit_sources(&function.inst(id), &[], |_, source| {
-            if let Source::Bits(bits) = source {
+            if let SourceOperand::Bits(bits) = source {
                 written.insert(bits);
             }
         });

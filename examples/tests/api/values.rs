@@ -1,9 +1,14 @@
 //! Operands of forms, arguments of calls, and what is known of values.
 
+use std::sync::Arc;
+
+use ptx_analysis::calls::CallGraph;
 use ptx_analysis::function_analysis::FunctionAnalysis;
+use ptx_analysis::module_analysis::ModuleAnalysis;
 use ptx_ir::facts::ModuleFacts;
 use ptx_ir::{Operand, Statement};
-use ptx_isa::Modifier;
+use ptx_isa::{Modifier, Opcode};
+use ptx_semantics::fold::{PerThread, fold_columns};
 
 const TEXT: &str = ".version 8.0\n.target sm_80\n.address_size 64\n\
     .func (.reg .b32 r) f(.reg .b32 a) { mov.b32 r, a; ret; }\n\
@@ -29,9 +34,43 @@ fn forms_of_values_and_lists_of_calls() {
     assert_eq!(values.alignment_of(&form(3)).divisor(), 8);
     let shift = insts[1].1;
     assert!(shift.has_modifier(Modifier::B32) && !shift.has_modifier(Modifier::U32));
-    assert_eq!(shift.operand(2).unwrap().operand, Operand::Small(4));
+    let amount = shift.operand(2).unwrap();
+    assert_eq!(amount.operand, Operand::Small(4));
+    assert!(amount.is_source() && !amount.is_destination());
+    assert!(shift.operand(0).unwrap().is_destination());
     let lists = insts[4].1.call_lists().map(|(list, _)| list.len());
     assert_eq!(lists.collect::<Vec<_>>(), [1, 1]);
+}
+
+/// `shl.b32` of the thread index by 3, for three threads at once.
+#[test]
+fn results_for_several_threads() {
+    let index = PerThread::from_values(vec![0, 1, 2]);
+    let amount = PerThread::from_values(vec![3; 3]);
+    let results = fold_columns(Opcode::Shl, &[Modifier::B32], &[index, amount]).unwrap();
+    let shifted = |thread| results.get(thread).unwrap().value;
+    assert_eq!([0, 1, 2].map(shifted), [0, 8, 16]);
+}
+
+/// A counter that starts at 0 is below 9 in the first iteration. The call graph may be computed once for several analyses.
+#[test]
+fn conditions_of_the_first_iteration() {
+    let text = ".version 8.0\n.target sm_80\n.address_size 64\n.entry k() {\n\
+        .reg .pred p;\n.reg .b32 i;\n\
+        mov.u32 i, 0; L: setp.lt.s32 p, i, 9; add.s32 i, i, 1; @p bra L; ret;\n}\n";
+    let module = ptx_parse::parse(text.as_bytes()).module;
+    let facts = ModuleFacts::new(&module);
+    let calls = Arc::new(CallGraph::new(&facts));
+    let analyses = ModuleAnalysis::with_call_graph(&facts, calls);
+    let kernel = module.function("k").unwrap();
+    assert!(analyses.is_alone(kernel));
+    let function = analyses.function(kernel).unwrap();
+    let (ssa, values) = (function.ssa().unwrap(), function.values().unwrap());
+    let (comparison, _) = function.body().statements().nth(4).unwrap();
+    let is_below = ssa.defs(comparison).next().unwrap();
+    let block = function.cfg().of_statement(comparison).unwrap();
+    let id = function.loops().innermost(block).unwrap();
+    assert_eq!(values.truth_at_start(is_below, id), Some(true));
 }
 
 #[test]

@@ -80,8 +80,8 @@ where
     }
 
     /// A source of a statement, with the value of the register that it is.
-    fn resolved(&self, stmt: StmtId, source: ptx_semantics::Source) -> Source {
-        use ptx_semantics::Source as Unresolved;
+    fn resolved(&self, stmt: StmtId, source: ptx_semantics::SourceOperand) -> Source {
+        use ptx_semantics::SourceOperand as Unresolved;
         match source {
             Unresolved::Bits(bits) => Source::Bits(bits),
             Unresolved::Place(Place::Register(register)) => self.register(stmt, register),

@@ -48,7 +48,7 @@ impl CallSummaries {
 
     /// Returns whether a function calls functions or is called.
     #[must_use]
-    pub fn is_connected(&self, function: FuncId) -> bool {
+    pub(crate) fn is_connected(&self, function: FuncId) -> bool {
         self.graph.calls_of(function).next().is_some() || self.graph.is_called(function)
     }
 

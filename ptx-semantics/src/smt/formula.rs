@@ -11,7 +11,7 @@ use super::NotExpressible;
 use super::definition::{Sort, sources};
 use super::script::{Input, Script, SortedTerm, source_count, source_sort};
 use crate::fold::computation::Inputs;
-use crate::operands::{Extension, Place, Source, visit_sources, written_place};
+use crate::operands::{Extension, Place, SourceOperand, visit_sources, written_place};
 
 /// The places that instructions write, as terms over the places that they read.
 #[derive(Debug, Default)]
@@ -143,7 +143,7 @@ impl Formula {
             .signature(inst.ok_or(NotExpressible::Unknown)?.sig);
         let modifiers: Vec<Modifier> = signature.modifiers().collect();
         let types: Vec<ScalarType> = signature.types().collect();
-        let mut operands: Vec<Vec<Source>> = Vec::new();
+        let mut operands: Vec<Vec<SourceOperand>> = Vec::new();
         let video = visit_sources(facts, &types, |number, source| {
             operands.resize_with(operands.len().max(number + 1), Vec::new);
             if let Some(elements) = operands.last_mut() {
@@ -194,7 +194,7 @@ impl Formula {
     fn operand(
         &mut self,
         body: &Body,
-        elements: &[Source],
+        elements: &[SourceOperand],
         sort: Sort,
     ) -> Result<SortedTerm, NotExpressible> {
         let element = match (sort, elements.len()) {
@@ -204,13 +204,13 @@ impl Formula {
         let mut terms = Vec::new();
         for &source in elements {
             let term = match source {
-                Source::Bits(bits) => self.script.constant(bits, element),
-                Source::Place(place) => self.place(body, place, element),
-                Source::Not(place) => {
+                SourceOperand::Bits(bits) => self.script.constant(bits, element),
+                SourceOperand::Place(place) => self.place(body, place, element),
+                SourceOperand::Not(place) => {
                     let predicate = self.place(body, place, Sort::Bool);
                     self.script.not(predicate)
                 }
-                Source::Unknown => {
+                SourceOperand::Unknown => {
                     return Err(NotExpressible::Construct(
                         "an address or a special register",
                     ));
