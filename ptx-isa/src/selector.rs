@@ -89,6 +89,7 @@ impl SelectedParts {
     }
 
     /// The numbers of the parts. Bytes from 4 on and half-words from 2 on are in a second register.
+    #[must_use]
     pub fn iter(self) -> impl ExactSizeIterator<Item = u8> {
         let bits = self.bits();
         let count = (bits >> 12 & 3) as u8 + 1;

@@ -7,9 +7,7 @@ use ptxkit::build::{
     OperandExpr, PausedFunction, select,
 };
 use ptxkit::ir::{AddressForm, Linkage};
-use ptxkit::isa::{
-    Directive, PtxVersion, ScalarType, Selector, SpecialReg, StateSpace, Target,
-};
+use ptxkit::isa::{Directive, PtxVersion, ScalarType, Selector, SpecialReg, StateSpace, Target};
 use pyo3::exceptions::{PyAttributeError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyFloat, PyInt, PyList, PyString, PyTuple};

@@ -1,8 +1,8 @@
 //! Arguments of a kernel, from Python objects.
 
-use ptxkit::semantics::fold::number_bits;
 use ptxkit::ir::{Module as IrModule, Param};
 use ptxkit::isa::{ScalarType, TypeKind};
+use ptxkit::semantics::fold::number_bits;
 use pyo3::exceptions::{PyOverflowError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PySlice};

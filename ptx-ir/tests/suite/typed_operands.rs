@@ -1,4 +1,5 @@
 //! The operands of instructions with the facts that their forms state.
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "tests")]
 
 use ptx_ir::facts::{ModuleFacts, RegAccess, TypedOperand};
 use ptx_ir::{EntityId as _, Module, Operand};

@@ -172,7 +172,7 @@ pub(crate) struct Context<'a> {
 pub fn of(module: &Module, chosen: impl Fn(FuncId) -> bool + Sync) -> Vec<OfFunction> {
     let text = CurrentText::new(module);
     let (module, chosen) = (text.module(), |id| chosen(text.original(id)));
-    let facts = ModuleFacts::of(module, &chosen);
+    let facts = ModuleFacts::of(module, chosen);
     let context = Context::new(module);
     let all = map_functions(&facts, |id, of| {
         chosen(id).then(|| context.function(&FunctionAnalysis::new(of)))

@@ -84,6 +84,7 @@ pub fn smt_block(function: FunctionFacts<'_>, first: StmtId, end: StmtId) -> For
 
 impl Formula {
     /// The written places, in the order in which they are first written, with their terms after the last instruction.
+    #[must_use]
     pub fn results(&self) -> impl DoubleEndedIterator<Item = (Place, SortedTerm)> {
         self.results
             .iter()

@@ -79,7 +79,13 @@ fn executed(statements: &str, state: &[(&str, u128)]) -> Option<BTreeMap<String,
 
 #[test]
 fn values_of_all_kinds_of_operands() {
-    let cases: &[(&str, &[(&str, u128)], &[(&str, Option<u128>)])] = &[
+    /// An instruction, the values of the registers that it reads, and those of the registers that it writes.
+    type Case<'a> = (
+        &'a str,
+        &'a [(&'a str, u128)],
+        &'a [(&'a str, Option<u128>)],
+    );
+    let cases: &[Case<'_>] = &[
         // A constant and a register.
         ("add.s32 a, b, -3;", &[("b", 10)], &[("a", Some(7))]),
         (
@@ -414,7 +420,7 @@ fn smt_windows_of_the_corpus() {
                 let Some((place, term)) = formula.results().last() else {
                     continue;
                 };
-                let text = format!("{}", formula.script.text(term));
+                let text = formula.script.text(term).to_string();
                 if text.len() > 3000 || !seen.insert(text) {
                     continue;
                 }

@@ -1,4 +1,5 @@
 //! The evaluation of single instructions (`ptx_semantics::evaluate`) against the machine, for every step of the kernels of the corpus.
+#![allow(clippy::unwrap_used, reason = "tests")]
 
 use std::collections::HashMap;
 use std::sync::Mutex;

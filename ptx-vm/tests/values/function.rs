@@ -63,7 +63,7 @@ pub(crate) fn functions(module: &Module) -> HashMap<FuncId, Function> {
         let (Ok(ssa), Ok(values)) = (analysis.ssa(), analysis.values()) else {
             continue;
         };
-        let accesses = analysis.accesses().expect("there are values");
+        let accesses = analysis.accesses().unwrap();
         let mut statements = HashMap::new();
         let mut has_instructions = vec![false; analysis.cfg().len()];
         for (at, (stmt, statement)) in (0..).zip(body.statements()) {
