@@ -106,7 +106,7 @@ impl Loop {
     }
 
     /// Nothing that other threads do can end the loop.
-    pub(super) const fn is_endless(&self) -> bool {
+    pub(super) fn is_endless(&self) -> bool {
         self.polls.is_empty() && !self.has_more_polls
     }
 
