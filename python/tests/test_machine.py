@@ -152,7 +152,7 @@ def test_checkers():
     assert [str(f) for f in runs.findings] == [str(f) for f in outcome.findings]
 
 
-LOOP = HEADER + "\n.global .b32 count;\n.visible .entry loop() {\n.reg .b32 %r;\nAGAIN: add.u32 %r, %r, 1;\nst.global.u32 [count], %r;\nbra AGAIN;\n}\n"
+LOOP = HEADER + "\n.global .b32 count;\n.visible .entry loop() {\n.reg .b32 %r; .reg .pred %p;\nAGAIN: add.u32 %r, %r, 1;\nst.global.u32 [count], %r;\nsetp.ne.u32 %p, %r, 0;\n@%p bra AGAIN;\nret;\n}\n"
 
 
 def test_a_machine_runs_one_launch_at_a_time():

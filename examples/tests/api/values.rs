@@ -52,25 +52,17 @@ fn results_for_several_threads() {
     assert_eq!([0, 1, 2].map(shifted), [0, 8, 16]);
 }
 
-/// A counter that starts at 0 is below 9 in the first iteration. The call graph may be computed once for several analyses.
+/// The call graph may be computed once for several analyses.
 #[test]
-fn conditions_of_the_first_iteration() {
-    let text = ".version 8.0\n.target sm_80\n.address_size 64\n.entry k() {\n\
-        .reg .pred p;\n.reg .b32 i;\n\
-        mov.u32 i, 0; L: setp.lt.s32 p, i, 9; add.s32 i, i, 1; @p bra L; ret;\n}\n";
-    let module = ptx_parse::parse(text.as_bytes()).module;
+fn analyses_of_a_known_call_graph() {
+    let module = ptx_parse::parse(TEXT.as_bytes()).module;
     let facts = ModuleFacts::new(&module);
     let calls = Arc::new(CallGraph::new(&facts));
     let analyses = ModuleAnalysis::with_call_graph(&facts, calls);
     let kernel = module.function("k").unwrap();
-    assert!(analyses.is_alone(kernel));
+    assert!(!analyses.is_alone(kernel));
     let function = analyses.function(kernel).unwrap();
-    let (ssa, values) = (function.ssa().unwrap(), function.values().unwrap());
-    let (comparison, _) = function.body().statements().nth(4).unwrap();
-    let is_below = ssa.defs(comparison).next().unwrap();
-    let block = function.cfg().of_statement(comparison).unwrap();
-    let id = function.loops().innermost(block).unwrap();
-    assert_eq!(values.truth_at_start(is_below, id), Some(true));
+    assert_eq!(function.cfg().len(), 1);
 }
 
 #[test]

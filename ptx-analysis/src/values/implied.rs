@@ -2,7 +2,6 @@
 
 use super::number::{Order, Truth};
 use super::{Affine, Interval, Symbol, Values};
-use crate::graph::LoopId;
 use crate::ssa::ValueId;
 
 impl Values {
@@ -38,21 +37,6 @@ impl Values {
         };
         let [a, b] = integers;
         Some((value, [truth(a)?, truth(b)?]))
-    }
-
-    /// Whether a predicate is true in the first iteration of a loop, if it compares a number that only changes by the same amount in each iteration with
-    /// a constant.
-    #[must_use]
-    pub fn truth_at_start(&self, predicate: ValueId, id: LoopId) -> Option<bool> {
-        let comparison = self.comparison(predicate, true)?;
-        let constant = comparison.ranges[1].single()?;
-        let mut terms = comparison.a.terms().iter();
-        let is_counter = terms
-            .all(|term| matches!(self.symbol(term.symbol), Some(Symbol::Counter(of)) if of == id));
-        let number = i128::from(comparison.a.constant());
-        let all = Interval::of_bits(comparison.bits, comparison.signed);
-        let decided = (comparison.order).decided(Interval::only(number), Interval::only(constant));
-        decided.filter(|_| is_counter && all.contains(number))
     }
 
     /// The comparison that is true where a predicate has a value, a constant last.

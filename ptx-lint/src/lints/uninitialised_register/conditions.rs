@@ -4,7 +4,6 @@ use alloc::rc::Rc;
 use alloc::vec::Vec;
 
 use ptx_analysis::cfg::{BlockId, Edge};
-use ptx_analysis::graph::LoopId;
 use ptx_analysis::ssa::{Ssa, Value, ValueId};
 use ptx_ir::{InstId, Statement, StmtId};
 use ptx_semantics::fold::selection;
@@ -74,12 +73,7 @@ impl<'a> Conditions<'a> {
         let Some(values) = self.cx.values() else {
             return false;
         };
-        let entered = self.entered((block, position));
         known.iter().any(|&(predicate, holds)| {
-            let at_start = entered.and_then(|id| values.truth_at_start(predicate, id));
-            if at_start.is_some_and(|is_true| is_true != holds) {
-                return true;
-            }
             let Some((value, _)) = values.truth_for(predicate, [0, 1]) else {
                 return false;
             };
@@ -95,16 +89,6 @@ impl<'a> Conditions<'a> {
             let truth = numbers.find_map(|number| values.truth_for(predicate, [number, number]));
             truth.is_some_and(|(_, [is_true, _])| is_true != holds)
         })
-    }
-
-    /// The loop that begins with a block and is entered by an edge to it.
-    fn entered(&self, (block, position): (BlockId, usize)) -> Option<LoopId> {
-        let loops = self.cx.analysis().loops();
-        let id = loops
-            .innermost(block)
-            .filter(|_| loops.header(block) == Some(block))?;
-        let (_, edge) = self.cx.cfg().in_edges(block).nth(position)?;
-        (!loops.contains(id, edge.from)).then_some(id)
     }
 
     /// The conditions that hold on a path that comes from an edge to where others hold, in one iteration of the loops around them.
