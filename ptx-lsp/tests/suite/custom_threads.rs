@@ -22,11 +22,13 @@ const TEXT: &str = "\
 .global .b8 large[1000000000000];
 .visible .entry endless()
 {
-    .reg .b32 %n;
+    .reg .b32 %n; .reg .pred %p;
 again:
     add.u32 %n, %n, 1;
     st.global.u32 [count], %n;
-    bra again;
+    setp.ne.u32 %p, %n, 0;
+    @%p bra again;
+    ret;
 }
 .visible .entry stuck()
 {
