@@ -3,59 +3,28 @@
 use alloc::boxed::Box;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
+use core::ops::Deref;
 
 use once_cell::race::OnceBox;
-use ptx_ir::facts::{FunctionFacts, ModuleFacts, StaleFacts, Stamp};
-use ptx_ir::{Body, FuncId, Module, StmtId, parallel};
+use ptx_dataflow::function_dataflow::{FunctionDataflow, SavedDataflow};
+use ptx_dataflow::internals::{Cells, ssa_with_cells};
+use ptx_ir::facts::{FunctionFacts, StaleFacts, Stamp};
 
 use crate::asynchrony::{Violation, violations};
-use crate::block_summary::Summary;
-use crate::cfg::{BlockId, Cfg};
-use crate::constants::Constants;
-use crate::dataflow::SparseSet;
-use crate::dead_code::LiveCode;
-use crate::graph::{Digraph, Dominators, Graph, Loops, PostDominators, ReversePostOrder};
-use crate::liveness::{LiveCursor, Liveness};
 use crate::memory_access::Accesses;
-use crate::pressure::Pressure;
 use crate::provenance::{CallSummaries, FunctionProvenance};
-use crate::reaching::Reaching;
-use crate::reg_lanes::Variables;
-use crate::ssa::cells::Cells;
 use crate::ssa::{Ssa, TooManyPhis};
 use crate::uniformity::{FunctionUniformity, RegionGraphs, Stack};
-use crate::value_numbering::ValueNumbers;
-use crate::values::Values;
 use crate::work::FunctionWork;
 
-/// Calls `work` for each function that has a body, with its facts, and gives the results in the order of the functions. With
-/// the feature `parallel`, the functions of a large module are divided among several threads.
-///
-/// ```
-/// use ptx_analysis::function_analysis::{FunctionAnalysis, map_functions};
-/// use ptx_ir::facts::ModuleFacts;
-///
-/// let text = b".version 8.0\n.target sm_80\n.entry k() { ret; }\n.entry l() { .reg .b32 a; mov.b32 a, 1; ret; }\n";
-/// let module = ptx_parse::parse(text).module;
-/// let facts = ModuleFacts::new(&module);
-/// let units = map_functions(&facts, |_, of| FunctionAnalysis::new(of).pressure().units);
-/// assert_eq!(units, [0, 1]);
-/// ```
-pub fn map_functions<'f, T: Send>(
-    facts: &'f ModuleFacts<'_>,
-    work: impl Fn(FuncId, FunctionFacts<'f>) -> T + Sync,
-) -> Vec<T> {
-    parallel::map_functions(facts.module(), |run| {
-        run.iter()
-            .filter_map(|id| Some(work(*id, facts.function(*id)?)))
-            .collect()
-    })
-}
+pub use ptx_dataflow::function_dataflow::map_functions;
 
 /// The analyses of one function. Each is computed when it is first asked for, together with those that it needs, and kept.
 ///
 /// A clone shares the results with the original. If several threads ask for an analysis at the same time, each may compute it; all of them get the
 /// result that was finished first. The results do not depend on the order of the questions.
+///
+/// It derefs to the analyses of control flow and dataflow: [`FunctionDataflow`].
 ///
 /// Analyses of values need the SSA form, which some functions exceed the limit of: they return [`TooManyPhis`] (see [`TooManyPhis`]).
 ///
@@ -80,34 +49,16 @@ pub fn map_functions<'f, T: Send>(
 /// ```
 #[derive(Clone, Debug)]
 pub struct FunctionAnalysis<'m> {
-    facts: FunctionFacts<'m>,
-    stamp: Stamp,
+    dataflow: FunctionDataflow<'m>,
     /// The addresses that functions pass to each other, if they are known.
     calls: Option<Arc<CallSummaries>>,
     results: Arc<Results>,
     addresses: Arc<AddressResults>,
 }
 
-/// The analyses that depend on nothing but the function.
+/// The analyses that depend on nothing but the function and its dataflow.
 #[derive(Default, Debug)]
 struct Results {
-    cfg: OnceBox<Cfg>,
-    variables: OnceBox<Variables>,
-    summary: OnceBox<Summary>,
-    liveness: OnceBox<Liveness>,
-    pressure: OnceBox<Pressure>,
-    dominators: OnceBox<Dominators<BlockId>>,
-    exit_dominators: OnceBox<Dominators>,
-    post_dominators: OnceBox<PostDominators<BlockId>>,
-    order: OnceBox<ReversePostOrder<BlockId>>,
-    loops: OnceBox<Loops<BlockId>>,
-    loop_forest: OnceBox<Loops<BlockId>>,
-    reaching: OnceBox<Reaching>,
-    ssa: OnceBox<Result<Ssa, TooManyPhis>>,
-    constants: OnceBox<Constants>,
-    value_numbers: OnceBox<ValueNumbers>,
-    live_code: OnceBox<LiveCode>,
-    values: OnceBox<Values>,
     regions: OnceBox<RegionGraphs>,
     stack: OnceBox<Stack>,
     ssa_with_cells: OnceBox<Result<Ssa, TooManyPhis>>,
@@ -153,7 +104,7 @@ struct AddressResults {
 /// ```
 #[derive(Clone, Debug)]
 pub struct SavedAnalysis {
-    stamp: Stamp,
+    dataflow: SavedDataflow,
     results: Arc<Results>,
     addresses: Arc<AddressResults>,
 }
@@ -162,7 +113,7 @@ impl SavedAnalysis {
     /// The function and the revision of the module that the results belong to.
     #[must_use]
     pub const fn stamp(&self) -> Stamp {
-        self.stamp
+        self.dataflow.stamp()
     }
 }
 
@@ -171,13 +122,20 @@ fn cached<T>(cell: &OnceBox<T>, compute: impl FnOnce() -> T) -> &T {
     cell.get_or_init(|| Box::new(compute()))
 }
 
+impl<'m> Deref for FunctionAnalysis<'m> {
+    type Target = FunctionDataflow<'m>;
+
+    fn deref(&self) -> &FunctionDataflow<'m> {
+        &self.dataflow
+    }
+}
+
 impl<'m> FunctionAnalysis<'m> {
     /// Analyzes a function without information from other functions. Nothing is computed yet.
     #[must_use]
     pub fn new(facts: FunctionFacts<'m>) -> Self {
         Self {
-            facts,
-            stamp: Stamp::of(facts),
+            dataflow: FunctionDataflow::new(facts),
             calls: None,
             results: Arc::default(),
             addresses: Arc::default(),
@@ -190,26 +148,19 @@ impl<'m> FunctionAnalysis<'m> {
     ///
     /// The results belong to another function, or to another revision of the module.
     pub fn resume(facts: FunctionFacts<'m>, saved: &SavedAnalysis) -> Result<Self, StaleFacts> {
-        saved.stamp.check(facts)?;
-        Ok(Self::with_saved(facts, saved))
-    }
-
-    /// Continues with results that belong to these facts.
-    pub(crate) fn with_saved(facts: FunctionFacts<'m>, saved: &SavedAnalysis) -> Self {
-        Self {
-            facts,
-            stamp: saved.stamp,
+        Ok(Self {
+            dataflow: FunctionDataflow::resume(facts, &saved.dataflow)?,
             calls: None,
             results: Arc::clone(&saved.results),
             addresses: Arc::clone(&saved.addresses),
-        }
+        })
     }
 
     /// The results so far. What is computed later by either of them is shared, too.
     #[must_use]
     pub fn save(&self) -> SavedAnalysis {
         SavedAnalysis {
-            stamp: self.stamp,
+            dataflow: self.dataflow.save(),
             results: Arc::clone(&self.results),
             addresses: match self.calls {
                 Some(_) => Arc::default(),
@@ -231,199 +182,6 @@ impl<'m> FunctionAnalysis<'m> {
             },
             ..self.clone()
         }
-    }
-
-    ptx_isa::getters! {
-        /// The facts about the instructions.
-        facts: FunctionFacts<'m> = facts;
-        /// The function and the revision of the module that the results belong to.
-        stamp: Stamp = stamp;
-    }
-
-    /// The function.
-    #[must_use]
-    pub fn id(&self) -> FuncId {
-        self.facts.id()
-    }
-
-    /// The module.
-    #[must_use]
-    pub fn module(&self) -> &'m Module {
-        self.facts.module()
-    }
-
-    /// The body of the function.
-    #[must_use]
-    pub fn body(&self) -> &'m Body {
-        self.facts.body()
-    }
-
-    /// The control-flow graph.
-    #[must_use]
-    pub fn cfg(&self) -> &Cfg {
-        cached(&self.results.cfg, || Cfg::new(self.facts))
-    }
-
-    /// The numbers of the registers and of the elements of vector registers.
-    #[must_use]
-    pub fn variables(&self) -> &Variables {
-        cached(&self.results.variables, || Variables::new(self.body()))
-    }
-
-    /// The variables that each block reads and writes.
-    #[must_use]
-    pub fn summary(&self) -> &Summary {
-        cached(&self.results.summary, || Summary::new(self))
-    }
-
-    /// The variables that are live at the start and at the end of each block.
-    #[must_use]
-    pub fn liveness(&self) -> &Liveness {
-        cached(&self.results.liveness, || Liveness::new(self))
-    }
-
-    /// The variables that are live before an instruction, without those that it only writes. For all instructions of a block, use [`LiveCursor`].
-    #[must_use]
-    pub fn live_before(&self, stmt: StmtId) -> SparseSet {
-        let Some(mut cursor) = LiveCursor::after(self, stmt) else {
-            return SparseSet::new();
-        };
-        cursor.previous();
-        cursor.live().clone()
-    }
-
-    /// The variables that are live after an instruction. For all instructions of a block, use [`LiveCursor`].
-    #[must_use]
-    pub fn live_after(&self, stmt: StmtId) -> SparseSet {
-        let cursor = LiveCursor::after(self, stmt);
-        cursor.map_or_else(SparseSet::new, |cursor| cursor.live().clone())
-    }
-
-    /// The greatest number of registers that are live at once.
-    #[must_use]
-    pub fn pressure(&self) -> Pressure {
-        *cached(&self.results.pressure, || Pressure::new(self))
-    }
-
-    /// The dominators of the blocks.
-    #[must_use]
-    pub fn dominators(&self) -> &Dominators<BlockId> {
-        cached(&self.results.dominators, || Dominators::new(self.cfg()))
-    }
-
-    /// The post-dominators of the blocks. Infinite loops are assumed to end; [`ipdom`](Self::ipdom) only considers paths that leave the function.
-    #[must_use]
-    pub fn post_dominators(&self) -> &PostDominators<BlockId> {
-        cached(&self.results.post_dominators, || {
-            PostDominators::new(self.cfg())
-        })
-    }
-
-    /// The reachable blocks in reverse post-order.
-    #[must_use]
-    pub fn reverse_post_order(&self) -> &ReversePostOrder<BlockId> {
-        cached(&self.results.order, || ReversePostOrder::new(self.cfg()))
-    }
-
-    /// The natural loops.
-    #[must_use]
-    pub fn loops(&self) -> &Loops<BlockId> {
-        cached(&self.results.loops, || {
-            Loops::natural(self.cfg(), self.dominators())
-        })
-    }
-
-    /// All loops, including irreducible ones. Their ids differ from those of [`loops`](Self::loops).
-    #[must_use]
-    pub fn loop_forest(&self) -> &Loops<BlockId> {
-        cached(&self.results.loop_forest, || {
-            Loops::new(self.cfg(), self.dominators())
-        })
-    }
-
-    /// Returns whether the entry reaches a block.
-    #[must_use]
-    pub fn is_reachable(&self, block: BlockId) -> bool {
-        self.dominators().is_reachable(block)
-    }
-
-    /// The immediate dominator of a block.
-    #[must_use]
-    pub fn idom(&self, block: BlockId) -> Option<BlockId> {
-        self.dominators().immediate(block)
-    }
-
-    /// The immediate post-dominator of a block, considering only paths that leave the function: `None` where they have
-    /// none in common, and where no path leaves. [`post_dominators`](Self::post_dominators) considers infinite loops too.
-    #[must_use]
-    pub fn ipdom(&self, block: BlockId) -> Option<BlockId> {
-        let tree = cached(&self.results.exit_dominators, || {
-            Dominators::new(&reversed(self.cfg()))
-        });
-        let exit = self.cfg().len() as u32;
-        tree.immediate(block.as_u32())
-            .filter(|&node| node != exit)
-            .map(BlockId::new)
-    }
-
-    /// The definitions that reach each read.
-    #[must_use]
-    pub fn reaching(&self) -> &Reaching {
-        cached(&self.results.reaching, || Reaching::new(self))
-    }
-
-    /// The SSA form.
-    ///
-    /// # Errors
-    ///
-    /// The function needs more phis than the limit: see [`TooManyPhis`].
-    pub fn ssa(&self) -> Result<&Ssa, TooManyPhis> {
-        let ssa = cached(&self.results.ssa, || Ssa::new(self));
-        ssa.as_ref().map_err(|error| *error)
-    }
-
-    /// The values that are always the same number, and the blocks that are never executed because of that.
-    ///
-    /// # Errors
-    ///
-    /// As [`ssa`](Self::ssa).
-    pub fn constants(&self) -> Result<&Constants, TooManyPhis> {
-        let ssa = self.ssa()?;
-        Ok(cached(&self.results.constants, || {
-            Constants::new(self, ssa)
-        }))
-    }
-
-    /// The values that are equal whatever the input is.
-    ///
-    /// # Errors
-    ///
-    /// As [`ssa`](Self::ssa).
-    pub fn value_numbers(&self) -> Result<&ValueNumbers, TooManyPhis> {
-        let ssa = self.ssa()?;
-        Ok(cached(&self.results.value_numbers, || {
-            ValueNumbers::new(self, ssa)
-        }))
-    }
-
-    /// The instructions that matter.
-    ///
-    /// # Errors
-    ///
-    /// As [`ssa`](Self::ssa).
-    pub fn live_code(&self) -> Result<&LiveCode, TooManyPhis> {
-        let ssa = self.ssa()?;
-        Ok(cached(&self.results.live_code, || LiveCode::new(self, ssa)))
-    }
-
-    /// Affine forms, intervals, known low bits and trip counts.
-    ///
-    /// # Errors
-    ///
-    /// As [`ssa`](Self::ssa).
-    pub fn values(&self) -> Result<&Values, TooManyPhis> {
-        let ssa = self.ssa()?;
-        Ok(cached(&self.results.values, || Values::new(self, ssa)))
     }
 
     /// The objects and state spaces of addresses. Includes addresses from callers and callees [`with_calls`](Self::with_calls).
@@ -484,20 +242,7 @@ impl<'m> FunctionAnalysis<'m> {
         if cells.is_empty() {
             return self.ssa();
         }
-        let ssa = cached(&self.results.ssa_with_cells, || {
-            Ssa::with_cells(self, cells)
-        });
+        let ssa = cached(&self.results.ssa_with_cells, || ssa_with_cells(self, cells));
         ssa.as_ref().map_err(|error| *error)
     }
-}
-
-/// The reversed graph, entered at one node after all blocks that exit.
-fn reversed(cfg: &Cfg) -> Digraph {
-    let exit = cfg.node_count();
-    let back = cfg.edges().map(|(_, e)| (e.to.as_u32(), e.from.as_u32()));
-    let leaving = cfg.blocks().filter(|(_, b)| b.exits);
-    let edges: Vec<(u32, u32)> = back
-        .chain(leaving.map(|(id, _)| (exit, id.as_u32())))
-        .collect();
-    Digraph::from_valid(exit + 1, exit, &edges)
 }

@@ -1,4 +1,5 @@
-//! Analyses of PTX functions: control flow, dominance, loops, dataflow, SSA values, constants and calls.
+//! Analyses of PTX functions: the uniformity of values, the provenance of addresses, memory accesses, asynchronous operations and work. The analyses of
+//! control flow, SSA form, constants and other dataflow are those of `ptx-dataflow`, whose modules this crate contains.
 //!
 //! `docs/analysing.md` is a tour.
 #![no_std]
@@ -8,40 +9,25 @@
 extern crate alloc;
 
 pub mod asynchrony;
-pub mod block_summary;
-mod builds;
-pub mod calls;
-pub mod cfg;
-mod conditions;
-pub mod constants;
-pub mod dataflow;
-pub mod dead_code;
 pub mod function_analysis;
-pub mod graph;
-mod ids;
 pub mod incremental;
 mod interprocedural;
-mod live_sets;
-pub mod liveness;
 pub mod memory_access;
 pub mod module_analysis;
-pub mod pressure;
 pub mod provenance;
-pub mod reaching;
-pub mod reg_lanes;
-mod shared_sets;
-pub mod source_lines;
-pub mod ssa;
-pub mod tables;
 pub mod threads;
 pub mod uniformity;
-pub mod value_numbering;
-pub mod values;
 pub mod work;
+
+#[doc(inline)]
+pub use ptx_dataflow::{
+    block_summary, calls, cfg, constants, dataflow, dead_code, function_dataflow, graph, liveness,
+    pressure, reaching, reg_lanes, source_lines, ssa, tables, value_numbering, values,
+};
 
 #[cfg(feature = "count-builds")]
 #[doc(hidden)]
-pub use builds::counting::take_builds;
+pub use ptx_dataflow::internals::take_builds;
 
 /// `docs/analysing.md`, whose examples run as tests.
 #[cfg(doctest)]

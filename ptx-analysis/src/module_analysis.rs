@@ -88,7 +88,7 @@ impl<'m> ModuleAnalysis<'m> {
             return Some(FunctionAnalysis::new(facts));
         };
         let saved = cell.get_or_init(|| Box::new(FunctionAnalysis::new(facts).save()));
-        Some(FunctionAnalysis::with_saved(facts, saved))
+        FunctionAnalysis::resume(facts, saved).ok()
     }
 
     fn is_kept(&self, id: FuncId) -> bool {

@@ -11,6 +11,7 @@ pub use ptx_semantics::fold::PerThread;
 
 use alloc::vec::Vec;
 
+use ptx_dataflow::internals::Cells;
 use ptx_ir::facts::{Facts, FunctionFacts};
 use ptx_ir::{Operand, Statement, StmtId};
 use ptx_isa::{SpecialReg, Uniformity};
@@ -18,7 +19,6 @@ use ptx_isa::{SpecialReg, Uniformity};
 use crate::cfg::{BlockId, Cfg};
 use crate::function_analysis::FunctionAnalysis;
 use crate::reg_lanes::Variables;
-use crate::ssa::cells::Cells;
 use crate::ssa::{Ssa, TooManyPhis, Value, ValueId};
 use crate::values::LaunchBounds;
 

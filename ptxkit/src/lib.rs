@@ -11,7 +11,8 @@
 //! | [`edit`] | `ptx-edit` | `edit` | editing modules in place |
 //! | [`verify`] | `ptx-verify` | `verify` | whether a module is legal, and what it requires |
 //! | [`semantics`] | `ptx-semantics` | `semantics` | what instructions compute: values, terms of SMT-LIB |
-//! | [`analysis`] | `ptx-analysis` | `analysis` | control flow, SSA, liveness, call graph |
+//! | [`dataflow`] | `ptx-dataflow` | `dataflow` | control flow, SSA, liveness, call graph |
+//! | [`analysis`] | `ptx-analysis` | `analysis` | uniformity, memory accesses, asynchronous operations; contains the modules of `dataflow` |
 //! | [`build`] | `ptx-build` | `build` | modules from Rust |
 //! | [`transform`] | `ptx-transform` | `transform` | rewriting, linking, instrumentation |
 //! | [`container`] | `ptx-container` | `container` | PTX in fatbins, executables, libraries, objects and archives |
@@ -21,7 +22,7 @@
 //!
 //! All of these features but `container` and `vm`, which need `std`, are on by default. Others: `std` (on by default; without it the crate is `no_std` and needs `alloc`),
 //! `parallel` (the functions of a large module are checked and analyzed on several threads, with the same results; needs `std`),
-//! `petgraph` (petgraph's traits for the graphs of [`analysis`]), `render` (diagnostics with the lines of their source), `serde` (ids, spans
+//! `petgraph` (petgraph's traits for the graphs of [`dataflow`]), `render` (diagnostics with the lines of their source), `serde` (ids, spans
 //! and diagnostics).
 //!
 //! # Example
@@ -43,6 +44,9 @@ pub use ptx_build as build;
 #[cfg(feature = "container")]
 #[doc(inline)]
 pub use ptx_container as container;
+#[cfg(feature = "dataflow")]
+#[doc(inline)]
+pub use ptx_dataflow as dataflow;
 #[cfg(feature = "diff")]
 #[doc(inline)]
 pub use ptx_diff as diff;

@@ -199,7 +199,7 @@ pub struct Violation {
 
 /// Finds all violations in a function, in the order of instructions, at most one of each rule for an instruction.
 pub(crate) fn violations(analysis: &FunctionAnalysis<'_>) -> Vec<Violation> {
-    crate::builds::record("violations", analysis.facts());
+    ptx_dataflow::internals::record_build("violations", analysis.facts());
     let Some(events) = Events::new(analysis) else {
         return Vec::new();
     };

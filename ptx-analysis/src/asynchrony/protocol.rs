@@ -31,20 +31,6 @@ pub(super) trait Protocol {
     fn check(&self, event: &Event, state: &Self::State, found: &mut Vec<Violation>);
 }
 
-/// A state, unless no path reaches the place.
-impl<S: JoinSemiLattice> JoinSemiLattice for Option<S> {
-    fn join(&mut self, other: &Self) -> bool {
-        match (&mut *self, other) {
-            (_, None) => false,
-            (Some(state), Some(other)) => state.join(other),
-            (None, Some(_)) => {
-                self.clone_from(other);
-                true
-            }
-        }
-    }
-}
-
 struct Problem<'a, P> {
     protocol: &'a P,
     events: &'a Events,

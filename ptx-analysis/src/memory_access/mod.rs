@@ -103,7 +103,7 @@ impl Accesses {
         values: &Values,
         provenance: &FunctionProvenance,
     ) -> Self {
-        crate::builds::record("accesses", analysis.facts());
+        ptx_dataflow::internals::record_build("accesses", analysis.facts());
         let facts = analysis.facts();
         let context = Context {
             facts,

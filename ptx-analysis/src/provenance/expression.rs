@@ -1,9 +1,9 @@
 //! Evaluates the semantics of instructions ([`ptx_isa::Computation`]) for addresses.
 
+use ptx_dataflow::internals::Conditions;
 use ptx_isa::{Expr, ExprFunction as Function, Form, Modifier, SlotAssignment};
 
 use super::origin::Known;
-use crate::conditions::Conditions;
 
 /// An instruction whose results are evaluated.
 pub(super) struct Scope<'p> {

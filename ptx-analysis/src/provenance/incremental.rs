@@ -203,11 +203,12 @@ impl Summaries for Passed {
 
     fn inputs(&self, id: FuncId) -> Option<Inputs> {
         let summaries = &self.summaries;
-        let callees = summaries.graph.targets(id).into_iter();
-        let results = callees.filter_map(|target| match target {
-            Target::Function(id) => Some((id, summaries.results.get(id.index())?.clone())),
-            Target::AddressTaken => None,
-        });
+        let results = summaries
+            .graph
+            .targets(id)
+            .into_iter()
+            .filter_map(Target::function)
+            .filter_map(|id| Some((id, summaries.results.get(id.index())?.clone())));
         Some(Inputs {
             arguments: summaries.arguments(id).map(<[Known]>::to_vec),
             results: results.collect(),

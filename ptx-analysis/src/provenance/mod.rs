@@ -85,7 +85,7 @@ impl FunctionProvenance {
         ssa: &Ssa,
         calls: Option<&CallSummaries>,
     ) -> Self {
-        crate::builds::record("provenance", function.facts());
+        ptx_dataflow::internals::record_build("provenance", function.facts());
         let facts = function.facts();
         let mut pass = Pass::new(function, ssa, calls);
         pass.run();

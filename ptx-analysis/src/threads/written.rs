@@ -4,15 +4,14 @@ use alloc::rc::Rc;
 use alloc::vec::Vec;
 use core::cell::Cell;
 
+use ptx_dataflow::internals::{CellUse, Operands, Source, Target};
 use ptx_ir::facts::Facts;
 use ptx_ir::{InstId, StmtId};
 use ptx_isa::{Modifier, ScalarType, SpecialReg};
 
 use super::{PerThread, ThreadValues};
 use crate::constants::Constant;
-use crate::constants::instruction::{Operands, Source, Target};
 use crate::ssa::ValueId;
-use crate::ssa::cells::CellUse;
 use ptx_semantics::fold::{Video, fold_columns};
 
 /// The values that an instruction reads.

@@ -2,13 +2,13 @@
 
 use alloc::vec::Vec;
 
+use ptx_dataflow::internals::Cells;
 use ptx_ir::facts::FunctionFacts;
 use ptx_ir::{FuncId, Function, FunctionKind, Param, SymbolKind};
 use ptx_isa::{Directive, SpecialReg, StateSpace, Uniformity};
 
 use super::visible::Before;
 use super::words;
-use crate::ssa::cells::Cells;
 
 /// What is known of all calls of a function, or of the launches of a kernel.
 #[derive(Clone, Debug)]

@@ -42,12 +42,11 @@ impl Inputs {
         summaries: &Summaries,
         results: impl Fn(FuncId) -> Option<&'r Vec<Uniformity>>,
     ) -> Self {
-        let targets = calls.targets(context.function).into_iter();
-        let callees = targets.filter_map(|target| match target {
-            Target::Function(id) => Some(id),
-            Target::AddressTaken => None,
-        });
-        let callees: Vec<FuncId> = callees.collect();
+        let callees: Vec<FuncId> = calls
+            .targets(context.function)
+            .into_iter()
+            .filter_map(Target::function)
+            .collect();
         let synchronization = callees.iter().map(|id| (*id, summaries.of(*id)));
         Self {
             arguments: context.arguments.clone(),

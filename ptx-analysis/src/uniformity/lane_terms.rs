@@ -1,5 +1,6 @@
 //! Which bits differ of what instructions compute ([`ptx_isa::Computation`]).
 
+use ptx_dataflow::internals::Conditions;
 use ptx_ir::facts::Facts;
 use ptx_ir::{Operand, StmtId};
 use ptx_isa::{
@@ -10,7 +11,6 @@ use ptx_isa::{
 use super::lane_bits::{LaneBits, ones};
 use super::pass::Pass;
 use crate::cfg::BlockId;
-use crate::conditions::Conditions;
 
 /// An instruction on integers.
 pub(super) struct Terms<'p, 'a> {

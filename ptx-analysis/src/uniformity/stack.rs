@@ -7,15 +7,16 @@
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
 
+use ptx_dataflow::internals::{CellAccess, CellUse, Cells};
 use ptx_ir::facts::{Facts, FunctionFacts, MemoryAccess};
 use ptx_ir::{InstId, Operand, Statement, StmtId, VarId};
 use ptx_isa::{Access, Action, StateSpace};
 
 use super::cells::each_operand;
 use crate::function_analysis::FunctionAnalysis;
-use crate::ssa::cells::{CellAccess, CellUse, Cells};
-use crate::ssa::{Value, ValueId};
-use crate::values::{Affine, Context, Symbol, Values, VariableRef};
+use crate::reg_lanes::Variables;
+use crate::ssa::{Ssa, Value, ValueId};
+use crate::values::{Affine, Symbol, Values, VariableRef};
 
 /// How many accesses to cells there may be, and how many more for each statement: an access through an index is one to each cell of the variable.
 const ACCESSES: usize = 1 << 12;
@@ -59,7 +60,9 @@ impl Stack {
             return Self::UNKNOWN;
         };
         let mut finder = Finder {
-            of: Context::new(function, ssa),
+            facts,
+            variables: function.variables(),
+            ssa,
             values,
             escaped: BTreeSet::new(),
             any_escapes: false,
@@ -102,7 +105,9 @@ struct Found {
 }
 
 struct Finder<'a> {
-    of: Context<'a>,
+    facts: FunctionFacts<'a>,
+    variables: &'a Variables,
+    ssa: &'a Ssa,
     values: &'a Values,
     escaped: BTreeSet<VarId>,
     any_escapes: bool,
@@ -115,12 +120,12 @@ impl Finder<'_> {
             if !function.is_reachable(id) {
                 continue;
             }
-            for phi in self.of.ssa.phis(id) {
-                for &arg in self.of.ssa.args(phi) {
+            for phi in self.ssa.phis(id) {
+                for &arg in self.ssa.args(phi) {
                     self.flows(arg, phi);
                 }
             }
-            for (stmt, statement) in self.of.facts.body().range(block.first, block.end) {
+            for (stmt, statement) in self.facts.body().range(block.first, block.end) {
                 if let Statement::Inst(inst) = statement {
                     self.inst(stmt, inst);
                 }
@@ -187,13 +192,13 @@ impl Finder<'_> {
     }
 
     fn inst(&mut self, stmt: StmtId, inst: InstId) {
-        let facts = self.of.facts.inst(inst);
+        let facts = self.facts.inst(inst);
         let mut roots: Vec<Root> = Vec::new();
-        for of in self.of.ssa.uses(stmt) {
+        for of in self.ssa.uses(stmt) {
             roots.extend(self.root(of.value));
         }
-        let body = self.of.facts.body();
-        each_operand(self.of.facts, body.operands(inst), &mut |operand| {
+        let body = self.facts.body();
+        each_operand(self.facts, body.operands(inst), &mut |operand| {
             if let Operand::Var(variable) = operand
                 && body.vars().get(variable).is_some_and(|v| is_local(v.space))
             {
@@ -221,10 +226,10 @@ impl Finder<'_> {
 
     /// An instruction computes something of an address: another one, or a comparison.
     fn computes(&mut self, stmt: StmtId, root: Root) {
-        for def in self.of.ssa.defs(stmt) {
+        for def in self.ssa.defs(stmt) {
             let is_predicate = self.values.width(def) == 1;
             let keeps = root != Root::Unknown && self.root(def) == Some(root);
-            let old = match self.of.ssa.value(def) {
+            let old = match self.ssa.value(def) {
                 Value::Def { old, .. } => old,
                 _ => None,
             };
@@ -278,18 +283,18 @@ impl Finder<'_> {
                 offset,
             ));
         }
-        let mut of_base = self.of.variables.of(facts.place(base)?);
+        let mut of_base = self.variables.of(facts.place(base)?);
         let (variable, None) = (of_base.next()?, of_base.next()) else {
             return None;
         };
-        let form = self.values.affine(self.of.ssa.read(stmt, variable)?);
+        let form = self.values.affine(self.ssa.read(stmt, variable)?);
         let (root, is_constant) = self.root_of(&form)?;
         let is_data = self.stores_address(stmt, facts, access);
         (!is_data).then_some((root, is_constant, form.constant().checked_add(offset)?))
     }
 
     fn is_stack(&self, variable: VarId) -> bool {
-        let of = self.of.facts.body().vars().get(variable);
+        let of = self.facts.body().vars().get(variable);
         of.is_some_and(|v| is_local(v.space))
     }
 
@@ -298,9 +303,9 @@ impl Finder<'_> {
         let Some((data, _)) = access.data.filter(|_| access.writes()) else {
             return access.writes();
         };
-        let mut variables = facts.places(&data).flat_map(|p| self.of.variables.of(p));
+        let mut variables = facts.places(&data).flat_map(|p| self.variables.of(p));
         variables.any(|v| {
-            let value = self.of.ssa.read(stmt, v);
+            let value = self.ssa.read(stmt, v);
             value.is_some_and(|v| self.root(v).is_some())
         })
     }
@@ -313,7 +318,7 @@ impl Finder<'_> {
                 by_variable.entry(found.variable).or_default().push(found);
             }
         }
-        let statements = self.of.facts.body().statement_table().len();
+        let statements = self.facts.body().statement_table().len();
         let mut left = ACCESSES + ACCESSES_PER_STATEMENT * statements;
         let (mut count, mut accesses) = (0u32, Vec::new());
         for (_, found) in by_variable {

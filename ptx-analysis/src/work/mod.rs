@@ -178,7 +178,7 @@ pub struct FunctionWork {
 impl FunctionWork {
     /// Adds up the reachable instructions of a function.
     pub(crate) fn new(analysis: &FunctionAnalysis<'_>) -> Self {
-        crate::builds::record("work", analysis.facts());
+        ptx_dataflow::internals::record_build("work", analysis.facts());
         let facts = analysis.facts();
         let accesses = analysis.accesses().ok();
         let frequencies = Frequencies::new(analysis, analysis.values().ok());

@@ -1,5 +1,6 @@
 //! The arithmetic operations of an instruction, from its expressions in the tables.
 
+use ptx_dataflow::internals::Conditions;
 use ptx_ir::facts::{Facts, FunctionFacts};
 use ptx_isa::{
     Assignment, Destination, Expr, ExprFunction, Form, Modifier, Role, ScalarType, SlotAssignment,
@@ -7,7 +8,6 @@ use ptx_isa::{
 };
 
 use super::MatrixProduct;
-use crate::conditions::Conditions;
 
 /// Arithmetic operations.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]

@@ -4,23 +4,10 @@
 #![allow(clippy::too_many_lines, reason = "lists of cases")]
 
 mod asynchrony;
-mod brute;
-mod calls;
-mod common;
-mod constants;
-mod corpus;
-mod dataflow;
-mod edited;
-mod facts;
-mod graph;
 mod memory_access;
 mod provenance;
-mod random;
-mod source_lines;
-mod ssa;
 mod threads;
 mod uniformity;
-mod values;
 mod work;
 
 use test_support::corpus as files;

@@ -1,0 +1,153 @@
+//! What each block reads before it writes it, what it writes, and what it returns.
+
+use alloc::vec::Vec;
+
+use ptx_ir::Statement;
+use ptx_ir::facts::Mentions;
+
+use crate::cfg::BlockId;
+use crate::function_dataflow::FunctionDataflow;
+use crate::graph::Csr;
+use crate::reg_lanes::Variables;
+
+/// For each block its uses, kills and definitions, as lists of variables. One pass over the instructions.
+#[derive(Clone, Debug)]
+pub struct Summary {
+    pub(crate) uses: Csr,
+    pub(crate) kills: Csr,
+    defs: Csr,
+    pub(crate) returned: Csr,
+}
+
+impl Summary {
+    /// Summarizes the blocks of a function.
+    pub(crate) fn new(function: &FunctionDataflow<'_>) -> Self {
+        crate::builds::record("block summary", function.facts());
+        let (facts, cfg, variables) = (function.facts(), function.cfg(), function.variables());
+        let mut pass = Pass {
+            variables,
+            seen: vec![0; variables.len()],
+            uses: Vec::new(),
+            kills: Vec::new(),
+            defs: Vec::new(),
+        };
+        let mut results: Vec<u32> = Vec::new();
+        for register in facts.results() {
+            results.extend(variables.of(register.into()));
+        }
+        let mut returned = Vec::new();
+        for (id, block) in cfg.blocks() {
+            let at = id.as_u32();
+            if block.returns {
+                returned.extend(results.iter().map(|&variable| (at, variable)));
+            }
+            for (_, statement) in facts.body().range(block.first, block.end) {
+                match statement {
+                    Statement::Inst(inst) => pass.mentions(at, &facts.inst(inst).registers()),
+                    Statement::Opaque(opaque) => pass.mentions(at, &facts.opaque(opaque)),
+                    _ => {}
+                }
+            }
+        }
+        let lists = |pairs: &Vec<(u32, u32)>| Csr::new(cfg.len(), pairs.iter().copied());
+        Self {
+            uses: lists(&pass.uses),
+            kills: lists(&pass.kills),
+            defs: lists(&pass.defs),
+            returned: lists(&returned),
+        }
+    }
+
+    /// What a block reads before any unconditional write in the block.
+    #[must_use]
+    pub fn uses(&self, block: BlockId) -> &[u32] {
+        self.uses.row(block.as_u32())
+    }
+
+    /// What a block writes unconditionally.
+    #[must_use]
+    pub fn kills(&self, block: BlockId) -> &[u32] {
+        self.kills.row(block.as_u32())
+    }
+
+    /// What a block writes, conditionally or not.
+    #[must_use]
+    pub fn defs(&self, block: BlockId) -> &[u32] {
+        self.defs.row(block.as_u32())
+    }
+
+    /// What the caller reads where a block returns: the registers that hold the results of the function.
+    #[must_use]
+    pub fn returned(&self, block: BlockId) -> &[u32] {
+        self.returned.row(block.as_u32())
+    }
+}
+
+/// Marks of a variable: the number of the block they belong to, times eight, and the marks.
+const USED: u32 = 1;
+const KILLED: u32 = 2;
+const DEFINED: u32 = 4;
+
+struct Pass<'a> {
+    variables: &'a Variables,
+    seen: Vec<u64>,
+    uses: Vec<(u32, u32)>,
+    kills: Vec<(u32, u32)>,
+    defs: Vec<(u32, u32)>,
+}
+
+impl Pass<'_> {
+    #[inline]
+    fn mentions(&mut self, block: u32, mentions: &Mentions<'_>) {
+        // All reads come before all writes.
+        let mut writes = false;
+        for mention in mentions.clone() {
+            writes |= !matches!(mention.usage, ptx_ir::facts::RegAccess::Read);
+            if mention.usage.reads() {
+                for variable in self.variables.of(mention.place) {
+                    let old = self.marks(block, variable);
+                    if old & (USED | KILLED) == 0 {
+                        self.mark(block, variable, USED);
+                        self.uses.push((block, variable));
+                    }
+                }
+            }
+        }
+        if !writes {
+            return;
+        }
+        for mention in mentions.clone() {
+            let (always, sometimes) = (mention.usage.writes(), mention.usage.may_write());
+            if !always && !sometimes {
+                continue;
+            }
+            for variable in self.variables.of(mention.place) {
+                let old = self.marks(block, variable);
+                if always && old & KILLED == 0 {
+                    self.mark(block, variable, KILLED);
+                    self.kills.push((block, variable));
+                }
+                if old & DEFINED == 0 {
+                    self.mark(block, variable, DEFINED);
+                    self.defs.push((block, variable));
+                }
+            }
+        }
+    }
+
+    #[inline]
+    fn marks(&self, block: u32, variable: u32) -> u32 {
+        match self.seen.get(variable as usize) {
+            Some(&seen) if seen >> 3 == u64::from(block) + 1 => (seen & 7) as u32,
+            _ => 0,
+        }
+    }
+
+    #[inline]
+    fn mark(&mut self, block: u32, variable: u32, mark: u32) {
+        let marks = self.marks(block, variable) | mark;
+        if let Some(seen) = self.seen.get_mut(variable as usize) {
+            *seen = (u64::from(block) + 1) << 3 | u64::from(marks);
+        }
+    }
+}

@@ -1,0 +1,108 @@
+//! Which instructions matter: those with effects, and those whose results reach one.
+//!
+//! Instructions with effects are live, and so are the registers that hold the results of the function where it returns. What
+//! a live instruction reads is live as well: all writes that reach it, and the old value if such a write is guarded. All other
+//! instructions are dead, including those that only feed each other around a loop. Instructions that the lanes of a mask
+//! execute together are live, since other lanes may wait for them or read their sources.
+//!
+//! Cost: linear in the instructions and values.
+
+use alloc::vec::Vec;
+
+use ptx_ir::facts::Facts;
+use ptx_ir::{EntityId, Statement, StmtId};
+
+use crate::function_dataflow::FunctionDataflow;
+use crate::ssa::{Ssa, Value, ValueId};
+
+/// The live instructions of a function.
+///
+/// ```
+/// use ptx_dataflow::function_dataflow::FunctionDataflow;
+/// use ptx_ir::facts::ModuleFacts;
+/// let text = b".version 8.0\n.target sm_80\n.address_size 64\n.entry k() { .reg .b32 a; .reg .b64 d;\n\
+///     mov.b32 a, 1; neg.s32 a, a; mov.b64 d, 0; st.global.b64 [d], d; ret; }";
+/// let module = ptx_parse::parse(text).module;
+/// let facts = ModuleFacts::new(&module);
+/// let function = FunctionDataflow::new(facts.function(module.function("k").unwrap()).unwrap());
+/// let live = function.live_code()?;
+/// let statements = function.body().statements().skip(2);
+/// let found: Vec<bool> = statements.map(|(stmt, _)| live.contains(stmt)).collect();
+/// assert_eq!(found, [false, false, true, true, true]);
+/// # Ok::<(), ptx_dataflow::ssa::TooManyPhis>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct LiveCode {
+    statements: Vec<bool>,
+}
+
+impl LiveCode {
+    /// Follows the values of a function from the instructions with effects back to their definitions.
+    pub(crate) fn new(function: &FunctionDataflow<'_>, ssa: &Ssa) -> Self {
+        crate::builds::record("live code", function.facts());
+        let (facts, body) = (function.facts(), function.body());
+        let mut marks = Marks {
+            ssa,
+            statements: vec![false; body.statement_table().len()],
+            values: vec![false; ssa.len()],
+            work: Vec::new(),
+        };
+        for (stmt, statement) in body.statements() {
+            match statement {
+                Statement::Inst(inst) if is_removable(&facts.inst(inst)) => {}
+                Statement::Inst(_) | Statement::Opaque(_) => marks.statement(stmt),
+                _ => {}
+            }
+        }
+        marks.work.extend(ssa.returned().iter().map(|r| r.value));
+        marks.run();
+        let statements = marks.statements;
+        Self { statements }
+    }
+
+    /// Whether a statement is live. Only instructions and statements that were not recognized are.
+    #[must_use]
+    pub fn contains(&self, stmt: StmtId) -> bool {
+        self.statements.get(stmt.index()) == Some(&true)
+    }
+}
+
+/// Whether an instruction can be removed if its results are not read.
+fn is_removable(f: &Facts<'_>) -> bool {
+    f.may_be_removed() && f.lanes().is_none()
+}
+
+struct Marks<'a> {
+    ssa: &'a Ssa,
+    statements: Vec<bool>,
+    values: Vec<bool>,
+    work: Vec<ValueId>,
+}
+
+impl Marks<'_> {
+    /// Marks a statement as live, and with it the values it reads.
+    fn statement(&mut self, stmt: StmtId) {
+        if let Some(seen @ false) = self.statements.get_mut(stmt.index()) {
+            *seen = true;
+            let uses = self.ssa.uses(stmt).iter();
+            self.work.extend(uses.map(|u| u.value));
+        }
+    }
+
+    fn run(&mut self) {
+        while let Some(value) = self.work.pop() {
+            match self.values.get_mut(value.as_u32() as usize) {
+                Some(seen @ false) => *seen = true,
+                _ => continue,
+            }
+            match self.ssa.value(value) {
+                Value::Def { stmt, old, .. } => {
+                    self.work.extend(old);
+                    self.statement(stmt);
+                }
+                Value::Phi { .. } => self.work.extend(self.ssa.args(value)),
+                Value::Unknown | Value::Entry { .. } => {}
+            }
+        }
+    }
+}

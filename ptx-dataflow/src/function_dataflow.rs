@@ -1,0 +1,390 @@
+//! The owner of the control flow and dataflow analyses of a function. Each analysis is computed when it is first asked for, and kept.
+
+use alloc::boxed::Box;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+
+use once_cell::race::OnceBox;
+use ptx_ir::facts::{FunctionFacts, ModuleFacts, StaleFacts, Stamp};
+use ptx_ir::{Body, FuncId, Module, StmtId, parallel};
+
+use crate::block_summary::Summary;
+use crate::cfg::{BlockId, Cfg};
+use crate::constants::Constants;
+use crate::dataflow::SparseSet;
+use crate::dead_code::LiveCode;
+use crate::graph::{Digraph, Dominators, Graph, Loops, PostDominators, ReversePostOrder};
+use crate::liveness::{LiveCursor, Liveness};
+use crate::pressure::Pressure;
+use crate::reaching::Reaching;
+use crate::reg_lanes::Variables;
+use crate::ssa::{Ssa, TooManyPhis};
+use crate::value_numbering::ValueNumbers;
+use crate::values::Values;
+
+/// Calls `work` for each function that has a body, with its facts, and gives the results in the order of the functions. With
+/// the feature `parallel`, the functions of a large module are divided among several threads.
+///
+/// ```
+/// use ptx_dataflow::function_dataflow::{FunctionDataflow, map_functions};
+/// use ptx_ir::facts::ModuleFacts;
+///
+/// let text = b".version 8.0\n.target sm_80\n.entry k() { ret; }\n.entry l() { .reg .b32 a; mov.b32 a, 1; ret; }\n";
+/// let module = ptx_parse::parse(text).module;
+/// let facts = ModuleFacts::new(&module);
+/// let units = map_functions(&facts, |_, of| FunctionDataflow::new(of).pressure().units);
+/// assert_eq!(units, [0, 1]);
+/// ```
+pub fn map_functions<'f, T: Send>(
+    facts: &'f ModuleFacts<'_>,
+    work: impl Fn(FuncId, FunctionFacts<'f>) -> T + Sync,
+) -> Vec<T> {
+    parallel::map_functions(facts.module(), |run| {
+        run.iter()
+            .filter_map(|id| Some(work(*id, facts.function(*id)?)))
+            .collect()
+    })
+}
+
+/// The control flow and dataflow analyses of one function. Each is computed when it is first asked for, together with those that it needs, and kept.
+///
+/// A clone shares the results with the original. If several threads ask for an analysis at the same time, each may compute it; all of them get the
+/// result that was finished first. The results do not depend on the order of the questions.
+///
+/// `ptx_analysis::function_analysis::FunctionAnalysis` adds the analyses of threads and memory, and derefs to this type.
+///
+/// Analyses of values need the SSA form, which some functions exceed the limit of: they return [`TooManyPhis`] (see [`TooManyPhis`]).
+///
+/// ```
+/// use ptx_dataflow::function_dataflow::FunctionDataflow;
+/// use ptx_ir::facts::ModuleFacts;
+///
+/// let text = b".version 8.0\n.target sm_80\n.address_size 64\n.entry k()\n{\n\
+///     .reg .pred %p; .reg .b32 %i;\n\
+///     mov.b32 %i, 0;\n\
+///     LOOP: add.s32 %i, %i, 1; setp.lt.s32 %p, %i, 10; @%p bra LOOP;\n\
+///     ret;\n}\n";
+/// let module = ptx_parse::parse(text).module;
+/// let facts = ModuleFacts::new(&module);
+/// let kernel = module.function("k").unwrap();
+/// let function = FunctionDataflow::new(facts.function(kernel).unwrap());
+/// let (id, info) = function.loops().iter().next().unwrap();
+/// assert_eq!(function.loops().preheader(function.cfg(), id), function.idom(info.header()));
+/// assert_eq!(function.values()?.trip_count(id).unwrap().most(), Some(10));
+/// assert_eq!(function.pressure().units, 1);
+/// # Ok::<(), ptx_dataflow::ssa::TooManyPhis>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct FunctionDataflow<'m> {
+    facts: FunctionFacts<'m>,
+    stamp: Stamp,
+    results: Arc<Results>,
+}
+
+/// The results so far.
+#[derive(Default, Debug)]
+struct Results {
+    cfg: OnceBox<Cfg>,
+    variables: OnceBox<Variables>,
+    summary: OnceBox<Summary>,
+    liveness: OnceBox<Liveness>,
+    pressure: OnceBox<Pressure>,
+    dominators: OnceBox<Dominators<BlockId>>,
+    exit_dominators: OnceBox<Dominators>,
+    post_dominators: OnceBox<PostDominators<BlockId>>,
+    order: OnceBox<ReversePostOrder<BlockId>>,
+    loops: OnceBox<Loops<BlockId>>,
+    loop_forest: OnceBox<Loops<BlockId>>,
+    reaching: OnceBox<Reaching>,
+    ssa: OnceBox<Result<Ssa, TooManyPhis>>,
+    constants: OnceBox<Constants>,
+    value_numbers: OnceBox<ValueNumbers>,
+    live_code: OnceBox<LiveCode>,
+    values: OnceBox<Values>,
+}
+
+/// The results of a [`FunctionDataflow`] without the module that it borrows.
+///
+/// They can be kept beside an owned module, and shared between threads.
+///
+/// ```
+/// use ptx_dataflow::function_dataflow::FunctionDataflow;
+/// use ptx_edit::EditModule as _;
+/// use ptx_ir::facts::ModuleFacts;
+///
+/// let mut module = ptx_parse::parse(b".version 8.0\n.target sm_80\n.entry k() { ret; }").module;
+/// let kernel = module.function("k").unwrap();
+/// let saved = {
+///     let facts = ModuleFacts::new(&module);
+///     let function = FunctionDataflow::new(facts.function(kernel).unwrap());
+///     assert_eq!(function.cfg().len(), 1);
+///     function.save()
+/// };
+/// let facts = ModuleFacts::new(&module);
+/// let function = FunctionDataflow::resume(facts.function(kernel).unwrap(), &saved)?;
+/// assert_eq!(function.cfg().len(), 1); // Not computed again.
+///
+/// let mut editor = module.edit(kernel).unwrap();
+/// let first = editor.body().statements().next().unwrap().0;
+/// editor.remove(first).unwrap();
+/// let facts = ModuleFacts::new(&module);
+/// assert!(FunctionDataflow::resume(facts.function(kernel).unwrap(), &saved).is_err());
+/// # Ok::<(), ptx_ir::facts::StaleFacts>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct SavedDataflow {
+    stamp: Stamp,
+    results: Arc<Results>,
+}
+
+impl SavedDataflow {
+    /// The function and the revision of the module that the results belong to.
+    #[must_use]
+    pub const fn stamp(&self) -> Stamp {
+        self.stamp
+    }
+}
+
+/// Returns the content of a cell, and computes it if the cell is empty.
+fn cached<T>(cell: &OnceBox<T>, compute: impl FnOnce() -> T) -> &T {
+    cell.get_or_init(|| Box::new(compute()))
+}
+
+impl<'m> FunctionDataflow<'m> {
+    /// Analyzes a function. Nothing is computed yet.
+    #[must_use]
+    pub fn new(facts: FunctionFacts<'m>) -> Self {
+        Self {
+            facts,
+            stamp: Stamp::of(facts),
+            results: Arc::default(),
+        }
+    }
+
+    /// Continues with saved results.
+    ///
+    /// # Errors
+    ///
+    /// The results belong to another function, or to another revision of the module.
+    pub fn resume(facts: FunctionFacts<'m>, saved: &SavedDataflow) -> Result<Self, StaleFacts> {
+        saved.stamp.check(facts)?;
+        Ok(Self {
+            facts,
+            stamp: saved.stamp,
+            results: Arc::clone(&saved.results),
+        })
+    }
+
+    /// The results so far. What is computed later by either of them is shared, too.
+    #[must_use]
+    pub fn save(&self) -> SavedDataflow {
+        SavedDataflow {
+            stamp: self.stamp,
+            results: Arc::clone(&self.results),
+        }
+    }
+
+    ptx_isa::getters! {
+        /// The facts about the instructions.
+        facts: FunctionFacts<'m> = facts;
+        /// The function and the revision of the module that the results belong to.
+        stamp: Stamp = stamp;
+    }
+
+    /// The function.
+    #[must_use]
+    pub fn id(&self) -> FuncId {
+        self.facts.id()
+    }
+
+    /// The module.
+    #[must_use]
+    pub fn module(&self) -> &'m Module {
+        self.facts.module()
+    }
+
+    /// The body of the function.
+    #[must_use]
+    pub fn body(&self) -> &'m Body {
+        self.facts.body()
+    }
+
+    /// The control-flow graph.
+    #[must_use]
+    pub fn cfg(&self) -> &Cfg {
+        cached(&self.results.cfg, || Cfg::new(self.facts))
+    }
+
+    /// The numbers of the registers and of the elements of vector registers.
+    #[must_use]
+    pub fn variables(&self) -> &Variables {
+        cached(&self.results.variables, || Variables::new(self.body()))
+    }
+
+    /// The variables that each block reads and writes.
+    #[must_use]
+    pub fn summary(&self) -> &Summary {
+        cached(&self.results.summary, || Summary::new(self))
+    }
+
+    /// The variables that are live at the start and at the end of each block.
+    #[must_use]
+    pub fn liveness(&self) -> &Liveness {
+        cached(&self.results.liveness, || Liveness::new(self))
+    }
+
+    /// The variables that are live before an instruction, without those that it only writes. For all instructions of a block, use [`LiveCursor`].
+    #[must_use]
+    pub fn live_before(&self, stmt: StmtId) -> SparseSet {
+        let Some(mut cursor) = LiveCursor::after(self, stmt) else {
+            return SparseSet::new();
+        };
+        cursor.previous();
+        cursor.live().clone()
+    }
+
+    /// The variables that are live after an instruction. For all instructions of a block, use [`LiveCursor`].
+    #[must_use]
+    pub fn live_after(&self, stmt: StmtId) -> SparseSet {
+        let cursor = LiveCursor::after(self, stmt);
+        cursor.map_or_else(SparseSet::new, |cursor| cursor.live().clone())
+    }
+
+    /// The greatest number of registers that are live at once.
+    #[must_use]
+    pub fn pressure(&self) -> Pressure {
+        *cached(&self.results.pressure, || Pressure::new(self))
+    }
+
+    /// The dominators of the blocks.
+    #[must_use]
+    pub fn dominators(&self) -> &Dominators<BlockId> {
+        cached(&self.results.dominators, || Dominators::new(self.cfg()))
+    }
+
+    /// The post-dominators of the blocks. Infinite loops are assumed to end; [`ipdom`](Self::ipdom) only considers paths that leave the function.
+    #[must_use]
+    pub fn post_dominators(&self) -> &PostDominators<BlockId> {
+        cached(&self.results.post_dominators, || {
+            PostDominators::new(self.cfg())
+        })
+    }
+
+    /// The reachable blocks in reverse post-order.
+    #[must_use]
+    pub fn reverse_post_order(&self) -> &ReversePostOrder<BlockId> {
+        cached(&self.results.order, || ReversePostOrder::new(self.cfg()))
+    }
+
+    /// The natural loops.
+    #[must_use]
+    pub fn loops(&self) -> &Loops<BlockId> {
+        cached(&self.results.loops, || {
+            Loops::natural(self.cfg(), self.dominators())
+        })
+    }
+
+    /// All loops, including irreducible ones. Their ids differ from those of [`loops`](Self::loops).
+    #[must_use]
+    pub fn loop_forest(&self) -> &Loops<BlockId> {
+        cached(&self.results.loop_forest, || {
+            Loops::new(self.cfg(), self.dominators())
+        })
+    }
+
+    /// Returns whether the entry reaches a block.
+    #[must_use]
+    pub fn is_reachable(&self, block: BlockId) -> bool {
+        self.dominators().is_reachable(block)
+    }
+
+    /// The immediate dominator of a block.
+    #[must_use]
+    pub fn idom(&self, block: BlockId) -> Option<BlockId> {
+        self.dominators().immediate(block)
+    }
+
+    /// The immediate post-dominator of a block, considering only paths that leave the function: `None` where they have
+    /// none in common, and where no path leaves. [`post_dominators`](Self::post_dominators) considers infinite loops too.
+    #[must_use]
+    pub fn ipdom(&self, block: BlockId) -> Option<BlockId> {
+        let tree = cached(&self.results.exit_dominators, || {
+            Dominators::new(&reversed(self.cfg()))
+        });
+        let exit = self.cfg().len() as u32;
+        tree.immediate(block.as_u32())
+            .filter(|&node| node != exit)
+            .map(BlockId::new)
+    }
+
+    /// The definitions that reach each read.
+    #[must_use]
+    pub fn reaching(&self) -> &Reaching {
+        cached(&self.results.reaching, || Reaching::new(self))
+    }
+
+    /// The SSA form.
+    ///
+    /// # Errors
+    ///
+    /// The function needs more phis than the limit: see [`TooManyPhis`].
+    pub fn ssa(&self) -> Result<&Ssa, TooManyPhis> {
+        let ssa = cached(&self.results.ssa, || Ssa::new(self));
+        ssa.as_ref().map_err(|error| *error)
+    }
+
+    /// The values that are always the same number, and the blocks that are never executed because of that.
+    ///
+    /// # Errors
+    ///
+    /// As [`ssa`](Self::ssa).
+    pub fn constants(&self) -> Result<&Constants, TooManyPhis> {
+        let ssa = self.ssa()?;
+        Ok(cached(&self.results.constants, || {
+            Constants::new(self, ssa)
+        }))
+    }
+
+    /// The values that are equal whatever the input is.
+    ///
+    /// # Errors
+    ///
+    /// As [`ssa`](Self::ssa).
+    pub fn value_numbers(&self) -> Result<&ValueNumbers, TooManyPhis> {
+        let ssa = self.ssa()?;
+        Ok(cached(&self.results.value_numbers, || {
+            ValueNumbers::new(self, ssa)
+        }))
+    }
+
+    /// The instructions that matter.
+    ///
+    /// # Errors
+    ///
+    /// As [`ssa`](Self::ssa).
+    pub fn live_code(&self) -> Result<&LiveCode, TooManyPhis> {
+        let ssa = self.ssa()?;
+        Ok(cached(&self.results.live_code, || LiveCode::new(self, ssa)))
+    }
+
+    /// Affine forms, intervals, known low bits and trip counts.
+    ///
+    /// # Errors
+    ///
+    /// As [`ssa`](Self::ssa).
+    pub fn values(&self) -> Result<&Values, TooManyPhis> {
+        let ssa = self.ssa()?;
+        Ok(cached(&self.results.values, || Values::new(self, ssa)))
+    }
+}
+
+/// The reversed graph, entered at one node after all blocks that exit.
+fn reversed(cfg: &Cfg) -> Digraph {
+    let exit = cfg.node_count();
+    let back = cfg.edges().map(|(_, e)| (e.to.as_u32(), e.from.as_u32()));
+    let leaving = cfg.blocks().filter(|(_, b)| b.exits);
+    let edges: Vec<(u32, u32)> = back
+        .chain(leaving.map(|(id, _)| (exit, id.as_u32())))
+        .collect();
+    Digraph::from_valid(exit + 1, exit, &edges)
+}

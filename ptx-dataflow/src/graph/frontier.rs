@@ -1,0 +1,148 @@
+//! Dominance frontiers: where the dominance of a node ends.
+
+use super::{DominatorTree, Dominators, Graph, Node, Numbered as _};
+use crate::shared_sets::{Iter, SetId, SharedSets, Visited, WordUpdate, push_updates};
+use alloc::vec::Vec;
+use core::marker::PhantomData;
+
+/// For each node `a` the nodes `b` such that `a` dominates a predecessor of `b` but does not strictly dominate `b`.
+///
+/// The sets are quadratic in nests of loops, but they share what they have in common: time and memory are
+/// `O((V + E) log V)`. To place phis, use [`IteratedFrontiers`].
+#[derive(Clone, Debug)]
+pub struct Frontiers<N = u32> {
+    sets: SharedSets,
+    of: Vec<SetId>,
+    nodes: PhantomData<fn(N) -> N>,
+}
+
+impl<N: Node> Frontiers<N> {
+    /// The frontiers of the reachable nodes of `graph`, whose dominators are `dominators`.
+    ///
+    /// ```
+    /// use ptx_dataflow::graph::{Digraph, Dominators, Frontiers};
+    /// let graph = Digraph::new(4, 0, &[(0, 1), (0, 2), (1, 3), (2, 3)])?;
+    /// let frontiers = Frontiers::new(&graph, &Dominators::new(&graph));
+    /// assert!(frontiers.contains(1, 3) && frontiers.contains(2, 3) && !frontiers.contains(0, 3));
+    /// # Ok::<(), ptx_dataflow::graph::BadGraph>(())
+    /// ```
+    pub fn new(graph: &impl Graph<Node = N>, dominators: &Dominators<N>) -> Self {
+        Self::from_tree(graph, dominators.tree())
+    }
+
+    /// The same for a graph with other node ids.
+    pub(crate) fn from_tree(graph: &impl Graph, dominators: &DominatorTree) -> Self {
+        let count = graph.node_count();
+        let mut sets = SharedSets::new(count);
+        let mut of = vec![SetId::EMPTY; count as usize];
+        let children = dominators.children();
+        let mut updates: Vec<WordUpdate> = Vec::new();
+        let mut joins: Vec<u32> = Vec::new();
+        // Children come before their parents: what they do not dominate, less what the parent does.
+        for &node in dominators.order().iter().rev() {
+            let children = children.row(node);
+            let mut frontier = SetId::EMPTY;
+            for &child in children {
+                frontier = sets.union(frontier, of[child as usize]);
+            }
+            let ends = |to: &u32| dominators.immediate(*to) != Some(node);
+            joins.clear();
+            joins.extend(graph.succ(node).filter(ends));
+            updates.clear();
+            push_updates(&mut updates, &joins, children);
+            of[node as usize] = sets.update(frontier, &updates);
+        }
+        Self {
+            sets,
+            of,
+            nodes: PhantomData,
+        }
+    }
+
+    /// The frontier of `node`, ascending; empty for an unreachable node.
+    pub fn of(&self, node: N) -> Frontier<'_, N> {
+        Frontier {
+            numbers: self.sets.iter(self.set(node.as_u32())),
+            nodes: PhantomData,
+        }
+    }
+
+    /// Whether `join` is in the frontier of `node`. Logarithmic.
+    pub fn contains(&self, node: N, join: N) -> bool {
+        let frontier = self.set(node.as_u32());
+        self.sets.contains(frontier, join.as_u32())
+    }
+
+    fn set(&self, node: u32) -> SetId {
+        self.of.get(node as usize).copied().unwrap_or(SetId::EMPTY)
+    }
+}
+
+/// The nodes of a frontier; see [`Frontiers::of`].
+#[derive(Clone, Debug)]
+pub struct Frontier<'a, N = u32> {
+    numbers: Iter<'a>,
+    nodes: PhantomData<fn(N) -> N>,
+}
+
+impl<N: Node> Iterator for Frontier<'_, N> {
+    type Item = N;
+
+    fn next(&mut self) -> Option<N> {
+        self.numbers.next().map(N::from_u32)
+    }
+}
+
+/// Iterated dominance frontiers: the frontier of a set of nodes, of that set with its frontier, and so on. This is where
+/// definitions in those nodes need phis.
+///
+/// A query costs `O(k log V)` for `k` nodes that are found or rejected, as parts of frontiers that were already visited
+/// are skipped. The value may be used for any number of queries.
+#[derive(Clone, Debug)]
+pub struct IteratedFrontiers<'a, N = u32> {
+    frontiers: &'a Frontiers<N>,
+    visited: Visited,
+    /// The last query in which each node was found, rejected or given.
+    seen: Vec<u32>,
+    query: u32,
+    work: Vec<u32>,
+}
+
+impl<'a, N: Node> IteratedFrontiers<'a, N> {
+    /// Prepares queries.
+    #[must_use]
+    pub fn new(frontiers: &'a Frontiers<N>) -> Self {
+        Self {
+            frontiers,
+            visited: Visited::new(&frontiers.sets),
+            seen: vec![0; frontiers.of.len()],
+            query: 0,
+            work: Vec::new(),
+        }
+    }
+
+    /// The iterated frontier of `nodes`, ascending.
+    ///
+    /// `keep` is asked once about each candidate; a rejected one is left out, and its own frontier is not followed.
+    pub fn of(&mut self, nodes: &[N], mut keep: impl FnMut(N) -> bool) -> Vec<N> {
+        self.query += 1;
+        self.visited.clear();
+        let mut found = Vec::new();
+        self.work.extend(nodes.iter().map(|n| n.as_u32()));
+        while let Some(node) = self.work.pop() {
+            let set = self.frontiers.set(node);
+            for join in self.frontiers.sets.iter_unvisited(set, &mut self.visited) {
+                let Some(seen) = self.seen.get_mut(join as usize) else {
+                    continue;
+                };
+                let node = N::from_u32(join);
+                if core::mem::replace(seen, self.query) != self.query && keep(node) {
+                    found.push(node);
+                    self.work.push(join);
+                }
+            }
+        }
+        found.sort_unstable();
+        found
+    }
+}

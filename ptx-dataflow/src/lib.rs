@@ -1,0 +1,34 @@
+//! The control flow and dataflow of PTX functions: control-flow graphs, dominators, loops, SSA form, liveness, reaching definitions, constants, affine
+//! values, the call graph and source lines, and solvers for other dataflow problems.
+//!
+//! `ptx-analysis` adds the analyses of threads and memory.
+#![no_std]
+#![forbid(unsafe_code)]
+
+#[macro_use]
+extern crate alloc;
+
+pub mod block_summary;
+mod builds;
+pub mod calls;
+pub mod cfg;
+mod conditions;
+pub mod constants;
+pub mod dataflow;
+pub mod dead_code;
+pub mod function_dataflow;
+pub mod graph;
+mod ids;
+#[doc(hidden)]
+pub mod internals;
+mod live_sets;
+pub mod liveness;
+pub mod pressure;
+pub mod reaching;
+pub mod reg_lanes;
+mod shared_sets;
+pub mod source_lines;
+pub mod ssa;
+pub mod tables;
+pub mod value_numbering;
+pub mod values;

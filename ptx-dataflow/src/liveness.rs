@@ -1,0 +1,239 @@
+//! Which registers are live where: whose value may still be read.
+//!
+//! A backward may-analysis over sets of registers, joined by union. A guarded write does not end the life of a value. The
+//! registers that hold the results of a function are read by its caller: they are live where it returns, though not
+//! where its thread ends. Unreachable blocks are analyzed like any other. Exact for the paths of the graph.
+//!
+//! The sets of neighbouring blocks share what they have in common, so that `v` registers that are live through `b` blocks
+//! take `O(v + b)` memory instead of `O(v * b)`. Listing all of them still takes `O(v * b)` time.
+
+use alloc::vec::Vec;
+
+use ptx_ir::facts::RegLane;
+use ptx_ir::{Statement, StmtId};
+
+use crate::cfg::BlockId;
+use crate::dataflow::SparseSet;
+use crate::function_dataflow::FunctionDataflow;
+use crate::live_sets::{Effects, LiveSets};
+use crate::shared_sets::{Counts, Iter, SetId, SharedSets};
+
+/// The variables that are live at the start and at the end of each block.
+///
+/// ```
+/// use ptx_dataflow::function_dataflow::FunctionDataflow;
+/// use ptx_ir::facts::ModuleFacts;
+/// let module = ptx_parse::parse(b".version 8.0\n.target sm_80\n.entry k() { .reg .b32 a; mov.b32 a, 1; bra L; L: neg.s32 a, a; ret; }").module;
+/// let facts = ModuleFacts::new(&module);
+/// let function = FunctionDataflow::new(facts.function(module.function("k").unwrap()).unwrap());
+/// let blocks: Vec<_> = function.cfg().blocks().map(|(id, _)| id).collect();
+/// let liveness = function.liveness();
+/// assert_eq!(liveness.live_in(blocks[0]).iter().count(), 0);
+/// assert_eq!(liveness.live_out(blocks[0]).iter().count(), 1);
+/// ```
+#[derive(Clone, Debug)]
+pub struct Liveness {
+    sets: LiveSets,
+}
+
+impl Liveness {
+    /// Solves the dataflow equations of a function.
+    pub(crate) fn new(function: &FunctionDataflow<'_>) -> Self {
+        crate::builds::record("liveness", function.facts());
+        let (summary, variables) = (function.summary(), function.variables());
+        let effects = Effects {
+            uses: &summary.uses,
+            kills: &summary.kills,
+            at_end: &summary.returned,
+            bound: variables.len() as u32,
+        };
+        Self {
+            sets: LiveSets::new(function.cfg(), &effects),
+        }
+    }
+
+    /// What is live before the first instruction of a block.
+    #[must_use]
+    pub fn live_in(&self, block: BlockId) -> LiveSet<'_> {
+        self.set(self.sets.live_in(block.as_u32()))
+    }
+
+    /// What is live after the last instruction of a block.
+    #[must_use]
+    pub fn live_out(&self, block: BlockId) -> LiveSet<'_> {
+        self.set(self.sets.live_out(block.as_u32()))
+    }
+
+    /// How many variables are live at the start and at the end of all blocks together: how long the lists of
+    /// [`Liveness::live_in`] and [`Liveness::live_out`] are. Does not list them.
+    #[must_use]
+    pub fn total(&self) -> u64 {
+        let mut counts = Counts::<1>::new(&self.sets.sets, &[]);
+        let all = self.sets.all();
+        all.map(|set| u64::from(counts.of(set)[0])).sum()
+    }
+
+    /// Counts by class in any of the sets.
+    pub(crate) fn counts<'a, const N: usize>(&'a self, classes: &'a [u8]) -> Counts<'a, N> {
+        Counts::new(&self.sets.sets, classes)
+    }
+
+    fn set(&self, set: SetId) -> LiveSet<'_> {
+        LiveSet {
+            sets: &self.sets.sets,
+            set,
+        }
+    }
+}
+
+/// A set of live variables.
+#[derive(Copy, Clone, Debug)]
+pub struct LiveSet<'a> {
+    sets: &'a SharedSets,
+    pub(crate) set: SetId,
+}
+
+impl<'a> LiveSet<'a> {
+    /// Whether a variable is live. Logarithmic in the number of variables.
+    #[must_use]
+    pub fn contains(&self, variable: u32) -> bool {
+        self.sets.contains(self.set, variable)
+    }
+
+    /// The live variables, ascending.
+    #[must_use]
+    pub fn iter(&self) -> LiveIter<'a> {
+        LiveIter(self.sets.iter(self.set))
+    }
+
+    /// Whether no variable is live.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.set == SetId::EMPTY
+    }
+
+    /// How many variables are live. Linear; see [`Liveness::total`] for a sum over all blocks.
+    #[must_use]
+    pub fn count(&self) -> usize {
+        self.iter().count()
+    }
+
+    /// The live variables as a list, ascending.
+    #[must_use]
+    pub fn to_vec(&self) -> Vec<u32> {
+        self.iter().collect()
+    }
+}
+
+impl<'a> IntoIterator for LiveSet<'a> {
+    type Item = u32;
+    type IntoIter = LiveIter<'a>;
+
+    fn into_iter(self) -> LiveIter<'a> {
+        self.iter()
+    }
+}
+
+/// The variables of a [`LiveSet`], ascending.
+#[derive(Clone, Debug)]
+pub struct LiveIter<'a>(Iter<'a>);
+
+impl Iterator for LiveIter<'_> {
+    type Item = u32;
+
+    fn next(&mut self) -> Option<u32> {
+        self.0.next()
+    }
+}
+
+/// The live variables at a position between two instructions of a block. It starts at the end of the block and moves to its start.
+///
+/// Cost: that of listing the live variables at the end of the block, and for each step `O(log v)` for each register that the instruction names.
+///
+/// ```
+/// use ptx_dataflow::function_dataflow::FunctionDataflow;
+/// use ptx_dataflow::liveness::LiveCursor;
+/// use ptx_ir::facts::ModuleFacts;
+/// let module = ptx_parse::parse(b".version 8.0\n.target sm_80\n.entry k() { .reg .b32 a, b; mov.b32 a, 1; add.s32 b, a, a; ret; }").module;
+/// let facts = ModuleFacts::new(&module);
+/// let function = FunctionDataflow::new(facts.function(module.function("k").unwrap()).unwrap());
+/// let (block, _) = function.cfg().blocks().next().unwrap();
+/// let mut cursor = LiveCursor::at_end(&function, block);
+/// let mut counts = Vec::new();
+/// while cursor.previous().is_some() {
+///     counts.push(cursor.live().count());
+/// }
+/// // Before `ret`, `add` and `mov`.
+/// assert_eq!(counts, [0, 1, 0]);
+/// ```
+#[derive(Debug)]
+pub struct LiveCursor<'a> {
+    function: &'a FunctionDataflow<'a>,
+    live: SparseSet,
+    /// The instructions before the position, in the order of the text.
+    before: Vec<(StmtId, Statement)>,
+}
+
+impl<'a> LiveCursor<'a> {
+    /// The position after the last instruction of a block.
+    #[must_use]
+    pub fn at_end(function: &'a FunctionDataflow<'_>, block: BlockId) -> Self {
+        let is_executed =
+            |statement: &Statement| matches!(statement, Statement::Inst(_) | Statement::Opaque(_));
+        let before = function.cfg().block(block).map(|range| {
+            let statements = function.body().range(range.first, range.end);
+            statements.filter(|(_, s)| is_executed(s)).collect()
+        });
+        Self {
+            function,
+            live: function.liveness().live_out(block).iter().collect(),
+            before: before.unwrap_or_default(),
+        }
+    }
+
+    /// The position after an instruction, or a statement that was not recognized; `None` for other statements.
+    #[must_use]
+    pub fn after(function: &'a FunctionDataflow<'_>, stmt: StmtId) -> Option<Self> {
+        let mut cursor = Self::at_end(function, function.cfg().of_statement(stmt)?);
+        while cursor.before.last()?.0 != stmt {
+            cursor.previous();
+        }
+        Some(cursor)
+    }
+
+    /// The variables that are live at the position.
+    #[must_use]
+    pub const fn live(&self) -> &SparseSet {
+        &self.live
+    }
+
+    /// Returns whether a register, or an element of a vector register, is live at the position; of a whole vector register, whether any element is.
+    #[must_use]
+    pub fn is_live(&self, place: RegLane) -> bool {
+        let mut variables = self.function.variables().of(place);
+        variables.any(|variable| self.live.contains(variable))
+    }
+
+    /// Moves before the previous instruction, or statement that was not recognized, and returns it; `None` at the start of the block.
+    pub fn previous(&mut self) -> Option<StmtId> {
+        let (stmt, statement) = self.before.pop()?;
+        let facts = self.function.facts();
+        let mentions = match statement {
+            Statement::Inst(inst) => facts.inst(inst).registers(),
+            Statement::Opaque(opaque) => facts.opaque(opaque),
+            _ => return Some(stmt),
+        };
+        let variables = self.function.variables();
+        for mention in mentions.clone().filter(|m| m.usage.writes()) {
+            for variable in variables.of(mention.place) {
+                self.live.remove(variable);
+            }
+        }
+        for mention in mentions.filter(|m| m.usage.reads()) {
+            for variable in variables.of(mention.place) {
+                self.live.insert(variable);
+            }
+        }
+        Some(stmt)
+    }
+}

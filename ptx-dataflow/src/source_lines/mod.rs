@@ -1,0 +1,436 @@
+//! The source line of each instruction: from `.loc` and `.file`, with the calls that were inlined, and from line markers of a
+//! preprocessor; and which instructions are inline assembly.
+//!
+//! A `.loc` applies to all statements after it, up to the next one of the function (manual 11.5.4). The `.loc_intermediate` directives
+//! after it give lines of intermediate sources, such as Tile IR, which the module may contain. Compilers enclose inline assembly in the comments `// begin inline asm` and `// end inline asm`.
+//!
+//! ```
+//! use ptx_dataflow::source_lines::SourceLines;
+//!
+//! let text = b".version 8.0\n.target sm_80\n.entry k()\n{\n.loc 1 7 3\n// begin inline asm\nbar.sync 0;\n// end inline asm\nret;\n}\n.file 1 \"a.cu\"\n";
+//! let module = ptx_parse::parse(text).module;
+//! let lines = SourceLines::new(&module);
+//! let (_, _, body) = module.definitions().next().unwrap();
+//! let lines = lines.function(body);
+//! let (barrier, _) = body.statements().find(|(_, s)| matches!(s, ptx_ir::Statement::Inst(_))).unwrap();
+//! let frame = lines.frames(barrier).next().unwrap();
+//! assert_eq!((frame.file.as_deref(), frame.line, frame.column), (Some("a.cu"), 7, 3));
+//! assert!(lines.is_inline_asm(barrier));
+//! ```
+
+mod embedded;
+mod loc;
+mod strings;
+
+use alloc::borrow::Cow;
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use ptx_ir::lex::{Lexer, TokenKind};
+use ptx_ir::{Body, EntityId, Item, LineIndex, Module, Span, Statement, StmtId};
+use ptx_isa::Directive;
+
+pub use embedded::{CodeBlock, EmbeddedSource, code_blocks};
+pub use loc::{DebugName, Loc, Position, file_number};
+use strings::Strings;
+
+/// What `.file` directives and debug sections say about the source lines of a module.
+#[derive(Clone, Debug)]
+pub struct SourceLines<'m> {
+    module: &'m Module,
+    /// Numbers and paths, sorted by number. The first of several with one number counts.
+    files: Vec<(i64, &'m [u8])>,
+    strings: Strings,
+}
+
+impl<'m> SourceLines<'m> {
+    /// Reads the files and debug sections of a module. Linear in their size.
+    #[must_use]
+    pub fn new(module: &'m Module) -> Self {
+        let file = |(_, item): (_, Item)| {
+            let Item::Directive(id) = item else {
+                return None;
+            };
+            let directive = module.directives().get(id)?;
+            let number = file_number(module, directive)?;
+            Some((number, loc::file_path(module, directive)?))
+        };
+        let mut files: Vec<_> = module.items().filter_map(file).collect();
+        files.sort_by_key(|(number, _)| *number);
+        files.dedup_by_key(|(number, _)| *number);
+        Self {
+            module,
+            files,
+            strings: Strings::new(module),
+        }
+    }
+
+    /// The module.
+    #[must_use]
+    pub fn module(&self) -> &'m Module {
+        self.module
+    }
+
+    /// The path of a file as written in its `.file`.
+    #[must_use]
+    pub fn path(&self, file: i64) -> Option<Cow<'m, str>> {
+        let found = self
+            .files
+            .binary_search_by_key(&file, |(number, _)| *number);
+        let (_, path) = self.files.get(found.ok()?)?;
+        Some(String::from_utf8_lossy(path))
+    }
+
+    /// The linkage name at a place in a debug section, as the compiler wrote it.
+    #[must_use]
+    pub fn name(&self, name: DebugName) -> Option<Cow<'_, str>> {
+        self.strings.get(name).map(String::from_utf8_lossy)
+    }
+
+    /// The sources that the module contains, in order. Linear in the number of its directives and the size of the sources. Manual 11.5.6.
+    pub fn embedded(&self) -> impl Iterator<Item = EmbeddedSource<'m>> + use<'m> {
+        embedded::sources(self.module)
+    }
+
+    /// The source lines of a function. Linear in the length of its text.
+    #[must_use]
+    pub fn function(&self, body: &'m Body) -> FunctionLines<'_, 'm> {
+        let mut reader = Reader::new(self.module, body);
+        for (stmt, statement) in body.statements() {
+            reader.statement(stmt, statement);
+        }
+        FunctionLines {
+            module: self,
+            places: reader.places,
+            intermediate: reader.intermediate,
+            statements: reader.statements,
+        }
+    }
+}
+
+/// The source lines of the statements of a function.
+#[derive(Clone, Debug)]
+pub struct FunctionLines<'l, 'm> {
+    module: &'l SourceLines<'m>,
+    places: Vec<Place<'m>>,
+    /// The indices of places and their positions in intermediate sources, in order.
+    intermediate: Vec<(u32, Position)>,
+    /// By statement.
+    statements: Vec<Line>,
+}
+
+/// Where a statement comes from.
+#[derive(Copy, Clone, Default, Debug)]
+struct Line {
+    /// The index of its place + 1; 0 if it has none.
+    place: u32,
+    /// The number of the assembly statement, counted from 1; 0 outside of them.
+    assembly: u32,
+}
+
+/// Where code comes from.
+#[derive(Clone, Debug)]
+enum Place<'m> {
+    /// A `.loc`, and for inlined code the index of the place of the call, if a `.loc` of the function names it.
+    Loc(Loc, Option<u32>),
+    /// A line of a file that a line marker names.
+    Marked(&'m [u8], u32),
+    /// A `.loc_intermediate` without a `.loc` before it.
+    Unknown,
+}
+
+/// The number of a frame in its function, or the position of a call that no `.loc` describes.
+#[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
+#[non_exhaustive]
+pub enum FrameId {
+    /// That of a place, see [`FunctionLines::place`].
+    Place(u32),
+    /// A call that no `.loc` of the function describes.
+    Call(Position),
+}
+
+/// A source line, and the function that contains it.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+#[non_exhaustive]
+pub struct Frame<'m> {
+    /// The path of the file; `None` if the module has no `.file` of its number.
+    pub file: Option<Cow<'m, str>>,
+    /// The line, from 1; 0 for code without one.
+    pub line: u32,
+    /// The column, from 1; 0 where it is not known.
+    pub column: u32,
+    /// The linkage name of the inlined function that contains the line, as the compiler wrote it; `None` for the PTX function
+    /// itself, and where the name is not in the module.
+    pub function: Option<String>,
+}
+
+impl<'l, 'm> FunctionLines<'l, 'm> {
+    /// The source line of a statement, then the lines of the calls through which it was inlined, from the innermost to the one
+    /// in the PTX function itself. Nothing before the first `.loc`.
+    pub fn frames(&self, stmt: StmtId) -> impl Iterator<Item = Frame<'m>> + use<'_, 'l, 'm> {
+        self.frame_ids(stmt).map(|id| self.frame(id))
+    }
+
+    /// The same as numbers. Statements with different lines share the calls through which they were inlined.
+    pub fn frame_ids(&self, stmt: StmtId) -> impl Iterator<Item = FrameId> + use<'_, 'l, 'm> {
+        let mut next = self.place(stmt).map(FrameId::Place);
+        core::iter::from_fn(move || {
+            let id = next?;
+            next = match id {
+                FrameId::Call(_) => None,
+                FrameId::Place(index) => match self.places.get(index as usize)? {
+                    Place::Unknown => return None,
+                    Place::Marked(..) => None,
+                    Place::Loc(_, Some(call)) => Some(FrameId::Place(*call)),
+                    Place::Loc(loc, None) => loc.inlined.map(|(_, at)| FrameId::Call(at)),
+                },
+            };
+            Some(id)
+        })
+    }
+
+    /// The lines of a statement in intermediate sources. Manual 11.5.5.
+    pub fn intermediate(&self, stmt: StmtId) -> impl Iterator<Item = Frame<'m>> + use<'_, 'l, 'm> {
+        let place = self.place(stmt).unwrap_or(u32::MAX);
+        let first = self.intermediate.partition_point(|(at, _)| *at < place);
+        let all = self.intermediate.get(first..).unwrap_or_default().iter();
+        all.take_while(move |(at, _)| *at == place)
+            .map(|(_, position)| self.at(*position, None))
+    }
+
+    /// A number that only statements with the same [`frames`](Self::frames) and [`intermediate`](Self::intermediate) lines share; `None`
+    /// for those without.
+    #[inline]
+    #[must_use]
+    pub fn place(&self, stmt: StmtId) -> Option<u32> {
+        let line = self.statements.get(stmt.index());
+        line.and_then(|line| line.place.checked_sub(1))
+    }
+
+    /// Whether a statement is inside of inline assembly.
+    #[must_use]
+    pub fn is_inline_asm(&self, stmt: StmtId) -> bool {
+        self.statements
+            .get(stmt.index())
+            .is_some_and(|line| line.assembly != 0)
+    }
+
+    /// The number of the assembly statement that an instruction comes from.
+    #[must_use]
+    pub fn assembly(&self, stmt: StmtId) -> Option<u32> {
+        let line = self.statements.get(stmt.index())?;
+        (line.assembly != 0).then_some(line.assembly)
+    }
+
+    /// The files and debug sections of the module.
+    #[must_use]
+    pub fn module(&self) -> &'l SourceLines<'m> {
+        self.module
+    }
+
+    /// What `.loc` directives say about a number that [`frame_ids`](Self::frame_ids) returned: its position, and the name of the
+    /// function that was inlined. `None` for a line that a line marker names.
+    #[must_use]
+    pub fn position(&self, id: FrameId) -> Option<(Position, Option<DebugName>)> {
+        match id {
+            FrameId::Call(position) => Some((position, None)),
+            FrameId::Place(index) => match self.places.get(index as usize)? {
+                Place::Loc(loc, _) => Some((loc.position, loc.inlined.map(|(name, _)| name))),
+                Place::Marked(..) | Place::Unknown => None,
+            },
+        }
+    }
+
+    /// The line of a number that [`frame_ids`](Self::frame_ids) returned; an empty one for others.
+    #[must_use]
+    pub fn frame(&self, id: FrameId) -> Frame<'m> {
+        if let Some((position, name)) = self.position(id) {
+            let name = name.and_then(|name| self.module.name(name));
+            return self.at(position, name.map(Cow::into_owned));
+        }
+        let marked = match id {
+            FrameId::Place(index) => self.places.get(index as usize),
+            FrameId::Call(_) => None,
+        };
+        let (file, line) = match marked {
+            Some(Place::Marked(path, line)) => (Some(String::from_utf8_lossy(path)), *line),
+            _ => (None, 0),
+        };
+        Frame {
+            file,
+            line,
+            column: 0,
+            function: None,
+        }
+    }
+
+    fn at(&self, position: Position, function: Option<String>) -> Frame<'m> {
+        Frame {
+            file: self.module.path(position.file),
+            line: position.line,
+            column: position.column,
+            function,
+        }
+    }
+}
+
+/// Reads the statements of a function in order.
+struct Reader<'m> {
+    module: &'m Module,
+    body: &'m Body,
+    places: Vec<Place<'m>>,
+    /// The positions of calls that were inlined, sorted, each with the last place of its `.loc`.
+    calls: Vec<(Position, Option<u32>)>,
+    statements: Vec<Line>,
+    intermediate: Vec<(u32, Position)>,
+    /// For the statements that follow.
+    line: Line,
+    /// No instruction has the place yet.
+    is_new_place: bool,
+    /// The number of assembly statements so far.
+    assemblies: u32,
+    /// A line marker: the line of the source after it, and its path and number.
+    marker: Option<(u32, &'m [u8], u32)>,
+    /// The lines of the source, once a marker was found.
+    lines: Option<LineIndex>,
+    /// The end of the last statement.
+    end: u32,
+}
+
+impl<'m> Reader<'m> {
+    fn new(module: &'m Module, body: &'m Body) -> Self {
+        Self {
+            module,
+            body,
+            places: Vec::new(),
+            calls: calls(body),
+            statements: vec![Line::default(); body.statement_table().len()],
+            intermediate: Vec::new(),
+            line: Line::default(),
+            is_new_place: false,
+            assemblies: 0,
+            marker: None,
+            lines: None,
+            end: body.base(),
+        }
+    }
+
+    fn statement(&mut self, stmt: StmtId, statement: Statement) {
+        let span = self.body.source_span(stmt);
+        // Statements that were inserted have no place in the source.
+        if span.end > span.start && span.start >= self.end {
+            self.comments(Span::new(self.end, span.start));
+            self.end = span.end;
+            if let (Some((after, path, number)), Some(lines)) = (self.marker, &self.lines) {
+                let line = lines.position(span.start).line;
+                self.place(Place::Marked(
+                    path,
+                    number.saturating_add(line.saturating_sub(after)),
+                ));
+            }
+        }
+        match statement {
+            Statement::Inst(_) => self.is_new_place = false,
+            Statement::Directive(id) => {
+                if let Some(directive) = self.body.directives().get(id)
+                    && let Some(loc) = Loc::read(self.body.pool(), directive)
+                {
+                    match directive.directive {
+                        Directive::Loc => self.loc(loc),
+                        Directive::LocIntermediate => self.intermediate(loc.position),
+                        _ => {}
+                    }
+                }
+            }
+            _ => {}
+        }
+        if let Some(line) = self.statements.get_mut(stmt.index()) {
+            *line = self.line;
+        }
+    }
+
+    fn loc(&mut self, loc: Loc) {
+        let (_, call) = loc.inlined.unzip();
+        let call = call.and_then(|call| *self.last_place(call)?);
+        self.marker = None;
+        let place = self.place(Place::Loc(loc, call));
+        if let Some(last) = self.last_place(loc.position) {
+            *last = Some(place);
+        }
+    }
+
+    /// Adds a position in an intermediate source to those of the `.loc` before it; after an instruction it replaces them.
+    fn intermediate(&mut self, position: Position) {
+        if !self.is_new_place {
+            let last = self.places.last().cloned();
+            self.place(last.unwrap_or(Place::Unknown));
+        }
+        self.intermediate.push((self.line.place - 1, position));
+    }
+
+    /// The last place of the position of a call.
+    fn last_place(&mut self, call: Position) -> Option<&mut Option<u32>> {
+        let found = self.calls.binary_search_by_key(&call, |(at, _)| *at);
+        self.calls.get_mut(found.ok()?).map(|(_, place)| place)
+    }
+
+    /// Adds the place of the statements that follow.
+    fn place(&mut self, place: Place<'m>) -> u32 {
+        self.places.push(place);
+        self.line.place = self.places.len() as u32;
+        self.is_new_place = true;
+        self.line.place - 1
+    }
+
+    /// Reads the comments and line markers between two statements.
+    fn comments(&mut self, gap: Span) {
+        let source = self.module.source();
+        let text = gap.of(source);
+        for token in Lexer::fragment(text) {
+            let word = token.span.of(text);
+            match token.kind {
+                TokenKind::LineComment => match word.get(2..).unwrap_or_default().trim_ascii() {
+                    b"begin inline asm" => {
+                        self.assemblies += 1;
+                        self.line.assembly = self.assemblies;
+                    }
+                    b"end inline asm" => self.line.assembly = 0,
+                    _ => {}
+                },
+                TokenKind::LineMarker => {
+                    let lines = self.lines.get_or_insert_with(|| LineIndex::new(source));
+                    let line = lines.position(gap.start + token.span.start).line;
+                    self.marker = marker(word).map(|(path, number)| (line + 1, path, number));
+                }
+                _ => {}
+            }
+        }
+    }
+}
+
+/// The positions of the calls that the `.loc` directives of a function name, sorted.
+fn calls(body: &Body) -> Vec<(Position, Option<u32>)> {
+    let all = body.directives().values();
+    let locs = all.filter(|d| d.directive == Directive::Loc);
+    let call = |loc| {
+        Loc::read(body.pool(), loc)?
+            .inlined
+            .map(|(_, call)| (call, None))
+    };
+    let mut calls: Vec<_> = locs.filter_map(call).collect();
+    calls.sort_unstable();
+    calls.dedup();
+    calls
+}
+
+/// The path and the number of a line marker.
+fn marker(text: &[u8]) -> Option<(&[u8], u32)> {
+    let text = text.strip_prefix(b"#")?.trim_ascii();
+    let text = text.strip_prefix(b"line").unwrap_or(text).trim_ascii();
+    let digits = text.iter().take_while(|b| b.is_ascii_digit()).count();
+    let (digits, rest) = text.split_at_checked(digits)?;
+    let path = rest.trim_ascii().strip_prefix(b"\"")?;
+    let end = path.iter().position(|b| *b == b'"')?;
+    let number = core::str::from_utf8(digits).ok()?.parse().ok()?;
+    Some((path.get(..end)?, number))
+}

@@ -1,0 +1,257 @@
+//! Affine forms: sums of multiples of symbols.
+
+use super::SymbolId;
+use super::alignment::Alignment;
+
+/// The maximum number of symbols of a form.
+pub(super) const MAX_TERMS: usize = 8;
+
+/// A term: a multiple of a symbol.
+#[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
+#[non_exhaustive]
+pub struct Term {
+    /// The symbol.
+    pub symbol: SymbolId,
+    /// The factor of the symbol; never 0.
+    pub factor: i64,
+}
+
+/// A constant and multiples of at most eight distinct symbols, in the order of their ids.
+#[derive(Copy, Clone)]
+pub struct Affine {
+    constant: i64,
+    len: u8,
+    terms: [Term; MAX_TERMS],
+}
+
+/// The modulus of a sum: a power of two.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub(super) enum Need {
+    /// Exact in this number of low bits, at most 64.
+    Low(u16),
+    /// Exact as an integer.
+    Exact,
+}
+
+const NO_TERM: Term = Term {
+    symbol: SymbolId::new(u32::MAX),
+    factor: 0,
+};
+
+impl Affine {
+    /// A number.
+    #[must_use]
+    pub const fn number(constant: i64) -> Self {
+        Self {
+            constant,
+            len: 0,
+            terms: [NO_TERM; MAX_TERMS],
+        }
+    }
+
+    /// A symbol.
+    #[must_use]
+    pub const fn symbol(symbol: SymbolId) -> Self {
+        let mut form = Self::number(0);
+        form.terms[0] = Term { symbol, factor: 1 };
+        form.len = 1;
+        form
+    }
+
+    /// A form of a constant and terms in the order of their symbols; `None` if there are too many terms.
+    pub(super) fn from_terms(constant: i64, terms: &[Term]) -> Option<Self> {
+        let mut form = Self::number(constant);
+        form.terms.get_mut(..terms.len())?.copy_from_slice(terms);
+        form.len = terms.len() as u8;
+        Some(form)
+    }
+
+    /// The constant.
+    #[must_use]
+    pub const fn constant(&self) -> i64 {
+        self.constant
+    }
+
+    /// The terms.
+    #[must_use]
+    pub fn terms(&self) -> &[Term] {
+        self.terms.get(..self.len.into()).unwrap_or_default()
+    }
+
+    /// The constant, if there are no terms.
+    #[must_use]
+    pub fn as_number(&self) -> Option<i64> {
+        (self.len == 0).then_some(self.constant)
+    }
+
+    /// The symbol, if the form is a single symbol.
+    #[must_use]
+    pub fn as_symbol(&self) -> Option<SymbolId> {
+        match (self.constant, self.terms()) {
+            (0, &[Term { symbol, factor: 1 }]) => Some(symbol),
+            _ => None,
+        }
+    }
+
+    /// The factor of a symbol.
+    #[must_use]
+    pub fn factor(&self, symbol: SymbolId) -> i64 {
+        let mut terms = self.terms().iter();
+        terms.find(|t| t.symbol == symbol).map_or(0, |t| t.factor)
+    }
+
+    /// The value modulo 2^64, given the values of the symbols; `None` if one of them is unknown.
+    #[must_use]
+    pub fn value(&self, symbol: impl Fn(SymbolId) -> Option<i128>) -> Option<u64> {
+        let mut sum = self.constant as u64;
+        for term in self.terms() {
+            let value = symbol(term.symbol)? as u64;
+            sum = sum.wrapping_add(value.wrapping_mul(term.factor as u64));
+        }
+        Some(sum)
+    }
+
+    /// The sum of two forms modulo a power of two; `None` if it has too many symbols.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn plus(&self, other: &Self, bits: u16) -> Option<Self> {
+        let sum = self.add(other, Need::Low(bits))?;
+        Some(sum.modulo(bits))
+    }
+
+    /// The form without its constant.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn without_constant(&self) -> Self {
+        Self {
+            constant: 0,
+            ..*self
+        }
+    }
+
+    /// The low bits, given those of the symbols.
+    pub(super) fn alignment(&self, of_symbol: impl Fn(SymbolId) -> Alignment) -> Alignment {
+        let start = Alignment::new(64, self.constant as u64);
+        self.terms().iter().fold(start, |sum, term| {
+            let factor = Alignment::new(64, term.factor as u64);
+            let product = of_symbol(term.symbol).mul(factor);
+            sum.combined(product, u64::wrapping_add)
+        })
+    }
+
+    /// The sum of multiples of both; `None` if it has too many symbols, or too large numbers.
+    pub(super) fn combined(
+        &self,
+        by: i64,
+        other: &Self,
+        other_by: i64,
+        need: Need,
+    ) -> Option<Self> {
+        let fit = |value: i128| match need {
+            Need::Exact => i64::try_from(value).ok(),
+            Need::Low(_) => Some(value as i64),
+        };
+        let sum = |a: i64, b: i64| {
+            let (a, b) = (
+                i128::from(a) * i128::from(by),
+                i128::from(b) * i128::from(other_by),
+            );
+            fit(a.checked_add(b)?)
+        };
+        let mut form = Self::number(sum(self.constant, other.constant)?);
+        let (mut left, mut right) = (self.terms(), other.terms());
+        loop {
+            let term = match (left, right) {
+                ([], []) => return Some(form),
+                ([a, rest @ ..], [b, ..]) if a.symbol < b.symbol => {
+                    left = rest;
+                    (a.symbol, sum(a.factor, 0)?)
+                }
+                ([a, rest @ ..], []) => {
+                    left = rest;
+                    (a.symbol, sum(a.factor, 0)?)
+                }
+                ([a, ..], [b, after @ ..]) if a.symbol > b.symbol => {
+                    right = after;
+                    (b.symbol, sum(0, b.factor)?)
+                }
+                ([], [b, after @ ..]) => {
+                    right = after;
+                    (b.symbol, sum(0, b.factor)?)
+                }
+                ([a, rest @ ..], [b, after @ ..]) => {
+                    (left, right) = (rest, after);
+                    (a.symbol, sum(a.factor, b.factor)?)
+                }
+            };
+            form.push(term.0, term.1)?;
+        }
+    }
+
+    fn push(&mut self, symbol: SymbolId, factor: i64) -> Option<()> {
+        if factor != 0 {
+            *self.terms.get_mut(usize::from(self.len))? = Term { symbol, factor };
+            self.len += 1;
+        }
+        Some(())
+    }
+
+    /// The sum of both.
+    pub(super) fn add(&self, other: &Self, need: Need) -> Option<Self> {
+        self.combined(1, other, 1, need)
+    }
+
+    /// The difference of both.
+    pub(super) fn sub(&self, other: &Self, need: Need) -> Option<Self> {
+        self.combined(1, other, -1, need)
+    }
+
+    /// A multiple.
+    pub(super) fn times(&self, by: i64, need: Need) -> Option<Self> {
+        self.combined(by, &Self::number(0), 0, need)
+    }
+
+    /// The same modulo a power of two, with the smallest factors.
+    #[must_use]
+    pub fn modulo(&self, bits: u16) -> Self {
+        let shift = 64u32.saturating_sub(bits.into()).min(63);
+        let short = |value: i64| value << shift >> shift;
+        let mut form = Self::number(short(self.constant));
+        for term in self.terms() {
+            // There are not more than before.
+            let _ = form.push(term.symbol, short(term.factor));
+        }
+        form
+    }
+
+    /// Exactly divided by a power of two; `None` if that leaves a remainder.
+    pub(super) fn divided(&self, bits: u32) -> Option<Self> {
+        let divide = |value: i64| {
+            let divided = value >> bits.min(63);
+            (divided << bits.min(63) == value).then_some(divided)
+        };
+        let mut form = Self::number(divide(self.constant)?);
+        for term in self.terms() {
+            form.push(term.symbol, divide(term.factor)?)?;
+        }
+        Some(form)
+    }
+}
+
+impl PartialEq for Affine {
+    fn eq(&self, other: &Self) -> bool {
+        self.constant == other.constant && self.terms() == other.terms()
+    }
+}
+
+impl Eq for Affine {}
+
+impl core::fmt::Debug for Affine {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        write!(f, "{}", self.constant)?;
+        for term in self.terms() {
+            write!(f, " + {} s{}", term.factor, term.symbol.as_u32())?;
+        }
+        Ok(())
+    }
+}

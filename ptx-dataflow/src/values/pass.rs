@@ -1,0 +1,394 @@
+//! One pass over the blocks of a function, in reverse post-order.
+
+use alloc::collections::BTreeMap;
+use alloc::vec::Vec;
+
+use ptx_ir::facts::FunctionFacts;
+use ptx_ir::{Statement, VarId};
+use ptx_isa::{ScalarType, SpecialReg};
+
+use super::affine::{Affine, Need};
+use super::alignment::Alignment;
+use super::declared::Declared;
+use super::entry::Entries;
+use super::evaluate::{is_integer, is_signed};
+use super::induction::{Induction, Known};
+use super::interval::Interval;
+use super::launch_bounds::LaunchBounds;
+use super::number::{Abstract, Comparison, Number, Source, Truth};
+use super::symbol::{Symbol, SymbolId, Symbols, VariableRef, special_alignment, special_range};
+use crate::cfg::{BlockId, Cfg};
+use crate::function_dataflow::FunctionDataflow;
+use crate::graph::{LoopId, Loops, ReversePostOrder};
+use crate::reg_lanes::Variables;
+use crate::ssa::{Ssa, Value, ValueId};
+
+/// What the analyses before this one found.
+#[derive(Copy, Clone)]
+pub(super) struct Context<'a> {
+    pub(super) facts: FunctionFacts<'a>,
+    pub(super) cfg: &'a Cfg,
+    pub(super) variables: &'a Variables,
+    pub(super) loops: &'a Loops<BlockId>,
+    pub(super) ssa: &'a Ssa,
+}
+
+impl<'a> Context<'a> {
+    pub(super) fn new(function: &'a FunctionDataflow<'a>, ssa: &'a Ssa) -> Self {
+        Self {
+            facts: function.facts(),
+            cfg: function.cfg(),
+            variables: function.variables(),
+            loops: function.loops(),
+            ssa,
+        }
+    }
+}
+
+pub(super) struct Pass<'a> {
+    pub(super) of: Context<'a>,
+    pub(super) bounds: LaunchBounds,
+    pub(super) declared: Declared<'a>,
+    pub(super) symbols: Symbols,
+    pub(super) entries: Entries,
+    pub(super) comparisons: Vec<Comparison>,
+    /// What is known of the loops: nothing in the first pass.
+    pub(super) known: Known,
+    done: Vec<bool>,
+}
+
+impl<'a> Pass<'a> {
+    pub(super) fn new(of: Context<'a>, symbols: Symbols, known: Known) -> Self {
+        let body = of.facts.body();
+        let widths = of.ssa.values().map(|(id, _)| {
+            let class = of.ssa.variable(id);
+            let class = class.and_then(|v| of.variables.class(body, v));
+            class.map_or(0, |c| c.bits())
+        });
+        Self {
+            of,
+            bounds: LaunchBounds::of(of.facts),
+            declared: Declared::new(of.facts),
+            symbols,
+            entries: Entries::new(widths),
+            comparisons: Vec::new(),
+            known,
+            done: vec![false; of.ssa.len()],
+        }
+    }
+
+    pub(super) fn run(&mut self, order: &ReversePostOrder<BlockId>) {
+        for (id, value) in self.of.ssa.values() {
+            if matches!(value, Value::Entry { .. }) {
+                self.finish(id);
+            }
+        }
+        for &block in order.order() {
+            for phi in self.of.ssa.phis(block) {
+                self.phi(block, phi);
+                self.finish(phi);
+            }
+            if let Some(b) = self.of.cfg.block(block) {
+                for (stmt, statement) in self.of.facts.body().range(b.first, b.end) {
+                    self.statement(stmt, statement);
+                }
+            }
+        }
+    }
+
+    pub(super) fn finish(&mut self, id: ValueId) {
+        if let Some(done) = self.done.get_mut(id.as_u32() as usize) {
+            *done = true;
+        }
+    }
+
+    fn is_done(&self, id: ValueId) -> bool {
+        self.done.get(id.as_u32() as usize) == Some(&true)
+    }
+
+    /// What is known of a value that was computed.
+    pub(super) fn abstracted(&self, id: ValueId) -> Abstract {
+        match self.entries.width(id) {
+            1 => Abstract::Truth(self.truth(id)),
+            0 => Abstract::Unknown,
+            _ => Abstract::Number(self.entries.number(id)),
+        }
+    }
+
+    pub(super) fn set(&mut self, id: ValueId, found: Abstract) {
+        match (found, self.entries.width(id)) {
+            (Abstract::Truth(truth), 1) => self.entries.set_truth(id, truth),
+            (Abstract::Number(mut number), 8..=64) => {
+                if let Some(form) = &number.form {
+                    number.low = number.low.better(self.form_alignment(form));
+                }
+                self.entries.set_number(id, &number);
+            }
+            _ => {}
+        }
+    }
+
+    fn phi(&mut self, block: BlockId, phi: ValueId) {
+        let args = self.of.ssa.args(phi).iter().copied();
+        let args = args.filter(|a| *a != Ssa::UNKNOWN);
+        let mut found: Option<Abstract> = None;
+        let mut all_done = true;
+        for arg in args {
+            if !self.is_done(arg) {
+                all_done = false;
+                continue;
+            }
+            let arg = self.abstracted(arg);
+            found = Some(found.map_or(arg, |f| f.join(arg)));
+        }
+        let Some(found) = found else { return };
+        if all_done {
+            self.set(phi, found);
+            return;
+        }
+        let (Abstract::Number(start), Some(induction)) = (found, self.known.inductions.get(&phi))
+        else {
+            return;
+        };
+        let induction = *induction;
+        let Some(id) = self.of.loops.innermost(block) else {
+            return;
+        };
+        let number = self.repeated(id, &start, &induction, self.entries.width(phi));
+        self.set(phi, Abstract::Number(number));
+    }
+
+    /// A value that begins with `start` and changes by a step in each iteration of a loop.
+    fn repeated(&mut self, id: LoopId, start: &Number, induction: &Induction, bits: u16) -> Number {
+        let need = Need::Low(bits);
+        let counter = self.symbols.id(Symbol::Counter(id));
+        let counter = Affine::symbol(counter);
+        let step = induction.step;
+        let change = step.and_then(|step| self.product(&step, &counter, need));
+        let form = start.form.and_then(|s| s.add(&change?, need));
+        let step_range = step.map_or(Interval::ALL, |s| self.form_range(&s));
+        let last = self.known.last_iteration(id);
+        let range = match last {
+            Some(last) => {
+                let change = step_range.mul(Interval::new(0, last.into()));
+                start.range.add(change)
+            }
+            None => Interval::ALL,
+        };
+        let bits = induction.step_zeros.min(start.low.bits.into());
+        let low = Alignment::new(bits, start.low.residue);
+        Number { form, range, low }
+    }
+
+    pub(super) fn truth(&self, id: ValueId) -> Truth {
+        self.entries.get(id).map_or(Truth::Unknown, |e| e.truth)
+    }
+
+    pub(super) fn keep_comparison(&mut self, comparison: Comparison) -> Truth {
+        self.comparisons.push(comparison);
+        Truth::Compare(self.comparisons.len() as u32 - 1, false)
+    }
+
+    /// What an instruction reads in a source of a type.
+    pub(super) fn read(
+        &mut self,
+        source: Source,
+        ty: Option<ScalarType>,
+        need: Need,
+    ) -> Option<Number> {
+        if ty.is_some_and(|ty| !is_integer(ty)) {
+            return None;
+        }
+        let bits = ty.map_or(64, ScalarType::bits);
+        let signed = ty.is_some_and(is_signed);
+        match source {
+            Source::Value(value, false) => self.read_value(value, ty, need),
+            Source::Constant(value) => {
+                let kept = truncate(value, bits, signed);
+                Some(Number::new(
+                    None,
+                    Interval::only(kept),
+                    Alignment::UNKNOWN,
+                    need,
+                ))
+            }
+            Source::Special(register, component) => {
+                let number = self.special(register, component);
+                Some(number)
+            }
+            Source::Address(variable, offset) => {
+                let symbol = self.symbols.id(Symbol::Variable(variable));
+                let form = Affine::symbol(symbol).add(&Affine::number(offset), need)?;
+                let low = self.form_alignment(&form);
+                let range = Interval::of_bits(bits, false);
+                let form = Some(form).filter(|_| need != Need::Exact);
+                Some(Number::new(form, range, low, need))
+            }
+            _ => None,
+        }
+    }
+
+    fn special(&mut self, register: SpecialReg, component: u8) -> Number {
+        let range = special_range(register, component, &self.bounds);
+        let low = special_alignment(register, component);
+        let range = match (register, self.bounds.threads) {
+            (SpecialReg::Ntid, Some(threads)) => {
+                let only = threads.get(usize::from(component)).copied().unwrap_or(0);
+                Interval::only(only.into())
+            }
+            _ => range,
+        };
+        let form = (!register.is_volatile()).then(|| {
+            let symbol = Symbol::Special(register, component);
+            Affine::symbol(self.symbols.id(symbol))
+        });
+        Number::new(form, range, low, Need::Exact)
+    }
+
+    fn read_value(&mut self, id: ValueId, ty: Option<ScalarType>, need: Need) -> Option<Number> {
+        let width = self.entries.width(id);
+        let bits = ty.map_or(width, ScalarType::bits);
+        if !(8..=64).contains(&width) || bits > width {
+            return None;
+        }
+        let signed = ty.is_some_and(is_signed);
+        let range = self.entries.range(id, bits, signed);
+        let stored = self.entries.form(id).modulo(bits);
+        let entry = self.entries.get(id)?;
+        let low = entry.low.truncated(bits.into());
+        let enough = matches!(need, Need::Low(needed) if needed <= bits);
+        let form = if enough || self.is_exact(&stored, range, bits) {
+            Some(stored)
+        } else if bits == width {
+            Some(Affine::symbol(Symbols::value(id, signed)))
+        } else {
+            None
+        };
+        Some(Number::new(form, range, low, need))
+    }
+
+    /// Whether an integer is its form, if that is known modulo a power of two: neither may differ by so much.
+    pub(super) fn is_exact(&self, form: &Affine, range: Interval, bits: u16) -> bool {
+        let all = self.form_range(form).join(range);
+        let size = all.max.checked_sub(all.min);
+        size.is_some_and(|size| size < 1 << bits)
+    }
+
+    /// The integers that a form may be.
+    pub(super) fn form_range(&self, form: &Affine) -> Interval {
+        let start = Interval::only(form.constant().into());
+        form.terms().iter().fold(start, |sum, term| {
+            let values = self.symbol_range(term.symbol);
+            sum.add(values.mul(Interval::only(term.factor.into())))
+        })
+    }
+
+    fn symbol_range(&self, id: SymbolId) -> Interval {
+        let any = Interval::of_bits(64, false);
+        match self.symbols.get(id) {
+            Some(Symbol::Special(register, component)) => {
+                special_range(register, component, &self.bounds)
+            }
+            Some(Symbol::Parameter { bytes, .. }) => Interval::of_bits(8 * u16::from(bytes), false),
+            Some(Symbol::Value { value, signed }) => {
+                self.entries.range(value, self.entries.width(value), signed)
+            }
+            Some(Symbol::Counter(id)) => match self.known.last_iteration(id) {
+                Some(last) => Interval::new(0, last.into()),
+                None => any,
+            },
+            Some(Symbol::Product(a, b)) => self.symbol_range(a).mul(self.symbol_range(b)),
+            Some(Symbol::Variable(_) | Symbol::Window(_)) => any,
+            None => Interval::ALL,
+        }
+    }
+
+    /// What the lowest bits of a form are.
+    pub(super) fn form_alignment(&self, form: &Affine) -> Alignment {
+        form.alignment(|symbol| self.symbol_alignment(symbol))
+    }
+
+    fn symbol_alignment(&self, id: SymbolId) -> Alignment {
+        match self.symbols.get(id) {
+            Some(Symbol::Special(register, component)) => special_alignment(register, component),
+            Some(Symbol::Parameter {
+                variable,
+                offset: 0,
+                bytes: 8,
+            }) => self.pointer_alignment(variable),
+            Some(Symbol::Variable(variable)) => {
+                Alignment::multiple_of(self.declared.alignment(variable))
+            }
+            // Accesses through generic addresses are as aligned as those to the variables.
+            Some(Symbol::Window(_)) => Alignment::multiple_of(super::declared::WINDOW),
+            Some(Symbol::Value { value, .. }) => self
+                .entries
+                .get(value)
+                .map_or(Alignment::UNKNOWN, |e| e.low),
+            Some(Symbol::Product(a, b)) => self.symbol_alignment(a).mul(self.symbol_alignment(b)),
+            _ => Alignment::UNKNOWN,
+        }
+    }
+
+    fn pointer_alignment(&self, variable: VarId) -> Alignment {
+        Alignment::multiple_of(self.declared.pointer_alignment(variable))
+    }
+
+    /// The product of two forms, if it has few terms.
+    pub(super) fn product(&mut self, x: &Affine, y: &Affine, need: Need) -> Option<Affine> {
+        if let Some(number) = y.as_number() {
+            return x.times(number, need);
+        }
+        if let Some(number) = x.as_number() {
+            return y.times(number, need);
+        }
+        let mut sum = x.times(y.constant(), need)?;
+        for right in y.terms() {
+            let mut row = Affine::symbol(right.symbol).times(x.constant(), need)?;
+            for left in x.terms() {
+                let product = self.symbols.product(left.symbol, right.symbol)?;
+                let product = Affine::symbol(product).times(left.factor, need)?;
+                row = row.add(&product, need)?;
+            }
+            sum = sum.add(&row.times(right.factor, need)?, need)?;
+        }
+        Some(sum)
+    }
+
+    /// What the second pass begins with.
+    pub(super) fn into_known(self) -> (Symbols, Known) {
+        (self.symbols, self.known)
+    }
+
+    /// Adds the addresses of the variables that instructions access.
+    pub(super) fn add_addresses(&mut self) {
+        for (_, statement) in self.of.facts.body().statements() {
+            let Statement::Inst(inst) = statement else {
+                continue;
+            };
+            for access in self.of.facts.inst(inst).memory() {
+                if let Some(variable) = access.base.and_then(VariableRef::of) {
+                    self.symbols.id(Symbol::Variable(variable));
+                }
+            }
+        }
+    }
+
+    /// The lowest bits of the symbols that are not values.
+    pub(super) fn symbol_alignments(&self) -> Vec<Alignment> {
+        let ids = self.symbols.ids();
+        ids.map(|id| self.symbol_alignment(id)).collect()
+    }
+}
+
+/// The low bits of a constant, with or without a sign.
+fn truncate(value: i128, bits: u16, signed: bool) -> i128 {
+    let above = 128 - u32::from(bits.clamp(1, 127));
+    match signed {
+        true => value << above >> above,
+        false => ((value as u128) << above >> above) as i128,
+    }
+}
+
+/// Inductions by the phis that they are.
+pub(super) type Inductions = BTreeMap<ValueId, Induction>;
