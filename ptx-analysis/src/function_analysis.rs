@@ -190,9 +190,9 @@ impl<'m> FunctionAnalysis<'m> {
     ///
     /// As [`ssa`](Self::ssa).
     pub fn provenance(&self) -> Result<&FunctionProvenance, TooManyPhis> {
-        let ssa = self.ssa()?;
+        let (ssa, graph) = (self.ssa()?, self.ssa_graph()?);
         Ok(cached(&self.addresses.provenance, || {
-            FunctionProvenance::new(self, ssa, self.calls.as_deref())
+            FunctionProvenance::new(self, ssa, graph, self.calls.as_deref())
         }))
     }
 

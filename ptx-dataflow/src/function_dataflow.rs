@@ -12,6 +12,7 @@ use crate::block_summary::Summary;
 use crate::cfg::{BlockId, Cfg};
 use crate::constants::Constants;
 use crate::dataflow::SparseSet;
+use crate::dataflow::sparse::SsaGraph;
 use crate::dead_code::LiveCode;
 use crate::graph::{Digraph, Dominators, Graph, Loops, PostDominators, ReversePostOrder};
 use crate::liveness::{LiveCursor, Liveness};
@@ -97,6 +98,7 @@ struct Results {
     loop_forest: OnceBox<Loops<BlockId>>,
     reaching: OnceBox<Reaching>,
     ssa: OnceBox<Result<Ssa, TooManyPhis>>,
+    ssa_graph: OnceBox<SsaGraph>,
     constants: OnceBox<Constants>,
     value_numbers: OnceBox<ValueNumbers>,
     live_code: OnceBox<LiveCode>,
@@ -331,6 +333,16 @@ impl<'m> FunctionDataflow<'m> {
     pub fn ssa(&self) -> Result<&Ssa, TooManyPhis> {
         let ssa = cached(&self.results.ssa, || Ssa::new(self));
         ssa.as_ref().map_err(|error| *error)
+    }
+
+    /// The order in which [sparse analyses](crate::dataflow::sparse) evaluate the SSA form, and the readers of each value.
+    ///
+    /// # Errors
+    ///
+    /// As [`ssa`](Self::ssa).
+    pub fn ssa_graph(&self) -> Result<&SsaGraph, TooManyPhis> {
+        let ssa = self.ssa()?;
+        Ok(cached(&self.results.ssa_graph, || SsaGraph::new(self, ssa)))
     }
 
     /// The values that are always the same number, and the blocks that are never executed because of that.

@@ -13,7 +13,8 @@ use super::matrices::Descriptors;
 use super::place::{Base, Place};
 use super::selection::Conditions;
 use crate::cfg::Cfg;
-use crate::dataflow::BitSet;
+use crate::dataflow::sparse::{Bounds, Item, SparseSolver};
+use crate::dataflow::{BitSet, JoinSemiLattice};
 use crate::function_analysis::FunctionAnalysis;
 use crate::ssa::{Ssa, Value, ValueId};
 use crate::values::{Affine, Symbol, Values};
@@ -58,6 +59,13 @@ impl Origin {
     }
 }
 
+impl JoinSemiLattice for Origin {
+    fn join(&mut self, other: &Self) -> bool {
+        let joined = Self::join(*self, *other);
+        core::mem::replace(self, joined) != joined
+    }
+}
+
 /// Definitions that are followed from an address.
 const DEPTH: usize = 6;
 
@@ -73,8 +81,8 @@ const BITWISE: &str = "9.7.8.";
 /// The greatest number that is combined with an address to avoid bank conflicts.
 const SWIZZLE: i128 = 1023;
 
-/// Passes over a function until origins are given up.
-const PASSES: usize = 8;
+/// The maximum number of sweeps over a function; after that, values may be derived from any variable.
+const MAX_SWEEPS: u32 = 8;
 
 /// The places of a function.
 pub(super) struct Places<'a> {
@@ -94,7 +102,6 @@ pub(super) struct Places<'a> {
 impl<'a> Places<'a> {
     pub(super) fn new(analysis: &'a FunctionAnalysis<'a>) -> Self {
         let ssa = analysis.ssa().ok();
-        let count = ssa.map_or(0, Ssa::len);
         let mut places = Self {
             facts: analysis.facts(),
             analysis,
@@ -102,7 +109,7 @@ impl<'a> Places<'a> {
             ssa,
             addresses: Addresses::default(),
             roots: BTreeMap::new(),
-            origins: vec![Origin::None; count],
+            origins: Vec::new(),
             decisive: None,
         };
         places.solve();
@@ -112,48 +119,48 @@ impl<'a> Places<'a> {
 
     /// Finds the origins of all values.
     fn solve(&mut self) {
-        let Some(ssa) = self.ssa else { return };
-        let mut is_done = false;
-        for _ in 0..PASSES {
-            is_done = !self.pass(ssa);
-            if is_done {
-                break;
+        let (Some(ssa), Ok(graph)) = (self.ssa, self.analysis.ssa_graph()) else {
+            return;
+        };
+        let bounds = Bounds {
+            bottom: Origin::None,
+            top: Origin::Several,
+            max_sweeps: MAX_SWEEPS,
+        };
+        let mut solver = SparseSolver::new(self.analysis.cfg(), ssa, graph, bounds);
+        solver.revisit_all();
+        while let Some(item) = solver.next_item() {
+            match item {
+                Item::Phi(phi) => {
+                    let origin = solver.join_arguments(phi);
+                    solver.raise(phi, &origin);
+                }
+                Item::Statement(stmt) => self.statement(stmt, &mut solver),
+                Item::BlockEnd(_) => {}
             }
         }
-        if !is_done {
-            self.origins.fill(Origin::Several);
-        }
+        self.origins = solver.finish().into_values();
     }
 
-    /// Adds to the origins of values; returns whether any changed.
-    fn pass(&mut self, ssa: &Ssa) -> bool {
-        let cfg: &Cfg = self.analysis.cfg();
-        let body = self.facts.body();
-        let mut changed = false;
-        for (id, block) in cfg.blocks() {
-            for phi in ssa.phis(id) {
-                let origin = ssa.args(phi).iter().map(|&v| self.origin(v));
-                let origin = origin.fold(Origin::None, Origin::join);
-                changed |= self.set(phi, origin);
-            }
-            for (stmt, statement) in body.range(block.first, block.end) {
-                let Statement::Inst(inst) = statement else {
-                    continue;
-                };
-                if ssa.defs(stmt).len() == 0 {
-                    continue;
-                }
-                let origin = self.computed(ssa, stmt, self.facts.inst(inst));
-                for def in ssa.defs(stmt) {
-                    let old = match ssa.value(def) {
-                        Value::Def { old: Some(old), .. } => self.origin(old),
-                        _ => Origin::None,
-                    };
-                    changed |= self.set(def, origin.join(old));
-                }
-            }
+    /// Adds to the origins of the values that a statement defines.
+    fn statement(&mut self, stmt: StmtId, solver: &mut SparseSolver<'_, Origin>) {
+        let ssa = solver.ssa();
+        let Some(Statement::Inst(inst)) = self.facts.body().statement(stmt) else {
+            return;
+        };
+        if ssa.defs(stmt).len() == 0 {
+            return;
         }
-        changed
+        let origin = self.computed(stmt, self.facts.inst(inst), solver);
+        for def in ssa.defs(stmt) {
+            if let Value::Def { old: Some(old), .. } = ssa.value(def)
+                && old != Ssa::UNKNOWN
+            {
+                let old = *solver.value(old);
+                solver.raise(def, &old);
+            }
+            solver.raise(def, &origin);
+        }
     }
 
     fn origin(&self, value: ValueId) -> Origin {
@@ -161,23 +168,24 @@ impl<'a> Places<'a> {
         self.origins.get(at).copied().unwrap_or(Origin::None)
     }
 
-    fn set(&mut self, value: ValueId, origin: Origin) -> bool {
-        let Some(old) = self.origins.get_mut(value.as_u32() as usize) else {
-            return false;
-        };
-        let new = old.join(origin);
-        core::mem::replace(old, new) != new
-    }
-
     /// What the results of an instruction are derived from: all its sources, unless they come from elsewhere.
-    fn computed(&mut self, ssa: &Ssa, stmt: StmtId, facts: Facts<'_>) -> Origin {
+    fn computed(
+        &mut self,
+        stmt: StmtId,
+        facts: Facts<'_>,
+        solver: &SparseSolver<'_, Origin>,
+    ) -> Origin {
         // The shared memory of another CTA is another variable.
         let is_remote = facts.action() == Some(Action::MapShared);
         if is_remote || facts.has_side_effects() || facts.memory().next().is_some() {
             return Origin::None;
         }
-        let values = ssa.uses(stmt).iter().map(|read| self.origin(read.value));
-        let mut origin = values.fold(Origin::None, Origin::join);
+        let mut origin = Origin::None;
+        for read in solver.ssa().uses(stmt) {
+            if read.value != Ssa::UNKNOWN {
+                origin = origin.join(*solver.value(read.value));
+            }
+        }
         for (operand, _) in facts.parts() {
             let operand = match operand {
                 Operand::Address(id) => self.facts.body().pool().address(id).map(|a| a.base),

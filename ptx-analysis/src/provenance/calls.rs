@@ -10,6 +10,7 @@ use ptx_isa::StateSpace;
 use super::incremental::IncrementalSummaries;
 use super::origin::{Known, Origin};
 use super::pass::Pass;
+use super::slots::Slot;
 use crate::calls::CallGraph;
 use crate::function_analysis::FunctionAnalysis;
 use crate::incremental::Budget;
@@ -68,13 +69,13 @@ pub(super) struct Output {
 /// Evaluates a function; `summaries` contains its inputs from other functions.
 pub(super) fn evaluate(function: &FunctionAnalysis<'_>, summaries: &CallSummaries) -> Output {
     let facts = function.facts();
-    let (results, calls) = match function.ssa() {
-        Ok(ssa) => {
-            let mut pass = Pass::new(function, ssa, Some(summaries));
+    let (results, calls) = match (function.ssa(), function.ssa_graph()) {
+        (Ok(ssa), Ok(graph)) => {
+            let mut pass = Pass::new(function, ssa, graph, Some(summaries));
             pass.run();
             (returns(&mut pass), given(&mut pass))
         }
-        Err(_) => {
+        _ => {
             let results = summaries.results.get(facts.id().index());
             let count = results.map_or(0, Vec::len);
             (vec![Known::Unknown; count], unknown(facts))
@@ -98,9 +99,13 @@ fn returns(pass: &mut Pass<'_>) -> Vec<Known> {
     for param in returns.of(module.params()) {
         let size = param.layout(module.pool()).and_then(|l| l.size);
         let known = match (param.binding, size) {
-            (Binding::Var(variable), Some(size @ (4 | 8))) => {
-                pass.slots.load(variable, (Some(0), size))
-            }
+            (Binding::Var(variable), Some(size @ (4 | 8))) => pass.slots.content(
+                variable,
+                Some(Slot {
+                    offset: 0,
+                    bytes: size,
+                }),
+            ),
             (Binding::Register(decl), _) => {
                 let registers = pass.facts.body().registers();
                 let of_decl = |variable: u32| {

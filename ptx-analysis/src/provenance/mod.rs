@@ -32,6 +32,7 @@ use ptx_isa::StateSpace;
 pub use calls::CallSummaries;
 pub use incremental::IncrementalSummaries;
 
+use crate::dataflow::sparse::SsaGraph;
 use crate::function_analysis::FunctionAnalysis;
 use crate::memory_access::Provenance;
 use crate::ssa::{Ssa, ValueId};
@@ -83,11 +84,12 @@ impl FunctionProvenance {
     pub(crate) fn new(
         function: &FunctionAnalysis<'_>,
         ssa: &Ssa,
+        graph: &SsaGraph,
         calls: Option<&CallSummaries>,
     ) -> Self {
         ptx_dataflow::internals::record_build("provenance", function.facts());
         let facts = function.facts();
-        let mut pass = Pass::new(function, ssa, calls);
+        let mut pass = Pass::new(function, ssa, graph, calls);
         pass.run();
         let (mut accesses, mut mismatches) = (Vec::new(), Vec::new());
         for (stmt, statement) in facts.body().statements() {
@@ -109,7 +111,7 @@ impl FunctionProvenance {
         accesses.sort_unstable_by_key(|(stmt, at, _)| (*stmt, *at));
         mismatches.sort_unstable_by_key(|(stmt, at, _)| (*stmt, *at));
         Self {
-            values: pass.values,
+            values: pass.solver.finish().into_values(),
             accesses,
             mismatches,
         }

@@ -3,6 +3,7 @@
 use ptx_isa::StateSpace;
 
 use super::Pointer;
+use crate::dataflow::JoinSemiLattice;
 use crate::memory_access::Provenance;
 
 /// An address.
@@ -33,6 +34,13 @@ pub(super) enum Known {
     Any,
     /// It may be the difference of addresses, or computed from addresses in another way.
     Unknown,
+}
+
+impl JoinSemiLattice for Known {
+    fn join(&mut self, other: &Self) -> bool {
+        let joined = Self::join(*self, *other);
+        core::mem::replace(self, joined) != joined
+    }
 }
 
 impl Origin {

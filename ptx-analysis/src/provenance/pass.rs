@@ -3,198 +3,100 @@
 use alloc::vec::Vec;
 
 use ptx_ir::facts::{Callees, Facts, FunctionFacts, MemoryAccess, Space};
-use ptx_ir::{EntityId as _, InstId, Operand, Statement, StmtId, SymbolKind, VarId};
+use ptx_ir::{InstId, Operand, Statement, StmtId, SymbolKind, VarId};
 use ptx_isa::{Access, StateSpace};
 
 use super::calls::CallSummaries;
 use super::origin::{Known, Origin};
-use super::slots::Slots;
-use crate::cfg::BlockId;
+use super::slots::{Slot, Slots};
+use crate::dataflow::sparse::{Bounds, Item, SparseSolver, SsaGraph};
 use crate::function_analysis::FunctionAnalysis;
 use crate::memory_access::Provenance;
 use crate::ssa::{Ssa, Value, ValueId};
 use crate::values::VariableRef;
 
-/// The maximum number of passes; after that, nothing is assumed about any value.
-const PASSES: usize = 24;
+/// The maximum number of sweeps over a function; after that, nothing is assumed about any value.
+const MAX_SWEEPS: u32 = 24;
 
+/// The evaluation of the values of a function.
 pub(super) struct Pass<'a> {
     pub(super) facts: FunctionFacts<'a>,
     pub(super) analysis: &'a FunctionAnalysis<'a>,
     pub(super) ssa: &'a Ssa,
     pub(super) calls: Option<&'a CallSummaries>,
-    /// What is known of the parameters of the function.
+    /// The parameters of the function with their provenance, by id.
     pub(super) params: Vec<(VarId, Known)>,
-    pub(super) values: Vec<Known>,
+    pub(super) solver: SparseSolver<'a, Known>,
     pub(super) slots: Slots,
-    changed: bool,
-    times: Times,
-}
-
-/// When values and variables changed, as numbers of visits.
-struct Times {
-    now: u32,
-    of_values: Vec<u32>,
-    of_slots: u32,
-    /// When each statement, and each phi by its value, was visited last.
-    statements: Vec<u32>,
-    phis: Vec<u32>,
 }
 
 impl<'a> Pass<'a> {
     pub(super) fn new(
         analysis: &'a FunctionAnalysis<'a>,
         ssa: &'a Ssa,
+        graph: &'a SsaGraph,
         calls: Option<&'a CallSummaries>,
     ) -> Self {
         let facts = analysis.facts();
+        let bounds = Bounds {
+            bottom: Known::Nothing,
+            top: Known::Unknown,
+            max_sweeps: MAX_SWEEPS,
+        };
         Self {
             facts,
             analysis,
             ssa,
             calls,
             params: super::params::of(facts, calls),
-            values: vec![Known::Nothing; ssa.len()],
+            solver: SparseSolver::new(analysis.cfg(), ssa, graph, bounds),
             slots: Slots::new(facts.body().vars().len()),
-            changed: false,
-            times: Times {
-                now: 1,
-                of_values: vec![1; ssa.len()],
-                of_slots: 1,
-                statements: vec![0; facts.body().statement_table().len()],
-                phis: vec![0; ssa.len()],
-            },
         }
     }
 
     pub(super) fn run(&mut self) {
-        self.entries();
-        for _ in 0..PASSES {
-            self.changed = false;
-            for &block in self.analysis.reverse_post_order().order() {
-                self.block(block);
-            }
-            if !self.changed {
-                return;
+        for (id, value) in self.ssa.values() {
+            if matches!(value, Value::Entry { .. }) {
+                self.solver.raise(id, &Known::Any);
             }
         }
-        self.values.fill(Known::Unknown);
-        self.slots.escape_all();
-    }
-
-    /// Values at the start of the function: parameters in registers, or undefined.
-    fn entries(&mut self) {
-        for (id, value) in self.ssa.values() {
-            let known = match value {
-                Value::Unknown => Known::Unknown,
-                Value::Entry { .. } => Known::Any,
-                _ => continue,
-            };
-            if let Some(slot) = self.values.get_mut(id.as_u32() as usize) {
-                *slot = known;
+        self.solver.revisit_all();
+        while let Some(item) = self.solver.next_item() {
+            match item {
+                Item::Phi(phi) => self.phi(phi),
+                Item::Statement(stmt) => self.statement(stmt),
+                Item::BlockEnd(_) => {}
             }
+            for load in self.slots.take_changed_loads() {
+                self.solver.revisit(load);
+            }
+        }
+        if !self.solver.is_complete() {
+            self.slots.escape_all();
         }
     }
 
     pub(super) fn value(&self, id: ValueId) -> Known {
-        let known = self.values.get(id.as_u32() as usize);
-        known.copied().unwrap_or(Known::Unknown)
+        *self.solver.value(id)
     }
 
-    fn raise(&mut self, id: ValueId, known: Known) {
-        if let Some(slot) = self.values.get_mut(id.as_u32() as usize) {
-            let joined = slot.join(known);
-            if joined != *slot {
-                *slot = joined;
-                self.changed = true;
-                self.times.of_values[id.as_u32() as usize] = self.times.now;
-            }
+    fn phi(&mut self, phi: ValueId) {
+        let joined = self.solver.join_arguments(phi);
+        self.solver.raise(phi, &joined);
+        let result = self.value(phi);
+        for &arg in self.ssa.args(phi) {
+            self.keep(self.value(arg), &[result]);
         }
     }
 
-    /// Whether a value changed after a visit.
-    fn is_newer(&self, id: ValueId, visit: u32) -> bool {
-        let changed = self.times.of_values.get(id.as_u32() as usize);
-        changed.is_none_or(|changed| *changed > visit)
-    }
-
-    /// Notes that a statement is visited, if what it depends on changed since it was visited last.
-    fn enter_statement(&mut self, stmt: StmtId) -> bool {
-        let visit = self.times.statements.get(stmt.index()).copied();
-        let visit = visit.unwrap_or(0);
-        let is_newer = |value| self.is_newer(value, visit);
-        let is_old_newer = |def: ValueId| match self.ssa.value(def) {
-            Value::Def { old: Some(old), .. } => is_newer(old),
-            _ => false,
-        };
-        let is_stale = self.times.of_slots > visit
-            || self.ssa.uses(stmt).iter().any(|of| is_newer(of.value))
-            || self.ssa.defs(stmt).any(is_old_newer);
-        if is_stale && let Some(visit) = self.times.statements.get_mut(stmt.index()) {
-            *visit = self.times.now;
-            self.times.now += 1;
-        }
-        is_stale
-    }
-
-    /// The same for a phi.
-    fn enter_phi(&mut self, phi: ValueId) -> bool {
-        let at = phi.as_u32() as usize;
-        let visit = self.times.phis.get(at).copied().unwrap_or(0);
-        let is_stale = self.times.of_slots > visit
-            || self
-                .ssa
-                .args(phi)
-                .iter()
-                .any(|arg| self.is_newer(*arg, visit));
-        if is_stale && let Some(visit) = self.times.phis.get_mut(at) {
-            *visit = self.times.now;
-            self.times.now += 1;
-        }
-        is_stale
-    }
-
-    /// Notes whether what was visited changed variables.
-    fn leave(&mut self) {
-        if core::mem::take(&mut self.slots.changed) {
-            self.changed = true;
-            self.times.of_slots = self.times.now;
-        }
-    }
-
-    fn block(&mut self, block: BlockId) {
-        for phi in self.ssa.phis(block) {
-            if !self.enter_phi(phi) {
-                continue;
+    fn statement(&mut self, stmt: StmtId) {
+        if let Some(Statement::Inst(inst)) = self.facts.body().statement(stmt) {
+            self.inst(stmt, inst);
+        } else {
+            self.slots.escape_all();
+            for def in self.ssa.defs(stmt) {
+                self.solver.raise(def, &Known::Unknown);
             }
-            let args = self.ssa.args(phi);
-            let known = args.iter().filter(|a| **a != Ssa::UNKNOWN);
-            let known = known.fold(Known::Nothing, |k, a| k.join(self.value(*a)));
-            self.raise(phi, known);
-            let kept = self.value(phi);
-            for &arg in args {
-                self.keep(self.value(arg), &[kept]);
-            }
-            self.leave();
-        }
-        let Some(range) = self.analysis.cfg().block(block) else {
-            return;
-        };
-        for (stmt, statement) in self.facts.body().range(range.first, range.end) {
-            if !self.enter_statement(stmt) {
-                continue;
-            }
-            match statement {
-                Statement::Inst(inst) => self.inst(stmt, inst),
-                Statement::Opaque(_) => {
-                    self.slots.escape_all();
-                    for def in self.ssa.defs(stmt) {
-                        self.raise(def, Known::Unknown);
-                    }
-                }
-                _ => {}
-            }
-            self.leave();
         }
     }
 
@@ -233,7 +135,7 @@ impl<'a> Pass<'a> {
             if let Some(old) = old.filter(|o| *o != Ssa::UNKNOWN) {
                 known = known.join(self.value(old));
             }
-            self.raise(def, known);
+            self.solver.raise(def, &known);
         }
         let kept: Vec<Known> = defs.clone().map(|d| self.value(d)).collect();
         let is_condition = defs.len() > 0 && defs.clone().all(|d| self.width(d) == 1);
@@ -353,8 +255,12 @@ impl<'a> Pass<'a> {
         let is_plain = access.access == Access::Write && size > 0;
         let offset = offset(address).filter(|_| is_plain);
         for (n, known) in (0i64..).zip(elements) {
-            let at = offset.and_then(|o| o.checked_add(n * size as i64));
-            self.slots.store(variable, (at, size), known, local(known));
+            let offset = offset.and_then(|o| o.checked_add(n * size as i64));
+            let slot = offset.map(|offset| Slot {
+                offset,
+                bytes: size,
+            });
+            self.slots.store(variable, slot, known, local(known));
         }
     }
 
@@ -374,6 +280,7 @@ impl<'a> Pass<'a> {
     /// What an access loads to the elements of its operand.
     pub(super) fn loaded(
         &mut self,
+        stmt: StmtId,
         address: Known,
         element: usize,
         (count, bytes): (usize, u64),
@@ -389,7 +296,11 @@ impl<'a> Pass<'a> {
         if let Ok(at) = self.params.binary_search_by_key(&variable, |(v, _)| *v) {
             return super::params::part(self.params[at].1, variable, offset, size);
         }
-        self.slots.load(variable, (offset, size))
+        let slot = offset.map(|offset| Slot {
+            offset,
+            bytes: size,
+        });
+        self.slots.load(stmt, variable, slot)
     }
 
     /// A call: arguments escape, and results are what is known of the function.
@@ -416,8 +327,9 @@ impl<'a> Pass<'a> {
             if let Operand::Var(variable) = *operand {
                 let size = super::operands::size(self.facts.body(), variable);
                 match size {
-                    Some(size @ (4 | 8)) => {
-                        self.slots.store(variable, (Some(0), size), known, None);
+                    Some(bytes @ (4 | 8)) => {
+                        let slot = Slot { offset: 0, bytes };
+                        self.slots.store(variable, Some(slot), known, None);
                     }
                     _ => self.slots.escape(variable),
                 }
@@ -432,7 +344,7 @@ impl<'a> Pass<'a> {
                 {
                     let old = old.filter(|o| *o != Ssa::UNKNOWN);
                     let old = old.map_or(Known::Nothing, |o| self.value(o));
-                    self.raise(def, known.join(old));
+                    self.solver.raise(def, &known.join(old));
                 }
             }
         }
@@ -448,7 +360,10 @@ impl<'a> Pass<'a> {
             Operand::Var(variable) => {
                 let size = super::operands::size(self.facts.body(), variable);
                 match size {
-                    Some(size @ (4 | 8)) => self.slots.load(variable, (Some(0), size)),
+                    Some(bytes @ (4 | 8)) => {
+                        self.slots
+                            .load(stmt, variable, Some(Slot { offset: 0, bytes }))
+                    }
                     _ => {
                         self.slots.escape(variable);
                         Known::Any

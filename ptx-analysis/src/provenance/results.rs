@@ -270,6 +270,6 @@ impl Pass<'_> {
             return Known::Any;
         };
         let address = self.address(stmt, f, &access);
-        self.loaded(address, element, (elements, bytes))
+        self.loaded(stmt, address, element, (elements, bytes))
     }
 }

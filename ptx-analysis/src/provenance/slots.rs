@@ -3,112 +3,166 @@
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
 
-use ptx_ir::{EntityId as _, VarId};
+use ptx_ir::{EntityId as _, StmtId, VarId};
 
 use super::origin::Known;
 
 /// The maximum number of tracked slots of a variable.
-const MOST: usize = 4096;
+const MAX_SLOTS: usize = 4096;
+
+/// The maximum number of bytes of an access.
+const MAX_BYTES: i64 = 16;
+
+/// A part of a variable that is accessed as a whole.
+#[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(super) struct Slot {
+    /// The offset of its first byte.
+    pub(super) offset: i64,
+    /// The number of its bytes.
+    pub(super) bytes: u64,
+}
+
+impl Slot {
+    fn end(self) -> i64 {
+        self.offset.saturating_add(self.bytes as i64)
+    }
+}
 
 /// A variable.
 #[derive(Clone, Debug, Default)]
 struct Variable {
-    /// What was stored, by the offset and the number of bytes.
-    slots: BTreeMap<(i64, u64), Known>,
-    /// Whether it is accessed in other ways.
+    /// The join of the values that are stored to each slot.
+    slots: BTreeMap<Slot, Known>,
+    /// Something else than loads and stores of this function may access it: its slots are not tracked.
     is_shared: bool,
-    /// The variables whose addresses are in it.
-    holds: BTreeSet<VarId>,
+    /// The variables whose addresses are stored in it.
+    stored_addresses: BTreeSet<VarId>,
+    /// The statements that loaded from it before it was shared.
+    loads: BTreeSet<StmtId>,
 }
 
 /// The variables of a function.
 #[derive(Clone, Debug)]
 pub(super) struct Slots {
-    all: Vec<Variable>,
-    pub(super) changed: bool,
+    variables: Vec<Variable>,
+    /// The variables that changed since [`take_changed_loads`](Self::take_changed_loads).
+    changed: Vec<VarId>,
 }
 
 impl Slots {
     pub(super) fn new(variables: usize) -> Self {
         Self {
-            all: vec![Variable::default(); variables],
-            changed: false,
+            variables: vec![Variable::default(); variables],
+            changed: Vec::new(),
         }
+    }
+
+    /// Takes the statements that loaded from variables which changed afterwards.
+    pub(super) fn take_changed_loads(&mut self) -> BTreeSet<StmtId> {
+        let mut loads = BTreeSet::new();
+        for id in core::mem::take(&mut self.changed) {
+            if let Some(variable) = self.variables.get_mut(id.index()) {
+                loads.append(&mut variable.loads);
+            }
+        }
+        loads
     }
 
     /// Something else may read and write a variable, and those whose addresses are in it.
     pub(super) fn escape(&mut self, variable: VarId) {
-        let mut work = vec![variable];
-        while let Some(next) = work.pop() {
-            let Some(variable) = self.all.get_mut(next.index()) else {
+        let mut worklist = vec![variable];
+        while let Some(id) = worklist.pop() {
+            let Some(variable) = self.variables.get_mut(id.index()) else {
                 continue;
             };
             if !variable.is_shared {
                 variable.is_shared = true;
-                self.changed = true;
                 variable.slots.clear();
-                work.extend(core::mem::take(&mut variable.holds));
+                worklist.extend(core::mem::take(&mut variable.stored_addresses));
+                self.changed.push(id);
             }
         }
     }
 
     /// Something else may read and write all variables.
     pub(super) fn escape_all(&mut self) {
-        for at in 0..self.all.len() {
-            self.escape(VarId::new(at as u32));
+        for index in 0..self.variables.len() {
+            self.escape(VarId::new(index as u32));
         }
     }
 
-    /// Notes a store at an offset. `held` is the variable whose address is stored.
+    /// Records a store to a slot; `None` is an unknown part of the variable. `address_of` is the variable whose address is stored.
     pub(super) fn store(
         &mut self,
-        variable: VarId,
-        at: (Option<i64>, u64),
-        known: Known,
-        held: Option<VarId>,
+        id: VarId,
+        slot: Option<Slot>,
+        value: Known,
+        address_of: Option<VarId>,
     ) {
-        let of = self.all.get_mut(variable.index());
-        let (Some(of), (Some(offset), bytes)) = (of, at) else {
-            self.escape(variable);
-            held.into_iter().for_each(|v| self.escape(v));
+        let tracked = self.variables.get_mut(id.index()).zip(slot);
+        let tracked = tracked.filter(|(variable, slot)| {
+            !variable.is_shared
+                && variable.slots.len() < MAX_SLOTS
+                && !overlaps(&variable.slots, *slot)
+        });
+        let Some((variable, slot)) = tracked else {
+            self.escape(id);
+            address_of
+                .into_iter()
+                .for_each(|stored| self.escape(stored));
             return;
         };
-        if of.is_shared || of.slots.len() >= MOST || overlaps(&of.slots, (offset, bytes)) {
-            self.escape(variable);
-            held.into_iter().for_each(|v| self.escape(v));
-            return;
+        let content = variable.slots.entry(slot).or_insert(Known::Nothing);
+        let joined = content.join(value);
+        let is_new = address_of.is_some_and(|stored| variable.stored_addresses.insert(stored));
+        if joined != *content || is_new {
+            *content = joined;
+            self.changed.push(id);
         }
-        let slot = of.slots.entry((offset, bytes)).or_insert(Known::Nothing);
-        let joined = slot.join(known);
-        let is_new = held.is_some_and(|held| of.holds.insert(held));
-        self.changed |= joined != *slot || is_new;
-        *slot = joined;
     }
 
-    /// What is loaded at an offset.
-    pub(super) fn load(&mut self, variable: VarId, at: (Option<i64>, u64)) -> Known {
-        let Some(of) = self.all.get(variable.index()).filter(|v| !v.is_shared) else {
+    /// The value that a statement loads from a slot; `None` is an unknown part of the variable. The statement is visited again if the value changes.
+    pub(super) fn load(&mut self, stmt: StmtId, id: VarId, slot: Option<Slot>) -> Known {
+        if let Some(variable) = self.variables.get_mut(id.index())
+            && !variable.is_shared
+        {
+            variable.loads.insert(stmt);
+        }
+        self.content(id, slot)
+    }
+
+    /// The join of the values in a slot; `None` is an unknown part of the variable.
+    pub(super) fn content(&mut self, id: VarId, slot: Option<Slot>) -> Known {
+        let variable = self.variables.get(id.index());
+        let Some(variable) = variable.filter(|variable| !variable.is_shared) else {
             return Known::Any;
         };
-        let (offset, bytes) = at;
-        if let Some(found) = offset.and_then(|o| of.slots.get(&(o, bytes))) {
-            return *found;
-        }
-        if offset.is_some_and(|o| !overlaps(&of.slots, (o, bytes))) {
-            return Known::Nothing;
+        if let Some(slot) = slot {
+            if let Some(content) = variable.slots.get(&slot) {
+                return *content;
+            }
+            if !overlaps(&variable.slots, slot) {
+                return Known::Nothing;
+            }
         }
         // A part of several slots, or any slot.
-        if !of.holds.is_empty() {
-            self.escape(variable);
+        if !variable.stored_addresses.is_empty() {
+            self.escape(id);
         }
         Known::Any
     }
 }
 
-/// Whether other slots have bytes in common with one.
-fn overlaps(slots: &BTreeMap<(i64, u64), Known>, (offset, bytes): (i64, u64)) -> bool {
-    let end = offset.saturating_add(bytes as i64);
-    let first = offset.saturating_sub(16);
-    let mut near = slots.range((first, 0)..(end, 0));
-    near.any(|(&(o, n), _)| (o, n) != (offset, bytes) && o.saturating_add(n as i64) > offset)
+/// Returns whether other slots have bytes in common with `slot`. Slots have at most [`MAX_BYTES`] bytes.
+fn overlaps(slots: &BTreeMap<Slot, Known>, slot: Slot) -> bool {
+    let first = Slot {
+        offset: slot.offset.saturating_sub(MAX_BYTES),
+        bytes: 0,
+    };
+    let end = Slot {
+        offset: slot.end(),
+        bytes: 0,
+    };
+    let mut near = slots.range(first..end);
+    near.any(|(&other, _)| other != slot && other.end() > slot.offset)
 }

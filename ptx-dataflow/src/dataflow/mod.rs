@@ -2,13 +2,14 @@
 //!
 //! An [`Analysis`] defines what a fact is (a [`JoinSemiLattice`]), what an instruction does to it and what holds at the
 //! boundary; [`solve`] finds the least fixed point, [`Cursor`] the state at any instruction. An [`InstAnalysis`] is the simpler form for the instructions of
-//! a function: it gets each instruction with its facts.
+//! a function: it gets each instruction with its facts. A [`SparseAnalysis`] has one fact for each value of the SSA form instead of a state for each block.
 
 mod bits;
 mod cursor;
 mod dot;
 mod insts;
 mod solve;
+pub mod sparse;
 mod sparse_set;
 
 use crate::graph::Node;
@@ -18,6 +19,7 @@ pub use cursor::Cursor;
 pub use dot::Dot;
 pub use insts::{InstAnalysis, InstSolution, MapLattice, solve_insts};
 pub use solve::{Incomplete, Solution, solve};
+pub use sparse::{SparseAnalysis, SparseSolution, SparseSolver, solve_sparse};
 pub use sparse_set::SparseSet;
 
 /// Values that can be joined where paths meet. A join is associative, commutative and idempotent.

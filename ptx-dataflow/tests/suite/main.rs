@@ -14,6 +14,7 @@ mod facts;
 mod graph;
 mod random;
 mod source_lines;
+mod sparse;
 mod ssa;
 mod values;
 
