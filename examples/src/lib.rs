@@ -17,6 +17,7 @@ pub mod expression;
 #[rustfmt::skip]
 pub mod hopper;
 pub mod kernel;
+pub mod lower;
 #[rustfmt::skip]
 pub mod matmul;
 pub mod merged;
@@ -26,6 +27,7 @@ pub mod retry;
 #[rustfmt::skip]
 pub mod rust;
 pub mod saxpy;
+pub mod service;
 pub mod survey;
 
 pub use kernel::{Element, Kernel, Parameter};

@@ -4,7 +4,7 @@ use alloc::boxed::Box;
 use alloc::format;
 use alloc::string::String;
 
-use ptx_isa::Directive;
+use ptx_isa::{Directive, StateSpace};
 
 use crate::comments::Comments;
 use crate::cow_vec::CowVec;
@@ -16,7 +16,7 @@ use crate::operand::{Operand, OperandPool, OperandRange};
 use crate::statements::Statements;
 use crate::{
     DeclId, DirectiveId, FuncId, InstId, LabelId, Module, NameId, OpaqueId, OperandRef,
-    PrototypeId, RegDeclId, RegId, ScopeId, SigId, Span, StmtId, VarId,
+    PrototypeId, RegDeclId, RegId, ScopeId, SigId, Span, StmtId, SymbolKind, VarId,
 };
 
 /// A statement of a body.
@@ -432,6 +432,23 @@ impl Body {
         self.labels
             .get(label)
             .map_or("", |label| module.name(label.name))
+    }
+
+    /// The state space of the variable or parameter that an operand names; for an address, of its base. `None` for other operands.
+    #[must_use]
+    pub fn variable_space(&self, module: &Module, operand: Operand) -> Option<StateSpace> {
+        let operand = match operand {
+            Operand::Address(address) => self.pool.address(address)?.base,
+            operand => operand,
+        };
+        match operand {
+            Operand::Var(variable) => Some(self.vars.get(variable)?.space),
+            Operand::Symbol(symbol) => match module.symbols().get(symbol)?.kind {
+                SymbolKind::Variable(space, _) => Some(space),
+                SymbolKind::Function(_) => None,
+            },
+            _ => None,
+        }
     }
 
     /// The declaration of a register.

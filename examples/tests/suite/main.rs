@@ -2,6 +2,7 @@
 
 mod building;
 mod built_modules;
+mod clients;
 mod evaluate;
 mod kernels;
 mod rewrites;

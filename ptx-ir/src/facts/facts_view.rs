@@ -2,12 +2,12 @@
 
 use ptx_isa::{
     Action, AsyncPhase, Completion, ConvergenceScope, Form, Marks, Modifier, Proxy,
-    ResultUniformity, Role, SlotAssignment,
+    Opcode, ResultUniformity, Role, SlotAssignment,
 };
 
 use super::inst_facts::{Flag, FormFacts, Part};
 use super::registers::{Leaves, Mentions, RegAccess, RegLane, operand_of, plain};
-use crate::{Body, Guard, GuardSense, Inst, InstId, Module, Operand};
+use crate::{Body, Guard, GuardSense, Inst, InstId, Module, Operand, Signature};
 
 /// The facts about one instruction. They are read from the table of facts and from the operands; nothing is allocated.
 #[derive(Copy, Clone, Debug)]
@@ -60,6 +60,18 @@ impl<'a> Facts<'a> {
         body: &'a Body = body;
         /// The instruction.
         id: InstId = id;
+    }
+
+    /// The opcode, the modifiers and the types, as they are written.
+    #[must_use]
+    pub fn signature(&self) -> Option<Signature<'a>> {
+        Some(self.module.signature(self.inst()?.sig))
+    }
+
+    /// The opcode; `None` if the instruction table has no such opcode.
+    #[must_use]
+    pub fn opcode(&self) -> Option<Opcode> {
+        self.signature()?.opcode()
     }
 
     /// Returns whether the instruction is in the instruction table. Otherwise all facts are the most pessimistic ones.
