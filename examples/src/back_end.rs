@@ -1,7 +1,10 @@
 //! A back end for a small language in SSA form: functions of basic blocks with block parameters, loops and calls. Blocks are
 //! built in any order; the copies that pass block arguments come last, when all blocks have their instructions.
 
-use ptx_build::{BuildError, CodeLabel, Declaration, Func, FunctionBuilder, ModuleBuilder, OperandExpr, Reg, Variable, at};
+use ptx_build::{
+    BuildError, CodeLabel, Declaration, Func, FunctionBuilder, ModuleBuilder, OperandExpr, Reg,
+    Variable, at,
+};
 use ptx_ir::{Linkage, Module};
 use ptx_isa::{PtxVersion, ScalarType as T, StateSpace, Target};
 
@@ -81,8 +84,17 @@ pub fn compile(functions: &[Function], order: fn(&mut Vec<usize>)) -> Result<Mod
     }
     for (function, func) in functions.iter().zip(&declared) {
         let mut builder = m.define(*func)?;
-        let blocks = function.blocks.iter().map(|_| builder.create_block()).collect();
-        let mut compiler = Compiler { builder, blocks, registers: Vec::new(), functions: &declared };
+        let blocks = function
+            .blocks
+            .iter()
+            .map(|_| builder.create_block())
+            .collect();
+        let mut compiler = Compiler {
+            builder,
+            blocks,
+            registers: Vec::new(),
+            functions: &declared,
+        };
         compiler.function(function, order)?;
         compiler.builder.finish()?;
     }
@@ -98,7 +110,11 @@ struct Compiler<'m, 'f> {
 }
 
 impl Compiler<'_, '_> {
-    fn function(&mut self, function: &Function, order: fn(&mut Vec<usize>)) -> Result<(), BuildError> {
+    fn function(
+        &mut self,
+        function: &Function,
+        order: fn(&mut Vec<usize>),
+    ) -> Result<(), BuildError> {
         let params = function.blocks.first().map_or(&[][..], |b| &b.params);
         for (i, param) in params.iter().enumerate() {
             let (to, from) = (self.register(*param), self.builder.param_variable(i));
@@ -148,12 +164,18 @@ impl Compiler<'_, '_> {
             }
             Op::Call(callee, arguments) => {
                 let arguments: Vec<_> = arguments.iter().map(|a| of(a).into()).collect();
-                self.builder.call_function(self.functions[*callee], &[to.into()], &arguments)
+                self.builder
+                    .call_function(self.functions[*callee], &[to.into()], &arguments)
             }
         }
     }
 
-    fn end(&mut self, function: &Function, end: &End, result: Option<Variable>) -> Result<(), BuildError> {
+    fn end(
+        &mut self,
+        function: &Function,
+        end: &End,
+        result: Option<Variable>,
+    ) -> Result<(), BuildError> {
         match end {
             End::Jump(edge) => self.jump(function, edge),
             End::IfPositive(value, then, otherwise) => {
@@ -192,9 +214,12 @@ impl Compiler<'_, '_> {
 }
 
 /// `fibonacci(n)` in a loop that exchanges two values, and `sum(n)`, the sum of the first numbers, with a call in its loop.
-#[must_use] 
+#[must_use]
 pub fn program() -> Vec<Function> {
-    let edge = |block, arguments: &[Value]| Edge { block, arguments: arguments.to_vec() };
+    let edge = |block, arguments: &[Value]| Edge {
+        block,
+        arguments: arguments.to_vec(),
+    };
     let fibonacci = vec![
         Block {
             params: vec![0],
@@ -202,23 +227,57 @@ pub fn program() -> Vec<Function> {
             end: End::Jump(edge(1, &[0, 1, 2])),
         },
         // while n > 0 { (n, a, b) = (n - 1, b, a + b) }
-        Block { params: vec![3, 4, 5], instructions: vec![], end: End::IfPositive(3, edge(2, &[]), edge(3, &[])) },
+        Block {
+            params: vec![3, 4, 5],
+            instructions: vec![],
+            end: End::IfPositive(3, edge(2, &[]), edge(3, &[])),
+        },
         Block {
             params: vec![],
             instructions: vec![(6, Op::Add(4, 5)), (7, Op::Const(1)), (8, Op::Sub(3, 7))],
             end: End::Jump(edge(1, &[8, 5, 6])),
         },
-        Block { params: vec![], instructions: vec![], end: End::Return(4) },
-    ];
-    let sum = vec![
-        Block { params: vec![0], instructions: vec![(1, Op::Const(0))], end: End::Jump(edge(1, &[0, 1])) },
-        Block { params: vec![2, 3], instructions: vec![], end: End::IfPositive(2, edge(2, &[]), edge(3, &[])) },
         Block {
             params: vec![],
-            instructions: vec![(4, Op::Call(0, vec![2])), (5, Op::Add(3, 4)), (6, Op::Const(1)), (7, Op::Sub(2, 6))],
+            instructions: vec![],
+            end: End::Return(4),
+        },
+    ];
+    let sum = vec![
+        Block {
+            params: vec![0],
+            instructions: vec![(1, Op::Const(0))],
+            end: End::Jump(edge(1, &[0, 1])),
+        },
+        Block {
+            params: vec![2, 3],
+            instructions: vec![],
+            end: End::IfPositive(2, edge(2, &[]), edge(3, &[])),
+        },
+        Block {
+            params: vec![],
+            instructions: vec![
+                (4, Op::Call(0, vec![2])),
+                (5, Op::Add(3, 4)),
+                (6, Op::Const(1)),
+                (7, Op::Sub(2, 6)),
+            ],
             end: End::Jump(edge(1, &[7, 5])),
         },
-        Block { params: vec![], instructions: vec![], end: End::Return(3) },
+        Block {
+            params: vec![],
+            instructions: vec![],
+            end: End::Return(3),
+        },
     ];
-    vec![Function { name: "fibonacci", blocks: fibonacci }, Function { name: "sum", blocks: sum }]
+    vec![
+        Function {
+            name: "fibonacci",
+            blocks: fibonacci,
+        },
+        Function {
+            name: "sum",
+            blocks: sum,
+        },
+    ]
 }

@@ -13,11 +13,20 @@ type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;
 
 /// What waits for its right side: an operator, a sign (`~`), a parenthesis.
 fn binds(operator: char) -> u8 {
-    match operator { '+' | '-' => 1, '*' | '/' => 2, '~' => 3, _ => 0 }
+    match operator {
+        '+' | '-' => 1,
+        '*' | '/' => 2,
+        '~' => 3,
+        _ => 0,
+    }
 }
 
 /// Emits the last operator for the last values.
-fn reduce(k: &mut FunctionBuilder<'_>, operator: char, values: &mut Vec<OperandExpr>) -> Result<()> {
+fn reduce(
+    k: &mut FunctionBuilder<'_>,
+    operator: char,
+    values: &mut Vec<OperandExpr>,
+) -> Result<()> {
     let b = values.pop().ok_or("a value is missing")?;
     let d = k.reg(T::F32);
     let emitted = if operator == '~' {
@@ -44,53 +53,77 @@ fn value(k: &mut FunctionBuilder<'_>, text: &str, variables: &[Reg]) -> Result<O
     let mut wants_value = true;
     while let Some(next) = rest.chars().next() {
         let word = |c: char| c.is_ascii_alphanumeric() || c == '.';
-        let end = rest.find(|c| !word(c)).unwrap_or(rest.len()).max(next.len_utf8());
+        let end = rest
+            .find(|c| !word(c))
+            .unwrap_or(rest.len())
+            .max(next.len_utf8());
         let (token, behind) = rest.split_at(if word(next) { end } else { next.len_utf8() });
         rest = behind.trim_start();
         let of_value = word(next) || next == '(';
         match next {
             '-' if wants_value => waiting.push('~'),
-            _ if of_value != wants_value => return Err(format!("`{token}` is not expected here").into()),
+            _ if of_value != wants_value => {
+                return Err(format!("`{token}` is not expected here").into());
+            }
             '(' => waiting.push('('),
             ')' => {
-                while let Some(operator) = waiting.pop_if(|last| *last != '(') { reduce(k, operator, &mut values)?; }
+                while let Some(operator) = waiting.pop_if(|last| *last != '(') {
+                    reduce(k, operator, &mut values)?;
+                }
                 waiting.pop().ok_or("a parenthesis is not opened")?;
             }
             _ if binds(next) > 0 => {
-                while let Some(last) = waiting.pop_if(|last| binds(*last) >= binds(next)) { reduce(k, last, &mut values)?; }
+                while let Some(last) = waiting.pop_if(|last| binds(*last) >= binds(next)) {
+                    reduce(k, last, &mut values)?;
+                }
                 waiting.push(next);
             }
             _ => values.push(match token.parse::<f32>() {
                 Ok(number) => number.into(),
-                Err(_) => letter(token).and_then(|n| variables.get(n)).map(|r| (*r).into())
+                Err(_) => letter(token)
+                    .and_then(|n| variables.get(n))
+                    .map(|r| (*r).into())
                     .ok_or_else(|| format!("`{token}` is neither a number nor a variable"))?,
             }),
         }
         wants_value = !matches!(next, ')') && !word(next);
     }
-    while let Some(operator) = waiting.pop() { reduce(k, operator, &mut values)?; }
+    while let Some(operator) = waiting.pop() {
+        reduce(k, operator, &mut values)?;
+    }
     Ok(values.pop().ok_or("there is no expression")?)
 }
 
 fn letter(token: &str) -> Option<usize> {
-    let &[letter @ b'a'..=b'h'] = token.as_bytes() else { return None };
+    let &[letter @ b'a'..=b'h'] = token.as_bytes() else {
+        return None;
+    };
     Some(usize::from(letter - b'a'))
 }
 
 /// `expression(n, out, a, b, …)`: `out[i]` for `i < n`, with the arrays up to the last letter that is used.
 pub fn kernel(text: &str) -> Result<Kernel> {
-    let letters = text.split(|c: char| !c.is_ascii_alphanumeric()).filter_map(letter);
-    let names = (b'a'..).take(letters.max().map_or(0, |n| n + 1)).map(|c| char::from(c).to_string());
+    let letters = text
+        .split(|c: char| !c.is_ascii_alphanumeric())
+        .filter_map(letter);
+    let names = (b'a'..)
+        .take(letters.max().map_or(0, |n| n + 1))
+        .map(|c| char::from(c).to_string());
     let inputs: Vec<String> = names.collect();
     let mut m = ModuleBuilder::new(PtxVersion::new(7, 0), Target::Sm70);
     let mut k = m.kernel("expression")?;
     k.linkage(Linkage::Visible).comment(text);
     let (n, out) = (k.param(T::U32, "n")?, k.param(T::U64, "out")?);
-    let params = inputs.iter().map(|name| k.param(T::U64, name)).collect::<std::result::Result<Vec<_>, _>>()?;
+    let params = inputs
+        .iter()
+        .map(|name| k.param(T::U64, name))
+        .collect::<std::result::Result<Vec<_>, _>>()?;
     let [i, block, size, count] = [(); 4].map(|()| k.reg(T::B32));
     let (to, offset, outside) = (k.reg(T::B64), k.reg(T::B64), k.reg(T::Pred));
-    k.mov().u32((block, select(SpecialReg::Ctaid, Component::X)))?;
-    k.mov().u32((size, select(SpecialReg::Ntid, Component::X)))?;
+    k.mov()
+        .u32((block, select(SpecialReg::Ctaid, Component::X)))?;
+    k.mov()
+        .u32((size, select(SpecialReg::Ntid, Component::X)))?;
     k.mov().u32((i, select(SpecialReg::Tid, Component::X)))?;
     k.mad().lo().u32((i, block, size, i))?;
     k.ld().param().u32((count, at(n)))?;
@@ -112,7 +145,19 @@ pub fn kernel(text: &str) -> Result<Kernel> {
     k.ret().emit(())?;
     k.finish()?;
     let count = COUNT as usize;
-    let mut parameters = vec![Parameter::U32(COUNT), Parameter::output("out", Element::F32, count)];
-    parameters.extend(inputs.iter().map(|name| Parameter::input(name, Element::F32, count)));
-    Ok(Kernel::new(m, "expression", parameters, [[COUNT.div_ceil(256), 1, 1], [256, 1, 1]])?)
+    let mut parameters = vec![
+        Parameter::U32(COUNT),
+        Parameter::output("out", Element::F32, count),
+    ];
+    parameters.extend(
+        inputs
+            .iter()
+            .map(|name| Parameter::input(name, Element::F32, count)),
+    );
+    Ok(Kernel::new(
+        m,
+        "expression",
+        parameters,
+        [[COUNT.div_ceil(256), 1, 1], [256, 1, 1]],
+    )?)
 }

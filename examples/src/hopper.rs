@@ -1,7 +1,10 @@
 //! A product of matrices on Hopper: tensor copies (TMA) bring tiles, an mbarrier tells when they are there, a warp group multiplies
 //! them out of shared memory (wgmma). `cargo run -p ptx-examples --bin hopper`
 
-use ptx_build::{BuildError, Declaration, FunctionBuilder, ModuleBuilder, OperandExpr, Reg, Variable, at, bracket, select};
+use ptx_build::{
+    BuildError, Declaration, FunctionBuilder, ModuleBuilder, OperandExpr, Reg, Variable, at,
+    bracket, select,
+};
 use ptx_ir::Linkage;
 use ptx_isa::{Component, PtxVersion, ScalarType as T, SpecialReg, StateSpace, Target};
 
@@ -22,9 +25,17 @@ pub fn kernel() -> Result<Kernel, BuildError> {
     let mut m = ModuleBuilder::new(PtxVersion::new(8, 0), Target::Sm90a);
     let mut k = m.kernel("hopper")?;
     k.linkage(Linkage::Visible);
-    let map = |name| Declaration::new(StateSpace::Param, T::B8, name).align(64).array([128]);
+    let map = |name| {
+        Declaration::new(StateSpace::Param, T::B8, name)
+            .align(64)
+            .array([128])
+    };
     let maps = [k.add_param(map("a"))?, k.add_param(map("b"))?];
-    let (c, n, depth) = (k.param(T::U64, "c")?, k.param(T::U32, "n")?, k.param(T::U32, "k")?);
+    let (c, n, depth) = (
+        k.param(T::U64, "c")?,
+        k.param(T::U32, "n")?,
+        k.param(T::U32, "k")?,
+    );
     let shared = |ty, name: &str| Declaration::new(StateSpace::Shared, ty, name);
     let tiles = k.declare(shared(T::B8, "tiles").align(1024).array([2 * TILE as u64]))?;
     let barrier = k.declare(shared(T::B64, "barrier").align(8))?;
@@ -34,7 +45,9 @@ pub fn kernel() -> Result<Kernel, BuildError> {
     let sums = [(); 32].map(|()| k.reg(T::F32));
     let [first, done, more, sum] = [(); 4].map(|()| k.reg(T::Pred));
 
-    for (register, param) in [(rn, n), (rk, depth)] { k.ld().param().u32((register, at(param)))?; }
+    for (register, param) in [(rn, n), (rk, depth)] {
+        k.ld().param().u32((register, at(param)))?;
+    }
     for (register, map) in [map_a, map_b].into_iter().zip(maps) {
         k.mov().u64((register, map))?;
         k.cvta().param().u64((register, register))?;
@@ -48,20 +61,35 @@ pub fn kernel() -> Result<Kernel, BuildError> {
     k.mov().u32((mbar, barrier))?;
     k.comment("one arrival, that of the thread which starts the copies");
     k.setp().eq().u32((first, tid, 0))?;
-    k.guard(first).inst("mbarrier.init.shared.b64", (at(mbar), 1))?;
+    k.guard(first)
+        .inst("mbarrier.init.shared.b64", (at(mbar), 1))?;
     k.fence().mbarrier_init().release().cluster().emit(())?;
     k.bar().sync().emit(0)?;
-    for sum in sums { k.mov().f32((sum, 0.0f32))?; }
-    for (register, value) in [(depth_now, 0), (phase, 0)] { k.mov().u32((register, value))?; }
+    for sum in sums {
+        k.mov().f32((sum, 0.0f32))?;
+    }
+    for (register, value) in [(depth_now, 0), (phase, 0)] {
+        k.mov().u32((register, value))?;
+    }
 
     let again = k.block()?;
-    k.guard(first).inst("mbarrier.arrive.expect_tx.shared.b64", (state, at(mbar), 2 * TILE))?;
+    k.guard(first).inst(
+        "mbarrier.arrive.expect_tx.shared.b64",
+        (state, at(mbar), 2 * TILE),
+    )?;
     for (map, tile, at_row) in [(map_a, at(to), row), (map_b, to + TILE, column)] {
         let from = bracket([map.into(), [depth_now, at_row].into()]);
-        k.guard(first).inst("cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes", (tile, from, at(mbar)))?;
+        k.guard(first).inst(
+            "cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes",
+            (tile, from, at(mbar)),
+        )?;
     }
     let wait = k.block()?;
-    k.mbarrier().try_wait().parity().shared().b64((done, at(mbar), phase))?;
+    k.mbarrier()
+        .try_wait()
+        .parity()
+        .shared()
+        .b64((done, at(mbar), phase))?;
     k.guard_not(done).bra().emit(wait)?;
     k.xor().b32((phase, phase, 1))?;
     k.comment("the descriptors of both tiles: address / 16, and how they lie");
@@ -75,9 +103,25 @@ pub fn kernel() -> Result<Kernel, BuildError> {
     k.wgmma().fence().sync().aligned().emit(())?;
     for step in 0..4 {
         // Sixteen elements of a row are 32 bytes.
-        let operands: [OperandExpr; 8] = [sums.into(), pa.into(), pb.into(), sum.into(), 1.into(), 1.into(), 0.into(), 0.into()];
-        k.inst("wgmma.mma_async.sync.aligned.m64n64k16.f32.f16.f16", &operands[..])?;
-        if step < 3 { for p in [pa, pb] { k.add().s64((p, p, 2))?; } }
+        let operands: [OperandExpr; 8] = [
+            sums.into(),
+            pa.into(),
+            pb.into(),
+            sum.into(),
+            1.into(),
+            1.into(),
+            0.into(),
+            0.into(),
+        ];
+        k.inst(
+            "wgmma.mma_async.sync.aligned.m64n64k16.f32.f16.f16",
+            &operands[..],
+        )?;
+        if step < 3 {
+            for p in [pa, pb] {
+                k.add().s64((p, p, 2))?;
+            }
+        }
     }
     k.wgmma().commit_group().sync().aligned().emit(())?;
     k.wgmma().wait_group().sync().aligned().emit(0)?;
@@ -87,21 +131,50 @@ pub fn kernel() -> Result<Kernel, BuildError> {
     k.setp().lt().u32((more, depth_now, rk))?;
     k.guard(more).bra().emit(again)?;
 
-    store(&mut k, c, sums, [tid, row, column, rn, x, y], [pc, pc8, wide])?;
+    store(
+        &mut k,
+        c,
+        sums,
+        [tid, row, column, rn, x, y],
+        [pc, pc8, wide],
+    )?;
     k.ret().emit(())?;
     k.finish()?;
     let [m_rows, n_rows, length] = SIZE;
     let map = |name: &str, rows: u32| {
         let (name, size, tile) = (name.to_owned(), [length.into(), rows.into()], [64, 64]);
-        Parameter::Map { name, element: Element::F16, size, tile, swizzle: 128 }
+        Parameter::Map {
+            name,
+            element: Element::F16,
+            size,
+            tile,
+            swizzle: 128,
+        }
     };
     let c = Parameter::output("c", Element::F32, (m_rows * n_rows) as usize);
-    let parameters = vec![map("a", m_rows), map("b", n_rows), c, Parameter::U32(n_rows), Parameter::U32(length)];
-    Kernel::new(m, "hopper", parameters, [[n_rows / 64, m_rows / 64, 1], [128, 1, 1]])
+    let parameters = vec![
+        map("a", m_rows),
+        map("b", n_rows),
+        c,
+        Parameter::U32(n_rows),
+        Parameter::U32(length),
+    ];
+    Kernel::new(
+        m,
+        "hopper",
+        parameters,
+        [[n_rows / 64, m_rows / 64, 1], [128, 1, 1]],
+    )
 }
 
 /// Stores the sums of each thread.
-fn store(k: &mut FunctionBuilder<'_>, c: Variable, sums: [Reg; 32], [tid, row, column, rn, x, y]: [Reg; 6], [pc, pc8, wide]: [Reg; 3]) -> Result<(), BuildError> {
+fn store(
+    k: &mut FunctionBuilder<'_>,
+    c: Variable,
+    sums: [Reg; 32],
+    [tid, row, column, rn, x, y]: [Reg; 6],
+    [pc, pc8, wide]: [Reg; 3],
+) -> Result<(), BuildError> {
     k.comment("warp w has rows 16w to 16w + 15; a thread has two columns of every eight, in a row and eight below");
     k.ld().param().u64((pc, at(c)))?;
     k.cvta().to().global().u64((pc, pc))?;
@@ -116,8 +189,14 @@ fn store(k: &mut FunctionBuilder<'_>, c: Variable, sums: [Reg; 32], [tid, row, c
     k.mul().wide().u32((wide, rn, 32))?;
     k.add().s64((pc8, pc, wide))?;
     for (eight, four) in (0..).zip(sums.chunks_exact(4)) {
-        k.st().global().v2().f32((pc + 32 * eight, [four[0], four[1]]))?;
-        k.st().global().v2().f32((pc8 + 32 * eight, [four[2], four[3]]))?;
+        k.st()
+            .global()
+            .v2()
+            .f32((pc + 32 * eight, [four[0], four[1]]))?;
+        k.st()
+            .global()
+            .v2()
+            .f32((pc8 + 32 * eight, [four[2], four[3]]))?;
     }
     Ok(())
 }

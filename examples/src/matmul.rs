@@ -1,7 +1,9 @@
 //! A product of matrices in tiles: `cp.async` brings the next ones while `mma.sync` multiplies.
 //! `cargo run -p ptx-examples --bin matmul`
 
-use ptx_build::{BuildError, Declaration, FunctionBuilder, ModuleBuilder, Reg, Variable, at, select};
+use ptx_build::{
+    BuildError, Declaration, FunctionBuilder, ModuleBuilder, Reg, Variable, at, select,
+};
 use ptx_ir::Linkage;
 use ptx_isa::{Component, PtxVersion, ScalarType as T, SpecialReg, StateSpace, Target};
 
@@ -17,10 +19,22 @@ const TILE_B: i64 = 64 * ROW;
 const STAGE: i64 = TILE_B + 32 * ROW;
 
 /// Copies the next tiles, 16 bytes at a time: rows `r` and `r + 32` of A, row `r` of B, to one of the two stages.
-fn copy(k: &mut FunctionBuilder<'_>, to: Reg, from: [Reg; 3], more: Option<Reg>) -> Result<(), BuildError> {
+fn copy(
+    k: &mut FunctionBuilder<'_>,
+    to: Reg,
+    from: [Reg; 3],
+    more: Option<Reg>,
+) -> Result<(), BuildError> {
     for (pointer, offset) in from.into_iter().zip([0, 32 * ROW, TILE_B]) {
-        if let Some(more) = more { k.guard(more); }
-        k.cp().async_().cg().shared().global().emit((to + offset, at(pointer), 16))?;
+        if let Some(more) = more {
+            k.guard(more);
+        }
+        k.cp()
+            .async_()
+            .cg()
+            .shared()
+            .global()
+            .emit((to + offset, at(pointer), 16))?;
         k.add().s64((pointer, pointer, 64))?;
     }
     k.cp().async_().commit_group().emit(())
@@ -32,16 +46,24 @@ pub fn kernel() -> Result<Kernel, BuildError> {
     let mut m = ModuleBuilder::new(PtxVersion::new(7, 0), Target::Sm80);
     let mut k = m.kernel("matmul")?;
     k.linkage(Linkage::Visible);
-    let [a, b, c] = [k.param(T::U64, "a")?, k.param(T::U64, "b")?, k.param(T::U64, "c")?];
+    let [a, b, c] = [
+        k.param(T::U64, "a")?,
+        k.param(T::U64, "b")?,
+        k.param(T::U64, "c")?,
+    ];
     let [n, depth] = [k.param(T::U32, "n")?, k.param(T::U32, "k")?];
-    let tiles = Declaration::new(StateSpace::Shared, T::B8, "tiles").align(16).array([2 * STAGE as u64]);
+    let tiles = Declaration::new(StateSpace::Shared, T::B8, "tiles")
+        .align(16)
+        .array([2 * STAGE as u64]);
     let tiles = k.declare(tiles)?;
     let [tid, row0, column0, r, part, x, y, left] = [(); 8].map(|()| k.reg(T::B32));
     let [to, here, g, warp, fa, fb, rn, rk] = [(); 8].map(|()| k.reg(T::B32));
     let [pa, pa2, pb, pc, pc8, wide] = [(); 6].map(|()| k.reg(T::B64));
     let sums = [(); 4].map(|()| [(); 4].map(|()| k.reg(T::F32)));
     let more = k.reg(T::Pred);
-    for (register, param) in [(rn, n), (rk, depth)] { k.ld().param().u32((register, at(param)))?; }
+    for (register, param) in [(rn, n), (rk, depth)] {
+        k.ld().param().u32((register, at(param)))?;
+    }
     k.mov().u32((tid, select(SpecialReg::Tid, Component::X)))?;
     for (register, axis, shift) in [(row0, Component::Y, 6), (column0, Component::X, 5)] {
         k.mov().u32((register, select(SpecialReg::Ctaid, axis)))?;
@@ -63,10 +85,18 @@ pub fn kernel() -> Result<Kernel, BuildError> {
     k.comment("what this thread multiplies: rows g of its warp, columns 2 * part and the next of every eight");
     k.and().b32((g, r, 7))?;
     k.shr().u32((warp, tid, 5))?;
-    for (d, a, b, c) in [(to, r, ROW, here), (to, part, 16, to), (fb, g, ROW, here), (fb, part, 4, fb), (fa, warp, 16 * ROW, fb)] {
+    for (d, a, b, c) in [
+        (to, r, ROW, here),
+        (to, part, 16, to),
+        (fb, g, ROW, here),
+        (fb, part, 4, fb),
+        (fa, warp, 16 * ROW, fb),
+    ] {
         k.mad().lo().u32((d, a, b, c))?;
     }
-    for sum in sums.as_flattened() { k.mov().f32((*sum, 0.0f32))?; }
+    for sum in sums.as_flattened() {
+        k.mov().f32((*sum, 0.0f32))?;
+    }
     copy(&mut k, to, [pa, pa2, pb], None)?;
     k.shr().u32((left, rk, 5))?;
     k.mov().u32((here, 0))?;
@@ -82,11 +112,25 @@ pub fn kernel() -> Result<Kernel, BuildError> {
     k.add().s32((y, fb, here))?;
     for step in [0, 32] {
         let fa = [0, 8 * ROW, 16, 8 * ROW + 16].map(|at| (k.reg(T::B32), at));
-        for (register, offset) in fa { k.ld().shared().b32((register, x + (step + offset)))?; }
+        for (register, offset) in fa {
+            k.ld().shared().b32((register, x + (step + offset)))?;
+        }
         for (column, sum) in (0..).zip(sums) {
             let fb = [0, 16].map(|at| (k.reg(T::B32), TILE_B + 8 * ROW * column + at));
-            for (register, offset) in fb { k.ld().shared().b32((register, y + (step + offset)))?; }
-            let mma = k.mma().sync().aligned().m16n8k16().row().col().of_f32().of_f16().of_f16().of_f32();
+            for (register, offset) in fb {
+                k.ld().shared().b32((register, y + (step + offset)))?;
+            }
+            let mma = k
+                .mma()
+                .sync()
+                .aligned()
+                .m16n8k16()
+                .row()
+                .col()
+                .of_f32()
+                .of_f16()
+                .of_f16()
+                .of_f32();
             mma.emit((sum, fa.map(|(r, _)| r), fb.map(|(r, _)| r), sum))?;
         }
     }
@@ -94,19 +138,37 @@ pub fn kernel() -> Result<Kernel, BuildError> {
     k.sub().s32((here, STAGE, here))?;
     k.sub().s32((left, left, 1))?;
     k.guard(more).bra().emit(again)?;
-    store(&mut k, c, sums, [row0, column0, rn, warp, g, part, x], [pc, pc8, wide])?;
+    store(
+        &mut k,
+        c,
+        sums,
+        [row0, column0, rn, warp, g, part, x],
+        [pc, pc8, wide],
+    )?;
     k.ret().emit(())?;
     k.finish()?;
     let [m_rows, n_rows, length] = SIZE;
     let size = |rows, columns| (rows * columns) as usize;
-    let [a, b] = [("a", m_rows), ("b", n_rows)].map(|(name, rows)| Parameter::input(name, Element::F16, size(rows, length)));
+    let [a, b] = [("a", m_rows), ("b", n_rows)]
+        .map(|(name, rows)| Parameter::input(name, Element::F16, size(rows, length)));
     let c = Parameter::output("c", Element::F32, size(m_rows, n_rows));
     let parameters = vec![a, b, c, Parameter::U32(n_rows), Parameter::U32(length)];
-    Kernel::new(m, "matmul", parameters, [[n_rows / 32, m_rows / 64, 1], [128, 1, 1]])
+    Kernel::new(
+        m,
+        "matmul",
+        parameters,
+        [[n_rows / 32, m_rows / 64, 1], [128, 1, 1]],
+    )
 }
 
 /// Stores the sums of each thread.
-fn store(k: &mut FunctionBuilder<'_>, c: Variable, sums: [[Reg; 4]; 4], [row0, column0, rn, warp, g, part, x]: [Reg; 7], [pc, pc8, wide]: [Reg; 3]) -> Result<(), BuildError> {
+fn store(
+    k: &mut FunctionBuilder<'_>,
+    c: Variable,
+    sums: [[Reg; 4]; 4],
+    [row0, column0, rn, warp, g, part, x]: [Reg; 7],
+    [pc, pc8, wide]: [Reg; 3],
+) -> Result<(), BuildError> {
     k.ld().param().u64((pc, at(c)))?;
     k.mad().lo().u32((x, warp, 16, row0))?;
     k.add().s32((x, x, g))?;

@@ -18,7 +18,12 @@ pub mod rows;
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
 /// The kernels of `rust-gpu`.
-pub const KERNELS: [&str; 4] = ["sort_rows", "frequent_in_rows", "neighbours_in_rows", "follow_in_rows"];
+pub const KERNELS: [&str; 4] = [
+    "sort_rows",
+    "frequent_in_rows",
+    "neighbours_in_rows",
+    "follow_in_rows",
+];
 /// What is put before their names.
 pub const PREFIX: &str = "rust_";
 
@@ -33,19 +38,66 @@ struct Shim {
 }
 
 const SHIMS: [Shim; 7] = [
-    Shim { name: "12___rust_alloc", result: Some(T::B64), parameters: &[T::B64, T::B64], returns: true, body: allocate },
-    Shim { name: "19___rust_alloc_zeroed", result: Some(T::B64), parameters: &[T::B64, T::B64], returns: true, body: allocate_zeros },
-    Shim { name: "14___rust_dealloc", result: None, parameters: &[T::B64, T::B64, T::B64], returns: true, body: release },
-    Shim { name: "35___rust_no_alloc_shim_is_unstable_v2", result: None, parameters: &[], returns: true, body: |_| Ok(()) },
-    Shim { name: "26___rust_alloc_error_handler", result: None, parameters: &[T::B64, T::B64], returns: false, body: panic },
-    Shim { name: "17rust_begin_unwind", result: None, parameters: &[T::B64], returns: false, body: panic },
-    Shim { name: "18rust_eh_personality", result: None, parameters: &[], returns: false, body: panic },
+    Shim {
+        name: "12___rust_alloc",
+        result: Some(T::B64),
+        parameters: &[T::B64, T::B64],
+        returns: true,
+        body: allocate,
+    },
+    Shim {
+        name: "19___rust_alloc_zeroed",
+        result: Some(T::B64),
+        parameters: &[T::B64, T::B64],
+        returns: true,
+        body: allocate_zeros,
+    },
+    Shim {
+        name: "14___rust_dealloc",
+        result: None,
+        parameters: &[T::B64, T::B64, T::B64],
+        returns: true,
+        body: release,
+    },
+    Shim {
+        name: "35___rust_no_alloc_shim_is_unstable_v2",
+        result: None,
+        parameters: &[],
+        returns: true,
+        body: |_| Ok(()),
+    },
+    Shim {
+        name: "26___rust_alloc_error_handler",
+        result: None,
+        parameters: &[T::B64, T::B64],
+        returns: false,
+        body: panic,
+    },
+    Shim {
+        name: "17rust_begin_unwind",
+        result: None,
+        parameters: &[T::B64],
+        returns: false,
+        body: panic,
+    },
+    Shim {
+        name: "18rust_eh_personality",
+        result: None,
+        parameters: &[],
+        returns: false,
+        body: panic,
+    },
 ];
 
 /// `malloc` of the device, which aligns to 16 bytes: the address and the number of bytes.
 fn malloc(f: &mut FunctionBuilder<'_>) -> std::result::Result<[Reg; 2], BuildError> {
     let parameter = |name| Declaration::new(S::Param, T::B64, name);
-    let malloc = f.module().declare_func("malloc", Some(Linkage::Extern), &[parameter("result")], &[parameter("bytes")])?;
+    let malloc = f.module().declare_func(
+        "malloc",
+        Some(Linkage::Extern),
+        &[parameter("result")],
+        &[parameter("bytes")],
+    )?;
     let [address, bytes] = [(); 2].map(|()| f.reg(T::B64));
     if let Some(parameter) = f.param_variable(0) {
         f.ld().param().b64((bytes, at(parameter)))?;
@@ -80,8 +132,12 @@ fn allocate_zeros(f: &mut FunctionBuilder<'_>) -> std::result::Result<(), BuildE
 
 fn release(f: &mut FunctionBuilder<'_>) -> std::result::Result<(), BuildError> {
     let parameter = Declaration::new(S::Param, T::B64, "address");
-    let free = f.module().declare_func("free", Some(Linkage::Extern), &[], &[parameter])?;
-    let Some(pointer) = f.param_variable(0) else { return Ok(()) };
+    let free = f
+        .module()
+        .declare_func("free", Some(Linkage::Extern), &[], &[parameter])?;
+    let Some(pointer) = f.param_variable(0) else {
+        return Ok(());
+    };
     let address = f.reg(T::B64);
     f.ld().param().b64((address, at(pointer)))?;
     f.call_function(free, &[], &[Argument::from(address)])
@@ -95,9 +151,15 @@ fn panic(f: &mut FunctionBuilder<'_>) -> std::result::Result<(), BuildError> {
 /// A module with the functions that another one lacks.
 fn shims(module: &Module) -> Result<String> {
     let mut m = ModuleBuilder::new(PtxVersion::new(7, 0), Target::Sm70);
-    for (_, function) in module.functions().iter().filter(|(_, f)| f.linkage == Some(Linkage::Extern)) {
+    for (_, function) in module
+        .functions()
+        .iter()
+        .filter(|(_, f)| f.linkage == Some(Linkage::Extern))
+    {
         let name = module.name(function.name);
-        let Some(shim) = SHIMS.iter().find(|shim| name.ends_with(shim.name)) else { continue };
+        let Some(shim) = SHIMS.iter().find(|shim| name.ends_with(shim.name)) else {
+            continue;
+        };
         let mut f = m.func(name)?;
         f.linkage(Linkage::Visible);
         if let Some(ty) = shim.result {
@@ -107,8 +169,14 @@ fn shims(module: &Module) -> Result<String> {
             f.param(*ty, &format!("parameter_{n}"))?;
         }
         // Older versions of PTX cannot say that a function does not return.
-        let directives = function.interface.directives.of(module.interface_directives());
-        if directives.iter().any(|d| d.directive == Directive::Noreturn) {
+        let directives = function
+            .interface
+            .directives
+            .of(module.interface_directives());
+        if directives
+            .iter()
+            .any(|d| d.directive == Directive::Noreturn)
+        {
             f.directive(Directive::Noreturn, &[]);
         }
         (shim.body)(&mut f)?;
@@ -144,7 +212,10 @@ fn parsed(text: &[u8]) -> Result<Module> {
 
 /// The kernels of what rustc emitted, complete and only with what they need.
 pub fn module(files: &[Vec<u8>], kernels: &[&str]) -> Result<Module> {
-    let modules: Vec<Module> = files.iter().map(|text| ptx_parse::parse(text).module).collect();
+    let modules: Vec<Module> = files
+        .iter()
+        .map(|text| ptx_parse::parse(text).module)
+        .collect();
     let all = linked(&modules.iter().collect::<Vec<_>>())?;
     let needed = parsed(&extract(&all, kernels)?.rewritten.text)?;
     let shims = parsed(shims(&needed)?.as_bytes())?;
@@ -156,10 +227,19 @@ pub fn instrumented(module: &Module, kernels: &[&str]) -> Result<Module> {
     let names = Names::of(module);
     let mut renaming = Renaming::new();
     for kernel in kernels {
-        names.find(module, kernel, None).into_iter().for_each(|entity| renaming.set(entity, format!("{PREFIX}{kernel}")));
+        names
+            .find(module, kernel, None)
+            .into_iter()
+            .for_each(|entity| renaming.set(entity, format!("{PREFIX}{kernel}")));
     }
     let renamed = parsed(&renaming.apply(module, &names)?.text)?;
-    let bounds = Bounds { name: "global_memory".into(), space: S::Global, low: 0x100, high: 1 << 47, outside: Outside::Trap };
+    let bounds = Bounds {
+        name: "global_memory".into(),
+        space: S::Global,
+        low: 0x100,
+        high: 1 << 47,
+        outside: Outside::Trap,
+    };
     parsed(&ptx_print::verbatim(&bounds.apply(&renamed)?.0))
 }
 
@@ -170,31 +250,54 @@ type Output = (Vec<u32>, Vec<u32>);
 pub fn on_machine(module: &Module, kernel: &str, numbers: &[u32], width: usize) -> Result<Output> {
     let rows = numbers.len() / width;
     let mut machine = Machine::new(module);
-    let bytes = |words: &[u32]| words.iter().flat_map(|w| w.to_le_bytes()).collect::<Vec<u8>>();
+    let bytes = |words: &[u32]| {
+        words
+            .iter()
+            .flat_map(|w| w.to_le_bytes())
+            .collect::<Vec<u8>>()
+    };
     let (data, results) = (4 * numbers.len(), 4 * rows);
     let [to_data, to_results] = [data, results].map(|bytes| machine.allocate(bytes as u64));
     let (to_data, to_results) = to_data.zip(to_results).ok_or("no memory")?;
     machine.write(to_data, &bytes(numbers))?;
-    let mut launch = Launch::new(kernel).shape(rows.div_ceil(64) as u32, 64).argument(to_data.to_le_bytes());
-    launch = launch.argument((width as u32).to_le_bytes()).argument((rows as u32).to_le_bytes());
+    let mut launch = Launch::new(kernel)
+        .shape(rows.div_ceil(64) as u32, 64)
+        .argument(to_data.to_le_bytes());
+    launch = launch
+        .argument((width as u32).to_le_bytes())
+        .argument((rows as u32).to_le_bytes());
     if !kernel.ends_with("sort_rows") {
         launch = launch.argument(to_results.to_le_bytes());
     }
     machine.launch(&launch)?;
-    let words = |bytes: Vec<u8>| bytes.chunks_exact(4).map(|w| u32::from_le_bytes([w[0], w[1], w[2], w[3]])).collect();
-    Ok((words(machine.read(to_data, data)?), words(machine.read(to_results, results)?)))
+    let words = |bytes: Vec<u8>| {
+        bytes
+            .chunks_exact(4)
+            .map(|w| u32::from_le_bytes([w[0], w[1], w[2], w[3]]))
+            .collect()
+    };
+    Ok((
+        words(machine.read(to_data, data)?),
+        words(machine.read(to_results, results)?),
+    ))
 }
 
 /// What the same functions compute here.
 #[must_use]
 pub fn on_host(kernel: &str, numbers: &[u32], width: usize) -> Output {
     let mut numbers = numbers.to_vec();
-    let results = numbers.chunks_exact_mut(width).map(|row| match kernel.trim_start_matches(PREFIX) {
-        "sort_rows" => { rows::sort(row); 0 }
-        "frequent_in_rows" => rows::most_frequent(row),
-        "neighbours_in_rows" => rows::neighbours(row),
-        _ => rows::follow(row),
-    });
+    let results =
+        numbers
+            .chunks_exact_mut(width)
+            .map(|row| match kernel.trim_start_matches(PREFIX) {
+                "sort_rows" => {
+                    rows::sort(row);
+                    0
+                }
+                "frequent_in_rows" => rows::most_frequent(row),
+                "neighbours_in_rows" => rows::neighbours(row),
+                _ => rows::follow(row),
+            });
     let results = results.collect();
     (numbers, results)
 }
@@ -203,7 +306,15 @@ pub fn on_host(kernel: &str, numbers: &[u32], width: usize) -> Output {
 #[must_use]
 pub fn numbers(rows: usize, width: usize) -> Vec<u32> {
     let number = |i: usize| (i as u32).wrapping_mul(2_654_435_761) >> 7;
-    (0..rows * width).map(|i| if i % width == 0 { number(i) % width as u32 } else { number(i) }).collect()
+    (0..rows * width)
+        .map(|i| {
+            if i % width == 0 {
+                number(i) % width as u32
+            } else {
+                number(i)
+            }
+        })
+        .collect()
 }
 
 /// Compares the results of a kernel of a module with those of the host.
