@@ -61,6 +61,8 @@ mod generated;
 mod handle;
 mod handle_owner;
 mod inline;
+#[cfg(feature = "edit")]
+mod insertion;
 mod interface;
 mod lexical;
 mod mnemonic;
@@ -83,6 +85,8 @@ pub use fragment::AsmReport;
 pub use function::{BranchTarget, FunctionBuilder, PausedFunction};
 pub use handle::{CodeLabel, Func, Reg, RegRange, Variable};
 pub use inline::{AsmOperand, check_asm, check_inline_asm};
+#[cfg(feature = "edit")]
+pub use insertion::{InsertStatements, Insertion};
 pub use interface::FunctionHeader;
 pub use module::ModuleBuilder;
 pub use number::Number;

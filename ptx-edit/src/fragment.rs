@@ -63,7 +63,50 @@ impl Editor<'_> {
         before: Option<StmtId>,
         text: &str,
     ) -> Result<Vec<StmtId>, EditError> {
-        let module = parse(text)?;
+        self.insert_body(before, &parse(text)?, &|_| false)
+    }
+
+    /// Inserts the statements of the only function with a body of another module before a statement. Names in it denote what they
+    /// would denote there, or what the statements declare. Labels and declarations outside of inner scopes are not inserted if
+    /// `is_existing` accepts all of their names.
+    ///
+    /// # Errors
+    ///
+    /// As [`insert_text_before`](Self::insert_text_before).
+    #[doc(hidden)]
+    pub fn insert_body_before(
+        &mut self,
+        stmt: StmtId,
+        module: &Module,
+        is_existing: impl Fn(&str) -> bool,
+    ) -> Result<Vec<StmtId>, EditError> {
+        self.statement(stmt)?;
+        let before = self.body().before(stmt);
+        self.insert_body(before, module, &is_existing)
+    }
+
+    /// Inserts the statements of the only function with a body of another module after a statement.
+    ///
+    /// # Errors
+    ///
+    /// As [`insert_text_before`](Self::insert_text_before).
+    #[doc(hidden)]
+    pub fn insert_body_after(
+        &mut self,
+        stmt: StmtId,
+        module: &Module,
+        is_existing: impl Fn(&str) -> bool,
+    ) -> Result<Vec<StmtId>, EditError> {
+        self.statement(stmt)?;
+        self.insert_body(Some(stmt), module, &is_existing)
+    }
+
+    fn insert_body(
+        &mut self,
+        before: Option<StmtId>,
+        module: &Module,
+        is_existing: &dyn Fn(&str) -> bool,
+    ) -> Result<Vec<StmtId>, EditError> {
         let Some((_, _, body)) = module.definitions().next() else {
             return Ok(Vec::new());
         };
@@ -71,8 +114,9 @@ impl Editor<'_> {
         let mut import = Import {
             key: self.key_after(before),
             editor: self,
-            module: &module,
+            module,
             body,
+            is_existing,
             operands: HashMap::new(),
             decls: vec![None; body.reg_decls().len()],
         };
@@ -117,6 +161,8 @@ struct Import<'e, 'm, 't> {
     key: u64,
     module: &'t Module,
     body: &'t Body,
+    /// Accepts the names whose declarations are not inserted.
+    is_existing: &'t dyn Fn(&str) -> bool,
     /// What the operands of the text are in the function: registers, variables, labels, immediates, undeclared names, and
     /// strings.
     operands: HashMap<Operand, Operand>,
@@ -127,6 +173,9 @@ impl Import<'_, '_, '_> {
     /// Places all statements; gives their ids.
     fn statements(&mut self, mut before: Option<StmtId>) -> Result<Vec<StmtId>, EditError> {
         for (id, label) in self.body.labels().iter() {
+            if (self.is_existing)(self.module.name(label.name)) {
+                continue;
+            }
             let name = self.new_name(label.name, NameForm::Plain)?;
             let label = Label::new(name, ScopeId::new(0), UNPLACED);
             let new = self.editor.body_mut().labels_mut().push(label);
@@ -136,6 +185,9 @@ impl Import<'_, '_, '_> {
         let mut placed = Vec::new();
         let mut open = Vec::new();
         for (_, statement) in self.body.statements() {
+            if open.is_empty() && self.exists(statement) {
+                continue;
+            }
             let id = match statement {
                 Statement::Open(_) => {
                     let [first, last] = self.editor.place_scope(before)?;
@@ -153,6 +205,23 @@ impl Import<'_, '_, '_> {
             placed.push(id);
         }
         Ok(placed)
+    }
+
+    /// Returns whether a statement declares only names that exist.
+    fn exists(&self, statement: Statement) -> bool {
+        let is_existing = |name| (self.is_existing)(self.module.name(name));
+        match statement {
+            Statement::Label(id) => self
+                .body
+                .labels()
+                .get(id)
+                .is_some_and(|l| is_existing(l.name)),
+            Statement::Decl(id) => {
+                let declarators = self.body.declarations().declarators(id);
+                !declarators.is_empty() && declarators.iter().all(|d| is_existing(d.name))
+            }
+            _ => false,
+        }
     }
 
     fn statement(&mut self, statement: Statement) -> Result<Statement, EditError> {
@@ -286,19 +355,26 @@ impl Import<'_, '_, '_> {
                         let new = self.editor.register(decl, register.number)?;
                         Some(Operand::Reg(new))
                     }
-                    _ => None,
+                    _ => Some(self.resolve(&self.body.register_name(self.module, id))?),
                 }
             }
-            Operand::Var(id) => self.member(id)?.map(Operand::Var),
+            Operand::Var(id) => match self.member(id)? {
+                Some(new) => Some(Operand::Var(new)),
+                None => {
+                    let variable = self.body.vars().get(id).ok_or(EditError::UnknownId)?;
+                    Some(self.resolve_member(variable.name, variable.number)?)
+                }
+            },
+            Operand::Symbol(id) => {
+                let symbol = self.module.symbols().get(id).ok_or(EditError::UnknownId)?;
+                Some(self.resolve_member(symbol.name, symbol.number)?)
+            }
+            Operand::Label(id) => Some(self.resolve(self.body.label_name(self.module, id))?),
             Operand::Imm(id) => match self.body.pool().immediate(id) {
                 Some(immediate) => Some(self.editor.constant(self.module.name(immediate.text))?),
                 None => None,
             },
-            Operand::Name(name) => {
-                let text = self.module.name(name);
-                let found = self.editor.resolve(self.key, text);
-                Some(found.ok_or_else(|| EditError::Undeclared(String::from(text)))?)
-            }
+            Operand::Name(name) => Some(self.resolve(self.module.name(name))?),
             Operand::Str(name) => {
                 let new = self.editor.intern(self.module.name(name));
                 Some(Operand::Str(new))
@@ -309,6 +385,21 @@ impl Import<'_, '_, '_> {
             }
             _ => None,
         })
+    }
+
+    /// The operand that a name denotes in the function, at the place of the text.
+    fn resolve(&mut self, name: &str) -> Result<Operand, EditError> {
+        let operand = self.editor.resolve(self.key, name);
+        operand.ok_or_else(|| EditError::Undeclared(String::from(name)))
+    }
+
+    /// The operand that a name, or the member of a range with this number, denotes in the function.
+    fn resolve_member(&mut self, name: NameId, number: Option<u32>) -> Result<Operand, EditError> {
+        let name = self.module.name(name);
+        match number {
+            Some(number) => self.resolve(&alloc::format!("{name}{number}")),
+            None => self.resolve(name),
+        }
     }
 
     /// A member of a range of variables that the text declares.

@@ -310,7 +310,7 @@ impl Body {
     }
 
     /// The number of the scope that is open.
-    pub(super) fn scope(&self) -> u32 {
+    pub(crate) fn scope(&self) -> u32 {
         self.scopes.last().map_or(0, |s| s.id)
     }
 

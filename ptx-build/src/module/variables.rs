@@ -120,7 +120,7 @@ impl ModuleBuilder {
         }
     }
 
-    fn variable(&self, name: &str) -> Option<u32> {
+    pub(crate) fn variable(&self, name: &str) -> Option<u32> {
         match self.tables.names.get(name)? {
             (_, Meaning::Global(index)) => Some(index),
             _ => None,
