@@ -46,7 +46,7 @@ pub trait InsertStatements {
     /// })?;
     /// let text = ptx_print::display(&module).to_string();
     /// assert!(text.contains("\tadd.s32 %r_1, %r1, 1;\n"), "{text}");
-    /// assert!(text.contains("call.uni f, "), "{text}");
+    /// assert!(text.contains("call f, (param0);\n"), "{text}");
     /// # Ok::<(), Box<dyn core::error::Error>>(())
     /// ```
     ///
@@ -65,6 +65,17 @@ pub trait InsertStatements {
     ///
     /// As [`build_before`](Self::build_before).
     fn build_after(
+        &mut self,
+        statement: StmtId,
+        build: impl FnOnce(&mut Insertion<'_, '_>) -> Result<(), BuildError>,
+    ) -> Result<Vec<StmtId>, BuildError>;
+
+    /// Builds statements and replaces an instruction, with its guard, by them.
+    ///
+    /// # Errors
+    ///
+    /// As [`build_before`](Self::build_before); also for a statement that is no instruction.
+    fn build_instead(
         &mut self,
         statement: StmtId,
         build: impl FnOnce(&mut Insertion<'_, '_>) -> Result<(), BuildError>,
@@ -94,6 +105,21 @@ impl InsertStatements for Editor<'_> {
             built.existing.contains(name)
         })
         .map_err(refused)
+    }
+
+    fn build_instead(
+        &mut self,
+        statement: StmtId,
+        build: impl FnOnce(&mut Insertion<'_, '_>) -> Result<(), BuildError>,
+    ) -> Result<Vec<StmtId>, BuildError> {
+        if !matches!(self.statement(statement), Ok(Statement::Inst(_))) {
+            let help = "insert before or after other statements, and remove them with the editor";
+            let message = "only an instruction can be replaced by statements";
+            return Err(BuildError::new(BuildErrorKind::Argument, message, help));
+        }
+        let new = self.build_after(statement, build)?;
+        self.remove(statement).map_err(refused)?;
+        Ok(new)
     }
 }
 

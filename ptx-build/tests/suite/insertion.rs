@@ -166,3 +166,35 @@ fn statements_are_inserted_into_each_function_of_the_corpus() {
     }
     assert!(functions > 20, "{functions}");
 }
+
+#[test]
+fn a_statement_is_replaced() {
+    let mut module = module();
+    let function = module.function("twice").unwrap();
+    let mut editor = module.edit(function).unwrap();
+    let sum = find(&editor, "add.s32");
+    let name = |id| editor.body().register_name(editor.module(), id);
+    let register = |text: &str| {
+        editor
+            .body()
+            .registers()
+            .iter()
+            .find(|(id, _)| name(*id) == text)
+            .unwrap()
+            .0
+    };
+    let (source, result) = (register("%r1"), register("%r2"));
+    editor
+        .build_instead(sum, |code| {
+            let (source, result) = (code.register(source)?, code.register(result)?);
+            code.shl().b32((result, source, 1))
+        })
+        .unwrap();
+    let (declaration, _) = editor.body().statements().next().unwrap();
+    assert!(editor.build_instead(declaration, |_| Ok(())).is_err());
+    let text = legal_text(&module);
+    assert!(
+        text.contains("\tshl.b32 %r2, %r1, 1;\n") && !text.contains("add.s32"),
+        "{text}"
+    );
+}

@@ -8,7 +8,6 @@ mod common;
 mod declarations;
 mod glob_imports;
 mod inline;
-#[cfg(feature = "edit")]
 mod insertion;
 mod kernels;
 mod labels_and_places;
