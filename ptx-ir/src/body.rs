@@ -354,6 +354,7 @@ impl Body {
         statement_table: &PrimaryMap<StmtId, Statement> = &statements;
         /// The span of each statement of [`statement_table`](Self::statement_table), from
         /// [`base`](Self::base).
+        #[doc(hidden)]
         stmt_spans: &[StmtSpan] = &origins;
         /// Every instruction by id, those of removed statements included.
         inst_table: &PrimaryMap<InstId, Inst> = &insts;

@@ -40,6 +40,7 @@ macro_rules! entity_ids {
             }
         }
 
+        #[doc(hidden)]
         impl EntityId for $name {
             #[inline]
             fn from_index(index: usize) -> Self {

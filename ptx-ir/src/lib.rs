@@ -59,9 +59,12 @@ mod statements;
 mod text_change;
 #[doc(hidden)]
 pub mod tiling;
+#[doc(hidden)]
 pub mod trivia_map;
 
-pub use body::{Body, Guard, GuardSense, Inst, Label, Opaque, Scope, Statement, StmtSpan};
+#[doc(hidden)]
+pub use body::StmtSpan;
+pub use body::{Body, Guard, GuardSense, Inst, Label, Opaque, Scope, Statement};
 pub use comments::{CommentPlace, Comments};
 pub use decl::{
     Attribute, Binding, Declarations, Declarator, Linkage, Param, Pointer, RegDecl, Register,

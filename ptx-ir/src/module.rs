@@ -303,6 +303,7 @@ impl Module {
         /// the text.
         item_table: &PrimaryMap<ItemId, Item> = &items;
         /// The span of each item of [`item_table`](Self::item_table).
+        #[doc(hidden)]
         item_spans: &[StmtSpan] = &origins;
         /// Mnemonics.
         signatures: &Signatures = &signatures;

@@ -63,6 +63,7 @@ macro_rules! keyword_enum {
             }
 
             /// The variant with this exact spelling; case-sensitive. [`str::parse`] does the same for text.
+            #[doc(hidden)]
             #[inline]
             pub fn from_text(text: &[u8]) -> Option<Self> {
                 let index =
@@ -82,6 +83,7 @@ macro_rules! keyword_enum {
             }
 
             /// The variant with an index in [`ALL`](Self::ALL).
+            #[doc(hidden)]
             #[inline]
             pub const fn from_index(index: usize) -> Option<Self> {
                 if index < Self::COUNT {

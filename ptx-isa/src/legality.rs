@@ -71,12 +71,14 @@ impl<'a> FormMatch<'a> {
         /// The modifiers in its slots, counted from the end of the instruction's name.
         assignment: &SlotAssignment = &assignment;
         /// The actual operands.
+        #[doc(hidden)]
         operands: &OperandBinding<'a> = &operands;
         /// All violations; those of version and target only after [`add_floors`](Self::add_floors).
         violations: &Violations = &violations;
     }
 
     /// The type that an operand of the form must have; `None` if any type is legal.
+    #[doc(hidden)]
     #[must_use]
     pub fn expected(&self, operand: usize) -> Option<Expected> {
         let ty = self.form.operands().get(operand)?.ty;
@@ -247,6 +249,7 @@ impl<'a> FormMatch<'a> {
     }
 
     /// Adds the requirements that a version and a target do not satisfy to the violations.
+    #[doc(hidden)]
     pub fn add_floors(&mut self, version: PtxVersion, target: Target) {
         let mut violations = self.violations;
         self.visit_requirements(|requirement| {

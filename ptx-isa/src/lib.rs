@@ -41,6 +41,8 @@
 //!
 //! The tables are generated from the files in the folder `isa` of this crate and checked in; there is neither a build
 //! script nor a procedural macro.
+//!
+//! What only the parser, the checker and the reports of this toolkit need is hidden from this documentation and may change in any version.
 #![no_std]
 
 extern crate alloc;
@@ -56,6 +58,7 @@ mod check_form;
 mod check_operand;
 mod check_vector;
 mod condition;
+#[doc(hidden)]
 pub mod describe;
 mod directive;
 mod effect;
@@ -83,7 +86,9 @@ mod uniformity;
 mod version;
 mod violation;
 
-pub use condition::{Cond, Context, OperandTest};
+#[doc(hidden)]
+pub use condition::Context;
+pub use condition::{Cond, OperandTest};
 pub use directive::{DirectivePosition, Ending};
 pub use effect::{
     AsyncPhase, Completion, Control, ConvergenceScope, Effect, EffectKind, ModifierSource, Proxy,
@@ -92,6 +97,7 @@ pub use expression::{
     Action, Assignment, Computation, Destination, ErrorBound, ErrorLimit, Expr, ExprFunction,
     MagnitudeRange,
 };
+#[doc(hidden)]
 pub use foreign::{ForeignWord, library_function};
 pub use form::{Cell, Enforcement, Form, ModifierSet, Row, Rule, RuleKind, Since, Slot, Table};
 pub use generated::class::ModifierClass;
@@ -107,16 +113,21 @@ pub use generated::target_option::TargetOption;
 pub use instruction::{Instruction, find_instruction};
 pub use keyword_table::UnknownKeyword;
 pub use legality::{Deprecation, FormMatch, NoForm};
-pub use matching::{MAX_MODIFIERS, SlotAssignment, canonical_order, find_form};
+pub use matching::SlotAssignment;
+#[doc(hidden)]
+pub use matching::{MAX_MODIFIERS, canonical_order, find_form};
 pub use operand::{
     Access, Digits, FormOperand, ImmRange, Length, Nesting, Role, Size, Spaces, TypeExpr,
 };
+#[doc(hidden)]
 pub use operand_binding::{MAX_OPERANDS, OperandBinding, operand_count};
 pub use query::{ActualOperand, ConstantKind, InstQuery, OperandShape, TableKind};
+#[doc(hidden)]
 pub use repair::{ModifierEdit, Repair};
 pub use scalar::{RegisterClass, TypeKind};
 pub use selector::{Component, SelectedParts, Selector};
 pub use target::{Arch, TargetSet};
+#[doc(hidden)]
 pub use type_compat::{Expected, RegisterWidth};
 pub use uniformity::{ResultUniformity, Uniformity};
 pub use version::PtxVersion;

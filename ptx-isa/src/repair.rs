@@ -110,6 +110,7 @@ impl InstQuery<'_> {
     /// # Ok::<(), ptx_isa::UnknownKeyword>(())
     /// ```
     #[must_use]
+    #[doc(hidden)]
     pub fn repairs(&self, version: PtxVersion, target: Option<Target>) -> Vec<Repair> {
         self.search(version, target).run()
     }

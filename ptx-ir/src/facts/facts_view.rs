@@ -1,8 +1,8 @@
 //! The facts about one instruction.
 
 use ptx_isa::{
-    Action, AsyncPhase, Completion, ConvergenceScope, Form, Marks, Modifier, Proxy,
-    Opcode, ResultUniformity, Role, SlotAssignment,
+    Action, AsyncPhase, Completion, ConvergenceScope, Form, Marks, Modifier, Opcode, Proxy,
+    ResultUniformity, Role, SlotAssignment,
 };
 
 use super::inst_facts::{Flag, FormFacts, Part};
