@@ -11,7 +11,7 @@ use ptx_isa::{PtxVersion, ScalarType as T, StateSpace, Target};
 /// A value of a function, by its number.
 pub type Value = usize;
 
-/// What computes a value.
+/// An operation that computes a value.
 #[derive(Clone, Debug)]
 pub enum Op {
     /// A constant.
@@ -35,7 +35,7 @@ pub struct Edge {
     pub arguments: Vec<Value>,
 }
 
-/// How a block ends.
+/// The last statement of a block.
 #[derive(Clone, Debug)]
 pub enum End {
     /// A jump.
@@ -49,24 +49,24 @@ pub enum End {
 /// A basic block.
 #[derive(Clone, Debug)]
 pub struct Block {
-    /// The values that its predecessors pass.
+    /// The block parameters: values that the predecessors pass.
     pub params: Vec<Value>,
-    /// What it computes.
+    /// The values that the block computes, with their operations.
     pub instructions: Vec<(Value, Op)>,
-    /// How it ends.
+    /// The last statement.
     pub end: End,
 }
 
 /// A function of 32-bit integers. The parameters of its first block are those of the function.
 #[derive(Clone, Debug)]
 pub struct Function {
-    /// Its name.
+    /// The name.
     pub name: &'static str,
-    /// Its blocks; the first one is the entry.
+    /// The blocks; the first one is the entry.
     pub blocks: Vec<Block>,
 }
 
-/// Compiles functions, building the blocks of each in the order that `order` makes of their numbers.
+/// Compiles functions. `order` permutes the numbers of the blocks of a function: the blocks are built in this order.
 ///
 /// # Errors
 ///
@@ -117,9 +117,9 @@ impl Compiler<'_, '_> {
     ) -> Result<(), BuildError> {
         let params = function.blocks.first().map_or(&[][..], |b| &b.params);
         for (i, param) in params.iter().enumerate() {
-            let (to, from) = (self.register(*param), self.builder.param_variable(i));
-            if let Some(from) = from {
-                self.builder.ld().param().b32((to, at(from)))?;
+            let register = self.register(*param);
+            if let Some(variable) = self.builder.param_variable(i) {
+                self.builder.ld().param().b32((register, at(variable)))?;
             }
         }
         let mut numbers: Vec<usize> = (0..function.blocks.len()).collect();
@@ -146,26 +146,26 @@ impl Compiler<'_, '_> {
     }
 
     fn instruction(&mut self, value: Value, op: &Op) -> Result<(), BuildError> {
-        let to = self.register(value);
-        let mut of = |value: &Value| self.register(*value);
+        let result = self.register(value);
+        let mut register = |value: &Value| self.register(*value);
         match op {
-            Op::Const(n) => self.builder.mov().b32((to, *n)),
+            Op::Const(n) => self.builder.mov().b32((result, *n)),
             Op::Add(a, b) => {
-                let (a, b) = (of(a), of(b));
-                self.builder.add().s32((to, a, b))
+                let (a, b) = (register(a), register(b));
+                self.builder.add().s32((result, a, b))
             }
             Op::Sub(a, b) => {
-                let (a, b) = (of(a), of(b));
-                self.builder.sub().s32((to, a, b))
+                let (a, b) = (register(a), register(b));
+                self.builder.sub().s32((result, a, b))
             }
             Op::Mul(a, b) => {
-                let (a, b) = (of(a), of(b));
-                self.builder.mul().lo().s32((to, a, b))
+                let (a, b) = (register(a), register(b));
+                self.builder.mul().lo().s32((result, a, b))
             }
             Op::Call(callee, arguments) => {
-                let arguments: Vec<_> = arguments.iter().map(|a| of(a).into()).collect();
+                let arguments: Vec<_> = arguments.iter().map(|a| register(a).into()).collect();
                 self.builder
-                    .call_function(self.functions[*callee], &[to.into()], &arguments)
+                    .call_function(self.functions[*callee], &[result.into()], &arguments)
             }
         }
     }
@@ -181,12 +181,12 @@ impl Compiler<'_, '_> {
             End::IfPositive(value, then, otherwise) => {
                 let (condition, value) = (self.builder.reg(T::Pred), self.register(*value));
                 self.builder.setp().gt().s32((condition, value, 0))?;
-                // Each side gets a separate block for its copies.
-                let sides = [self.builder.create_block(), self.builder.create_block()];
-                self.builder.guard(condition).bra().emit(sides[0])?;
-                self.builder.bra().emit(sides[1])?;
-                for (side, edge) in sides.into_iter().zip([then, otherwise]) {
-                    self.builder.switch_to(side)?;
+                // Each edge gets a block for its copies.
+                let edge_blocks = [self.builder.create_block(), self.builder.create_block()];
+                self.builder.guard(condition).bra().emit(edge_blocks[0])?;
+                self.builder.bra().emit(edge_blocks[1])?;
+                for (block, edge) in edge_blocks.into_iter().zip([then, otherwise]) {
+                    self.builder.switch_to(block)?;
                     self.jump(function, edge)?;
                 }
                 Ok(())
@@ -201,7 +201,7 @@ impl Compiler<'_, '_> {
         }
     }
 
-    /// Passes the arguments, all at once, and jumps.
+    /// Copies the arguments to the block parameters, as if at the same time, and jumps.
     fn jump(&mut self, function: &Function, edge: &Edge) -> Result<(), BuildError> {
         let params = &function.blocks[edge.block].params;
         let mut copies: Vec<(Reg, OperandExpr)> = Vec::new();

@@ -6,7 +6,7 @@ use crate::kernel::{Kernel, Parameter};
 
 type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;
 
-/// The content of the array of a variable.
+/// Returns `count` values of a variable, which differ between variables.
 #[must_use]
 pub fn input(variable: usize, count: usize) -> Vec<f32> {
     (0..count)
@@ -14,7 +14,7 @@ pub fn input(variable: usize, count: usize) -> Vec<f32> {
         .collect()
 }
 
-/// Runs a kernel of arrays of numbers; gives what it writes.
+/// Runs a kernel whose arrays contain numbers of single precision, and returns the array that it writes.
 pub fn on_machine(kernel: &Kernel, inputs: &[Vec<f32>]) -> Result<Vec<f32>> {
     let module = ptx_parse::parse_str(&kernel.text).into_result()?;
     let mut machine = Machine::new(&module);
@@ -26,15 +26,16 @@ pub fn on_machine(kernel: &Kernel, inputs: &[Vec<f32>]) -> Result<Vec<f32>> {
         launch = match parameter {
             Parameter::U32(value) => launch.argument(value.to_le_bytes()),
             Parameter::F32(value) => launch.argument(value.to_le_bytes()),
-            Parameter::Buffer { count, written, .. } => {
+            Parameter::Buffer {
+                count, is_output, ..
+            } => {
                 let address = machine.allocate(4 * *count as u64).ok_or("no memory")?;
-                match *written {
-                    true => output = Some((address, *count)),
-                    false => {
-                        let content = inputs.next().ok_or("an input is missing")?;
-                        let bytes: Vec<u8> = content.iter().flat_map(|x| x.to_le_bytes()).collect();
-                        machine.write(address, &bytes)?;
-                    }
+                if *is_output {
+                    output = Some((address, *count));
+                } else {
+                    let content = inputs.next().ok_or("an input is missing")?;
+                    let bytes: Vec<u8> = content.iter().flat_map(|x| x.to_le_bytes()).collect();
+                    machine.write(address, &bytes)?;
                 }
                 launch.argument(address.to_le_bytes())
             }
@@ -44,31 +45,34 @@ pub fn on_machine(kernel: &Kernel, inputs: &[Vec<f32>]) -> Result<Vec<f32>> {
     machine.launch(&launch)?;
     let (address, count) = output.ok_or("there is no output")?;
     let bytes = machine.read(address, 4 * count)?;
-    let number = |bytes: &[u8]| f32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]);
-    Ok(bytes.chunks_exact(4).map(number).collect())
+    Ok(bytes
+        .chunks_exact(4)
+        .map(|bytes| f32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]))
+        .collect())
 }
 
-/// The value of an expression on the CPU, with the values of its variables. Each operator is rounded, as in the kernel.
+/// Evaluates an expression on the CPU. Each operator rounds its result, as in the kernel.
 pub fn on_cpu(text: &str, variables: &[f32]) -> Result<f32> {
-    let mut rest = text.trim_start();
-    let value = sum(&mut rest, variables)?;
-    match rest {
-        "" => Ok(value),
-        _ => Err(format!("`{rest}` is not expected here").into()),
+    let mut input = text.trim_start();
+    let value = sum(&mut input, variables)?;
+    if input.is_empty() {
+        Ok(value)
+    } else {
+        Err(format!("`{input}` is not expected here").into())
     }
 }
 
-/// Takes one of some operators from the start of a text.
-fn operator(rest: &mut &str, of: &[char]) -> Option<char> {
-    let next = rest.chars().next().filter(|c| of.contains(c))?;
-    *rest = rest[1..].trim_start();
-    Some(next)
+/// Removes an operator from the start of the input, if it is one of `operators`.
+fn operator(input: &mut &str, operators: &[char]) -> Option<char> {
+    let operator = input.chars().next().filter(|c| operators.contains(c))?;
+    *input = input[1..].trim_start();
+    Some(operator)
 }
 
-fn sum(rest: &mut &str, variables: &[f32]) -> Result<f32> {
-    let mut value = product(rest, variables)?;
-    while let Some(operator) = operator(rest, &['+', '-']) {
-        let right = product(rest, variables)?;
+fn sum(input: &mut &str, variables: &[f32]) -> Result<f32> {
+    let mut value = product(input, variables)?;
+    while let Some(operator) = operator(input, &['+', '-']) {
+        let right = product(input, variables)?;
         value = if operator == '+' {
             value + right
         } else {
@@ -78,10 +82,10 @@ fn sum(rest: &mut &str, variables: &[f32]) -> Result<f32> {
     Ok(value)
 }
 
-fn product(rest: &mut &str, variables: &[f32]) -> Result<f32> {
-    let mut value = factor(rest, variables)?;
-    while let Some(operator) = operator(rest, &['*', '/']) {
-        let right = factor(rest, variables)?;
+fn product(input: &mut &str, variables: &[f32]) -> Result<f32> {
+    let mut value = factor(input, variables)?;
+    while let Some(operator) = operator(input, &['*', '/']) {
+        let right = factor(input, variables)?;
         value = if operator == '*' {
             value * right
         } else {
@@ -91,18 +95,18 @@ fn product(rest: &mut &str, variables: &[f32]) -> Result<f32> {
     Ok(value)
 }
 
-fn factor(rest: &mut &str, variables: &[f32]) -> Result<f32> {
-    if operator(rest, &['-']).is_some() {
-        return Ok(-factor(rest, variables)?);
+fn factor(input: &mut &str, variables: &[f32]) -> Result<f32> {
+    if operator(input, &['-']).is_some() {
+        return Ok(-factor(input, variables)?);
     }
-    if operator(rest, &['(']).is_some() {
-        let value = sum(rest, variables)?;
-        operator(rest, &[')']).ok_or("a parenthesis is not closed")?;
+    if operator(input, &['(']).is_some() {
+        let value = sum(input, variables)?;
+        operator(input, &[')']).ok_or("a parenthesis is not closed")?;
         return Ok(value);
     }
-    let end = rest.find(|c: char| !c.is_ascii_alphanumeric() && c != '.');
-    let (token, behind) = rest.split_at(end.unwrap_or(rest.len()));
-    *rest = behind.trim_start();
+    let end = input.find(|c: char| !c.is_ascii_alphanumeric() && c != '.');
+    let (token, remaining) = input.split_at(end.unwrap_or(input.len()));
+    *input = remaining.trim_start();
     let variable = || {
         let letter = token.bytes().next().filter(|_| token.len() == 1)?;
         variables
@@ -113,11 +117,26 @@ fn factor(rest: &mut &str, variables: &[f32]) -> Result<f32> {
     Ok(value.ok_or_else(|| format!("`{token}` is neither a number nor a variable"))?)
 }
 
-/// The number of results of an expression, all the same on the machine and on the CPU.
+/// Compares the results of an expression on the machine and on the CPU; returns their number.
+///
+/// # Errors
+///
+/// The expression is malformed, or two results differ.
 pub fn compare(text: &str) -> Result<usize> {
     let kernel = crate::expression::kernel(text)?;
-    let is_input = |p: &&Parameter| matches!(p, Parameter::Buffer { written: false, .. });
-    let variables = kernel.parameters.iter().filter(is_input).count();
+    let variables = kernel
+        .parameters
+        .iter()
+        .filter(|parameter| {
+            matches!(
+                parameter,
+                Parameter::Buffer {
+                    is_output: false,
+                    ..
+                }
+            )
+        })
+        .count();
     let count = kernel.parameters.iter().find_map(|p| match p {
         Parameter::Buffer { count, .. } => Some(*count),
         _ => None,
@@ -125,17 +144,17 @@ pub fn compare(text: &str) -> Result<usize> {
     let inputs: Vec<Vec<f32>> = (0..variables)
         .map(|v| input(v, count.unwrap_or(0)))
         .collect();
-    let found = on_machine(&kernel, &inputs)?;
-    for (i, found) in found.iter().enumerate() {
+    let results = on_machine(&kernel, &inputs)?;
+    for (i, result) in results.iter().enumerate() {
         let values: Vec<f32> = inputs.iter().map(|input| input[i]).collect();
         let expected = on_cpu(text, &values)?;
-        // Which NaN it is depends on the machine.
-        if found.to_bits() != expected.to_bits() && !(found.is_nan() && expected.is_nan()) {
+        // The bits of a NaN may differ.
+        if result.to_bits() != expected.to_bits() && !(result.is_nan() && expected.is_nan()) {
             return Err(format!(
-                "{text} of {values:?}: {found} on the machine, {expected} on the CPU"
+                "{text} of {values:?}: {result} on the machine, {expected} on the CPU"
             )
             .into());
         }
     }
-    Ok(found.len())
+    Ok(results.len())
 }

@@ -11,8 +11,8 @@ const COUNT: u32 = 1000;
 
 type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;
 
-/// What waits for its right side: an operator, a sign (`~`), a parenthesis.
-fn binds(operator: char) -> u8 {
+/// Returns the precedence of an operator; `~` is a sign. A parenthesis has the lowest one.
+fn precedence(operator: char) -> u8 {
     match operator {
         '+' | '-' => 1,
         '*' | '/' => 2,
@@ -21,7 +21,7 @@ fn binds(operator: char) -> u8 {
     }
 }
 
-/// Emits the last operator for the last values.
+/// Emits an instruction for an operator, whose operands are the last values.
 fn reduce(
     k: &mut FunctionBuilder<'_>,
     operator: char,
@@ -45,38 +45,40 @@ fn reduce(
     Ok(emitted?)
 }
 
-/// The value of an expression, in a register; `variables` are those of the letters `a`, `b`, …
+/// Emits instructions for an expression and returns its value. `variables` are the registers of the letters `a`, `b`, …
 fn value(k: &mut FunctionBuilder<'_>, text: &str, variables: &[Reg]) -> Result<OperandExpr> {
-    let (mut values, mut waiting): (Vec<OperandExpr>, Vec<char>) = (Vec::new(), Vec::new());
-    let mut rest = text.trim_start();
-    // Whether a value comes next, not an operator.
-    let mut wants_value = true;
-    while let Some(next) = rest.chars().next() {
-        let word = |c: char| c.is_ascii_alphanumeric() || c == '.';
-        let end = rest
-            .find(|c| !word(c))
-            .unwrap_or(rest.len())
+    let (mut values, mut operators): (Vec<OperandExpr>, Vec<char>) = (Vec::new(), Vec::new());
+    let mut input = text.trim_start();
+    // A value comes next, and not an operator.
+    let mut expects_value = true;
+    while let Some(next) = input.chars().next() {
+        let is_word = |c: char| c.is_ascii_alphanumeric() || c == '.';
+        let end = input
+            .find(|c| !is_word(c))
+            .unwrap_or(input.len())
             .max(next.len_utf8());
-        let (token, behind) = rest.split_at(if word(next) { end } else { next.len_utf8() });
-        rest = behind.trim_start();
-        let of_value = word(next) || next == '(';
+        let (token, remaining) = input.split_at(if is_word(next) { end } else { next.len_utf8() });
+        input = remaining.trim_start();
+        let begins_value = is_word(next) || next == '(';
         match next {
-            '-' if wants_value => waiting.push('~'),
-            _ if of_value != wants_value => {
+            '-' if expects_value => operators.push('~'),
+            _ if begins_value != expects_value => {
                 return Err(format!("`{token}` is not expected here").into());
             }
-            '(' => waiting.push('('),
+            '(' => operators.push('('),
             ')' => {
-                while let Some(operator) = waiting.pop_if(|last| *last != '(') {
+                while let Some(operator) = operators.pop_if(|last| *last != '(') {
                     reduce(k, operator, &mut values)?;
                 }
-                waiting.pop().ok_or("a parenthesis is not opened")?;
+                operators.pop().ok_or("a parenthesis is not opened")?;
             }
-            _ if binds(next) > 0 => {
-                while let Some(last) = waiting.pop_if(|last| binds(*last) >= binds(next)) {
+            _ if precedence(next) > 0 => {
+                while let Some(last) =
+                    operators.pop_if(|last| precedence(*last) >= precedence(next))
+                {
                     reduce(k, last, &mut values)?;
                 }
-                waiting.push(next);
+                operators.push(next);
             }
             _ => values.push(match token.parse::<f32>() {
                 Ok(number) => number.into(),
@@ -86,9 +88,9 @@ fn value(k: &mut FunctionBuilder<'_>, text: &str, variables: &[Reg]) -> Result<O
                     .ok_or_else(|| format!("`{token}` is neither a number nor a variable"))?,
             }),
         }
-        wants_value = !matches!(next, ')') && !word(next);
+        expects_value = !matches!(next, ')') && !is_word(next);
     }
-    while let Some(operator) = waiting.pop() {
+    while let Some(operator) = operators.pop() {
         reduce(k, operator, &mut values)?;
     }
     Ok(values.pop().ok_or("there is no expression")?)

@@ -1,56 +1,56 @@
-//! A kernel that an example makes, with all that is needed to run it.
+//! A kernel that an example builds, with its launch: `tests/suite/kernels.rs` runs all of them.
 
 use ptx_build::{BuildError, ModuleBuilder};
 
-/// A text with one kernel, how it is launched, and with what.
+/// A module with a kernel, and a launch of the kernel.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Kernel {
-    /// The module.
+    /// The text of the module.
     pub text: String,
-    /// The kernel in it.
+    /// The name of the kernel.
     pub name: &'static str,
-    /// Its parameters, in order.
+    /// The parameters of the kernel.
     pub parameters: Vec<Parameter>,
-    /// Blocks.
+    /// The number of blocks in each dimension.
     pub grid: [u32; 3],
-    /// Threads in a block.
+    /// The number of threads of a block in each dimension.
     pub block: [u32; 3],
 }
 
 /// A parameter of a kernel.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Parameter {
-    /// `.u64`: the address of a buffer of that many elements.
+    /// `.u64`: the address of a buffer in global memory.
     Buffer {
-        /// Its name.
+        /// The name of the parameter.
         name: String,
-        /// What it holds.
+        /// The type of the elements.
         element: Element,
-        /// How many.
+        /// The number of elements.
         count: usize,
-        /// Whether the kernel writes it.
-        written: bool,
+        /// The kernel writes the buffer.
+        is_output: bool,
     },
     /// `.u32`
     U32(u32),
     /// `.f32`
     F32(f32),
-    /// The 128 bytes of a tensor map: a matrix in a separate buffer, in tiles.
+    /// The 128 bytes of a tensor map, which describes the tiles of a matrix in a separate buffer.
     Map {
-        /// Its name.
+        /// The name of the parameter.
         name: String,
-        /// What it holds.
+        /// The type of the elements.
         element: Element,
-        /// Elements in a row, and rows.
+        /// The number of elements in a row, and the number of rows.
         size: [u64; 2],
-        /// The same of a tile.
+        /// The number of elements in a row of a tile, and the number of its rows.
         tile: [u32; 2],
-        /// Bytes of the swizzle.
+        /// The width of the swizzle in bytes.
         swizzle: u32,
     },
 }
 
-/// What a buffer holds.
+/// The type of the elements of a buffer.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub enum Element {
     /// Half precision.
@@ -65,30 +65,32 @@ impl Parameter {
     /// A buffer that is only read.
     #[must_use]
     pub fn input(name: &str, element: Element, count: usize) -> Self {
-        let (name, written) = (name.to_owned(), false);
         Self::Buffer {
-            name,
+            name: name.to_owned(),
             element,
             count,
-            written,
+            is_output: false,
         }
     }
 
-    /// A buffer that is written, after being read perhaps.
+    /// A buffer that the kernel writes, and may read before.
     #[must_use]
     pub fn output(name: &str, element: Element, count: usize) -> Self {
-        let (name, written) = (name.to_owned(), true);
         Self::Buffer {
-            name,
+            name: name.to_owned(),
             element,
             count,
-            written,
+            is_output: true,
         }
     }
 }
 
 impl Kernel {
-    /// A kernel of a module that is finished with this: checked as a whole.
+    /// Completes a module, and describes the launch of its kernel.
+    ///
+    /// # Errors
+    ///
+    /// The module is illegal.
     pub fn new(
         module: ModuleBuilder,
         name: &'static str,

@@ -1,4 +1,4 @@
-//! A peephole pass: products with powers of two become shifts, and additions of nothing become moves.
+//! A peephole pass: products with powers of two become shifts, and additions of zero become moves.
 //! `cargo run -p ptx-examples --bin peephole -- FILE`
 
 use ptx_edit::{EditError, EditModule as _};
@@ -32,8 +32,8 @@ pub const BEFORE: &str = "\
 }
 ";
 
-/// The mnemonic and the operands of what says the same with less.
-fn simpler(
+/// Returns the mnemonic and the operands of a simpler instruction with the same result.
+fn simpler_instruction(
     module: &Module,
     function: FuncId,
     statement: Statement,
@@ -47,22 +47,22 @@ fn simpler(
         return None;
     };
     let bits = signature.types().next().filter(|t| t.is_integer())?.bits();
-    let plain = signature.words().len() == 1;
+    let has_only_a_type = signature.words().len() == 1;
     let power = u32::try_from(n).ok().filter(|n| n.is_power_of_two());
     match (signature.opcode()?, power) {
-        (Opcode::Add | Opcode::Sub, _) if n == 0 && plain => {
+        (Opcode::Add | Opcode::Sub, _) if n == 0 && has_only_a_type => {
             Some((format!("mov.b{bits}"), vec![d, a]))
         }
-        // Of the low half, the sign makes no difference.
+        // The low half of a product does not depend on signs.
         (Opcode::Mul, Some(power)) if signature.has(Modifier::Lo) && bits > 16 => {
-            let by = Operand::Small(power.trailing_zeros() as i32);
-            Some((format!("shl.b{bits}"), vec![d, a, by]))
+            let distance = Operand::Small(power.trailing_zeros() as i32);
+            Some((format!("shl.b{bits}"), vec![d, a, distance]))
         }
         _ => None,
     }
 }
 
-/// Rewrites all functions; says how many instructions it changed. Guards and comments stay.
+/// Rewrites all functions, and returns the number of changed instructions. Guards and comments stay.
 pub fn peephole(module: &mut Module) -> Result<usize, EditError> {
     let functions: Vec<FuncId> = module.definitions().map(|(id, ..)| id).collect();
     let mut changed = 0;
@@ -71,7 +71,9 @@ pub fn peephole(module: &mut Module) -> Result<usize, EditError> {
         let mut cursor = editor.cursor();
         while let Some((stmt, statement)) = cursor.next() {
             let editor = cursor.editor();
-            if let Some((mnemonic, operands)) = simpler(editor.module(), function, statement) {
+            if let Some((mnemonic, operands)) =
+                simpler_instruction(editor.module(), function, statement)
+            {
                 editor.set_mnemonic(stmt, &mnemonic)?;
                 editor.set_operands(stmt, &operands)?;
                 changed += 1;
@@ -81,7 +83,7 @@ pub fn peephole(module: &mut Module) -> Result<usize, EditError> {
     Ok(changed)
 }
 
-/// The kernel above after the pass.
+/// Returns [`BEFORE`] after the pass.
 pub fn kernel() -> Result<Kernel, EditError> {
     let mut module = ptx_parse::parse(BEFORE.as_bytes()).module;
     peephole(&mut module)?;

@@ -4,17 +4,17 @@ use ptx_build::{BuildError, Declaration, FunctionBuilder, ModuleBuilder, Reg, at
 use ptx_ir::{Linkage, Module};
 use ptx_isa::{Component, PtxVersion, ScalarType as T, SpecialReg, StateSpace, Target};
 
-/// One way to compute the sum of a value over all threads of a warp.
+/// Emits instructions that compute the sum of a value over all threads of a warp.
 type Reduction = fn(&mut FunctionBuilder<'_>, Reg) -> Result<Reg, BuildError>;
 
-/// With one instruction, which newer targets have.
+/// Emits one instruction, which newer targets have.
 fn by_redux(k: &mut FunctionBuilder<'_>, value: Reg) -> Result<Reg, BuildError> {
     let sum = k.reg(T::B32);
     k.redux().sync().add().s32((sum, value, -1))?;
     Ok(sum)
 }
 
-/// With five exchanges between threads.
+/// Emits five exchanges between threads.
 fn by_shuffles(k: &mut FunctionBuilder<'_>, value: Reg) -> Result<Reg, BuildError> {
     for distance in [16, 8, 4, 2, 1] {
         let other = k.reg(T::B32);
@@ -47,15 +47,15 @@ fn kernel(m: &mut ModuleBuilder, sum_of_warp: Reduction) -> Result<(), BuildErro
     Ok(())
 }
 
-/// A module with a kernel that replaces each element by the sum over its warp, in the shortest way that the target has.
+/// Builds a kernel that replaces each element by the sum over its warp, with the shortest instructions that the target has.
 ///
 /// # Errors
 ///
-/// The target has neither way.
+/// The target has neither instruction.
 pub fn sum_of_warps(target: Target) -> Result<Module, BuildError> {
     let mut m = ModuleBuilder::new(PtxVersion::new(8, 0), target);
     if kernel(&mut m, by_redux).is_err() {
-        // The name is free again: nothing of the kernel that was refused is left.
+        // The refused kernel is dropped with its name.
         kernel(&mut m, by_shuffles)?;
     }
     m.finish()

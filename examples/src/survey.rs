@@ -10,24 +10,24 @@ use ptx_ir::facts::{ModuleFacts, Space};
 use ptx_ir::{FunctionKind, Statement};
 use ptx_isa::StateSpace;
 
-/// What is found about a kernel.
+/// The results for a kernel.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Kernel {
-    /// Its name.
+    /// The name.
     pub name: String,
-    /// The functions of the module that it may call, directly or not.
+    /// The number of functions of the module that the kernel may call, directly or through others.
     pub callees: usize,
-    /// The number of its natural loops.
+    /// The number of natural loops.
     pub loops: usize,
-    /// How deep they are nested.
+    /// The depth of the innermost loop; 1 for a loop that is in no other.
     pub depth: u32,
     /// The greatest number of live registers, in units of 32 bits.
     pub pressure: u32,
-    /// The instructions in loops that access global memory.
+    /// The number of instructions in loops that access global memory.
     pub accesses_in_loops: usize,
 }
 
-/// The kernels of a file.
+/// Analyzes the kernels of a file.
 #[must_use]
 pub fn kernels(text: &[u8]) -> Vec<Kernel> {
     let module = ptx_parse::parse(text).module;
@@ -61,34 +61,36 @@ pub fn kernels(text: &[u8]) -> Vec<Kernel> {
 
 fn accesses_in_loops(analysis: &FunctionAnalysis<'_>) -> usize {
     let facts = analysis.facts();
-    let inside = |&(id, _): &(_, _)| analysis.loops().depth(id) > 0;
-    let blocks = analysis.cfg().blocks().filter(inside);
-    let statements = blocks.flat_map(|(_, b)| facts.body().range(b.first, b.end));
-    let accesses = statements.filter(|&(_, statement)| match statement {
-        Statement::Inst(inst) => {
-            let mut memory = facts.inst(inst).memory();
-            memory.any(|access| access.space == Space::State(StateSpace::Global))
-        }
-        _ => false,
-    });
-    accesses.count()
+    analysis
+        .cfg()
+        .blocks()
+        .filter(|(id, _)| analysis.loops().depth(*id) > 0)
+        .flat_map(|(_, block)| facts.body().range(block.first, block.end))
+        .filter(|(_, statement)| match statement {
+            Statement::Inst(inst) => facts
+                .inst(*inst)
+                .memory()
+                .any(|access| access.space == Space::State(StateSpace::Global)),
+            _ => false,
+        })
+        .count()
 }
 
-/// Every `.ptx` file in a folder and the folders inside it, in order.
+/// Returns the `.ptx` files in a folder and the folders inside it, sorted by path.
 ///
 /// # Errors
 ///
 /// If a folder cannot be read.
 pub fn files(folder: &Path) -> io::Result<Vec<PathBuf>> {
-    let mut found = Vec::new();
+    let mut paths = Vec::new();
     for entry in fs::read_dir(folder)? {
         let path = entry?.path();
         if path.is_dir() {
-            found.extend(files(&path)?);
+            paths.extend(files(&path)?);
         } else if path.extension().is_some_and(|e| e == "ptx") {
-            found.push(path);
+            paths.push(path);
         }
     }
-    found.sort();
-    Ok(found)
+    paths.sort();
+    Ok(paths)
 }

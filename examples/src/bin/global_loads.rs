@@ -1,4 +1,4 @@
-//! Every load from global memory, with its line, width and whether it is guarded.
+//! Prints the line and the width of each load from global memory, and whether it is guarded.
 //!
 //! `cargo run -p ptx-examples --bin global_loads -- FILE`
 
@@ -17,8 +17,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             };
             let inst = &body.inst_table()[inst];
             let signature = module.signature(inst.sig);
-            let load = signature.opcode() == Some(Opcode::Ld);
-            if !load || signature.state_space() != Some(StateSpace::Global) {
+            let is_load = signature.opcode() == Some(Opcode::Ld);
+            if !is_load || signature.state_space() != Some(StateSpace::Global) {
                 continue;
             }
             let bits = signature.types().next().map_or(0, |t| t.bits());

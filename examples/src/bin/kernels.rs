@@ -1,4 +1,4 @@
-//! Lists the kernels of a file with their parameters and what they declare.
+//! Lists the kernels of a file with their parameters and registers.
 //!
 //! `cargo run -p ptx-examples --bin kernels -- FILE`
 

@@ -1,4 +1,4 @@
-//! Each kernel with what it reads and writes, and its greatest number of live registers.
+//! Prints the memory accesses of each kernel and its greatest number of live registers.
 //!
 //! `cargo run -p ptx-examples --bin pressure -- FILE`
 
@@ -15,7 +15,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let module = ptx_parse::parse(&source).module;
     let facts = ModuleFacts::new(&module);
     for (id, function, body) in module.definitions() {
-        let Some(of) = facts
+        let Some(facts) = facts
             .function(id)
             .filter(|_| function.kind == FunctionKind::Entry)
         else {
@@ -24,19 +24,19 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         println!("{}", module.name(function.name));
         let mut accesses: BTreeMap<(String, String), u32> = BTreeMap::new();
         for (inst, _) in body.insts() {
-            for access in of.inst(inst).memory() {
+            for access in facts.inst(inst).memory() {
                 let space = match access.space {
                     Space::State(space) => space.text().to_owned(),
                     other => format!("{other:?}").to_lowercase(),
                 };
-                let what = format!("{:?}", access.access).to_lowercase();
-                *accesses.entry((space, what)).or_default() += 1;
+                let access = format!("{:?}", access.access).to_lowercase();
+                *accesses.entry((space, access)).or_default() += 1;
             }
         }
-        for ((space, what), count) in accesses {
-            println!("  {space}: {what} by {count} instructions");
+        for ((space, access), count) in accesses {
+            println!("  {space}: {access} by {count} instructions");
         }
-        let analysis = FunctionAnalysis::new(of);
+        let analysis = FunctionAnalysis::new(facts);
         let pressure = analysis.pressure();
         if let Some(stmt) = pressure.at {
             let line = lines.position(body.source_span(stmt).start).line;

@@ -1,186 +1,178 @@
-//! Every load from global memory whose neighbouring threads do not read neighbouring elements.
-//!
-//! The *stride* of a value is how much larger it is in the next thread of a warp, which is taken to go the same way:
-//! 1 for `%tid.x`, 0 for what is the same everywhere. Sums, differences, products with constants, shifts and
-//! conversions are followed, through loops too. What is unknown, such as an index loaded from memory, is not
-//! reported; neither are loads where all threads read the same.
-//!
+//! Finds loads from global memory whose neighbouring threads do not read neighbouring elements: a sparse dataflow analysis.
 //! `cargo run -p ptx-examples --bin uncoalesced -- FILE`
+//!
+//! The *stride* of a value is its difference between a thread and the thread before it, if both execute the same instructions: 1 for `%tid.x`,
+//! 0 for a value that is equal in all threads. Sums, differences, products with constants, shifts and conversions have strides, in loops as well.
+//! Loads with unknown strides, such as those with an index from memory, are not reported; neither are loads of one address by all threads.
 
-use ptx_analysis::function_analysis::FunctionAnalysis;
-use ptx_analysis::reaching::Reaching;
-use ptx_ir::facts::{FunctionFacts, ModuleFacts, RegLane, Space};
-use ptx_ir::{InstId, LineIndex, Operand, Statement, StmtId};
-use ptx_isa::{Access, Modifier, Opcode, SpecialReg, StateSpace};
+use std::error::Error;
 
-/// What is known of a value. It only ever moves down this list.
+use ptxkit::analysis::dataflow::{JoinSemiLattice, SparseAnalysis, SparseSolver, solve_sparse};
+use ptxkit::analysis::function_analysis::FunctionAnalysis;
+use ptxkit::analysis::ssa::ValueId;
+use ptxkit::ir::facts::{Facts, ModuleFacts, Space};
+use ptxkit::ir::{LineIndex, Operand, Statement, StmtId};
+use ptxkit::isa::{Access, Component, Modifier, Opcode, Selector, SpecialReg, StateSpace};
+
+/// The lattice of strides, from the least to the greatest fact.
 #[derive(Copy, Clone, PartialEq, Debug)]
 enum Stride {
-    /// Nothing has come here yet.
-    Unseen,
-    Known(i64),
+    /// The value is not computed.
+    Unreached,
+    Constant(i64),
     Unknown,
 }
-use Stride::{Known, Unknown, Unseen};
+use Stride::{Constant, Unknown, Unreached};
+
+impl JoinSemiLattice for Stride {
+    fn join(&mut self, other: &Self) -> bool {
+        let joined = match (*self, *other) {
+            (Unreached, stride) | (stride, Unreached) => stride,
+            (left, right) if left == right => left,
+            _ => Unknown,
+        };
+        std::mem::replace(self, joined) != joined
+    }
+}
 
 impl Stride {
-    /// Where two definitions meet.
-    fn join(self, other: Self) -> Self {
-        match (self, other) {
-            (Unseen, other) => other,
-            (this, Unseen) => this,
-            (a, b) if a == b => a,
-            _ => Unknown,
-        }
-    }
-
-    fn with(self, other: Self, f: impl Fn(i64, i64) -> Option<i64>) -> Self {
+    /// Combines two strides by a function, which returns `None` if the result has no stride.
+    fn combine(self, other: Self, function: impl Fn(i64, i64) -> Option<i64>) -> Self {
         match (self, other) {
             (Unknown, _) | (_, Unknown) => Unknown,
-            (Known(a), Known(b)) => f(a, b).map_or(Unknown, Known),
-            _ => Unseen,
+            (Constant(left), Constant(right)) => function(left, right).map_or(Unknown, Constant),
+            _ => Unreached,
         }
     }
 }
 
-struct Strides<'a> {
-    of: FunctionFacts<'a>,
-    analysis: &'a FunctionAnalysis<'a>,
-    reaching: &'a Reaching,
-    /// Of each definition.
-    defs: Vec<Stride>,
+/// Returns the stride of an operand of a statement. `value` returns the strides of values in SSA form.
+fn operand_stride(
+    function: &FunctionAnalysis<'_>,
+    stmt: StmtId,
+    operand: Operand,
+    value: impl Fn(ValueId) -> Stride,
+) -> Stride {
+    let x = Selector::Component(Component::X);
+    match operand {
+        Operand::Small(_) | Operand::Imm(_) | Operand::Var(_) | Operand::Symbol(_) => Constant(0),
+        Operand::Special(SpecialReg::Laneid) => Constant(1),
+        Operand::Special(register) if register.is_volatile() => Unknown,
+        Operand::Special(register) if register.text().contains("lanemask") => Unknown,
+        Operand::Special(_) => Constant(0),
+        Operand::Lane(selector, vector) => match function.body().pool().get(vector) {
+            Operand::Special(SpecialReg::Tid) => Constant(i64::from(selector == x)),
+            Operand::Special(_) => Constant(0),
+            _ => Unknown,
+        },
+        Operand::Reg(register) => {
+            let variable = function.variables().of(register.into()).next();
+            let read = variable.and_then(|variable| function.ssa().ok()?.read(stmt, variable));
+            read.map_or(Unknown, value)
+        }
+        _ => Unknown,
+    }
 }
 
-impl Strides<'_> {
-    /// Looks at all definitions until nothing changes.
-    fn solve(&mut self) {
-        let mut changed = true;
-        while std::mem::take(&mut changed) {
-            for (id, site) in self.reaching.defs() {
-                let nth = id.as_u32() as usize;
-                let new = match self.of.body().statement(site.stmt) {
-                    Some(Statement::Inst(inst)) => self.result(site.stmt, inst),
-                    _ => Unknown,
-                };
-                let joined = self.defs[nth].join(new);
-                changed |= std::mem::replace(&mut self.defs[nth], joined) != joined;
+struct StrideAnalysis<'a> {
+    function: &'a FunctionAnalysis<'a>,
+}
+
+impl StrideAnalysis<'_> {
+    /// Returns the stride of the result of an instruction.
+    fn result(&self, facts: Facts<'_>, stmt: StmtId, solver: &SparseSolver<'_, Stride>) -> Stride {
+        let pool = facts.body().pool();
+        let stride = |index: usize| match facts.source(index) {
+            Some(source) => {
+                operand_stride(self.function, stmt, source.operand, |id| *solver.value(id))
             }
-        }
-    }
-
-    /// Of what a statement reads.
-    fn operand(&self, at: StmtId, operand: Operand) -> Stride {
-        match operand {
-            Operand::Small(_) | Operand::Imm(_) | Operand::Var(_) | Operand::Symbol(_) => Known(0),
-            Operand::Special(SpecialReg::Laneid) => Known(1),
-            Operand::Special(r) if r.is_volatile() || r.text().contains("lanemask") => Unknown,
-            Operand::Special(_) => Known(0),
-            Operand::Lane(selector, inner) => match self.of.body().pool().get(inner) {
-                Operand::Special(SpecialReg::Tid) => {
-                    Known(i64::from(selector.element() == Some(0)))
-                }
-                Operand::Special(_) => Known(0),
-                _ => Unknown,
-            },
-            Operand::Reg(register) => self.register(at, register.into()),
-            _ => Unknown,
-        }
-    }
-
-    /// Of the definitions that reach a read.
-    fn register(&self, at: StmtId, place: RegLane) -> Stride {
-        let mut variables = self.analysis.variables().of(place);
-        let read = variables.next().and_then(|v| self.reaching.read(at, v));
-        match read {
-            Some(read) if !self.reaching.may_be_uninitialized(read) => {
-                let defs = self.reaching.defs_of(read).iter();
-                defs.fold(Unseen, |all, d| all.join(self.defs[d.as_u32() as usize]))
-            }
-            _ => Unknown,
-        }
-    }
-
-    /// What an instruction makes of its operands.
-    fn result(&self, at: StmtId, inst: InstId) -> Stride {
-        let (body, module) = (self.of.body(), self.of.module());
-        let operands = body.operands(inst);
-        let of = |n: usize| operands.get(n).map_or(Unknown, |&o| self.operand(at, o));
-        let number = |n: usize| match operands.get(n) {
-            Some(&Operand::Small(value)) => Some(i64::from(value)),
-            Some(&Operand::Imm(id)) => body.pool().immediate(id)?.value.as_int(),
-            _ => None,
+            None => Unknown,
         };
-        // Equal factors of all threads make equal products; a number scales a stride.
+        let number = |index: usize| pool.integer(facts.source(index)?.operand);
+        // A product of values that are equal in all threads is equal, too; a constant factor multiplies a stride.
         let product = || {
-            of(1).with(of(2), |a, b| match (a, b) {
+            stride(0).combine(stride(1), |left, right| match (left, right) {
                 (0, 0) => Some(0),
-                (0, b) => b.checked_mul(number(1)?),
-                (a, 0) => a.checked_mul(number(2)?),
+                (0, right) => right.checked_mul(number(0)?),
+                (left, 0) => left.checked_mul(number(1)?),
                 _ => None,
             })
         };
-        let signature = body.inst(inst).map(|i| module.signature(i.sig));
-        let Some((opcode, signature)) = signature.and_then(|s| Some((s.opcode()?, s))) else {
-            return Unknown;
-        };
-        let high = signature.modifiers().any(|m| m == Modifier::Hi);
-        let facts = self.of.inst(inst);
-        match opcode {
-            Opcode::Mov | Opcode::Cvta | Opcode::Cvt => of(1),
-            Opcode::Add => of(1).with(of(2), i64::checked_add),
-            Opcode::Sub => of(1).with(of(2), i64::checked_sub),
-            Opcode::Shl => of(1).with(of(2), |a, _| a.checked_mul(1 << number(2)?.clamp(0, 62))),
-            Opcode::Mul if !high => product(),
-            Opcode::Mad if !high => product().with(of(3), i64::checked_add),
-            Opcode::Ld if signature.state_space() == Some(StateSpace::Param) => Known(0),
-            // Whatever it computes, it computes the same of the same.
+        let is_high = facts.has_modifier(Modifier::Hi);
+        match facts.opcode() {
+            Some(Opcode::Mov | Opcode::Cvta | Opcode::Cvt) => stride(0),
+            Some(Opcode::Add) => stride(0).combine(stride(1), i64::checked_add),
+            Some(Opcode::Sub) => stride(0).combine(stride(1), i64::checked_sub),
+            Some(Opcode::Shl) => stride(0).combine(stride(1), |left, _| {
+                left.checked_mul(1 << number(1)?.clamp(0, 62))
+            }),
+            Some(Opcode::Mul) if !is_high => product(),
+            Some(Opcode::Mad) if !is_high => product().combine(stride(2), i64::checked_add),
+            Some(Opcode::Ld) if facts.has_modifier(Modifier::Param) => Constant(0),
+            // Any other computation of equal values has equal results.
             _ if facts.may_be_moved() && facts.memory().next().is_none() => {
-                let same = |a, b| (a == 0 && b == 0).then_some(0);
-                (1..operands.len()).fold(Known(0), |all, n| all.with(of(n), same))
+                let equal = |left, right| (left == 0 && right == 0).then_some(0);
+                (0..facts.sources().count())
+                    .fold(Constant(0), |all, index| all.combine(stride(index), equal))
             }
             _ => Unknown,
         }
     }
 }
 
-fn main() -> Result<(), Box<dyn std::error::Error>> {
+impl SparseAnalysis for StrideAnalysis<'_> {
+    type Domain = Stride;
+
+    fn bottom(&self) -> Stride {
+        Unreached
+    }
+
+    fn top(&self) -> Stride {
+        Unknown
+    }
+
+    fn inst(&mut self, facts: Facts<'_>, stmt: StmtId, solver: &mut SparseSolver<'_, Stride>) {
+        let result = match facts.guard() {
+            Some(_) => Unknown,
+            None => self.result(facts, stmt, solver),
+        };
+        for definition in solver.ssa().defs(stmt) {
+            solver.raise(definition, &result);
+        }
+    }
+}
+
+fn main() -> Result<(), Box<dyn Error>> {
     let path = std::env::args().nth(1).ok_or("which file?")?;
     let source = std::fs::read(path)?;
     let lines = LineIndex::new(&source);
-    let module = ptx_parse::parse(&source).module;
-    let facts = ModuleFacts::new(&module);
-    for (id, function, body) in module.definitions() {
-        let Some(of) = facts.function(id) else {
-            continue;
+    let module = ptxkit::parse::parse(&source).module;
+    let module_facts = ModuleFacts::new(&module);
+    for (id, _, body) in module.definitions() {
+        let function = FunctionAnalysis::new(module_facts.function(id).ok_or("no facts")?);
+        let mut analysis = StrideAnalysis {
+            function: &function,
         };
-        let analysis = FunctionAnalysis::new(of);
-        let reaching = analysis.reaching();
-        let mut strides = Strides {
-            of,
-            analysis: &analysis,
-            reaching,
-            defs: vec![Unseen; reaching.defs().len()],
-        };
-        strides.solve();
+        let strides = solve_sparse(&function, &mut analysis, u32::MAX)?;
         for (stmt, statement) in body.statements() {
             let Statement::Inst(inst) = statement else {
                 continue;
             };
-            for access in of.inst(inst).memory() {
-                let global = access.space == Space::State(StateSpace::Global);
-                let (Some(base), Some(bytes)) = (access.base, access.bytes) else {
+            for access in function.facts().inst(inst).memory() {
+                let is_global_load = access.access == Access::Read
+                    && access.space == Space::State(StateSpace::Global);
+                let (Some(base), Some(bytes), true) = (access.base, access.bytes, is_global_load)
+                else {
                     continue;
                 };
-                if access.access != Access::Read || !global {
-                    continue;
-                }
-                if let Known(stride) = strides.operand(stmt, base)
+                let stride = operand_stride(&function, stmt, base, |value| *strides.value(value));
+                if let Constant(stride) = stride
                     && stride != 0
                     && stride.unsigned_abs() != bytes
                 {
                     println!(
                         "{}:{}: {bytes} bytes each, {stride} bytes from thread to thread",
-                        module.name(function.name),
+                        module.function_name(id),
                         lines.position(body.source_span(stmt).start).line
                     );
                 }
