@@ -1,11 +1,11 @@
-//! What single threads of a CTA compute from their index: values, conditions, and which of them come to a block.
+//! Values that single threads of a CTA compute from their index, conditions on the index, and the threads that may reach a block.
 //!
-//! Values are evaluated for samples: all threads of the first two warps, and the first and the last one of each other warp. Where the size of a CTA is not
-//! known, a likely one is assumed. What comes from memory, and what differs between iterations of loops, is not known.
+//! Values are evaluated for sample threads: all threads of the first two warps, and the first and the last one of each other warp. Where the size
+//! of a CTA is unknown, a likely one is assumed. Values that come from memory, or differ between iterations of loops, are unknown.
 //!
 //! Cost: a number of evaluations that is bounded by the number of statements.
 
-mod written;
+mod instruction_values;
 
 pub use ptx_semantics::fold::PerThread;
 
@@ -13,7 +13,7 @@ use alloc::vec::Vec;
 
 use ptx_dataflow::internals::Cells;
 use ptx_ir::facts::{Facts, FunctionFacts};
-use ptx_ir::{Operand, Statement, StmtId};
+use ptx_ir::{InstId, Operand, Statement, StmtId};
 use ptx_isa::{SpecialReg, Uniformity};
 
 use crate::cfg::{BlockId, Cfg};
@@ -24,12 +24,13 @@ use crate::values::LaunchBounds;
 
 /// The lanes of a warp.
 const LANES: u32 = 32;
-/// How many values of threads are evaluated, and how many more for each statement.
+/// The maximum number of evaluations of a value in one thread, for a function without statements.
 const EVALUATIONS: u64 = 1 << 16;
+/// The number of further evaluations for each statement.
 const EVALUATIONS_PER_STATEMENT: u64 = 1 << 6;
-/// How many instructions one after the other are followed.
+/// The maximum number of definitions that are followed from a value, one after the other.
 const DEPTH: u32 = 48;
-/// How often the blocks are passed to find which threads come there.
+/// The maximum number of passes over the edges to find the threads that may reach each block.
 const PASSES: usize = 8;
 
 /// The size of the CTAs of a function.
@@ -38,7 +39,7 @@ const PASSES: usize = 8;
 pub struct CtaShape {
     /// The threads in each dimension.
     pub threads: [u32; 3],
-    /// Whether the function requires it; otherwise it is only likely.
+    /// Whether the function requires this size; otherwise it is only likely.
     pub is_required: bool,
 }
 
@@ -57,8 +58,11 @@ impl CtaShape {
         let mut dimensions = 1;
         for (id, _) in body.insts() {
             for operand in body.operands(id) {
-                if let Operand::Lane(selector, at) = operand
-                    && matches!(body.pool().get(*at), Operand::Special(SpecialReg::Tid))
+                if let Operand::Lane(selector, register) = operand
+                    && matches!(
+                        body.pool().get(*register),
+                        Operand::Special(SpecialReg::Tid)
+                    )
                 {
                     dimensions = dimensions.max(1 + selector.element().unwrap_or(0));
                 }
@@ -77,12 +81,14 @@ impl CtaShape {
     }
 }
 
-/// What is known of a value.
+/// The state of the evaluation of a value.
 #[derive(Clone, Debug)]
 enum State {
+    /// The value was not evaluated.
     New,
-    /// It is being evaluated.
+    /// The value is being evaluated. An active value that is needed again depends on itself, as in a loop.
     Active,
+    /// The value in the samples; `None` if it is unknown.
     Done(Option<PerThread>),
 }
 
@@ -96,21 +102,30 @@ pub struct ThreadValues<'a> {
     shape: CtaShape,
     /// The linear indices of the samples.
     samples: Vec<u32>,
+    /// The states of the values by their numbers.
     states: Vec<State>,
-    left: u64,
+    /// The number of evaluations that may still be done.
+    remaining_evaluations: u64,
 }
 
-/// What [`ThreadValues`] evaluated, without the function.
+/// An instruction with the statement that contains it.
+#[derive(Copy, Clone)]
+struct InstructionStatement {
+    stmt: StmtId,
+    inst: InstId,
+}
+
+/// The results of [`ThreadValues`], without a reference to the function.
 #[derive(Clone, Debug)]
 pub struct Evaluated {
     shape: CtaShape,
     samples: Vec<u32>,
     states: Vec<State>,
-    left: u64,
+    remaining_evaluations: u64,
 }
 
 impl<'a> ThreadValues<'a> {
-    /// Evaluates nothing yet.
+    /// Values that are evaluated when they are queried.
     ///
     /// # Errors
     ///
@@ -148,31 +163,32 @@ impl<'a> ThreadValues<'a> {
         cells: &'a Cells,
     ) -> Self {
         let shape = CtaShape::of(facts);
-        let count = shape
+        let thread_count = shape
             .threads
             .iter()
-            .fold(1u32, |n, of| n.saturating_mul(*of));
-        let is_sample = |t: &u32| *t < 2 * LANES || matches!(t % LANES, 0 | 31);
+            .fold(1u32, |count, size| count.saturating_mul(*size));
         Self {
             facts,
             variables,
             ssa,
             cells,
             shape,
-            samples: (0..count.min(1024)).filter(is_sample).collect(),
+            samples: (0..thread_count.min(1024))
+                .filter(|thread| *thread < 2 * LANES || matches!(thread % LANES, 0 | 31))
+                .collect(),
             states: vec![State::New; ssa.len()],
-            left: most_evaluations(facts),
+            remaining_evaluations: most_evaluations(facts),
         }
     }
 
-    /// What was evaluated so far, for [`resume`](Self::resume).
+    /// The results of all evaluations so far, for [`resume`](Self::resume).
     #[must_use]
     pub fn into_evaluated(self) -> Evaluated {
         Evaluated {
             shape: self.shape,
             samples: self.samples,
             states: self.states,
-            left: self.left,
+            remaining_evaluations: self.remaining_evaluations,
         }
     }
 
@@ -197,17 +213,17 @@ impl<'a> ThreadValues<'a> {
             shape: evaluated.shape,
             samples: evaluated.samples.clone(),
             states: evaluated.states.clone(),
-            left: evaluated.left,
+            remaining_evaluations: evaluated.remaining_evaluations,
         })
     }
 
-    /// The same function if a value is a number in all threads.
+    /// The values of the function under the assumption that a value is `number` in all threads. Nothing is evaluated yet.
     #[must_use]
     pub fn assuming(&self, value: ValueId, number: u64) -> Self {
         let mut assuming = Self {
             samples: self.samples.clone(),
             states: vec![State::New; self.states.len()],
-            left: most_evaluations(self.facts),
+            remaining_evaluations: most_evaluations(self.facts),
             ..*self
         };
         if let Some(state) = assuming.states.get_mut(value.as_u32() as usize) {
@@ -216,14 +232,14 @@ impl<'a> ThreadValues<'a> {
         assuming
     }
 
-    /// Takes the numbers of a value to be known. What was evaluated before and depends on it remains.
+    /// Assumes that a value has these numbers. Values that depend on it and were evaluated before keep their results.
     pub fn assume(&mut self, value: ValueId, numbers: PerThread) {
         if let Some(state) = self.states.get_mut(value.as_u32() as usize) {
             *state = State::Done(Some(numbers));
         }
     }
 
-    /// Evaluates these values again when they are asked for.
+    /// Forgets the results of values: they are evaluated again when they are queried.
     pub fn forget(&mut self, values: &[ValueId]) {
         for value in values {
             if let Some(state) = self.states.get_mut(value.as_u32() as usize) {
@@ -239,7 +255,7 @@ impl<'a> ThreadValues<'a> {
         samples: &[u32] = &samples;
     }
 
-    /// A value in the samples; `None` if it is not known.
+    /// A value in the samples; `None` if it is unknown.
     pub fn value(&mut self, id: ValueId) -> Option<PerThread> {
         self.follow(id, 0)
     }
@@ -249,10 +265,10 @@ impl<'a> ThreadValues<'a> {
     pub fn special(&self, register: SpecialReg, component: u8, sample: usize) -> Option<u64> {
         let thread = *self.samples.get(sample)?;
         let [x, y, _] = self.shape.threads;
-        let of = |all: [u32; 3]| all.get(usize::from(component)).copied();
+        let component = usize::from(component);
         let value = match register {
-            SpecialReg::Tid => of([thread % x, thread / x % y, thread / x / y])?,
-            SpecialReg::Ntid => of(self.shape.threads)?,
+            SpecialReg::Tid => *[thread % x, thread / x % y, thread / x / y].get(component)?,
+            SpecialReg::Ntid => *self.shape.threads.get(component)?,
             SpecialReg::Laneid => thread % LANES,
             SpecialReg::Warpid => thread / LANES,
             SpecialReg::LanemaskEq => 1 << (thread % LANES),
@@ -265,42 +281,43 @@ impl<'a> ThreadValues<'a> {
         Some(value.into())
     }
 
-    /// In which threads a value is the same, as far as the samples tell.
+    /// The largest group of threads in which a value is the same, as far as the samples tell.
     #[must_use]
     pub fn uniformity(&self, value: &PerThread) -> Uniformity {
-        let PerThread::Each(all) = value else {
+        let PerThread::Each(numbers) = value else {
             return Uniformity::Grid;
         };
-        let mut pairs = self.samples.iter().zip(all.iter());
-        let Some((mut warp, mut first)) = pairs.next().map(|(t, v)| (t / LANES, v)) else {
-            return Uniformity::Grid;
-        };
-        let mut level = Uniformity::Grid;
-        for (thread, value) in pairs {
-            let same_warp = thread / LANES == warp;
-            if value != first {
-                level = level.join(match same_warp {
-                    true => Uniformity::Varying,
-                    false => Uniformity::Warp,
+        let threads_with_numbers = self.samples.iter().zip(numbers.iter());
+        let mut uniformity = Uniformity::Grid;
+        for ((previous_thread, previous_number), (thread, number)) in threads_with_numbers
+            .clone()
+            .zip(threads_with_numbers.skip(1))
+        {
+            if number != previous_number {
+                let is_same_warp = thread / LANES == previous_thread / LANES;
+                uniformity = uniformity.join(if is_same_warp {
+                    Uniformity::Varying
+                } else {
+                    Uniformity::Warp
                 });
             }
-            (warp, first) = (thread / LANES, value);
         }
-        level
+        uniformity
     }
 
+    /// Evaluates a value that was reached over `depth` definitions.
     fn follow(&mut self, id: ValueId, depth: u32) -> Option<PerThread> {
-        let at = id.as_u32() as usize;
-        match self.states.get(at)? {
+        let index = id.as_u32() as usize;
+        match self.states.get(index)? {
             State::Done(value) => return value.clone(),
             State::Active => return None,
             State::New if depth > DEPTH => return None,
             State::New => {}
         }
-        self.states[at] = State::Active;
-        let found = self.evaluate(id, depth);
-        self.states[at] = State::Done(found.clone());
-        found
+        self.states[index] = State::Active;
+        let value = self.evaluate(id, depth);
+        self.states[index] = State::Done(value.clone());
+        value
     }
 
     fn evaluate(&mut self, id: ValueId, depth: u32) -> Option<PerThread> {
@@ -313,19 +330,21 @@ impl<'a> ThreadValues<'a> {
                 let Some(Statement::Inst(inst)) = self.facts.body().statement(stmt) else {
                     return None;
                 };
-                let new = self.written((stmt, inst), variable, depth + 1)?;
+                let statement = InstructionStatement { stmt, inst };
+                let new = self.written(statement, variable, depth + 1)?;
                 let Some(old) = old else { return Some(new) };
                 let facts = self.facts.inst(inst);
                 let (place, sense) = facts.guard_register()?;
                 let guard = self.ssa.read(stmt, self.variables.of(place).start)?;
                 let guard = self.follow(guard, depth + 1)?;
                 let old = self.follow(old, depth + 1)?;
-                Some(self.each(
-                    |sample| match guard.get(sample) == u64::from(sense.holds(true)) {
-                        true => new.get(sample),
-                        false => old.get(sample),
-                    },
-                ))
+                Some(self.for_each_sample(|sample| {
+                    if guard.get(sample) == u64::from(sense.holds(true)) {
+                        new.get(sample)
+                    } else {
+                        old.get(sample)
+                    }
+                }))
             }
             Value::Phi { .. } => {
                 let mut args = self.ssa.args(id).iter();
@@ -341,9 +360,9 @@ impl<'a> ThreadValues<'a> {
         }
     }
 
-    /// A value for each sample.
-    fn each(&self, of: impl Fn(usize) -> u64) -> PerThread {
-        PerThread::from_values((0..self.samples.len()).map(of).collect())
+    /// The value that has the number `number(sample)` in each sample.
+    fn for_each_sample(&self, number: impl Fn(usize) -> u64) -> PerThread {
+        PerThread::from_values((0..self.samples.len()).map(number).collect())
     }
 
     /// The value of the guard of an instruction, with its `!`.
@@ -351,65 +370,74 @@ impl<'a> ThreadValues<'a> {
         let (place, sense) = facts.guard_register()?;
         let value = self.ssa.read(stmt, self.variables.of(place).start)?;
         let value = self.value(value)?;
-        Some(self.each(|sample| value.get(sample) ^ u64::from(sense.is_negated())))
+        Some(self.for_each_sample(|sample| value.get(sample) ^ u64::from(sense.is_negated())))
     }
 }
 
-/// The maximum number of evaluations of values in a function.
+/// The maximum number of evaluations in a function.
 fn most_evaluations(facts: FunctionFacts<'_>) -> u64 {
     let statements = facts.body().statement_table().len() as u64;
     EVALUATIONS + EVALUATIONS_PER_STATEMENT * statements
 }
 
-/// Sets of samples of which the samples may come to each block: bit `n` is sample `n`. Blocks that are never reached have none.
+/// For each block, the set of the samples that may reach it: bit `n` is sample `n`. The sets of unreachable blocks are empty.
 #[must_use]
 pub fn reaching(function: &FunctionAnalysis<'_>, threads: &mut ThreadValues<'_>) -> Vec<u128> {
     let (cfg, facts) = (function.cfg(), function.facts());
-    let count = threads.samples().len();
-    let all = match count {
+    let all = match threads.samples().len() {
         128.. => u128::MAX,
-        _ => (1 << count) - 1,
+        count => (1 << count) - 1,
     };
-    let order = function.reverse_post_order();
-    let mut edges: Vec<(BlockId, BlockId, u128)> = Vec::new();
-    for &block in order.order() {
-        let condition = condition(cfg, facts, threads, block);
+    let mut edges: Vec<ConditionalEdge> = Vec::new();
+    for &block in function.reverse_post_order().order() {
+        let condition = branch_condition(cfg, facts, threads, block);
         for (_, edge) in cfg.out_edges(block) {
-            let taken = match (edge.when, &condition) {
-                (Some(when), Some(holds)) if when => *holds,
-                (Some(_), Some(holds)) => all & !holds,
+            let taking_samples = match (edge.when, condition) {
+                (Some(true), Some(samples)) => samples,
+                (Some(false), Some(samples)) => all & !samples,
                 _ => all,
             };
-            edges.push((block, edge.to, taken));
+            edges.push(ConditionalEdge {
+                from: block,
+                to: edge.to,
+                taking_samples,
+            });
         }
     }
-    let mut sets = vec![0; cfg.len()];
-    sets[0] = all;
+    let mut reaching = vec![0; cfg.len()];
+    reaching[0] = all;
     for _ in 0..PASSES {
         let mut changed = false;
-        for &(from, to, taken) in &edges {
-            let new = sets[from.as_u32() as usize] & taken;
-            let set = &mut sets[to.as_u32() as usize];
-            changed |= *set | new != *set;
-            *set |= new;
+        for edge in &edges {
+            let samples = reaching[edge.from.as_u32() as usize] & edge.taking_samples;
+            let reaching_target = &mut reaching[edge.to.as_u32() as usize];
+            changed |= *reaching_target | samples != *reaching_target;
+            *reaching_target |= samples;
         }
         if !changed {
-            return sets;
+            return reaching;
         }
     }
-    sets.fill(all);
-    sets
+    reaching.fill(all);
+    reaching
 }
 
-/// The samples in which the guard of the last instruction of a block, without its `!`, is true.
-fn condition(
+/// An edge of the control flow and the samples that take it if they reach its source.
+struct ConditionalEdge {
+    from: BlockId,
+    to: BlockId,
+    taking_samples: u128,
+}
+
+/// The samples in which the guard of the last instruction of a block, without its `!`, is true; `None` if it is unknown.
+fn branch_condition(
     cfg: &Cfg,
     facts: FunctionFacts<'_>,
     threads: &mut ThreadValues<'_>,
     block: BlockId,
 ) -> Option<u128> {
-    let of = cfg.block(block)?;
-    let mut statements = facts.body().range(of.first, of.end).rev();
+    let block = cfg.block(block)?;
+    let mut statements = facts.body().range(block.first, block.end).rev();
     let (stmt, inst) = statements.find_map(|(stmt, statement)| match statement {
         Statement::Inst(inst) => Some((stmt, inst)),
         _ => None,
@@ -417,7 +445,9 @@ fn condition(
     let facts = facts.inst(inst);
     let (_, sense) = facts.guard_register()?;
     let guard = threads.guard(stmt, &facts)?;
-    let samples = 0..threads.samples().len();
-    let holds = samples.filter(|s| guard.get(*s) ^ u64::from(sense.is_negated()) == 1);
-    Some(holds.fold(0, |set, sample| set | 1 << sample))
+    Some(
+        (0..threads.samples().len())
+            .filter(|sample| guard.get(*sample) ^ u64::from(sense.is_negated()) == 1)
+            .fold(0, |samples, sample| samples | 1 << sample),
+    )
 }

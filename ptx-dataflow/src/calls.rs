@@ -1,4 +1,4 @@
-//! Which functions call which.
+//! The call graph of a module.
 //!
 //! A call through an address reaches the functions of its list, if it names one. With a prototype, or without either, it
 //! may reach every function of the module whose address is taken, and functions of other modules.
@@ -14,7 +14,7 @@ use ptx_ir::{Body, EntityId, FuncId, InstId, LabelId, Module, Operand, SymbolId,
 
 use crate::graph::{ComponentId, Components, Digraph, Graph};
 
-/// What a call may reach.
+/// A target that a call may reach.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
 #[non_exhaustive]
 pub enum Target {
@@ -43,7 +43,7 @@ pub struct Call {
     pub from: FuncId,
     /// The instruction.
     pub inst: InstId,
-    /// What it may reach.
+    /// The target.
     pub to: Target,
 }
 
@@ -67,17 +67,18 @@ pub struct Call {
 /// ```
 #[derive(Clone, Debug)]
 pub struct CallGraph {
-    /// By function.
+    /// The calls of each function.
     functions: Vec<FunctionCalls>,
     /// The functions whose addresses are taken outside of functions.
-    taken_by_module: Vec<FuncId>,
-    /// In order.
+    address_taken_by_module: Vec<FuncId>,
+    /// All functions whose addresses are taken, in the order of their numbers.
     address_taken: Vec<FuncId>,
-    /// Functions by number, and after them one node for all whose address is taken.
+    /// The graph: a node for each function, by its number, and one node that stands for any function whose address is taken.
     graph: Digraph,
+    /// The strongly connected components of `graph`.
     components: Components,
-    /// The function of each symbol.
-    of_symbol: Vec<Option<FuncId>>,
+    /// The function that each symbol names.
+    symbol_functions: Vec<Option<FuncId>>,
 }
 
 /// The calls of a module without functions.
@@ -91,33 +92,38 @@ impl CallGraph {
     /// Finds every call of a module.
     #[must_use]
     pub fn new(facts: &ModuleFacts<'_>) -> Self {
-        let mut new = Self::without_calls(facts.module());
-        new.find(facts, facts.module().definitions().map(|(id, ..)| id));
-        new.connect();
-        new
+        let mut graph = Self::without_calls(facts.module());
+        graph.find_calls(facts, facts.module().definitions().map(|(id, ..)| id));
+        graph.connect();
+        graph
     }
 
     /// The functions of a module, with no calls so far: for [`update`](Self::update).
     #[must_use]
     pub fn without_calls(module: &Module) -> Self {
-        let of_symbol = functions_of_symbols(module);
-        let mut taken_by_module = Vec::new();
-        take(&of_symbol, module.pool().operands(), &mut taken_by_module);
+        let symbol_functions = functions_of_symbols(module);
+        let mut address_taken_by_module = Vec::new();
+        add_address_taken(
+            &symbol_functions,
+            module.pool().operands(),
+            &mut address_taken_by_module,
+        );
         let functions = vec![FunctionCalls::default(); module.functions().len()];
         let graph = Digraph::from_valid(functions.len() as u32 + 1, functions.len() as u32, &[]);
-        let mut new = Self {
+        let mut calls = Self {
             functions,
-            taken_by_module,
+            address_taken_by_module,
             address_taken: Vec::new(),
             components: Components::new(&graph),
             graph,
-            of_symbol,
+            symbol_functions,
         };
-        new.connect();
-        new
+        calls.connect();
+        calls
     }
 
-    /// Finds the calls of some functions again, after their bodies changed. Gives whether functions now call others than before, or take other addresses.
+    /// Finds the calls of functions again, after their bodies changed. Returns whether these functions now call other functions than before, or take
+    /// other addresses.
     ///
     /// ```
     /// use ptx_dataflow::calls::CallGraph;
@@ -131,57 +137,69 @@ impl CallGraph {
     /// assert_eq!(calls.callees(k), [leaf]);
     /// ```
     pub fn update(&mut self, facts: &ModuleFacts<'_>, changed: &[FuncId]) -> bool {
-        let links = |of: &Self| -> Vec<(Vec<Target>, Vec<FuncId>)> {
-            let all = changed.iter().filter_map(|id| of.functions.get(id.index()));
-            all.map(|f| (f.targets.clone(), f.taken.clone())).collect()
-        };
-        let before = links(self);
-        self.find(facts, changed.iter().copied());
-        let is_changed = links(self) != before;
-        if is_changed {
+        let links: Vec<(Vec<Target>, Vec<FuncId>)> = changed
+            .iter()
+            .filter_map(|id| self.functions.get(id.index()))
+            .map(|calls| (calls.targets.clone(), calls.address_taken.clone()))
+            .collect();
+        self.find_calls(facts, changed.iter().copied());
+        let is_unchanged = changed
+            .iter()
+            .filter_map(|id| self.functions.get(id.index()))
+            .zip(&links)
+            .all(|(calls, (targets, address_taken))| {
+                calls.targets == *targets && calls.address_taken == *address_taken
+            });
+        if !is_unchanged {
             self.connect();
         }
-        is_changed
+        !is_unchanged
     }
 
-    /// Looks for the calls in functions.
-    fn find(&mut self, facts: &ModuleFacts<'_>, functions: impl IntoIterator<Item = FuncId>) {
+    /// Finds the calls in functions. [`connect`](Self::connect) has to follow.
+    fn find_calls(&mut self, facts: &ModuleFacts<'_>, functions: impl IntoIterator<Item = FuncId>) {
         for id in functions {
-            if let (Some(of), Some(entry)) =
+            if let (Some(function), Some(calls)) =
                 (facts.function(id), self.functions.get_mut(id.index()))
             {
-                *entry = Finder::new(&self.of_symbol).function(of);
+                *calls = Finder::new(&self.symbol_functions).calls(function);
             }
         }
     }
 
-    /// Makes the graph of what was found.
+    /// Builds the graph from the calls of all functions.
     fn connect(&mut self) {
-        let taken = self.functions.iter().flat_map(|f| &f.taken);
-        self.address_taken = taken.chain(&self.taken_by_module).copied().collect();
+        self.address_taken = self
+            .functions
+            .iter()
+            .flat_map(|calls| &calls.address_taken)
+            .chain(&self.address_taken_by_module)
+            .copied()
+            .collect();
         self.address_taken.sort_unstable();
         self.address_taken.dedup();
-        let count = self.functions.len();
-        let edges = (0..).zip(&self.functions).flat_map(|(from, of)| {
-            let node = move |to: &Target| match to {
-                Target::Function(id) => (from, id.as_u32()),
-                Target::AddressTaken => (from, count as u32),
-            };
-            of.targets.iter().map(node)
-        });
-        let edges: Vec<(u32, u32)> = edges.collect();
-        self.graph = graph(count, &edges, &self.address_taken);
+        let any_address_taken = self.functions.len() as u32;
+        let mut edges: Vec<(u32, u32)> = Vec::new();
+        for (caller, calls) in (0..).zip(&self.functions) {
+            edges.extend(calls.targets.iter().map(|target| match target {
+                Target::Function(id) => (caller, id.as_u32()),
+                Target::AddressTaken => (caller, any_address_taken),
+            }));
+        }
+        let functions = self.address_taken.iter();
+        edges.extend(functions.map(|function| (any_address_taken, function.as_u32())));
+        self.graph = Digraph::from_valid(any_address_taken + 1, any_address_taken, &edges);
         self.components = Components::new(&self.graph);
     }
 
     /// The function that a symbol names: its definition if it has one, else its first declaration.
     #[must_use]
     pub fn function(&self, symbol: SymbolId) -> Option<FuncId> {
-        self.of_symbol.get(symbol.index()).copied().flatten()
+        self.symbol_functions.get(symbol.index()).copied().flatten()
     }
 
-    /// Every call, by caller and in order; one through a list of functions once for each of them. Where many calls share a
-    /// long list, this is much longer than the text; see [`CallGraph::targets`].
+    /// Every call, by caller and in order. A call through a list of functions is contained once for each of them. Where many calls share a
+    /// long list, there are many more of these than call instructions; see [`CallGraph::targets`].
     pub fn calls(&self) -> impl Iterator<Item = Call> + '_ {
         let functions = (0..self.functions.len() as u32).map(FuncId::new);
         functions.flat_map(|id| self.calls_of(id))
@@ -189,11 +207,11 @@ impl CallGraph {
 
     /// The calls in a function, in order, as in [`CallGraph::calls`].
     pub fn calls_of(&self, function: FuncId) -> impl Iterator<Item = Call> + '_ {
-        let of = self.functions.get(function.index()).into_iter();
-        of.flat_map(move |of| {
-            of.sites.iter().flat_map(move |site| {
-                let targets = of.targets.get(site.targets.clone()).unwrap_or_default();
-                targets.iter().map(move |&to| Call {
+        let calls = self.functions.get(function.index()).into_iter();
+        calls.flat_map(move |calls| {
+            calls.sites.iter().flat_map(move |site| {
+                let targets = calls.targets.get(site.targets.clone());
+                targets.unwrap_or_default().iter().map(move |&to| Call {
                     from: function,
                     inst: site.inst,
                     to,
@@ -202,77 +220,89 @@ impl CallGraph {
         })
     }
 
-    /// What the calls in a function may reach, each once.
+    /// The targets that the calls in a function may reach, each once.
     #[must_use]
     pub fn targets(&self, function: FuncId) -> Vec<Target> {
         let mut nodes = self.graph.successors(function.as_u32()).to_vec();
         nodes.sort_unstable();
         nodes.dedup();
-        let target = |node| match node == self.graph.entry() {
-            true => Target::AddressTaken,
-            false => Target::Function(FuncId::new(node)),
-        };
-        nodes.into_iter().map(target).collect()
+        nodes
+            .into_iter()
+            .map(|node| {
+                if node == self.graph.entry() {
+                    Target::AddressTaken
+                } else {
+                    Target::Function(FuncId::new(node))
+                }
+            })
+            .collect()
     }
 
     /// The functions of this module that a function may call, each once and in order.
     #[must_use]
     pub fn callees(&self, function: FuncId) -> Vec<FuncId> {
-        let direct = self.graph.successors(function.as_u32());
-        self.functions(direct, |any| self.graph.successors(any))
+        let successors = self.graph.successors(function.as_u32());
+        self.functions_of_nodes(successors, |node| self.graph.successors(node))
     }
 
     /// The functions of this module that may call a function, each once and in order.
     #[must_use]
     pub fn callers(&self, function: FuncId) -> Vec<FuncId> {
-        let direct = self.graph.predecessors(function.as_u32());
-        self.functions(direct, |any| self.graph.predecessors(any))
+        let predecessors = self.graph.predecessors(function.as_u32());
+        self.functions_of_nodes(predecessors, |node| self.graph.predecessors(node))
     }
 
     /// Whether a function of this module may call a function: whether it has [`callers`](Self::callers).
     #[must_use]
     pub fn is_called(&self, function: FuncId) -> bool {
-        let any = self.graph.entry();
-        let is_function = |node: &u32| *node != any;
-        let mut direct = self.graph.predecessors(function.as_u32()).iter();
-        direct.any(|node| is_function(node) || !self.graph.predecessors(any).is_empty())
+        let any_address_taken = self.graph.entry();
+        self.graph
+            .predecessors(function.as_u32())
+            .iter()
+            .any(|node| {
+                *node != any_address_taken || !self.graph.predecessors(any_address_taken).is_empty()
+            })
     }
 
     /// The functions that call a function by its name or through a list of names.
     #[doc(hidden)]
     pub fn direct_callers(&self, function: FuncId) -> impl Iterator<Item = FuncId> + '_ {
-        let any = self.graph.entry();
-        let direct = self.graph.predecessors(function.as_u32()).iter();
-        direct.filter(move |n| **n != any).map(|n| FuncId::new(*n))
+        let any_address_taken = self.graph.entry();
+        self.graph
+            .predecessors(function.as_u32())
+            .iter()
+            .filter(move |node| **node != any_address_taken)
+            .map(|node| FuncId::new(*node))
     }
 
-    /// The functions that run if these may be called: they and everything they may call, in order.
+    /// The functions that may run if `roots` are called: the roots and everything that they may call, in order.
     pub fn reachable(&self, roots: impl IntoIterator<Item = FuncId>) -> Vec<FuncId> {
         self.closure(roots, |node| self.graph.successors(node))
     }
 
-    /// These functions and those that may call them, directly or through others, in order.
+    /// The functions `targets` and the functions that may call them, directly or through others, in order.
     pub fn reaching(&self, targets: impl IntoIterator<Item = FuncId>) -> Vec<FuncId> {
         self.closure(targets, |node| self.graph.predecessors(node))
     }
 
+    /// The functions that are reached from `roots` if `next` returns the neighbors of a node.
     fn closure<'a>(
         &'a self,
         roots: impl IntoIterator<Item = FuncId>,
         next: impl Fn(u32) -> &'a [u32],
     ) -> Vec<FuncId> {
         let mut seen = vec![false; self.graph.node_count() as usize];
-        let mut work: Vec<u32> = roots.into_iter().map(FuncId::as_u32).collect();
-        let mut found = Vec::new();
-        while let Some(node) = work.pop() {
+        let mut worklist: Vec<u32> = roots.into_iter().map(FuncId::as_u32).collect();
+        let mut reached = Vec::new();
+        while let Some(node) = worklist.pop() {
             if let Some(seen @ false) = seen.get_mut(node as usize) {
                 *seen = true;
-                found.push(node);
-                work.extend(next(node));
+                reached.push(node);
+                worklist.extend(next(node));
             }
         }
-        found.sort_unstable();
-        self.functions(&found, |_| &[])
+        reached.sort_unstable();
+        self.functions_of_nodes(&reached, |_| &[])
     }
 
     /// The functions whose address is taken, in order.
@@ -287,7 +317,7 @@ impl CallGraph {
         self.address_taken.binary_search(&function).is_ok()
     }
 
-    /// Whether a function may call what is unknown: any function whose address is taken, and any of another module.
+    /// Whether a function may call an unknown function: any function whose address is taken, and any of another module.
     #[must_use]
     pub fn may_call_unknown(&self, function: FuncId) -> bool {
         let successors = self.graph.successors(function.as_u32());
@@ -310,109 +340,123 @@ impl CallGraph {
             || self.graph.successors(node).contains(&node)
     }
 
-    /// Nodes as functions, with `any` giving the functions for the node of all whose address is taken.
-    fn functions<'a>(&'a self, nodes: &[u32], any: impl Fn(u32) -> &'a [u32]) -> Vec<FuncId> {
-        let unknown = self.graph.entry();
-        let others: &[u32] = match nodes.contains(&unknown) {
-            true => any(unknown),
-            false => &[],
+    /// The functions of nodes, in order. The node that stands for any function whose address is taken is replaced by its `neighbors`.
+    fn functions_of_nodes<'a>(
+        &'a self,
+        nodes: &[u32],
+        neighbors: impl Fn(u32) -> &'a [u32],
+    ) -> Vec<FuncId> {
+        let any_address_taken = self.graph.entry();
+        let indirect: &[u32] = if nodes.contains(&any_address_taken) {
+            neighbors(any_address_taken)
+        } else {
+            &[]
         };
-        let all = nodes.iter().chain(others).filter(|&&n| n != unknown);
-        let mut functions: Vec<FuncId> = all.map(|&n| FuncId::new(n)).collect();
+        let mut functions: Vec<FuncId> = nodes
+            .iter()
+            .chain(indirect)
+            .filter(|node| **node != any_address_taken)
+            .map(|node| FuncId::new(*node))
+            .collect();
         functions.sort_unstable();
         functions.dedup();
         functions
     }
 }
 
-/// A call instruction and the positions of its targets; calls through one list share them.
+/// A call instruction and the positions of its targets. Calls through one list share their targets.
 #[derive(Clone, PartialEq, Eq, Debug)]
 struct Site {
     inst: InstId,
     targets: Range<usize>,
 }
 
-/// What a function calls, and the functions whose addresses it takes.
+/// The calls of a function, and the functions whose addresses it takes.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 struct FunctionCalls {
-    /// In order.
+    /// The call instructions, in the order of the text.
     sites: Vec<Site>,
     targets: Vec<Target>,
-    taken: Vec<FuncId>,
+    address_taken: Vec<FuncId>,
 }
 
-/// Takes the addresses of the functions among some operands.
-fn take(of_symbol: &[Option<FuncId>], operands: &[Operand], taken: &mut Vec<FuncId>) {
+/// Adds the functions whose names are among operands.
+fn add_address_taken(
+    symbol_functions: &[Option<FuncId>],
+    operands: &[Operand],
+    address_taken: &mut Vec<FuncId>,
+) {
     for operand in operands {
         if let Operand::Symbol(symbol) = operand {
-            taken.extend(of_symbol.get(symbol.index()).copied().flatten());
+            address_taken.extend(symbol_functions.get(symbol.index()).copied().flatten());
         }
     }
 }
 
 /// Finds the calls and addresses of a function.
 struct Finder<'a> {
-    /// The function of each symbol.
-    of_symbol: &'a [Option<FuncId>],
-    /// The targets of the lists of the function.
+    /// The function that each symbol names.
+    symbol_functions: &'a [Option<FuncId>],
+    /// The targets of the lists of functions, by their labels.
     lists: BTreeMap<LabelId, Range<usize>>,
-    found: FunctionCalls,
+    calls: FunctionCalls,
 }
 
 impl<'a> Finder<'a> {
-    fn new(of_symbol: &'a [Option<FuncId>]) -> Self {
+    fn new(symbol_functions: &'a [Option<FuncId>]) -> Self {
         Self {
-            of_symbol,
+            symbol_functions,
             lists: BTreeMap::new(),
-            found: FunctionCalls::default(),
+            calls: FunctionCalls::default(),
         }
     }
 
-    fn function(mut self, facts: FunctionFacts<'_>) -> FunctionCalls {
+    fn calls(mut self, facts: FunctionFacts<'_>) -> FunctionCalls {
         let body = facts.body();
         for (inst, _) in body.insts() {
-            self.inst(facts, inst);
+            self.add_instruction(facts, inst);
         }
         for opaque in body.opaques().values() {
-            let mentions = body.pool().slice(opaque.mentions);
-            take(self.of_symbol, mentions, &mut self.found.taken);
+            add_address_taken(
+                self.symbol_functions,
+                body.pool().slice(opaque.mentions),
+                &mut self.calls.address_taken,
+            );
         }
         let mut declarators = body.declarations().all_declarators().iter();
         if declarators.any(|d| d.init != Operand::Absent) {
-            take(
-                self.of_symbol,
+            add_address_taken(
+                self.symbol_functions,
                 body.pool().operands(),
-                &mut self.found.taken,
+                &mut self.calls.address_taken,
             );
         }
-        self.found.taken.sort_unstable();
-        self.found.taken.dedup();
-        self.found
+        self.calls.address_taken.sort_unstable();
+        self.calls.address_taken.dedup();
+        self.calls
     }
 
-    fn inst(&mut self, facts: FunctionFacts<'_>, inst: InstId) {
-        let mut direct = None;
+    fn add_instruction(&mut self, facts: FunctionFacts<'_>, inst: InstId) {
+        let mut callee = None;
         let targets = match facts.inst(inst).callees() {
             None => None,
             Some(Callees::Function(symbol)) => {
-                direct = Some(symbol);
+                callee = Some(symbol);
                 Some(self.add_targets(&[Operand::Symbol(symbol)]))
             }
-            Some(Callees::List(list)) => Some(self.list(list)),
+            Some(Callees::List(list)) => Some(self.list_targets(list)),
             Some(_) => Some(self.add_targets(&[Operand::Absent])),
         };
-        let sites = &mut self.found.sites;
+        let sites = &mut self.calls.sites;
         sites.extend(targets.map(|targets| Site { inst, targets }));
-        let of_symbol = self.of_symbol;
-        let function = |s: SymbolId| of_symbol.get(s.index()).copied().flatten();
-        let taken = &mut self.found.taken;
-        mentioned(facts.body(), inst, direct, |symbol| {
-            taken.extend(function(symbol))
+        visit_symbols(facts.body(), inst, callee, |symbol| {
+            let function = self.symbol_functions.get(symbol.index());
+            self.calls.address_taken.extend(function.copied().flatten());
         });
     }
 
     /// The targets of a list of functions.
-    fn list(&mut self, list: TargetList<'_>) -> Range<usize> {
+    fn list_targets(&mut self, list: TargetList<'_>) -> Range<usize> {
         if let Some(targets) = self.lists.get(&list.label) {
             return targets.clone();
         }
@@ -422,64 +466,65 @@ impl<'a> Finder<'a> {
     }
 
     fn add_targets(&mut self, operands: &[Operand]) -> Range<usize> {
-        let start = self.found.targets.len();
+        let start = self.calls.targets.len();
         for operand in operands {
             let function = match operand {
                 Operand::Symbol(symbol) => {
-                    let known = self.of_symbol.get(symbol.index());
-                    known.copied().flatten()
+                    let function = self.symbol_functions.get(symbol.index());
+                    function.copied().flatten()
                 }
                 _ => None,
             };
             let target = function.map_or(Target::AddressTaken, Target::Function);
-            self.found.targets.push(target);
+            self.calls.targets.push(target);
         }
-        start..self.found.targets.len()
+        start..self.calls.targets.len()
     }
 }
 
 /// The function that each symbol names.
 fn functions_of_symbols(module: &Module) -> Vec<Option<FuncId>> {
-    let of = module.symbols().values().map(|s| match s.kind {
-        SymbolKind::Function(id) => Some(id),
-        _ => None,
-    });
-    let mut functions: Vec<Option<FuncId>> = of.collect();
+    let mut functions: Vec<Option<FuncId>> = module
+        .symbols()
+        .values()
+        .map(|symbol| match symbol.kind {
+            SymbolKind::Function(id) => Some(id),
+            _ => None,
+        })
+        .collect();
     for (id, function, _) in module.definitions() {
-        let entry = function.symbol.and_then(|s| functions.get_mut(s.index()));
-        if let Some(entry) = entry {
-            *entry = Some(id);
+        if let Some(symbol) = function.symbol
+            && let Some(named_function) = functions.get_mut(symbol.index())
+        {
+            *named_function = Some(id);
         }
     }
     functions
 }
 
-/// Calls `each` with the symbols in the operands of an instruction, apart from that of the function it calls.
-fn mentioned(body: &Body, inst: InstId, direct: Option<SymbolId>, mut each: impl FnMut(SymbolId)) {
-    let mut look = |operand: &Operand| match *operand {
-        Operand::Symbol(symbol) => each(symbol),
+/// Calls `visit` with the symbols in the operands of an instruction, without `callee`, the function that it calls by name.
+fn visit_symbols(
+    body: &Body,
+    inst: InstId,
+    callee: Option<SymbolId>,
+    mut visit: impl FnMut(SymbolId),
+) {
+    let mut visit_operand = |operand: &Operand| match *operand {
+        Operand::Symbol(symbol) => visit(symbol),
         Operand::Address(id) => {
             if let Some(Operand::Symbol(symbol)) = body.pool().address(id).map(|a| a.base) {
-                each(symbol);
+                visit(symbol);
             }
         }
         _ => {}
     };
     for operand in body.operands(inst) {
         match *operand {
-            Operand::Symbol(symbol) if Some(symbol) == direct => {}
+            Operand::Symbol(symbol) if Some(symbol) == callee => {}
             Operand::List(id) | Operand::Vector(id) | Operand::Bracket(id) => {
-                body.pool().list(id).iter().for_each(&mut look);
+                body.pool().list(id).iter().for_each(&mut visit_operand);
             }
-            _ => look(operand),
+            _ => visit_operand(operand),
         }
     }
-}
-
-/// The graph of all functions. The node after the last function is any function whose address is taken.
-fn graph(functions: usize, calls: &[(u32, u32)], address_taken: &[FuncId]) -> Digraph {
-    let any = functions as u32;
-    let taken = address_taken.iter().map(|f| (any, f.as_u32()));
-    let edges: Vec<(u32, u32)> = calls.iter().copied().chain(taken).collect();
-    Digraph::from_valid(any + 1, any, &edges)
 }

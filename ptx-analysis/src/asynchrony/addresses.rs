@@ -1,4 +1,13 @@
-//! Addresses as sums, to compare those of different threads.
+//! Addresses as numbered sums, so that addresses of different threads can be compared.
+//!
+//! An address is a constant and a sum of terms `factor * symbol`. Equal sums have one number. Three sums are kept of each address, since they
+//! allow different conclusions:
+//!
+//! | sum | its terms | two addresses with equal sums |
+//! |---|---|---|
+//! | [`Address::sum`] | all that do not change in loops | differ by their constants in each thread |
+//! | [`LaneSum::sum`] | also without the index of the thread | can be compared for each pair of lanes of the first warp |
+//! | [`Reach::sum`] | all without known bounds | have a known least and greatest distance |
 
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
@@ -10,7 +19,7 @@ use crate::function_analysis::FunctionAnalysis;
 use crate::ssa::{Ssa, Value, ValueId};
 use crate::values::{Affine, Symbol, SymbolId, Values};
 
-/// On what an address depends besides the variable and the parameters of the kernel.
+/// The dependence of an address on anything but its variable and the parameters of the kernel.
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(super) enum Dependence {
     /// It is the same for all threads of the CTA.
@@ -21,40 +30,57 @@ pub(super) enum Dependence {
     Iteration,
 }
 
-/// An address: a constant and a sum that has a number. What changes in loops is not part of the sum.
+/// An address: a constant and a numbered sum of the terms that do not change in loops.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(super) struct Address {
     pub(super) sum: u32,
     pub(super) constant: i64,
-    /// The constant, or if low bits of another address are exchanged to avoid bank conflicts, the constant of that one.
+    /// The constant of the address before its low bits were exchanged to avoid bank conflicts, or `constant` if they were not.
     pub(super) start: i64,
     pub(super) dependence: Dependence,
-    /// Whether the sum has terms that differ from thread to thread.
-    pub(super) differs: bool,
-    /// From each thread to the next in the first dimension, and the number of the rest of the sum, if that does not depend on the thread.
-    pub(super) stride: Option<(i64, u32)>,
-    /// Where it may be, relative to a sum that is the same for all threads whenever it is evaluated.
+    /// The sum has terms that differ from thread to thread.
+    pub(super) differs_by_thread: bool,
+    /// The address as a function of the lane in the first warp, if nothing else in it depends on the thread.
+    pub(super) by_lane: Option<LaneSum>,
+    /// The bounds of the address, if all terms that are not uniform have bounds.
     pub(super) reach: Option<Reach>,
 }
 
-/// The addresses that threads may have, in all iterations of loops.
+/// A sum that depends on the thread by the first dimension of its index only.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub(super) struct LaneSum {
+    /// The distance in bytes from each thread to the next.
+    pub(super) stride: i64,
+    /// The number of the sum of the other terms, which are uniform.
+    pub(super) sum: u32,
+}
+
+impl LaneSum {
+    /// The address in a lane of the first warp, relative to the sum of the uniform terms.
+    pub(super) fn address(self, constant: i64, lane: i64) -> i64 {
+        constant.saturating_add(self.stride.saturating_mul(lane))
+    }
+}
+
+/// The addresses that threads may have in any iteration of loops, relative to a sum of uniform terms.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(super) struct Reach {
     /// The number of the sum.
     pub(super) sum: u32,
-    /// The least and the greatest distance from it.
+    /// The least distance from the sum in bytes.
     pub(super) min: i64,
+    /// The greatest distance from the sum in bytes.
     pub(super) max: i64,
 }
 
-/// The sums of a function.
+/// The numbers of the sums of a function.
 #[derive(Debug, Default)]
 pub(super) struct Addresses {
     numbers: BTreeMap<Vec<(SymbolId, i64)>, u32>,
 }
 
 impl Addresses {
-    /// The address that a value and an offset have.
+    /// The address that is the sum of a value of `bits` bits in affine form and of an offset in bytes.
     pub(super) fn of(
         &mut self,
         (values, ssa, analysis): (&Values, &Ssa, &FunctionAnalysis<'_>),
@@ -62,114 +88,125 @@ impl Addresses {
         bits: u16,
         offset: i64,
     ) -> Address {
+        let symbols = Symbols {
+            values,
+            ssa,
+            analysis,
+        };
         let (form, _) = values.without_wrap(form, bits);
         let mut dependence = Dependence::Uniform;
-        let (mut kept, mut differs) = (Vec::new(), false);
+        let mut differs_by_thread = false;
+        let mut terms = Vec::new();
         for term in form.terms() {
             // Generic addresses of a variable are compared with those in its state space.
             if let Some(Symbol::Window(_)) = values.symbol(term.symbol) {
                 continue;
             }
-            let of_term = of_symbol((values, ssa, analysis), term.symbol);
-            dependence = dependence.max(of_term);
-            differs |= of_term == Dependence::Thread;
-            if of_term != Dependence::Iteration {
-                kept.push((term.symbol, term.factor));
+            let term_dependence = symbols.dependence(term.symbol);
+            dependence = dependence.max(term_dependence);
+            differs_by_thread |= term_dependence == Dependence::Thread;
+            if term_dependence != Dependence::Iteration {
+                terms.push((term.symbol, term.factor));
             }
         }
-        let is_index = |symbol| {
-            matches!(
-                values.symbol(symbol),
-                Some(Symbol::Special(SpecialReg::Tid, 0))
-            )
-        };
-        let mut rest = kept.clone();
-        rest.retain(|(symbol, _)| !is_index(*symbol));
-        let mut left = rest.iter();
-        let same = |symbol| of_symbol((values, ssa, analysis), symbol) == Dependence::Uniform;
-        let stride = left.all(|(symbol, _)| same(*symbol)).then(|| {
-            let index = kept.iter().find(|(symbol, _)| is_index(*symbol));
-            (index.map_or(0, |(_, factor)| *factor), self.number(rest))
-        });
+        let constant = form.constant().wrapping_add(offset);
         Address {
-            sum: self.number(kept),
-            stride,
-            reach: self.reach((values, ssa, analysis), &form, offset),
-            constant: form.constant().wrapping_add(offset),
-            start: form.constant().wrapping_add(offset),
+            by_lane: self.lane_sum(&symbols, &terms),
+            sum: self.number(terms),
+            reach: self.reach(&symbols, &form, constant),
+            constant,
+            start: constant,
             dependence,
-            differs,
+            differs_by_thread,
         }
     }
-}
 
-impl Addresses {
-    /// Where the sum of a form and an offset may be.
-    fn reach(
-        &mut self,
-        of @ (values, ..): (&Values, &Ssa, &FunctionAnalysis<'_>),
-        form: &Affine,
-        offset: i64,
-    ) -> Option<Reach> {
-        let start = i128::from(form.constant().wrapping_add(offset));
-        let (mut min, mut max) = (start, start);
-        let mut sum = Vec::new();
+    fn lane_sum(&mut self, symbols: &Symbols<'_>, terms: &[(SymbolId, i64)]) -> Option<LaneSum> {
+        let (index_terms, other_terms): (Vec<_>, Vec<_>) = terms
+            .iter()
+            .copied()
+            .partition(|(symbol, _)| symbols.is_thread_index(*symbol));
+        other_terms
+            .iter()
+            .all(|(symbol, _)| symbols.dependence(*symbol) == Dependence::Uniform)
+            .then(|| LaneSum {
+                stride: index_terms.first().map_or(0, |(_, factor)| *factor),
+                sum: self.number(other_terms),
+            })
+    }
+
+    /// The bounds of the sum of a form without its constant and of `constant`.
+    fn reach(&mut self, symbols: &Symbols<'_>, form: &Affine, constant: i64) -> Option<Reach> {
+        let (mut min, mut max) = (i128::from(constant), i128::from(constant));
+        let mut uniform_terms = Vec::new();
         for term in form.terms() {
-            if let Some(Symbol::Window(_)) = values.symbol(term.symbol) {
+            if let Some(Symbol::Window(_)) = symbols.values.symbol(term.symbol) {
                 continue;
             }
-            match values.bounds_of(term.symbol) {
+            match symbols.values.bounds_of(term.symbol) {
                 Some(range) => {
                     let factor = i128::from(term.factor);
-                    let (a, b) = (
+                    let products = [
                         range.min.checked_mul(factor)?,
                         range.max.checked_mul(factor)?,
-                    );
-                    min = min.checked_add(a.min(b))?;
-                    max = max.checked_add(a.max(b))?;
+                    ];
+                    min = min.checked_add(products[0].min(products[1]))?;
+                    max = max.checked_add(products[0].max(products[1]))?;
                 }
-                None if of_symbol(of, term.symbol) == Dependence::Uniform => {
-                    sum.push((term.symbol, term.factor));
+                None if symbols.dependence(term.symbol) == Dependence::Uniform => {
+                    uniform_terms.push((term.symbol, term.factor));
                 }
                 None => return None,
             }
         }
         Some(Reach {
-            sum: self.number(sum),
+            sum: self.number(uniform_terms),
             min: i64::try_from(min).ok()?,
             max: i64::try_from(max).ok()?,
         })
     }
 
-    fn number(&mut self, sum: Vec<(SymbolId, i64)>) -> u32 {
+    fn number(&mut self, terms: Vec<(SymbolId, i64)>) -> u32 {
         let next = self.numbers.len() as u32;
-        *self.numbers.entry(sum).or_insert(next)
+        *self.numbers.entry(terms).or_insert(next)
     }
 }
 
-fn of_symbol(
-    of @ (values, ssa, analysis): (&Values, &Ssa, &FunctionAnalysis<'_>),
-    symbol: SymbolId,
-) -> Dependence {
-    match values.symbol(symbol) {
-        Some(Symbol::Special(register, _)) if is_uniform(register) => Dependence::Uniform,
-        Some(Symbol::Special(..)) => Dependence::Thread,
-        Some(Symbol::Parameter { .. }) if values.is_kernel() => Dependence::Uniform,
-        Some(Symbol::Parameter { .. }) => Dependence::Thread,
-        Some(Symbol::Variable(_) | Symbol::Window(_)) => Dependence::Uniform,
-        Some(Symbol::Value { value, .. }) if is_computed_once(ssa, analysis, value) => {
-            Dependence::Thread
+/// The symbols of the affine forms of a function.
+struct Symbols<'a> {
+    values: &'a Values,
+    ssa: &'a Ssa,
+    analysis: &'a FunctionAnalysis<'a>,
+}
+
+impl Symbols<'_> {
+    fn dependence(&self, symbol: SymbolId) -> Dependence {
+        match self.values.symbol(symbol) {
+            Some(Symbol::Special(register, _)) if register.uniformity() <= Uniformity::Cta => {
+                Dependence::Uniform
+            }
+            Some(Symbol::Special(..)) => Dependence::Thread,
+            Some(Symbol::Parameter { .. }) if self.values.is_kernel() => Dependence::Uniform,
+            Some(Symbol::Parameter { .. }) => Dependence::Thread,
+            Some(Symbol::Variable(_) | Symbol::Window(_)) => Dependence::Uniform,
+            Some(Symbol::Value { value, .. })
+                if is_computed_once(self.ssa, self.analysis, value) =>
+            {
+                Dependence::Thread
+            }
+            Some(Symbol::Product(a, b)) => self.dependence(a).max(self.dependence(b)),
+            _ => Dependence::Iteration,
         }
-        Some(Symbol::Product(a, b)) => of_symbol(of, a).max(of_symbol(of, b)),
-        _ => Dependence::Iteration,
+    }
+
+    /// Whether a symbol is the first dimension of the index of the thread.
+    fn is_thread_index(&self, symbol: SymbolId) -> bool {
+        let symbol = self.values.symbol(symbol);
+        matches!(symbol, Some(Symbol::Special(SpecialReg::Tid, 0)))
     }
 }
 
-fn is_uniform(register: SpecialReg) -> bool {
-    register.uniformity() <= Uniformity::Cta
-}
-
-/// Whether a value is computed in no loop.
+/// Whether a value is computed outside of all loops.
 pub(super) fn is_computed_once(ssa: &Ssa, analysis: &FunctionAnalysis<'_>, value: ValueId) -> bool {
     let block: Option<BlockId> = match ssa.value(value) {
         Value::Unknown => return false,

@@ -1,4 +1,4 @@
-//! The other instruction of violations: the initialization of an object, the operation before a fence, the write of a register.
+//! The causes of violations: the initialization of an object, the operation before a fence, the write of a register.
 
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
@@ -10,29 +10,37 @@ use super::mechanism::Mechanism;
 use super::place::Place;
 use super::{Rule, Violation};
 
-/// Initializations beyond these are not looked at.
-const MOST: usize = 64;
+/// The maximum number of initializations that are examined.
+const MOST_INITIALIZATIONS: usize = 64;
 
-/// Adds the other instructions to violations without one.
-pub(super) fn add(events: &Events, found: &mut [Violation]) {
-    if found.iter().all(|v| v.cause.is_some()) {
+/// Adds causes to the violations without one.
+pub(super) fn add(events: &Events, violations: &mut [Violation]) {
+    if violations.iter().all(|v| v.cause.is_some()) {
         return;
     }
     let causes = Causes::new(events);
-    for violation in found.iter_mut().filter(|v| v.cause.is_none()) {
-        violation.cause = causes.of(violation);
+    for violation in violations.iter_mut().filter(|v| v.cause.is_none()) {
+        violation.cause = causes.cause(violation);
     }
 }
 
-/// The instructions that may be causes, in the order of the text.
+/// The instructions that may be causes; all lists are in the order of the text.
 struct Causes<'a> {
     events: &'a Events,
     by_inst: BTreeMap<InstId, Vec<&'a Event>>,
-    initializations: Vec<(InstId, Place)>,
-    tensor: Vec<InstId>,
+    initializations: Vec<Initialization>,
+    /// The operations on tensor memory.
+    tensor_operations: Vec<InstId>,
+    /// The deallocations of tensor memory.
     frees: Vec<InstId>,
     /// The writes of registers, by their variables.
-    writes: BTreeMap<u32, Vec<InstId>>,
+    register_writes: BTreeMap<u32, Vec<InstId>>,
+}
+
+/// An initialization of an mbarrier object.
+struct Initialization {
+    inst: InstId,
+    object: Place,
 }
 
 impl<'a> Causes<'a> {
@@ -41,15 +49,18 @@ impl<'a> Causes<'a> {
             events,
             by_inst: BTreeMap::new(),
             initializations: Vec::new(),
-            tensor: Vec::new(),
+            tensor_operations: Vec::new(),
             frees: Vec::new(),
-            writes: BTreeMap::new(),
+            register_writes: BTreeMap::new(),
         };
         for event in events.all() {
             causes.by_inst.entry(event.inst).or_default().push(event);
             match &event.kind {
-                Kind::Initialize(place) if causes.initializations.len() < MOST => {
-                    causes.initializations.push((event.inst, *place));
+                Kind::Initialize(place) if causes.initializations.len() < MOST_INITIALIZATIONS => {
+                    causes.initializations.push(Initialization {
+                        inst: event.inst,
+                        object: *place,
+                    });
                 }
                 Kind::Start(number) => {
                     let operation = events.operation(*number);
@@ -60,39 +71,47 @@ impl<'a> Causes<'a> {
                         )
                     });
                     if is_tensor {
-                        causes.tensor.push(event.inst);
+                        causes.tensor_operations.push(event.inst);
                     }
                 }
                 Kind::Free(..) => causes.frees.push(event.inst),
                 Kind::Registers { writes, .. } => {
                     for variable in writes {
-                        causes.writes.entry(*variable).or_default().push(event.inst);
+                        causes
+                            .register_writes
+                            .entry(*variable)
+                            .or_default()
+                            .push(event.inst);
                     }
                 }
                 _ => {}
             }
         }
-        let order = |inst: &InstId| events.order(*inst);
-        let lists = causes.writes.values_mut();
-        for list in lists.chain([&mut causes.tensor, &mut causes.frees]) {
-            list.sort_by_key(order);
+        for insts in causes
+            .register_writes
+            .values_mut()
+            .chain([&mut causes.tensor_operations, &mut causes.frees])
+        {
+            insts.sort_by_key(|inst| events.order(*inst));
         }
-        causes.initializations.sort_by_key(|(inst, _)| order(inst));
+        causes
+            .initializations
+            .sort_by_key(|initialization| events.order(initialization.inst));
         causes
     }
 
-    fn of(&self, violation: &Violation) -> Option<InstId> {
+    fn cause(&self, violation: &Violation) -> Option<InstId> {
         match violation.rule {
             Rule::TensorFence | Rule::TensorFenceBefore => {
-                self.last_before(&self.tensor, violation.inst)
+                self.last_before(&self.tensor_operations, violation.inst)
             }
             Rule::TensorMemoryFreed => self.last_before(&self.frees, violation.inst),
-            Rule::WarpgroupFence => self.write(violation.inst),
-            Rule::MbarrierNotPublished => {
-                let before = |(inst, _): &&(InstId, Place)| self.is_before(*inst, violation.inst);
-                let mut all = self.initializations.iter().rev();
-                all.find(before).map(|(inst, _)| *inst)
-            }
+            Rule::WarpgroupFence => self.write_of_product_register(violation.inst),
+            Rule::MbarrierNotPublished => self
+                .initializations
+                .iter()
+                .map(|initialization| initialization.inst)
+                .rfind(|inst| self.is_before(*inst, violation.inst)),
             Rule::MbarrierNotInitialized
             | Rule::MbarrierInitializedTwice
             | Rule::MbarrierNotFenced
@@ -106,23 +125,26 @@ impl<'a> Causes<'a> {
         self.events.order(a) < self.events.order(b)
     }
 
-    /// The last of some instructions before another one in the text.
+    /// The last of sorted instructions before another one in the text.
     fn last_before(&self, sorted: &[InstId], inst: InstId) -> Option<InstId> {
         let count = sorted.partition_point(|other| self.is_before(*other, inst));
         sorted.get(count.checked_sub(1)?).copied()
     }
 
-    /// The last write of a register of a product before it.
-    fn write(&self, inst: InstId) -> Option<InstId> {
-        let events = self.by_inst.get(&inst)?.iter();
-        let operation = events.clone().find_map(|event| match event.kind {
+    /// The last write before a product of one of its registers.
+    fn write_of_product_register(&self, product: InstId) -> Option<InstId> {
+        let mut events = self.by_inst.get(&product)?.iter();
+        let operation = events.find_map(|event| match event.kind {
             Kind::Start(number) => self.events.operation(number),
             _ => None,
         })?;
-        let registers = operation.written.iter().chain(&operation.read);
-        let lists = registers.filter_map(|variable| self.writes.get(variable));
-        let last = lists.filter_map(|list| self.last_before(list, inst));
-        last.max_by_key(|write| self.events.order(*write))
+        operation
+            .written
+            .iter()
+            .chain(&operation.read)
+            .filter_map(|variable| self.register_writes.get(variable))
+            .filter_map(|writes| self.last_before(writes, product))
+            .max_by_key(|write| self.events.order(*write))
     }
 
     /// An initialization of the object that an instruction uses: the last one before it, or the first one after it.
@@ -140,18 +162,23 @@ impl<'a> Causes<'a> {
             Kind::Memory(access) => Some(access.place),
             _ => None,
         })?;
-        // A write may begin elsewhere in the object.
+        // A write may begin anywhere in the object.
         let is_write = events
             .clone()
             .all(|event| matches!(event.kind, Kind::Memory(_)));
-        let is_object = |place: Place| match is_write {
-            true => place.root.is_some() && place.root == object.root,
-            false => place.may_be_same_address(object),
-        };
-        let of_object = |(other, place): &&(InstId, Place)| *other != inst && is_object(*place);
-        let mut all = self.initializations.iter().filter(of_object).copied();
-        let first = all.next()?;
-        let before = all.take_while(|(other, _)| self.is_before(*other, inst));
-        Some(before.last().unwrap_or(first).0)
+        let mut of_object = self.initializations.iter().filter(|initialization| {
+            let place = initialization.object;
+            let may_be_same = if is_write {
+                place.root.is_some() && place.root == object.root
+            } else {
+                place.may_be_same_address(object)
+            };
+            initialization.inst != inst && may_be_same
+        });
+        let first = of_object.next()?;
+        let last_before = of_object
+            .take_while(|initialization| self.is_before(initialization.inst, inst))
+            .last();
+        Some(last_before.unwrap_or(first).inst)
     }
 }

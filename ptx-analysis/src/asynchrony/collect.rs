@@ -1,52 +1,103 @@
-//! What instructions do to asynchronous operations, from the facts about them.
+//! Collection of the events of a function from the facts about its instructions.
 
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
 use ptx_ir::facts::{Facts, Flow, FunctionFacts, MemoryAccess, RegAccess, Space};
-use ptx_ir::{FunctionKind, InstId, Operand, Statement, StmtId};
+use ptx_ir::{EntityId as _, FunctionKind, InstId, Operand, Statement, StmtId};
 use ptx_isa::{Action, Marks, Modifier, Proxy, StateSpace};
 
-use super::events::{Access, Event, Kind, Matrix, Operation, ParityWait};
+use super::events::{Access, EdgeEvent, Event, Events, Kind, Matrix, Operation, ParityWait};
 use super::kinds::{cluster_kind, is_beyond_cta, is_relevant, may_do_anything, object_kind};
-use super::mechanism::{Mechanism, Phase, phases};
+use super::mechanism::{Mechanism, Step, steps};
 use super::place::Place;
 use super::places::Places;
+use super::selection::Deciders;
 use crate::cfg::{Block, BlockId, Cfg};
 use crate::dataflow::BitSet;
 use crate::function_analysis::FunctionAnalysis;
 use crate::reg_lanes::Variables;
+use crate::values::LaunchBounds;
 use ptx_semantics::fold::is_copy;
 
-/// Collects the events of a function.
-pub(super) struct Collector<'a> {
-    facts: FunctionFacts<'a>,
-    variables: &'a Variables,
-    pub(super) places: Places<'a>,
-    /// The registers that operations access after their instruction.
-    registers: BitSet,
-    pub(super) operations: Vec<Operation>,
-    pub(super) events: Vec<Event>,
-    pub(super) on_edges: BTreeMap<BlockId, (bool, Event)>,
-    pub(super) waits: Vec<ParityWait>,
-    /// The block, and its last instruction.
-    block: BlockId,
-    deciders: [Vec<BlockId>; 2],
-    /// Of each block, the branches that decide whether it is executed.
-    pub(super) decided: BTreeMap<BlockId, [Vec<BlockId>; 2]>,
-    /// Whether only some threads of the CTA execute the instruction.
-    is_selected: bool,
-    /// Whether parameters of the kernel decide the guard of the instruction.
-    is_by_launch: bool,
-    last: Option<(StmtId, InstId)>,
-    pub(super) barriers: Vec<Option<Action>>,
-    /// Whether operations access global memory through the async proxy.
-    follows_global: bool,
-    pub(super) is_kernel: bool,
+/// The lanes of a warp.
+const LANES: u64 = 32;
+
+/// Collects the events of a function; `None` if it has no asynchronous operations.
+pub(super) fn collect_events(analysis: &FunctionAnalysis<'_>) -> Option<Events> {
+    let mut collector = Collector::new(analysis)?;
+    let body = analysis.body();
+    let mut block_starts = Vec::with_capacity(analysis.cfg().len() + 1);
+    let mut positions = vec![u32::MAX; body.inst_table().len()];
+    let mut next_position = 0;
+    for (id, block) in analysis.cfg().blocks() {
+        collector.begin_block(id, block);
+        block_starts.push(collector.events.len() as u32);
+        for (stmt, statement) in body.range(block.first, block.end) {
+            if let Statement::Inst(inst) = statement {
+                if let Some(position) = positions.get_mut(inst.index()) {
+                    *position = next_position;
+                }
+                next_position += 1;
+                collector.add_instruction(stmt, inst);
+            }
+        }
+    }
+    block_starts.push(collector.events.len() as u32);
+    collector.find_matrices();
+    Some(Events {
+        is_kernel: collector.is_kernel,
+        is_one_thread: collector.places.is_one_thread(),
+        has_several_warps: requires_several_warps(analysis.facts()),
+        on_edges: collector.on_edges,
+        barriers: collector.barriers,
+        deciders: collector.all_deciders,
+        parity_waits: collector.parity_waits,
+        operations: collector.operations,
+        roots: collector.places.roots(),
+        in_blocks: collector.events,
+        block_starts,
+        positions,
+    })
 }
 
-/// The registers that an operation accesses after its instruction was executed: of a product those of its matrices, of a load from tensor
-/// memory those that it writes.
+/// Whether a kernel requires more threads than a warp has.
+fn requires_several_warps(facts: FunctionFacts<'_>) -> bool {
+    let required = LaunchBounds::of(facts).threads;
+    required.is_some_and(|sizes| sizes.into_iter().map(u64::from).product::<u64>() > LANES)
+}
+
+/// The events that were collected so far, with the block and the instruction that are examined.
+struct Collector<'a> {
+    facts: FunctionFacts<'a>,
+    variables: &'a Variables,
+    places: Places<'a>,
+    /// The variables of the registers that operations access after their instruction.
+    registers: BitSet,
+    operations: Vec<Operation>,
+    events: Vec<Event>,
+    on_edges: BTreeMap<BlockId, EdgeEvent>,
+    parity_waits: Vec<ParityWait>,
+    barriers: Vec<Option<Action>>,
+    /// The deciders of each block that has some.
+    all_deciders: BTreeMap<BlockId, Deciders>,
+    /// The block.
+    block: BlockId,
+    /// The deciders of the block.
+    deciders: Deciders,
+    /// The last instruction of the block.
+    last_instruction: Option<(StmtId, InstId)>,
+    /// Only some threads of the CTA execute the instruction.
+    is_selected: bool,
+    /// The guard of the instruction depends on parameters of the kernel alone.
+    guarded_by_parameters: bool,
+    /// Operations access global memory through the async proxy.
+    follows_global: bool,
+    is_kernel: bool,
+}
+
+/// Whether an operation accesses a register after its instruction was executed: a product those of its matrices, a load from tensor memory those
+/// that it writes.
 fn is_accessed_later(facts: Facts<'_>, operand: Operand, usage: RegAccess) -> bool {
     match facts.action() {
         Some(Action::WarpgroupMultiply) => matches!(operand, Operand::Vector(_)),
@@ -57,7 +108,7 @@ fn is_accessed_later(facts: Facts<'_>, operand: Operand, usage: RegAccess) -> bo
 
 impl<'a> Collector<'a> {
     /// A collector, if any instruction of the function belongs to a protocol.
-    pub(super) fn new(analysis: &'a FunctionAnalysis<'a>) -> Option<Self> {
+    fn new(analysis: &'a FunctionAnalysis<'a>) -> Option<Self> {
         let facts = analysis.facts();
         let insts = || facts.body().insts().map(|(id, _)| facts.inst(id));
         if !insts().any(is_relevant) {
@@ -68,10 +119,9 @@ impl<'a> Collector<'a> {
         for inst in insts() {
             for (operand, usage) in inst.parts() {
                 if is_accessed_later(inst, operand, usage) {
-                    let places = inst.places(&operand);
-                    places.flat_map(|p| variables.of(p)).for_each(|v| {
-                        registers.insert(v);
-                    });
+                    for variable in inst.places(&operand).flat_map(|p| variables.of(p)) {
+                        registers.insert(variable);
+                    }
                 }
             }
         }
@@ -84,41 +134,45 @@ impl<'a> Collector<'a> {
             operations: Vec::new(),
             events: Vec::new(),
             on_edges: BTreeMap::new(),
-            waits: Vec::new(),
-            block: Cfg::ENTRY,
-            deciders: [Vec::new(), Vec::new()],
-            decided: BTreeMap::new(),
-            is_selected: false,
-            is_by_launch: false,
-            last: None,
+            parity_waits: Vec::new(),
             barriers: Vec::new(),
+            all_deciders: BTreeMap::new(),
+            block: Cfg::ENTRY,
+            deciders: Deciders::default(),
+            last_instruction: None,
+            is_selected: false,
+            guarded_by_parameters: false,
             follows_global: insts().any(|i| i.proxy() == Proxy::Async),
             is_kernel: function.is_some_and(|f| f.kind == FunctionKind::Entry),
         })
     }
 
-    /// A block begins.
-    pub(super) fn begin(&mut self, id: BlockId, block: &Block) {
+    /// Makes `block` the current block.
+    fn begin_block(&mut self, id: BlockId, block: &Block) {
         self.block = id;
-        let conditions = self.places.conditions();
-        self.deciders = conditions.map_or_else(Default::default, |c| c.deciders(id));
-        if self.deciders.iter().any(|of| !of.is_empty()) {
-            self.decided.insert(id, self.deciders.clone());
+        self.deciders = self
+            .places
+            .conditions()
+            .map_or_else(Deciders::default, |conditions| conditions.deciders(id));
+        if !self.deciders.is_empty() {
+            self.all_deciders.insert(id, self.deciders.clone());
         }
-        let mut range = self.facts.body().range(block.first, block.end).rev();
-        self.last = range.find_map(|(stmt, statement)| match statement {
+        let mut statements = self.facts.body().range(block.first, block.end).rev();
+        self.last_instruction = statements.find_map(|(stmt, statement)| match statement {
             Statement::Inst(inst) => Some((stmt, inst)),
             _ => None,
         });
     }
 
-    /// Adds what an instruction does, accesses first.
-    pub(super) fn instruction(&mut self, stmt: StmtId, inst: InstId) {
+    /// Adds the events of an instruction, accesses first.
+    fn add_instruction(&mut self, stmt: StmtId, inst: InstId) {
         let facts = self.facts.inst(inst);
         let mut kinds = Vec::new();
-        let guarded = facts.guard().and(self.places.conditions());
-        self.is_selected = !self.deciders[0].is_empty() || guarded.is_some_and(|c| c.selects(stmt));
-        self.is_by_launch = guarded.is_some_and(|c| c.is_of_launch(stmt));
+        let guard_conditions = facts.guard().and(self.places.conditions());
+        self.is_selected = !self.deciders.by_thread.is_empty()
+            || guard_conditions.is_some_and(|conditions| conditions.is_guarded_by_thread(stmt));
+        self.guarded_by_parameters =
+            guard_conditions.is_some_and(|conditions| conditions.is_guarded_by_parameters(stmt));
         if facts.action() != Some(Action::WarpgroupMultiply) {
             let is_move = self.is_move(facts, inst);
             kinds.extend(self.registers(facts, is_move));
@@ -126,12 +180,11 @@ impl<'a> Collector<'a> {
         for access in facts.memory() {
             kinds.extend(self.memory(facts, stmt, &access));
         }
-        self.phases(facts, stmt, inst, &mut kinds);
-        kinds.extend(self.tensor(facts, stmt));
+        self.add_steps(facts, stmt, inst, &mut kinds);
+        kinds.extend(self.tensor_memory(facts, stmt));
         kinds.extend(self.synchronization(facts));
         kinds.extend(cluster_kind(facts.action()));
-        let arrives = facts.action() == Some(Action::ClusterArrive);
-        if arrives && facts.has_modifier(Modifier::Relaxed) {
+        if facts.action() == Some(Action::ClusterArrive) && facts.has_modifier(Modifier::Relaxed) {
             kinds.push(Kind::RelaxedArrive);
         }
         kinds.extend(self.map_fence(facts, stmt));
@@ -139,28 +192,35 @@ impl<'a> Collector<'a> {
         {
             kinds.extend(self.object(facts, stmt).map(Kind::Signal));
         }
-        let (block, selected, by_launch) = (self.block, self.is_selected, self.is_by_launch);
-        let conditional = facts.guard().is_some();
-        self.events.extend(kinds.into_iter().map(|kind| Event {
-            inst,
-            block,
-            conditional,
-            selected,
-            by_launch,
-            kind,
-        }));
+        for kind in kinds {
+            let event = self.event(facts, inst, kind);
+            self.events.push(event);
+        }
     }
 
-    /// Fences, barriers and calls.
+    /// An event of the current instruction.
+    fn event(&self, facts: Facts<'_>, inst: InstId, kind: Kind) -> Event {
+        Event {
+            inst,
+            block: self.block,
+            conditional: facts.guard().is_some(),
+            selected: self.is_selected,
+            guarded_by_parameters: self.guarded_by_parameters,
+            kind,
+        }
+    }
+
+    /// The event of a fence, a barrier or a call.
     fn synchronization(&mut self, facts: Facts<'_>) -> Option<Kind> {
         Some(match facts.action() {
             Some(Action::WarpgroupFence) => Kind::WarpgroupFence,
             Some(Action::TensorFenceBefore) => Kind::TensorFenceBefore,
             Some(Action::TensorFenceAfter) => Kind::TensorFenceAfter,
             _ if facts.is_fence() && facts.proxy() == Proxy::Async => {
-                let has = |modifier| facts.has_modifier(modifier);
-                let shared = has(Modifier::SharedCta) || has(Modifier::SharedCluster);
-                let global = has(Modifier::Global);
+                let shared = facts.has_modifier(Modifier::SharedCta)
+                    || facts.has_modifier(Modifier::SharedCluster);
+                let global = facts.has_modifier(Modifier::Global);
+                // A fence that names no memory orders accesses to all memory.
                 Kind::ProxyFence {
                     shared: shared || !global,
                     global: global || !shared,
@@ -174,12 +234,13 @@ impl<'a> Collector<'a> {
         })
     }
 
+    /// The event of a barrier, which gets the next number.
     fn barrier(&mut self, facts: Facts<'_>) -> Kind {
         self.barriers.push(facts.action());
         Kind::Barrier(self.barriers.len() as u32 - 1)
     }
 
-    /// Fences for tensor maps.
+    /// The event of a fence for tensor maps.
     fn map_fence(&mut self, facts: Facts<'_>, stmt: StmtId) -> Option<Kind> {
         if !facts.is_fence() || facts.proxy() != Proxy::Tensormap {
             return None;
@@ -201,49 +262,53 @@ impl<'a> Collector<'a> {
         }
     }
 
-    /// What is done to tensor memory.
-    fn tensor(&mut self, facts: Facts<'_>, stmt: StmtId) -> Option<Kind> {
-        let integer = |this: &Self| {
-            let last = facts.parts().last().map(|(operand, _)| operand);
-            last.and_then(|operand| this.places.number_of(stmt, operand))
-        };
+    /// The event of an allocation or deallocation of tensor memory.
+    fn tensor_memory(&mut self, facts: Facts<'_>, stmt: StmtId) -> Option<Kind> {
         Some(match facts.action()? {
             Action::TensorAllocate => {
                 let slot = facts.memory().next();
                 let place = slot.map(|access| self.places.of(stmt, &access));
-                Kind::Allocate(place, integer(self))
+                Kind::Allocate(place, self.last_number(facts, stmt))
             }
             Action::TensorFree => {
-                let mut parts = facts.parts();
-                let address = parts.next().map(|(operand, _)| operand);
+                let address = facts.parts().next().map(|(operand, _)| operand);
                 let slot = address.and_then(|operand| self.places.loaded_from(stmt, operand));
-                Kind::Free(integer(self), slot)
+                Kind::Free(self.last_number(facts, stmt), slot)
             }
             Action::TensorRelinquish => Kind::Relinquish,
             _ => return None,
         })
     }
 
-    /// Whether an instruction only moves registers: to others, or to the stack. Compilers emit them between an operation and its wait, and
-    /// ptxas renames registers or delays the moves.
+    /// The value of the last operand of a statement, if it is always the same.
+    fn last_number(&self, facts: Facts<'_>, stmt: StmtId) -> Option<u64> {
+        let (operand, _) = facts.parts().last()?;
+        self.places.number_of(stmt, operand)
+    }
+
+    /// Whether an instruction only moves registers: to other registers, or to the stack. Compilers emit moves between an operation and its wait,
+    /// and ptxas renames the registers or delays the moves.
     fn is_move(&self, facts: Facts<'_>, inst: InstId) -> bool {
         let mut accesses = facts.memory().peekable();
         if accesses.peek().is_some() {
             return accesses.all(|a| a.space == Space::State(StateSpace::Local));
         }
-        // Parts of a register cannot be renamed.
-        let takes_apart = |(operand, usage): (Operand, RegAccess)| {
-            matches!(operand, Operand::Vector(_)) && usage.writes()
-        };
-        if facts.parts().any(takes_apart) {
+        // A move that splits a register cannot be replaced by renaming.
+        if facts
+            .parts()
+            .any(|(operand, usage)| matches!(operand, Operand::Vector(_)) && usage.writes())
+        {
             return false;
         }
-        let signature = self.facts.body().inst(inst).map(|i| i.sig);
-        let signature = signature.map(|s| self.facts.module().signatures().get(s));
-        signature.and_then(|s| s.opcode()).is_some_and(is_copy)
+        self.facts
+            .body()
+            .inst(inst)
+            .map(|i| self.facts.module().signatures().get(i.sig))
+            .and_then(|signature| signature.opcode())
+            .is_some_and(is_copy)
     }
 
-    /// Accesses to registers that operations access later.
+    /// The event of an access to registers that operations access later.
     fn registers(&self, facts: Facts<'_>, is_move: bool) -> Option<Kind> {
         let (mut reads, mut writes) = (Vec::new(), Vec::new());
         for mention in facts.registers() {
@@ -265,7 +330,7 @@ impl<'a> Collector<'a> {
         })
     }
 
-    /// An access to shared memory, to an object in it, or through a pointer.
+    /// The event of an access to shared memory, to an object in it, or through a pointer.
     fn memory(&mut self, facts: Facts<'_>, stmt: StmtId, access: &MemoryAccess) -> Option<Kind> {
         let space = match access.space {
             Space::State(space) => Some(space.base()),
@@ -286,20 +351,21 @@ impl<'a> Collector<'a> {
             return Some(object_kind(facts.action()).unwrap_or(Kind::Object)(place));
         }
         if is_map(facts, access) {
-            return match access.writes() {
-                true => Some(Kind::MapWrite(place)),
-                false => (!facts.asynchronous().is_empty()).then_some(Kind::MapRead(place)),
+            return if access.writes() {
+                Some(Kind::MapWrite(place))
+            } else {
+                (!facts.asynchronous().is_empty()).then_some(Kind::MapRead(place))
             };
         }
-        let starts = !facts.asynchronous().is_empty();
-        let asynchronous = starts && access.proxy == Proxy::Async;
-        // The address of tensor memory is stored at an allocation, which is another event.
-        let is_slot = facts.action() == Some(Action::TensorAllocate);
-        if is_global && place.root.is_none() || is_slot {
+        let starts_operation = !facts.asynchronous().is_empty();
+        let asynchronous = starts_operation && access.proxy == Proxy::Async;
+        // An allocation stores the address of tensor memory; it has an event of its own.
+        let is_allocation = facts.action() == Some(Action::TensorAllocate);
+        if is_global && place.root.is_none() || is_allocation {
             return None;
         }
-        // What an operation writes is accessed later.
-        (!starts || asynchronous && access.reads()).then_some(Kind::Memory(Access {
+        // An operation writes its destination after its instruction.
+        (!starts_operation || asynchronous && access.reads()).then_some(Kind::Memory(Access {
             place,
             reads: access.reads(),
             writes: access.writes(),
@@ -308,21 +374,22 @@ impl<'a> Collector<'a> {
         }))
     }
 
-    fn phases(&mut self, facts: Facts<'a>, stmt: StmtId, inst: InstId, kinds: &mut Vec<Kind>) {
-        for (mechanism, phase) in phases(facts, self.facts.body().pool()) {
-            match phase {
-                Phase::Start => self.starts(facts, stmt, inst, mechanism, kinds),
-                Phase::Commit => {
+    /// Adds the events that start, commit and await operations, and those that add bytes to mbarrier objects.
+    fn add_steps(&mut self, facts: Facts<'a>, stmt: StmtId, inst: InstId, kinds: &mut Vec<Kind>) {
+        for (mechanism, step) in steps(facts, self.facts.body().pool()) {
+            match step {
+                Step::Start => self.start_operations(facts, stmt, inst, mechanism, kinds),
+                Step::Commit => {
                     kinds.push(Kind::Commit(mechanism));
                     if mechanism == Mechanism::Bulk {
                         kinds.push(Kind::Commit(Mechanism::BulkWrites));
                     }
                 }
-                Phase::Report => kinds.push(Kind::Report(mechanism, self.object(facts, stmt))),
-                Phase::Wait(_) if mechanism == Mechanism::Mbarrier => {
-                    kinds.extend(self.awaited(facts, stmt, inst));
+                Step::Report => kinds.push(Kind::Report(mechanism, self.object(facts, stmt))),
+                Step::Wait(_) if mechanism == Mechanism::Mbarrier => {
+                    kinds.extend(self.mbarrier_wait(facts, stmt, inst));
                 }
-                Phase::Wait(groups) => {
+                Step::Wait(groups) => {
                     kinds.push(Kind::Wait(mechanism, groups));
                     if mechanism == Mechanism::Bulk && !facts.has_modifier(Modifier::Read) {
                         kinds.push(Kind::Wait(Mechanism::BulkWrites, groups));
@@ -332,24 +399,22 @@ impl<'a> Collector<'a> {
         }
         if facts.has_modifier(Modifier::ExpectTx) || facts.action() == Some(Action::MbarrierExpect)
         {
-            let bytes = facts.parts().last().map(|(operand, _)| operand);
-            let bytes = bytes.and_then(|operand| self.places.number_of(stmt, operand));
+            let bytes = self.last_number(facts, stmt);
             if let Some(object) = self.object(facts, stmt) {
                 kinds.push(Kind::Expect(object, bytes));
             }
         }
     }
 
-    /// Finds where the matrices of operations begin.
-    pub(super) fn find_matrices(&mut self) {
+    /// Finds the first bytes of the matrices of all operations.
+    fn find_matrices(&mut self) {
         let mut descriptors = Vec::new();
-        for operation in &self.operations {
-            let facts = self.facts.inst(operation.inst);
-            let wide = facts
-                .marked(Marks::DESCRIPTOR)
-                .filter(|_| !operation.matrices.is_empty());
-            let wide = wide.filter(|o| self.places.is_wide(operation.stmt, *o));
-            descriptors.extend(wide.map(|operand| (operation.stmt, operand)));
+        for operation in self.operations.iter().filter(|o| !o.matrices.is_empty()) {
+            for operand in self.facts.inst(operation.inst).marked(Marks::DESCRIPTOR) {
+                if self.places.is_wide(operation.stmt, operand) {
+                    descriptors.push((operation.stmt, operand));
+                }
+            }
         }
         let starts = self.places.starts_of_matrices(&descriptors);
         let matrices = self.operations.iter_mut().flat_map(|o| &mut o.matrices);
@@ -364,63 +429,70 @@ impl<'a> Collector<'a> {
         Some(self.places.of(stmt, &access))
     }
 
-    /// A phase is complete if the predicate is true: on one edge, if a branch at the end of the block tests it. A
-    /// predicate on which nothing depends that is executed makes no thread wait.
-    fn awaited(&mut self, facts: Facts<'_>, stmt: StmtId, inst: InstId) -> Option<Kind> {
+    /// The event of a wait for an mbarrier object: the phase is complete if the predicate that the instruction writes is true.
+    ///
+    /// If the branch at the end of the block tests the predicate, the phase is complete on one of its edges, and the event is added to that edge.
+    /// There is no event if nothing that is executed depends on the predicate: then no thread waits.
+    fn mbarrier_wait(&mut self, facts: Facts<'_>, stmt: StmtId, inst: InstId) -> Option<Kind> {
         let object = self.object(facts, stmt)?;
-        let parity = facts.has_modifier(Modifier::Parity).then(|| {
-            let mut uses = facts.parts().filter(|(_, usage)| usage.reads()).skip(1);
-            uses.next().map(|(operand, _)| operand)
-        });
-        let operand = parity.flatten();
-        let parity = operand.and_then(|operand| self.places.number_of(stmt, operand));
-        if let Some(operand) = operand {
+        let parity_operand = if facts.has_modifier(Modifier::Parity) {
+            facts
+                .parts()
+                .filter(|(_, usage)| usage.reads())
+                .nth(1)
+                .map(|(operand, _)| operand)
+        } else {
+            None
+        };
+        let parity = parity_operand.and_then(|operand| self.places.number_of(stmt, operand));
+        if let Some(operand) = parity_operand {
             let access = facts.memory().find(|access| access.is_mbarrier)?;
-            self.waits.push(ParityWait {
+            self.parity_waits.push(ParityWait {
                 inst,
                 block: self.block,
                 object,
                 parity: parity.map(|p| p & 1),
-                first: self.places.first_of(stmt, operand).map(|p| p & 1),
-                repeats: access
+                first_parity: self.places.first_of(stmt, operand).map(|p| p & 1),
+                is_cyclic: access
                     .base
                     .is_some_and(|base| self.places.repeats(stmt, base)),
             });
         }
         let kind = Kind::Phase(object, parity);
-        let Some(predicate) = facts.results().next().and_then(|(o, _)| facts.place(o)) else {
+        let Some(predicate) = facts
+            .results()
+            .next()
+            .and_then(|(operand, _)| facts.place(operand))
+        else {
             return Some(kind);
         };
-        let variable = self.variables.of(predicate).start;
+        let predicate_variable = self.variables.of(predicate).start;
         let written = self.places.written(stmt);
         if written.iter().all(|&value| !self.places.decides(value)) {
             return None;
         }
-        let (last, branch) = self.last?;
-        let of_branch = self.facts.inst(branch);
-        if last == stmt || of_branch.flow() == Flow::Next {
+        let (last_stmt, last_inst) = self.last_instruction?;
+        let branch = self.facts.inst(last_inst);
+        if last_stmt == stmt || branch.flow() == Flow::Next {
             return Some(kind);
         }
-        let tested = of_branch.guard_register();
-        let tested = tested.filter(|(register, _)| self.variables.of(*register).start == variable);
-        let value = tested.and_then(|_| self.places.guard(last, variable));
-        if value.is_none_or(|value| !written.contains(&value)) {
+        let is_tested = branch
+            .guard_register()
+            .filter(|(register, _)| self.variables.of(*register).start == predicate_variable)
+            .and_then(|_| self.places.guard(last_stmt, predicate_variable))
+            .is_some_and(|value| written.contains(&value));
+        if !is_tested {
             return Some(kind);
         }
-        let event = Event {
-            inst,
-            block: self.block,
-            conditional: facts.guard().is_some(),
-            selected: self.is_selected,
-            by_launch: self.is_by_launch,
-            kind,
-        };
-        self.on_edges.insert(self.block, (true, event));
+        let event = self.event(facts, inst, kind);
+        self.on_edges
+            .insert(self.block, EdgeEvent { when: true, event });
         None
     }
 
-    /// Adds the operations that an instruction starts.
-    fn starts(
+    /// Adds the operations that an instruction starts, and their events. A bulk copy is two operations, since its source and its destination are
+    /// awaited separately.
+    fn start_operations(
         &mut self,
         facts: Facts<'a>,
         stmt: StmtId,
@@ -432,18 +504,22 @@ impl<'a> Collector<'a> {
         if mechanism == Mechanism::Bulk
             && let Some(destination) = operation.destination.take()
         {
-            let mut writes = operation.clone();
-            writes.mechanism = Mechanism::BulkWrites;
-            writes.source = None;
-            writes.destination = Some(destination);
-            self.operations.push(writes);
-            kinds.push(Kind::Start(self.operations.len() as u32 - 1));
+            let mut write = operation.clone();
+            write.mechanism = Mechanism::BulkWrites;
+            write.source = None;
+            write.destination = Some(destination);
+            kinds.push(self.start_operation(write));
         }
-        self.operations.push(operation);
-        let number = self.operations.len() as u32 - 1;
-        kinds.push(Kind::Start(number));
+        kinds.push(self.start_operation(operation));
     }
 
+    fn start_operation(&mut self, operation: Operation) -> Kind {
+        let number = self.operations.len() as u32;
+        self.operations.push(operation);
+        Kind::Start(number)
+    }
+
+    /// The operation that an instruction starts, with all memory and registers that it accesses.
     fn operation(
         &mut self,
         facts: Facts<'_>,
@@ -473,9 +549,10 @@ impl<'a> Collector<'a> {
                 continue;
             }
             let variables = facts.places(&operand).flat_map(|p| self.variables.of(p));
-            match usage.writes() || usage.may_write() {
-                true => operation.written.extend(variables),
-                false => operation.read.extend(variables),
+            if usage.writes() || usage.may_write() {
+                operation.written.extend(variables);
+            } else {
+                operation.read.extend(variables);
             }
         }
         operation.written.sort_unstable();
@@ -484,41 +561,43 @@ impl<'a> Collector<'a> {
             facts.action(),
             Some(Action::WarpgroupMultiply | Action::TensorMultiply | Action::TensorMemoryCopy)
         ) {
-            let descriptors = facts.marked(Marks::DESCRIPTOR);
-            let wide = descriptors.filter(|o| self.places.is_wide(stmt, *o));
-            operation.matrices.extend(wide.map(|operand| Matrix {
-                root: self.places.of_operand(stmt, operand),
-                start: None,
-            }));
+            for operand in facts.marked(Marks::DESCRIPTOR) {
+                if self.places.is_wide(stmt, operand) {
+                    operation.matrices.push(Matrix {
+                        root: self.places.of_operand(stmt, operand),
+                        start: None,
+                    });
+                }
+            }
         }
         for access in facts
             .memory()
-            .filter(|a| !a.is_mbarrier && !is_map(facts, a))
+            .filter(|access| !access.is_mbarrier && !is_map(facts, access))
         {
             if access.operand.is_none() {
                 continue;
             }
             let place = self.places.of(stmt, &access);
-            match (access.space, access.writes()) {
-                (Space::Tensor, writes) => {
-                    if writes {
-                        operation.tensor_writes.push(place);
-                    }
-                    if access.reads() {
-                        operation.tensor_reads.push(place);
-                    }
+            if access.space == Space::Tensor {
+                if access.writes() {
+                    operation.tensor_writes.push(place);
                 }
-                (_, true) => operation.destination = Some(place),
-                (_, false) => operation.source = Some(place),
+                if access.reads() {
+                    operation.tensor_reads.push(place);
+                }
+            } else if access.writes() {
+                operation.destination = Some(place);
+            } else {
+                operation.source = Some(place);
             }
         }
         operation
     }
 }
 
-/// Whether a tensor map is accessed.
+/// Whether an access reads or writes a tensor map.
 fn is_map(facts: Facts<'_>, access: &MemoryAccess) -> bool {
     facts
         .marked(Marks::TENSORMAP)
-        .any(|o| Some(o) == access.operand)
+        .any(|operand| Some(operand) == access.operand)
 }

@@ -1,44 +1,41 @@
-//! The instructions that matter to asynchronous operations, in the order of the blocks.
+//! Events: the effects of instructions on asynchronous operations and on the objects that these use, in the order of the blocks.
 
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
-use ptx_ir::facts::FunctionFacts;
-use ptx_ir::{InstId, StmtId};
+use ptx_ir::{EntityId as _, InstId, StmtId};
 use ptx_isa::Action;
 
-use super::collect::Collector;
 use super::mechanism::Mechanism;
 use super::place::Place;
+use super::selection::Deciders;
 use crate::cfg::{BlockId, Cfg};
-use crate::function_analysis::FunctionAnalysis;
-use crate::values::LaunchBounds;
 
-/// The lanes of a warp.
-const LANES: u64 = 32;
-
-/// An asynchronous operation: an instruction that starts one, or what one does in one memory, if it is waited for separately.
+/// An asynchronous operation. An instruction whose effects on two memories are awaited separately starts one operation for each.
 #[derive(Clone, Debug)]
 pub(super) struct Operation {
     pub(super) stmt: StmtId,
     pub(super) inst: InstId,
     pub(super) block: BlockId,
-    /// Whether a guard may skip it.
+    /// A guard may skip the instruction.
     pub(super) conditional: bool,
-    /// Whether only some threads of the CTA execute it.
+    /// Only some threads of the CTA execute the instruction.
     pub(super) selected: bool,
     pub(super) mechanism: Mechanism,
     pub(super) action: Option<Action>,
-    /// The variables of the registers that it writes and of those that it reads when it is executed, in order.
+    /// The variables of the registers that the operation writes after its instruction, sorted.
     pub(super) written: Vec<u32>,
+    /// The variables of the registers that the operation reads after its instruction, sorted.
     pub(super) read: Vec<u32>,
-    /// The memory that it writes and reads.
+    /// The memory that the operation writes.
     pub(super) destination: Option<Place>,
+    /// The memory that the operation reads.
     pub(super) source: Option<Place>,
-    /// The tensor memory that it writes and that it reads.
+    /// The tensor memory that the operation writes.
     pub(super) tensor_writes: Vec<Place>,
+    /// The tensor memory that the operation reads.
     pub(super) tensor_reads: Vec<Place>,
-    /// The mbarrier object that it reports to.
+    /// The mbarrier object to which the operation reports.
     pub(super) object: Option<Place>,
     /// The matrices in shared memory that its descriptors describe.
     pub(super) matrices: Vec<Matrix>,
@@ -47,7 +44,7 @@ pub(super) struct Operation {
 /// A matrix in shared memory.
 #[derive(Copy, Clone, Debug)]
 pub(super) struct Matrix {
-    /// The variable that its descriptor is made of, if it is known.
+    /// The variable from whose address its descriptor is computed, if it is known.
     pub(super) root: Option<u32>,
     /// Its first bytes, if they are known.
     pub(super) start: Option<Place>,
@@ -65,12 +62,13 @@ pub(super) struct Access {
     pub(super) place: Place,
     pub(super) reads: bool,
     pub(super) writes: bool,
-    /// Whether an asynchronous operation accesses it, through the async proxy.
+    /// An asynchronous operation accesses the memory through the async proxy.
     pub(super) asynchronous: bool,
+    /// The memory may be shared memory.
     pub(super) is_shared: bool,
 }
 
-/// A wait for the phase of an mbarrier object that has a parity.
+/// A wait for the phase of an mbarrier object that has a certain parity.
 #[derive(Copy, Clone, Debug)]
 pub(super) struct ParityWait {
     pub(super) inst: InstId,
@@ -78,207 +76,186 @@ pub(super) struct ParityWait {
     pub(super) object: Place,
     /// The parity, if it is always the same.
     pub(super) parity: Option<u64>,
-    /// The parity when it is waited for the first time.
-    pub(super) first: Option<u64>,
-    /// Whether the address of the object is one of a few, again and again.
-    pub(super) repeats: bool,
+    /// The parity in the first execution of the wait, if it is always the same.
+    pub(super) first_parity: Option<u64>,
+    /// The address of the object runs through a few addresses again and again, as in a ring of buffers.
+    pub(super) is_cyclic: bool,
 }
 
-/// What happens.
+/// The effect of an event.
 #[derive(Clone, Debug)]
 pub(super) enum Kind {
-    /// Registers that operations use are read and written, by their variables.
+    /// Reads and writes registers that operations use; the registers are given by their variables.
     Registers {
         reads: Vec<u32>,
         writes: Vec<u32>,
-        /// Whether the instruction only moves them.
+        /// The instruction only moves the registers.
         is_move: bool,
     },
+    /// Accesses memory.
     Memory(Access),
-    /// An operation starts, by its number.
+    /// Starts the operation with this number.
     Start(u32),
+    /// Makes a group of the operations of a mechanism that are in no group.
     Commit(Mechanism),
-    /// Those before it report to an mbarrier object.
+    /// Makes the operations of a mechanism that were started before report to an mbarrier object.
     Report(Mechanism, Option<Place>),
+    /// Waits for all groups but this number of the latest ones; `None`: for all operations, including those in no group.
     Wait(Mechanism, Option<u32>),
-    /// The phase of an mbarrier object with this parity is complete.
+    /// Proves that the phase of an mbarrier object with this parity is complete.
     Phase(Place, Option<u64>),
+    /// `wgmma.fence`.
     WarpgroupFence,
     /// A fence between the generic and the async proxy.
-    ProxyFence {
-        shared: bool,
-        global: bool,
-    },
-    /// Tensor maps are changed, published, and acquired.
+    ProxyFence { shared: bool, global: bool },
+    /// Changes a tensor map.
     MapWrite(Place),
+    /// Publishes the tensor maps that the thread changed.
     MapRelease,
+    /// Makes changes of a tensor map by other threads visible.
     MapAcquire(Place),
+    /// Uses a tensor map.
     MapRead(Place),
-    /// Threads wait for others, at a barrier with this number.
+    /// Waits for other threads at a barrier. Each barrier instruction has a number.
     Barrier(u32),
-    /// Threads of the cluster arrive and wait.
+    /// Arrives at the barrier of the cluster.
     ClusterArrive,
-    /// They arrive without a release of what they wrote.
+    /// Arrives at the barrier of the cluster without publishing earlier writes.
     RelaxedArrive,
-    /// A fence between this thread and others beyond the CTA.
+    /// A fence between this thread and threads of other CTAs.
     ScopeFence,
+    /// Waits at the barrier of the cluster.
     ClusterWait,
+    /// Initializes an mbarrier object.
     Initialize(Place),
+    /// Ends an mbarrier object, so that its memory may be used otherwise.
     Invalidate(Place),
-    /// An mbarrier object is used, and waited for.
+    /// Uses an mbarrier object in any way but a wait.
     Object(Place),
+    /// Waits for an mbarrier object.
     Await(Place),
-    /// A thread arrives at an mbarrier object, for others that wait for it.
+    /// Arrives at an mbarrier object for which other threads wait.
     Signal(Place),
-    /// The object in another CTA that is at this place there is used.
+    /// Uses the mbarrier object of another CTA. The place is that of the corresponding object of this CTA.
     RemoteObject(Place),
-    /// Bytes are added to what an object expects.
+    /// Adds a number of bytes to those that an mbarrier object expects.
     Expect(Place, Option<u64>),
-    /// Tensor memory: the address is stored there, and the number of columns.
+    /// Allocates tensor memory: the place in which its address is stored, and the number of columns.
     Allocate(Option<Place>, Option<u64>),
-    /// The number of columns, and the variable that the address was loaded from.
+    /// Frees tensor memory: the number of columns, and the root of the place from which the address was loaded.
     Free(Option<u64>, Option<u32>),
+    /// Gives up the permit to allocate tensor memory.
     Relinquish,
+    /// `tcgen05.fence::before_thread_sync`.
     TensorFenceBefore,
+    /// `tcgen05.fence::after_thread_sync`.
     TensorFenceAfter,
-    /// A function is called, or the instruction is not known.
+    /// Calls a function, or does something unknown.
     Call,
 }
 
-/// Something that an instruction does.
+/// An effect of an instruction.
 #[derive(Clone, Debug)]
 pub(super) struct Event {
     pub(super) inst: InstId,
     pub(super) block: BlockId,
-    /// Whether it may be skipped because of a guard.
+    /// A guard may skip the instruction.
     pub(super) conditional: bool,
-    /// Whether only some threads of the CTA execute it.
+    /// Only some threads of the CTA execute the instruction.
     pub(super) selected: bool,
-    /// Whether parameters of the kernel decide its guard.
-    pub(super) by_launch: bool,
+    /// The guard of the instruction depends on parameters of the kernel alone.
+    pub(super) guarded_by_parameters: bool,
     pub(super) kind: Kind,
 }
 
-/// All that matters in a function.
+/// An event that happens on some of the edges that leave a block.
+#[derive(Clone, Debug)]
+pub(super) struct EdgeEvent {
+    /// The value of the guard of the last instruction of the block on these edges.
+    pub(super) when: bool,
+    pub(super) event: Event,
+}
+
+/// The events of a function.
 #[derive(Debug)]
 pub(super) struct Events {
+    /// The asynchronous operations by number.
     pub(super) operations: Vec<Operation>,
-    /// The waits for a parity.
-    pub(super) waits: Vec<ParityWait>,
-    /// The number of variables in memory.
+    pub(super) parity_waits: Vec<ParityWait>,
+    /// The number of roots of places.
     pub(super) roots: usize,
     pub(super) is_kernel: bool,
+    /// The kernel requires CTAs of one thread.
     pub(super) is_one_thread: bool,
-    /// Whether the kernel requires more threads than a warp has.
-    pub(super) has_warps: bool,
-    /// What happens where a block is left, with the value that the guard of its last instruction has then.
-    on_edges: BTreeMap<BlockId, (bool, Event)>,
-    list: Vec<Event>,
-    /// Where the events of each block start.
-    starts: Vec<u32>,
-    /// What each barrier is, by its number.
-    barriers: Vec<Option<Action>>,
-    /// Of each block, the branches that decide whether it is executed: those that depend on the thread, and on parameters.
-    decided: BTreeMap<BlockId, [Vec<BlockId>; 2]>,
-    /// The positions of instructions, if edits changed their order.
-    positions: Vec<u32>,
+    /// The kernel requires more threads than a warp has.
+    pub(super) has_several_warps: bool,
+    /// The events on the edges that leave a block.
+    pub(super) on_edges: BTreeMap<BlockId, EdgeEvent>,
+    /// The events of all blocks, in the order of the blocks.
+    pub(super) in_blocks: Vec<Event>,
+    /// The index in `in_blocks` of the first event of each block, and the number of all events.
+    pub(super) block_starts: Vec<u32>,
+    /// The action of each barrier.
+    pub(super) barriers: Vec<Option<Action>>,
+    /// The branches that decide whether a block is executed. Blocks without such branches are absent.
+    pub(super) deciders: BTreeMap<BlockId, Deciders>,
+    /// The position of each instruction in the text, which differs from its number after edits.
+    pub(super) positions: Vec<u32>,
 }
 
 impl Events {
-    /// The events of a function; `None` if it has no asynchronous operations.
-    pub(super) fn new(analysis: &FunctionAnalysis<'_>) -> Option<Self> {
-        let mut collector = Collector::new(analysis)?;
-        let (facts, body) = (analysis.facts(), analysis.body());
-        let mut starts = Vec::with_capacity(analysis.cfg().len() + 1);
-        let mut positions = vec![u32::MAX; body.inst_table().len()];
-        let mut next = 0;
-        for (id, block) in analysis.cfg().blocks() {
-            collector.begin(id, block);
-            starts.push(collector.events.len() as u32);
-            for (stmt, statement) in body.range(block.first, block.end) {
-                if let ptx_ir::Statement::Inst(inst) = statement {
-                    if let Some(position) = positions.get_mut(ptx_ir::EntityId::index(inst)) {
-                        *position = next;
-                    }
-                    next += 1;
-                    collector.instruction(stmt, inst);
-                }
-            }
-        }
-        starts.push(collector.events.len() as u32);
-        collector.find_matrices();
-        Some(Self {
-            is_kernel: collector.is_kernel,
-            is_one_thread: collector.places.is_one_thread(),
-            has_warps: has_warps(facts),
-            on_edges: collector.on_edges,
-            barriers: collector.barriers,
-            decided: collector.decided,
-            waits: collector.waits,
-            operations: collector.operations,
-            roots: collector.places.roots(),
-            list: collector.events,
-            starts,
-            positions,
-        })
+    /// The events of a block, without those on its edges.
+    pub(super) fn in_block(&self, block: BlockId) -> &[Event] {
+        let index = block.as_u32() as usize;
+        let (Some(&start), Some(&end)) = (
+            self.block_starts.get(index),
+            self.block_starts.get(index + 1),
+        ) else {
+            return &[];
+        };
+        self.in_blocks
+            .get(start as usize..end as usize)
+            .unwrap_or_default()
     }
 
-    /// The events of a block.
-    pub(super) fn of(&self, block: BlockId) -> &[Event] {
-        let at = block.as_u32() as usize;
-        let bound = |at: usize| self.starts.get(at).map_or(0, |&start| start as usize);
-        self.list.get(bound(at)..bound(at + 1)).unwrap_or_default()
-    }
-
-    /// Every event.
+    /// All events, including those on edges.
     pub(super) fn all(&self) -> impl Iterator<Item = &Event> + Clone {
-        self.list
+        self.in_blocks
             .iter()
-            .chain(self.on_edges.values().map(|(_, event)| event))
+            .chain(self.on_edges.values().map(|on_edge| &on_edge.event))
     }
 
-    /// What a barrier is.
+    /// The action of a barrier.
     pub(super) fn barrier(&self, number: u32) -> Option<Action> {
         self.barriers.get(number as usize).copied().flatten()
     }
 
-    /// The number of barriers.
-    pub(super) fn barriers(&self) -> usize {
-        self.barriers.len()
-    }
-
-    /// The blocks whose branches decide, by the thread, if a block is executed; the innermost first.
+    /// The blocks whose branches depend on the thread and decide whether a block is executed, from the innermost to the outermost.
     pub(super) fn decided_by_thread(&self, block: BlockId) -> &[BlockId] {
-        self.decided.get(&block).map_or(&[], |[of, _]| of)
+        self.deciders.get(&block).map_or(&[], |d| &d.by_thread)
     }
 
-    /// The blocks whose branches decide, by parameters of the kernel, if a block is executed; the innermost first.
-    pub(super) fn decided_by_launch(&self, block: BlockId) -> &[BlockId] {
-        self.decided.get(&block).map_or(&[], |[_, of]| of)
+    /// The blocks whose branches depend on parameters of the kernel alone and decide whether a block is executed, from the innermost to the outermost.
+    pub(super) fn decided_by_parameters(&self, block: BlockId) -> &[BlockId] {
+        self.deciders.get(&block).map_or(&[], |d| &d.by_parameters)
     }
 
-    /// What happens on an edge.
+    /// The event that happens on all edges from one block to another.
     pub(super) fn on_edge(&self, cfg: &Cfg, from: BlockId, to: BlockId) -> Option<&Event> {
-        let (when, event) = self.on_edges.get(&from)?;
-        let mut edges = cfg.out_edges(from).filter(|(_, edge)| edge.to == to);
-        edges
+        let EdgeEvent { when, event } = self.on_edges.get(&from)?;
+        cfg.out_edges(from)
+            .filter(|(_, edge)| edge.to == to)
             .all(|(_, edge)| edge.when == Some(*when))
             .then_some(event)
     }
 
-    /// The place of an instruction in the text.
+    /// The position of an instruction in the text.
     pub(super) fn order(&self, inst: InstId) -> u32 {
-        let position = self.positions.get(ptx_ir::EntityId::index(inst));
+        let position = self.positions.get(inst.index());
         position.copied().unwrap_or(u32::MAX)
     }
 
     pub(super) fn operation(&self, number: u32) -> Option<&Operation> {
         self.operations.get(number as usize)
     }
-}
-
-/// Whether a kernel requires more threads than a warp has.
-fn has_warps(facts: FunctionFacts<'_>) -> bool {
-    let required = LaunchBounds::of(facts).threads;
-    required.is_some_and(|sizes| sizes.into_iter().map(u64::from).product::<u64>() > LANES)
 }

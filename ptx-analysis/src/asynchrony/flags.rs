@@ -1,67 +1,67 @@
-//! Which of some items have a property, on some path and on all paths.
+//! Sets of items that have a property, on some path and on all paths.
 
 use crate::dataflow::{BitSet, JoinSemiLattice};
 
 use super::Certainty;
 
-/// Items with a property.
+/// The items that have a property. `on_all_paths` is a subset of `on_some_path`.
 #[derive(Clone, Debug)]
 pub(super) struct Flags {
-    some: BitSet,
-    all: BitSet,
+    on_some_path: BitSet,
+    on_all_paths: BitSet,
 }
 
 impl Flags {
-    /// No item has the property.
+    /// `count` items without the property.
     pub(super) fn none(count: usize) -> Self {
         let none = BitSet::new(u32::try_from(count).unwrap_or(u32::MAX));
         Self {
-            some: none.clone(),
-            all: none,
+            on_some_path: none.clone(),
+            on_all_paths: none,
         }
     }
 
-    /// Every item has the property.
+    /// `count` items with the property.
     pub(super) fn full(count: usize) -> Self {
         let mut flags = Self::none(count);
-        (0..flags.some.universe()).for_each(|item| flags.set(item));
+        (0..flags.on_some_path.universe()).for_each(|item| flags.set(item));
         flags
     }
 
     pub(super) fn set(&mut self, item: u32) {
-        self.some.insert(item);
-        self.all.insert(item);
+        self.on_some_path.insert(item);
+        self.on_all_paths.insert(item);
     }
 
-    /// The property holds for an item on some paths.
+    /// Notes that an item has the property on some path.
     pub(super) fn set_possible(&mut self, item: u32) {
-        self.some.insert(item);
+        self.on_some_path.insert(item);
     }
 
     pub(super) fn unset(&mut self, item: u32) {
-        self.some.remove(item);
-        self.all.remove(item);
+        self.on_some_path.remove(item);
+        self.on_all_paths.remove(item);
     }
 
-    /// The property no longer holds for an item on all paths.
+    /// Notes that an item need not have the property on all paths.
     pub(super) fn weaken(&mut self, item: u32) {
-        self.all.remove(item);
+        self.on_all_paths.remove(item);
     }
 
     pub(super) fn clear(&mut self) {
-        self.some.clear();
-        self.all.clear();
+        self.on_some_path.clear();
+        self.on_all_paths.clear();
     }
 
     pub(super) fn on_some_path(&self, item: u32) -> bool {
-        self.some.contains(item)
+        self.on_some_path.contains(item)
     }
 
     pub(super) fn on_all_paths(&self, item: u32) -> bool {
-        self.all.contains(item)
+        self.on_all_paths.contains(item)
     }
 
-    /// How certainly an item has the property, if at all.
+    /// The certainty with which an item has the property; `None` if it has it on no path.
     pub(super) fn certainty(&self, item: u32) -> Option<Certainty> {
         match (self.on_all_paths(item), self.on_some_path(item)) {
             (true, _) => Some(Certainty::Definite),
@@ -72,13 +72,14 @@ impl Flags {
 
     /// The items that have the property on some path.
     pub(super) fn iter(&self) -> impl Iterator<Item = u32> + '_ {
-        self.some.iter()
+        self.on_some_path.iter()
     }
 }
 
 impl JoinSemiLattice for Flags {
     fn join(&mut self, other: &Self) -> bool {
-        // Both have to be evaluated.
-        self.some.union(&other.some) | self.all.intersect(&other.all)
+        // `|` evaluates both sides, unlike `||`.
+        self.on_some_path.union(&other.on_some_path)
+            | self.on_all_paths.intersect(&other.on_all_paths)
     }
 }

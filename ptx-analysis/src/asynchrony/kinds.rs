@@ -1,4 +1,4 @@
-//! What instructions do, by their actions.
+//! Classification of instructions by their actions.
 
 use ptx_ir::facts::{Facts, Flow};
 use ptx_isa::{Action, Modifier};
@@ -6,7 +6,7 @@ use ptx_isa::{Action, Modifier};
 use super::events::Kind;
 use super::place::Place;
 
-/// Whether an instruction belongs to a protocol.
+/// Whether an instruction belongs to one of the protocols.
 pub(super) fn is_relevant(facts: Facts<'_>) -> bool {
     !facts.asynchronous().is_empty()
         || object_kind(facts.action()).is_some()
@@ -23,7 +23,7 @@ pub(super) fn is_relevant(facts: Facts<'_>) -> bool {
         )
 }
 
-/// What is done to an mbarrier object.
+/// The constructor of the event of an action on an mbarrier object.
 pub(super) fn object_kind(action: Option<Action>) -> Option<fn(Place) -> Kind> {
     Some(match action? {
         Action::MbarrierInit => Kind::Initialize,
@@ -40,16 +40,13 @@ pub(super) fn object_kind(action: Option<Action>) -> Option<fn(Place) -> Kind> {
 
 /// Whether the scope of a fence is wider than the CTA.
 pub(super) fn is_beyond_cta(facts: Facts<'_>) -> bool {
-    let wide = [
-        Modifier::Cluster,
-        Modifier::Gpu,
-        Modifier::Gl,
-        Modifier::Sys,
-    ];
-    facts.scope().is_some_and(|scope| wide.contains(&scope))
+    matches!(
+        facts.scope(),
+        Some(Modifier::Cluster | Modifier::Gpu | Modifier::Gl | Modifier::Sys)
+    )
 }
 
-/// What is done to the barrier of the cluster.
+/// The event of an action on the barrier of the cluster.
 pub(super) fn cluster_kind(action: Option<Action>) -> Option<Kind> {
     match action? {
         Action::ClusterArrive => Some(Kind::ClusterArrive),
@@ -58,7 +55,7 @@ pub(super) fn cluster_kind(action: Option<Action>) -> Option<Kind> {
     }
 }
 
-/// Whether an instruction may do anything to asynchronous operations.
+/// Whether an instruction is a call or unknown, so that it may start, complete or access any operation.
 pub(super) fn may_do_anything(facts: Facts<'_>) -> bool {
     matches!(facts.flow(), Flow::Call | Flow::Unknown)
 }

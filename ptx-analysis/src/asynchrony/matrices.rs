@@ -1,7 +1,8 @@
-//! Where matrices in shared memory begin, from the descriptors that instructions compute.
+//! The first bytes of matrices in shared memory, from the descriptors that instructions compute.
 //!
-//! A descriptor contains bits of an address (9.7.15.5.1.2 and 9.7.16.4.1). Which bytes these are is found by evaluating the descriptor for two
-//! addresses of the variable.
+//! A descriptor contains bits of the address of its matrix (9.7.15.5.1.2 and 9.7.16.4.1), and kernels compute it from the address of a variable by
+//! arithmetic on bits. The distance from the variable to the matrix is found by evaluating the descriptor for two assumed addresses of the
+//! variable: it is known if both evaluations give the same distance.
 
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
@@ -13,25 +14,33 @@ use crate::ssa::{Ssa, Value, ValueId};
 use crate::threads::ThreadValues;
 use crate::values::{Symbol, SymbolId, Values};
 
-/// Values that are looked at to find the address in a descriptor.
+/// The values that are examined to find the address in a descriptor.
 const MOST_VALUES: usize = 32;
 
-/// Addresses for which descriptors are evaluated; others are not known. Each costs time linear in the function.
+/// The addresses for which descriptors are evaluated; others are unknown. Each costs time linear in the function.
 const MOST_ADDRESSES: usize = 8;
 
-/// Addresses that are assumed.
-const ASSUMED: [u64; 2] = [0x400, 0x1_2800];
+/// The addresses that a variable is assumed to have.
+const ASSUMED_ADDRESSES: [u64; 2] = [0x400, 0x1_2800];
 
-/// The bits of a descriptor that contain an address, without its lowest bits.
-const ADDRESS: u64 = 0x3fff;
-const SHIFT: u32 = 4;
+/// The bits of a descriptor that contain the address of the matrix, without its lowest four bits.
+const ADDRESS_MASK: u64 = 0x3fff;
+const ADDRESS_SHIFT: u32 = 4;
 
 /// Evaluates the descriptors of a function.
 pub(super) struct Descriptors<'a> {
     analysis: &'a FunctionAnalysis<'a>,
     ssa: &'a Ssa,
     values: &'a Values,
-    assuming: BTreeMap<ValueId, [ThreadValues<'a>; 2]>,
+    /// The values of the function if an address has each of the assumed values.
+    evaluations: BTreeMap<ValueId, [ThreadValues<'a>; 2]>,
+}
+
+/// A value that is the sum of the address of a variable and a constant.
+struct VariableAddress {
+    value: ValueId,
+    variable: SymbolId,
+    offset: i64,
 }
 
 impl<'a> Descriptors<'a> {
@@ -43,39 +52,44 @@ impl<'a> Descriptors<'a> {
             analysis,
             ssa,
             values,
-            assuming: BTreeMap::new(),
+            evaluations: BTreeMap::new(),
         }
     }
 
-    /// The variable, and the distance from its beginning to that of the matrix that a descriptor describes.
+    /// The variable that contains the matrix of a descriptor, and the distance in bytes from the beginning of the variable to that of the matrix.
     pub(super) fn start(&mut self, descriptor: ValueId) -> Option<(SymbolId, i64)> {
-        let (address, symbol, constant) = self.address(descriptor)?;
-        if !self.assuming.contains_key(&address) {
-            if self.assuming.len() == MOST_ADDRESSES {
+        let address = self.address(descriptor)?;
+        if !self.evaluations.contains_key(&address.value) {
+            if self.evaluations.len() == MOST_ADDRESSES {
                 return None;
             }
-            let of = ThreadValues::new(self.analysis).ok()?;
-            let assuming = ASSUMED.map(|number| of.assuming(address, number));
-            self.assuming.insert(address, assuming);
+            let values = ThreadValues::new(self.analysis).ok()?;
+            let evaluations =
+                ASSUMED_ADDRESSES.map(|assumed| values.assuming(address.value, assumed));
+            self.evaluations.insert(address.value, evaluations);
         }
-        let mut distances = self.assuming.get_mut(&address)?.iter_mut().zip(ASSUMED);
-        let mut distance = || {
-            let (of, assumed) = distances.next()?;
-            let found = of.value(descriptor)?;
-            let number = found.get(0);
-            let is_same = (0..of.samples().len()).all(|sample| found.get(sample) == number);
-            let start = (number & ADDRESS) << SHIFT;
-            is_same.then(|| (start as i64).wrapping_sub(assumed as i64))
+        let evaluations = self.evaluations.get_mut(&address.value)?;
+        let mut distances = Vec::with_capacity(ASSUMED_ADDRESSES.len());
+        for (values, assumed) in evaluations.iter_mut().zip(ASSUMED_ADDRESSES) {
+            let value = values.value(descriptor)?;
+            let bits = value.get(0);
+            if (0..values.samples().len()).any(|sample| value.get(sample) != bits) {
+                return None;
+            }
+            let start = (bits & ADDRESS_MASK) << ADDRESS_SHIFT;
+            distances.push((start as i64).wrapping_sub(assumed as i64));
+        }
+        let &[first, second] = distances.as_slice() else {
+            return None;
         };
-        let (first, second) = (distance()?, distance()?);
-        (first == second).then(|| (symbol, constant.wrapping_add(first)))
+        (first == second).then(|| (address.variable, address.offset.wrapping_add(first)))
     }
 
-    /// The address of a variable, with a constant, from which a value is computed, if there is only one.
-    fn address(&self, descriptor: ValueId) -> Option<(ValueId, SymbolId, i64)> {
-        let (mut open, mut seen) = (vec![descriptor], Vec::new());
-        let mut found = None;
-        while let Some(value) = open.pop() {
+    /// The address of a variable from which a value is computed, if there is exactly one.
+    fn address(&self, descriptor: ValueId) -> Option<VariableAddress> {
+        let (mut worklist, mut seen) = (vec![descriptor], Vec::new());
+        let mut address = None;
+        while let Some(value) = worklist.pop() {
             if seen.contains(&value) {
                 continue;
             }
@@ -88,10 +102,14 @@ impl<'a> Descriptors<'a> {
                 && term.factor == 1
                 && matches!(self.values.symbol(term.symbol), Some(Symbol::Variable(_)))
             {
-                if found.is_some() {
+                if address.is_some() {
                     return None;
                 }
-                found = Some((value, term.symbol, form.constant()));
+                address = Some(VariableAddress {
+                    value,
+                    variable: term.symbol,
+                    offset: form.constant(),
+                });
                 continue;
             }
             let Value::Def {
@@ -101,12 +119,13 @@ impl<'a> Descriptors<'a> {
                 continue;
             };
             if self.is_computed(stmt) {
-                open.extend(self.ssa.uses(stmt).iter().map(|read| read.value));
+                worklist.extend(self.ssa.uses(stmt).iter().map(|read| read.value));
             }
         }
-        found
+        address
     }
 
+    /// Whether a statement computes its results from registers and constants alone.
     fn is_computed(&self, stmt: StmtId) -> bool {
         match self.analysis.body().statement(stmt) {
             Some(Statement::Inst(inst)) => {

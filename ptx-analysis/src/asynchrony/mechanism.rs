@@ -1,17 +1,17 @@
-//! How the completion of an operation is awaited.
+//! The mechanisms by which the completion of asynchronous operations is awaited.
 
 use ptx_ir::OperandPool;
 use ptx_ir::facts::Facts;
 use ptx_isa::{Action, AsyncPhase, Completion};
 
-/// How the completion of an operation is awaited.
+/// A mechanism by which the completion of an operation is awaited.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(super) enum Mechanism {
     /// Groups of copies of a thread.
     Copies,
-    /// Bulk groups, whose sources were read.
+    /// Bulk groups: a wait until the sources of their copies were read.
     Bulk,
-    /// Bulk groups, whose destinations were written.
+    /// Bulk groups: a wait until the destinations of their copies were written.
     BulkWrites,
     /// An mbarrier object.
     Mbarrier,
@@ -44,41 +44,44 @@ impl Mechanism {
     }
 }
 
-/// What an instruction does to the operations of a mechanism.
+/// An effect of an instruction on the operations of a mechanism.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
-pub(super) enum Phase {
+pub(super) enum Step {
+    /// Starts an operation.
     Start,
-    /// Makes a group of those in no group.
+    /// Makes a group of the operations that are in no group.
     Commit,
-    /// Makes those before it report to an mbarrier object.
+    /// Makes the operations that were started before report to an mbarrier object.
     Report,
-    /// Waits, except for a number of the latest groups; `None`: for those in no group too.
+    /// Waits for all groups but this number of the latest ones; `None`: for all operations, including those in no group.
     Wait(Option<u32>),
 }
 
-/// What an instruction does to asynchronous operations.
-pub(super) fn phases<'a>(
+/// The effects of an instruction on asynchronous operations.
+pub(super) fn steps<'a>(
     facts: Facts<'a>,
     pool: &'a OperandPool,
-) -> impl Iterator<Item = (Mechanism, Phase)> + use<'a> {
-    let steps = facts.asynchronous().iter();
-    steps.filter_map(move |&(completion, step)| {
+) -> impl Iterator<Item = (Mechanism, Step)> + use<'a> {
+    let phases = facts.asynchronous().iter();
+    phases.filter_map(move |&(completion, phase)| {
         let mechanism = Mechanism::of(completion, facts.action())?;
-        let phase = match step {
-            AsyncPhase::Start => Phase::Start,
+        let step = match phase {
+            AsyncPhase::Start => Step::Start,
             AsyncPhase::Commit => match facts.action() {
-                Some(Action::CopyArrive | Action::TensorCommit) => Phase::Report,
-                _ => Phase::Commit,
+                Some(Action::CopyArrive | Action::TensorCommit) => Step::Report,
+                _ => Step::Commit,
             },
-            AsyncPhase::Wait => Phase::Wait(groups(facts, pool)),
+            AsyncPhase::Wait => Step::Wait(pending_groups(facts, pool)),
             _ => return None,
         };
-        Some((mechanism, phase))
+        Some((mechanism, step))
     })
 }
 
-/// The number of groups that may remain pending.
-fn groups(facts: Facts<'_>, pool: &OperandPool) -> Option<u32> {
-    let mut numbers = facts.parts().filter_map(|(o, _)| pool.integer(o));
+/// The number of groups that may remain pending after a wait.
+fn pending_groups(facts: Facts<'_>, pool: &OperandPool) -> Option<u32> {
+    let mut numbers = facts
+        .parts()
+        .filter_map(|(operand, _)| pool.integer(operand));
     u32::try_from(numbers.next()?).ok()
 }

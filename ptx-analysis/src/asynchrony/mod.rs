@@ -1,35 +1,52 @@
-//! Asynchronous operations: where their results, their sources and the objects that they need are used too early.
+//! Asynchronous operations: accesses to their results, sources and objects that come too early.
 //!
-//! Copies (`cp.async`, bulk and tensor copies), products of a warpgroup and operations on tensor memory go on after their instruction.
+//! Copies (`cp.async`, bulk and tensor copies), products of a warpgroup and operations on tensor memory continue after their instruction.
 //! The PTX ISA manual (9.7.9.25, 9.7.13.15, 9.7.15, 9.7.16) states protocols for them: operations are put in groups or report to an
-//! mbarrier object, and their memory and registers must not be accessed before the group or the object was waited for. Some need a fence
-//! before they begin. [`FunctionAnalysis::violations`](crate::function_analysis::FunctionAnalysis::violations) follows these protocols along the paths of a function, each as a separate dataflow problem:
+//! mbarrier object, and their memory and registers must not be accessed before a wait for the group or the object. Some need a fence
+//! before they begin.
 //!
-//! | protocol | followed | file |
+//! ```text
+//!                                 commit                    wait(n) when n later groups are committed
+//!         ┌──────▶ in no group ──────────▶ in a group ──────────────────────────┐
+//!  start ─┤                                                                     ├─▶ complete
+//!         └──────▶ reports to an mbarrier object ───────────────────────────────┘
+//!                                                    wait for a phase of the object
+//! ```
+//!
+//! [`FunctionAnalysis::violations`](crate::function_analysis::FunctionAnalysis::violations) follows these protocols along the paths of a function,
+//! each as a separate dataflow problem:
+//!
+//! | protocol | state | file |
 //! |---|---|---|
 //! | groups and mbarriers | operations that are not complete, with the number of groups that were committed after theirs, and phases | `pending.rs` |
 //! | ends of pipelines | groups that are committed on some paths of a loop only | `tails.rs` |
 //! | sources of bulk copies | writes before a wait for the group of the copy | `sources.rs` |
 //! | copies of other threads | copies that arrived and reads, after the last barrier | `sharing.rs` |
-//! | bytes of mbarriers | what an object expects and the bytes of its copies | `transactions.rs` |
+//! | bytes of mbarriers | bytes that an object expects and bytes of its copies | `transactions.rs` |
 //! | `wgmma.fence` | registers that were written after the last fence | `warpgroup.rs` |
 //! | proxies | writes after the last `fence.proxy.async` | `proxies.rs` |
 //! | tensor maps | maps that were changed, and not released or acquired since | `tensor_maps.rs` |
-//! | mbarrier objects | objects that were initialized, and whether a barrier followed | `mbarriers.rs` |
-//! | ended objects | barriers after which an object is no longer valid | `invalidations.rs` |
-//! | arrivals | waits for objects at which nothing arrives | `starved.rs` |
-//! | parities | waits for phases that are complete already | `parity.rs` |
-//! | objects of other CTAs | objects that were initialized since the last barrier of the cluster | `peers.rs` |
+//! | mbarrier objects | objects that were initialized, and whether a barrier followed | `mbarriers.rs`, `mbarrier_visibility.rs` |
+//! | waits for mbarriers | objects at which nothing arrives, and phases that are complete already | `mbarrier_waits.rs` |
+//! | clusters | whether the thread arrived at the barrier of the cluster and did not wait; objects of other CTAs that were initialized since that barrier | `cluster.rs` |
 //! | tensor memory | allocations that were not freed; the permit to allocate | `tensor_memory.rs` |
-//! | registers of `tcgen05.ld` | registers that were loaded, and neither read nor waited for | `tensor_registers.rs` |
+//! | registers of `tcgen05.ld` | registers that were loaded, and neither read nor awaited | `tensor_registers.rs` |
 //! | `tcgen05.fence` | synchronizations of threads since the last operation on tensor memory | `tensor_fences.rs` |
-//! | `barrier.cluster` | whether the thread arrived and did not wait | `cluster.rs` |
+//!
+//! All files use these terms:
+//!
+//! * An *operation* is asynchronous. Its *mechanism* is the means by which its completion is awaited.
+//! * An *event* is an effect of an instruction on operations or objects. It is *conditional* if a guard may skip the instruction, and *selected* if
+//!   only some threads of the CTA execute it.
+//! * A *place* is memory that an instruction accesses. Its *root* is the number of the variable that contains it.
+//! * An *object* is an mbarrier object.
+//! * A *product* is a multiplication of matrices on tensor cores.
 //!
 //! A path that is not feasible counts as any other. A violation is [`Certainty::Definite`] if it happens on every path that reaches its
 //! instruction, and if the two accesses certainly overlap. Accesses whose addresses cannot be compared are assumed to be correct if any data
 //! arrived in the variable before, as in a loop that copies into one buffer and reads another.
 //!
-//! A call and an instruction that is not known may do anything: nothing is known to be pending after them.
+//! A call and an unknown instruction may do anything: no operation is known to be pending after them.
 //!
 //! Cost: linear in the instructions, times the bound on operations that are followed at once, which is 256.
 
@@ -39,14 +56,13 @@ mod cluster;
 mod collect;
 mod events;
 mod flags;
-mod invalidations;
 mod kinds;
 mod matrices;
+mod mbarrier_visibility;
+mod mbarrier_waits;
 mod mbarriers;
 mod mechanism;
-mod order;
-mod parity;
-mod peers;
+mod paths;
 mod pending;
 mod pending_set;
 mod phases;
@@ -54,12 +70,10 @@ mod place;
 mod places;
 mod protocol;
 mod proxies;
-mod reach;
 mod reports;
 mod selection;
 mod sharing;
 mod sources;
-mod starved;
 mod tails;
 mod tensor_conflicts;
 mod tensor_fences;
@@ -75,9 +89,9 @@ use alloc::vec::Vec;
 use ptx_ir::InstId;
 
 use crate::function_analysis::FunctionAnalysis;
-use events::Events;
+use collect::collect_events;
 
-/// What a violation breaks.
+/// The rule that a violation breaks.
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 #[non_exhaustive]
 pub enum Rule {
@@ -180,9 +194,9 @@ impl Certainty {
 /// let module = ptx_parse::parse(text).module;
 /// let facts = ModuleFacts::new(&module);
 /// let function = FunctionAnalysis::new(facts.function(module.function("k").unwrap()).unwrap());
-/// let found = function.violations();
-/// assert_eq!(found[0].rule, Rule::CopyNotAwaited);
-/// assert_eq!(found[0].certainty, Certainty::Definite);
+/// let violations = function.violations();
+/// assert_eq!(violations[0].rule, Rule::CopyNotAwaited);
+/// assert_eq!(violations[0].certainty, Certainty::Definite);
 /// ```
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 #[non_exhaustive]
@@ -200,33 +214,37 @@ pub struct Violation {
 /// Finds all violations in a function, in the order of instructions, at most one of each rule for an instruction.
 pub(crate) fn violations(analysis: &FunctionAnalysis<'_>) -> Vec<Violation> {
     ptx_dataflow::internals::record_build("violations", analysis.facts());
-    let Some(events) = Events::new(analysis) else {
+    let Some(events) = collect_events(analysis) else {
         return Vec::new();
     };
-    let mut found = Vec::new();
+    let mut violations = Vec::new();
     let cfg = analysis.cfg();
-    pending::check(&events, analysis, &mut found);
-    tails::check(&events, analysis, &mut found);
-    sharing::check(&events, analysis, &mut found);
-    transactions::check(&events, cfg, &mut found);
-    warpgroup::check(&events, cfg, &mut found);
-    proxies::check(&events, cfg, &mut found);
-    tensor_maps::check(&events, cfg, &mut found);
-    mbarriers::check(&events, analysis, &mut found);
-    parity::check(&events, analysis, &mut found);
-    starved::check(&events, &mut found);
-    peers::check(&events, cfg, &mut found);
-    tensor_memory::check(&events, analysis, &mut found);
-    tensor_registers::check(&events, cfg, &mut found);
-    tensor_fences::check(&events, analysis, &mut found);
-    cluster::check(&events, cfg, &mut found);
-    let order = |v: &Violation| (events.order(v.inst), v.rule);
-    found.sort_by_key(|v| (order(v), core::cmp::Reverse(v.certainty), v.cause));
-    found.dedup_by_key(|v| (v.inst, v.rule));
-    // What is not awaited is not visible either.
-    let pending = found.iter().filter(|v| v.rule == Rule::CopyNotAwaited);
-    let pending: BTreeSet<InstId> = pending.map(|v| v.inst).collect();
-    found.retain(|v| v.rule != Rule::CopyNotVisible || !pending.contains(&v.inst));
-    causes::add(&events, &mut found);
-    found
+    pending::check(&events, analysis, &mut violations);
+    tails::check(&events, analysis, &mut violations);
+    sharing::check(&events, analysis, &mut violations);
+    transactions::check(&events, cfg, &mut violations);
+    warpgroup::check(&events, cfg, &mut violations);
+    proxies::check(&events, cfg, &mut violations);
+    tensor_maps::check(&events, cfg, &mut violations);
+    mbarriers::check(&events, analysis, &mut violations);
+    mbarrier_waits::check_parities(&events, analysis, &mut violations);
+    mbarrier_waits::check_arrivals(&events, &mut violations);
+    cluster::check(&events, cfg, &mut violations);
+    tensor_memory::check(&events, analysis, &mut violations);
+    tensor_registers::check(&events, cfg, &mut violations);
+    tensor_fences::check(&events, analysis, &mut violations);
+    violations.sort_by_key(|v| {
+        let position = (events.order(v.inst), v.rule);
+        (position, core::cmp::Reverse(v.certainty), v.cause)
+    });
+    violations.dedup_by_key(|v| (v.inst, v.rule));
+    // A read of data that the thread itself did not await is one violation, although other threads do not see the data either.
+    let not_awaited: BTreeSet<InstId> = violations
+        .iter()
+        .filter(|v| v.rule == Rule::CopyNotAwaited)
+        .map(|v| v.inst)
+        .collect();
+    violations.retain(|v| v.rule != Rule::CopyNotVisible || !not_awaited.contains(&v.inst));
+    causes::add(&events, &mut violations);
+    violations
 }

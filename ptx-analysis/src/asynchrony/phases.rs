@@ -1,7 +1,15 @@
-//! Phases of mbarrier objects: whether waiting for a parity waits for what was started last (9.7.13.15.4).
+//! Phases of mbarrier objects: whether a wait for a parity waits for the operations that were started last (9.7.13.15.4).
 //!
-//! A wait for the parity of a phase that is complete already ends at once: for parity 1 of a new object, and for the parity that was waited
-//! for last. If something that the object has to wait for was started since, this is a mistake.
+//! A new object is in phase 0. Phases have the parities 0, 1, 0, 1, …; a phase is complete when all threads arrived and all bytes were copied.
+//!
+//! ```text
+//!            complete              complete              complete
+//! phase 0 ──────────────▶ phase 1 ──────────────▶ phase 2 ──────────────▶ …
+//! wait(1) ends at once    wait(0) ends at once    wait(1) ends at once
+//! ```
+//!
+//! A wait for the parity of the last complete phase ends at once: a wait for parity 1 of a new object, and a second wait for the parity that was
+//! awaited last. If an operation was started since that the object has to wait for, this is a mistake.
 
 use alloc::vec::Vec;
 
@@ -9,21 +17,22 @@ use super::events::{Events, Kind};
 use super::place::Place;
 use crate::dataflow::JoinSemiLattice;
 
-/// Objects beyond these are not followed.
+/// The maximum number of objects that are followed.
 const MOST: usize = 64;
 
-/// The objects whose addresses are always the same.
+/// The mbarrier objects of a function whose addresses are always the same.
 #[derive(Debug)]
 pub(super) struct Objects(Vec<Place>);
 
-/// The parity of the last complete phase that is known: 0, 1 or unknown; and whether anything was started since, in bits.
+/// The parity of the last complete phase, if it is neither 0 nor 1 on all paths to an event.
 const UNKNOWN: u8 = 2;
 
-const fn bit(parity: u8, started: bool) -> u8 {
+/// The bit of a state of an object: the parity of its last complete phase, and whether an operation was started since that it has to wait for.
+const fn state_bit(parity: u8, started: bool) -> u8 {
     1 << (parity * 2 + started as u8)
 }
 
-/// Whether a wait waits for what was started last.
+/// Whether a wait for a parity waits for the operations that were started last.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(super) enum Waits {
     Yes,
@@ -31,16 +40,16 @@ pub(super) enum Waits {
     No,
 }
 
-/// Of each object, what it may be in on some path each.
+/// The states in which each object may be: the union of the bits of its states on the paths to an event.
 #[derive(Clone, Debug)]
 pub(super) struct Phases(Vec<u8>);
 
 impl JoinSemiLattice for Phases {
     fn join(&mut self, other: &Self) -> bool {
         let mut changed = false;
-        for (ours, theirs) in self.0.iter_mut().zip(&other.0) {
-            changed |= *theirs & !*ours != 0;
-            *ours |= theirs;
+        for (states, other_states) in self.0.iter_mut().zip(&other.0) {
+            changed |= *other_states & !*states != 0;
+            *states |= other_states;
         }
         changed
     }
@@ -48,72 +57,83 @@ impl JoinSemiLattice for Phases {
 
 impl Objects {
     pub(super) fn new(events: &Events) -> Self {
-        let mut found: Vec<Place> = Vec::new();
+        let mut objects: Vec<Place> = Vec::new();
         for event in events.all() {
             if let Kind::Initialize(place) | Kind::Phase(place, _) = &event.kind
                 && place.distance(*place) == Some(0)
-                && found.len() < MOST
-                && !found.iter().any(|p| p.is_same_address(*place))
+                && objects.len() < MOST
+                && !objects.iter().any(|object| object.is_same_address(*place))
             {
-                found.push(*place);
+                objects.push(*place);
             }
         }
-        Self(found)
+        Self(objects)
     }
 
+    /// The phases where the function begins: nothing is known.
     pub(super) fn start(&self) -> Phases {
-        Phases(vec![bit(UNKNOWN, false); self.0.len()])
+        Phases(vec![state_bit(UNKNOWN, false); self.0.len()])
     }
 
-    /// Changes the phases of the objects that are, or may be, at a place.
-    fn change(&self, phases: &mut Phases, at: Place, certain: impl Fn(u8) -> u8, perhaps: u8) {
-        let is_known = self.0.iter().any(|p| p.is_same_address(at));
-        for (place, phase) in self.0.iter().zip(&mut phases.0) {
-            if place.is_same_address(at) {
-                *phase = certain(*phase);
-            } else if !is_known && place.may_be_same_address(at) {
-                *phase |= perhaps;
+    /// Maps the states of the object at a place by `transfer`. If no object is certainly there, adds `possible_state` to those that may be there.
+    fn change(
+        &self,
+        phases: &mut Phases,
+        place: Place,
+        transfer: impl Fn(u8) -> u8,
+        possible_state: u8,
+    ) {
+        let is_followed = self.0.iter().any(|object| object.is_same_address(place));
+        for (object, states) in self.0.iter().zip(&mut phases.0) {
+            if object.is_same_address(place) {
+                *states = transfer(*states);
+            } else if !is_followed && object.may_be_same_address(place) {
+                *states |= possible_state;
             }
         }
     }
 
-    pub(super) fn initialize(&self, phases: &mut Phases, at: Place) {
-        self.change(phases, at, |_| bit(1, false), bit(UNKNOWN, false));
+    /// Initializes the object at a place.
+    pub(super) fn initialize(&self, phases: &mut Phases, place: Place) {
+        let new_object = state_bit(1, false);
+        self.change(phases, place, |_| new_object, state_bit(UNKNOWN, false));
     }
 
-    /// Something that the object waits for is started.
-    pub(super) fn begin(&self, phases: &mut Phases, at: Place) {
-        let begun = |states: u8| {
-            let parities = 0..=UNKNOWN;
-            let is = |p: u8| states & (bit(p, false) | bit(p, true)) != 0;
-            parities
-                .filter(|p| is(*p))
-                .fold(0, |all, p| all | bit(p, true))
+    /// Starts an operation that the object at a place has to wait for.
+    pub(super) fn begin(&self, phases: &mut Phases, place: Place) {
+        let start = |states: u8| {
+            (0..=UNKNOWN)
+                .filter(|p| states & (state_bit(*p, false) | state_bit(*p, true)) != 0)
+                .fold(0, |started, p| started | state_bit(p, true))
         };
-        self.change(phases, at, begun, bit(UNKNOWN, true));
+        self.change(phases, place, start, state_bit(UNKNOWN, true));
     }
 
-    /// An object is waited for.
-    pub(super) fn wait(&self, phases: &mut Phases, at: Place, parity: Option<u64>) -> Waits {
+    /// Completes the phase of the object at a place that has a parity. Returns whether the wait for it waits for the operations that were
+    /// started last.
+    pub(super) fn wait(&self, phases: &mut Phases, place: Place, parity: Option<u64>) -> Waits {
         let parity = parity.map_or(UNKNOWN, |p| (p & 1) as u8);
         let mut waits = Waits::Yes;
-        if let Some(index) = self.0.iter().position(|p| p.is_same_address(at))
-            && let Some(states) = phases.0.get(index)
+        if let Some(index) = self.0.iter().position(|p| p.is_same_address(place))
+            && let Some(&states) = phases.0.get(index)
             && parity != UNKNOWN
         {
-            let early = bit(parity, true);
-            waits = match states & early != 0 {
-                true if *states == early => Waits::No,
-                true => Waits::Perhaps,
-                false => Waits::Yes,
+            let too_early = state_bit(parity, true);
+            waits = if states == too_early {
+                Waits::No
+            } else if states & too_early != 0 {
+                Waits::Perhaps
+            } else {
+                Waits::Yes
             };
         }
-        self.change(phases, at, |_| bit(parity, false), bit(UNKNOWN, false));
+        let awaited = state_bit(parity, false);
+        self.change(phases, place, |_| awaited, state_bit(UNKNOWN, false));
         waits
     }
 
-    /// Nothing is known any more.
+    /// Forgets the states of all objects.
     pub(super) fn forget(&self, phases: &mut Phases) {
-        phases.0.fill(bit(UNKNOWN, false));
+        phases.0.fill(state_bit(UNKNOWN, false));
     }
 }

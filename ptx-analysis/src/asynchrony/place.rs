@@ -1,11 +1,11 @@
-//! Memory that is accessed, and whether two accesses have bytes in common.
+//! Places in memory that instructions access, and whether two places have bytes in common.
 
-use super::addresses::{Address, Dependence};
 use alloc::vec::Vec;
 
+use super::addresses::{Address, Dependence};
 use crate::ssa::ValueId;
 
-/// What an offset is added to, if it is the same whenever it is evaluated.
+/// The origin of an offset, if its address is the same whenever it is evaluated.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(super) enum Base {
     /// The variable itself.
@@ -14,19 +14,22 @@ pub(super) enum Base {
     Value(ValueId),
 }
 
-/// Memory that is accessed.
+/// The memory that an instruction accesses.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(super) struct Place {
-    /// The variable that contains it, by its number.
+    /// The root: the number of the variable that contains the place, or of the parameter of the kernel that points to it.
     pub(super) root: Option<u32>,
+    /// The origin of `offset`.
     pub(super) base: Option<Base>,
+    /// The distance in bytes from the base.
     pub(super) offset: Option<i64>,
+    /// The number of bytes.
     pub(super) bytes: Option<u64>,
     pub(super) address: Option<Address>,
 }
 
 /// Whether two places have bytes in common.
-#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+#[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(super) enum Overlap {
     Never,
     /// They are in one variable.
@@ -34,112 +37,152 @@ pub(super) enum Overlap {
     Certain,
 }
 
-/// Which bytes of a variable an access reaches, compared with those of another one that all threads may make.
+/// The threads whose bytes an access reaches, if each thread accesses bytes of its own at another place.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(super) enum Share {
-    /// None, as far as is known.
+    /// The bytes of no thread, as far as is known.
     Apart,
-    /// Those that the same thread accesses.
+    /// The bytes of the thread itself.
     Own,
-    /// Those that other threads access, perhaps.
+    /// Possibly the bytes of other threads.
     MaybeOthers,
-    /// Those that other threads access.
+    /// The bytes of other threads.
     Others,
 }
 
-/// The fewest bytes of a block.
-const LEAST: u64 = 16;
+/// The least number of bytes of a bulk copy or of a row of a matrix.
+const LEAST_BLOCK_BYTES: u64 = 16;
 /// The threads of a warp.
 const LANES: i64 = 32;
 /// The greatest distance in bytes between elements of neighbouring threads.
-const NEAR: i64 = 256;
+const MOST_ELEMENT_DISTANCE: i64 = 256;
+
+/// A range of bytes.
+#[derive(Copy, Clone)]
+struct ByteRange {
+    start: i64,
+    bytes: u64,
+}
+
+impl ByteRange {
+    fn overlap(self, other: Self) -> Overlap {
+        if self.is_before(other) || other.is_before(self) {
+            Overlap::Never
+        } else {
+            Overlap::Certain
+        }
+    }
+
+    fn is_before(self, other: Self) -> bool {
+        self.start.saturating_add_unsigned(self.bytes) <= other.start
+    }
+}
+
+/// Whether an iteration of a loop may change one of two addresses.
+fn may_change_in_loops(a: Address, b: Address) -> bool {
+    a.dependence.max(b.dependence) == Dependence::Iteration
+}
 
 impl Place {
-    /// Whether two places have bytes in common. Places of which nothing is known do not.
+    /// Whether two places have bytes in common. Places with unknown roots are assumed to be apart.
     pub(super) fn overlap(self, other: Self) -> Overlap {
-        let same_base = self.base.is_some() && self.base == other.base;
-        let same_root = self.root.is_some() && self.root == other.root;
-        let known = |place: Self| Some((place.offset?, place.bytes?));
-        match (known(self), known(other)) {
-            (Some(a), Some(b)) if same_base && self.root == other.root => ranges(a, b),
-            _ if same_root => match self.by_sums(other) {
-                Some(overlap) => overlap,
-                None => Overlap::Possible,
-            },
-            _ => Overlap::Never,
+        if self.has_same_origin(other)
+            && let (Some(a), Some(b)) = (self.range_from_base(), other.range_from_base())
+        {
+            return a.overlap(b);
         }
+        if self.root.is_some() && self.root == other.root {
+            self.overlap_of_sums(other).unwrap_or(Overlap::Possible)
+        } else {
+            Overlap::Never
+        }
+    }
+
+    /// Whether the offsets of two places are relative to one address.
+    fn has_same_origin(self, other: Self) -> bool {
+        self.base.is_some() && self.base == other.base && self.root == other.root
+    }
+
+    fn range_from_base(self) -> Option<ByteRange> {
+        Some(ByteRange {
+            start: self.offset?,
+            bytes: self.bytes?,
+        })
     }
 
     /// Whether two places of one variable have bytes in common, by their addresses; `None` if these cannot be compared.
-    fn by_sums(self, other: Self) -> Option<Overlap> {
+    fn overlap_of_sums(self, other: Self) -> Option<Overlap> {
         let (a, b) = (self.address?, other.address?);
-        let iteration = a.dependence.max(b.dependence) == Dependence::Iteration;
-        if a.sum != b.sum || iteration {
+        if a.sum != b.sum || may_change_in_loops(a, b) {
             return None;
         }
-        Some(ranges(
-            (a.constant, self.bytes?),
-            (b.constant, other.bytes?),
-        ))
+        let range = ByteRange {
+            start: a.constant,
+            bytes: self.bytes?,
+        };
+        Some(range.overlap(ByteRange {
+            start: b.constant,
+            bytes: other.bytes?,
+        }))
     }
 
-    /// Whether both are surely the same address.
+    /// Whether both are certainly the same address.
     pub(super) fn is_same_address(self, other: Self) -> bool {
-        let same_base = self.base.is_some() && self.base == other.base;
-        same_base && self.root == other.root && self.offset.is_some() && self.offset == other.offset
+        self.has_same_origin(other) && self.offset.is_some() && self.offset == other.offset
             || self.distance(other) == Some(0)
     }
 
-    /// The same of two instructions of a block, between which no value changes.
+    /// Whether the addresses of two instructions of one block are certainly the same. No value changes between the instructions.
     pub(super) fn is_same_in_block(self, other: Self) -> bool {
-        let same_sum = || {
-            let (a, b) = self.address.zip(other.address)?;
-            Some(a.sum == b.sum && a.constant == b.constant && self.root == other.root)
-        };
-        self.is_same_address(other) || same_sum() == Some(true)
+        let has_same_sum = self.address.zip(other.address).is_some_and(|(a, b)| {
+            a.sum == b.sum && a.constant == b.constant && self.root == other.root
+        });
+        self.is_same_address(other) || has_same_sum
     }
 
-    /// Whether both may be the same address, for objects that do not overlap otherwise.
+    /// Whether both may be the same address. Both are addresses of objects that are either identical or disjoint.
     pub(super) fn may_be_same_address(self, other: Self) -> bool {
-        let same_base = self.base.is_some() && self.base == other.base;
-        match (self.root, other.root) {
-            (Some(a), Some(b)) if a != b => return false,
-            _ => {}
+        if let (Some(a), Some(b)) = (self.root, other.root)
+            && a != b
+        {
+            return false;
         }
-        match (self.offset, other.offset) {
-            (Some(a), Some(b)) if same_base && self.root == other.root => a == b,
-            _ => match self.distance(other) {
-                Some(distance) => distance == 0,
-                None => !self.is_out_of_reach(other),
-            },
+        if self.has_same_origin(other)
+            && let (Some(a), Some(b)) = (self.offset, other.offset)
+        {
+            return a == b;
+        }
+        match self.distance(other) {
+            Some(distance) => distance == 0,
+            None => !self.is_out_of_reach(other),
         }
     }
 
     /// Whether the addresses that this place may have are all different from those of another one.
     fn is_out_of_reach(self, other: Self) -> bool {
-        let reach = |place: Self| place.address.and_then(|address| address.reach);
-        let (Some(a), Some(b)) = (reach(self), reach(other)) else {
-            return false;
-        };
-        a.sum == b.sum && (a.max < b.min || b.max < a.min)
+        let reach = self.address.and_then(|address| address.reach);
+        let other_reach = other.address.and_then(|address| address.reach);
+        reach
+            .zip(other_reach)
+            .is_some_and(|(a, b)| a.sum == b.sum && (a.max < b.min || b.max < a.min))
     }
 
-    /// From the address of another place to this one, if both are the same whenever they are evaluated.
+    /// The distance in bytes from the address of another place to this one, if both are the same whenever they are evaluated.
     pub(super) fn distance(self, other: Self) -> Option<i64> {
         let (a, b) = (self.address?, other.address?);
-        let iteration = a.dependence.max(b.dependence) == Dependence::Iteration;
-        (a.sum == b.sum && !iteration && self.root == other.root)
+        (a.sum == b.sum && !may_change_in_loops(a, b) && self.root == other.root)
             .then(|| a.constant.wrapping_sub(b.constant))
     }
 
     /// Whether the address is the same for all threads whenever it is evaluated.
     pub(super) fn is_fixed(self) -> bool {
-        self.address.map_or(self.base == Some(Base::Root), |a| {
-            a.dependence == Dependence::Uniform
-        })
+        self.address
+            .map_or(self.base == Some(Base::Root), |address| {
+                address.dependence == Dependence::Uniform
+            })
     }
 
-    /// Which bytes this access reaches of those that each thread accesses at `other`.
+    /// The threads whose bytes this access reaches, if each thread accesses its bytes at `other`.
     pub(super) fn share(self, other: Self) -> Share {
         if self.root.is_none() || self.root != other.root {
             return Share::Apart;
@@ -147,64 +190,74 @@ impl Place {
         let (Some(a), Some(b)) = (self.address, other.address) else {
             return Share::Apart;
         };
-        let iteration = a.dependence.max(b.dependence) == Dependence::Iteration;
+        let may_change = may_change_in_loops(a, b);
         let distance = a.constant.saturating_sub(b.constant);
         if a.sum == b.sum {
-            return match self.is_inside(other, distance) {
-                _ if iteration => Share::Own,
-                true => Share::Own,
-                false if a.differs && distance.saturating_abs() <= NEAR => Share::Others,
-                false => Share::Apart,
+            return if may_change || self.is_inside(other, distance) {
+                Share::Own
+            } else if a.differs_by_thread && distance.saturating_abs() <= MOST_ELEMENT_DISTANCE {
+                Share::Others
+            } else {
+                Share::Apart
             };
         }
-        if !a.differs && !b.differs {
+        if !a.differs_by_thread && !b.differs_by_thread {
             return Share::Apart;
         }
-        let bytes = |p: Self| i64::try_from(p.bytes.unwrap_or(16)).unwrap_or(i64::MAX);
-        let near = bytes(self).max(bytes(other)).max(16);
-        match distance {
-            _ if self.surely_shares(other) => Share::Others,
-            d if d.saturating_abs() < near && !iteration => Share::Others,
-            d if d > -near => Share::MaybeOthers,
-            _ => Share::Apart,
+        let block_bytes = self
+            .bytes
+            .into_iter()
+            .chain(other.bytes)
+            .fold(LEAST_BLOCK_BYTES, u64::max);
+        let block_bytes = i64::try_from(block_bytes).unwrap_or(i64::MAX);
+        let is_near = distance.saturating_abs() < block_bytes && !may_change;
+        if self.certainly_shares(other) || is_near {
+            Share::Others
+        } else if distance > -block_bytes {
+            Share::MaybeOthers
+        } else {
+            Share::Apart
         }
     }
 
-    /// Whether this access reaches, in some thread of the first warp, bytes that another thread of it accesses at `other`.
-    pub(super) fn surely_shares(self, other: Self) -> bool {
+    /// Whether this access reaches, in some thread of the first warp, bytes that another thread of the warp accesses at `other`.
+    pub(super) fn certainly_shares(self, other: Self) -> bool {
         let (Some(a), Some(b)) = (self.address, other.address) else {
             return false;
         };
-        let (Some((a_stride, a_rest)), Some((b_stride, b_rest))) = (a.stride, b.stride) else {
+        let (Some(a_lanes), Some(b_lanes)) = (a.by_lane, b.by_lane) else {
             return false;
         };
         let (Some(a_bytes), Some(b_bytes)) = (self.bytes, other.bytes) else {
             return false;
         };
-        let iteration = a.dependence.max(b.dependence) == Dependence::Iteration;
-        let at = |constant: i64, stride: i64, thread: i64| {
-            constant.saturating_add(stride.saturating_mul(thread))
-        };
-        let meets = |first: i64, second: i64| {
-            let a = (at(a.constant, a_stride, first), a_bytes);
-            let b = (at(b.constant, b_stride, second), b_bytes);
-            first != second && ranges(a, b) == Overlap::Certain
-        };
-        a_rest == b_rest
-            && self.root == other.root
-            && !iteration
-            && (0..LANES).any(|first| (0..LANES).any(|second| meets(first, second)))
+        if a_lanes.sum != b_lanes.sum || self.root != other.root || may_change_in_loops(a, b) {
+            return false;
+        }
+        (0..LANES).any(|a_lane| {
+            let range = ByteRange {
+                start: a_lanes.address(a.constant, a_lane),
+                bytes: a_bytes,
+            };
+            (0..LANES).any(|b_lane| {
+                let other_range = ByteRange {
+                    start: b_lanes.address(b.constant, b_lane),
+                    bytes: b_bytes,
+                };
+                a_lane != b_lane && range.overlap(other_range) == Overlap::Certain
+            })
+        })
     }
 
-    /// Whether the bytes that all threads access here have bytes in common with what one thread accesses at `other`. `None` if that is not known:
-    /// it is possible if the ranges that both may reach meet. The number of bytes may be unknown.
+    /// Whether the bytes that all threads together access here have bytes in common with those that one thread accesses at `other`. It is possible
+    /// if the ranges that the accesses may reach meet; `None` if these ranges are unknown. The number of bytes may be unknown.
     pub(super) fn meets(self, other: Self) -> Option<Overlap> {
         if self.root.is_none() || self.root != other.root {
             return Some(Overlap::Never);
         }
         match self.overlap(other) {
             Overlap::Possible => {}
-            known => return Some(known),
+            overlap => return Some(overlap),
         }
         if self.is_reached_by_lanes(other) {
             return Some(Overlap::Certain);
@@ -213,13 +266,18 @@ impl Place {
         if a.sum != b.sum {
             return None;
         }
-        let end =
-            |max: i64, bytes: Option<u64>| max.saturating_add_unsigned(bytes.unwrap_or(LEAST));
-        let is_apart = end(a.max, self.bytes) <= b.min || end(b.max, other.bytes) <= a.min;
-        Some(match is_apart {
-            true => Overlap::Never,
-            false => Overlap::Possible,
+        let a_end = a.max.saturating_add_unsigned(self.block_bytes());
+        let b_end = b.max.saturating_add_unsigned(other.block_bytes());
+        Some(if a_end <= b.min || b_end <= a.min {
+            Overlap::Never
+        } else {
+            Overlap::Possible
         })
+    }
+
+    /// The number of bytes, or the least that a block has.
+    fn block_bytes(self) -> u64 {
+        self.bytes.unwrap_or(LEAST_BLOCK_BYTES)
     }
 
     /// Whether some thread of the first warp accesses here bytes of a block that is the same for all threads.
@@ -227,63 +285,58 @@ impl Place {
         let (Some(a), Some(b)) = (self.address, block.address) else {
             return false;
         };
-        let (Some((stride, rest)), Some((0, of_block))) = (a.stride, b.stride) else {
+        let (Some(lanes), Some(block_lanes), Some(bytes)) = (a.by_lane, b.by_lane, self.bytes)
+        else {
             return false;
         };
-        let iteration = a.dependence.max(b.dependence) == Dependence::Iteration;
-        let (Some(bytes), at) = (self.bytes, (b.constant, block.bytes.unwrap_or(LEAST))) else {
-            return false;
+        let block_range = ByteRange {
+            start: b.constant,
+            bytes: block.block_bytes(),
         };
-        let begins = |lane: i64| a.constant.saturating_add(stride.saturating_mul(lane));
-        rest == of_block
-            && !iteration
-            && (0..LANES).any(|lane| ranges((begins(lane), bytes), at) == Overlap::Certain)
+        block_lanes.stride == 0
+            && lanes.sum == block_lanes.sum
+            && !may_change_in_loops(a, b)
+            && (0..LANES).any(|lane| {
+                let range = ByteRange {
+                    start: lanes.address(a.constant, lane),
+                    bytes,
+                };
+                range.overlap(block_range) == Overlap::Certain
+            })
     }
 
-    /// Whether an access to different addresses begins in a block of bytes.
+    /// Whether this access begins in a block of bytes. The rest of its address may differ from that of the block.
     pub(super) fn begins_in(self, block: Self) -> bool {
-        let (Some(start), Some(at)) = (block.address, self.address) else {
+        let (Some(address), Some(block_address)) = (self.address, block.address) else {
             return false;
         };
-        let fixed = start.dependence.max(at.dependence) != Dependence::Iteration;
-        let distance = at.start.saturating_sub(start.constant);
-        let bytes = block.bytes.unwrap_or(LEAST);
-        let inside = u64::try_from(distance).is_ok_and(|d| d < bytes);
-        block.root == self.root && fixed && inside
+        let distance = address.start.saturating_sub(block_address.constant);
+        block.root == self.root
+            && !may_change_in_loops(address, block_address)
+            && u64::try_from(distance).is_ok_and(|distance| distance < block.block_bytes())
     }
 
-    /// Whether the bytes at this distance from another place are in it.
+    /// Whether the bytes of this place, which begin `distance` bytes after another place, are all in that place.
     fn is_inside(self, other: Self, distance: i64) -> bool {
-        let end = self
-            .bytes
-            .and_then(|bytes| distance.checked_add_unsigned(bytes));
-        distance >= 0
-            && match (end, other.bytes) {
-                (Some(end), Some(bytes)) => u64::try_from(end).is_ok_and(|end| end <= bytes),
-                _ => true,
-            }
+        let Ok(start) = u64::try_from(distance) else {
+            return false;
+        };
+        let end = self.bytes.and_then(|bytes| start.checked_add(bytes));
+        end.zip(other.bytes).is_none_or(|(end, bytes)| end <= bytes)
     }
 }
 
-/// The different places among some, in their order; `None` if there are more than `most`.
-pub(super) fn distinct(all: impl Iterator<Item = Place>, most: usize) -> Option<Vec<Place>> {
-    let mut found: Vec<Place> = Vec::new();
-    for place in all {
-        if found.contains(&place) {
+/// The different places of an iterator, in its order; `None` if there are more than `most`.
+pub(super) fn distinct(places: impl Iterator<Item = Place>, most: usize) -> Option<Vec<Place>> {
+    let mut distinct: Vec<Place> = Vec::new();
+    for place in places {
+        if distinct.contains(&place) {
             continue;
         }
-        if found.len() == most {
+        if distinct.len() == most {
             return None;
         }
-        found.push(place);
+        distinct.push(place);
     }
-    Some(found)
-}
-
-fn ranges((a, a_bytes): (i64, u64), (b, b_bytes): (i64, u64)) -> Overlap {
-    let apart = |from: i64, bytes: u64, to: i64| from.saturating_add_unsigned(bytes) <= to;
-    match apart(a, a_bytes, b) || apart(b, b_bytes, a) {
-        true => Overlap::Never,
-        false => Overlap::Certain,
-    }
+    Some(distinct)
 }

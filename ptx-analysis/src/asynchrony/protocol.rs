@@ -1,4 +1,4 @@
-//! One protocol as a dataflow problem over the events of a function.
+//! Protocols as dataflow problems over the events of a function.
 
 use alloc::vec::Vec;
 
@@ -10,37 +10,37 @@ use crate::graph::{Dominators, Node as _};
 use super::Violation;
 use super::events::{Event, Events, Kind};
 
-/// A protocol: what is followed along paths, and where it is broken.
+/// A protocol: a state that is followed along paths, and the events that violate the protocol in a state.
 pub(super) trait Protocol {
     type State: JoinSemiLattice;
-    /// Whether it matters what happens on edges.
+    /// Events on edges change the state.
     const EDGES: bool = false;
 
-    /// Whether what a thread does with a guard holds for all threads, as if all did it.
+    /// Whether an event that only some threads execute has its effect for all threads.
     fn is_for_all(&self, _: &Event) -> bool {
         false
     }
 
-    /// What holds where the function begins.
+    /// The state where the function begins.
     fn start(&self) -> Self::State;
 
-    /// What an event changes, if it happens.
+    /// Changes the state by an event that happens.
     fn apply(&self, event: &Event, state: &mut Self::State);
 
-    /// Adds what an event violates in the state before it.
-    fn check(&self, event: &Event, state: &Self::State, found: &mut Vec<Violation>);
+    /// Adds the violations of an event in the state before it.
+    fn check(&self, event: &Event, state: &Self::State, violations: &mut Vec<Violation>);
 }
 
 struct Problem<'a, P> {
     protocol: &'a P,
     events: &'a Events,
     cfg: &'a Cfg,
-    /// Where loops are left out: only their first iterations are followed.
-    once: Option<&'a Dominators<BlockId>>,
+    /// If there are dominators, only the first iterations of loops are followed: paths end at the edges that lead back.
+    first_iteration: Option<&'a Dominators<BlockId>>,
 }
 
-/// Whether an event happens where its operations do: they have the same guard.
-fn is_with_operations(event: &Event) -> bool {
+/// Whether an event usually has the same guard as the operations that it concerns. It then happens wherever they do.
+fn has_guard_of_operations(event: &Event) -> bool {
     matches!(
         event.kind,
         Kind::Commit(_)
@@ -54,8 +54,10 @@ fn is_with_operations(event: &Event) -> bool {
 
 impl<P: Protocol> Problem<'_, P> {
     fn apply(&self, event: &Event, state: &mut P::State) {
-        let is_for_some = !is_with_operations(event) && !self.protocol.is_for_all(event);
-        if event.conditional && is_for_some {
+        let may_be_skipped = event.conditional
+            && !has_guard_of_operations(event)
+            && !self.protocol.is_for_all(event);
+        if may_be_skipped {
             let unchanged = state.clone();
             self.protocol.apply(event, state);
             state.join(&unchanged);
@@ -80,11 +82,11 @@ impl<P: Protocol> Analysis for Problem<'_, P> {
     }
 
     fn len(&self, block: BlockId) -> u32 {
-        self.events.of(block).len() as u32
+        self.events.in_block(block).len() as u32
     }
 
     fn effect(&self, block: BlockId, index: u32, state: &mut Self::Domain) {
-        let event = self.events.of(block).get(index as usize);
+        let event = self.events.in_block(block).get(index as usize);
         if let (Some(state), Some(event)) = (state, event) {
             self.apply(event, state);
         }
@@ -94,48 +96,57 @@ impl<P: Protocol> Analysis for Problem<'_, P> {
         if let (Some(state), Some(event)) = (state, self.events.on_edge(self.cfg, from, to)) {
             self.apply(event, state);
         }
-        !self.once.is_some_and(|of| of.dominates(to, from))
+        !self
+            .first_iteration
+            .is_some_and(|dominators| dominators.dominates(to, from))
     }
 }
 
-/// Visits of blocks until the solver gives up, for each block. Each visit but the first adds something to a small state.
-const VISITS: u64 = 256;
+/// The average number of visits of a block after which the solver gives up. States are small, and each visit but the first adds to one.
+const MOST_VISITS: u64 = 256;
 
 /// Follows a protocol through a function and adds its violations.
 pub(super) fn follow<P: Protocol>(
     protocol: &P,
     events: &Events,
     cfg: &Cfg,
-    found: &mut Vec<Violation>,
+    violations: &mut Vec<Violation>,
 ) {
-    follow_paths(protocol, events, cfg, None, found);
+    follow_paths(protocol, events, cfg, None, violations);
 }
 
-/// Follows a protocol to and through the first iterations of loops. [`Protocol::EDGES`] has to be set.
+/// Follows a protocol through the first iterations of loops only. [`Protocol::EDGES`] has to be set.
 pub(super) fn follow_once<P: Protocol>(
     protocol: &P,
     events: &Events,
     analysis: &FunctionAnalysis<'_>,
-    found: &mut Vec<Violation>,
+    violations: &mut Vec<Violation>,
 ) {
-    let once = Some(analysis.dominators());
-    follow_paths(protocol, events, analysis.cfg(), once, found);
+    let first_iteration = Some(analysis.dominators());
+    follow_paths(
+        protocol,
+        events,
+        analysis.cfg(),
+        first_iteration,
+        violations,
+    );
 }
 
+/// Solves the dataflow problem of a protocol and adds its violations; none if the solver gives up.
 fn follow_paths<P: Protocol>(
     protocol: &P,
     events: &Events,
     cfg: &Cfg,
-    once: Option<&Dominators<BlockId>>,
-    found: &mut Vec<Violation>,
+    first_iteration: Option<&Dominators<BlockId>>,
+    violations: &mut Vec<Violation>,
 ) {
     let problem = Problem {
         protocol,
         events,
         cfg,
-        once,
+        first_iteration,
     };
-    let Ok(solution) = solve(cfg, &problem, VISITS * cfg.len() as u64) else {
+    let Ok(solution) = solve(cfg, &problem, MOST_VISITS * cfg.len() as u64) else {
         return;
     };
     for number in 0..cfg.len() as u32 {
@@ -144,8 +155,8 @@ fn follow_paths<P: Protocol>(
             continue;
         };
         let mut state = state.clone();
-        for event in events.of(block) {
-            protocol.check(event, &state, found);
+        for event in events.in_block(block) {
+            protocol.check(event, &state, violations);
             problem.apply(event, &mut state);
         }
     }

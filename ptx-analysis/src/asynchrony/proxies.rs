@@ -1,7 +1,7 @@
-//! Ordinary writes that asynchronous operations read without a fence between the proxies (9.7.13.4).
+//! Ordinary writes of memory that asynchronous operations read through the async proxy, without a fence between the proxies (9.7.13.4).
 //!
 //! A violation is definite if the operation certainly reads bytes that are written on all paths. If the bytes cannot be compared, it is
-//! possible unless asynchronous copies fill the variable as well: the operation then reads what they wrote.
+//! possible unless asynchronous copies fill the variable as well: the operation then probably reads their data.
 
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
@@ -17,15 +17,17 @@ use super::{Certainty, Rule, Violation};
 use crate::cfg::Cfg;
 use crate::dataflow::{BitSet, JoinSemiLattice};
 
-/// Writes beyond these are not followed.
-const MOST: usize = 512;
+/// The maximum number of writes that are followed.
+const MOST_WRITES: usize = 512;
 
 /// Adds the asynchronous reads that need a fence.
-pub(super) fn check(events: &Events, cfg: &Cfg, found: &mut Vec<Violation>) {
-    let reads = |e: &Event| matches!(&e.kind, Kind::Memory(a) if a.asynchronous && a.reads);
-    let products = events.operations.iter().any(|o| !o.matrices.is_empty());
-    if products || events.all().any(reads) {
-        follow(&Proxies::new(events), events, cfg, found);
+pub(super) fn check(events: &Events, cfg: &Cfg, violations: &mut Vec<Violation>) {
+    let has_products = events.operations.iter().any(|o| !o.matrices.is_empty());
+    let has_asynchronous_reads = events.all().any(
+        |event| matches!(&event.kind, Kind::Memory(access) if access.asynchronous && access.reads),
+    );
+    if has_products || has_asynchronous_reads {
+        follow(&Proxies::new(events), events, cfg, violations);
     }
 }
 
@@ -34,26 +36,36 @@ struct Write {
     inst: InstId,
     place: Place,
     is_shared: bool,
-    /// Whether only some threads of the CTA execute it.
+    /// Only some threads of the CTA execute it.
     selected: bool,
 }
 
+/// The bytes that an operation reads through the async proxy.
+#[derive(Copy, Clone)]
+struct AsyncRead {
+    root: u32,
+    /// The bytes, if they are known.
+    place: Option<Place>,
+}
+
+/// The protocol that a proxy fence lies between a write and an asynchronous read.
 struct Proxies<'a> {
     events: &'a Events,
     writes: Vec<Write>,
-    /// The number of the write of each instruction.
+    /// The number of the first write of each instruction.
     numbers: BTreeMap<InstId, u32>,
     /// The variables that asynchronous copies fill.
     filled: BitSet,
-    /// Whether they fill any shared memory.
-    is_filled: bool,
+    /// Asynchronous copies fill some memory.
+    has_filling_copies: bool,
 }
 
+/// Sets of writes.
 #[derive(Clone, Debug)]
 struct State {
-    /// The writes after the last fence.
+    /// The write happened after the last fence.
     written: Flags,
-    /// Copies by groups that a thread began, which are ordinary writes when they are waited for.
+    /// The write is a pending copy by `cp.async`. It becomes an ordinary write when the thread waits for it.
     copied: Flags,
 }
 
@@ -63,26 +75,26 @@ impl JoinSemiLattice for State {
     }
 }
 
-/// An operation whose destination is written by the thread itself, as far as other threads can tell.
-fn copy(events: &Events, number: u32) -> Option<&Operation> {
+/// The operation with a number, if it is a copy by `cp.async`, which writes its destination through the generic proxy.
+fn generic_copy(events: &Events, number: u32) -> Option<&Operation> {
     let operation = events.operation(number);
     operation.filter(|o| o.mechanism == Mechanism::Copies)
 }
 
 impl<'a> Proxies<'a> {
     fn new(events: &'a Events) -> Self {
-        let mut this = Self {
+        let mut protocol = Self {
             events,
             writes: Vec::new(),
             numbers: BTreeMap::new(),
             filled: BitSet::new(events.roots as u32),
-            is_filled: false,
+            has_filling_copies: false,
         };
         for operation in &events.operations {
             if operation.mechanism == Mechanism::Mbarrier {
-                this.is_filled = true;
+                protocol.has_filling_copies = true;
                 if let Some(root) = operation.destination.and_then(|place| place.root) {
-                    this.filled.insert(root);
+                    protocol.filled.insert(root);
                 }
             }
         }
@@ -91,83 +103,76 @@ impl<'a> Proxies<'a> {
                 Kind::Memory(access) if access.writes && !access.asynchronous => {
                     (access.place, access.is_shared)
                 }
-                Kind::Start(number) => match copy(events, *number).and_then(|o| o.destination) {
-                    Some(place) => (place, true),
-                    None => continue,
-                },
+                Kind::Start(number) => {
+                    match generic_copy(events, *number).and_then(|o| o.destination) {
+                        Some(place) => (place, true),
+                        None => continue,
+                    }
+                }
                 _ => continue,
             };
-            if this.writes.len() == MOST {
+            if protocol.writes.len() == MOST_WRITES {
                 break;
             }
-            let number = this.writes.len() as u32;
-            this.numbers.entry(event.inst).or_insert(number);
-            this.writes.push(Write {
+            let number = protocol.writes.len() as u32;
+            protocol.numbers.entry(event.inst).or_insert(number);
+            protocol.writes.push(Write {
                 inst: event.inst,
                 place,
                 is_shared,
                 selected: event.selected,
             });
         }
-        this
+        protocol
     }
 
-    /// The writes on some path since the last fence.
-    fn written<'s>(&'s self, state: &'s State) -> impl Iterator<Item = (&'s Write, Certainty)> {
+    /// The writes on some path since the last fence, with their certainties.
+    fn unfenced_writes<'s>(
+        &'s self,
+        state: &'s State,
+    ) -> impl Iterator<Item = (&'s Write, Certainty)> {
         state.written.iter().filter_map(|number| {
             let write = self.writes.get(number as usize)?;
             Some((write, state.written.certainty(number)?))
         })
     }
 
-    /// How certainly what is read in a variable was written after the last fence, and the last such write.
-    fn read(&self, read: Read, state: &State) -> Option<(Certainty, InstId)> {
-        let found = self.written(state).filter_map(|(write, on_paths)| {
-            if write.place.root.is_none() || write.place.root != Some(read.root) {
-                return None;
-            }
-            let meets = match read.place {
-                Some(place) => write.place.meets(place),
-                None => None,
-            };
-            let certainty = match meets {
-                Some(Overlap::Never) => return None,
-                Some(Overlap::Certain) if write.selected && !write.place.is_fixed() => {
-                    Certainty::Possible
+    /// The last of the most certain writes, after the last fence, of bytes that an operation reads.
+    fn conflicting_write(&self, read: AsyncRead, state: &State) -> Option<(Certainty, InstId)> {
+        self.unfenced_writes(state)
+            .filter_map(|(write, is_written)| {
+                if write.place.root != Some(read.root) {
+                    return None;
                 }
-                Some(Overlap::Certain) => on_paths,
-                Some(Overlap::Possible) => Certainty::Possible,
-                None if self.filled.contains(read.root) => return None,
-                None => Certainty::Possible,
-            };
-            Some((certainty, write.inst))
-        });
-        found.max_by_key(|(certainty, inst)| (*certainty, self.events.order(*inst)))
+                let certainty = match read.place.and_then(|place| write.place.meets(place)) {
+                    Some(Overlap::Never) => return None,
+                    Some(Overlap::Certain) if write.selected && !write.place.is_fixed() => {
+                        Certainty::Possible
+                    }
+                    Some(Overlap::Certain) => is_written,
+                    Some(Overlap::Possible) => Certainty::Possible,
+                    None if self.filled.contains(read.root) => return None,
+                    None => Certainty::Possible,
+                };
+                Some((certainty, write.inst))
+            })
+            .max_by_key(|(certainty, inst)| (*certainty, self.events.order(*inst)))
     }
 
-    /// The same for a matrix in shared memory.
-    fn matrix(&self, matrix: &Matrix, state: &State) -> Option<(Certainty, InstId)> {
+    /// A write, after the last fence, of bytes of a matrix in shared memory that an operation reads.
+    fn write_of_matrix(&self, matrix: &Matrix, state: &State) -> Option<(Certainty, InstId)> {
         if let Some(root) = matrix.root {
             let place = matrix.start;
-            return self.read(Read { root, place }, state);
+            return self.conflicting_write(AsyncRead { root, place }, state);
         }
-        // Some of the writes may be to other variables.
-        if self.is_filled {
+        // The variable of the matrix is unknown: it may be one that asynchronous copies fill.
+        if self.has_filling_copies {
             return None;
         }
-        let mut written = self.written(state);
-        let (write, _) = written
-            .find(|(write, on_paths)| write.is_shared && *on_paths == Certainty::Definite)?;
-        Some((Certainty::Possible, write.inst))
+        self.unfenced_writes(state)
+            .find(|(write, is_written)| write.is_shared && *is_written == Certainty::Definite)
+            .map(|(write, _)| (Certainty::Possible, write.inst))
     }
-}
-
-/// What an operation reads through the async proxy.
-#[derive(Copy, Clone)]
-struct Read {
-    root: u32,
-    /// The bytes, if they are known.
-    place: Option<Place>,
 }
 
 impl Protocol for Proxies<'_> {
@@ -181,31 +186,32 @@ impl Protocol for Proxies<'_> {
     }
 
     fn apply(&self, event: &Event, state: &mut State) {
-        let number = || self.numbers.get(&event.inst).copied();
         match &event.kind {
             Kind::Memory(access) if access.writes && !access.asynchronous => {
-                number().into_iter().for_each(|n| state.written.set(n));
+                if let Some(&number) = self.numbers.get(&event.inst) {
+                    state.written.set(number);
+                }
             }
-            Kind::Start(operation) if copy(self.events, *operation).is_some() => {
-                number().into_iter().for_each(|n| state.copied.set(n));
+            Kind::Start(operation) if generic_copy(self.events, *operation).is_some() => {
+                if let Some(&number) = self.numbers.get(&event.inst) {
+                    state.copied.set(number);
+                }
             }
             Kind::Wait(Mechanism::Copies, _) => {
                 let State { written, copied } = state;
                 for number in copied.iter() {
-                    match copied.on_all_paths(number) {
-                        true => written.set(number),
-                        false => written.set_possible(number),
+                    if copied.on_all_paths(number) {
+                        written.set(number);
+                    } else {
+                        written.set_possible(number);
                     }
                 }
                 copied.clear();
             }
             Kind::ProxyFence { shared, global } => {
                 for (number, write) in (0u32..).zip(&self.writes) {
-                    let is_ordered = match write.is_shared {
-                        true => *shared,
-                        false => *global,
-                    };
-                    if is_ordered {
+                    let is_fenced = if write.is_shared { *shared } else { *global };
+                    if is_fenced {
                         state.written.unset(number);
                     }
                 }
@@ -215,22 +221,24 @@ impl Protocol for Proxies<'_> {
         }
     }
 
-    fn check(&self, event: &Event, state: &State, found: &mut Vec<Violation>) {
-        let worst = match &event.kind {
+    fn check(&self, event: &Event, state: &State, violations: &mut Vec<Violation>) {
+        let write = match &event.kind {
             Kind::Memory(access) if access.asynchronous && access.reads => {
-                let place = Some(access.place);
-                let root = access.place.root;
-                root.and_then(|root| self.read(Read { root, place }, state))
+                access.place.root.and_then(|root| {
+                    let place = Some(access.place);
+                    self.conflicting_write(AsyncRead { root, place }, state)
+                })
             }
-            Kind::Start(number) => {
-                let operation = self.events.operation(*number).into_iter();
-                let matrices = operation.flat_map(|o| &o.matrices);
-                let all = matrices.filter_map(|matrix| self.matrix(matrix, state));
-                all.max_by_key(|(certainty, inst)| (*certainty, self.events.order(*inst)))
-            }
+            Kind::Start(number) => self
+                .events
+                .operation(*number)
+                .into_iter()
+                .flat_map(|operation| &operation.matrices)
+                .filter_map(|matrix| self.write_of_matrix(matrix, state))
+                .max_by_key(|(certainty, inst)| (*certainty, self.events.order(*inst))),
             _ => None,
         };
-        found.extend(worst.map(|(certainty, cause)| Violation {
+        violations.extend(write.map(|(certainty, cause)| Violation {
             inst: event.inst,
             rule: Rule::ProxyFence,
             certainty,

@@ -1,127 +1,151 @@
-//! The mbarrier objects to which operations report.
+//! The mbarrier objects to which each operation may report.
 
 use alloc::rc::Rc;
 use alloc::vec::Vec;
 
 use super::events::{Event, Events, Kind, Operation};
 use super::mechanism::Mechanism;
+use super::paths::reachable_from;
 use super::place::{Place, distinct};
-use super::reach::after;
 use crate::cfg::{BlockId, Cfg};
 use crate::function_analysis::FunctionAnalysis;
 
-/// More objects than these are not told apart, and from more blocks it is not searched what follows.
+/// The maximum number of objects that are told apart, and of blocks for whose operations the commits are searched.
 const MOST: usize = 64;
 
 /// The objects to which an operation may report; `None` is any object.
 pub(super) type Reported = Rc<[Option<Place>]>;
 
-/// Of each operation, the objects that it may report to. Linear in the events, for each of the first blocks with operations on tensor memory.
+/// For each operation, the objects to which it may report. Cost: linear in the events, for each of the first blocks with operations on tensor
+/// memory.
 pub(super) fn reports(events: &Events, analysis: &FunctionAnalysis<'_>) -> Vec<Reported> {
-    let expected = events.all().filter_map(|e| match &e.kind {
-        Kind::Expect(place, _) => Some(*place),
-        _ => None,
-    });
-    let expected = distinct(expected, MOST);
-    let calls = events.all().any(|e| matches!(e.kind, Kind::Call));
-    let is_expected = |object: Place| match &expected {
-        Some(all) if events.is_kernel && !calls => {
-            all.iter().any(|place| place.may_be_same_address(object))
-        }
-        _ => true,
-    };
-    let none: Reported = [].into();
-    let copies: Reported = reported(events, Mechanism::Copies, |_| true).into();
-    let mut of_block: Option<OfBlock> = None;
-    let mut blocks = 0;
-    let mut of = |operation: &Operation| -> Reported {
+    let expecting = expecting_objects(events);
+    let no_object: Reported = [].into();
+    let copy_objects: Reported = reported_objects(events, Mechanism::Copies, |_| true).into();
+    let mut block_commits: Option<TensorCommits> = None;
+    let mut searched_blocks = 0;
+    let mut objects_of = |operation: &Operation| -> Reported {
         match (operation.mechanism, operation.object) {
-            (Mechanism::Mbarrier, Some(object)) if !is_expected(object) => none.clone(),
-            (Mechanism::Mbarrier, object) => [object].into(),
-            (Mechanism::Copies, _) => copies.clone(),
-            (Mechanism::Tensor, _) => {
-                if of_block
-                    .as_ref()
-                    .is_none_or(|of| of.block != operation.block)
-                {
-                    blocks += 1;
-                    let new = || OfBlock::new(events, analysis.cfg(), operation.block);
-                    of_block = (blocks <= MOST).then(new);
+            (Mechanism::Mbarrier, Some(object)) => {
+                let is_expected = expecting.as_ref().is_none_or(|expecting| {
+                    expecting.iter().any(|p| p.may_be_same_address(object))
+                });
+                if is_expected {
+                    [Some(object)].into()
+                } else {
+                    no_object.clone()
                 }
-                match &of_block {
-                    Some(of) => of.after(events.order(operation.inst)),
+            }
+            (Mechanism::Mbarrier, None) => [None].into(),
+            (Mechanism::Copies, _) => copy_objects.clone(),
+            (Mechanism::Tensor, _) => {
+                if block_commits
+                    .as_ref()
+                    .is_none_or(|commits| commits.block != operation.block)
+                {
+                    searched_blocks += 1;
+                    block_commits = (searched_blocks <= MOST)
+                        .then(|| TensorCommits::new(events, analysis.cfg(), operation.block));
+                }
+                match &block_commits {
+                    Some(commits) => commits.after(events.order(operation.inst)),
                     None => [None].into(),
                 }
             }
-            _ => none.clone(),
+            _ => no_object.clone(),
         }
     };
-    events.operations.iter().map(&mut of).collect()
+    events.operations.iter().map(&mut objects_of).collect()
 }
 
-/// What operations of a mechanism report to in some events.
-fn reported(
+/// The objects that expect bytes of copies; `None` if others may.
+fn expecting_objects(events: &Events) -> Option<Vec<Place>> {
+    let has_calls = events.all().any(|event| matches!(event.kind, Kind::Call));
+    if !events.is_kernel || has_calls {
+        return None;
+    }
+    let expecting = events.all().filter_map(|event| match &event.kind {
+        Kind::Expect(place, _) => Some(*place),
+        _ => None,
+    });
+    distinct(expecting, MOST)
+}
+
+/// The objects to which operations of a mechanism report in the selected events.
+fn reported_objects(
     events: &Events,
     mechanism: Mechanism,
-    is_one: impl Fn(&Event) -> bool,
+    is_selected: impl Fn(&Event) -> bool,
 ) -> Vec<Option<Place>> {
-    let mut found: Vec<Option<Place>> = Vec::new();
+    let mut objects: Vec<Option<Place>> = Vec::new();
     for event in events.all() {
-        if let Kind::Report(of, place) = &event.kind
-            && *of == mechanism
-            && is_one(event)
-            && !found.contains(place)
+        if let Kind::Report(reporting, place) = &event.kind
+            && *reporting == mechanism
+            && is_selected(event)
+            && !objects.contains(place)
         {
-            if found.len() == MOST {
+            if objects.len() == MOST {
                 return vec![None];
             }
-            found.push(*place);
+            objects.push(*place);
         }
     }
-    found
+    objects
 }
 
-/// The reports of operations on tensor memory that follow those of a block.
-struct OfBlock {
+/// A commit of operations on tensor memory to an object.
+struct Commit {
+    /// The position of its instruction in the text.
+    position: u32,
+    object: Option<Place>,
+}
+
+/// The commits that may follow the operations on tensor memory of a block.
+struct TensorCommits {
     block: BlockId,
-    /// In blocks after this one.
+    /// The objects of the commits in blocks that are reached from the block.
     later: Vec<Option<Place>>,
-    /// In the block itself, each with the last position.
-    own: Vec<(u32, Option<Place>)>,
+    /// The last commit in the block to each object.
+    in_block: Vec<Commit>,
 }
 
-impl OfBlock {
+impl TensorCommits {
     fn new(events: &Events, cfg: &Cfg, block: BlockId) -> Self {
-        let follows = after(cfg, &[block], |_| false);
-        let is_later = |event: &Event| follows.contains(event.block.as_u32());
-        let mut own: Vec<(u32, Option<Place>)> = Vec::new();
-        for event in events.of(block) {
-            let Kind::Report(Mechanism::Tensor, place) = event.kind else {
+        let later_blocks = reachable_from(cfg, &[block], |_| false);
+        let mut in_block: Vec<Commit> = Vec::new();
+        for event in events.in_block(block) {
+            let Kind::Report(Mechanism::Tensor, object) = event.kind else {
                 continue;
             };
             let position = events.order(event.inst);
-            let known = own.iter().position(|(_, other)| *other == place);
-            match known {
-                Some(at) => own[at].0 = position,
-                None if own.len() < MOST => own.push((position, place)),
-                None => own = vec![(u32::MAX, None)],
+            let known_object = in_block.iter().position(|c| c.object == object);
+            match known_object {
+                Some(index) => in_block[index].position = position,
+                None if in_block.len() < MOST => in_block.push(Commit { position, object }),
+                None => {
+                    in_block = vec![Commit {
+                        position: u32::MAX,
+                        object: None,
+                    }];
+                }
             }
         }
         Self {
             block,
-            later: reported(events, Mechanism::Tensor, is_later),
-            own,
+            later: reported_objects(events, Mechanism::Tensor, |event| {
+                later_blocks.contains(event.block.as_u32())
+            }),
+            in_block,
         }
     }
 
-    /// What is reported to after a position in the block.
+    /// The objects of the commits after a position in the block.
     fn after(&self, position: u32) -> Reported {
-        let own = self.own.iter().filter(|(last, _)| *last > position);
-        let all = self
-            .later
+        let in_block = self.in_block.iter().filter(|c| c.position > position);
+        self.later
             .iter()
             .copied()
-            .chain(own.map(|(_, place)| *place));
-        all.collect()
+            .chain(in_block.map(|commit| commit.object))
+            .collect()
     }
 }

@@ -1,4 +1,5 @@
-//! Code that only some threads of a CTA execute, because a condition depends on their indices.
+//! Branches and guards that select some threads of a CTA, because a condition depends on their indices, or whole launches, because a condition
+//! depends on parameters of the kernel.
 
 use alloc::vec::Vec;
 
@@ -11,13 +12,28 @@ use crate::function_analysis::FunctionAnalysis;
 use crate::ssa::{Ssa, Value, ValueId};
 use crate::values::{Affine, Symbol, SymbolId, Values};
 
-/// Definitions that are followed.
+/// The number of definitions that are followed, one after the other.
 const DEPTH: usize = 5;
 
-/// Dominators that are looked at.
-const STEPS: usize = 16;
+/// The number of dominators that are examined.
+const MOST_DOMINATORS: usize = 16;
 
-/// What is asked about conditions.
+/// The blocks whose branches decide whether a block is executed, from the innermost to the outermost.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Deciders {
+    /// The branch depends on the thread.
+    pub(super) by_thread: Vec<BlockId>,
+    /// The branch depends on parameters of the kernel alone.
+    pub(super) by_parameters: Vec<BlockId>,
+}
+
+impl Deciders {
+    pub(super) fn is_empty(&self) -> bool {
+        self.by_thread.is_empty() && self.by_parameters.is_empty()
+    }
+}
+
+/// The conditions of a function.
 #[derive(Copy, Clone)]
 pub(super) struct Conditions<'a> {
     pub(super) facts: FunctionFacts<'a>,
@@ -27,46 +43,52 @@ pub(super) struct Conditions<'a> {
 }
 
 impl Conditions<'_> {
-    /// The blocks whose branches decide if a block is executed and depend on the thread; then those whose branches depend only on
-    /// parameters of the kernel. Both from the block upwards.
-    pub(super) fn deciders(self, block: BlockId) -> [Vec<BlockId>; 2] {
-        let mut deciders = [Vec::new(), Vec::new()];
-        let mut at = block;
-        for _ in 0..STEPS {
-            let Some(above) = self.analysis.idom(at) else {
+    /// The branches that decide whether a block is executed.
+    pub(super) fn deciders(self, block: BlockId) -> Deciders {
+        let mut deciders = Deciders::default();
+        let mut dominated = block;
+        for _ in 0..MOST_DOMINATORS {
+            let Some(dominator) = self.analysis.idom(dominated) else {
                 break;
             };
-            if self.analysis.ipdom(above) != Some(at)
-                && let Some(stmt) = self.last(above)
+            if self.analysis.ipdom(dominator) != Some(dominated)
+                && let Some(stmt) = self.last_instruction(dominator)
             {
-                if self.selects(stmt) {
-                    deciders[0].push(above);
-                } else if self.is_of_launch(stmt) {
-                    deciders[1].push(above);
+                if self.is_guarded_by_thread(stmt) {
+                    deciders.by_thread.push(dominator);
+                } else if self.is_guarded_by_parameters(stmt) {
+                    deciders.by_parameters.push(dominator);
                 }
             }
-            at = above;
+            dominated = dominator;
         }
         deciders
     }
 
     /// Whether the guard of a statement compares parameters of the kernel with each other or with constants.
-    pub(super) fn is_of_launch(self, stmt: StmtId) -> bool {
+    pub(super) fn is_guarded_by_parameters(self, stmt: StmtId) -> bool {
         let Some([a, b]) = self
             .guard(stmt)
             .and_then(|value| self.values.compared(value))
         else {
             return false;
         };
-        let is_parameter = |symbol| {
-            let symbol = self.values.symbol(symbol);
-            self.values.is_kernel() && matches!(symbol, Some(Symbol::Parameter { .. }))
-        };
         let mut terms = a.terms().iter().chain(b.terms()).peekable();
-        terms.peek().is_some() && terms.all(|term| is_parameter(term.symbol))
+        self.values.is_kernel()
+            && terms.peek().is_some()
+            && terms.all(|term| {
+                let symbol = self.values.symbol(term.symbol);
+                matches!(symbol, Some(Symbol::Parameter { .. }))
+            })
     }
 
-    /// The value of the guard of a statement.
+    /// Whether the guard of a statement depends on the thread.
+    pub(super) fn is_guarded_by_thread(self, stmt: StmtId) -> bool {
+        self.guard(stmt)
+            .is_some_and(|value| self.differs(value, DEPTH))
+    }
+
+    /// The value of the guard of a statement, without its `!`.
     fn guard(self, stmt: StmtId) -> Option<ValueId> {
         let Some(Statement::Inst(inst)) = self.facts.body().statement(stmt) else {
             return None;
@@ -76,23 +98,19 @@ impl Conditions<'_> {
         self.ssa.read(stmt, variable)
     }
 
-    fn last(self, block: BlockId) -> Option<StmtId> {
+    fn last_instruction(self, block: BlockId) -> Option<StmtId> {
         let block = self.analysis.cfg().block(block)?;
-        let mut range = self.facts.body().range(block.first, block.end).rev();
-        range.find_map(|(stmt, s)| matches!(s, Statement::Inst(_)).then_some(stmt))
+        let mut statements = self.facts.body().range(block.first, block.end).rev();
+        statements
+            .find_map(|(stmt, statement)| matches!(statement, Statement::Inst(_)).then_some(stmt))
     }
 
-    /// Whether the guard of a statement depends on the thread.
-    pub(super) fn selects(self, stmt: StmtId) -> bool {
-        self.guard(stmt)
-            .is_some_and(|value| self.differs(value, DEPTH))
-    }
-
-    fn differs(self, value: ValueId, steps: usize) -> bool {
+    /// Whether a value depends on the thread, as far as `depth` definitions tell.
+    fn differs(self, value: ValueId, depth: usize) -> bool {
         if let Some([a, b]) = self.values.compared(value) {
-            return self.form_differs(&a, steps) || self.form_differs(&b, steps);
+            return self.form_differs(&a, depth) || self.form_differs(&b, depth);
         }
-        let (Value::Def { stmt, .. }, Some(steps)) = (self.ssa.value(value), steps.checked_sub(1))
+        let (Value::Def { stmt, .. }, Some(depth)) = (self.ssa.value(value), depth.checked_sub(1))
         else {
             return false;
         };
@@ -101,38 +119,40 @@ impl Conditions<'_> {
         };
         let facts = self.facts.inst(inst);
         let parameter = Space::State(StateSpace::Param);
-        if facts.memory().any(|a| a.space != parameter) {
+        if facts.memory().any(|access| access.space != parameter) {
             return false;
         }
         let form = self.values.affine(value);
-        let own = form.terms().iter().any(|t| {
-            let symbol = self.values.symbol(t.symbol);
+        let is_opaque = form.terms().iter().any(|term| {
+            let symbol = self.values.symbol(term.symbol);
             matches!(symbol, Some(Symbol::Value { value: v, .. }) if v == value)
         });
-        match own || form.terms().is_empty() {
-            // Of an instruction without sources, such as an election, only the results tell.
-            true => {
-                let sources = self.ssa.uses(stmt);
-                facts.lanes().is_some() || sources.iter().any(|u| self.differs(u.value, steps))
-            }
-            false => self.form_differs(&form, steps),
+        if !is_opaque && !form.terms().is_empty() {
+            return self.form_differs(&form, depth);
         }
+        // Lanes that execute an instruction together, such as an election, may get different results of equal sources.
+        facts.lanes().is_some()
+            || self
+                .ssa
+                .uses(stmt)
+                .iter()
+                .any(|read| self.differs(read.value, depth))
     }
 
-    fn form_differs(self, form: &Affine, steps: usize) -> bool {
+    fn form_differs(self, form: &Affine, depth: usize) -> bool {
         form.terms()
             .iter()
-            .any(|t| self.symbol_differs(t.symbol, steps))
+            .any(|term| self.symbol_differs(term.symbol, depth))
     }
 
-    fn symbol_differs(self, symbol: SymbolId, steps: usize) -> bool {
+    fn symbol_differs(self, symbol: SymbolId, depth: usize) -> bool {
         match self.values.symbol(symbol) {
             Some(Symbol::Special(register, _)) => register.uniformity() > Uniformity::Cta,
             Some(Symbol::Product(a, b)) => {
-                steps > 0
-                    && (self.symbol_differs(a, steps - 1) || self.symbol_differs(b, steps - 1))
+                depth > 0
+                    && (self.symbol_differs(a, depth - 1) || self.symbol_differs(b, depth - 1))
             }
-            Some(Symbol::Value { value, .. }) => steps > 0 && self.differs(value, steps - 1),
+            Some(Symbol::Value { value, .. }) => depth > 0 && self.differs(value, depth - 1),
             _ => false,
         }
     }

@@ -1,7 +1,11 @@
-//! Copies whose data other threads read, and which overwrite what other threads read (9.7.9.25.3.3).
+//! Copies whose data other threads read, and copies that overwrite data that other threads read (9.7.9.25.3.3).
 //!
-//! A thread that waits for its groups sees its own copies. Others see them after a barrier, and a copy may overwrite what others read only
-//! after a barrier as well. A wait for an mbarrier object is as good as a barrier.
+//! A thread that waits for its groups sees its own copies. Other threads see them after a barrier. A copy may overwrite data that other threads
+//! read only after a barrier. A wait for an mbarrier object counts as a barrier.
+//!
+//! ```text
+//! copy ──▶ wait of the copying thread ──▶ barrier ──▶ reads of other threads ──▶ barrier ──▶ next copy
+//! ```
 
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
@@ -11,45 +15,67 @@ use ptx_ir::InstId;
 use super::events::{Access, Event, Events, Kind, Operation};
 use super::flags::Flags;
 use super::mechanism::Mechanism;
-use super::order::always_follows;
+use super::paths::{always_follows, reachable_from};
 use super::place::{Place, Share};
 use super::protocol::{Protocol, follow};
 use super::{Certainty, Rule, Violation};
 use crate::cfg::{BlockId, Cfg};
-use crate::dataflow::{BitSet, JoinSemiLattice};
+use crate::dataflow::JoinSemiLattice;
 use crate::function_analysis::FunctionAnalysis;
 
+/// The maximum number of reads that are followed.
+const MOST_READS: usize = 256;
+
+/// The maximum number of variables that are followed: variables are bits of `u64`.
+const MOST_ROOTS: u32 = 64;
+
+/// The maximum number of operations that are followed.
+const MOST_COPIES: usize = 256;
+
 /// Adds copies and reads that need a barrier between them.
-pub(super) fn check(events: &Events, analysis: &FunctionAnalysis<'_>, found: &mut Vec<Violation>) {
-    let mut copies = events.operations.iter();
-    if events.is_one_thread || !copies.any(|o| destination(o).is_some()) {
+pub(super) fn check(
+    events: &Events,
+    analysis: &FunctionAnalysis<'_>,
+    violations: &mut Vec<Violation>,
+) {
+    let has_copies = events.operations.iter().any(|o| destination(o).is_some());
+    if events.is_one_thread || !has_copies {
         return;
     }
-    let mut copies: BTreeMap<u32, (InstId, bool)> = BTreeMap::new();
+    let mut copies: BTreeMap<u32, CopiesOfVariable> = BTreeMap::new();
     for operation in &events.operations {
         if let Some(root) = destination(operation).and_then(|d| d.root) {
-            copies.entry(root).or_insert((operation.inst, false)).1 |= operation.selected;
+            let copies_of_variable = copies.entry(root).or_insert(CopiesOfVariable {
+                first: operation.inst,
+                selected: false,
+            });
+            copies_of_variable.selected |= operation.selected;
         }
     }
-    let reads = reads(events, &copies);
-    let mut sites: BTreeMap<InstId, Vec<usize>> = BTreeMap::new();
-    for (site, read) in reads.iter().enumerate() {
-        sites.entry(read.inst).or_default().push(site);
+    let reads = reads_of_copied_variables(events, &copies);
+    let mut read_numbers: BTreeMap<InstId, Vec<u32>> = BTreeMap::new();
+    for (number, read) in (0u32..).zip(&reads) {
+        read_numbers.entry(read.inst).or_default().push(number);
     }
     let sharing = Sharing {
         events,
         analysis,
         reads,
-        sites,
+        read_numbers,
         copies,
         only_copied: only_copied(events),
-        published: published(events, analysis.cfg()),
+        copied_before: copied_before(events, analysis.cfg()),
     };
-    follow(&sharing, events, analysis.cfg(), found);
+    follow(&sharing, events, analysis.cfg(), violations);
 }
 
-/// Reads beyond these are not followed.
-const MOST: usize = 256;
+/// The copies into a variable.
+struct CopiesOfVariable {
+    /// The instruction of the first copy.
+    first: InstId,
+    /// Only some threads of the CTA execute one of the copies.
+    selected: bool,
+}
 
 /// A read of shared memory.
 struct Read {
@@ -59,7 +85,7 @@ struct Read {
     place: Place,
 }
 
-/// The shared memory that a copy writes.
+/// The shared memory that an operation writes, if it is a copy.
 fn destination(operation: &Operation) -> Option<Place> {
     let is_copy = matches!(operation.mechanism, Mechanism::Copies | Mechanism::Mbarrier);
     operation
@@ -67,19 +93,24 @@ fn destination(operation: &Operation) -> Option<Place> {
         .filter(|d| is_copy && d.root.is_some())
 }
 
-/// The reads of variables into which something is copied.
-fn reads(events: &Events, copies: &BTreeMap<u32, (InstId, bool)>) -> Vec<Read> {
-    let copied = |root| copies.contains_key(&root);
-    let mut found: Vec<Read> = Vec::new();
+/// The reads of the variables into which operations copy.
+fn reads_of_copied_variables(
+    events: &Events,
+    copies: &BTreeMap<u32, CopiesOfVariable>,
+) -> Vec<Read> {
+    let mut reads: Vec<Read> = Vec::new();
     for event in events.all() {
         if let Kind::Memory(access) = &event.kind
             && access.reads
             && access.is_shared
             && !access.asynchronous
-            && found.len() < MOST
-            && access.place.root.is_some_and(copied)
+            && reads.len() < MOST_READS
+            && access
+                .place
+                .root
+                .is_some_and(|root| copies.contains_key(&root))
         {
-            found.push(Read {
+            reads.push(Read {
                 inst: event.inst,
                 block: event.block,
                 conditional: event.conditional,
@@ -87,53 +118,47 @@ fn reads(events: &Events, copies: &BTreeMap<u32, (InstId, bool)>) -> Vec<Read> {
             });
         }
     }
-    found
+    reads
 }
 
-/// Of each variable, whether nothing but copies writes it.
+/// For each variable, whether copies write it and nothing else does.
 fn only_copied(events: &Events) -> Vec<bool> {
-    let mut only = vec![false; events.roots];
+    let mut only_copied = vec![false; events.roots];
+    if !events.is_kernel {
+        return only_copied;
+    }
     for root in events
         .operations
         .iter()
         .filter_map(destination)
         .filter_map(|d| d.root)
     {
-        if let Some(slot) = only.get_mut(root as usize) {
-            *slot = true;
+        if let Some(is_copied) = only_copied.get_mut(root as usize) {
+            *is_copied = true;
         }
     }
     for event in events.all() {
         match &event.kind {
             Kind::Memory(access) if access.writes => match access.place.root {
-                Some(root) => only[root as usize] = false,
-                None => only.fill(false),
+                Some(root) => only_copied[root as usize] = false,
+                None => only_copied.fill(false),
             },
-            // The address of tensor memory is stored there.
+            // An allocation of tensor memory stores the address there.
             Kind::Allocate(
                 Some(Place {
                     root: Some(root), ..
                 }),
                 _,
-            ) => only[*root as usize] = false,
-            Kind::Call => only.fill(false),
+            ) => only_copied[*root as usize] = false,
+            Kind::Call => only_copied.fill(false),
             _ => {}
         }
     }
-    if !events.is_kernel {
-        only.fill(false);
-    }
-    only
+    only_copied
 }
 
-/// Variables beyond these are not followed.
-const ROOTS: u32 = 64;
-
-/// Operations beyond these are not followed.
-const MOST_COPIES: usize = 256;
-
-/// For each barrier, the variables into which something may be copied before it, one bit for each.
-fn published(events: &Events, cfg: &Cfg) -> Vec<u64> {
+/// For each barrier, a bit for each variable into which a thread may copy before the barrier.
+fn copied_before(events: &Events, cfg: &Cfg) -> Vec<u64> {
     let barriers: Vec<(u32, BlockId)> = events
         .all()
         .filter_map(|event| match event.kind {
@@ -141,58 +166,53 @@ fn published(events: &Events, cfg: &Cfg) -> Vec<u64> {
             _ => None,
         })
         .collect();
-    let mut published = vec![0; barriers.len()];
-    for root in 0..ROOTS.min(events.roots as u32) {
-        let copies = events.operations.iter();
-        let copies = copies.filter(|o| destination(o).is_some_and(|d| d.root == Some(root)));
-        let blocks: Vec<BlockId> = copies.map(|o| o.block).collect();
-        if blocks.is_empty() {
+    let mut copied_before = vec![0; barriers.len()];
+    for root in 0..MOST_ROOTS.min(events.roots as u32) {
+        let copying_blocks: Vec<BlockId> = events
+            .operations
+            .iter()
+            .filter(|o| destination(o).is_some_and(|d| d.root == Some(root)))
+            .map(|o| o.block)
+            .collect();
+        if copying_blocks.is_empty() {
             continue;
         }
-        let after = blocks_after(cfg, blocks);
+        let later_blocks = reachable_from(cfg, &copying_blocks, |_| false);
         for (number, block) in &barriers {
-            if after.contains(block.as_u32())
-                && let Some(bits) = published.get_mut(*number as usize)
+            if (later_blocks.contains(block.as_u32()) || copying_blocks.contains(block))
+                && let Some(roots) = copied_before.get_mut(*number as usize)
             {
-                *bits |= 1 << root;
+                *roots |= 1 << root;
             }
         }
     }
-    published
+    copied_before
 }
 
-/// The blocks to which paths lead from some blocks, and these.
-fn blocks_after(cfg: &Cfg, blocks: Vec<BlockId>) -> BitSet {
-    let mut seen = BitSet::new(cfg.len() as u32);
-    let mut open = blocks;
-    while let Some(block) = open.pop() {
-        if seen.insert(block.as_u32()) {
-            open.extend(cfg.successors(block));
-        }
-    }
-    seen
-}
-
+/// The protocol that barriers separate copies and the accesses of other threads.
 struct Sharing<'a> {
     events: &'a Events,
     analysis: &'a FunctionAnalysis<'a>,
     reads: Vec<Read>,
-    /// The reads of each instruction.
-    sites: BTreeMap<InstId, Vec<usize>>,
+    /// The indices in `reads` of the reads of each instruction.
+    read_numbers: BTreeMap<InstId, Vec<u32>>,
+    /// For each variable, whether only copies write it.
     only_copied: Vec<bool>,
-    /// By variables, the first copy, and whether only some threads execute one of the copies.
-    copies: BTreeMap<u32, (InstId, bool)>,
-    published: Vec<u64>,
+    /// The copies into each variable.
+    copies: BTreeMap<u32, CopiesOfVariable>,
+    /// For each barrier, the variables into which a thread may copy before it.
+    copied_before: Vec<u64>,
 }
 
 #[derive(Clone, Debug)]
 struct State {
-    /// The copies that began, and those that the thread waited for after the last barrier.
+    /// The operations that this thread started.
     started: Flags,
+    /// The operations that this thread awaited after the last barrier. Their data have arrived, but other threads do not see them.
     arrived: Flags,
     /// The reads after the last barrier.
     read: Flags,
-    /// The variables for whose copies the thread waited, or met others at a barrier.
+    /// The variables whose copies this thread awaited itself, or other threads awaited before a barrier.
     awaited: Flags,
 }
 
@@ -211,19 +231,22 @@ impl Sharing<'_> {
         self.events.operation(operation).and_then(destination)?.root
     }
 
-    /// A read of what other threads copied.
-    fn visible(&self, event: &Event, access: Access, state: &State) -> Option<Violation> {
+    /// A read of data that other threads copied, without a barrier after their wait.
+    fn check_visibility(&self, event: &Event, access: Access, state: &State) -> Option<Violation> {
         let mut worst: Option<(Certainty, &Operation)> = None;
         for number in state.arrived.iter() {
             let operation = self.events.operation(number)?;
             let Some(place) = destination(operation) else {
                 continue;
             };
-            let sure = state.arrived.certainty(number)?;
+            let has_arrived = state.arrived.certainty(number)?;
             let certainty = match access.place.share(place) {
-                Share::Own if !self.is_of_few(operation, event) => return None,
-                Share::Others if self.by_all(event.block) && access.place.surely_shares(place) => {
-                    sure
+                Share::Own if !self.may_be_of_other_threads(operation, event) => return None,
+                Share::Others
+                    if self.is_of_all_threads(event.block)
+                        && access.place.certainly_shares(place) =>
+                {
+                    has_arrived
                 }
                 Share::Own | Share::MaybeOthers | Share::Others => Certainty::Possible,
                 Share::Apart => continue,
@@ -240,53 +263,46 @@ impl Sharing<'_> {
         })
     }
 
-    /// Whether all threads come to a block, so that they also did what is before it on all paths.
-    fn by_all(&self, block: BlockId) -> bool {
+    /// Whether all threads reach a block. They then also executed the events that precede it on all paths.
+    fn is_of_all_threads(&self, block: BlockId) -> bool {
         self.events.decided_by_thread(block).is_empty()
     }
 
-    /// Whether a copy to one address may be that of other threads than those that execute an event.
-    fn is_of_few(&self, operation: &Operation, event: &Event) -> bool {
-        let fixed = operation.destination.is_some_and(Place::is_fixed);
+    /// Whether an event may read data at a fixed address that was copied by other threads than those that execute the event.
+    fn may_be_of_other_threads(&self, operation: &Operation, event: &Event) -> bool {
+        let is_fixed = operation.destination.is_some_and(Place::is_fixed);
         let dominators = self.analysis.dominators();
-        let always = !operation.conditional && dominators.dominates(operation.block, event.block);
-        fixed && operation.selected && !event.conditional && !always
+        let is_by_same_threads =
+            !operation.conditional && dominators.dominates(operation.block, event.block);
+        is_fixed && operation.selected && !event.conditional && !is_by_same_threads
     }
 
-    /// A read of a variable for whose copies the thread never waited, nor met others.
-    fn never_awaited(&self, event: &Event, access: Access, state: &State) -> Option<Violation> {
+    /// A read of a variable whose copies neither this thread nor others before a barrier awaited.
+    fn check_wait(&self, event: &Event, access: Access, state: &State) -> Option<Violation> {
         let root = access.place.root?;
-        let known = root < ROOTS && *self.only_copied.get(root as usize)?;
-        if !known || state.awaited.on_all_paths(root) {
+        let is_only_copied = root < MOST_ROOTS && *self.only_copied.get(root as usize)?;
+        if !is_only_copied || state.awaited.on_all_paths(root) {
             return None;
         }
-        let (first, selected) = *self.copies.get(&root)?;
-        selected.then_some(Violation {
+        let copies = self.copies.get(&root)?;
+        copies.selected.then_some(Violation {
             inst: event.inst,
             rule: Rule::CopyNotAwaited,
             certainty: Certainty::Possible,
-            cause: Some(first),
+            cause: Some(copies.first),
         })
     }
 
     /// A copy to memory that other threads may still read.
-    fn overwrites(&self, event: &Event, number: u32, state: &State) -> Option<Violation> {
+    fn check_overwrite(&self, event: &Event, number: u32, state: &State) -> Option<Violation> {
         let operation = self.events.operation(number)?;
         let place = destination(operation)?;
         let mut worst: Option<(Certainty, &Read)> = None;
         for number in state.read.iter() {
             let read = self.reads.get(number as usize)?;
             let share = read.place.share(place);
-            let is_sure = match share {
-                Share::Others => self.by_all(event.block) && read.place.surely_shares(place),
-                _ => true,
-            };
-            let few = operation.selected
-                && !read.conditional
-                && (operation.conditional
-                    || !always_follows(self.analysis, operation.block, read.block));
             let conflicts = match share {
-                Share::Own => few && place.is_fixed(),
+                Share::Own => place.is_fixed() && self.is_read_by_more_threads(read, operation),
                 Share::Others => true,
                 Share::MaybeOthers | Share::Apart => {
                     operation.mechanism == Mechanism::Mbarrier
@@ -294,9 +310,13 @@ impl Sharing<'_> {
                         && read.place.begins_in(place)
                 }
             };
-            let certainty = match operation.conditional || !is_sure {
-                true => Certainty::Possible,
-                false => state.read.certainty(number)?,
+            let is_certain = !operation.conditional
+                && (share != Share::Others
+                    || self.is_of_all_threads(event.block) && read.place.certainly_shares(place));
+            let certainty = if is_certain {
+                state.read.certainty(number)?
+            } else {
+                Certainty::Possible
             };
             if conflicts && worst.is_none_or(|(c, _)| c < certainty) {
                 worst = Some((certainty, read));
@@ -308,6 +328,20 @@ impl Sharing<'_> {
             certainty,
             cause: Some(read.inst),
         })
+    }
+
+    /// Whether threads execute a read that do not execute an operation after it.
+    fn is_read_by_more_threads(&self, read: &Read, operation: &Operation) -> bool {
+        operation.selected
+            && !read.conditional
+            && (operation.conditional
+                || !always_follows(self.analysis, operation.block, read.block))
+    }
+
+    /// Whether an operation is a copy by `cp.async`.
+    fn is_group_copy(&self, number: u32) -> bool {
+        let operation = self.events.operation(number);
+        operation.is_some_and(|o| o.mechanism == Mechanism::Copies)
     }
 }
 
@@ -325,10 +359,6 @@ impl Protocol for Sharing<'_> {
     }
 
     fn apply(&self, event: &Event, state: &mut State) {
-        let is_copy = |number: &u32| {
-            let operation = self.events.operation(*number);
-            operation.is_some_and(|o| o.mechanism == Mechanism::Copies)
-        };
         match &event.kind {
             Kind::Start(number) => {
                 state.started.set(*number);
@@ -337,8 +367,10 @@ impl Protocol for Sharing<'_> {
                 }
             }
             Kind::Report(Mechanism::Copies, _) => {
-                let copies: Vec<u32> = state.started.iter().filter(is_copy).collect();
-                copies.into_iter().for_each(|n| state.started.unset(n));
+                let started: Vec<u32> = state.started.iter().collect();
+                for number in started.into_iter().filter(|n| self.is_group_copy(*n)) {
+                    state.started.unset(number);
+                }
             }
             Kind::Wait(Mechanism::Copies, _) => {
                 let State {
@@ -347,26 +379,27 @@ impl Protocol for Sharing<'_> {
                     awaited,
                     ..
                 } = state;
-                for number in started.iter().filter(is_copy) {
+                for number in started.iter().filter(|n| self.is_group_copy(*n)) {
                     if let Some(root) = self.root(number) {
                         awaited.set(root);
                     }
-                    match started.on_all_paths(number) {
-                        true => arrived.set(number),
-                        false => arrived.set_possible(number),
+                    if started.on_all_paths(number) {
+                        arrived.set(number);
+                    } else {
+                        arrived.set_possible(number);
                     }
                 }
             }
             Kind::Barrier(number) => {
-                let arrived: Vec<u32> = state.arrived.iter().collect();
-                arrived.into_iter().for_each(|n| state.started.unset(n));
+                for operation in state.arrived.iter() {
+                    state.started.unset(operation);
+                }
                 state.arrived.clear();
                 state.read.clear();
-                let published = self.published.get(*number as usize).copied();
-                let published = published.unwrap_or_default();
-                let roots = 0..ROOTS.min(self.events.roots as u32);
-                roots
-                    .filter(|root| published >> root & 1 == 1)
+                let copied = self.copied_before.get(*number as usize);
+                let copied = copied.copied().unwrap_or_default();
+                (0..MOST_ROOTS.min(self.events.roots as u32))
+                    .filter(|root| copied >> root & 1 == 1)
                     .for_each(|root| state.awaited.set(root));
             }
             Kind::Phase(..) => {
@@ -374,16 +407,13 @@ impl Protocol for Sharing<'_> {
                 state.awaited = Flags::full(self.events.roots);
             }
             Kind::Memory(access) if access.reads => {
-                let known = self.sites.get(&event.inst).into_iter().flatten();
-                let mut known = known.copied();
-                let is_site = |site: &usize| {
-                    self.reads
-                        .get(*site)
-                        .is_some_and(|read| read.place == access.place)
-                };
-                let sites = known.find(is_site);
-                if let Some(site) = sites {
-                    state.read.set(site as u32);
+                let numbers = self.read_numbers.get(&event.inst);
+                let number = numbers.into_iter().flatten().find(|number| {
+                    let read = self.reads.get(**number as usize);
+                    read.is_some_and(|read| read.place == access.place)
+                });
+                if let Some(&number) = number {
+                    state.read.set(number);
                 }
             }
             Kind::Call => {
@@ -394,13 +424,15 @@ impl Protocol for Sharing<'_> {
         }
     }
 
-    fn check(&self, event: &Event, state: &State, found: &mut Vec<Violation>) {
+    fn check(&self, event: &Event, state: &State, violations: &mut Vec<Violation>) {
         match &event.kind {
             Kind::Memory(access) if access.reads && access.is_shared && !access.asynchronous => {
-                found.extend(self.visible(event, *access, state));
-                found.extend(self.never_awaited(event, *access, state));
+                violations.extend(self.check_visibility(event, *access, state));
+                violations.extend(self.check_wait(event, *access, state));
             }
-            Kind::Start(number) => found.extend(self.overwrites(event, *number, state)),
+            Kind::Start(number) => {
+                violations.extend(self.check_overwrite(event, *number, state));
+            }
             _ => {}
         }
     }

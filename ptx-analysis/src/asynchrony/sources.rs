@@ -1,4 +1,4 @@
-//! Writes to what bulk copies read, before a wait for their groups.
+//! Writes to the sources of bulk copies before a wait for their groups.
 
 use alloc::vec::Vec;
 
@@ -6,46 +6,49 @@ use ptx_ir::InstId;
 
 use super::events::{Event, Events, Kind, Operation};
 use super::mechanism::Mechanism;
-use super::order::always_follows;
+use super::paths::always_follows;
 use super::place::Place;
 use crate::cfg::BlockId;
 use crate::function_analysis::FunctionAnalysis;
 
-/// Operations beyond these are taken to be awaited.
-const MOST: usize = 64;
+/// The maximum number of operations that are followed; the others are assumed to be awaited.
+const MOST_OPERATIONS: usize = 64;
 
-/// Groups beyond these are not counted.
-const GROUPS: u32 = 8;
+/// The maximum number of groups that are counted: the numbers of groups of a block are bits of `u16`.
+const MOST_GROUPS: u32 = 8;
 
-/// Of each operation, the writes that begin in its source and that a path reaches before a wait for its group.
+/// For each operation, the writes that begin in its source and that a path reaches before a wait for its group.
 pub(super) fn early_writes(events: &Events, analysis: &FunctionAnalysis<'_>) -> Vec<Vec<InstId>> {
-    let waits = events.all().filter(|e| {
-        matches!(
-            e.kind,
-            Kind::Wait(Mechanism::Bulk, _) | Kind::Commit(Mechanism::Bulk)
-        )
-    });
-    let mut waits: Vec<BlockId> = waits.map(|e| e.block).collect();
-    waits.dedup();
-    let of = |(number, operation): (u32, &Operation)| match operation.source {
-        Some(source) if operation.mechanism == Mechanism::Bulk => {
-            let walk = Walk {
+    let mut waiting_blocks: Vec<BlockId> = events
+        .all()
+        .filter(|event| {
+            matches!(
+                event.kind,
+                Kind::Wait(Mechanism::Bulk, _) | Kind::Commit(Mechanism::Bulk)
+            )
+        })
+        .map(|event| event.block)
+        .collect();
+    waiting_blocks.dedup();
+    (0u32..)
+        .zip(&events.operations)
+        .take(MOST_OPERATIONS)
+        .map(|(number, operation)| match operation.source {
+            Some(source) if operation.mechanism == Mechanism::Bulk => Walk {
                 events,
                 analysis,
                 operation,
                 number,
                 source,
-                waits: &waits,
-            };
-            walk.writes()
-        }
-        _ => Vec::new(),
-    };
-    let operations = (0u32..).zip(&events.operations);
-    operations.take(MOST).map(of).collect()
+                waiting_blocks: &waiting_blocks,
+            }
+            .early_writes(),
+            _ => Vec::new(),
+        })
+        .collect()
 }
 
-/// What follows an operation.
+/// A walk along the paths that follow an operation.
 struct Walk<'a> {
     events: &'a Events,
     analysis: &'a FunctionAnalysis<'a>,
@@ -53,72 +56,90 @@ struct Walk<'a> {
     number: u32,
     source: Place,
     /// The blocks that wait for bulk copies or commit them.
-    waits: &'a [BlockId],
+    waiting_blocks: &'a [BlockId],
 }
 
 impl Walk<'_> {
-    fn writes(&self) -> Vec<InstId> {
-        let mut found = Vec::new();
-        let own = self.events.of(self.operation.block);
-        let after = own.iter().rposition(|e| e.inst == self.operation.inst);
-        let rest = own.get(after.map_or(0, |at| at + 1)..).unwrap_or_default();
-        let mut open = Vec::new();
-        if let Some(groups) = self.scan(rest, 0, &mut found) {
-            open.push((self.operation.block, groups));
+    fn early_writes(&self) -> Vec<InstId> {
+        let mut writes = Vec::new();
+        let events_of_block = self.events.in_block(self.operation.block);
+        let next_index = events_of_block
+            .iter()
+            .rposition(|event| event.inst == self.operation.inst)
+            .map_or(0, |index| index + 1);
+        let later_events = events_of_block.get(next_index..).unwrap_or_default();
+        // Blocks with the number of groups that were committed since the operation started.
+        let mut worklist = Vec::new();
+        if let Some(groups) = self.scan(later_events, 0, &mut writes) {
+            worklist.push((self.operation.block, groups));
         }
-        // By blocks, the numbers of groups with which they were reached.
-        let mut seen = vec![0u16; self.analysis.cfg().len()];
-        while let Some((block, groups)) = open.pop() {
-            for to in self.next(block) {
-                let Some(seen) = seen.get_mut(to.as_u32() as usize) else {
+        // For each block, a bit for each number of groups with which it was reached.
+        let mut reached = vec![0u16; self.analysis.cfg().len()];
+        while let Some((block, groups)) = worklist.pop() {
+            for successor in self.successors(block) {
+                let Some(reached) = reached.get_mut(successor.as_u32() as usize) else {
                     continue;
                 };
-                let is_new = *seen >> groups & 1 == 0;
-                *seen |= 1 << groups;
-                if is_new && let Some(groups) = self.scan(self.events.of(to), groups, &mut found) {
-                    open.push((to, groups));
+                let is_new = *reached >> groups & 1 == 0;
+                *reached |= 1 << groups;
+                if is_new
+                    && let Some(groups) =
+                        self.scan(self.events.in_block(successor), groups, &mut writes)
+                {
+                    worklist.push((successor, groups));
                 }
             }
         }
-        found
+        writes
     }
 
-    /// The blocks after another one. Conditions hold as where the operation was started, and a wait or a commit under a condition is not skipped.
-    fn next(&self, block: BlockId) -> Vec<BlockId> {
+    /// The blocks after another one. A condition on the thread that held where the operation started holds again, and a wait or a commit under a
+    /// condition is not skipped.
+    fn successors(&self, block: BlockId) -> Vec<BlockId> {
         let dominators = self.analysis.dominators();
         let loops = self.analysis.loops();
-        let all = self.analysis.cfg().successors(block);
-        let decided = self.events.decided_by_thread(self.operation.block);
+        let successors = self.analysis.cfg().successors(block);
         // Blocks after the paths have met again do not depend on this branch.
         let join = self.analysis.ipdom(block);
-        let is_before_join = |target| join.is_none_or(|join| !dominators.dominates(join, target));
-        let is_conditional = |target: BlockId| {
-            is_before_join(target)
-                && loops.innermost(target) == loops.innermost(block)
-                && dominators.strictly_dominates(block, target)
-                && !always_follows(self.analysis, target, block)
+        let targets: Vec<BlockId> = if self
+            .events
+            .decided_by_thread(self.operation.block)
+            .contains(&block)
+        {
+            vec![self.operation.block]
+        } else {
+            self.waiting_blocks
+                .iter()
+                .copied()
+                .filter(|&target| {
+                    join.is_none_or(|join| !dominators.dominates(join, target))
+                        && loops.innermost(target) == loops.innermost(block)
+                        && dominators.strictly_dominates(block, target)
+                        && !always_follows(self.analysis, target, block)
+                })
+                .collect()
         };
-        let targets: Vec<BlockId> = match decided.contains(&block) {
-            true => vec![self.operation.block],
-            false => {
-                let waits = self.waits.iter().copied();
-                waits.filter(|wait| is_conditional(*wait)).collect()
-            }
-        };
-        let leads = |to: &BlockId| targets.iter().any(|t| dominators.dominates(*to, *t));
-        let chosen: Vec<BlockId> = all.iter().copied().filter(leads).collect();
-        match chosen.is_empty() {
-            true => all.to_vec(),
-            false => chosen,
+        let leading: Vec<BlockId> = successors
+            .iter()
+            .copied()
+            .filter(|successor| targets.iter().any(|t| dominators.dominates(*successor, *t)))
+            .collect();
+        if leading.is_empty() {
+            successors.to_vec()
+        } else {
+            leading
         }
     }
 
-    /// Looks at events after a number of groups were committed; `None` if the operation was waited for.
-    fn scan(&self, events: &[Event], mut groups: u32, found: &mut Vec<InstId>) -> Option<u32> {
+    /// Adds the early writes among consecutive events, before which `groups` groups were committed. Returns the number of groups after the events;
+    /// `None` if the operation was awaited.
+    fn scan(&self, events: &[Event], mut groups: u32, writes: &mut Vec<InstId>) -> Option<u32> {
         for event in events {
             match &event.kind {
-                Kind::Commit(Mechanism::Bulk) => groups = (groups + 1).min(GROUPS),
-                Kind::Wait(Mechanism::Bulk, left) if left.is_none_or(|left| groups > left) => {
+                Kind::Commit(Mechanism::Bulk) => groups = (groups + 1).min(MOST_GROUPS),
+                Kind::Wait(Mechanism::Bulk, pending)
+                    if pending.is_none_or(|pending| groups > pending) =>
+                {
                     return None;
                 }
                 Kind::Start(number) if *number == self.number => return None,
@@ -127,9 +148,9 @@ impl Walk<'_> {
                     if access.writes
                         && !access.asynchronous
                         && access.place.begins_in(self.source)
-                        && !found.contains(&event.inst) =>
+                        && !writes.contains(&event.inst) =>
                 {
-                    found.push(event.inst);
+                    writes.push(event.inst);
                 }
                 _ => {}
             }

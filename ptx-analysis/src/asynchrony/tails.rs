@@ -1,5 +1,13 @@
-//! Loops that copy and do not wait, and the last iterations of pipelines. A loop that always leaves some groups pending waits for too little in the iterations that commit no
-//! new group: the oldest group that is pending is the youngest one then.
+//! Loops that copy without waiting, and the last iterations of pipelines.
+//!
+//! A loop that keeps `n` groups pending waits for all but the latest `n` groups. In an iteration that commits no new group, the group that is read
+//! next is one of the latest `n`, and the wait does not wait for it:
+//!
+//! ```text
+//! iteration      1  2  3  4  5      (n = 1: wait_group 1 before each read)
+//! commits        b  c  d  -  -      (group a was committed before the loop)
+//! reads group    a  b  c  d         d is the latest group: it is not awaited
+//! ```
 
 use alloc::vec::Vec;
 
@@ -10,11 +18,15 @@ use super::{Certainty, Rule, Violation};
 use crate::function_analysis::FunctionAnalysis;
 use crate::graph::LoopId;
 
-/// Waits beyond these are not looked at.
+/// The maximum number of waits, and of loops, that are examined.
 const MOST: usize = 16;
 
-/// Adds the reads after waits of which some iterations commit nothing before.
-pub(super) fn check(events: &Events, analysis: &FunctionAnalysis<'_>, found: &mut Vec<Violation>) {
+/// Adds the reads after waits that do not wait for enough in some iterations, and the accesses in loops that copy and do not wait.
+pub(super) fn check(
+    events: &Events,
+    analysis: &FunctionAnalysis<'_>,
+    violations: &mut Vec<Violation>,
+) {
     let waits = events.all().filter_map(|event| match event.kind {
         Kind::Wait(Mechanism::Copies, Some(groups)) if groups > 0 => Some((event, groups)),
         _ => None,
@@ -24,14 +36,18 @@ pub(super) fn check(events: &Events, analysis: &FunctionAnalysis<'_>, found: &mu
             continue;
         };
         if !wait.conditional && commits_on_some_paths(events, analysis, inner, wait, groups) {
-            found.extend(first_read(events, analysis, inner, wait));
+            violations.extend(first_read(events, analysis, inner, wait));
         }
     }
-    never_awaited(events, analysis, found);
+    check_loops_without_waits(events, analysis, violations);
 }
 
-/// Adds the first accesses in loops that start copies and never wait for them: reads of what is copied, and writes to what is copied from.
-fn never_awaited(events: &Events, analysis: &FunctionAnalysis<'_>, found: &mut Vec<Violation>) {
+/// Adds the first access in each loop that starts copies and never waits for them: a read of a destination, or a write to a source.
+fn check_loops_without_waits(
+    events: &Events,
+    analysis: &FunctionAnalysis<'_>,
+    violations: &mut Vec<Violation>,
+) {
     let loops = analysis.loops();
     let mut seen: Vec<(LoopId, Mechanism)> = Vec::new();
     for copy in &events.operations {
@@ -48,31 +64,37 @@ fn never_awaited(events: &Events, analysis: &FunctionAnalysis<'_>, found: &mut V
             continue;
         }
         seen.push(key);
-        let of_loop = || events.all().filter(|e| loops.contains(inner, e.block));
-        let mut commits =
-            of_loop().filter(|e| matches!(e.kind, Kind::Commit(m) if m == copy.mechanism));
-        let waits = |e: &Event| match e.kind {
+        let events_of_loop = || {
+            events
+                .all()
+                .filter(|event| loops.contains(inner, event.block))
+        };
+        let commits = events_of_loop().any(
+            |event| matches!(event.kind, Kind::Commit(mechanism) if mechanism == copy.mechanism),
+        );
+        let waits = events_of_loop().any(|event| match event.kind {
             Kind::Wait(mechanism, _) => mechanism == copy.mechanism,
             Kind::Report(..) | Kind::Call => true,
             _ => false,
-        };
-        if commits.next().is_none() || of_loop().any(waits) {
+        });
+        if !commits || waits {
             continue;
         }
-        let mut accesses = of_loop().filter(|e| match &e.kind {
+        let access = events_of_loop().find(|event| match &event.kind {
             Kind::Memory(access) => {
-                let does = match copy.mechanism {
+                let conflicts = match copy.mechanism {
                     Mechanism::Bulk => access.writes,
                     _ => access.reads,
                 };
-                does && !access.asynchronous
+                conflicts
+                    && !access.asynchronous
                     && access.place.root.is_some()
                     && access.place.root == place.root
                     && access.place.overlap(place) != Overlap::Never
             }
             _ => false,
         });
-        found.extend(accesses.next().map(|access| Violation {
+        violations.extend(access.map(|access| Violation {
             inst: access.inst,
             rule,
             certainty: Certainty::Possible,
@@ -81,11 +103,8 @@ fn never_awaited(events: &Events, analysis: &FunctionAnalysis<'_>, found: &mut V
     }
 }
 
-fn is_in(analysis: &FunctionAnalysis<'_>, inner: LoopId, event: &Event) -> bool {
-    analysis.loops().innermost(event.block) == Some(inner)
-}
-
-/// Whether there are commits in a loop, and none that each iteration executes.
+/// Whether some iterations of the innermost loop of a wait commit a group and others may not, and no stricter wait is in the loop. The wait leaves
+/// `groups` groups pending.
 fn commits_on_some_paths(
     events: &Events,
     analysis: &FunctionAnalysis<'_>,
@@ -93,32 +112,37 @@ fn commits_on_some_paths(
     wait: &Event,
     groups: u32,
 ) -> bool {
-    let dominators = analysis.dominators();
-    let of_loop = || events.all().filter(|e| is_in(analysis, inner, e));
-    let mut commits = of_loop().filter(|e| matches!(e.kind, Kind::Commit(Mechanism::Copies)));
-    let mut stricter = of_loop().filter(|e| match e.kind {
-        Kind::Wait(Mechanism::Copies, other) => other.is_none_or(|n| n < groups),
+    let (loops, dominators) = (analysis.loops(), analysis.dominators());
+    let events_of_loop = || {
+        events
+            .all()
+            .filter(|event| loops.innermost(event.block) == Some(inner))
+    };
+    let has_stricter_wait = events_of_loop().any(|event| match event.kind {
+        Kind::Wait(Mechanism::Copies, pending) => pending.is_none_or(|pending| pending < groups),
         _ => false,
     });
-    let header = analysis.loops().get(inner).map(|l| l.header());
-    let always = |e: &Event| {
-        !e.conditional
-            && (dominators.dominates(e.block, wait.block)
-                || header.is_some_and(|h| {
-                    let ends = analysis.cfg().predecessors(h).iter();
-                    ends.filter(|end| dominators.dominates(h, **end))
-                        .all(|end| dominators.dominates(e.block, *end))
-                }))
+    let header = loops.get(inner).map(|l| l.header());
+    let is_in_each_iteration = |commit: &Event| {
+        let dominates_latches = header.is_some_and(|header| {
+            analysis
+                .cfg()
+                .predecessors(header)
+                .iter()
+                .filter(|latch| dominators.dominates(header, **latch))
+                .all(|latch| dominators.dominates(commit.block, *latch))
+        });
+        !commit.conditional && (dominators.dominates(commit.block, wait.block) || dominates_latches)
     };
-    let mut any = false;
-    commits.all(|e| {
-        any = true;
-        !always(e)
-    }) && any
-        && stricter.next().is_none()
+    let mut commits = events_of_loop()
+        .filter(|event| matches!(event.kind, Kind::Commit(Mechanism::Copies)))
+        .peekable();
+    !has_stricter_wait
+        && commits.peek().is_some()
+        && commits.all(|commit| !is_in_each_iteration(commit))
 }
 
-/// The first read in the loop, after the wait, of what is copied.
+/// The first read after a wait, in its loop, of a variable into which a copy writes.
 fn first_read(
     events: &Events,
     analysis: &FunctionAnalysis<'_>,
@@ -126,28 +150,29 @@ fn first_read(
     wait: &Event,
 ) -> Option<Violation> {
     let dominators = analysis.dominators();
-    let copies = |root: u32| {
-        events.operations.iter().find(|o| {
-            let to = o.destination.and_then(|d| d.root);
-            o.mechanism == Mechanism::Copies && to == Some(root)
-        })
-    };
     let body = analysis.loops().body(inner);
-    let mut reads = events.all().filter(|e| {
-        body.contains(&e.block)
-            && dominators.dominates(wait.block, e.block)
-            && (e.block != wait.block || events.order(e.inst) > events.order(wait.inst))
+    let mut later_events = events.all().filter(|event| {
+        body.contains(&event.block)
+            && dominators.dominates(wait.block, event.block)
+            && (event.block != wait.block || events.order(event.inst) > events.order(wait.inst))
     });
-    reads.find_map(|event| match &event.kind {
-        Kind::Memory(access) if access.reads && !access.asynchronous => {
-            let operation = copies(access.place.root?)?;
-            Some(Violation {
-                inst: event.inst,
-                rule: Rule::CopyNotAwaited,
-                certainty: Certainty::Possible,
-                cause: Some(operation.inst),
-            })
+    later_events.find_map(|event| {
+        let Kind::Memory(access) = &event.kind else {
+            return None;
+        };
+        if !access.reads || access.asynchronous {
+            return None;
         }
-        _ => None,
+        let root = access.place.root?;
+        let copy = events.operations.iter().find(|operation| {
+            let destination = operation.destination.and_then(|place| place.root);
+            operation.mechanism == Mechanism::Copies && destination == Some(root)
+        })?;
+        Some(Violation {
+            inst: event.inst,
+            rule: Rule::CopyNotAwaited,
+            certainty: Certainty::Possible,
+            cause: Some(copy.inst),
+        })
     })
 }

@@ -1,39 +1,50 @@
-//! Operations on tensor memory that access what others, which are pending, access.
+//! Conflicts between an operation on tensor memory that starts and a pending one that accesses the same tensor memory.
 
 use ptx_isa::Action;
 
 use super::events::Operation;
 use super::mechanism::Mechanism;
 use super::pending_set::Pending;
-use super::place::Place;
+use super::place::{Overlap, Place};
 use super::{Certainty, Rule};
 
-/// What the function waits for at all.
+/// The waits that the function contains.
 pub(super) struct TensorMemory {
     pub(super) waits_for_stores: bool,
     pub(super) waits_for_mbarriers: bool,
 }
 
-/// What is known about a pending product.
+/// The state of a pending product.
 pub(super) struct Product {
-    /// Any product was waited for on a path.
+    /// The thread waited for any product on some path.
     pub(super) arrived: bool,
-    /// It is committed to an object later.
+    /// A later instruction may commit the product to an mbarrier object.
     pub(super) is_committed: bool,
 }
 
-/// Whether two sets of places have an address in common: certainly, or perhaps.
-fn common(a: &[Place], b: &[Place]) -> Option<bool> {
-    let pairs = || a.iter().flat_map(|a| b.iter().map(move |b| (a, b)));
-    if pairs().any(|(a, b)| a.is_same_address(*b)) {
-        return Some(true);
+/// The overlap of two sets of places: certain if one address is in both, possible if addresses cannot be compared.
+fn overlap(a: &[Place], b: &[Place]) -> Overlap {
+    let mut overlap = Overlap::Never;
+    for place in a {
+        for other in b {
+            if place.is_same_address(*other) {
+                return Overlap::Certain;
+            }
+            if place.distance(*other).is_none() {
+                overlap = Overlap::Possible;
+            }
+        }
     }
-    let perhaps = pairs().any(|(a, b)| a.distance(*b).is_none());
-    perhaps.then_some(false)
+    overlap
+}
+
+/// The overlap of each of two sets of places with a third one.
+fn overlap_of_either(a: [&[Place]; 2], b: &[Place]) -> Overlap {
+    overlap(a[0], b).max(overlap(a[1], b))
 }
 
 impl TensorMemory {
-    /// What an operation breaks if another one is pending when it begins.
+    /// The violation of an operation that starts while another one is pending.
     pub(super) fn conflict(
         &self,
         started: &Operation,
@@ -42,38 +53,38 @@ impl TensorMemory {
         product: Product,
     ) -> Option<(Rule, Certainty)> {
         let (writes, reads) = (&operation.tensor_writes, &operation.tensor_reads);
-        let (same, is_followed) = match operation.mechanism {
-            Mechanism::TensorStores if !is_store(started) => {
-                let read = common(&started.tensor_reads, writes);
+        let (started_writes, started_reads) = (&started.tensor_writes, &started.tensor_reads);
+        // An access to an address that cannot be compared is correct if the function follows the protocol of the pending operation otherwise.
+        let (overlap, follows_protocol) = match operation.mechanism {
+            Mechanism::TensorStores if !is_store(started) => (
+                overlap_of_either([started_reads, started_writes], writes),
+                self.waits_for_stores,
+            ),
+            Mechanism::Tensor if started.loads_tensor_memory() => {
+                let may_be_complete = product.arrived || !pending.on_all_paths();
                 (
-                    read.max(common(&started.tensor_writes, writes)),
-                    self.waits_for_stores,
+                    overlap(started_reads, writes),
+                    product.is_committed && may_be_complete && self.waits_for_mbarriers,
                 )
             }
-            Mechanism::Tensor if started.loads_tensor_memory() => {
-                let waits = product.arrived || !pending.on_all_paths();
-                let is_followed = product.is_committed && waits && self.waits_for_mbarriers;
-                (common(&started.tensor_reads, writes), is_followed)
-            }
             Mechanism::Tensor if is_store(started) => {
-                let write = common(&started.tensor_writes, writes);
-                (write.max(common(&started.tensor_writes, reads)), true)
+                (overlap_of_either([writes, reads], started_writes), true)
             }
             Mechanism::TensorLoads if !started.loads_tensor_memory() => {
-                (common(&started.tensor_writes, reads), true)
+                (overlap(started_writes, reads), true)
             }
             _ => return None,
         };
-        let certainty = match (same?, pending.on_all_paths()) {
-            (true, true) => Certainty::Definite,
-            (true, false) => Certainty::Possible,
-            (false, _) if !is_followed => Certainty::Possible,
-            _ => return None,
+        let certainty = match overlap {
+            Overlap::Certain if pending.on_all_paths() => Certainty::Definite,
+            Overlap::Certain => Certainty::Possible,
+            Overlap::Possible if !follows_protocol => Certainty::Possible,
+            Overlap::Possible | Overlap::Never => return None,
         };
         Some((Rule::TensorMemoryNotAwaited, certainty))
     }
 
-    /// Tensor memory is freed while an operation is pending.
+    /// The violation of a deallocation of tensor memory while an operation is pending.
     pub(super) fn free(pending: Pending) -> Option<(Rule, Certainty)> {
         let is_tensor = matches!(
             pending.mechanism,

@@ -1,4 +1,8 @@
-//! Operations on tensor memory that threads order by barriers without the fences that these need (9.7.16.6.4).
+//! Operations on tensor memory that threads order by synchronizations without the fences that these need (9.7.16.6.4).
+//!
+//! ```text
+//! operation ──▶ fence::before_thread_sync ──▶ barrier or mbarrier object ──▶ fence::after_thread_sync ──▶ operation
+//! ```
 
 use alloc::vec::Vec;
 
@@ -14,87 +18,106 @@ use super::{Certainty, Rule, Violation};
 use crate::cfg::BlockId;
 use crate::function_analysis::FunctionAnalysis;
 
-/// Objects, and blocks with operations, beyond these are not followed.
+/// The maximum number of objects, and of blocks with operations, that are followed.
 const MOST: usize = 64;
 
-/// Barriers beyond these are not followed.
+/// The maximum number of barriers that are followed.
 const MOST_BARRIERS: usize = 256;
 
 /// Adds the operations that need a fence, and the synchronizations that need one before them.
-pub(super) fn check(events: &Events, analysis: &FunctionAnalysis<'_>, found: &mut Vec<Violation>) {
-    if events.operations.iter().any(is_tensor) {
-        let reports = events.all().filter_map(|e| match &e.kind {
-            Kind::Report(Mechanism::Tensor, place) => *place,
-            _ => None,
-        });
-        let fences = Fences {
-            events,
-            reports: distinct(reports, MOST).unwrap_or_default(),
-            signals: signals(events, analysis),
-            awaited: awaited(events, analysis),
-            barriers: barriers(events),
-        };
-        follow(&fences, events, analysis.cfg(), found);
+pub(super) fn check(
+    events: &Events,
+    analysis: &FunctionAnalysis<'_>,
+    violations: &mut Vec<Violation>,
+) {
+    if !events.operations.iter().any(is_tensor_operation) {
+        return;
     }
-}
-
-/// The objects at which threads arrive after they accessed tensor memory.
-fn signals(events: &Events, analysis: &FunctionAnalysis<'_>) -> Vec<Place> {
-    let dominators = analysis.dominators();
-    let blocks = blocks(events, is_access);
-    let follows_access = |event: &Event| {
-        blocks
-            .iter()
-            .any(|(block, first)| match *block == event.block {
-                true => *first < events.order(event.inst),
-                false => dominators.dominates(*block, event.block),
-            })
-    };
-    let signals = events.all().filter_map(|e| match &e.kind {
-        Kind::Signal(place) if follows_access(e) => Some(*place),
+    let commit_objects = events.all().filter_map(|event| match &event.kind {
+        Kind::Report(Mechanism::Tensor, place) => *place,
         _ => None,
     });
-    distinct(signals, MOST).unwrap_or_default()
+    let fences = Fences {
+        events,
+        commit_objects: distinct(commit_objects, MOST).unwrap_or_default(),
+        signaled_objects: signaled_objects(events, analysis),
+        awaited_objects: awaited_objects(events, analysis),
+        barriers: barriers(events),
+    };
+    follow(&fences, events, analysis.cfg(), violations);
+}
+
+/// The objects at which threads arrive after they loaded or stored tensor memory.
+fn signaled_objects(events: &Events, analysis: &FunctionAnalysis<'_>) -> Vec<Place> {
+    let dominators = analysis.dominators();
+    let blocks = blocks_with(events, is_load_or_store);
+    let signaled = events.all().filter_map(|event| {
+        let Kind::Signal(place) = &event.kind else {
+            return None;
+        };
+        let follows_access = blocks.iter().any(|access| {
+            if access.block == event.block {
+                access.first_position < events.order(event.inst)
+            } else {
+                dominators.dominates(access.block, event.block)
+            }
+        });
+        follows_access.then_some(*place)
+    });
+    distinct(signaled, MOST).unwrap_or_default()
 }
 
 /// The objects that threads wait for before they start operations on tensor memory.
-fn awaited(events: &Events, analysis: &FunctionAnalysis<'_>) -> Vec<Place> {
+fn awaited_objects(events: &Events, analysis: &FunctionAnalysis<'_>) -> Vec<Place> {
     let dominators = analysis.dominators();
-    let blocks = blocks(events, is_tensor);
-    let precedes = |event: &Event| {
-        let mut blocks = blocks.iter();
-        blocks.any(|(block, _)| dominators.strictly_dominates(event.block, *block))
-    };
-    let awaited = events.all().filter_map(|e| match &e.kind {
-        Kind::Phase(place, _) if precedes(e) => Some(*place),
-        _ => None,
+    let blocks = blocks_with(events, is_tensor_operation);
+    let awaited = events.all().filter_map(|event| {
+        let Kind::Phase(place, _) = &event.kind else {
+            return None;
+        };
+        blocks
+            .iter()
+            .any(|operation| dominators.strictly_dominates(event.block, operation.block))
+            .then_some(*place)
     });
     distinct(awaited, MOST).unwrap_or_default()
 }
 
-/// The first blocks with some operations, and the position of the first one in each.
-fn blocks(events: &Events, is: impl Fn(&Operation) -> bool) -> Vec<(BlockId, u32)> {
-    let mut blocks: Vec<(BlockId, u32)> = Vec::new();
-    for operation in events.operations.iter().filter(|o| is(o)) {
+/// A block that contains operations.
+struct OperationBlock {
+    block: BlockId,
+    /// The position of the first operation in the text.
+    first_position: u32,
+}
+
+/// The first blocks that contain selected operations.
+fn blocks_with(events: &Events, is_selected: impl Fn(&Operation) -> bool) -> Vec<OperationBlock> {
+    let mut blocks: Vec<OperationBlock> = Vec::new();
+    for operation in events.operations.iter().filter(|o| is_selected(o)) {
         // Operations are in the order of blocks.
         if blocks
             .last()
-            .is_none_or(|(last, _)| *last != operation.block)
+            .is_none_or(|last| last.block != operation.block)
             && blocks.len() < MOST
         {
-            blocks.push((operation.block, events.order(operation.inst)));
+            blocks.push(OperationBlock {
+                block: operation.block,
+                first_position: events.order(operation.inst),
+            });
         }
     }
     blocks
 }
 
-/// The instructions that are barriers, by their numbers.
+/// The instructions of the first barriers, by the numbers of the barriers.
 fn barriers(events: &Events) -> Vec<InstId> {
-    let barriers = events.all().filter_map(|event| match event.kind {
-        Kind::Barrier(number) => Some((number, event.inst)),
-        _ => None,
-    });
-    let mut barriers: Vec<(u32, InstId)> = barriers.collect();
+    let mut barriers: Vec<(u32, InstId)> = events
+        .all()
+        .filter_map(|event| match event.kind {
+            Kind::Barrier(number) => Some((number, event.inst)),
+            _ => None,
+        })
+        .collect();
     barriers.sort_unstable();
     barriers
         .into_iter()
@@ -104,55 +127,63 @@ fn barriers(events: &Events) -> Vec<InstId> {
 }
 
 /// Whether an operation is a load or a store that all warps execute.
-fn is_access(operation: &Operation) -> bool {
-    is_tensor(operation) && operation.mechanism != Mechanism::Tensor
+fn is_load_or_store(operation: &Operation) -> bool {
+    is_tensor_operation(operation) && operation.mechanism != Mechanism::Tensor
 }
 
-fn is_tensor(operation: &Operation) -> bool {
+fn is_tensor_operation(operation: &Operation) -> bool {
     matches!(
         operation.mechanism,
         Mechanism::Tensor | Mechanism::TensorLoads | Mechanism::TensorStores
     )
 }
 
+/// The protocol that fences surround a synchronization between operations on tensor memory.
 struct Fences<'a> {
     events: &'a Events,
     /// The mbarrier objects to which operations are committed.
-    reports: Vec<Place>,
-    signals: Vec<Place>,
-    awaited: Vec<Place>,
+    commit_objects: Vec<Place>,
+    /// The objects at which threads arrive after they loaded or stored tensor memory.
+    signaled_objects: Vec<Place>,
+    /// The objects that threads wait for before they start operations.
+    awaited_objects: Vec<Place>,
+    /// The instruction of each barrier.
     barriers: Vec<InstId>,
 }
 
-/// An operation began, and no fence before a synchronization followed.
+/// The flag that an operation began, and no fence before a synchronization followed.
 const UNORDERED: u32 = 0;
-/// A load or a store began, and no fence before a synchronization followed.
+/// The flag that a load or a store began, and no fence before a synchronization followed.
 const ACCESS_UNORDERED: u32 = 1;
-/// An operation began on the path.
+/// The flag that an operation began on the path.
 const BEGUN: u32 = 2;
-/// A load or a store began on the path.
+/// The flag that a load or a store began on the path.
 const ACCESSED: u32 = 3;
-/// A synchronization followed an operation, and no fence after it.
+/// The flag that a synchronization followed an operation, and no fence after the synchronization.
 const SYNCHRONIZED: u32 = 4;
-/// A synchronization followed a load or a store, and no fence after it.
+/// The flag that a synchronization followed a load or a store, and no fence after the synchronization.
 const ACCESS_SYNCHRONIZED: u32 = 5;
-/// A product was waited for, and no fence followed.
+/// The flag that the thread waited for a product, and no fence followed.
 const COMPLETED: u32 = 6;
-/// The barriers that followed an operation without a fence before, by their numbers.
-const LOST: u32 = 7;
+/// The first of the flags of barriers: the barrier with this number followed an operation without a fence between them.
+const FIRST_UNFENCED_BARRIER: u32 = 7;
 
 impl Protocol for Fences<'_> {
     type State = Flags;
     const EDGES: bool = true;
 
     fn start(&self) -> Flags {
-        Flags::none(LOST as usize + self.barriers.len())
+        Flags::none(FIRST_UNFENCED_BARRIER as usize + self.barriers.len())
     }
 
     fn apply(&self, event: &Event, state: &mut Flags) {
         match &event.kind {
             Kind::Start(number) => {
-                if let Some(operation) = self.events.operation(*number).filter(|o| is_tensor(o)) {
+                if let Some(operation) = self
+                    .events
+                    .operation(*number)
+                    .filter(|o| is_tensor_operation(o))
+                {
                     self.start_operation(operation, state);
                 }
             }
@@ -161,32 +192,39 @@ impl Protocol for Fences<'_> {
                 state.unset(UNORDERED);
                 state.unset(ACCESS_UNORDERED);
             }
-            // Loads and stores are executed, and waited for, by a warp as a whole.
+            // A warp executes loads and stores, and waits for them, as a whole.
             Kind::Barrier(number) if self.events.barrier(*number) != Some(Action::WarpBarrier) => {
-                transfer(state, UNORDERED, LOST + number);
+                transfer(state, UNORDERED, FIRST_UNFENCED_BARRIER + number);
                 transfer(state, BEGUN, SYNCHRONIZED);
                 transfer(state, ACCESSED, ACCESS_SYNCHRONIZED);
             }
             Kind::Phase(object, _) => {
-                let mut reports = self.reports.iter();
-                if reports.any(|place| place.may_be_same_address(*object)) {
+                if self
+                    .commit_objects
+                    .iter()
+                    .any(|place| place.may_be_same_address(*object))
+                {
                     state.set(COMPLETED);
-                    self.forget_lost(state);
-                } else if self.signals.iter().any(|p| p.is_same_address(*object)) {
+                    self.forget_unfenced_barriers(state);
+                } else if self
+                    .signaled_objects
+                    .iter()
+                    .any(|place| place.is_same_address(*object))
+                {
                     state.set(ACCESS_SYNCHRONIZED);
                 }
             }
             Kind::TensorFenceAfter => {
-                [SYNCHRONIZED, ACCESS_SYNCHRONIZED, COMPLETED]
-                    .into_iter()
-                    .for_each(|flag| state.unset(flag));
+                for flag in [SYNCHRONIZED, ACCESS_SYNCHRONIZED, COMPLETED] {
+                    state.unset(flag);
+                }
             }
             Kind::Call => *state = self.start(),
             _ => {}
         }
     }
 
-    fn check(&self, event: &Event, state: &Flags, found: &mut Vec<Violation>) {
+    fn check(&self, event: &Event, state: &Flags, violations: &mut Vec<Violation>) {
         let violation = |inst: InstId, rule: Rule| Violation {
             inst,
             rule,
@@ -196,25 +234,36 @@ impl Protocol for Fences<'_> {
         match &event.kind {
             Kind::Signal(place)
                 if state.on_all_paths(ACCESS_UNORDERED)
-                    && self.awaited.iter().any(|p| p.is_same_address(*place)) =>
+                    && self
+                        .awaited_objects
+                        .iter()
+                        .any(|object| object.is_same_address(*place)) =>
             {
-                found.push(violation(event.inst, Rule::TensorFenceBefore));
+                violations.push(violation(event.inst, Rule::TensorFenceBefore));
             }
             Kind::Start(number) => {
-                let Some(operation) = self.events.operation(*number).filter(|o| is_tensor(o))
+                let Some(operation) = self
+                    .events
+                    .operation(*number)
+                    .filter(|operation| is_tensor_operation(operation))
                 else {
                     return;
                 };
-                let lost = state.iter().filter_map(|item| item.checked_sub(LOST));
-                let barriers = lost.filter_map(|number| self.barrier(number));
-                found.extend(barriers.map(|inst| violation(inst, Rule::TensorFenceBefore)));
-                let flags: &[u32] = match is_access(operation) {
-                    true => &[SYNCHRONIZED, COMPLETED],
+                for flag in state.iter() {
+                    if let Some(number) = flag.checked_sub(FIRST_UNFENCED_BARRIER)
+                        && let Some(&barrier) = self.barriers.get(number as usize)
+                    {
+                        violations.push(violation(barrier, Rule::TensorFenceBefore));
+                    }
+                }
+                let unfenced: &[u32] = if is_load_or_store(operation) {
+                    &[SYNCHRONIZED, COMPLETED]
+                } else {
                     // Products of one thread are executed in order.
-                    false => &[ACCESS_SYNCHRONIZED],
+                    &[ACCESS_SYNCHRONIZED]
                 };
-                if flags.iter().any(|flag| state.on_some_path(*flag)) {
-                    found.push(violation(event.inst, Rule::TensorFence));
+                if unfenced.iter().any(|flag| state.on_some_path(*flag)) {
+                    violations.push(violation(event.inst, Rule::TensorFence));
                 }
             }
             _ => {}
@@ -226,32 +275,29 @@ impl Fences<'_> {
     fn start_operation(&self, operation: &Operation, state: &mut Flags) {
         state.set(UNORDERED);
         state.set(BEGUN);
-        if is_access(operation) {
+        if is_load_or_store(operation) {
             state.set(ACCESS_UNORDERED);
             state.set(ACCESSED);
         }
         // One violation for each missing fence.
-        [SYNCHRONIZED, ACCESS_SYNCHRONIZED, COMPLETED]
-            .into_iter()
-            .for_each(|flag| state.unset(flag));
-        self.forget_lost(state);
+        for flag in [SYNCHRONIZED, ACCESS_SYNCHRONIZED, COMPLETED] {
+            state.unset(flag);
+        }
+        self.forget_unfenced_barriers(state);
     }
 
-    fn forget_lost(&self, state: &mut Flags) {
-        (0..self.barriers.len() as u32).for_each(|number| state.unset(LOST + number));
-    }
-
-    /// The instruction that is a barrier.
-    fn barrier(&self, number: u32) -> Option<InstId> {
-        self.barriers.get(number as usize).copied()
+    fn forget_unfenced_barriers(&self, state: &mut Flags) {
+        for number in 0..self.barriers.len() as u32 {
+            state.unset(FIRST_UNFENCED_BARRIER + number);
+        }
     }
 }
 
-/// Where one property holds, another one holds from now on.
+/// Sets the flag `to` on the paths on which `from` is set.
 fn transfer(state: &mut Flags, from: u32, to: u32) {
-    match (state.on_all_paths(from), state.on_some_path(from)) {
-        (true, _) => state.set(to),
-        (_, true) => state.set_possible(to),
-        _ => {}
+    if state.on_all_paths(from) {
+        state.set(to);
+    } else if state.on_some_path(from) {
+        state.set_possible(to);
     }
 }

@@ -10,20 +10,23 @@ use super::{Rule, Violation};
 use crate::cfg::Cfg;
 use crate::dataflow::JoinSemiLattice;
 
-/// Maps beyond these are not followed.
-const MOST: usize = 64;
+/// The maximum number of maps that are followed.
+const MOST_MAPS: usize = 64;
 
 /// The bytes of a map.
-const BYTES: u64 = 128;
+const MAP_BYTES: u64 = 128;
 
 /// Whether ordinary stores to the memory of a map change it.
 fn is_stored(events: &Events, map: Place) -> bool {
-    let mut all = events.all();
-    map.root.is_some() && all.any(|e| stored(e).is_some_and(|place| place.root == map.root))
+    map.root.is_some()
+        && events
+            .all()
+            .filter_map(global_store)
+            .any(|place| place.root == map.root)
 }
 
-/// What an ordinary store to global memory writes.
-fn stored(event: &Event) -> Option<Place> {
+/// The place that an event writes, if it is an ordinary store to global memory.
+fn global_store(event: &Event) -> Option<Place> {
     match &event.kind {
         Kind::Memory(access) if access.writes && !access.asynchronous && !access.is_shared => {
             Some(access.place)
@@ -33,7 +36,7 @@ fn stored(event: &Event) -> Option<Place> {
 }
 
 /// Adds the uses of maps that need a fence.
-pub(super) fn check(events: &Events, cfg: &Cfg, found: &mut Vec<Violation>) {
+pub(super) fn check(events: &Events, cfg: &Cfg, violations: &mut Vec<Violation>) {
     let mut maps: Vec<Place> = Vec::new();
     for event in events.all() {
         let place = match event.kind {
@@ -41,39 +44,41 @@ pub(super) fn check(events: &Events, cfg: &Cfg, found: &mut Vec<Violation>) {
             Kind::MapRead(place) if is_stored(events, place) => place,
             _ => continue,
         };
-        if maps.len() < MOST && !maps.iter().any(|m| m.is_same_address(place)) {
+        if maps.len() < MOST_MAPS && !maps.iter().any(|m| m.is_same_address(place)) {
             maps.push(Place {
-                bytes: Some(BYTES),
+                bytes: Some(MAP_BYTES),
                 ..place
             });
         }
     }
     if !maps.is_empty() {
-        follow(&Maps(maps), events, cfg, found);
+        follow(&Maps(maps), events, cfg, violations);
     }
 }
 
-/// The maps that are changed.
+/// The protocol that a release and an acquire lie between a change of a map and its use. The maps are those that the function changes.
 struct Maps(Vec<Place>);
 
+/// Sets of maps.
 #[derive(Clone, Debug)]
 struct State {
-    /// Those that were changed and not released since.
-    changed: Flags,
-    /// Those that were changed and not acquired since.
-    stale: Flags,
+    /// The map was changed and not released since.
+    unreleased: Flags,
+    /// The map was changed and not acquired since.
+    unacquired: Flags,
 }
 
 impl JoinSemiLattice for State {
     fn join(&mut self, other: &Self) -> bool {
-        self.changed.join(&other.changed) | self.stale.join(&other.stale)
+        self.unreleased.join(&other.unreleased) | self.unacquired.join(&other.unacquired)
     }
 }
 
 impl Maps {
-    fn at(&self, place: Place) -> Option<u32> {
-        let at = self.0.iter().position(|m| m.is_same_address(place))?;
-        Some(at as u32)
+    /// The number of the map at a place.
+    fn number(&self, place: Place) -> Option<u32> {
+        let index = self.0.iter().position(|map| map.is_same_address(place))?;
+        u32::try_from(index).ok()
     }
 }
 
@@ -82,36 +87,34 @@ impl Protocol for Maps {
 
     fn start(&self) -> State {
         State {
-            changed: Flags::none(self.0.len()),
-            stale: Flags::none(self.0.len()),
+            unreleased: Flags::none(self.0.len()),
+            unacquired: Flags::none(self.0.len()),
         }
     }
 
     fn apply(&self, event: &Event, state: &mut State) {
         match &event.kind {
             Kind::MapWrite(place) => {
-                if let Some(map) = self.at(*place) {
-                    state.changed.set(map);
-                    state.stale.set(map);
+                if let Some(map) = self.number(*place) {
+                    state.unreleased.set(map);
+                    state.unacquired.set(map);
                 }
             }
-            Kind::MapRelease => state.changed.clear(),
+            Kind::MapRelease => state.unreleased.clear(),
             Kind::MapAcquire(place) => {
-                let maps = (0u32..).zip(&self.0);
-                for (number, map) in maps {
+                for (number, map) in (0u32..).zip(&self.0) {
                     if map.may_be_same_address(*place) {
-                        state.stale.unset(number);
+                        state.unacquired.unset(number);
                     }
                 }
             }
             Kind::Call => *state = self.start(),
             Kind::Memory(_) => {
-                let place = stored(event);
-                let maps = (0u32..).zip(&self.0);
-                for (number, map) in maps {
-                    if place.is_some_and(|place| map.overlap(place) != Overlap::Never) {
-                        state.changed.set_possible(number);
-                        state.stale.set_possible(number);
+                let stored = global_store(event);
+                for (number, map) in (0u32..).zip(&self.0) {
+                    if stored.is_some_and(|place| map.overlap(place) != Overlap::Never) {
+                        state.unreleased.set_possible(number);
+                        state.unacquired.set_possible(number);
                     }
                 }
             }
@@ -119,15 +122,16 @@ impl Protocol for Maps {
         }
     }
 
-    fn check(&self, event: &Event, state: &State, found: &mut Vec<Violation>) {
+    fn check(&self, event: &Event, state: &State, violations: &mut Vec<Violation>) {
         let Kind::MapRead(place) = &event.kind else {
             return;
         };
-        let Some(map) = self.at(*place) else {
+        let Some(map) = self.number(*place) else {
             return;
         };
-        let certainty = state.changed.certainty(map).max(state.stale.certainty(map));
-        found.extend(certainty.map(|certainty| Violation {
+        let is_unreleased = state.unreleased.certainty(map);
+        let certainty = is_unreleased.max(state.unacquired.certainty(map));
+        violations.extend(certainty.map(|certainty| Violation {
             inst: event.inst,
             rule: Rule::TensorMapFence,
             certainty,

@@ -1,50 +1,69 @@
-//! Allocations of tensor memory: what is not freed, freed twice or otherwise than it was allocated, and used afterwards (9.7.16.7).
+//! Allocations of tensor memory that are not freed, freed twice or with another size, or used after they were freed (9.7.16.7).
 
 use alloc::vec::Vec;
 
 use super::events::{Event, Events, Kind, Operation};
 use super::flags::Flags;
 use super::mechanism::Mechanism;
-use super::order::always_follows;
+use super::paths::{always_follows, avoids};
 use super::protocol::{Protocol, follow};
-use super::reach::avoids;
 use super::{Certainty, Rule, Violation};
 use crate::dataflow::JoinSemiLattice;
 use crate::function_analysis::FunctionAnalysis;
 
-/// Adds allocations that break the protocol.
-pub(super) fn check(events: &Events, analysis: &FunctionAnalysis<'_>, found: &mut Vec<Violation>) {
-    let count = |is: fn(&Kind) -> bool| events.all().filter(|e| is(&e.kind)).count();
-    let allocates = count(|k| matches!(k, Kind::Allocate(..)));
-    let frees = count(|k| matches!(k, Kind::Free(..)));
-    let relinquishes = count(|k| matches!(k, Kind::Relinquish));
-    if !events.is_kernel || allocates + frees + relinquishes == 0 {
+/// The maximum number of allocations, and of deallocations, that are examined.
+const MOST: usize = 64;
+
+/// Adds allocations, deallocations and uses that break the protocol.
+pub(super) fn check(
+    events: &Events,
+    analysis: &FunctionAnalysis<'_>,
+    violations: &mut Vec<Violation>,
+) {
+    let allocation_count = events.all().filter(is_allocation).count();
+    let uses_protocol = events.all().any(|event| {
+        matches!(
+            event.kind,
+            Kind::Allocate(..) | Kind::Free(..) | Kind::Relinquish
+        )
+    });
+    if !events.is_kernel || !uses_protocol {
         return;
     }
-    if count(|k| matches!(k, Kind::Call)) == 0 {
-        leaks(events, analysis, found);
+    let has_calls = events.all().any(|event| matches!(event.kind, Kind::Call));
+    if !has_calls {
+        check_leaks(events, analysis, violations);
     }
-    let columns = columns(events);
-    let some = |is: fn(&Kind) -> bool| -> Vec<&Event> {
-        events.all().filter(|e| is(&e.kind)).take(MOST).collect()
-    };
+    let is_only_allocation = allocation_count == 1;
+    let columns = events.all().find_map(|event| match event.kind {
+        Kind::Allocate(_, columns) => columns,
+        _ => None,
+    });
     let allocations = Allocations {
         events,
         analysis,
-        is_alone: allocates == 1,
-        columns: columns.filter(|_| allocates == 1),
-        allocations: some(|k| matches!(k, Kind::Allocate(..))),
-        frees: some(|k| matches!(k, Kind::Free(..))),
+        is_only_allocation,
+        columns: columns.filter(|_| is_only_allocation),
+        allocations: events.all().filter(is_allocation).take(MOST).collect(),
+        frees: events.all().filter(is_free).take(MOST).collect(),
     };
-    follow(&allocations, events, analysis.cfg(), found);
+    follow(&allocations, events, analysis.cfg(), violations);
 }
 
-/// Adds allocations that are not freed: never, or not where a parameter of the kernel decides so.
-fn leaks(events: &Events, analysis: &FunctionAnalysis<'_>, found: &mut Vec<Violation>) {
-    let frees = || events.all().filter(|e| matches!(e.kind, Kind::Free(..)));
-    let slots: Vec<Option<u32>> = frees()
-        .map(|e| match e.kind {
-            Kind::Free(_, slot) => slot,
+fn is_allocation(event: &&Event) -> bool {
+    matches!(event.kind, Kind::Allocate(..))
+}
+
+fn is_free(event: &&Event) -> bool {
+    matches!(event.kind, Kind::Free(..))
+}
+
+/// Adds allocations that are not freed: never, or not if a parameter of the kernel decides so.
+fn check_leaks(events: &Events, analysis: &FunctionAnalysis<'_>, violations: &mut Vec<Violation>) {
+    let freed_roots: Vec<Option<u32>> = events
+        .all()
+        .filter_map(|event| match event.kind {
+            Kind::Free(_, root) => Some(root),
             _ => None,
         })
         .collect();
@@ -52,38 +71,40 @@ fn leaks(events: &Events, analysis: &FunctionAnalysis<'_>, found: &mut Vec<Viola
         let Kind::Allocate(place, _) = event.kind else {
             continue;
         };
-        let slot = place.and_then(|p| p.root);
-        let is_other =
-            slot.is_some() && slots.iter().all(|other| other.is_some() && *other != slot);
-        let certainty = match (slots.is_empty(), is_other) {
-            (true, _) => Certainty::Definite,
-            (_, true) => Certainty::Possible,
-            _ if is_skipped(events, analysis, event) => Certainty::Possible,
-            _ => continue,
+        let root = place.and_then(|p| p.root);
+        let frees_others_only = root.is_some()
+            && freed_roots
+                .iter()
+                .all(|freed| freed.is_some() && *freed != root);
+        let certainty = if freed_roots.is_empty() {
+            Certainty::Definite
+        } else if frees_others_only || may_skip_free(events, analysis, event) {
+            Certainty::Possible
+        } else {
+            continue;
         };
-        found.push(violation(event, Rule::TensorMemoryNotFreed, certainty));
+        violations.push(violation(event, Rule::TensorMemoryNotFreed, certainty));
     }
 }
 
-/// Whether a parameter of the kernel decides that what was allocated is not freed.
-fn is_skipped(events: &Events, analysis: &FunctionAnalysis<'_>, allocation: &Event) -> bool {
-    let frees = || events.all().filter(|e| matches!(e.kind, Kind::Free(..)));
-    let outermost = events.decided_by_thread(allocation.block).last();
-    let at = outermost.copied().unwrap_or(allocation.block);
-    let mut branches = frees().flat_map(|e| events.decided_by_launch(e.block));
-    events.decided_by_launch(allocation.block).is_empty()
-        && branches.any(|&branch| {
-            let is_before = analysis.dominators().dominates(at, branch);
-            is_before && avoids(events, analysis, branch, None, frees())
-        })
-}
-
-/// The number of columns of the only allocation.
-fn columns(events: &Events) -> Option<u64> {
-    events.all().find_map(|e| match e.kind {
-        Kind::Allocate(_, columns) => columns,
-        _ => None,
-    })
+/// Whether a condition on parameters of the kernel decides that the memory of an allocation is not freed.
+fn may_skip_free(events: &Events, analysis: &FunctionAnalysis<'_>, allocation: &Event) -> bool {
+    // All threads that pass this block find the memory allocated later.
+    let allocating_block = events
+        .decided_by_thread(allocation.block)
+        .last()
+        .copied()
+        .unwrap_or(allocation.block);
+    events.decided_by_parameters(allocation.block).is_empty()
+        && events
+            .all()
+            .filter(is_free)
+            .flat_map(|event| events.decided_by_parameters(event.block))
+            .any(|&branch| {
+                let frees = events.all().filter(is_free);
+                analysis.dominators().dominates(allocating_block, branch)
+                    && avoids(events, analysis, branch, None, frees)
+            })
 }
 
 fn violation(event: &Event, rule: Rule, certainty: Certainty) -> Violation {
@@ -95,32 +116,33 @@ fn violation(event: &Event, rule: Rule, certainty: Certainty) -> Violation {
     }
 }
 
-/// Allocations, and instructions that free memory, beyond these are not looked at.
-const MOST: usize = 64;
-
+/// The protocol of allocations of tensor memory.
 struct Allocations<'a> {
     events: &'a Events,
+    /// The first allocations.
     allocations: Vec<&'a Event>,
+    /// The first deallocations.
     frees: Vec<&'a Event>,
     analysis: &'a FunctionAnalysis<'a>,
-    /// Whether there is one allocation only.
-    is_alone: bool,
+    /// The kernel has one allocation only.
+    is_only_allocation: bool,
+    /// The number of columns of the only allocation.
     columns: Option<u64>,
 }
 
-/// The thread allocated tensor memory.
+/// The flag that the thread allocated tensor memory.
 const ALLOCATED: u32 = 0;
-/// The permit to allocate was given up.
+/// The flag that the permit to allocate was given up.
 const RELINQUISHED: u32 = 1;
-/// Tensor memory was freed, and not allocated since.
+/// The flag that tensor memory was freed, and not allocated since.
 const FREED: u32 = 2;
-/// All threads accessed tensor memory after they met for the last time.
+/// The flag that all threads accessed tensor memory since their last synchronization.
 const ACCESSED: u32 = 3;
 
 #[derive(Clone, Debug)]
 struct State {
     flags: Flags,
-    /// The variables that hold addresses which others do not know of.
+    /// The variables that contain addresses of tensor memory that other warps do not see yet.
     stored: Flags,
 }
 
@@ -131,93 +153,110 @@ impl JoinSemiLattice for State {
 }
 
 impl Allocations<'_> {
-    fn free(&self, event: &Event, columns: Option<u64>, state: &State) -> Option<Violation> {
-        let definite = |rule| Some(violation(event, rule, Certainty::Definite));
+    /// A deallocation that breaks the protocol.
+    fn check_free(&self, event: &Event, columns: Option<u64>, state: &State) -> Option<Violation> {
         let flags = &state.flags;
-        if self.is_alone && flags.on_all_paths(FREED) {
-            return definite(Rule::FreeWithoutAllocation);
-        }
-        if self.is_alone && flags.on_some_path(FREED) && self.is_freed_before(event) {
-            let rule = Rule::FreeWithoutAllocation;
-            return Some(violation(event, rule, Certainty::Possible));
-        }
-        // Another warp may have allocated it where only some paths do.
-        if !flags.on_some_path(ALLOCATED) {
-            return definite(Rule::FreeWithoutAllocation);
-        }
-        let differs = self.columns.zip(columns).is_some_and(|(a, b)| a != b);
-        if differs {
-            return definite(Rule::FreeOfOtherSize);
-        }
-        let is_early = event.selected && flags.on_all_paths(ACCESSED);
-        is_early.then(|| violation(event, Rule::FreeWithoutBarrier, Certainty::Possible))
+        let is_freed_on_some_path = flags.on_some_path(FREED) && self.is_freed_before(event);
+        let has_other_size = self.columns.zip(columns).is_some_and(|(a, b)| a != b);
+        let (rule, certainty) = if self.is_only_allocation && flags.on_all_paths(FREED) {
+            (Rule::FreeWithoutAllocation, Certainty::Definite)
+        } else if self.is_only_allocation && is_freed_on_some_path {
+            (Rule::FreeWithoutAllocation, Certainty::Possible)
+        } else if !flags.on_some_path(ALLOCATED) {
+            // Another warp may have allocated the memory where only some paths allocate it.
+            (Rule::FreeWithoutAllocation, Certainty::Definite)
+        } else if has_other_size {
+            (Rule::FreeOfOtherSize, Certainty::Definite)
+        } else if event.selected && flags.on_all_paths(ACCESSED) {
+            (Rule::FreeWithoutBarrier, Certainty::Possible)
+        } else {
+            return None;
+        };
+        Some(violation(event, rule, certainty))
     }
 
-    /// Whether fewer columns were allocated on every path before: the numbers must not increase.
-    fn increases(&self, event: &Event, columns: u64) -> bool {
-        let order = |e: &Event| self.events.order(e.inst);
+    fn order(&self, event: &Event) -> u32 {
+        self.events.order(event.inst)
+    }
+
+    /// Whether fewer columns were allocated on every path before an allocation: the numbers of columns must not increase.
+    fn increases_columns(&self, event: &Event, columns: u64) -> bool {
         let dominators = self.analysis.dominators();
-        let is_before = |e: &Event| match e.block == event.block {
-            true => order(e) < order(event),
-            false => dominators.dominates(e.block, event.block),
-        };
-        self.allocations.iter().any(|e| match e.kind {
-            Kind::Allocate(_, Some(fewer)) => fewer < columns && is_before(e),
-            _ => false,
+        self.allocations.iter().any(|other| {
+            let is_before = if other.block == event.block {
+                self.order(other) < self.order(event)
+            } else {
+                dominators.dominates(other.block, event.block)
+            };
+            matches!(other.kind, Kind::Allocate(_, Some(fewer)) if fewer < columns) && is_before
         })
     }
 
-    /// Whether some threads free memory before all of them come to an instruction, and allocate none in between.
-    fn is_freed_for(&self, event: &Event) -> bool {
-        let order = |e: &Event| self.events.order(e.inst);
-        let at = order(event);
-        let is_before = |e: &&Event| {
-            let same = e.block == event.block;
-            order(e) < at && (same || always_follows(self.analysis, event.block, e.block))
-        };
-        let frees = self.frees.iter().copied().filter(|e| e.selected);
-        let last = frees.filter(is_before).map(order).max();
-        last.is_some_and(|last| {
-            let mut allocations = self.allocations.iter();
-            !allocations.any(|e| order(e) > last && order(e) < at)
+    /// Whether some threads free memory before all threads execute an event, and allocate none in between.
+    fn is_freed_for_all_threads(&self, event: &Event) -> bool {
+        let position = self.order(event);
+        let last_free = self
+            .frees
+            .iter()
+            .filter(|free| {
+                free.selected
+                    && self.order(free) < position
+                    && (free.block == event.block
+                        || always_follows(self.analysis, event.block, free.block))
+            })
+            .map(|free| self.order(free))
+            .max();
+        last_free.is_some_and(|last_free| {
+            !self
+                .allocations
+                .iter()
+                .any(|allocation| (last_free + 1..position).contains(&self.order(allocation)))
         })
     }
 
-    /// Whether the threads that free memory under a condition free it again.
+    /// Whether all threads execute a deallocation before another one that all threads execute.
     fn is_freed_before(&self, event: &Event) -> bool {
-        let others = self.frees.iter().copied();
-        let mut others = others.filter(|e| e.block != event.block && !e.selected);
-        let order = |e: &Event| self.events.order(e.inst);
-        let is_before = |e: &Event| {
-            order(e) < order(event) && always_follows(self.analysis, event.block, e.block)
-        };
-        !event.conditional && !event.selected && others.any(is_before)
+        !event.conditional
+            && !event.selected
+            && self.frees.iter().any(|free| {
+                free.block != event.block
+                    && !free.selected
+                    && self.order(free) < self.order(event)
+                    && always_follows(self.analysis, event.block, free.block)
+            })
     }
 
-    /// A read of the stored address by warps that did not allocate.
-    fn address(&self, event: &Event, root: u32, state: &State) -> Option<Violation> {
-        let is_known = !state.stored.on_some_path(root);
-        let mut allocations = self.allocations.iter().filter(|e| {
-            let dominators = self.analysis.dominators();
-            let few = e.conditional || !dominators.dominates(e.block, event.block);
-            few && matches!(&e.kind, Kind::Allocate(Some(place), _) if place.root == Some(root))
-        });
-        if is_known || event.conditional {
+    /// A read of the stored address by warps that did not allocate the memory, without a barrier after the allocation.
+    fn check_address(&self, event: &Event, root: u32, state: &State) -> Option<Violation> {
+        if event.conditional || !state.stored.on_some_path(root) {
             return None;
         }
-        allocations.next()?;
-        Some(violation(
-            event,
-            Rule::TensorAddressNotVisible,
-            Certainty::Possible,
-        ))
+        let dominators = self.analysis.dominators();
+        self.allocations
+            .iter()
+            .any(|allocation| {
+                let is_of_some_threads =
+                    allocation.conditional || !dominators.dominates(allocation.block, event.block);
+                let stored_root = match allocation.kind {
+                    Kind::Allocate(place, _) => place.and_then(|place| place.root),
+                    _ => None,
+                };
+                is_of_some_threads && stored_root == Some(root)
+            })
+            .then(|| {
+                let rule = Rule::TensorAddressNotVisible;
+                violation(event, rule, Certainty::Possible)
+            })
     }
 }
 
-/// Whether the threads of each warp access tensor memory themselves.
-fn is_of_all_threads(operation: &Operation) -> bool {
-    let loads_or_stores = [Mechanism::TensorLoads, Mechanism::TensorStores];
-    uses_tensor_memory(operation) && loads_or_stores.contains(&operation.mechanism)
+/// Whether an operation is a load or a store of tensor memory, which all threads of each warp execute.
+fn is_load_or_store(operation: &Operation) -> bool {
+    uses_tensor_memory(operation)
+        && matches!(
+            operation.mechanism,
+            Mechanism::TensorLoads | Mechanism::TensorStores
+        )
 }
 
 fn uses_tensor_memory(operation: &Operation) -> bool {
@@ -251,7 +290,7 @@ impl Protocol for Allocations<'_> {
             }
             Kind::Start(number) if !event.selected => {
                 let operation = self.events.operation(number);
-                if operation.is_some_and(is_of_all_threads) {
+                if operation.is_some_and(is_load_or_store) {
                     state.flags.set(ACCESSED);
                 }
             }
@@ -268,32 +307,32 @@ impl Protocol for Allocations<'_> {
         }
     }
 
-    fn check(&self, event: &Event, state: &State, found: &mut Vec<Violation>) {
+    fn check(&self, event: &Event, state: &State, violations: &mut Vec<Violation>) {
         match &event.kind {
             Kind::Allocate(_, columns) => {
-                if columns.is_some_and(|columns| self.increases(event, columns)) {
+                if columns.is_some_and(|columns| self.increases_columns(event, columns)) {
                     let rule = Rule::AllocationOfMore;
-                    found.push(violation(event, rule, Certainty::Definite));
+                    violations.push(violation(event, rule, Certainty::Definite));
                 }
-                let certainty = state.flags.certainty(RELINQUISHED);
-                let rule = Rule::AllocationAfterRelinquish;
-                found.extend(certainty.map(|c| violation(event, rule, c)));
+                if let Some(certainty) = state.flags.certainty(RELINQUISHED) {
+                    let rule = Rule::AllocationAfterRelinquish;
+                    violations.push(violation(event, rule, certainty));
+                }
             }
-            Kind::Free(columns, _) => found.extend(self.free(event, *columns, state)),
+            Kind::Free(columns, _) => violations.extend(self.check_free(event, *columns, state)),
             Kind::Start(number) => {
                 let operation = self.events.operation(*number);
-                let is_use = operation.is_some_and(uses_tensor_memory);
-                let certainty = state.flags.certainty(FREED).filter(|certainty| {
-                    *certainty == Certainty::Definite || self.is_freed_for(event)
-                });
-                if is_use && self.is_alone {
-                    let rule = Rule::TensorMemoryFreed;
-                    found.extend(certainty.map(|c| violation(event, rule, c)));
+                if self.is_only_allocation
+                    && operation.is_some_and(uses_tensor_memory)
+                    && let Some(certainty) = state.flags.certainty(FREED)
+                    && (certainty == Certainty::Definite || self.is_freed_for_all_threads(event))
+                {
+                    violations.push(violation(event, Rule::TensorMemoryFreed, certainty));
                 }
             }
             Kind::Memory(access) if access.reads => {
                 let root = access.place.root;
-                found.extend(root.and_then(|root| self.address(event, root, state)));
+                violations.extend(root.and_then(|root| self.check_address(event, root, state)));
             }
             _ => {}
         }

@@ -1,63 +1,72 @@
-//! Objects that expect other numbers of bytes than the copies that report to them have (9.7.13.15.5).
+//! Mbarrier objects that expect a different number of bytes than the copies that report to them have (9.7.13.15.5).
 
 use alloc::vec::Vec;
+
+use ptx_ir::InstId;
 
 use super::events::{Event, Events, Kind};
 use super::place::Place;
 use super::{Certainty, Rule, Violation};
 use crate::cfg::Cfg;
 
-/// What one block adds to an object.
+/// The maximum number of objects of a block, of sums by tensor maps, and of wrong sums that are examined.
+const MOST: usize = 64;
+
+/// The bytes that the events of one block add to an object.
 struct Sum {
     object: Place,
+    /// The bytes that the object expects, if they are known.
     expected: Option<u64>,
+    /// The bytes of the copies, if they are known.
     copied: Option<u64>,
-    /// The first instruction that states what is expected.
-    first: Option<ptx_ir::InstId>,
+    /// The first instruction that adds expected bytes.
+    first_expectation: Option<InstId>,
+    /// The number of copies.
     copies: u32,
-    /// How often it is stated what is expected.
-    statements: u32,
-    /// The tensor maps of the copies, in order; `None` if there are other copies.
+    /// The number of instructions that add expected bytes.
+    expectations: u32,
+    /// The tensor maps of the copies, in order; `None` if there are copies without a tensor map.
     maps: Option<Vec<Place>>,
 }
 
-/// Adds the instructions that expect a wrong number of bytes, where one block has these and the copies.
-pub(super) fn check(events: &Events, cfg: &Cfg, found: &mut Vec<Violation>) {
+/// Adds the instructions that expect a wrong number of bytes, if one block contains them and the copies.
+pub(super) fn check(events: &Events, cfg: &Cfg, violations: &mut Vec<Violation>) {
+    // Other functions and CTAs may copy as well.
     if events
         .all()
-        .any(|e| matches!(e.kind, Kind::ClusterWait | Kind::Call))
+        .any(|event| matches!(event.kind, Kind::ClusterWait | Kind::Call))
     {
         return;
     }
-    let mut left = MOST;
-    let mut mapped: Vec<Mapped> = Vec::new();
+    let mut wrong_sums = 0;
+    let mut expectations: Vec<Expectation> = Vec::new();
     for (block, _) in cfg.blocks() {
         let mut sums: Vec<Sum> = Vec::new();
-        let mut map = None;
-        for event in events.of(block) {
+        let mut last_map = None;
+        for event in events.in_block(block) {
             match event.kind {
-                Kind::MapRead(place) => map = Some((event.inst, place)),
-                _ => add(events, event, map, &mut sums),
+                Kind::MapRead(place) => last_map = Some((event.inst, place)),
+                _ => {
+                    let map = last_map.filter(|(inst, _)| *inst == event.inst);
+                    add_event(events, event, map.map(|(_, place)| place), &mut sums);
+                }
             }
         }
-        mapped.extend(
+        expectations.extend(
             sums.iter()
-                .filter_map(Mapped::new)
-                .take(MOST - mapped.len()),
+                .filter_map(Expectation::new)
+                .take(MOST - expectations.len()),
         );
         for sum in &sums {
-            let (Some(expected), Some(copied)) = (sum.expected, sum.copied) else {
+            let Some(inst) = sum.wrong_expectation() else {
                 continue;
             };
-            let Some(inst) = sum.first.filter(|_| sum.copies > 0 && expected != copied) else {
-                continue;
-            };
-            let Some(rest) = left.checked_sub(1) else {
+            if wrong_sums == MOST {
                 break;
-            };
-            left = rest;
-            if is_alone(events, sum) {
-                found.push(Violation {
+            }
+            wrong_sums += 1;
+            if is_complete(events, sum) {
+                violations.push(Violation {
                     inst,
                     rule: Rule::ExpectedBytes,
                     certainty: Certainty::Definite,
@@ -66,45 +75,65 @@ pub(super) fn check(events: &Events, cfg: &Cfg, found: &mut Vec<Violation>) {
             }
         }
     }
-    differing(&mapped, found);
+    check_usual_bytes(&expectations, violations);
 }
 
-/// What is expected of copies by tensor maps alone.
-struct Mapped {
-    inst: ptx_ir::InstId,
-    expected: u64,
+impl Sum {
+    /// The first instruction that expects bytes, if the sum of them differs from that of the copies.
+    fn wrong_expectation(&self) -> Option<InstId> {
+        let is_wrong = self.copies > 0 && self.expected? != self.copied?;
+        self.first_expectation.filter(|_| is_wrong)
+    }
+}
+
+/// The bytes that one instruction expects of copies by tensor maps alone.
+struct Expectation {
+    inst: InstId,
+    bytes: u64,
     maps: Vec<Place>,
 }
 
-impl Mapped {
+impl Expectation {
     fn new(sum: &Sum) -> Option<Self> {
         let maps = sum.maps.as_ref().filter(|maps| !maps.is_empty())?;
         Some(Self {
-            inst: sum.first.filter(|_| sum.statements == 1)?,
-            expected: sum.expected?,
+            inst: sum.first_expectation.filter(|_| sum.expectations == 1)?,
+            bytes: sum.expected?,
             maps: maps.clone(),
         })
     }
 
-    /// Whether the copies are of boxes of the same tensor maps.
+    /// Whether both are of boxes of the same tensor maps.
     fn has_same_maps(&self, other: &Self) -> bool {
-        let mut pairs = self.maps.iter().zip(&other.maps);
-        self.maps.len() == other.maps.len() && pairs.all(|(a, b)| a.is_same_address(*b))
+        self.maps.len() == other.maps.len()
+            && self
+                .maps
+                .iter()
+                .zip(&other.maps)
+                .all(|(a, b)| a.is_same_address(*b))
     }
 }
 
-/// Adds the instructions that expect other numbers of bytes than most do of copies by the same tensor maps: the size of a box does not change.
-fn differing(all: &[Mapped], found: &mut Vec<Violation>) {
-    for own in all {
-        let same = || all.iter().filter(|other| own.has_same_maps(other));
-        let count = |bytes: u64| same().filter(|other| other.expected == bytes).count();
-        let votes = |other: &Mapped| (count(other.expected), core::cmp::Reverse(other.inst));
-        let Some(usual) = same().max_by_key(|other| votes(other)) else {
+/// Adds the instructions that expect a different number of bytes than most instructions do of copies by the same tensor maps: the size of a box does
+/// not change.
+fn check_usual_bytes(expectations: &[Expectation], violations: &mut Vec<Violation>) {
+    for expectation in expectations {
+        let comparable = || {
+            expectations
+                .iter()
+                .filter(|other| expectation.has_same_maps(other))
+        };
+        let Some(usual) = comparable().max_by_key(|candidate| {
+            let votes = comparable()
+                .filter(|other| other.bytes == candidate.bytes)
+                .count();
+            (votes, core::cmp::Reverse(candidate.inst))
+        }) else {
             continue;
         };
-        if usual.expected != own.expected {
-            found.push(Violation {
-                inst: own.inst,
+        if usual.bytes != expectation.bytes {
+            violations.push(Violation {
+                inst: expectation.inst,
                 rule: Rule::ExpectedBytesDiffer,
                 certainty: Certainty::Possible,
                 cause: Some(usual.inst),
@@ -113,64 +142,72 @@ fn differing(all: &[Mapped], found: &mut Vec<Violation>) {
     }
 }
 
-/// Whether all that adds to an object is counted in a sum.
-fn is_alone(events: &Events, sum: &Sum) -> bool {
-    let copies = events.operations.iter().filter_map(|o| o.object);
-    let copies = copies.filter(|object| object.may_be_same_address(sum.object));
-    let expects = events.all().filter(|e| match &e.kind {
+/// Whether a sum contains all copies and expectations of the function that may be of its object.
+fn is_complete(events: &Events, sum: &Sum) -> bool {
+    let copies = events
+        .operations
+        .iter()
+        .filter_map(|operation| operation.object)
+        .filter(|object| object.may_be_same_address(sum.object));
+    let expectations = events.all().filter(|event| match &event.kind {
         Kind::Expect(object, _) => object.may_be_same_address(sum.object),
         _ => false,
     });
-    copies.count() == sum.copies as usize && expects.count() == sum.statements as usize
+    copies.count() == sum.copies as usize && expectations.count() == sum.expectations as usize
 }
 
-/// Objects of a block, and sums that are wrong, beyond these are not looked at.
-const MOST: usize = 64;
-
-fn add(events: &Events, event: &Event, map: Option<(ptx_ir::InstId, Place)>, sums: &mut Vec<Sum>) {
-    let (object, expected, copied) = match &event.kind {
-        Kind::Expect(object, bytes) => (*object, Some(*bytes), None),
+/// Adds an event of a block to the sum of its object. `map` is the tensor map that its instruction uses.
+fn add_event(events: &Events, event: &Event, map: Option<Place>, sums: &mut Vec<Sum>) {
+    match &event.kind {
+        Kind::Expect(object, bytes) => {
+            if let Some(sum) = sum_of_object(sums, *object) {
+                sum.expected = checked_sum(sum.expected, *bytes);
+                sum.first_expectation = sum.first_expectation.or(Some(event.inst));
+                sum.expectations += 1;
+            }
+        }
         Kind::Start(number) => {
             let Some(operation) = events.operation(*number) else {
                 return;
             };
-            let bytes = operation.destination.and_then(|d| d.bytes);
-            match operation.object {
-                Some(object) => (object, None, Some(bytes)),
-                None => return,
+            if let Some(object) = operation.object
+                && let Some(sum) = sum_of_object(sums, object)
+            {
+                let bytes = operation.destination.and_then(|place| place.bytes);
+                sum.copied = checked_sum(sum.copied, bytes);
+                sum.copies += 1;
+                match (&mut sum.maps, map) {
+                    (Some(maps), Some(place)) => maps.push(place),
+                    (maps, _) => *maps = None,
+                }
             }
         }
-        _ => return,
-    };
-    let at = sums.iter().position(|s| s.object.is_same_in_block(object));
-    let at = at.unwrap_or_else(|| {
-        if sums.len() < MOST {
-            sums.push(Sum {
-                object,
-                expected: Some(0),
-                copied: Some(0),
-                first: None,
-                copies: 0,
-                statements: 0,
-                maps: Some(Vec::new()),
-            });
-        }
-        sums.len() - 1
-    });
-    let Some(sum) = sums.get_mut(at) else { return };
-    let plus = |sum: Option<u64>, more: Option<u64>| sum?.checked_add(more?);
-    if let Some(bytes) = expected {
-        sum.expected = plus(sum.expected, bytes);
-        sum.first = sum.first.or(Some(event.inst));
-        sum.statements += 1;
+        _ => {}
     }
-    if let Some(bytes) = copied {
-        sum.copied = plus(sum.copied, bytes);
-        sum.copies += 1;
-        let of_event = map.filter(|(inst, _)| *inst == event.inst);
-        match (&mut sum.maps, of_event) {
-            (Some(maps), Some((_, place))) => maps.push(place),
-            (maps, _) => *maps = None,
-        }
+}
+
+fn checked_sum(a: Option<u64>, b: Option<u64>) -> Option<u64> {
+    a?.checked_add(b?)
+}
+
+/// The sum of an object of a block; the last sum for further objects if there are too many.
+fn sum_of_object(sums: &mut Vec<Sum>, object: Place) -> Option<&mut Sum> {
+    let index = sums
+        .iter()
+        .position(|sum| sum.object.is_same_in_block(object));
+    if let Some(index) = index {
+        return sums.get_mut(index);
     }
+    if sums.len() < MOST {
+        sums.push(Sum {
+            object,
+            expected: Some(0),
+            copied: Some(0),
+            first_expectation: None,
+            copies: 0,
+            expectations: 0,
+            maps: Some(Vec::new()),
+        });
+    }
+    sums.last_mut()
 }

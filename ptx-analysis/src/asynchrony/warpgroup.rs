@@ -11,22 +11,27 @@ use super::protocol::{Protocol, follow};
 use super::{Rule, Violation};
 use crate::cfg::Cfg;
 
-/// Products beyond these are not compared with others.
-const MOST_PRODUCTS: usize = 256;
+/// The maximum number of operations whose shapes are compared.
+const MOST_OPERATIONS: usize = 256;
 
 /// Adds the products whose registers need a fence.
-pub(super) fn check(events: &Events, cfg: &Cfg, found: &mut Vec<Violation>) {
+pub(super) fn check(events: &Events, cfg: &Cfg, violations: &mut Vec<Violation>) {
     let mut numbers = BTreeMap::new();
-    for operation in events.operations.iter().filter(|o| is_product(o)) {
-        for &variable in operation.written.iter().chain(&operation.read) {
-            let next = numbers.len() as u32;
-            numbers.entry(variable).or_insert(next);
+    for product in events.operations.iter().filter(|o| is_product(o)) {
+        for &variable in product.written.iter().chain(&product.read) {
+            let next_number = numbers.len() as u32;
+            numbers.entry(variable).or_insert(next_number);
         }
     }
     if !numbers.is_empty() {
-        follow(&Fencing { events, numbers }, events, cfg, found);
-        let products = events.operations.len().min(MOST_PRODUCTS);
-        follow(&Shapes { events, products }, events, cfg, found);
+        follow(
+            &WrittenRegisters { events, numbers },
+            events,
+            cfg,
+            violations,
+        );
+        let operations = events.operations.len().min(MOST_OPERATIONS);
+        follow(&Shapes { events, operations }, events, cfg, violations);
     }
 }
 
@@ -34,24 +39,27 @@ fn is_product(operation: &Operation) -> bool {
     operation.mechanism == Mechanism::Warpgroup
 }
 
-struct Fencing<'a> {
+/// The protocol that a fence lies between a write of a register and a product that uses it.
+struct WrittenRegisters<'a> {
     events: &'a Events,
-    /// The registers of products, by their variables.
+    /// The numbers of the registers of products, by their variables.
     numbers: BTreeMap<u32, u32>,
 }
 
-impl Fencing<'_> {
-    fn registers(&self, operation: u32) -> impl Iterator<Item = u32> + '_ {
-        let operation = self.events.operation(operation).filter(|o| is_product(o));
-        let variables = operation
+impl WrittenRegisters<'_> {
+    /// The numbers of the registers of an operation, if it is a product.
+    fn registers_of_product(&self, operation: u32) -> impl Iterator<Item = u32> + '_ {
+        self.events
+            .operation(operation)
+            .filter(|operation| is_product(operation))
             .into_iter()
-            .flat_map(|o| o.written.iter().chain(&o.read));
-        variables.filter_map(|variable| self.numbers.get(variable).copied())
+            .flat_map(|product| product.written.iter().chain(&product.read))
+            .filter_map(|variable| self.numbers.get(variable).copied())
     }
 }
 
-impl Protocol for Fencing<'_> {
-    /// The registers that were written after the last fence, or all without one.
+impl Protocol for WrittenRegisters<'_> {
+    /// The registers that were written after the last fence. All are before the first fence.
     type State = Flags;
 
     fn start(&self) -> Flags {
@@ -64,23 +72,32 @@ impl Protocol for Fencing<'_> {
             Kind::Registers {
                 writes, is_move, ..
             } => {
-                let written = writes.iter().filter_map(|v| self.numbers.get(v));
-                written.for_each(|&number| match is_move {
-                    // Compilers put moves of initial values there.
-                    true => state.set_possible(number),
-                    false => state.set(number),
-                });
+                for &number in writes.iter().filter_map(|v| self.numbers.get(v)) {
+                    // Compilers put moves of initial values between the fence and the product.
+                    if *is_move {
+                        state.set_possible(number);
+                    } else {
+                        state.set(number);
+                    }
+                }
             }
-            // One violation for each missing fence.
-            Kind::Start(operation) => self.registers(*operation).for_each(|r| state.unset(r)),
+            Kind::Start(operation) => {
+                // One violation for each missing fence.
+                for number in self.registers_of_product(*operation) {
+                    state.unset(number);
+                }
+            }
             _ => {}
         }
     }
 
-    fn check(&self, event: &Event, state: &Flags, found: &mut Vec<Violation>) {
+    fn check(&self, event: &Event, state: &Flags, violations: &mut Vec<Violation>) {
         if let Kind::Start(operation) = event.kind {
-            let certainty = self.registers(operation).filter_map(|r| state.certainty(r));
-            found.extend(certainty.max().map(|certainty| Violation {
+            let certainty = self
+                .registers_of_product(operation)
+                .filter_map(|number| state.certainty(number))
+                .max();
+            violations.extend(certainty.map(|certainty| Violation {
                 inst: event.inst,
                 rule: Rule::WarpgroupFence,
                 certainty,
@@ -90,10 +107,11 @@ impl Protocol for Fencing<'_> {
     }
 }
 
-/// Products that share accumulators with products of another shape.
+/// The protocol that a fence lies between products of different shapes that share accumulators.
 struct Shapes<'a> {
     events: &'a Events,
-    products: usize,
+    /// The number of operations that are followed.
+    operations: usize,
 }
 
 impl Protocol for Shapes<'_> {
@@ -101,7 +119,7 @@ impl Protocol for Shapes<'_> {
     type State = Flags;
 
     fn start(&self) -> Flags {
-        Flags::none(self.products)
+        Flags::none(self.operations)
     }
 
     fn apply(&self, event: &Event, state: &mut Flags) {
@@ -115,26 +133,29 @@ impl Protocol for Shapes<'_> {
         }
     }
 
-    fn check(&self, event: &Event, state: &Flags, found: &mut Vec<Violation>) {
+    fn check(&self, event: &Event, state: &Flags, violations: &mut Vec<Violation>) {
         let Kind::Start(number) = event.kind else {
             return;
         };
         let Some(product) = self.events.operation(number).filter(|o| is_product(o)) else {
             return;
         };
-        let certainty = state.iter().filter_map(|other| {
-            let before = &self.events.operation(other)?.written;
-            let shared = product.written.iter().any(|v| before.contains(v));
-            let differs = shared && *before != product.written;
-            let inst = self.events.operation(other)?.inst;
-            Some((state.certainty(other).filter(|_| differs)?, inst))
-        });
-        let worst = certainty.max_by_key(|(certainty, _)| *certainty);
-        found.extend(worst.map(|(certainty, other)| Violation {
+        let worst = state
+            .iter()
+            .filter_map(|number| {
+                let earlier = self.events.operation(number)?;
+                let shares_accumulators =
+                    product.written.iter().any(|v| earlier.written.contains(v));
+                let conflicts = shares_accumulators && earlier.written != product.written;
+                let certainty = state.certainty(number).filter(|_| conflicts)?;
+                Some((certainty, earlier.inst))
+            })
+            .max_by_key(|(certainty, _)| *certainty);
+        violations.extend(worst.map(|(certainty, earlier)| Violation {
             inst: event.inst,
             rule: Rule::WarpgroupFence,
             certainty,
-            cause: Some(other),
+            cause: Some(earlier),
         }));
     }
 }

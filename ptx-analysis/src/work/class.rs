@@ -1,4 +1,4 @@
-//! Classes of instructions.
+//! Classes of instructions by the unit of the hardware that executes them.
 
 use ptx_ir::facts::{Facts, Flow, Space};
 use ptx_isa::{Action, StateSpace};
@@ -63,7 +63,7 @@ impl Class {
         }
     }
 
-    /// That of an instruction with these operations, whose first access has this space.
+    /// The class of an instruction with these operations, whose first memory access is to `space`.
     pub(super) fn of(facts: &Facts<'_>, operations: &Operations, space: Option<Space>) -> Self {
         if facts.is_matrix_multiply() {
             return Self::Tensor;

@@ -17,7 +17,7 @@ pub struct Factor {
     pub without_last: bool,
 }
 
-/// The maximum number of factors; deeper loops count as one iteration.
+/// The maximum number of factors. Loops in deeper levels count as one iteration.
 const MOST_FACTORS: usize = 32;
 
 /// The number of executions of a block per call of the function: the product of a number and trip counts.
@@ -37,47 +37,45 @@ pub struct Executions {
 pub(super) struct Frequencies<'a> {
     analysis: &'a FunctionAnalysis<'a>,
     values: Option<&'a Values>,
-    /// For each loop, the number of times it is entered.
+    /// For each loop, the number of times that it is entered.
     entries: Vec<Executions>,
-    /// For each loop, the only block that exits it, if there is only one.
+    /// For each loop, the block from which all edges leave it, if there is only one such block.
     exits: Vec<Option<BlockId>>,
-    /// By block: whether each call of the function executes it that leaves the function.
-    always: Vec<bool>,
+    /// For each block, whether it is executed in each call that leaves the function.
+    is_in_each_call: Vec<bool>,
 }
 
 impl<'a> Frequencies<'a> {
     pub(super) fn new(analysis: &'a FunctionAnalysis<'a>, values: Option<&'a Values>) -> Self {
         let cfg = analysis.cfg();
-        let mut always = vec![false; cfg.len()];
-        let mut at = Some(Cfg::ENTRY);
-        while let Some(block) = at {
-            if let Some(slot) = always.get_mut(block.as_u32() as usize) {
+        let mut is_in_each_call = vec![false; cfg.len()];
+        for block in core::iter::successors(Some(Cfg::ENTRY), |block| analysis.ipdom(*block)) {
+            if let Some(slot) = is_in_each_call.get_mut(block.as_u32() as usize) {
                 *slot = true;
             }
-            at = analysis.ipdom(block);
         }
         let loops = analysis.loops();
-        let mut found = Self {
+        let mut frequencies = Self {
             analysis,
             values,
             entries: Vec::with_capacity(loops.len()),
             exits: only_exits(analysis),
-            always,
+            is_in_each_call,
         };
         // Outer loops come before inner ones.
         for (_, info) in loops.iter() {
-            let entered = found.inside(info.parent(), info.header());
-            found.entries.push(entered);
+            let entries = frequencies.from_inside(info.parent(), info.header());
+            frequencies.entries.push(entries);
         }
-        found
+        frequencies
     }
 
     /// The number of executions of a block.
     pub(super) fn of(&self, block: BlockId) -> Executions {
-        self.inside(self.analysis.loops().innermost(block), block)
+        self.from_inside(self.analysis.loops().innermost(block), block)
     }
 
-    /// The number of times a loop is entered.
+    /// The number of times that a loop is entered.
     pub(super) fn entries(&self, id: LoopId) -> Executions {
         self.entries
             .get(id.as_u32() as usize)
@@ -85,46 +83,56 @@ impl<'a> Frequencies<'a> {
             .unwrap_or(UNKNOWN)
     }
 
-    /// How often control comes to a block of a loop from inside of it, or of none.
-    fn inside(&self, of: Option<LoopId>, block: BlockId) -> Executions {
-        let Some(id) = of else {
-            let always = self.always.get(block.as_u32() as usize) == Some(&true);
+    /// The number of times that control reaches a block over edges inside a loop, or over any edge without a loop.
+    fn from_inside(&self, inner: Option<LoopId>, block: BlockId) -> Executions {
+        let is_reachable = self.analysis.is_reachable(block);
+        let Some(inner) = inner else {
+            let is_in_each_call = self.is_in_each_call.get(block.as_u32() as usize);
             return Executions {
-                times: u64::from(self.analysis.is_reachable(block)),
+                times: u64::from(is_reachable),
                 factors: Vec::new(),
-                is_exact: always || !self.analysis.is_reachable(block),
+                is_exact: is_in_each_call == Some(&true) || !is_reachable,
             };
         };
-        let mut found = self.entries(id);
+        let mut executions = self.entries(inner);
         let dominators = self.analysis.dominators();
-        let exit = self.exits.get(id.as_u32() as usize).copied().flatten();
-        let count = self.values.and_then(|v| v.trip_count(id));
-        let exactly = count.filter(|c| c.is_exact).and(exit);
+        let trip_count = self.values.and_then(|v| v.trip_count(inner));
+        // The exit of a loop whose trip count is exact.
+        let exit = self.exits.get(inner.as_u32() as usize).copied().flatten();
+        let exit = trip_count.filter(|count| count.is_exact).and(exit);
         let without_last =
-            exactly.is_some_and(|exit| exit != block && dominators.dominates(exit, block));
-        found.repeat(id, count, without_last);
-        let mut latches = self.analysis.loops().latches(self.analysis.cfg(), id);
-        found.is_exact &= exactly.is_some() && latches.all(|l| dominators.dominates(block, l));
-        found
+            exit.is_some_and(|exit| exit != block && dominators.dominates(exit, block));
+        executions.repeat(inner, trip_count, without_last);
+        let is_in_each_iteration = self
+            .analysis
+            .loops()
+            .latches(self.analysis.cfg(), inner)
+            .all(|latch| dominators.dominates(block, latch));
+        executions.is_exact &= exit.is_some() && is_in_each_iteration;
+        executions
     }
 }
 
-/// Of each loop, the block that ends it, if there is only one.
+/// For each loop, the block from which all edges leave it, if there is only one such block.
 fn only_exits(analysis: &FunctionAnalysis<'_>) -> Vec<Option<BlockId>> {
     let loops = analysis.loops();
-    let mut first = vec![None; loops.len()];
-    let mut several = vec![false; loops.len()];
+    let mut first_exits = vec![None; loops.len()];
+    let mut has_several_exits = vec![false; loops.len()];
     for (_, edge) in analysis.cfg().edges() {
         for id in loops.left(edge.from, edge.to) {
-            let at = id.as_u32() as usize;
-            several[at] |= *first[at].get_or_insert(edge.from) != edge.from;
+            let index = id.as_u32() as usize;
+            let first_exit = *first_exits[index].get_or_insert(edge.from);
+            has_several_exits[index] |= first_exit != edge.from;
         }
     }
-    let only = first.into_iter().zip(several);
-    only.map(|(first, several)| first.filter(|_| !several))
+    first_exits
+        .into_iter()
+        .zip(has_several_exits)
+        .map(|(first_exit, has_several)| first_exit.filter(|_| !has_several))
         .collect()
 }
 
+/// The executions of a block of an unknown loop.
 const UNKNOWN: Executions = Executions {
     times: 1,
     factors: Vec::new(),
@@ -132,8 +140,9 @@ const UNKNOWN: Executions = Executions {
 };
 
 impl Executions {
-    fn repeat(&mut self, id: LoopId, count: Option<&TripCount>, without_last: bool) {
-        match count.map(|c| &c.count) {
+    /// Multiplies by the trip count of a loop, without its last iteration for code after the exit.
+    fn repeat(&mut self, id: LoopId, trip_count: Option<&TripCount>, without_last: bool) {
+        match trip_count.map(|c| &c.count) {
             Some(Count::Constant(count)) => {
                 let count = count.saturating_sub(without_last.into());
                 self.times = self.times.saturating_mul(count);

@@ -39,27 +39,28 @@ impl MatrixProduct {
             (_, a, Some(b), None) => ([a, b], 4),
             (_, a, Some(b), Some(_)) => ([a, b], 1),
         };
-        let has = |m: Modifier| modifiers.contains(&m);
         Some(Self {
             shape: matrix_shape(modifiers)?,
             factors,
-            sparse: has(Modifier::Sp) || has(Modifier::SpOrderedMetadata),
+            sparse: modifiers.contains(&Modifier::Sp)
+                || modifiers.contains(&Modifier::SpOrderedMetadata),
             warps,
         })
     }
 
-    /// Whether each eight lanes multiply their own matrices.
+    /// Whether each group of eight lanes multiplies its own matrices, so that an instruction computes four products.
     #[must_use]
     pub fn quads(&self) -> bool {
         self.shape == [8, 8, 4] && self.factors == [ScalarType::F16; 2]
     }
 
-    /// The number of elements of a row of the first factor that are stored.
+    /// The number of stored elements of a row of the first factor.
     #[must_use]
     pub const fn stored(&self) -> u32 {
-        match self.sparse {
-            true => self.shape[2] / 2,
-            false => self.shape[2],
+        if self.sparse {
+            self.shape[2] / 2
+        } else {
+            self.shape[2]
         }
     }
 
@@ -77,8 +78,10 @@ impl MatrixProduct {
 pub fn matrix_shape(modifiers: &[Modifier]) -> Option<[u32; 3]> {
     modifiers.iter().find_map(|m| {
         let text = m.text().strip_prefix(".m")?;
-        let (rows, rest) = text.split_once('n')?;
-        let (columns, depth) = rest.split_once('k').unwrap_or((rest, "1"));
+        let (rows, columns_and_depth) = text.split_once('n')?;
+        let (columns, depth) = columns_and_depth
+            .split_once('k')
+            .unwrap_or((columns_and_depth, "1"));
         let number = |text: &str| text.parse().ok();
         Some([number(rows)?, number(columns)?, number(depth)?])
     })
@@ -125,11 +128,12 @@ impl StoredMatrix {
     #[must_use]
     pub fn of(modifiers: &[Modifier]) -> Option<Self> {
         let [rows, columns, depth] = matrix_shape(modifiers)?;
-        let has = |m: Modifier| modifiers.contains(&m);
-        let size = match (has(Modifier::A), has(Modifier::B)) {
-            (true, _) => [rows, depth],
-            (_, true) => [depth, columns],
-            _ => [rows, columns],
+        let size = if modifiers.contains(&Modifier::A) {
+            [rows, depth]
+        } else if modifiers.contains(&Modifier::B) {
+            [depth, columns]
+        } else {
+            [rows, columns]
         };
         let element = modifiers.iter().find_map(|m| m.scalar_type())?;
         Some(Self { size, element })
@@ -143,22 +147,24 @@ impl StoredMatrix {
     }
 }
 
-/// The bytes of a tile of lanes and bits, `.128x256b`, that is copied to tensor memory; with its copies, or as it is read.
-pub(super) fn bytes_of_tile(modifiers: &[Modifier], with_copies: bool) -> Option<u64> {
-    let tile = modifiers.iter().find_map(|m| {
+/// The bytes of a tile of lanes and bits, `.128x256b`, that is copied to tensor memory, as it is read.
+pub(super) fn bytes_of_tile(modifiers: &[Modifier]) -> Option<u64> {
+    modifiers.iter().find_map(|m| {
         let text = m.text().strip_prefix('.')?.strip_suffix('b')?;
         let (lanes, bits) = text.split_once('x')?;
         let number = |text: &str| text.parse::<u64>().ok();
         Some(number(lanes)? * number(bits)? / 8)
-    })?;
-    let copies = modifiers.iter().map(|m| match m {
-        Modifier::Warpx2_02_13 | Modifier::Warpx2_01_23 => 2,
-        Modifier::Warpx4 => 4,
-        _ => 1,
-    });
-    Some(if with_copies {
-        tile * copies.product::<u64>()
-    } else {
-        tile
     })
+}
+
+/// The number of times that a tile is written to tensor memory.
+pub(super) fn copies_of_tile(modifiers: &[Modifier]) -> u64 {
+    modifiers
+        .iter()
+        .map(|m| match m {
+            Modifier::Warpx2_02_13 | Modifier::Warpx2_01_23 => 2,
+            Modifier::Warpx4 => 4,
+            _ => 1,
+        })
+        .product()
 }

@@ -1,6 +1,6 @@
 //! The work of functions and loops: instructions by class, bytes by state space and direction, arithmetic operations.
 //!
-//! The work is that of a warp with 32 active lanes: guards are assumed to hold, and blocks that are only executed on some paths are assumed to be
+//! The work is that of a warp with 32 active lanes. Guards are assumed to hold, and blocks that are only executed on some paths are assumed to be
 //! executed. Instructions that one thread executes for the whole warp count once, as do bulk copies, which one lane issues. Loops are weighted by
 //! their trip counts ([`Values::trip_count`](crate::values::Values::trip_count)); if such a count is symbolic, the work inside the loop is a separate [`Part`], to be multiplied by it.
 //!
@@ -52,8 +52,9 @@ impl Traffic {
     /// The total number of bytes.
     #[must_use]
     pub const fn bytes(&self) -> u64 {
-        let both = self.read.saturating_add(self.written);
-        both.saturating_add(self.updated)
+        self.read
+            .saturating_add(self.written)
+            .saturating_add(self.updated)
     }
 }
 
@@ -75,17 +76,21 @@ impl Work {
     /// The number of instructions of a class.
     #[must_use]
     pub fn of_class(&self, class: Class) -> u64 {
-        let at = Class::ALL.iter().position(|c| *c == class);
-        at.and_then(|at| self.classes.get(at)).copied().unwrap_or(0)
+        let index = Class::ALL.iter().position(|c| *c == class);
+        index
+            .and_then(|index| self.classes.get(index))
+            .copied()
+            .unwrap_or(0)
     }
 
     /// The number of bytes that are accessed in global memory, including accesses through generic addresses.
     #[must_use]
     pub fn global_bytes(&self) -> u64 {
-        let is_global =
-            |t: &&Traffic| matches!(t.space, Space::Generic | Space::State(StateSpace::Global));
-        let bytes = self.traffic.iter().filter(is_global).map(Traffic::bytes);
-        bytes.fold(0, u64::saturating_add)
+        self.traffic
+            .iter()
+            .filter(|t| matches!(t.space, Space::Generic | Space::State(StateSpace::Global)))
+            .map(Traffic::bytes)
+            .fold(0, u64::saturating_add)
     }
 
     /// The arithmetic intensity: floating-point operations per byte of global memory; `None` without accesses to global memory.
@@ -95,44 +100,47 @@ impl Work {
         (bytes > 0).then(|| self.operations.floating() as f64 / bytes as f64)
     }
 
-    /// Adds a multiple.
+    /// Adds other work `times` times.
     pub fn add(&mut self, other: &Self, times: u64) {
-        let more = other.instructions.saturating_mul(times);
-        self.instructions = self.instructions.saturating_add(more);
-        for (sum, more) in self.classes.iter_mut().zip(other.classes) {
-            *sum = sum.saturating_add(more.saturating_mul(times));
+        add_multiple(&mut self.instructions, other.instructions, times);
+        for (sum, count) in self.classes.iter_mut().zip(other.classes) {
+            add_multiple(sum, count, times);
         }
         self.operations.add(&other.operations, times);
         for traffic in &other.traffic {
-            let sum = self.of_space(traffic.space);
-            for (sum, more) in [
-                (&mut sum.read, traffic.read),
-                (&mut sum.written, traffic.written),
-                (&mut sum.updated, traffic.updated),
-                (&mut sum.unknown, traffic.unknown),
-            ] {
-                *sum = sum.saturating_add(more.saturating_mul(times));
-            }
+            let sum = self.traffic_mut(traffic.space);
+            add_multiple(&mut sum.read, traffic.read, times);
+            add_multiple(&mut sum.written, traffic.written, times);
+            add_multiple(&mut sum.updated, traffic.updated, times);
+            add_multiple(&mut sum.unknown, traffic.unknown, times);
         }
     }
 
-    fn of_space(&mut self, space: Space) -> &mut Traffic {
-        let at = self.traffic.iter().position(|t| t.space == space);
-        let at = at.unwrap_or_else(|| {
-            self.traffic.push(Traffic {
-                space,
-                read: 0,
-                written: 0,
-                updated: 0,
-                unknown: 0,
-            });
-            self.traffic.len() - 1
-        });
-        &mut self.traffic[at]
+    /// The traffic of a state space, which is added if there was none.
+    fn traffic_mut(&mut self, space: Space) -> &mut Traffic {
+        let index = match self.traffic.iter().position(|t| t.space == space) {
+            Some(index) => index,
+            None => {
+                self.traffic.push(Traffic {
+                    space,
+                    read: 0,
+                    written: 0,
+                    updated: 0,
+                    unknown: 0,
+                });
+                self.traffic.len() - 1
+            }
+        };
+        &mut self.traffic[index]
     }
 }
 
-/// Work that is repeated as often as the product of some trip counts.
+/// Adds `times * count`, at most the greatest number.
+fn add_multiple(sum: &mut u64, count: u64, times: u64) {
+    *sum = sum.saturating_add(count.saturating_mul(times));
+}
+
+/// Work that is repeated as often as the product of trip counts.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct Part {
@@ -182,45 +190,46 @@ impl FunctionWork {
         let facts = analysis.facts();
         let accesses = analysis.accesses().ok();
         let frequencies = Frequencies::new(analysis, analysis.values().ok());
-        let mut found = Self {
+        let mut total = Self {
             text: Work::default(),
             parts: Vec::new(),
             loops: vec![LoopWork::default(); analysis.loops().len()],
         };
-        let mut numbers = BTreeMap::new();
+        let mut part_numbers = BTreeMap::new();
         let mut cursor = Cursor {
             facts,
-            rest: accesses.map_or(&[], Accesses::all),
+            remaining_accesses: accesses.map_or(&[], Accesses::all),
         };
         let loops = analysis.loops();
         for (id, block) in analysis.cfg().blocks() {
             if !analysis.is_reachable(id) {
                 continue;
             }
-            let (work, guarded) = cursor.block(block);
-            found.text.add(&work, 1);
-            if let Some(of) = loops
+            let (work, is_guarded) = cursor.block(block);
+            total.text.add(&work, 1);
+            if let Some(inner) = loops
                 .innermost(id)
-                .and_then(|l| found.loops.get_mut(l.as_u32() as usize))
+                .and_then(|l| total.loops.get_mut(l.as_u32() as usize))
             {
-                of.own.add(&work, 1);
+                inner.own.add(&work, 1);
             }
             let executions = frequencies.of(id);
-            found.add_iterations(
+            total.add_to_iterations(
                 &work,
                 loops.innermost(id),
                 analysis,
                 &frequencies,
                 &executions,
             );
-            found.add(&work, &executions, !guarded, &mut numbers);
+            let part = total.part_mut(&executions.factors, &mut part_numbers);
+            part.work.add(&work, executions.times);
+            part.is_exact &= executions.is_exact && !is_guarded;
         }
-        let order = |a: &Part, b: &Part| {
+        total.parts.sort_by(|a, b| {
             let lengths = a.factors.len().cmp(&b.factors.len());
             lengths.then_with(|| a.factors.cmp(&b.factors))
-        };
-        found.parts.sort_by(order);
-        found
+        });
+        total
     }
 
     /// The work of a call of the function if every symbolic trip count had this value.
@@ -237,34 +246,29 @@ impl FunctionWork {
         total
     }
 
-    /// Adds a block. `numbers` are those of the parts by their factors.
-    fn add(
+    /// The part with the given factors, which is added if there was none. `numbers` contains the indices of all parts.
+    fn part_mut(
         &mut self,
-        work: &Work,
-        executions: &Executions,
-        always: bool,
+        factors: &[Factor],
         numbers: &mut BTreeMap<Vec<Factor>, usize>,
-    ) {
-        let at = match numbers.get(&executions.factors) {
-            Some(at) => *at,
+    ) -> &mut Part {
+        let number = match numbers.get(factors) {
+            Some(number) => *number,
             None => {
-                numbers.insert(executions.factors.clone(), self.parts.len());
+                numbers.insert(factors.to_vec(), self.parts.len());
                 self.parts.push(Part {
-                    factors: executions.factors.clone(),
+                    factors: factors.to_vec(),
                     work: Work::default(),
                     is_exact: true,
                 });
                 self.parts.len() - 1
             }
         };
-        if let Some(part) = self.parts.get_mut(at) {
-            part.work.add(work, executions.times);
-            part.is_exact &= executions.is_exact && always;
-        }
+        &mut self.parts[number]
     }
 
-    /// Adds a block to one iteration of each loop around it.
-    fn add_iterations(
+    /// Adds the work of a block to one iteration of each loop that contains it.
+    fn add_to_iterations(
         &mut self,
         work: &Work,
         innermost: Option<LoopId>,
@@ -272,68 +276,71 @@ impl FunctionWork {
         frequencies: &Frequencies<'_>,
         executions: &Executions,
     ) {
-        let mut around = innermost;
-        let mut within = 1;
+        let mut containing_loop = innermost;
+        // The executions of the block in one iteration of `containing_loop`.
+        let mut times = 1;
         for _ in 0..MOST_LEVELS {
-            let Some(id) = around else { return };
-            if let Some(of) = self.loops.get_mut(id.as_u32() as usize) {
-                of.iteration.add(work, within);
+            let Some(id) = containing_loop else { return };
+            if let Some(loop_work) = self.loops.get_mut(id.as_u32() as usize) {
+                loop_work.iteration.add(work, times);
             }
-            // For the loop around, as often as this one is repeated when it is entered.
-            let entered = frequencies.entries(id).times.max(1);
-            within = executions.times / entered;
-            around = analysis.loops().get(id).and_then(|l| l.parent());
+            times = executions.times / frequencies.entries(id).times.max(1);
+            containing_loop = analysis.loops().get(id).and_then(|l| l.parent());
         }
     }
 }
 
-/// Goes through the instructions of a function with their accesses.
+/// A position in a function, from which its instructions and their accesses are read.
 struct Cursor<'a> {
     facts: FunctionFacts<'a>,
-    /// The accesses that are left, in the order of the blocks.
-    rest: &'a [Access],
+    /// The accesses after the position, in the order of the blocks.
+    remaining_accesses: &'a [Access],
 }
 
 impl Cursor<'_> {
-    /// The work of a block, and whether a guard may skip a part of it.
+    /// The work of the next block, and whether a guard may skip some of its instructions.
     fn block(&mut self, block: &crate::cfg::Block) -> (Work, bool) {
-        let (mut work, mut guarded) = (Work::default(), false);
+        let (mut work, mut is_guarded) = (Work::default(), false);
         for (stmt, statement) in self.facts.body().range(block.first, block.end) {
             if let Statement::Inst(inst) = statement {
                 let facts = self.facts.inst(inst);
                 let falls_through = facts.flow() == ptx_ir::facts::Flow::Next;
-                guarded |= facts.guard().is_some() && falls_through;
-                self.instruction(&facts, stmt, inst, &mut work);
+                is_guarded |= facts.guard().is_some() && falls_through;
+                self.add_instruction(&facts, stmt, inst, &mut work);
             }
         }
-        (work, guarded)
+        (work, is_guarded)
     }
 
-    fn instruction(&mut self, facts: &Facts<'_>, stmt: StmtId, inst: InstId, work: &mut Work) {
-        let lanes = match facts.is_one_thread() || is_bulk_copy(facts) {
-            true => 1,
-            false => LANES as u64,
+    fn add_instruction(&mut self, facts: &Facts<'_>, stmt: StmtId, inst: InstId, work: &mut Work) {
+        let lanes = if facts.is_one_thread() || is_bulk_copy(facts) {
+            1
+        } else {
+            LANES as u64
         };
         let operations = Operations::of(self.facts, facts, inst, lanes);
-        let before = self.rest;
-        let count = before.iter().take_while(|a| a.stmt == stmt).count();
-        let (known, rest) = before.split_at(count);
-        self.rest = rest;
-        let mut first = None;
+        let count = self
+            .remaining_accesses
+            .iter()
+            .take_while(|access| access.stmt == stmt)
+            .count();
+        let (analyzed_accesses, remaining_accesses) = self.remaining_accesses.split_at(count);
+        self.remaining_accesses = remaining_accesses;
+        let mut first_space = None;
         for (nth, access) in facts.memory().enumerate() {
-            // A call is counted by what it executes.
+            // The accesses of a called function are not work of the call.
             if access.space == Space::Any {
                 continue;
             }
-            let space = known.get(nth).map_or(access.space, |known| known.space);
-            let space = match space {
+            let analyzed = analyzed_accesses.get(nth);
+            let space = match analyzed.map_or(access.space, |analyzed| analyzed.space) {
                 Space::State(space) => Space::State(space.base()),
                 other => other,
             };
-            first = first.or(Some(space));
-            let traffic = work.of_space(space);
-            let of_lane = known.get(nth).map_or(access.bytes, |known| known.bytes);
-            let Some(bytes) = self.bytes(facts, inst, &access, of_lane, lanes) else {
+            first_space = first_space.or(Some(space));
+            let traffic = work.traffic_mut(space);
+            let lane_bytes = analyzed.map_or(access.bytes, |analyzed| analyzed.bytes);
+            let Some(bytes) = self.warp_bytes(facts, inst, &access, lane_bytes, lanes) else {
                 traffic.unknown += 1;
                 continue;
             };
@@ -346,20 +353,20 @@ impl Cursor<'_> {
             *sum = sum.saturating_add(bytes);
         }
         work.instructions += 1;
-        let class = Class::of(facts, &operations, first);
-        if let Some(at) = Class::ALL.iter().position(|c| *c == class) {
-            work.classes[at] += 1;
+        let class = Class::of(facts, &operations, first_space);
+        if let Some(index) = Class::ALL.iter().position(|c| *c == class) {
+            work.classes[index] += 1;
         }
         work.operations.add(&operations, 1);
     }
 
-    /// The bytes of a warp, given those of a lane.
-    fn bytes(
+    /// The number of bytes that a warp accesses, of which `lanes` lanes access `lane_bytes` each.
+    fn warp_bytes(
         &self,
         facts: &Facts<'_>,
         inst: InstId,
         access: &MemoryAccess,
-        of_lane: Option<u64>,
+        lane_bytes: Option<u64>,
         lanes: u64,
     ) -> Option<u64> {
         let modifiers = || -> Option<Vec<Modifier>> {
@@ -373,10 +380,16 @@ impl Cursor<'_> {
                 Some(StoredMatrix::of(&modifiers()?)?.bytes())
             }
             Some(Action::TensorMemoryCopy) => {
-                let to_tensor_memory = access.space == Space::Tensor;
-                matrix::bytes_of_tile(&modifiers()?, to_tensor_memory)
+                let modifiers = modifiers()?;
+                let tile = matrix::bytes_of_tile(&modifiers)?;
+                let is_written = access.space == Space::Tensor;
+                Some(if is_written {
+                    tile * matrix::copies_of_tile(&modifiers)
+                } else {
+                    tile
+                })
             }
-            _ => Some(of_lane?.saturating_mul(lanes)),
+            _ => Some(lane_bytes?.saturating_mul(lanes)),
         }
     }
 }

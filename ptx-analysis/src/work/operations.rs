@@ -1,13 +1,14 @@
-//! The arithmetic operations of an instruction, from its expressions in the tables.
+//! The arithmetic operations of an instruction, counted in the expressions of its form.
+
+use alloc::vec::Vec;
 
 use ptx_dataflow::internals::Conditions;
 use ptx_ir::facts::{Facts, FunctionFacts};
 use ptx_isa::{
-    Assignment, Destination, Expr, ExprFunction, Form, Modifier, Role, ScalarType, SlotAssignment,
-    TypeKind,
+    Destination, Expr, ExprFunction, Form, Modifier, Role, ScalarType, SlotAssignment, TypeKind,
 };
 
-use super::MatrixProduct;
+use super::{MatrixProduct, add_multiple};
 
 /// Arithmetic operations.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
@@ -16,9 +17,9 @@ pub struct Operations {
     /// Floating-point operations with at most 16 bits: additions, multiplications, divisions, roots and functions such as sines. A fused
     /// multiply-add counts twice; comparisons, minima, sign operations and conversions do not count.
     pub half: u64,
-    /// Single precision.
+    /// Floating-point operations of single precision.
     pub single: u64,
-    /// Double precision.
+    /// Floating-point operations of double precision.
     pub double: u64,
     /// Integer and bitwise operations, including address arithmetic.
     pub integer: u64,
@@ -32,64 +33,64 @@ impl Operations {
     /// The total number of floating-point operations; each multiply-add of tensor cores counts as two.
     #[must_use]
     pub const fn floating(&self) -> u64 {
-        let ordinary = self.half.saturating_add(self.single);
-        let ordinary = ordinary.saturating_add(self.double);
-        ordinary.saturating_add(self.multiply_adds.saturating_mul(2))
+        self.half
+            .saturating_add(self.single)
+            .saturating_add(self.double)
+            .saturating_add(self.multiply_adds.saturating_mul(2))
     }
 
+    /// Adds other operations `times` times.
     pub(super) fn add(&mut self, other: &Self, times: u64) {
-        for (sum, more) in [
-            (&mut self.half, other.half),
-            (&mut self.single, other.single),
-            (&mut self.double, other.double),
-            (&mut self.integer, other.integer),
-            (&mut self.multiply_adds, other.multiply_adds),
-            (&mut self.unknown_products, other.unknown_products),
-        ] {
-            *sum = sum.saturating_add(more.saturating_mul(times));
-        }
+        add_multiple(&mut self.half, other.half, times);
+        add_multiple(&mut self.single, other.single, times);
+        add_multiple(&mut self.double, other.double, times);
+        add_multiple(&mut self.integer, other.integer, times);
+        add_multiple(&mut self.multiply_adds, other.multiply_adds, times);
+        add_multiple(&mut self.unknown_products, other.unknown_products, times);
     }
 
-    /// Those of an instruction that as many lanes execute.
+    /// The operations of an instruction that `lanes` lanes execute.
     pub(super) fn of(
         function: FunctionFacts<'_>,
         facts: &Facts<'_>,
         inst: ptx_ir::InstId,
         lanes: u64,
     ) -> Self {
-        let mut found = Self::default();
+        let mut operations = Self::default();
         if facts.is_matrix_multiply() {
-            let signature = function.body().inst(inst).map(|i| i.sig);
-            let signature = signature.map(|s| function.module().signature(s));
-            let modifiers: alloc::vec::Vec<Modifier> =
-                signature.iter().flat_map(|s| s.modifiers()).collect();
+            let modifiers: Vec<Modifier> = function
+                .body()
+                .inst(inst)
+                .into_iter()
+                .flat_map(|i| function.module().signature(i.sig).modifiers())
+                .collect();
             match MatrixProduct::of(&modifiers) {
                 Some(product) => {
-                    found.multiply_adds = product.multiply_adds() / u64::from(product.warps);
+                    operations.multiply_adds = product.multiply_adds() / u64::from(product.warps);
                 }
-                None => found.unknown_products = 1,
+                None => operations.unknown_products = 1,
             }
-            return found;
+            return operations;
         }
         let Some((form, slots)) = facts.form() else {
-            return found;
+            return operations;
         };
-        let Some((ty, count)) = Counter { form, slots, facts }.count() else {
-            return found;
+        let Some((ty, count)) = (Counter { form, slots, facts }).count() else {
+            return operations;
         };
         let element = ty.element().unwrap_or(ty);
         let count = count * u64::from(ty.lanes().max(1)) * lanes;
         match (element.kind(), element.bits()) {
-            (TypeKind::Float, 0..=16) => found.half = count,
-            (TypeKind::Float, 17..=32) => found.single = count,
-            (TypeKind::Float, _) => found.double = count,
-            _ => found.integer = count,
+            (TypeKind::Float, 0..=16) => operations.half = count,
+            (TypeKind::Float, 17..=32) => operations.single = count,
+            (TypeKind::Float, _) => operations.double = count,
+            _ => operations.integer = count,
         }
-        found
+        operations
     }
 }
 
-/// Counts the operations of a computation.
+/// Counts the operations in the computation of a form.
 struct Counter<'a> {
     form: &'static Form,
     slots: &'a SlotAssignment,
@@ -97,42 +98,47 @@ struct Counter<'a> {
 }
 
 impl Counter<'_> {
-    /// The type of the result, and the operations for one element of it.
+    /// The type of the result, and the number of operations for one element of it; `None` without operations.
     fn count(&self) -> Option<(ScalarType, u64)> {
         let assignments = self.form.computation()?.assignments();
-        let ty = self.result()?;
+        let ty = self.result_type()?;
         if ty.kind() == TypeKind::Predicate {
             return None;
         }
-        let element = ty.element().unwrap_or(ty);
-        let converts = |a: &Assignment| a.value().any(&|e: &Expr| self.is_conversion(e));
-        if assignments.iter().any(converts) {
+        if assignments
+            .iter()
+            .any(|a| a.value().any(&|e: &Expr| self.is_conversion(e)))
+        {
             return None;
         }
         let is_copy = assignments.iter().all(|a| self.calls(&a.value()) == 0);
         if is_copy {
             return None;
         }
-        let stored = assignments
+        let operations: u64 = assignments
             .iter()
-            .filter(|a| a.target() != Destination::Carry);
-        let sum = stored.map(|a| self.arithmetic(&a.value())).sum();
-        match element.is_float() {
-            true => Some((ty, sum)).filter(|(_, sum)| *sum > 0),
-            false => Some((ty, sum.max(1))),
+            .filter(|a| a.target() != Destination::Carry)
+            .map(|a| self.arithmetic(&a.value()))
+            .sum();
+        let is_float = ty.element().unwrap_or(ty).is_float();
+        if is_float {
+            (operations > 0).then_some((ty, operations))
+        } else {
+            Some((ty, operations.max(1)))
         }
     }
 
-    /// The type of the first result; without one, that of the first source, which is stored.
-    fn result(&self) -> Option<ScalarType> {
-        let operands = self.form.operands();
-        let of_role = |role: Role| {
-            let mut all = operands.iter().filter(|o| o.role() == role);
-            all.find_map(|o| o.ty().scalar_type(self.slots, self.form))
-        };
-        of_role(Role::Def)
-            .or_else(|| of_role(Role::ReadWrite))
-            .or_else(|| of_role(Role::Use))
+    /// The type of the first result; without a result, that of the first source, which is stored.
+    fn result_type(&self) -> Option<ScalarType> {
+        [Role::Def, Role::ReadWrite, Role::Use]
+            .into_iter()
+            .find_map(|role| {
+                self.form
+                    .operands()
+                    .iter()
+                    .filter(|operand| operand.role() == role)
+                    .find_map(|operand| operand.ty().scalar_type(self.slots, self.form))
+            })
     }
 
     fn is_conversion(&self, expr: &Expr) -> bool {
@@ -148,16 +154,17 @@ impl Counter<'_> {
         )
     }
 
-    /// What is evaluated of a choice: the part that a modifier selects, or both.
-    fn chosen<'e>(&self, parts: &'e [Expr; 3]) -> &'e [Expr] {
-        let [when, ..] = parts;
-        match self.holds(when) {
+    /// The alternative of a choice that the modifiers select, or both alternatives. The parts of a choice are its condition and the alternatives.
+    fn selected_alternatives<'e>(&self, parts: &'e [Expr; 3]) -> &'e [Expr] {
+        let [condition, ..] = parts;
+        match self.holds(condition) {
             Some(true) => &parts[1..2],
             Some(false) => &parts[2..],
             None => &parts[1..],
         }
     }
 
+    /// Whether a condition on the modifiers holds; `None` if it depends on operands.
     fn holds(&self, condition: &Expr) -> Option<bool> {
         let conditions = Conditions {
             form: self.form,
@@ -167,21 +174,21 @@ impl Counter<'_> {
         conditions.evaluate(condition, &mut |_| None)
     }
 
-    /// The functions that an expression calls, the greatest number for any choice.
+    /// The number of functions that an expression calls: the greatest one of the alternatives of each choice.
     fn calls(&self, expr: &Expr) -> u64 {
         match *expr {
             Expr::Call(_, arguments) => 1 + arguments.iter().map(|a| self.calls(a)).sum::<u64>(),
-            Expr::If(parts) => self.most(parts, Self::calls),
+            Expr::If(parts) => self.most_of_alternatives(parts, Self::calls),
             _ => 0,
         }
     }
 
-    /// The arithmetic operations of an expression, the greatest number for any choice.
+    /// The number of arithmetic operations of an expression: the greatest one of the alternatives of each choice.
     fn arithmetic(&self, expr: &Expr) -> u64 {
         use ExprFunction as F;
         match *expr {
             Expr::Call(function, arguments) => {
-                let counts = matches!(
+                let is_arithmetic = matches!(
                     function,
                     F::Add
                         | F::Sub
@@ -195,18 +202,23 @@ impl Counter<'_> {
                         | F::Cos
                         | F::Tanh
                 );
-                // The carry flag and constants are parts of what the hardware does at once.
-                let is_plain = |e: &Expr| matches!(e, Expr::Carry | Expr::Integer(_));
-                let own = u64::from(counts && !arguments.iter().any(is_plain));
-                own + arguments.iter().map(|a| self.arithmetic(a)).sum::<u64>()
+                // The hardware adds the carry flag or a constant in the same operation.
+                let is_part_of_other = arguments
+                    .iter()
+                    .any(|a| matches!(a, Expr::Carry | Expr::Integer(_)));
+                u64::from(is_arithmetic && !is_part_of_other)
+                    + arguments.iter().map(|a| self.arithmetic(a)).sum::<u64>()
             }
-            Expr::If(parts) => self.most(parts, Self::arithmetic),
+            Expr::If(parts) => self.most_of_alternatives(parts, Self::arithmetic),
             _ => 0,
         }
     }
 
-    fn most(&self, parts: &[Expr; 3], count: fn(&Self, &Expr) -> u64) -> u64 {
-        let counts = self.chosen(parts).iter().map(|e| count(self, e));
-        counts.max().unwrap_or(0)
+    fn most_of_alternatives(&self, parts: &[Expr; 3], count: fn(&Self, &Expr) -> u64) -> u64 {
+        self.selected_alternatives(parts)
+            .iter()
+            .map(|alternative| count(self, alternative))
+            .max()
+            .unwrap_or(0)
     }
 }
