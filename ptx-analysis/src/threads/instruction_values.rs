@@ -8,9 +8,9 @@ use ptx_isa::{Modifier, ScalarType, SpecialReg};
 
 use super::{InstructionStatement, PerThread, ThreadValues};
 use crate::constants::Constant;
-use crate::constants::instruction::{Operands, Source, Target};
 use crate::ssa::ValueId;
-use crate::ssa::cells::{CellAccess, CellUse};
+use ptx_dataflow::internals::{CellAccess, CellUse};
+use ptx_dataflow::internals::{Operands, Source, Target};
 use ptx_semantics::fold::{Video, fold_columns};
 
 /// The values that an instruction reads.
