@@ -43,13 +43,13 @@ impl Parser<'_> {
         self.take_body()
     }
 
-    /// The body that was just read.
+    /// Takes the finished body. Later statements belong to the module.
     pub(crate) fn take_body(&mut self) -> Body {
         self.out.level = Level::Module;
         raw::split_off(&mut self.out.body)
     }
 
-    /// Parses from the `{` that is next to the end of the body.
+    /// Parses the text from the `{`, which is next, to the end of the body.
     pub(crate) fn body_statements(&mut self) {
         let open = self.cursor.pos;
         *self.out.body.base_mut() = open as u32;
@@ -70,17 +70,16 @@ impl Parser<'_> {
         let cascade = &mut self.reporter.cascade;
         if !cascade.has_brace_mismatch() && !cascade.doubts_end_of_body(&self.out) {
             let message = "expected a `}` that closes this `{`, found none";
-            let d = self
+            let error = self
                 .cursor
                 .error(Code::UnclosedBrace, open, open + 1, message);
             let end = self.out.end_of_previous();
             let outermost = self.scopes.current == OUTERMOST;
-            let record = if outermost {
-                d.with_fix(Span::at(end, end), "\n}")
+            self.report(if outermost {
+                error.with_fix(Span::at(end, end), "\n}")
             } else {
-                *d
-            };
-            self.report(record);
+                *error
+            });
         }
         self.reporter.cascade.brace_mismatch();
         if self.cursor.at_end() {
@@ -102,13 +101,13 @@ impl Parser<'_> {
             self.cursor.trivia.newline = false;
             self.scopes.labels.begin_statement();
             let start = self.cursor.pos;
-            let b = self.cursor.peek();
-            if is(b, class::START) {
+            let byte = self.cursor.peek();
+            if is(byte, class::START) {
                 self.instruction_or_label(start);
                 continue;
             }
-            match b {
-                b'@' => self.guarded(start),
+            match byte {
+                b'@' => self.guarded_instruction(start),
                 b'.' => {
                     if !self.begins_item() {
                         let result = self.body_directive(start);
@@ -134,8 +133,8 @@ impl Parser<'_> {
                 b';' => self.empty_statement(start),
                 _ if self.cursor.at_end() => return BodyEnd::Missing,
                 _ => {
-                    let d = self.cursor.unexpected("a statement");
-                    self.fail_statement(start, d);
+                    let error = self.cursor.unexpected("a statement");
+                    self.fail_statement(start, error);
                 }
             }
         }
@@ -157,14 +156,17 @@ impl Parser<'_> {
         if let Some(start) = self.cursor.trivia.unterminated.take() {
             let start = start as usize;
             let message = "expected `*/` that closes this comment, found the end of the file";
-            let d = self
+            let error = self
                 .cursor
                 .error(Code::UnterminatedComment, start, start + 2, message);
             // It contains statements.
             self.suppress_names(start + 2, self.cursor.src.len());
             let end = line_end(self.cursor.src, start);
-            let d = d.with_help("close it with `*/`; comments do not nest");
-            self.report(d.with_fix(Span::at(end, end), " */"));
+            self.report(
+                error
+                    .with_help("close it with `*/`; comments do not nest")
+                    .with_fix(Span::at(end, end), " */"),
+            );
         }
     }
 
@@ -181,9 +183,9 @@ impl Parser<'_> {
         self.scopes.current = scope;
         self.out.body.statements_mut()[open] = Statement::Open(scope);
         self.scopes.open_scope();
-        let most = self.limits.nesting;
-        if self.scopes.depth() as usize == most.saturating_add(1) {
-            let message = format!("expected at most {most} nested blocks, found more");
+        let limit = self.limits.nesting;
+        if self.scopes.depth() as usize == limit.saturating_add(1) {
+            let message = format!("expected at most {limit} nested blocks, found more");
             self.report_error(Code::NestingTooDeep, start, start + 1, message);
         }
     }
@@ -192,8 +194,8 @@ impl Parser<'_> {
         let scope = self.scopes.current;
         let close = self.push(Statement::Close(scope), start);
         let scopes = self.out.body.inner_scopes_mut();
-        if let Some(s) = scopes.get_mut(scope.as_u32() as usize - 1) {
-            s.close = Some(close);
+        if let Some(record) = scopes.get_mut(scope.as_u32() as usize - 1) {
+            record.close = Some(close);
         }
         self.leave_scope();
     }
@@ -207,15 +209,15 @@ impl Parser<'_> {
 
     // --- statements ---
 
-    /// Handles the error of a statement that could not be parsed.
+    /// Reports the error of a statement that could not be parsed, if there is one.
     #[inline]
     pub(crate) fn finish_statement(&mut self, start: usize, result: ParseResult<()>) {
-        if let Err(d) = result {
-            self.fail_statement(start, d);
+        if let Err(error) = result {
+            self.fail_statement(start, error);
         }
     }
 
-    fn guarded(&mut self, start: usize) {
+    fn guarded_instruction(&mut self, start: usize) {
         let mark = self.out.scratch.len();
         let result = self.guard().and_then(|sense| {
             self.cursor.skip_trivia();
@@ -231,21 +233,21 @@ impl Parser<'_> {
         self.finish_statement(start, result);
     }
 
-    /// A guard before a block: the block is parsed on its own, only the guard is an error.
+    /// Reports a guard before a block. The block is parsed on its own.
     #[cold]
     fn guarded_block(&mut self, start: usize, mark: usize) {
         let end = self.cursor.last;
         let message = "expected an instruction after the guard, found a block";
-        let d = self
+        let error = self
             .cursor
             .error(Code::UnexpectedToken, start, end, message);
-        self.report(d.with_help("guard each instruction, or branch around the block"));
+        self.report(error.with_help("guard each instruction, or branch around the block"));
         self.reporter.cascade.brace_mismatch();
         self.out.scratch.truncate(mark);
         self.opaque_statement(start, end);
     }
 
-    /// `@p` or `@!p`: pushes the predicate.
+    /// Parses `@p` or `@!p`, and pushes the predicate on the scratch stack.
     fn guard(&mut self) -> ParseResult<GuardSense> {
         const EXPECTED: &str = "a predicate register after `@`";
         self.cursor.advance(1);
@@ -285,8 +287,8 @@ impl Parser<'_> {
             return self.finish_statement(start, result);
         }
         if !self.cursor.at_ident() {
-            let d = self.cursor.unexpected("a statement");
-            return self.fail_statement(start, d);
+            let error = self.cursor.unexpected("a statement");
+            return self.fail_statement(start, error);
         }
         let src = self.cursor.src;
         let end = scan::ident_end(src, start);
@@ -310,8 +312,8 @@ impl Parser<'_> {
     #[inline]
     fn is_spaced_label(&self, end: usize) -> bool {
         let src = self.cursor.src;
-        let b = scan::peek(src, end);
-        if b == b'.' || b == b';' {
+        let byte = scan::peek(src, end);
+        if byte == b'.' || byte == b';' {
             return false;
         }
         let next = scan::skip_trivia(src, end, &mut Trivia::default());
@@ -331,7 +333,7 @@ impl Parser<'_> {
         mark: usize,
         guard: Option<GuardSense>,
     ) -> ParseResult<()> {
-        let at = self.cursor.pos;
+        let mnemonic_start = self.cursor.pos;
         let sig = match self.known_mnemonic() {
             Some(sig) => sig,
             None => self.mnemonic()?,
@@ -343,25 +345,26 @@ impl Parser<'_> {
             guard,
         })?;
         if !self.mnemonics.is_known(sig) {
-            self.unknown_instruction(at, sig);
+            self.unknown_instruction(mnemonic_start, sig);
         }
         Ok(())
     }
 
-    /// The instruction whose mnemonic is at `at` has an unknown keyword, which was reported: the names
-    /// it uses are not reported. An unknown opcode may be a label without its colon, or belong to a
+    /// Handles an instruction with an unknown keyword, which was reported: the names that the instruction
+    /// uses are not reported. An unknown opcode may be a label without its colon, or belong to a
     /// declaration.
     #[cold]
-    fn unknown_instruction(&mut self, at: usize, sig: SigId) {
+    fn unknown_instruction(&mut self, mnemonic_start: usize, sig: SigId) {
         if self.header.unknown != Severity::Error {
             return;
         }
         self.scopes.labels.forget_statement();
         let signature = self.out.module.signature(sig);
         if signature.opcode().is_none() {
-            let end = at + signature.opcode_text().len();
-            let apart = scan::peek(self.cursor.src, end) != b'.';
-            self.suppress_names(at, if apart { self.cursor.last } else { end });
+            let end = mnemonic_start + signature.opcode_text().len();
+            let has_modifier = scan::peek(self.cursor.src, end) == b'.';
+            let suppressed_end = if has_modifier { end } else { self.cursor.last };
+            self.suppress_names(mnemonic_start, suppressed_end);
         }
     }
 
@@ -377,8 +380,8 @@ impl Parser<'_> {
             self.push_instruction(head);
             return Ok(());
         }
-        if self.begins_next() {
-            return self.cut_off(head, "an operand or `;`");
+        if self.begins_next_statement() {
+            return self.unterminated_instruction(head, "an operand or `;`");
         }
         let mut operand = self.operand(parentheses, Position::First)?;
         self.cursor.skip_trivia();
@@ -397,7 +400,7 @@ impl Parser<'_> {
                     self.cursor.advance(1);
                     break;
                 }
-                _ => return self.cut_off(head, "`,` or `;`"),
+                _ => return self.unterminated_instruction(head, "`,` or `;`"),
             }
             let operand = self.operand(parentheses, Position::Later)?;
             self.out.scratch.push(operand);
@@ -407,14 +410,14 @@ impl Parser<'_> {
         Ok(())
     }
 
-    /// An instruction without its `;`. With another statement after it on its line it may be
-    /// incomplete: it stays text.
+    /// Handles an instruction without its `;`. If another statement follows on its line, the instruction
+    /// may be incomplete and stays text.
     #[cold]
-    fn cut_off(&mut self, head: InstHead, expected: &str) -> ParseResult<()> {
+    fn unterminated_instruction(&mut self, head: InstHead, expected: &str) -> ParseResult<()> {
         let gap = &self.cursor.src[self.cursor.last..self.cursor.pos];
-        let complete = gap.contains(&b'\n') || self.cursor.at_end();
+        let is_complete = gap.contains(&b'\n') || self.cursor.at_end();
         self.missing_semicolon(expected)?;
-        if complete {
+        if is_complete {
             self.push_instruction(head);
         } else {
             self.out.scratch.truncate(head.mark);
@@ -423,12 +426,14 @@ impl Parser<'_> {
         Ok(())
     }
 
-    /// Whether a new statement begins where the first operand should: `ret` without its `;`.
+    /// Whether a new statement begins in the place of the first operand, as after `ret` without its `;`.
     #[inline]
-    fn begins_next(&self) -> bool {
+    fn begins_next_statement(&self) -> bool {
         match self.cursor.peek() {
             b'}' | b'@' => true,
-            b if is(b, class::START) => self.cursor.trivia.newline && self.begins_instruction(),
+            byte if is(byte, class::START) => {
+                self.cursor.trivia.newline && self.begins_instruction()
+            }
             _ => self.cursor.at_end(),
         }
     }
@@ -438,10 +443,11 @@ impl Parser<'_> {
     fn begins_instruction(&self) -> bool {
         let src = self.cursor.src;
         let end = self.cursor.token_end();
-        let dot = scan::peek(src, end) == b'.';
-        let word = scan::dot_word_end(src, end);
-        dot && is_opcode(&src[self.cursor.pos..end])
-            && Modifier::from_text(&src[end..word]).is_some()
+        let has_dot = scan::peek(src, end) == b'.';
+        let modifier_end = scan::dot_word_end(src, end);
+        has_dot
+            && is_opcode(&src[self.cursor.pos..end])
+            && Modifier::from_text(&src[end..modifier_end]).is_some()
     }
 
     #[inline(always)]
@@ -463,7 +469,7 @@ impl Parser<'_> {
         self.cursor.last = end;
         let mentions = self.mentions(start, end);
         let id = self.out.body.opaques_mut().push(Opaque::new(mentions));
-        // Its text is printed as it is, comments included.
+        // The text of an opaque statement is printed verbatim, comments included.
         self.cursor.trivia.comment = false;
         self.push(Statement::Opaque(id), start);
     }
@@ -478,12 +484,13 @@ impl Parser<'_> {
         self.begins_item_slow()
     }
 
-    /// Whether results, or a name with what may follow it, come next.
-    fn names_function(&mut self) -> bool {
+    /// Whether the header of a function continues at the cursor: with an attribute, results, or a name and a token that may
+    /// follow the name.
+    fn continues_function_header(&mut self) -> bool {
         self.cursor.skip_trivia();
         if !self.cursor.at_ident() {
-            let attribute = self.directive_here() == Some(Directive::Attribute);
-            return attribute || self.cursor.peek() == b'(';
+            let is_attribute = self.directive_here() == Some(Directive::Attribute);
+            return is_attribute || self.cursor.peek() == b'(';
         }
         let end = scan::ident_end(self.cursor.src, self.cursor.pos);
         let next = scan::skip_trivia(self.cursor.src, end, &mut scan::Trivia::default());
@@ -496,13 +503,13 @@ impl Parser<'_> {
 
     #[inline(never)]
     fn begins_item_slow(&mut self) -> bool {
-        let start = self.cursor.checkpoint();
-        let mut item = false;
+        let checkpoint = self.cursor.checkpoint();
+        let mut is_item = false;
         while let Some(word) = self.cursor.dot_word() {
             match Directive::from_text(word) {
                 Some(Directive::Entry | Directive::Func) => {
                     self.cursor.pos += word.len();
-                    item = self.names_function();
+                    is_item = self.continues_function_header();
                     break;
                 }
                 Some(
@@ -511,7 +518,7 @@ impl Parser<'_> {
                 _ => break,
             }
         }
-        self.cursor.reset(start);
-        item
+        self.cursor.reset(checkpoint);
+        is_item
     }
 }

@@ -7,72 +7,75 @@ use ptx_isa::{Directive, DirectivePosition, Modifier};
 
 use crate::output::Output;
 
-/// The errors that were reported so far, as far as later errors may follow from them. Nothing follows from
-/// warnings.
+/// The reported errors from which later errors may follow. Nothing follows from warnings.
 #[derive(Default)]
 pub(crate) struct Cascade {
-    /// One past the start of the last error.
-    error: usize,
-    /// One past the text that the last syntax error makes unreliable.
+    /// One past the start of the last error; 0 if there is none.
+    last_error: usize,
+    /// The end of the text that the last syntax error makes unreliable.
     poisoned_to: usize,
-    /// Whether the last item could not be parsed: what follows it at module level mostly belongs to
-    /// it.
+    /// Whether the last item could not be parsed: the text after it at module level mostly belongs to it.
     desynced: bool,
-    /// Whether a brace of the current function is missing, or one is there that should not be.
+    /// Whether a brace of the current function is missing or superfluous.
     brace_mismatch: bool,
 }
 
-/// The most statements after an error that are looked at.
+/// The maximum number of statements after an error that are examined.
 const MAX_LOOKBACK: usize = 200;
 
 impl Cascade {
     // --- events ---
 
-    /// A diagnostic was reported.
+    /// Records that a diagnostic was reported.
     #[cold]
-    pub(crate) fn reported(&mut self, d: &Diagnostic) {
-        if d.severity != Severity::Error {
+    pub(crate) fn reported(&mut self, diagnostic: &Diagnostic) {
+        if diagnostic.severity != Severity::Error {
             return;
         }
-        self.error = self.error.max(d.span.start as usize + 1);
-        if matches!(d.code.number() / 100, 0 | 1 | 3) {
-            self.poisoned_to = self.poisoned_to.max(d.span.end as usize);
+        self.last_error = self.last_error.max(diagnostic.span.start as usize + 1);
+        if matches!(diagnostic.code.number() / 100, 0 | 1 | 3) {
+            self.poisoned_to = self.poisoned_to.max(diagnostic.span.end as usize);
         }
     }
 
-    /// Nothing before `end` can be relied on.
+    /// Marks the text before `end` as unreliable, if an error was reported.
     pub(crate) fn poison(&mut self, end: usize) {
         if self.has_errors() {
             self.poisoned_to = self.poisoned_to.max(end);
         }
     }
 
-    /// The braces of the current function may not match.
+    /// Records that the braces of the current function may not match.
     pub(crate) fn brace_mismatch(&mut self) {
         self.brace_mismatch |= self.has_errors();
     }
 
-    /// The next items at module level may belong to something else.
+    /// Records that the next items at module level may belong to an item that could not be parsed.
     pub(crate) fn desync(&mut self) {
         self.desynced |= self.has_errors();
     }
 
-    /// A function or section ended. Its definition ends a loss of synchronization, unless its braces
-    /// may not match; a declaration does not.
-    pub(crate) fn item_ended(&mut self, declared: bool) {
-        self.desynced = declared && self.desynced || core::mem::take(&mut self.brace_mismatch);
+    /// Records the end of a function or section with a body, which ends a loss of synchronization, unless its braces
+    /// may not match.
+    pub(crate) fn definition_ended(&mut self) {
+        self.desynced = core::mem::take(&mut self.brace_mismatch);
+    }
+
+    /// Records the end of a function without a body, which does not end a loss of synchronization.
+    pub(crate) fn declaration_ended(&mut self) {
+        self.desynced = self.desynced || core::mem::take(&mut self.brace_mismatch);
     }
 
     // --- questions ---
 
-    /// Whether nothing that follows `end` is affected by what was reported before it, if all items that follow are understood:
-    /// a loss of synchronization and braces that do not match only explain errors.
+    /// Whether no reported error affects the text after `end`, if all items after it can be parsed: a loss of synchronization
+    /// and braces that do not match only explain errors.
     pub(crate) fn is_over(&self, end: usize) -> bool {
-        self.error <= end && self.poisoned_to <= end
+        self.last_error <= end && self.poisoned_to <= end
     }
 
     pub(crate) fn has_errors(&self) -> bool {
-        self.error > 0
+        self.last_error > 0
     }
 
     pub(crate) fn has_brace_mismatch(&self) -> bool {
@@ -87,24 +90,25 @@ impl Cascade {
     /// statement or in one before it.
     #[cold]
     pub(crate) fn is_cascading(&self, src: &[u8], out: &Output, start: usize) -> bool {
-        self.error > start || self.follows_syntax_error(src, out, start)
+        self.last_error > start || self.follows_syntax_error(src, out, start)
     }
 
     /// Whether nothing was parsed between the last syntax error and `start`, and `start` does not
     /// clearly begin something new.
     #[cold]
     fn follows_syntax_error(&self, src: &[u8], out: &Output, start: usize) -> bool {
-        let open = if out.in_body() {
+        let level_start = if out.in_body() {
             out.body.base() as usize
         } else {
             0
         };
-        let near = self.poisoned_to > open && !parsed_since(out, self.poisoned_to);
-        let desynced = !out.in_body() && self.desynced;
-        (near || desynced) && !self.resyncs(src, out, start)
+        let follows_directly =
+            self.poisoned_to > level_start && !parsed_since(out, self.poisoned_to);
+        let is_desynced = !out.in_body() && self.desynced;
+        (follows_directly || is_desynced) && !self.resynchronizes(src, out, start)
     }
 
-    /// Whether a second declaration at `start` may not be one: its scope, or itself, is unreliable.
+    /// Whether a second declaration of a name, at `start`, may be none, because it or its scope is unreliable.
     #[cold]
     pub(crate) fn doubts_declaration(&self, src: &[u8], out: &Output, start: usize) -> bool {
         self.brace_mismatch || self.follows_syntax_error(src, out, start)
@@ -117,18 +121,18 @@ impl Cascade {
     }
 
     /// Whether the text at `start` may begin a statement, on a new line after the end of another one.
-    fn resyncs(&self, src: &[u8], out: &Output, start: usize) -> bool {
+    fn resynchronizes(&self, src: &[u8], out: &Output, start: usize) -> bool {
         let previous_end = out.end_of_previous();
         let gap = src.get(previous_end..start).unwrap_or_default();
-        let ended = match previous_end.checked_sub(1).map(|i| src[i]) {
+        let has_ended = match previous_end.checked_sub(1).map(|i| src[i]) {
             Some(b'}') => !self.brace_mismatch,
             last => last == Some(b';'),
         };
-        ended && gap.contains(&b'\n') && may_begin(src, out, start)
+        has_ended && gap.contains(&b'\n') && may_begin(src, out, start)
     }
 
-    /// Whether the body that was parsed up to `end` is followed by something other than an item or
-    /// the end of the file: the brace was not its end.
+    /// Whether neither an item nor the end of the file follows the body that ends at `end`: its last brace
+    /// does not close it.
     #[cold]
     pub(crate) fn ends_early(&self, src: &[u8], end: usize) -> bool {
         let next = scan::skip_trivia(src, end, &mut Trivia::default());
@@ -140,16 +144,16 @@ impl Cascade {
     }
 }
 
-/// The text from `start` up to the next function: where labels of a function follow that ends too early.
+/// The text from `start` up to the next function. The labels of a function that ends too early are there.
 #[cold]
 pub(crate) fn rest_of_function(src: &[u8], start: usize) -> &[u8] {
-    let rest = src.get(start..).unwrap_or_default();
-    let mut words = Lexer::fragment(rest).filter(|t| t.kind == TokenKind::DotWord);
-    let function = words.find(|t| {
-        let directive = Directive::from_text(t.span.of(rest));
+    let following = src.get(start..).unwrap_or_default();
+    let mut dot_words = Lexer::fragment(following).filter(|t| t.kind == TokenKind::DotWord);
+    let next_function = dot_words.find(|t| {
+        let directive = Directive::from_text(t.span.of(following));
         matches!(directive, Some(Directive::Entry | Directive::Func))
     });
-    &rest[..function.map_or(rest.len(), |t| t.span.start as usize)]
+    &following[..next_function.map_or(following.len(), |t| t.span.start as usize)]
 }
 
 /// Whether a `}` without its `{` follows before the next function.
@@ -172,7 +176,7 @@ fn is_module_directive(word: &[u8]) -> bool {
     Directive::from_text(word).is_some_and(|d| d.is_allowed_in(DirectivePosition::Module))
 }
 
-/// Whether something after `end` was parsed that says more than a label does.
+/// Whether a statement or item after `end` was parsed. Labels do not count.
 fn parsed_since(out: &Output, end: usize) -> bool {
     if !out.in_body() {
         return out
@@ -210,6 +214,6 @@ fn may_begin(src: &[u8], out: &Output, start: usize) -> bool {
                 }
         }
         b'@' => out.in_body(),
-        b => out.in_body() && (b == b';' || is(b, class::START)),
+        byte => out.in_body() && (byte == b';' || is(byte, class::START)),
     }
 }

@@ -26,31 +26,33 @@ impl Parser<'_> {
         self.expression()
     }
 
-    /// A decimal integer that is the whole expression, in plain spelling.
+    /// A decimal integer in plain spelling that is the whole expression, and its length.
     #[inline(always)]
     fn small_integer(&self) -> Option<(i32, usize)> {
         let negative = self.cursor.peek() == b'-';
-        let first = negative as usize;
-        let mut len = first;
+        let digits_start = negative as usize;
+        let mut len = digits_start;
         let mut value = 0i32;
         loop {
-            let b = self.cursor.peek_at(len);
-            if !is(b, class::DIGIT) {
-                if is(b, class::IDENT) || b == b'.' {
+            let byte = self.cursor.peek_at(len);
+            if !is(byte, class::DIGIT) {
+                if is(byte, class::IDENT) || byte == b'.' {
                     return None;
                 }
                 break;
             }
-            if len - first == 9 {
+            if len - digits_start == 9 {
                 return None;
             }
-            value = value * 10 + (b - b'0') as i32;
+            value = value * 10 + (byte - b'0') as i32;
             len += 1;
         }
-        if len == first || (self.cursor.peek_at(first) == b'0' && (len - first > 1 || negative)) {
+        if len == digits_start
+            || (self.cursor.peek_at(digits_start) == b'0' && (len - digits_start > 1 || negative))
+        {
             return None;
         }
-        // What follows decides whether more of an expression comes.
+        // The next token decides whether the expression continues.
         let mut next = self.cursor.peek_at(len);
         if next == b' ' || next == b'\t' {
             next = self.cursor.peek_at(len + 1);
@@ -58,11 +60,11 @@ impl Parser<'_> {
         if matches!(next, b',' | b';' | b']' | b'}') {
             return Some((if negative { -value } else { value }, len));
         }
-        let mut seen = Trivia::default();
-        let next_token = scan::skip_trivia(self.cursor.src, self.cursor.pos + len, &mut seen);
+        let mut trivia = Trivia::default();
+        let next_token = scan::skip_trivia(self.cursor.src, self.cursor.pos + len, &mut trivia);
         let next = scan::peek(self.cursor.src, next_token);
-        let name = next == b'%' && is(scan::peek(self.cursor.src, next_token + 1), class::IDENT);
-        (name || !continues_expression(next))
+        let is_name = next == b'%' && is(scan::peek(self.cursor.src, next_token + 1), class::IDENT);
+        (is_name || !continues_expression(next))
             .then_some((if negative { -value } else { value }, len))
     }
 
@@ -73,16 +75,16 @@ impl Parser<'_> {
         let value = match read.value {
             Ok(value) => value,
             Err((error, span)) => {
-                let d = self.constant_error(error, span);
+                let record = self.constant_error(error, span);
                 if matches!(
                     error,
                     ConstError::ExpectedOperand | ConstError::Unclosed | ConstError::TooDeep
                 ) {
                     self.cursor.pos = read.end.max(start);
-                    return Err(d);
+                    return Err(record);
                 }
-                // The expression is well formed: it stays, without a value.
-                self.report(*d);
+                // The expression is well formed and is kept, without a value.
+                self.report(*record);
                 ConstValue::INVALID
             }
         };
@@ -97,7 +99,7 @@ impl Parser<'_> {
         })
     }
 
-    /// An expression whose tokens are next to each other.
+    /// Adds an expression without trivia between its tokens.
     fn immediate(&mut self, start: usize, end: usize, value: ConstValue) -> Operand {
         let text = self.intern(start, end);
         if let Some(small) = plain_decimal(&self.cursor.src[start..end]) {
@@ -106,7 +108,7 @@ impl Parser<'_> {
         Operand::Imm(self.out.pool().add_immediate(Immediate::new(text, value)))
     }
 
-    /// An expression with trivia between its tokens, which is not kept.
+    /// Adds an expression with trivia between its tokens. The trivia are not kept.
     fn spaced_immediate(&mut self, start: usize, end: usize, value: ConstValue) -> Operand {
         let joined = join_tokens(&self.cursor.src[start..end]);
         if let Some(small) = plain_decimal(&joined) {
@@ -116,6 +118,7 @@ impl Parser<'_> {
         Operand::Imm(self.out.pool().add_immediate(Immediate::new(text, value)))
     }
 
+    /// The error of a constant, whose part at `span` is wrong.
     #[cold]
     pub(crate) fn constant_error(&mut self, error: ConstError, span: Span) -> Box<Record> {
         let text = String::from_utf8_lossy(span.of(self.cursor.src));
@@ -166,37 +169,53 @@ impl Parser<'_> {
                 ),
             ),
         };
-        let number = text.trim_end_matches(['f', 'F', 'l', 'L']);
-        let suffixed = code == Code::MalformedNumber && number.len() + 1 == text.len();
-        let value: Option<f64> = number.parse().ok().filter(|_| number.contains('.'));
-        let d = Diagnostic::error(code, span, message);
-        if let Some(value) = value.filter(|_| suffixed) {
-            let bits = (value as f32).to_bits();
-            let help = format!("write `{number}` or `0f{bits:08X}`: numbers have no such suffix");
-            return Box::new(d.with_help(help).with_fix(span, number).into());
+        let diagnostic = Diagnostic::error(code, span, message);
+        let diagnostic = match help {
+            Some(help) => diagnostic.with_help(help),
+            None => diagnostic,
+        };
+        Box::new(if code == Code::MalformedNumber {
+            with_likely_number(diagnostic, &text).into()
+        } else {
+            diagnostic.into()
+        })
+    }
+}
+
+/// Adds the number that `text` most likely means to the error of a malformed number.
+fn with_likely_number(error: Diagnostic, text: &str) -> Diagnostic {
+    let span = error.span;
+    let float = text.trim_end_matches(['f', 'F', 'l', 'L']);
+    let has_suffix = float.len() + 1 == text.len();
+    if has_suffix
+        && float.contains('.')
+        && let Ok(value) = float.parse::<f64>()
+    {
+        let bits = (value as f32).to_bits();
+        let help = format!("write `{float}` or `0f{bits:08X}`: numbers have no such suffix");
+        return error.with_help(help).with_fix(span, float);
+    }
+    if let Some(number) = hexadecimal(text) {
+        let help = format!("a hexadecimal number begins with `0x`: write `{number}`");
+        return error.with_help(help).with_fix(span, number);
+    }
+    let integer = text.trim_end_matches(['u', 'U', 'l', 'L']);
+    let read = constant::read_expression(integer.as_bytes(), 0, 1);
+    if read.value.is_ok() && read.end == integer.len() {
+        let help = format!("write `{integer}`: numbers have no suffix but `U`");
+        return error
+            .with_help(help)
+            .with_fix(span, integer)
+            .machine_applicable();
+    }
+    match likely_number(text) {
+        Some(number) => {
+            let help = error.help.clone().unwrap_or_default();
+            error
+                .with_help(format!("{help}; perhaps `{number}` is meant"))
+                .with_fix(span, number)
         }
-        if let Some(number) = hexadecimal(&text).filter(|_| code == Code::MalformedNumber) {
-            let help = format!("a hexadecimal number begins with `0x`: write `{number}`");
-            return Box::new(d.with_help(help).with_fix(span, number).into());
-        }
-        let integer = text.trim_end_matches(['u', 'U', 'l', 'L']);
-        let read = constant::read_expression(integer.as_bytes(), 0, 1);
-        let plain = read.value.is_ok() && read.end == integer.len();
-        if code == Code::MalformedNumber && plain {
-            let help = format!("write `{integer}`: numbers have no suffix but `U`");
-            let d = d.with_help(help).with_fix(span, integer);
-            return Box::new(d.machine_applicable().into());
-        }
-        let mut d = d;
-        d.help = help.map(String::from);
-        match likely_number(&text).filter(|_| code == Code::MalformedNumber) {
-            Some(number) => {
-                let help = d.help.take().unwrap_or_default();
-                let help = format!("{help}; perhaps `{number}` is meant");
-                Box::new(d.with_help(help).with_fix(span, number).into())
-            }
-            None => Box::new(d.into()),
-        }
+        None => error,
     }
 }
 
@@ -207,21 +226,23 @@ fn hexadecimal(text: &str) -> Option<String> {
     is_number.then(|| format!("0x{digits}"))
 }
 
-/// The number that a malformed one may be: with as many digits as it needs, without other letters.
+/// The number that a malformed one most likely means. Letters other than digits are removed, and the digits after `0f` and `0d`
+/// are cut off or filled up with zeros.
 fn likely_number(text: &str) -> Option<String> {
-    let is_prefix = |c: char| c.is_ascii_alphabetic();
     let (prefix, digits) = match text.split_at_checked(2)? {
-        (prefix, digits) if prefix.ends_with(is_prefix) => (prefix, digits),
+        (prefix, digits) if prefix.ends_with(|c: char| c.is_ascii_alphabetic()) => (prefix, digits),
         _ => ("", text),
     };
-    let exact = match prefix {
+    let digit_count = match prefix {
         "0f" | "0F" => Some(8),
         "0d" | "0D" => Some(16),
         _ => None,
     };
-    let is_digit = |c: &char| c.is_ascii_digit() || !prefix.is_empty() && c.is_ascii_hexdigit();
-    let mut number: String = digits.chars().filter(is_digit).collect();
-    if let Some(len) = exact {
+    let mut number: String = digits
+        .chars()
+        .filter(|c| c.is_ascii_digit() || !prefix.is_empty() && c.is_ascii_hexdigit())
+        .collect();
+    if let Some(len) = digit_count {
         number.truncate(len);
         number.extend(core::iter::repeat_n('0', len - number.len()));
     }
@@ -233,8 +254,8 @@ fn likely_number(text: &str) -> Option<String> {
 /// The value of a decimal spelling that [`Operand::Small`] prints back.
 fn plain_decimal(text: &[u8]) -> Option<i32> {
     let digits = text.strip_prefix(b"-").unwrap_or(text);
-    let plain = matches!(digits, [b'1'..=b'9', ..]) || text == b"0";
-    if !plain || digits.len() > 9 || !digits.iter().all(u8::is_ascii_digit) {
+    let has_plain_start = matches!(digits, [b'1'..=b'9', ..]) || text == b"0";
+    if !has_plain_start || digits.len() > 9 || !digits.iter().all(u8::is_ascii_digit) {
         return None;
     }
     core::str::from_utf8(text).ok()?.parse().ok()

@@ -10,14 +10,14 @@ use ptx_isa::Directive;
 use crate::record::Record;
 use crate::statement_extent::line_end;
 
-/// The result of a part of the grammar, or the error that stopped it.
+/// The result of parsing a construct, or the error that ended it.
 pub(crate) type ParseResult<T> = Result<T, Box<Record>>;
 
 /// A position in the source.
 pub(crate) struct Cursor<'s> {
     pub(crate) src: &'s [u8],
     pub(crate) pos: usize,
-    /// One past the last token taken: where a statement ends and a missing `;` belongs.
+    /// The end of the last token that was taken. A statement ends there, and a missing `;` belongs there.
     pub(crate) last: usize,
     /// Trivia since the statement began.
     pub(crate) trivia: Trivia,
@@ -49,8 +49,10 @@ impl<'s> Cursor<'s> {
         }
     }
 
-    pub(crate) fn reset(&mut self, to: Checkpoint) {
-        (self.pos, self.last, self.trivia) = (to.pos, to.last, to.trivia);
+    pub(crate) fn reset(&mut self, checkpoint: Checkpoint) {
+        self.pos = checkpoint.pos;
+        self.last = checkpoint.last;
+        self.trivia = checkpoint.trivia;
     }
 
     // --- bytes ---
@@ -81,14 +83,14 @@ impl<'s> Cursor<'s> {
     #[inline(always)]
     pub(crate) fn skip_trivia(&mut self) {
         let (src, mut pos) = (self.src, self.pos);
-        let mut b = scan::peek(src, pos);
-        while is(b, class::WHITESPACE) {
-            self.trivia.newline |= b == b'\n';
+        let mut byte = scan::peek(src, pos);
+        while is(byte, class::WHITESPACE) {
+            self.trivia.newline |= byte == b'\n';
             pos += 1;
-            b = scan::peek(src, pos);
+            byte = scan::peek(src, pos);
         }
         self.pos = pos;
-        if b == b'/' || b == b'#' {
+        if byte == b'/' || byte == b'#' {
             self.skip_comments();
         }
     }
@@ -98,13 +100,13 @@ impl<'s> Cursor<'s> {
         self.pos = scan::skip_trivia(self.src, self.pos, &mut self.trivia);
     }
 
-    /// Moves to the next token if it begins with `byte`, else not at all.
+    /// Moves to the next token if it begins with `byte`. Otherwise the cursor does not move. Returns whether it moved.
     pub(crate) fn skip_to(&mut self, byte: u8) -> bool {
-        let mut seen = self.trivia;
-        let next = scan::skip_trivia(self.src, self.pos, &mut seen);
+        let mut trivia = self.trivia;
+        let next = scan::skip_trivia(self.src, self.pos, &mut trivia);
         let is_next = scan::peek(self.src, next) == byte;
         if is_next {
-            self.trivia = seen;
+            self.trivia = trivia;
             self.pos = next;
         }
         is_next
@@ -124,22 +126,22 @@ impl<'s> Cursor<'s> {
         }
     }
 
-    /// Takes `byte` if it is the next token; else does not even skip trivia. For statements that
-    /// have no token at their end.
+    /// Takes `byte` if it is the next token. Otherwise the cursor does not move, not even over trivia, which may
+    /// follow the end of a statement without a token at its end.
     #[inline]
     pub(crate) fn eat_optional(&mut self, byte: u8) -> bool {
         let mut next = self.pos;
         while is(scan::peek(self.src, next), class::WHITESPACE) {
             next += 1;
         }
-        let b = scan::peek(self.src, next);
-        if b != byte && b != b'/' && b != b'#' {
+        let first_byte = scan::peek(self.src, next);
+        if first_byte != byte && first_byte != b'/' && first_byte != b'#' {
             return false;
         }
-        let mut seen = self.trivia;
-        let next = scan::skip_trivia(self.src, next, &mut seen);
+        let mut trivia = self.trivia;
+        let next = scan::skip_trivia(self.src, next, &mut trivia);
         if next < self.src.len() && self.src[next] == byte {
-            self.trivia = seen;
+            self.trivia = trivia;
             self.pos = next;
             self.advance(1);
             true
@@ -183,7 +185,7 @@ impl<'s> Cursor<'s> {
         }
     }
 
-    /// The dotted token that begins here after trivia, without taking it.
+    /// Skips trivia and returns the dotted token at the cursor, without taking it.
     #[inline]
     pub(crate) fn dot_word(&mut self) -> Option<&'s [u8]> {
         self.skip_trivia();
@@ -197,20 +199,22 @@ impl<'s> Cursor<'s> {
 
     /// Whether a function begins here, with its linkage if it has any.
     pub(crate) fn is_function(&mut self) -> bool {
-        let start = self.checkpoint();
-        let mut function = false;
+        let checkpoint = self.checkpoint();
+        let mut is_function = false;
         while let Some(word) = self.dot_word() {
             match Directive::from_text(word) {
                 Some(Directive::Entry | Directive::Func) => {
-                    function = true;
+                    is_function = true;
                     break;
                 }
-                Some(d) if Linkage::from_directive(d).is_some() => self.pos += word.len(),
+                Some(directive) if Linkage::from_directive(directive).is_some() => {
+                    self.pos += word.len()
+                }
                 _ => break,
             }
         }
-        self.reset(start);
-        function
+        self.reset(checkpoint);
+        is_function
     }
 
     /// Takes `len` bytes that are one token.
@@ -223,20 +227,20 @@ impl<'s> Cursor<'s> {
     /// One past the token that begins here.
     pub(crate) fn token_end(&self) -> usize {
         let (src, pos) = (self.src, self.pos);
-        let b = self.peek();
+        let first_byte = self.peek();
         if self.at_ident() {
             scan::ident_end(src, pos)
-        } else if b.is_ascii_digit() {
+        } else if first_byte.is_ascii_digit() {
             scan_number(src, pos).0
-        } else if b == b'.' {
+        } else if first_byte == b'.' {
             scan::dot_word_end(src, pos)
-        } else if b == b'"' {
+        } else if first_byte == b'"' {
             scan::string_end(src, pos).0
-        } else if b == b'#' && scan::at_line_start(src, pos) {
+        } else if first_byte == b'#' && scan::at_line_start(src, pos) {
             scan::line_end(src, pos)
         } else {
             let mut end = (pos + 1).min(src.len());
-            if b >= 0x80 {
+            if first_byte >= 0x80 {
                 while end < src.len() && src[end] >= 0x80 {
                     end += 1;
                 }
@@ -258,32 +262,30 @@ impl<'s> Cursor<'s> {
         Box::new(Diagnostic::error(code, Span::at(start, end), message).into())
     }
 
-    /// The end of the next token, and its text for a message.
-    pub(crate) fn found(&self) -> (usize, String) {
+    /// The end of the token at the cursor, and its description for a message.
+    pub(crate) fn describe_token(&self) -> (usize, String) {
         const LONGEST: usize = 40;
         if self.at_end() {
             return (self.pos, String::from("the end of the file"));
         }
         let end = self.token_end();
         let text = String::from_utf8_lossy(&self.src[self.pos..end.min(self.pos + LONGEST)]);
-        let quote = |c| matches!(c, '"' | '\'');
-        let escaped = text.chars().map(|c| {
-            if quote(c) {
-                String::from(c)
-            } else {
-                c.escape_debug().collect()
-            }
-        });
-        let text: String = escaped.collect();
+        let escaped: String = text
+            .chars()
+            .map(|c| match c {
+                '"' | '\'' => String::from(c),
+                _ => c.escape_debug().collect(),
+            })
+            .collect();
         let ellipsis = if end > self.pos + LONGEST { "…" } else { "" };
-        (end, format!("`{text}{ellipsis}`"))
+        (end, format!("`{escaped}{ellipsis}`"))
     }
 
-    /// The error of another token where `expected` should be.
+    /// The error of a token in the place of `expected`.
     #[cold]
     pub(crate) fn unexpected(&mut self, expected: &str) -> Box<Record> {
         self.skip_trivia();
-        let (end, found) = self.found();
+        let (end, token) = self.describe_token();
         let code = match self.peek() {
             b'#' if scan::at_line_start(self.src, self.pos) => Code::PreprocessorLine,
             b'"' if !scan::string_end(self.src, self.pos).1 => Code::UnterminatedString,
@@ -293,18 +295,18 @@ impl<'s> Cursor<'s> {
             _ => Code::StrayByte,
         };
         let message = match code {
-            Code::StrayByte => format!("unexpected character {found}; expected {expected}"),
+            Code::StrayByte => format!("unexpected character {token}; expected {expected}"),
             Code::PreprocessorLine => String::from(
                 "expected a line marker such as `# 1 \"file\"`, found a preprocessor directive",
             ),
-            _ => format!("expected {expected}, found {found}"),
+            _ => format!("expected {expected}, found {token}"),
         };
         let end = end.max(self.pos + 1).min(self.src.len()).max(self.pos);
-        let d = self.error(code, self.pos, end, message);
+        let error = self.error(code, self.pos, end, message);
         match code {
-            Code::PreprocessorLine => Box::new(d.with_help("run the preprocessor first")),
+            Code::PreprocessorLine => Box::new(error.with_help("run the preprocessor first")),
             Code::UnterminatedString => Box::new(unterminated(self.src, self.pos).into()),
-            _ => d,
+            _ => error,
         }
     }
 }
@@ -321,14 +323,14 @@ pub(crate) fn unterminated(src: &[u8], start: usize) -> Diagnostic {
         .with_fix(Span::at(end, end), "\"")
 }
 
-/// A string that was meant to end on its line, and runs up to `at` on another one.
-pub(crate) fn unclosed_string(src: &[u8], at: usize) -> Option<Diagnostic> {
-    let preceding = src.get(..at)?.trim_ascii_end();
+/// The error of a string that was meant to end on its line, and runs up to `offset` on another one.
+pub(crate) fn unclosed_string(src: &[u8], offset: usize) -> Option<Diagnostic> {
+    let preceding = src.get(..offset)?.trim_ascii_end();
     let inside = preceding.strip_suffix(b"\"")?;
     let start = memchr::memrchr(b'"', inside)?;
     memchr::memchr(b'\n', &inside[start..])?;
-    let mut d = unterminated(src, start);
-    // There ptxas finds something else.
-    d.repeats = [Span::at(at, (at + 1).min(src.len()))].into();
-    Some(d)
+    let mut diagnostic = unterminated(src, start);
+    // ptxas reports an unexpected token at `offset`.
+    diagnostic.repeats = [Span::at(offset, (offset + 1).min(src.len()))].into();
+    Some(diagnostic)
 }

@@ -42,7 +42,7 @@ impl Specifiers {
         ty: None,
     };
 
-    /// Whether nothing was parsed so far.
+    /// Whether no keyword was parsed so far.
     fn is_empty(&self) -> bool {
         self.linkage.is_none()
             && self.space.is_none()
@@ -51,7 +51,7 @@ impl Specifiers {
     }
 }
 
-/// A declared name and where it is.
+/// A declared name and its place in the source.
 #[derive(Copy, Clone)]
 pub(crate) struct DeclaredName {
     pub(crate) name: NameId,
@@ -60,37 +60,38 @@ pub(crate) struct DeclaredName {
 }
 
 impl Parser<'_> {
-    /// Whether a declaration without a space and a name begins at `start`: a type, perhaps with
-    /// alignment, attributes and linkage. ptxas accepts it; it is kept as text.
+    /// Whether a declaration without a state space and a name begins at `start`: a type, perhaps with
+    /// alignment, attributes and linkage. ptxas accepts such declarations; they are kept as text.
     #[cold]
     pub(crate) fn empty_declaration(&mut self, start: usize) -> bool {
         self.cursor.pos = start;
-        let mut s = Specifiers::EMPTY;
+        let mut specifiers = Specifiers::EMPTY;
         while let Some(word) = self.cursor.dot_word() {
-            let linked = Directive::from_text(word)
+            let is_linkage = Directive::from_text(word)
                 .and_then(Linkage::from_directive)
                 .is_some();
             if let Some(ty) = ScalarType::from_text(word) {
                 self.cursor.advance(word.len());
-                let misplaced = self.out.in_body() && ty.kind() == TypeKind::Opaque;
-                return !misplaced && self.cursor.eat(b';');
+                let is_misplaced = self.out.in_body() && ty.kind() == TypeKind::Opaque;
+                return !is_misplaced && self.cursor.eat(b';');
             }
-            let wrong =
-                s.vector > 1 || declared_space(word).is_some() || linked && self.out.in_body();
-            if wrong || self.specifier(&mut s).is_err() {
+            let is_malformed = specifiers.vector > 1
+                || declared_space(word).is_some()
+                || is_linkage && self.out.in_body();
+            if is_malformed || self.specifier(&mut specifiers).is_err() {
                 return false;
             }
         }
         false
     }
 
-    /// A whole declaration, its `;` included.
+    /// Parses a declaration with its `;`.
     pub(crate) fn declaration(&mut self) -> ParseResult<DeclId> {
-        let mut s = Specifiers::EMPTY;
-        while s.ty.is_none() {
-            self.specifier(&mut s)?;
+        let mut specifiers = Specifiers::EMPTY;
+        while specifiers.ty.is_none() {
+            self.specifier(&mut specifiers)?;
         }
-        let Some(space) = s.space else {
+        let Some(space) = specifiers.space else {
             let end = self.cursor.last;
             return Err(self.cursor.error(
                 Code::UnexpectedToken,
@@ -99,14 +100,14 @@ impl Parser<'_> {
                 "expected a state space such as `.global` before the type",
             ));
         };
-        let ty = s.ty.unwrap_or(TypeName::Known(ScalarType::B8));
+        let ty = specifiers.ty.unwrap_or(TypeName::Known(ScalarType::B8));
         let id = self.out.declarations().decls.next_id();
         let mut decl = VarDecl::new(space, ty);
-        decl.linkage = s.linkage;
-        decl.bank = s.bank;
-        decl.attributes = s.attributes;
-        decl.align = s.align;
-        decl.vector = s.vector;
+        decl.linkage = specifiers.linkage;
+        decl.bank = specifiers.bank;
+        decl.attributes = specifiers.attributes;
+        decl.align = specifiers.align;
+        decl.vector = specifiers.vector;
         self.out.declarations().decls.push(decl);
         let start = self.out.declarations().declarators.len() as u32;
         let mut len = 0;
@@ -115,8 +116,8 @@ impl Parser<'_> {
             return Ok(id);
         }
         let names = loop {
-            if let Err(e) = self.declarator(id, &decl) {
-                break Err(e);
+            if let Err(error) = self.declarator(id, &decl) {
+                break Err(error);
             }
             len += 1;
             if !self.cursor.eat(b',') {
@@ -126,7 +127,7 @@ impl Parser<'_> {
         self.out.declarations().decls[id].declarators = TableRange { start, len };
         names?;
         if !self.cursor.eat(b';') {
-            // The last name may not have been one.
+            // The last name may be a part of the next statement.
             let start = self.statement_start();
             self.missing_semicolon("`,` or `;`")?;
             self.suppress_names(start, self.cursor.last);
@@ -134,64 +135,66 @@ impl Parser<'_> {
         Ok(id)
     }
 
-    /// One keyword before the names: linkage, space, attribute, alignment, vector, type.
-    pub(crate) fn specifier(&mut self, s: &mut Specifiers) -> ParseResult<()> {
+    /// Parses a keyword before the names: linkage, space, attribute, alignment, vector length or type.
+    pub(crate) fn specifier(&mut self, specifiers: &mut Specifiers) -> ParseResult<()> {
         let Some(word) = self.cursor.dot_word() else {
             return Err(self.undotted_type());
         };
         let start = self.cursor.pos;
-        if s.space.is_none()
-            && let Some(found) = declared_space(word)
+        if specifiers.space.is_none()
+            && let Some(space) = declared_space(word)
         {
             self.cursor.advance(word.len());
-            s.space = Some(found);
+            specifiers.space = Some(space);
             if self.cursor.peek() == b'[' {
-                s.bank = self.dimension()?;
+                specifiers.bank = self.dimension()?;
             }
         } else if let Some(ty) = ScalarType::from_text(word) {
-            if s.space.is_none() {
+            if specifiers.space.is_none() {
                 return Err(self.missing_space());
             }
             self.cursor.advance(word.len());
-            s.ty = Some(TypeName::Known(ty));
-        } else if s.vector > 1 && Directive::from_text(word).is_some() {
+            specifiers.ty = Some(TypeName::Known(ty));
+        } else if specifiers.vector > 1 && Directive::from_text(word).is_some() {
             return Err(self.cursor.unexpected("a type after the vector length"));
-        } else if let Some(len) = Modifier::from_text(word)
+        } else if let Some(length) = Modifier::from_text(word)
             .and_then(Modifier::vector_len)
-            .filter(|_| s.vector == 1)
+            .filter(|_| specifiers.vector == 1)
         {
             self.cursor.advance(word.len());
-            s.vector = len;
+            specifiers.vector = length;
         } else {
             match Directive::from_text(word) {
                 Some(Directive::Align) => {
                     self.cursor.advance(word.len());
-                    s.align = self.integer()?;
+                    specifiers.align = self.integer()?;
                 }
                 Some(Directive::Attribute) => {
                     self.cursor.advance(word.len());
-                    let more = self.attributes()?;
+                    let list = self.attributes()?;
                     // Consecutive lists are consecutive in the table.
-                    if s.attributes.len == 0 {
-                        s.attributes = more;
+                    if specifiers.attributes.len == 0 {
+                        specifiers.attributes = list;
                     } else {
-                        s.attributes.len += more.len;
+                        specifiers.attributes.len += list.len;
                     }
                 }
-                Some(d) if Linkage::from_directive(d).is_some() && s.is_empty() => {
+                Some(directive)
+                    if Linkage::from_directive(directive).is_some() && specifiers.is_empty() =>
+                {
                     self.cursor.advance(word.len());
-                    s.linkage = Linkage::from_directive(d);
+                    specifiers.linkage = Linkage::from_directive(directive);
                 }
                 Some(_) => return Err(self.wrong_directive("in a declaration")),
-                None if s.space.is_some() => {
-                    let d = self.bad_type(start, word);
+                None if specifiers.space.is_some() => {
+                    let error = self.bad_type(start, word);
                     self.cursor.advance(word.len());
                     if self.cursor.dot_word().is_some() {
-                        return Err(d);
+                        return Err(error);
                     }
-                    // The names are declared all the same, so that their uses are not reported.
-                    self.report(*d);
-                    s.ty = Some(TypeName::Unknown(self.intern(start, start + word.len())));
+                    // The names are declared with the unknown type, so that their uses are not reported.
+                    self.report(*error);
+                    specifiers.ty = Some(TypeName::Unknown(self.intern(start, start + word.len())));
                 }
                 None => return Err(self.wrong_directive("here")),
             }
@@ -208,7 +211,7 @@ impl Parser<'_> {
             .with_cause(Cause::UndottedType)
     }
 
-    /// The type that comes next has no state space before it.
+    /// The error of the type at the cursor, which has no state space before it.
     #[cold]
     pub(crate) fn missing_space(&mut self) -> Box<Record> {
         let (start, end) = (self.cursor.pos, self.cursor.token_end());
@@ -225,34 +228,37 @@ impl Parser<'_> {
         let type_text = String::from_utf8_lossy(&self.cursor.src[start..end]);
         let message =
             format!("expected a state space such as `{example}` before the type `{type_text}`");
-        let d = self
+        let error = self
             .cursor
             .error(Code::UnexpectedToken, start, end, message)
             .with_help(help);
-        let name = scan::skip_trivia(self.cursor.src, end, &mut Trivia::default());
-        if !scan::starts_ident(self.cursor.src, name) {
-            return Box::new(d);
+        let name_start = scan::skip_trivia(self.cursor.src, end, &mut Trivia::default());
+        if !scan::starts_ident(self.cursor.src, name_start) {
+            return Box::new(error);
         }
         if self.out.in_body()
-            && self.is_declared_or_member(name, scan::ident_end(self.cursor.src, name))
+            && self.is_declared_or_member(name_start, scan::ident_end(self.cursor.src, name_start))
         {
-            let mut d = d.with_help("a modifier follows an opcode, such as `mov`");
-            d.error.message =
+            let mut record = error.with_help("a modifier follows an opcode, such as `mov`");
+            record.error.message =
                 format!("expected an opcode before the modifier `{type_text}`, found none");
-            return Box::new(d);
+            return Box::new(record);
         }
-        let in_body = self.out.in_body();
-        d.with_cause(Cause::MissingSpace { name, in_body })
+        error.with_cause(Cause::MissingSpace {
+            name_start,
+            in_body: self.out.in_body(),
+        })
     }
 
+    /// The error of the unknown type `word` at `start`.
     #[cold]
     fn bad_type(&mut self, start: usize, word: &[u8]) -> Box<Record> {
         let text = String::from_utf8_lossy(word);
         let message = format!("unknown type `{text}`; expected a type such as `.b32` or `.f64`");
         let span = Span::at(start, start + word.len());
-        let mut d = Diagnostic::error(Code::UnknownType, span, message);
-        d.severity = self.header.unknown;
-        Box::new(Record::new(d, Cause::UnknownType))
+        let mut diagnostic = Diagnostic::error(Code::UnknownType, span, message);
+        diagnostic.severity = self.header.unknown;
+        Box::new(Record::new(diagnostic, Cause::UnknownType))
     }
 
     /// `( .managed, .unified(1, 2) )`
@@ -295,7 +301,7 @@ impl Parser<'_> {
         })
     }
 
-    /// The error of another word where an attribute should be.
+    /// The error of a word in the place of an attribute.
     #[cold]
     fn wrong_attribute(&mut self, expected: &str) -> Box<Record> {
         self.cursor
@@ -303,16 +309,16 @@ impl Parser<'_> {
             .with_cause(Cause::UnknownAttribute)
     }
 
-    /// One name with its range, dimensions and initializer.
+    /// Parses a name with its range, dimensions and initializer.
     fn declarator(&mut self, id: DeclId, decl: &VarDecl) -> ParseResult<()> {
         let (start, end) = self.cursor.expect_ident("a name")?;
         let name = self.intern(start, end);
         let mut count = Operand::Absent;
         let mut range = None;
         if self.cursor.eat(b'<') {
-            let digits = self.cursor.pos;
+            let count_start = self.cursor.pos;
             count = self.integer()?;
-            range = Some(self.count_value(count, digits)?);
+            range = Some(self.count_value(count, count_start)?);
             self.cursor.expect(b'>', "`>`")?;
             if self.cursor.eat_optional(b'[') {
                 self.cursor.pos = self.cursor.last - 1;
@@ -334,7 +340,7 @@ impl Parser<'_> {
         Ok(())
     }
 
-    /// The `n` of `name<n>`.
+    /// The value of `n` in `name<n>`, which begins at `start`.
     fn count_value(&mut self, count: Operand, start: usize) -> ParseResult<u32> {
         let value = match count {
             Operand::Small(n) => Some(n as i64),
@@ -352,6 +358,7 @@ impl Parser<'_> {
         }
     }
 
+    /// Binds a name of a declaration in the current scope, and its members if it declares a `range` of names.
     fn bind_declared(
         &mut self,
         id: DeclId,
@@ -390,25 +397,30 @@ impl Parser<'_> {
     }
 
     /// Declares registers in the current scope.
-    pub(crate) fn bind_register(&mut self, decl: RegDecl, at: DeclaredName) -> Binding {
+    pub(crate) fn bind_register(&mut self, decl: RegDecl, declared: DeclaredName) -> Binding {
         let count = decl.count;
         let id = self.out.body.reg_decls_mut().push(decl);
         match count {
-            Some(n) => self.declare_range(at.name, RangeKind::Reg(id), n, (at.start, at.end)),
+            Some(count) => self.declare_range(declared, RangeKind::Reg(id), count),
             None => {
                 let reg = self.plain_register(id);
-                self.declare(at.name, Meaning::Reg(reg), at.start, at.end);
+                self.declare(declared, Meaning::Reg(reg));
             }
         }
         Binding::Register(id)
     }
 
     /// Declares a variable or parameter in the current scope.
-    pub(crate) fn bind_var(&mut self, var: Var, count: Option<u32>, at: DeclaredName) -> Binding {
+    pub(crate) fn bind_var(
+        &mut self,
+        var: Var,
+        count: Option<u32>,
+        declared: DeclaredName,
+    ) -> Binding {
         let id = self.out.body.vars_mut().push(var);
         match count {
-            Some(n) => self.declare_range(at.name, RangeKind::Var(id), n, (at.start, at.end)),
-            None => self.declare(at.name, Meaning::Var(id), at.start, at.end),
+            Some(count) => self.declare_range(declared, RangeKind::Var(id), count),
+            None => self.declare(declared, Meaning::Var(id)),
         }
         Binding::Var(id)
     }
@@ -417,31 +429,31 @@ impl Parser<'_> {
         &mut self,
         id: DeclId,
         decl: &VarDecl,
-        at: DeclaredName,
+        declared: DeclaredName,
         count: u32,
     ) -> Binding {
-        let mut symbol = Symbol::new(at.name, SymbolKind::Variable(decl.space, id));
+        let mut symbol = Symbol::new(declared.name, SymbolKind::Variable(decl.space, id));
         symbol.number = Some(0);
         let symbol = self.out.module.symbols_mut().push(symbol);
-        let kind = RangeKind::Symbol(symbol);
-        self.declare_range(at.name, kind, count, (at.start, at.end));
+        self.declare_range(declared, RangeKind::Symbol(symbol), count);
         Binding::Symbol(symbol)
     }
 
-    fn bind_symbol(&mut self, id: DeclId, decl: &VarDecl, at: DeclaredName) -> Binding {
-        let first = self.scopes.find_here(at.name).map(|b| b.meaning);
-        if let Some(Meaning::Symbol(first)) = first {
+    fn bind_symbol(&mut self, id: DeclId, decl: &VarDecl, declared: DeclaredName) -> Binding {
+        let name = declared.name;
+        let meaning = self.scopes.find_here(name).map(|b| b.meaning);
+        if let Some(Meaning::Symbol(first)) = meaning {
             // An external declaration can be repeated, and defined once.
-            let external = |l: Option<Linkage>| matches!(l, Some(Linkage::Extern));
             let module = &self.out.module;
-            let repeats = match module.symbols()[first].kind {
-                SymbolKind::Variable(_, old) => {
-                    external(decl.linkage) || external(module.declarations().decls[old].linkage)
+            let can_repeat = match module.symbols()[first].kind {
+                SymbolKind::Variable(_, first_decl) => {
+                    let first_linkage = module.declarations().decls[first_decl].linkage;
+                    [decl.linkage, first_linkage].contains(&Some(Linkage::Extern))
                 }
                 _ => false,
             };
-            if !repeats {
-                self.is_duplicate(at.name, at.start, at.end);
+            if !can_repeat {
+                self.report_duplicate(declared);
             }
             return Binding::Symbol(first);
         }
@@ -449,19 +461,19 @@ impl Parser<'_> {
             .out
             .module
             .symbols_mut()
-            .push(Symbol::new(at.name, SymbolKind::Variable(decl.space, id)));
-        self.declare(at.name, Meaning::Symbol(symbol), at.start, at.end);
+            .push(Symbol::new(name, SymbolKind::Variable(decl.space, id)));
+        self.declare(declared, Meaning::Symbol(symbol));
         Binding::Symbol(symbol)
     }
 
-    /// `[4][]`, as a range of the pool.
+    /// Parses dimensions such as `[4][]`. Returns their range of the pool.
     pub(crate) fn dimensions(&mut self) -> ParseResult<OperandRange> {
         let mark = self.out.scratch.len();
         self.cursor.skip_trivia();
         while self.cursor.peek() == b'[' {
             let open = self.cursor.pos;
-            let dim = self.dimension()?;
-            if dim == Operand::Absent && self.out.scratch.len() > mark {
+            let dimension = self.dimension()?;
+            if dimension == Operand::Absent && self.out.scratch.len() > mark {
                 let message = "expected the size of this dimension; only the first can be left out";
                 return Err(self.cursor.error(
                     Code::UnexpectedToken,
@@ -470,20 +482,21 @@ impl Parser<'_> {
                     message,
                 ));
             }
-            self.out.scratch.push(dim);
+            self.out.scratch.push(dimension);
             self.cursor.skip_trivia();
         }
         Ok(self.out.range_from(mark))
     }
 
+    /// Parses a dimension, whose `[` is next.
     fn dimension(&mut self) -> ParseResult<Operand> {
         self.cursor.advance(1);
         self.cursor.skip_trivia();
         if self.cursor.eat(b']') {
             return Ok(Operand::Absent);
         }
-        let dim = self.integer()?;
+        let dimension = self.integer()?;
         self.cursor.expect(b']', "`]` after a dimension")?;
-        Ok(dim)
+        Ok(dimension)
     }
 }

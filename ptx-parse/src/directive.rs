@@ -19,12 +19,12 @@ use crate::scope::OUTERMOST;
 use crate::statement_extent::{begins_declaration, line_end};
 
 impl Parser<'_> {
-    /// The directive that begins at this dot, without taking it.
+    /// The directive at the cursor, which is not taken.
     pub(crate) fn directive_here(&mut self) -> Option<Directive> {
         self.cursor.dot_word().and_then(Directive::from_text)
     }
 
-    /// The error of an unknown directive at this dot, or of one that is not allowed `place`.
+    /// The error of an unknown directive at the cursor, or of one that is not allowed `place`.
     #[cold]
     pub(crate) fn wrong_directive(&mut self, place: &str) -> Box<Record> {
         let Some(word) = self.cursor.dot_word() else {
@@ -43,14 +43,14 @@ impl Parser<'_> {
         }
         let message = format!("unknown directive `{text}`; expected one that is allowed {place}");
         let span = Span::at(start, end);
-        let mut d = Diagnostic::error(Code::UnknownDirective, span, message);
-        d.severity = self.header.unknown;
-        Box::new(Record::new(d, Cause::UnknownDirective))
+        let mut diagnostic = Diagnostic::error(Code::UnknownDirective, span, message);
+        diagnostic.severity = self.header.unknown;
+        Box::new(Record::new(diagnostic, Cause::UnknownDirective))
     }
 
-    /// A directive statement of a body.
+    /// Parses a directive, declaration or prototype in a body.
     pub(crate) fn body_directive(&mut self, start: usize) -> ParseResult<()> {
-        // Line information is every other line of some files: it is tried first.
+        // In some files, every other line is a `.loc` directive.
         let loc = Directive::Loc.text().as_bytes();
         if self.cursor.src[start..].starts_with(loc)
             && matches!(self.cursor.peek_at(loc.len()), b' ' | b'\t')
@@ -61,10 +61,10 @@ impl Parser<'_> {
         let Some(directive) = self.directive_here() else {
             return Err(self.wrong_directive("in a function"));
         };
-        let named = directive.is_allowed_in(DirectivePosition::Label);
-        if let Some(label) = self.label_before().filter(|_| named) {
+        let needs_label = directive.is_allowed_in(DirectivePosition::Label);
+        if let Some(label) = self.label_before().filter(|_| needs_label) {
             self.scopes.labels.tables.push(label);
-        } else if named {
+        } else if needs_label {
             let message = format!("expected a label before `{directive}`, which names it");
             let end = self.cursor.pos + directive.text().len();
             return Err(self
@@ -93,7 +93,7 @@ impl Parser<'_> {
                 self.push(Statement::Decl(id), start);
                 Ok(())
             }
-            _ if named || directive.is_allowed_in(DirectivePosition::Body) => {
+            _ if needs_label || directive.is_allowed_in(DirectivePosition::Body) => {
                 self.cursor.advance(directive.text().len());
                 let stmt = self.directive_args(directive)?;
                 self.end_directive(directive)?;
@@ -105,28 +105,29 @@ impl Parser<'_> {
         }
     }
 
-    /// A directive that is not allowed in a body, which may lack its `}`.
+    /// The error of a directive that is not allowed in a body: the body may lack its `}`.
     #[cold]
     fn misplaced_in_body(&mut self, directive: Directive, start: usize) -> Box<Record> {
-        let module = directive.is_allowed_in(DirectivePosition::Module);
-        if !module || self.is_cascading(start) || self.closes_later(start) {
+        let is_item = directive.is_allowed_in(DirectivePosition::Module);
+        if !is_item || self.is_cascading(start) || self.closes_later(start) {
             return self.wrong_directive("in a function");
         }
         let open = self.out.body.base();
         let end = self.out.end_of_previous();
         let span = Span::at(start, start + directive.text().len());
         let message = format!("expected a `}}` that closes the function before `{directive}`");
-        let d = Diagnostic::error(Code::UnclosedBrace, span, message)
+        let error = Diagnostic::error(Code::UnclosedBrace, span, message)
             .with_label(Span::new(open, open + 1), "this `{` is not closed")
             .with_help("add `}` at the end of the function");
-        let d = if self.scopes.current == OUTERMOST {
-            d.with_fix(Span::at(end, end), "\n}")
+        let has_fix = self.scopes.current == OUTERMOST;
+        Box::new(if has_fix {
+            error.with_fix(Span::at(end, end), "\n}").into()
         } else {
-            d
-        };
-        Box::new(d.into())
+            error.into()
+        })
     }
 
+    /// The label that the last statement is.
     fn label_before(&self) -> Option<LabelId> {
         match self.out.body.statement_table().values().next_back() {
             Some(Statement::Label(id)) => Some(*id),
@@ -134,7 +135,7 @@ impl Parser<'_> {
         }
     }
 
-    /// The `;` of a directive, if it needs one.
+    /// Takes the `;` of a directive that ends with one.
     pub(crate) fn end_directive(&mut self, directive: Directive) -> ParseResult<()> {
         if directive.ending() != Ending::Semicolon {
             return Ok(());
@@ -146,12 +147,12 @@ impl Parser<'_> {
         }
     }
 
-    /// The arguments of a directive other than `.loc`, up to its end.
+    /// Parses the arguments of a directive other than `.loc`, up to its end.
     pub(crate) fn directive_args(&mut self, directive: Directive) -> ParseResult<DirectiveStmt> {
         let mark = self.out.scratch.len();
         match directive {
             Directive::Version => self.version_args()?,
-            Directive::Target => self.name_args()?,
+            Directive::Target => self.target_args()?,
             Directive::Alias => {
                 self.resolved_name("an alias")?;
                 self.cursor.expect(b',', "`,` after the alias")?;
@@ -191,21 +192,21 @@ impl Parser<'_> {
         Ok(DirectiveStmt::new(directive, self.out.range_from(mark)))
     }
 
-    /// `{ .code_block { .ir_name: "…" .sourceFileName: 1 .source_begin … .source_end } … }`: its text, then the numbers of its
-    /// files. The source is any text between the lines of its two words.
+    /// Parses `{ .code_block { .ir_name: "…" .sourceFileName: 1 .source_begin … .source_end } … }`. The arguments are the text of
+    /// all of it, and then the numbers of the files. Any text can be between the lines `.source_begin` and `.source_end`.
     fn source_section(&mut self) -> ParseResult<()> {
         self.cursor.skip_trivia();
         let start = self.cursor.pos;
         self.cursor.expect(b'{', "`{` before the code blocks")?;
-        let first = self.out.scratch.len();
+        let section_mark = self.out.scratch.len();
         while !self.cursor.eat(b'}') {
             self.keyword(".code_block")?;
             self.cursor
                 .expect(b'{', "`{` before the parts of a code block")?;
-            let mark = self.out.scratch.len();
+            let block_mark = self.out.scratch.len();
             self.keyword(".ir_name:")?;
             self.string_arg()?;
-            self.out.scratch.truncate(mark);
+            self.out.scratch.truncate(block_mark);
             self.keyword(".sourceFileName:")?;
             self.number_arg()?;
             self.keyword(".source_begin")?;
@@ -213,11 +214,11 @@ impl Parser<'_> {
             self.cursor.expect(b'}', "`}` after a code block")?;
         }
         let text = self.intern(start, self.cursor.last);
-        self.out.scratch.insert(first, Operand::Str(text));
+        self.out.scratch.insert(section_mark, Operand::Str(text));
         Ok(())
     }
 
-    /// Lines up to one that is `.source_end`.
+    /// Skips lines up to one that is `.source_end`.
     fn source_text(&mut self) -> ParseResult<()> {
         let start = self.cursor.pos;
         if let Some(end) = scan::source_text_end(self.cursor.src, start) {
@@ -226,18 +227,19 @@ impl Parser<'_> {
             return Ok(());
         }
         let following = self.cursor.src.get(start..).unwrap_or_default();
-        let has_text = following
+        let line_break_or_text = following
             .iter()
             .find(|b| **b == b'\n' || !b.is_ascii_whitespace());
-        if has_text.is_none_or(|b| *b == b'\n') {
+        if line_break_or_text.is_none_or(|b| *b == b'\n') {
             let expected = "`.source_end` on a line without other text";
             return Err(self.cursor.unexpected(expected));
         }
-        let d = self.cursor.unexpected("a new line after `.source_begin`");
-        Err(Box::new(d.with_fix(Span::at(start, self.cursor.pos), "\n")))
+        let error = self.cursor.unexpected("a new line after `.source_begin`");
+        let gap = Span::at(start, self.cursor.pos);
+        Err(Box::new(error.with_fix(gap, "\n")))
     }
 
-    /// Integers and strings: for directives without a fixed argument list.
+    /// Parses integers and strings, the arguments of directives without a fixed argument list.
     fn mixed_args(&mut self) -> ParseResult<()> {
         loop {
             self.cursor.skip_trivia();
@@ -252,14 +254,14 @@ impl Parser<'_> {
         }
     }
 
-    /// An integer literal pushed as an argument.
+    /// Parses an integer literal, and pushes it as an argument.
     pub(crate) fn number_arg(&mut self) -> ParseResult<()> {
         let number = self.integer()?;
         self.out.scratch.push(number);
         Ok(())
     }
 
-    /// An integer literal or `WARP_SZ`; no expression, as directives and dimensions take none.
+    /// Parses an integer literal or `WARP_SZ`. Directives and dimensions take no expressions.
     pub(crate) fn integer(&mut self) -> ParseResult<Operand> {
         self.cursor.skip_trivia();
         let mut len = 0;
@@ -269,11 +271,11 @@ impl Parser<'_> {
             len += 1;
         }
         let next = self.cursor.peek_at(len);
-        let plain = len > 0
+        let is_small_decimal = len > 0
             && !(len > 1 && self.cursor.peek() == b'0')
             && !scan::is(next, scan::class::IDENT)
             && next != b'.';
-        if plain {
+        if is_small_decimal {
             self.cursor.advance(len);
             return Ok(Operand::Small(value));
         }
@@ -289,7 +291,7 @@ impl Parser<'_> {
         Err(self.cursor.unexpected("a whole number"))
     }
 
-    /// The literal at `start..end`, which may have a sign before it.
+    /// Parses the literal at `start..end`, which may have a sign before it.
     pub(crate) fn integer_literal(&mut self, start: usize, end: usize) -> ParseResult<Operand> {
         let read = constant::read_expression(&self.cursor.src[..end], start, 1);
         match read.value {
@@ -320,21 +322,26 @@ impl Parser<'_> {
                 return Ok(());
             }
         }
-        let d = self.cursor.unexpected("a string");
+        let error = self.cursor.unexpected("a string");
         if !self.cursor.at_ident() {
-            return Err(d);
+            return Err(error);
         }
-        let quotes = [d.error.span.start, d.error.span.end].map(|at| Span::new(at, at));
-        let d = d.with_help("strings are in quotes");
-        let d = d.with_fix(quotes[0], "\"").with_fix(quotes[1], "\"");
-        Err(Box::new(d))
+        let Span { start, end } = error.error.span;
+        Err(Box::new(
+            error
+                .with_help("strings are in quotes")
+                .with_fix(Span::new(start, start), "\"")
+                .with_fix(Span::new(end, end), "\""),
+        ))
     }
 
+    /// Parses a name that is not resolved.
     fn name_arg(&mut self, expected: &str) -> ParseResult<NameId> {
         let (start, end) = self.cursor.expect_ident(expected)?;
         Ok(self.intern(start, end))
     }
 
+    /// Parses a name, and pushes its operand as an argument.
     fn resolved_name(&mut self, expected: &str) -> ParseResult<()> {
         let (start, end) = self.cursor.expect_ident(expected)?;
         let operand = self.name_operand(start, end);
@@ -342,7 +349,8 @@ impl Parser<'_> {
         Ok(())
     }
 
-    fn name_args(&mut self) -> ParseResult<()> {
+    /// Parses the names of targets.
+    fn target_args(&mut self) -> ParseResult<()> {
         loop {
             self.cursor.skip_trivia();
             if self.cursor.peek().is_ascii_digit() {
@@ -356,7 +364,7 @@ impl Parser<'_> {
         }
     }
 
-    /// Names that are resolved; `N<5>` for five of them.
+    /// Parses names that are resolved. `N<5>` means the five names from `N0` to `N4`.
     fn table_args(&mut self, directive: Directive) -> ParseResult<()> {
         loop {
             let (start, end) = self.cursor.expect_ident("a name")?;
@@ -368,12 +376,12 @@ impl Parser<'_> {
                     let range = LabelRange {
                         prefix: name,
                         count: self.out.pool().integer(count).unwrap_or(0),
-                        at: start as u32,
+                        offset: start as u32,
                     };
                     self.scopes.labels.ranges.push(range);
                 }
-                let at = self.out.pool().extend(&[Operand::Name(name), count]).at(0);
-                self.out.scratch.push(Operand::Range(at));
+                let range = self.out.pool().extend(&[Operand::Name(name), count]);
+                self.out.scratch.push(Operand::Range(range.at(0)));
             } else {
                 let operand = self.name_operand(start, end);
                 self.out.scratch.push(operand);
@@ -384,26 +392,26 @@ impl Parser<'_> {
         }
     }
 
-    /// `major.minor`
+    /// Parses `major.minor`.
     fn version_args(&mut self) -> ParseResult<()> {
         self.cursor.skip_trivia();
         let start = self.cursor.pos;
-        let digits = |mut at: usize| {
-            while scan::peek(self.cursor.src, at).is_ascii_digit() {
-                at += 1;
+        let digits_end = |mut end: usize| {
+            while scan::peek(self.cursor.src, end).is_ascii_digit() {
+                end += 1;
             }
-            at
+            end
         };
-        let major_end = digits(start);
-        let minor_end = digits(major_end + 1);
-        let text = |a: usize, b: usize| {
-            core::str::from_utf8(self.cursor.src.get(a..b)?)
+        let major_end = digits_end(start);
+        let minor_end = digits_end(major_end + 1);
+        let number = |start: usize, end: usize| {
+            core::str::from_utf8(self.cursor.src.get(start..end)?)
                 .ok()?
                 .parse::<i32>()
                 .ok()
         };
         let numbers = (scan::peek(self.cursor.src, major_end) == b'.')
-            .then(|| Some((text(start, major_end)?, text(major_end + 1, minor_end)?)))
+            .then(|| Some((number(start, major_end)?, number(major_end + 1, minor_end)?)))
             .flatten();
         match numbers {
             Some((major, minor)) => {
@@ -419,11 +427,13 @@ impl Parser<'_> {
     /// The error of a version that is not two numbers with a `.` between them.
     #[cold]
     fn malformed_version(&mut self) -> Box<Record> {
-        let d = self.cursor.unexpected("a version such as `8.0`");
+        let error = self.cursor.unexpected("a version such as `8.0`");
         let (src, start) = (self.cursor.src, self.cursor.pos);
         let line = &src[start..line_end(src, start)];
-        let text = line.split(u8::is_ascii_whitespace).next();
-        let text = text.unwrap_or_default();
+        let text = line
+            .split(u8::is_ascii_whitespace)
+            .next()
+            .unwrap_or_default();
         let mut numbers = text
             .split(|b| !b.is_ascii_digit())
             .filter(|n| !n.is_empty());
@@ -438,15 +448,14 @@ impl Parser<'_> {
         match version.filter(|v| v.is_known()) {
             Some(version) => {
                 let span = Span::at(start, start + text.len());
-                let text = format!("{version}");
-                let help = format!("did you mean `{text}`?");
-                Box::new(d.with_help(help).with_fix(span, text))
+                let help = format!("did you mean `{version}`?");
+                Box::new(error.with_help(help).with_fix(span, format!("{version}")))
             }
-            None => d,
+            None => error,
         }
     }
 
-    /// `.loc file line column [, function_name label[+n], inlined_at file line column]`
+    /// Parses the arguments of `.loc file line column [, function_name label[+n], inlined_at file line column]`.
     fn loc(&mut self, start: usize) -> ParseResult<()> {
         let mark = self.out.scratch.len();
         for _ in 0..3 {
@@ -454,8 +463,8 @@ impl Parser<'_> {
         }
         if self.cursor.eat_optional(b',') {
             self.keyword("function_name")?;
-            let place = self.debug_name()?;
-            self.out.scratch.push(place);
+            let function_name = self.debug_name()?;
+            self.out.scratch.push(function_name);
             self.cursor.expect(b',', "`,` before `inlined_at`")?;
             self.keyword("inlined_at")?;
             for _ in 0..3 {
@@ -472,6 +481,7 @@ impl Parser<'_> {
         Ok(())
     }
 
+    /// Takes the word `word`, or fails.
     fn keyword(&mut self, word: &str) -> ParseResult<()> {
         self.cursor.skip_trivia();
         let (src, start) = (self.cursor.src, self.cursor.pos);
@@ -486,7 +496,7 @@ impl Parser<'_> {
         Err(self.cursor.unexpected(&expected))
     }
 
-    /// A label of a debug section, or a section, with an offset. Its name is not resolved: it may be
+    /// Parses a label of a debug section, or a section, with an offset. The name is not resolved, as it may be
     /// defined anywhere in the file.
     pub(crate) fn debug_name(&mut self) -> ParseResult<Operand> {
         self.cursor.skip_trivia();
@@ -518,22 +528,22 @@ impl Parser<'_> {
         if self.cursor.eat_optional(b'-') {
             let (start, end) = self.cursor.expect_ident("a label")?;
             self.check_reserved(start, end);
-            let other = Operand::Name(self.intern(start, end));
+            let subtrahend = Operand::Name(self.intern(start, end));
             return Ok(Operand::Difference(
-                self.out.pool().extend(&[base, other]).at(0),
+                self.out.pool().extend(&[base, subtrahend]).at(0),
             ));
         }
         Ok(base)
     }
 
-    /// Reports and takes a `;` without a statement; `before` is the directive before it.
+    /// Reports and takes a `;` without a statement. `previous` is the directive before it.
     #[cold]
-    pub(crate) fn lone_semicolon(&mut self, before: Option<Directive>) {
+    pub(crate) fn lone_semicolon(&mut self, previous: Option<Directive>) {
         let (start, end) = (self.cursor.pos, self.cursor.pos + 1);
-        let (code, message) = match before.filter(|d| d.ending() == Ending::Open) {
-            Some(d) => (
+        let (code, message) = match previous.filter(|d| d.ending() == Ending::Open) {
+            Some(directive) => (
                 Code::StraySemicolon,
-                format!("expected no `;` after `{d}`, found one"),
+                format!("expected no `;` after `{directive}`, found one"),
             ),
             None => (
                 Code::EmptyStatement,
@@ -542,17 +552,21 @@ impl Parser<'_> {
         };
         if !self.is_cascading(start) {
             self.forget_statement_before(start);
-            let d = Diagnostic::error(code, Span::at(start, end), message);
-            let d = d.with_help("remove the `;`");
-            let d = d.with_fix(Span::at(start, end), "");
-            // Without an end before it on its line, a statement may be missing.
-            let line = self.cursor.src[..start].trim_ascii_end();
-            let gap = &self.cursor.src[line.len()..start];
-            let ended = line.ends_with(b";") && !gap.contains(&b'\n');
-            let is_second = code == Code::StraySemicolon || ended;
-            self.report(if is_second { d.machine_applicable() } else { d });
+            let error = Diagnostic::error(code, Span::at(start, end), message)
+                .with_help("remove the `;`")
+                .with_fix(Span::at(start, end), "");
+            // If no statement ends before the `;` on its line, a statement may be missing.
+            let preceding = self.cursor.src[..start].trim_ascii_end();
+            let gap = &self.cursor.src[preceding.len()..start];
+            let is_doubled = preceding.ends_with(b";") && !gap.contains(&b'\n');
+            let is_certain = code == Code::StraySemicolon || is_doubled;
+            self.report(if is_certain {
+                error.machine_applicable()
+            } else {
+                error
+            });
         }
-        // A `}` before it may not be the end.
+        // A `}` before the `;` may not be the end of the function.
         if !self.out.in_body() {
             self.reporter.cascade.desync();
         }

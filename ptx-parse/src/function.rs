@@ -23,32 +23,30 @@ use crate::statement_extent::declared_space;
 struct Header {
     id: FuncId,
     function: Function,
-    /// The start and the end of its name.
-    name: (usize, usize),
-    /// Whether its parameters are visible in its body.
-    names: ParamNames,
+    name_span: Span,
+    param_names: ParamNames,
 }
 
 impl Header {
-    fn new(id: FuncId, start: usize, names: ParamNames) -> Self {
+    fn new(id: FuncId, start: usize, param_names: ParamNames) -> Self {
         Self {
             id,
             function: Function::EMPTY,
-            name: (start, start),
-            names,
+            name_span: Span::at(start, start),
+            param_names,
         }
     }
 }
 
 impl Parser<'_> {
-    /// A function or kernel whose linkage, if any, begins here.
+    /// Parses a function or kernel, which begins at `start` with its linkage, if it has any.
     pub(crate) fn function(&mut self, start: usize) {
-        // Functions declared inside of it come after it.
+        // The function comes before the functions that are declared in its body.
         let id = self.out.module.functions_mut().push(Function::EMPTY);
         let depth = self.scopes.depth();
         let mut header = Header::new(id, start, ParamNames::Bind);
-        if let Err(d) = self.function_header(&mut header) {
-            self.report_unless_cascading(start, in_header(start, *d));
+        if let Err(error) = self.function_header(&mut header) {
+            self.report_unless_cascading(start, in_header(start, *error));
             self.out.scratch.clear();
             header.function.raw_header = true;
             self.skip_malformed_header(start);
@@ -61,7 +59,7 @@ impl Parser<'_> {
         self.define(id, start, header.function);
     }
 
-    /// A block without a header: its statements are parsed all the same.
+    /// Parses the statements of a block without a header.
     pub(crate) fn headless_function(&mut self, start: usize) {
         self.suppressed.suppress_function();
         self.reporter.cascade.poison(start + 1);
@@ -72,7 +70,7 @@ impl Parser<'_> {
         self.define(id, start, function);
     }
 
-    /// Whether a function that begins here is only declared: its `;` comes before a brace.
+    /// Whether the function at the cursor is only declared: its `;` comes before a brace.
     pub(crate) fn is_declaration(&self) -> bool {
         let following = &self.cursor.src[self.cursor.pos..];
         let entry = Directive::Entry.text().as_bytes();
@@ -82,7 +80,7 @@ impl Parser<'_> {
             .is_some_and(|t| t == b";")
     }
 
-    /// The declaration of a function inside a body. It belongs to the tables of the module.
+    /// Parses the declaration of a function in a body. It belongs to the tables of the module.
     pub(crate) fn inner_function(&mut self, start: usize) -> ParseResult<()> {
         let id = self.out.module.functions().next_id();
         let depth = self.scopes.depth();
@@ -102,21 +100,21 @@ impl Parser<'_> {
         Ok(())
     }
 
-    /// Parses the body, or the `;` in its place; the scope of the parameters is open.
+    /// Parses the body, or the `;` in its place, and adds the function. The scope of the parameters is open.
     fn define(&mut self, id: FuncId, start: usize, mut function: Function) {
-        let declared = !function.raw_header && self.cursor.eat_optional(b';');
-        if !declared
+        let is_declaration = !function.raw_header && self.cursor.eat_optional(b';');
+        if !is_declaration
             && !self.cursor.skip_to(b'{')
             && !function.raw_header
-            && let Err(d) = self.missing_end(function.kind)
+            && let Err(error) = self.missing_end(function.kind)
         {
-            self.report(in_header(start, *d));
+            self.report(in_header(start, *error));
             function.raw_header = true;
             self.skip_malformed_header(start);
         }
         let comments = self.cursor.trivia.comment;
         // A block after the `;` of a declaration does not belong to it.
-        if !declared && self.cursor.skip_to(b'{') {
+        if !is_declaration && self.cursor.skip_to(b'{') {
             self.function = Some(id);
             let body = self.visited_body(id);
             function.body = Some(body.unwrap_or_else(|| self.kept_body()));
@@ -124,8 +122,8 @@ impl Parser<'_> {
         } else {
             self.end_scope();
         }
-        if let Some(place) = self.out.module.functions_mut().get_mut(id) {
-            *place = function;
+        if let Some(slot) = self.out.module.functions_mut().get_mut(id) {
+            *slot = function;
         }
         let end = self.cursor.last.max(start);
         self.out.push_item(Item::Function(id), start, end, comments);
@@ -137,48 +135,48 @@ impl Parser<'_> {
         self.out.keep_body(body, self.cursor.pos)
     }
 
-    /// Closes the scope of a function whose body is not parsed: nothing more can use its parameters.
+    /// Closes the scope of a function whose body is not parsed. Later text cannot use its parameters.
     pub(crate) fn end_scope(&mut self) {
         self.scopes.close_scope();
         self.resolve_labels();
         raw::clear(&mut self.out.body);
     }
 
-    /// Parses the header of the function at `start`, where the cursor is, and gives the place of the `{` after it.
+    /// Parses the header of the function at `start`, where the cursor is, and returns the offset of the `{` after it.
     pub(crate) fn header_before_body(&mut self, start: usize, id: FuncId) -> Option<usize> {
         let mut header = Header::new(id, start, ParamNames::Bind);
         self.function_header(&mut header).ok()?;
         self.cursor.skip_to(b'{').then_some(self.cursor.pos)
     }
 
-    /// A declaration without its `;`, if the next item begins here. ptxas requires none after a
-    /// `.func`.
+    /// Handles a declaration without its `;`, which ptxas does not require after a `.func` if the next item
+    /// follows.
     fn missing_end(&mut self, kind: FunctionKind) -> ParseResult<()> {
-        let end = self.cursor.checkpoint();
+        let checkpoint = self.cursor.checkpoint();
         self.cursor.skip_trivia();
-        if let Some(d) = self.missing_opening(end) {
-            return Err(d);
+        if let Some(error) = self.missing_opening(checkpoint) {
+            return Err(error);
         }
         if kind == FunctionKind::Func && (self.cursor.peek() == b'.' || self.cursor.at_end()) {
-            self.cursor.reset(end);
+            self.cursor.reset(checkpoint);
             return Ok(());
         }
         if self.is_before_body() {
             return Err(self.cursor.unexpected("`{` or `;`"));
         }
         self.missing_semicolon("`{` or `;`")?;
-        // Statements of the body may follow.
+        // The next statements may belong to the body.
         self.reporter.cascade.brace_mismatch();
         Ok(())
     }
 
-    /// A header without the `(` before its parameters, or the `{` before its body.
+    /// The error of a header without the `(` before its parameters, or the `{` before its body. `header_end` is its end.
     #[cold]
-    fn missing_opening(&mut self, header: Checkpoint) -> Option<Box<Record>> {
+    fn missing_opening(&mut self, header_end: Checkpoint) -> Option<Box<Record>> {
         let (src, pos) = (self.cursor.src, self.cursor.pos);
         let word = self.cursor.dot_word();
         let space = word.and_then(declared_space);
-        let (mark, what) = match space {
+        let (mark, part) = match space {
             Some(StateSpace::Param) if closes_list(&src[pos..]) => ("(", "parameters"),
             None if word.is_none() && self.cursor.at_ident() => ("{", "body"),
             Some(StateSpace::Reg | StateSpace::Local) => ("{", "body"),
@@ -187,17 +185,19 @@ impl Parser<'_> {
         if mark == "{" && !self.closes_later(pos) {
             return None;
         }
-        let (end, found) = self.cursor.found();
-        let message = format!("expected `{mark}` before the {what}, found {found}");
-        self.cursor.reset(header);
-        let at = self.cursor.last;
-        let d = Diagnostic::error(Code::UnexpectedToken, Span::at(pos, end), message)
+        let (end, next_token) = self.cursor.describe_token();
+        let message = format!("expected `{mark}` before the {part}, found {next_token}");
+        self.cursor.reset(header_end);
+        let insertion = self.cursor.last;
+        let error = Diagnostic::error(Code::UnexpectedToken, Span::at(pos, end), message)
             .with_help(format!("add `{mark}` after the header"));
         let text = if mark == "{" { "\n{" } else { mark };
-        Some(Box::new(d.with_fix(Span::at(at, at), text).into()))
+        Some(Box::new(
+            error.with_fix(Span::at(insertion, insertion), text).into(),
+        ))
     }
 
-    /// Whether a `{` follows something that belongs neither to a header nor to a body.
+    /// Whether tokens that belong neither to a header nor to a body are next, and then a `{`.
     fn is_before_body(&self) -> bool {
         let following = &self.cursor.src[self.cursor.pos..];
         Lexer::fragment(following)
@@ -224,6 +224,7 @@ impl Parser<'_> {
         }
     }
 
+    /// Parses a header up to the body or the `;`, and opens the scope of the body.
     fn function_header(&mut self, header: &mut Header) -> ParseResult<()> {
         self.function_kind(&mut header.function)?;
         self.cursor.skip_trivia();
@@ -235,22 +236,22 @@ impl Parser<'_> {
         let (start, end) = self.cursor.expect_ident("the name of the function")?;
         self.check_reserved(start, end);
         let name = self.intern(start, end);
-        header.name = (start, end);
+        header.name_span = Span::at(start, end);
         header.function.name = name;
         header.function.symbol = Some(self.bind_function(header, start));
-        // Results and parameters belong to the scope of the body, the function's name does not.
+        // Results and parameters belong to the scope of the body. The function's name belongs to the scope outside.
         self.scopes.open_scope();
-        if header.names == ParamNames::Bind {
+        if header.param_names == ParamNames::Bind {
             self.bind_results(header.function.interface.returns, &result_names);
         }
         let position = match header.function.kind {
             FunctionKind::Entry => DirectivePosition::Entry,
             FunctionKind::Func => DirectivePosition::Func,
         };
-        self.params_and_directives(&mut header.function.interface, position, header.names)
+        self.params_and_directives(&mut header.function.interface, position, header.param_names)
     }
 
-    /// The linkage, attributes and kind of a function.
+    /// Parses the linkage, attributes and kind of a function.
     fn function_kind(&mut self, function: &mut Function) -> ParseResult<()> {
         loop {
             let Some(word) = self.cursor.dot_word() else {
@@ -295,17 +296,17 @@ impl Parser<'_> {
 
     /// Binds the results, which come before the function's name.
     fn bind_results(&mut self, results: TableRange, names: &[ParamName]) {
-        for (i, at) in (results.start as usize..).zip(names) {
-            let Some(&param) = self.out.module.params().get(i) else {
+        for (index, name) in (results.start as usize..).zip(names) {
+            let Some(&param) = self.out.module.params().get(index) else {
                 return;
             };
-            let binding = self.bind_param(&param, *at);
-            self.out.module.params_mut()[i].binding = binding;
+            let binding = self.bind_param(&param, *name);
+            self.out.module.params_mut()[index].binding = binding;
         }
     }
 
-    /// The symbol of a function, made at its first declaration.
-    fn bind_function(&mut self, header: &Header, at: usize) -> SymbolId {
+    /// The symbol of a function, whose name is at `offset`. The first declaration creates it.
+    fn bind_function(&mut self, header: &Header, offset: usize) -> SymbolId {
         let name = header.function.name;
         if let Some(Meaning::Symbol(symbol)) = self.scopes.find(name).map(|b| b.meaning) {
             return symbol;
@@ -315,45 +316,47 @@ impl Parser<'_> {
             .module
             .symbols_mut()
             .push(Symbol::new(name, SymbolKind::Function(header.id)));
-        self.scopes.bind(name, Meaning::Symbol(symbol), at);
-        if header.names == ParamNames::Ignore {
-            self.scopes.export(name, symbol, at);
+        self.scopes.bind(name, Meaning::Symbol(symbol), offset);
+        if header.param_names == ParamNames::Ignore {
+            self.scopes.export(name, symbol, offset);
         }
         symbol
     }
 
-    /// Reports a second body for one name, and the name of a variable.
+    /// Reports the second body of a function, and a function with the name of a variable.
     fn check_redefinition(&mut self, header: &Header, defines: bool) {
         let Some(symbol) = header.function.symbol else {
             return;
         };
         let functions = self.out.module.functions();
-        let clash = match self.out.module.symbols()[symbol].kind {
+        let is_duplicate = match self.out.module.symbols()[symbol].kind {
             SymbolKind::Function(_) if !defines => return,
             SymbolKind::Function(first) => functions.get(first).is_some_and(|f| f.body.is_some()),
             _ => true,
         };
-        if clash {
-            self.redefinition(header.function.name, header.name);
+        if is_duplicate {
+            self.report_redefinition(header.function.name, header.name_span);
         } else {
             self.out.module.symbols_mut()[symbol].kind = SymbolKind::Function(header.id);
         }
     }
 
     #[cold]
-    fn redefinition(&mut self, name: NameId, (start, end): (usize, usize)) {
+    fn report_redefinition(&mut self, name: NameId, span: Span) {
         let text = self.out.module.name(name);
         let message = format!("duplicate declaration of `{text}` in this scope");
-        let mut d = Diagnostic::error(Code::DuplicateName, Span::at(start, end), message);
-        if let Some(first) = self.scopes.find_at(name, 0) {
-            let first = Span::new(first.at, first.at + text.len() as u32);
-            d = d.with_label(first, "first declared here");
-        }
-        self.report(d);
+        let error = Diagnostic::error(Code::DuplicateName, span, message);
+        self.report(match self.scopes.find_at(name, 0) {
+            Some(first) => {
+                let first_span = Span::new(first.offset, first.offset + text.len() as u32);
+                error.with_label(first_span, "first declared here")
+            }
+            None => error,
+        });
     }
 }
 
-/// An error of the header of the function at `start`.
+/// Marks an error as one in the header of the function at `start`.
 fn in_header(start: usize, mut record: Record) -> Record {
     record.place = Some(Place::Header { start });
     record
@@ -366,22 +369,22 @@ fn closes_list(text: &[u8]) -> bool {
     end == Some(b")")
 }
 
-/// The end of the header that begins at `start` and cannot be parsed at `pos`: its `{`, or the place before
-/// the next item.
+/// The end of the header that begins at `start` and cannot be parsed from `pos` on: the offset of its `{`, or the end of the
+/// last token before the next item.
 fn header_end(src: &[u8], pos: usize, start: usize) -> usize {
     let mut end = pos.max(start);
     let (mut new_line, mut depth) = (false, 0usize);
     for token in Lexer::fragment(&src[pos..]) {
         let text = token.span.of(&src[pos..]);
-        let item = token.kind == TokenKind::DotWord
+        let begins_item = token.kind == TokenKind::DotWord
             && end > start
             && (new_line || depth == 0)
             && matches!(
                 Directive::from_text(text),
                 Some(Directive::Entry | Directive::Func | Directive::Visible | Directive::Weak)
             );
-        let brace = text == b"{" || text == b"}" && end > start;
-        if brace || item {
+        let is_brace = text == b"{" || text == b"}" && end > start;
+        if is_brace || begins_item {
             break;
         }
         match text {

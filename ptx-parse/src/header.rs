@@ -13,13 +13,14 @@ use crate::record::{Cause, Record};
 use crate::statement_extent::line_end;
 
 impl Parser<'_> {
+    /// Reports the directive of the header that is missing before `offset`.
     #[cold]
-    pub(crate) fn missing_header(&mut self, at: usize) {
-        let (code, directive, value, next) = match self.header.state {
+    pub(crate) fn missing_header(&mut self, offset: usize) {
+        let (code, directive, value, part) = match self.header.state {
             HeaderPart::Empty => (
                 Code::MissingVersion,
                 Directive::Version,
-                format!("{}", self.likely_version(at)),
+                format!("{}", self.likely_version(offset)),
                 HeaderPart::Version,
             ),
             _ => (
@@ -30,49 +31,55 @@ impl Parser<'_> {
             ),
         };
         let len = self.cursor.src.len();
-        let end = if at < len {
-            self.cursor.token_end().max(at + 1).min(len)
+        let end = if offset < len {
+            self.cursor.token_end().max(offset + 1).min(len)
         } else {
-            at
+            offset
         };
         let message = format!("expected `{directive}` before this");
-        let d = Diagnostic::error(code, Span::at(at, end), message);
         let help =
             format!("a module begins with `.version`, then `.target`: add `{directive} {value}`");
         let line = format!("{directive} {value}\n");
-        let d = d.with_help(help).with_fix(Span::at(at, at), line);
-        self.report(d.with_applicability(Applicability::HasPlaceholders));
+        self.report(
+            Diagnostic::error(code, Span::at(offset, end), message)
+                .with_help(help)
+                .with_fix(Span::at(offset, offset), line)
+                .with_applicability(Applicability::HasPlaceholders),
+        );
         // The rest of the header is checked as if the directive were there.
-        self.header.state = next;
+        self.header.state = part;
         self.header.reported = true;
     }
 
-    /// A version to add before the directive at `at`: a common one, or a later one if the target needs it. What the rest of
-    /// the module needs is reported once there is a version.
-    fn likely_version(&self, at: usize) -> PtxVersion {
-        let text = self.cursor.src.get(at..).unwrap_or_default();
+    /// A version to add before the directive at `offset`: a common one, or a later one if the target needs it. Requirements of
+    /// the rest of the module are reported once there is a version.
+    fn likely_version(&self, offset: usize) -> PtxVersion {
+        let text = self.cursor.src.get(offset..).unwrap_or_default();
         let mut words = Lexer::fragment(text)
             .filter(|t| !t.kind.is_trivia())
             .map(|t| t.span.of(text));
         let directive = words.next().and_then(Directive::from_text);
         let target = words
             .next()
-            .filter(|_| directive == Some(Directive::Target));
-        let target = target.and_then(Target::from_text);
+            .filter(|_| directive == Some(Directive::Target))
+            .and_then(Target::from_text);
         let common = PtxVersion::new(8, 0);
         target.map_or(common, |t| t.min_version().max(common))
     }
 
-    /// A target to add: the oldest that current toolkits compile for, or an older one if the version does not have it.
+    /// A target to add: the oldest one that current toolkits compile for, or an older one if the version does not have it.
     fn likely_target(&self) -> Target {
         let version = self.out.module.header().version;
-        let has = |t: Target| version.is_none_or(|v| t.min_version() <= v);
-        let older = |t: &Target| t.number() <= Target::Sm75.number() && has(*t);
-        let targets = Target::ALL.iter().copied().filter(older);
-        targets.max_by_key(|t| t.number()).unwrap_or(Target::Sm75)
+        Target::ALL
+            .iter()
+            .copied()
+            .filter(|target| target.number() <= Target::Sm75.number())
+            .filter(|target| version.is_none_or(|v| target.min_version() <= v))
+            .max_by_key(|target| target.number())
+            .unwrap_or(Target::Sm75)
     }
 
-    /// Checks the position of a header directive, and what it says.
+    /// Checks the arguments of a header directive, and records them in the header of the module.
     pub(crate) fn header_directive(&mut self, stmt: DirectiveStmt, start: usize) {
         match stmt.directive {
             Directive::Version => self.version(stmt, start),
@@ -92,39 +99,39 @@ impl Parser<'_> {
         if part as u8 > state as u8 + 1 {
             if !self.header.reported {
                 self.missing_header(start);
-                // There ptxas misses it.
+                // ptxas reports a missing `.version` after the `.target` directives.
                 if part == HeaderPart::Target {
-                    let at = self.after_targets();
+                    let offset = self.after_targets();
                     let last = self.reporter.count() - 1;
-                    self.reporter.repeat(last, Span::at(at, at));
+                    self.reporter.repeat(last, Span::at(offset, offset));
                 }
             }
             self.header.state = self.header.state.max(part);
             return;
         }
         // A `.target` can be repeated right after the first.
-        let again = part == HeaderPart::Target && state == HeaderPart::Target;
-        if part <= state && !again && !self.header.reported {
+        let repeats_target = part == HeaderPart::Target && state == HeaderPart::Target;
+        if part <= state && !repeats_target && !self.header.reported {
             let message = format!("expected `{directive}` once, before everything that follows it");
             let span = Span::at(start, self.cursor.last);
-            let d = Diagnostic::error(Code::MisplacedHeader, span, message);
-            self.report(d.with_help(
+            let error = Diagnostic::error(Code::MisplacedHeader, span, message);
+            self.report(error.with_help(
                 "a module begins with `.version`, `.target` and `.address_size`, in this order",
             ));
         }
         self.header.state = self.header.state.max(part);
     }
 
-    /// The token after the `.target` directives that begin or end here: there ptxas misses `.version`.
+    /// The offset of the token after the `.target` directives that begin or end at the cursor.
     #[cold]
     fn after_targets(&self) -> usize {
         let following = &self.cursor.src[self.cursor.pos..];
-        let next = Lexer::fragment(following).find(|t| {
+        let next_token = Lexer::fragment(following).find(|t| {
             let text = t.span.of(following);
-            let target = Directive::from_text(text) == Some(Directive::Target);
-            !(t.kind.is_trivia() || t.kind == TokenKind::Ident || text == b"," || target)
+            let is_target = Directive::from_text(text) == Some(Directive::Target);
+            !(t.kind.is_trivia() || t.kind == TokenKind::Ident || text == b"," || is_target)
         });
-        next.map_or(self.cursor.src.len(), |t| {
+        next_token.map_or(self.cursor.src.len(), |t| {
             self.cursor.pos + t.span.start as usize
         })
     }
@@ -146,23 +153,23 @@ impl Parser<'_> {
             self.header.unknown = Severity::Warning;
             let message =
                 format!("expected PTX {newest} or older, found the newer `{version_text}`");
-            let d = Diagnostic::warning(Code::NewerVersion, span, message);
-            self.report(d.with_help("unknown keywords are warnings under this version"));
+            let diagnostic = Diagnostic::warning(Code::NewerVersion, span, message);
+            self.report(diagnostic.with_help("unknown keywords are warnings under this version"));
         } else if !version.is_known() {
             let message = format!("expected an existing PTX version, found `{version_text}`");
-            let d = Diagnostic::error(Code::UnknownVersion, span, message);
+            let diagnostic = Diagnostic::error(Code::UnknownVersion, span, message);
             let toolkit = format!("CUDA {}.{}", version.major, version.minor);
             let releases = || PtxVersion::KNOWN.iter().copied();
-            let of_toolkit = releases().find(|v| v.toolkit() == Some(&toolkit));
+            let toolkit_version = releases().find(|v| v.toolkit() == Some(&toolkit));
             let next = || releases().find(|v| *v > version).unwrap_or(newest);
-            let note = match of_toolkit {
+            let note = match toolkit_version {
                 Some(version) => format!("{toolkit} has PTX {version}"),
                 None => format!("for example {}", next()),
             };
             let help = format!("the newest known version is {newest}; {note}");
-            let likely = of_toolkit.unwrap_or_else(next);
+            let likely = toolkit_version.unwrap_or_else(next);
             let text = format!("{} {likely}", Directive::Version);
-            self.report(d.with_help(help).with_fix(span, text));
+            self.report(diagnostic.with_help(help).with_fix(span, text));
         }
     }
 
@@ -174,57 +181,62 @@ impl Parser<'_> {
             let text = self.out.module.name(name);
             if let Some(target) = Target::from_text(text.as_bytes()) {
                 let header = self.out.module.header_mut();
-                // The last one counts, also of several directives.
+                // The last target counts, also if there are several directives.
                 if self.header.state == HeaderPart::Target || header.target.is_none() {
                     header.target = Some(target);
                 }
             } else if TargetOption::from_text(text.as_bytes()).is_none() {
-                let at = self.cursor.src[start..self.cursor.last]
+                let offset = self.cursor.src[start..self.cursor.last]
                     .windows(text.len())
-                    .position(|w| w == text.as_bytes())
+                    .position(|window| window == text.as_bytes())
                     .map_or(start, |i| start + i);
-                let mut d = self.unknown_target(at);
-                d.error.severity = self.header.unknown;
-                self.report(d);
+                let mut record = self.unknown_target(offset);
+                record.error.severity = self.header.unknown;
+                self.report(record);
             }
         }
     }
 
-    /// The error of the word at `at`, which is not a target.
+    /// The error of the word at `offset`, which is not a target.
     #[cold]
-    pub(crate) fn unknown_target(&self, at: usize) -> Record {
-        let rest = &self.cursor.src[at..line_end(self.cursor.src, at)];
-        let end = rest.iter().position(|b| b" \t\r,/;".contains(b));
-        let end = at + end.unwrap_or(rest.len());
-        let text = String::from_utf8_lossy(&self.cursor.src[at..end]);
+    pub(crate) fn unknown_target(&self, offset: usize) -> Record {
+        let line = &self.cursor.src[offset..line_end(self.cursor.src, offset)];
+        let len = line.iter().position(|b| b" \t\r,/;".contains(b));
+        let end = offset + len.unwrap_or(line.len());
+        let text = String::from_utf8_lossy(&self.cursor.src[offset..end]);
         let message = format!("expected a target or a target option, found `{text}`");
-        let d = Diagnostic::error(Code::UnknownTarget, Span::at(at, end), message).with_help(
+        let span = Span::at(offset, end);
+        let error = Diagnostic::error(Code::UnknownTarget, span, message).with_help(
             "targets are `sm_75`, `sm_90a`, `sm_100f` and others; options are `texmode_unified`, `texmode_independent`, `debug`, `map_f64_to_f32`",
         );
-        Record::new(d, Cause::UnknownTarget)
+        Record::new(error, Cause::UnknownTarget)
     }
 
     /// The error of an address size that is not a number.
     #[cold]
-    pub(crate) fn address_size_of(&self, mut d: Record) -> Box<Record> {
-        let word = String::from_utf8_lossy(d.error.span.of(self.cursor.src));
-        d.error.message = format!("expected an address size of 32 or 64, found `{word}`");
-        let (start, span) = (self.cursor.last as u32, d.error.span);
+    pub(crate) fn wrong_address_size(&self, mut record: Record) -> Box<Record> {
+        let word = String::from_utf8_lossy(record.error.span.of(self.cursor.src));
+        record.error.message = format!("expected an address size of 32 or 64, found `{word}`");
+        let (start, span) = (self.cursor.last as u32, record.error.span);
         let gap = Span::new(start.min(span.start), span.start);
-        // What is found may be the next item.
+        // The word may begin the next item.
         let directive = Directive::from_text(word.as_bytes());
         let is_next = directive.is_some() || gap.of(self.cursor.src).contains(&b'\n');
         if word.as_bytes() == Directive::AddressSize.text().as_bytes() {
-            let d = d.with_help(format!("remove the second `{word}`"));
-            return Box::new(d.with_fix(span, ""));
+            let help = format!("remove the second `{word}`");
+            return Box::new(record.with_help(help).with_fix(span, ""));
         }
-        let d = d.with_help("write `32` or `64`");
-        let d = if is_next {
-            d.with_fix(Span::new(start, start), " 64")
+        let (edited, text) = if is_next {
+            (Span::new(start, start), " 64")
         } else {
-            d.with_fix(span, "64")
+            (span, "64")
         };
-        Box::new(d.with_applicability(Applicability::HasPlaceholders))
+        Box::new(
+            record
+                .with_help("write `32` or `64`")
+                .with_fix(edited, text)
+                .with_applicability(Applicability::HasPlaceholders),
+        )
     }
 
     fn address_size(&mut self, stmt: DirectiveStmt, start: usize) {
@@ -239,10 +251,10 @@ impl Parser<'_> {
                 let directive_text = String::from_utf8_lossy(&self.cursor.src[start..end]);
                 let message =
                     format!("expected an address size of 32 or 64, found `{directive_text}`");
-                let d = self.cursor.error(Code::BadAddressSize, start, end, message);
+                let error = self.cursor.error(Code::BadAddressSize, start, end, message);
                 let text = format!("{} 64", Directive::AddressSize);
-                let d = d.with_help(format!("write `{text}`"));
-                self.report(d.with_fix(Span::at(start, end), text));
+                let help = format!("write `{text}`");
+                self.report(error.with_help(help).with_fix(Span::at(start, end), text));
             }
         }
     }

@@ -1,8 +1,8 @@
-//! A source that changes: after a change inside of the body of a function, only that function is parsed again.
+//! Incremental parsing: after a change inside of the body of a function, only that function is parsed again.
 //!
-//! The parser starts at the function with what it knew there the first time: the names that the module declares before it. The
-//! body takes the place of the old one if it ends where that did, and if nothing follows from it for other functions: no error
-//! that is about more than its body, no name that the module gets from it. Otherwise the whole source is parsed.
+//! The parser starts at the function with the names that the module declares before it. The new body replaces the old one if it
+//! ends at the same brace, if all errors concern only the body, and if the body declares no name of the module. Otherwise the
+//! whole source is parsed.
 
 use alloc::vec::Vec;
 use core::ops::Range;
@@ -25,19 +25,19 @@ use crate::scope::{Binding, Scopes};
 /// The part that was parsed again after a change.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Reparsed {
-    /// All of it: the module is a new one.
+    /// The whole source: the module is a new one.
     Module,
-    /// The body of this function. All ids outside of it are the same as before.
+    /// The body of this function. All ids outside of the body stay valid.
     Function(FuncId),
 }
 
-/// A source that was parsed and changes, with its module and its diagnostics.
+/// A source that can be changed, with its module and its diagnostics.
 ///
-/// The diagnostics of a function do not depend on those of other functions: a name that no function knows is reported in each
-/// of them, while [`parse`](crate::parse) reports it once for the module.
+/// The diagnostics of a function do not depend on those of other functions: an undeclared name is reported in each function
+/// that uses it, while [`parse`](crate::parse) reports it once for the module.
 ///
-/// A change inside of the body of a function costs the parsing of that function, and a copy of the source after it. Others cost
-/// the parsing of the source, and so does each change of a source with errors outside of bodies or about names with a dot.
+/// A change inside of the body of a function costs the parsing of that function, and a copy of the source after it. Other changes
+/// cost the parsing of the source, and so does each change of a source with errors outside of bodies or about names with a dot.
 ///
 /// ```
 /// use ptx_ir::{Limits, Span};
@@ -56,9 +56,9 @@ pub struct Incremental {
     /// The names of the module.
     scopes: Scopes,
     /// The diagnostics outside of bodies.
-    of_module: Vec<Diagnostic>,
+    module_diagnostics: Vec<Diagnostic>,
     /// The diagnostics of each function that has any, in the order of the source.
-    of_functions: Vec<(FuncId, Vec<Diagnostic>)>,
+    function_diagnostics: Vec<(FuncId, Vec<Diagnostic>)>,
     /// Whether functions can be parsed on their own.
     separable: bool,
     /// The source after a change that makes it necessary to parse all of it; the module is empty then.
@@ -74,7 +74,7 @@ impl Incremental {
         let mut parser = Parser::new(&text, source, limits);
         parser.reporter.reports = Reports::OfFunctions;
         let readable = parser.source(&text);
-        let alone = parser.leaves_nothing(text.len())
+        let is_self_contained = parser.leaves_no_state(text.len())
             && !parser.scopes.has_module_ranges()
             && parser.scopes.module_bindings().len() == parser.out.module.symbols().len();
         let count = parser.reporter.count();
@@ -87,17 +87,17 @@ impl Incremental {
             ..Self::unparsed(Vec::new(), limits)
         };
         for d in diagnostics {
-            parsed.add(d);
+            parsed.add_diagnostic(d);
         }
         parsed.separable = readable
-            && alone
+            && is_self_contained
             && count < limits.diagnostics
-            && parsed.of_module.is_empty()
+            && parsed.module_diagnostics.is_empty()
             && parsed.is_well_formed();
         parsed
     }
 
-    /// A source that the first [`update`](Self::update) parses: the module is empty until then.
+    /// Creates a source that the first [`update`](Self::update) parses. The module is empty until then.
     ///
     /// ```
     /// use ptx_ir::Limits;
@@ -112,8 +112,8 @@ impl Incremental {
             limits,
             module: Module::default(),
             scopes: Scopes::default(),
-            of_module: Vec::new(),
-            of_functions: Vec::new(),
+            module_diagnostics: Vec::new(),
+            function_diagnostics: Vec::new(),
             separable: false,
             unparsed: Some(source),
         }
@@ -127,18 +127,22 @@ impl Incremental {
 
     /// All diagnostics: first those outside of bodies, then function by function.
     pub fn diagnostics(&self) -> impl Iterator<Item = &Diagnostic> {
-        let of_functions = self.of_functions.iter().flat_map(|(_, found)| found);
-        self.of_module.iter().chain(of_functions)
+        let of_functions = self
+            .function_diagnostics
+            .iter()
+            .flat_map(|(_, diagnostics)| diagnostics);
+        self.module_diagnostics.iter().chain(of_functions)
     }
 
     /// The source with all changes.
     #[must_use]
     pub fn source(&self) -> &[u8] {
-        let parsed = || self.module.source();
-        self.unparsed.as_deref().unwrap_or_else(parsed)
+        self.unparsed
+            .as_deref()
+            .unwrap_or_else(|| self.module.source())
     }
 
-    /// Replaces a part of the source. A span beyond its end means its end.
+    /// Replaces a part of the source. A span beyond the end of the source is cut off there.
     pub fn replace(&mut self, span: Span, text: &[u8]) -> Reparsed {
         match self.change(span, text) {
             Some(function) => Reparsed::Function(function),
@@ -149,8 +153,8 @@ impl Incremental {
         }
     }
 
-    /// Replaces a part of the source, and parses the function around it. `None` if more has to be parsed: the module is empty
-    /// until [`update`](Self::update) does so, once after any number of changes.
+    /// Replaces a part of the source, and parses the function around it. `None` if the whole source has to be parsed: the module
+    /// is empty until [`update`](Self::update) does so, once after any number of changes.
     pub fn change(&mut self, span: Span, text: &[u8]) -> Option<FuncId> {
         let len = self.source().len() as u32;
         let end = span.end.min(len);
@@ -163,12 +167,12 @@ impl Incremental {
             let change = TextChange::new(span, text.len() as u32);
             raw::replace_in_body(&mut self.module, item, span, text);
             self.scopes.move_bindings(change);
-            self.of_functions
+            self.function_diagnostics
                 .iter_mut()
-                .filter(|(f, _)| *f != function)
-                .flat_map(|(_, found)| found)
-                .for_each(|d| change.relocate(d));
-            if self.parse_function(item, function).is_some() {
+                .filter(|(id, _)| *id != function)
+                .flat_map(|(_, diagnostics)| diagnostics)
+                .for_each(|diagnostic| change.relocate(diagnostic));
+            if self.reparse_body(item, function).is_some() {
                 return Some(function);
             }
             self.unparsed = Some(self.take_source());
@@ -180,7 +184,7 @@ impl Incremental {
         None
     }
 
-    /// Parses the source after changes that make this necessary. Gives false if there were none.
+    /// Parses the source after changes that make this necessary. Returns whether there were any.
     pub fn update(&mut self) -> bool {
         let Some(source) = self.unparsed.take() else {
             return false;
@@ -199,28 +203,28 @@ impl Incremental {
         source.into_vec()
     }
 
-    /// Whether each item was understood, and each body belongs to an item and is closed.
+    /// Whether each item was parsed, and each body belongs to an item and is closed.
     fn is_well_formed(&self) -> bool {
         let module = &self.module;
         let mut functions = 0;
-        let understood = module.items().all(|(_, item)| match item {
+        let are_parsed = module.items().all(|(_, item)| match item {
             Item::Opaque(_) => false,
-            // Such a declaration is only understood where the function before it was.
+            // A register at module level belongs to a function whose header was not parsed.
             Item::Decl(id) => {
                 let decl = module.declarations().decls.get(id);
                 decl.is_some_and(|d| d.space != StateSpace::Reg)
             }
             Item::Function(id) => {
                 functions += 1;
-                let known = module.functions().get(id).is_some_and(|f| !f.raw_header);
-                known && module.body(id).is_none_or(Body::is_closed)
+                let has_header = module.functions().get(id).is_some_and(|f| !f.raw_header);
+                has_header && module.body(id).is_none_or(Body::is_closed)
             }
             _ => true,
         });
-        understood && functions == module.functions().len()
+        are_parsed && functions == module.functions().len()
     }
 
-    /// The function with a body around a place: its braces are not part of that.
+    /// The function whose body contains a span between its braces.
     fn body_around(&self, span: Span) -> Option<(ItemId, FuncId)> {
         let (item, function) = self.function_before(span.start)?;
         let body = extent(self.module.body(function)?);
@@ -238,119 +242,130 @@ impl Incremental {
         }
     }
 
-    /// Adds a diagnostic to those of the body that it is in.
-    fn add(&mut self, diagnostic: Diagnostic) {
-        let inside = |&(_, function): &(ItemId, FuncId)| {
-            let body = self.module.body(function).map(extent);
-            body.is_some_and(|b| b.start < diagnostic.span.start && diagnostic.span.end <= b.end)
-        };
-        let place = self.function_before(diagnostic.span.start).filter(inside);
-        let Some((_, function)) = place else {
-            self.of_module.push(diagnostic);
+    /// Adds a diagnostic to those of the body that contains it, or of the module.
+    fn add_diagnostic(&mut self, diagnostic: Diagnostic) {
+        let function = self
+            .function_before(diagnostic.span.start)
+            .map(|(_, function)| function)
+            .filter(|function| {
+                let body = self.module.body(*function).map(extent);
+                body.is_some_and(|body| is_inside(&diagnostic, body))
+            });
+        let Some(function) = function else {
+            self.module_diagnostics.push(diagnostic);
             return;
         };
-        match self.of_functions.last_mut() {
-            Some((last, found)) if *last == function => found.push(diagnostic),
-            _ => self.of_functions.push((function, vec![diagnostic])),
+        match self.function_diagnostics.last_mut() {
+            Some((last, diagnostics)) if *last == function => diagnostics.push(diagnostic),
+            _ => self.function_diagnostics.push((function, vec![diagnostic])),
         }
     }
 
-    /// Parses a function again whose text has changed. `None` if that would change more than its body.
-    fn parse_function(&mut self, item: ItemId, function: FuncId) -> Option<()> {
-        let (place, old) = (self.module.span(item), self.module.body(function)?);
-        let (start, open, end) = (
-            place.start as usize,
-            old.base() as usize,
-            place.end as usize,
-        );
+    /// Parses the body of a function whose text has changed, and replaces the old body. `None` if more than the body changes.
+    fn reparse_body(&mut self, item: ItemId, function: FuncId) -> Option<()> {
+        let item_span = self.module.span(item);
+        let (start, end) = (item_span.start as usize, item_span.end as usize);
+        let open = self.module.body(function)?.base() as usize;
         let source = raw::source_of(&self.module);
-        let mut later = Later::hide(&mut self.module, &mut self.scopes, open);
+        let mut later_names = LaterNames::hide(&mut self.module, &mut self.scopes, open);
         let mut parser = Parser {
-            out: Output::of_function(core::mem::take(&mut self.module), open..end),
+            out: Output::for_function(core::mem::take(&mut self.module), open..end),
             scopes: core::mem::take(&mut self.scopes),
             ..Parser::new(&source, SourceText::default(), self.limits)
         };
         parser.reporter.reports = Reports::OfFunctions;
-        let known_symbols = later.symbols_before;
-        let parsed = parser.function_again(function, start, open);
-        let alone = parsed.is_some()
+        let body = parser.reparse_function(function, start, open);
+        let is_self_contained = body.is_some()
             && parser.cursor.pos == end
-            && parser.out.module.symbols().len() == known_symbols
-            && parser.leaves_nothing(end);
-        later.show(&mut parser.out.module, &mut parser.scopes);
+            && parser.out.module.symbols().len() == later_names.symbols_before
+            && parser.leaves_no_state(end);
+        later_names.show(&mut parser.out.module, &mut parser.scopes);
         parser.check_characters(start, end);
         let records = parser.reporter.take_records();
         self.module = core::mem::take(&mut parser.out.module);
         self.scopes = core::mem::take(&mut parser.scopes);
-        let mut body = parsed.filter(|b| alone && b.is_closed())?;
+        let mut body = body.filter(|b| is_self_contained && b.is_closed())?;
         raw::finish(parser.out.body, core::iter::once(&mut body));
         let extent = extent(&body);
         let id = self.module.functions().get(function)?.body?;
         *self.module.bodies_mut().get_mut(id)? = body;
         let diagnostics = repair::diagnostics(&self.module, &self.scopes, records);
-        let inside = |d: &Diagnostic| extent.start < d.span.start && d.span.end <= extent.end;
-        let mut other_functions = self.of_functions.iter();
-        let other_functions = other_functions.by_ref().filter(|(f, _)| *f != function);
+        let other_count: usize = self
+            .function_diagnostics
+            .iter()
+            .filter(|(id, _)| *id != function)
+            .map(|(_, diagnostics)| diagnostics.len())
+            .sum();
         // The error about a name with a dot covers its uses in all functions.
-        let covers_all_functions = |d: &Diagnostic| d.code == Code::DottedName;
-        let has_dotted_name = diagnostics.iter().any(covers_all_functions)
-            || self
-                .of_functions
-                .iter()
-                .any(|(_, diagnostics)| diagnostics.iter().any(covers_all_functions));
-        let count = other_functions.map(|(_, d)| d.len()).sum::<usize>() + diagnostics.len();
-        if count >= self.limits.diagnostics || has_dotted_name || !diagnostics.iter().all(inside) {
+        let has_dotted_name = self
+            .function_diagnostics
+            .iter()
+            .flat_map(|(_, diagnostics)| diagnostics)
+            .chain(&diagnostics)
+            .any(|d| d.code == Code::DottedName);
+        if other_count + diagnostics.len() >= self.limits.diagnostics
+            || has_dotted_name
+            || !diagnostics.iter().all(|d| is_inside(d, extent))
+        {
             return None;
         }
         self.set_diagnostics(item, function, diagnostics);
         Some(())
     }
 
-    fn set_diagnostics(&mut self, item: ItemId, function: FuncId, found: Vec<Diagnostic>) {
-        let all = &mut self.of_functions;
-        if let Some(i) = all.iter().position(|(f, _)| *f == function) {
-            all.remove(i);
+    /// Replaces the diagnostics of a function.
+    fn set_diagnostics(&mut self, item: ItemId, function: FuncId, diagnostics: Vec<Diagnostic>) {
+        let list = &mut self.function_diagnostics;
+        if let Some(index) = list.iter().position(|(id, _)| *id == function) {
+            list.remove(index);
         }
-        if !found.is_empty() {
-            let at = self.module.span(item).start;
-            let before = |(_, d): &(FuncId, Vec<Diagnostic>)| d.iter().all(|d| d.span.start < at);
-            let index = all.partition_point(before);
-            all.insert(index, (function, found));
+        if !diagnostics.is_empty() {
+            let start = self.module.span(item).start;
+            let index = list.partition_point(|(_, diagnostics)| {
+                diagnostics.iter().all(|d| d.span.start < start)
+            });
+            list.insert(index, (function, diagnostics));
         }
     }
 
     /// All diagnostics in the order of the source.
     #[must_use]
     pub fn sorted_diagnostics(&self) -> Vec<Diagnostic> {
-        let mut all: Vec<Diagnostic> = self.diagnostics().cloned().collect();
-        sort_by_position(&mut all);
-        all
+        let mut sorted: Vec<Diagnostic> = self.diagnostics().cloned().collect();
+        sort_by_position(&mut sorted);
+        sorted
     }
 }
 
-/// From the `{` to the end of a body.
+/// The span from the `{` to the end of a body.
 fn extent(body: &Body) -> Span {
     Span::new(body.base(), body.base() + body.end())
 }
 
-/// The number of diagnostics.
+/// Whether a diagnostic is after the `{` and before the end of a body.
+fn is_inside(diagnostic: &Diagnostic, body: Span) -> bool {
+    body.start < diagnostic.span.start && diagnostic.span.end <= body.end
+}
+
+/// Writes the number of diagnostics.
 impl core::fmt::Debug for Incremental {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        let diagnostics = self.diagnostics().count();
-        let mut all = f.debug_struct("Incremental");
-        all.field("diagnostics", &diagnostics)
+        f.debug_struct("Incremental")
+            .field("diagnostics", &self.diagnostics().count())
             .finish_non_exhaustive()
     }
 }
 
-/// The declarations of the module after a function, which are hidden while that is parsed.
-struct Later {
+/// The names that the module declares after a function. They are hidden while the function is parsed.
+struct LaterNames {
     bindings: Vec<Binding>,
+    /// All symbols of the module.
     symbols: PrimaryMap<SymbolId, Symbol>,
+    /// The number of symbols that are declared before the function.
     symbols_before: usize,
 }
 
-impl Later {
+impl LaterNames {
     /// Hides the names that are declared after the `{` at `open`.
     fn hide(module: &mut Module, scopes: &mut Scopes, open: usize) -> Self {
         let bindings = scopes.hide_from(open);
@@ -367,27 +382,30 @@ impl Later {
         }
     }
 
+    /// Makes the names visible again.
     fn show(&mut self, module: &mut Module, scopes: &mut Scopes) {
         *module.symbols_mut() = core::mem::take(&mut self.symbols);
         for binding in &self.bindings {
-            scopes.bind(binding.name, binding.meaning, binding.at as usize);
+            scopes.bind(binding.name, binding.meaning, binding.offset as usize);
         }
     }
 }
 
 impl Output {
-    /// For one function of a module, which is at `place`.
-    fn of_function(module: Module, place: Range<usize>) -> Self {
-        let body = raw::body_with_capacity(place.len());
-        Self::with(module, body, place.start)
+    /// The output for the function of a module whose body is at `extent`.
+    fn for_function(module: Module, extent: Range<usize>) -> Self {
+        let body = raw::body_with_capacity(extent.len());
+        Self::with(module, body, extent.start)
     }
 }
 
 impl<'s> Parser<'s> {
-    /// Parses a function of the module again; `None` if its header is not what it was.
-    fn function_again(&mut self, id: FuncId, start: usize, open: usize) -> Option<Body> {
+    /// Parses a function of the module again, which begins at `start` and whose `{` is at `open`. Keeps the old header. `None` if
+    /// the header has changed or the body declares functions.
+    fn reparse_function(&mut self, id: FuncId, start: usize, open: usize) -> Option<Body> {
         let module = &self.out.module;
-        let (params, directives) = (module.params().len(), module.interface_directives().len());
+        let (param_count, directive_count) =
+            (module.params().len(), module.interface_directives().len());
         self.cursor = Cursor {
             pos: start,
             last: start,
@@ -395,19 +413,20 @@ impl<'s> Parser<'s> {
         };
         self.function = Some(id);
         let is_unchanged = self.header_before_body(start, id) == Some(open);
-        self.out.module.params_mut().truncate(params);
+        self.out.module.params_mut().truncate(param_count);
         self.out
             .module
             .interface_directives_mut()
-            .truncate(directives);
-        let functions = self.out.module.functions().len();
+            .truncate(directive_count);
+        let function_count = self.out.module.functions().len();
         let body = is_unchanged.then(|| self.body());
-        let none_new = self.out.module.functions().len() == functions;
-        body.filter(|_| none_new)
+        let declares_no_function = self.out.module.functions().len() == function_count;
+        body.filter(|_| declares_no_function)
     }
 
-    /// Whether nothing that was reported up to `end` matters for what follows.
-    fn leaves_nothing(&self, end: usize) -> bool {
+    /// Whether nothing before `end` changes how the text after it is parsed, apart from the declared names: neither reported errors
+    /// nor names that a body exports.
+    fn leaves_no_state(&self, end: usize) -> bool {
         self.suppressed.is_empty()
             && self.reporter.cascade.is_over(end)
             && self.header.unknown == ptx_ir::Severity::Error

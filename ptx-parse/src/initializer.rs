@@ -8,15 +8,15 @@ use crate::name_use::Expected;
 use crate::parser::Parser;
 
 impl Parser<'_> {
-    /// The value after `=`. Braces can nest, which is parsed without recursion.
+    /// Parses the value after `=`. Nested braces are parsed without recursion.
     pub(crate) fn initializer(&mut self) -> ParseResult<Operand> {
-        let most = self.limits.nesting;
+        let limit = self.limits.nesting;
         let mut open: Vec<usize> = Vec::new();
         loop {
             self.cursor.skip_trivia();
             if self.cursor.peek() == b'{' {
-                if open.len() >= most {
-                    let message = format!("expected at most {most} nested braces, found more");
+                if open.len() >= limit {
+                    let message = format!("expected at most {limit} nested braces, found more");
                     return Err(self.cursor.error(
                         Code::NestingTooDeep,
                         self.cursor.pos,
@@ -51,17 +51,17 @@ impl Parser<'_> {
         }
     }
 
-    /// One value: a constant, a symbol with an offset, `generic(x)`, `0xFF(x)`, `field = value`.
+    /// Parses one value: a constant, a symbol with an offset, `generic(x)`, `0xFF(x)`, or `field = value`.
     #[inline]
     fn initial_value(&mut self) -> ParseResult<Operand> {
-        let digit = self.cursor.peek().is_ascii_digit();
-        if digit || !self.cursor.at_ident() {
+        let begins_with_digit = self.cursor.peek().is_ascii_digit();
+        if begins_with_digit || !self.cursor.at_ident() {
             let value = self.constant()?;
             if matches!(self.cursor.peek(), b',' | b'}' | b';') {
                 return Ok(value);
             }
             self.cursor.skip_trivia();
-            if self.cursor.peek() == b'(' && digit {
+            if self.cursor.peek() == b'(' && begins_with_digit {
                 self.cursor.advance(1);
                 let inner = if self.at_name() {
                     self.symbol_value()?
@@ -81,21 +81,22 @@ impl Parser<'_> {
         self.symbol_value()
     }
 
-    /// Whether a name other than a constant begins here, after whitespace.
+    /// Skips trivia. Returns whether a name other than that of a constant is next.
     pub(crate) fn at_name(&mut self) -> bool {
         self.cursor.skip_trivia();
         self.cursor.at_ident()
             && &self.cursor.src[self.cursor.pos..self.cursor.token_end()] != b"WARP_SZ"
     }
 
+    /// Parses a value that begins with a name.
     fn symbol_value(&mut self) -> ParseResult<Operand> {
         let (start, end) = self.cursor.take_ident();
         self.cursor.skip_trivia();
         let base = match self.cursor.peek() {
             b'(' if &self.cursor.src[start..end] == b"generic" => {
                 self.cursor.advance(1);
-                let (a, b) = self.cursor.expect_ident("a variable")?;
-                let inner = self.initial_name(a, b);
+                let (variable_start, variable_end) = self.cursor.expect_ident("a variable")?;
+                let inner = self.initial_name(variable_start, variable_end);
                 self.cursor.expect(b')', "`)` after the variable")?;
                 Operand::Generic(self.out.pool().extend(&[inner]).at(0))
             }
@@ -103,8 +104,8 @@ impl Parser<'_> {
                 self.cursor.advance(1);
                 let name = self.intern(start, end);
                 let value = self.field_value()?;
-                let at = self.out.pool().extend(&[Operand::Name(name), value]).at(0);
-                return Ok(Operand::Field(at));
+                let field = self.out.pool().extend(&[Operand::Name(name), value]);
+                return Ok(Operand::Field(field.at(0)));
             }
             _ => self.initial_name(start, end),
         };
@@ -120,7 +121,7 @@ impl Parser<'_> {
         Ok(base)
     }
 
-    /// The value of a field of an opaque type: a number or a keyword.
+    /// Parses the value of a field of an opaque type: a number or a keyword.
     fn field_value(&mut self) -> ParseResult<Operand> {
         if self.at_name() {
             let (start, end) = self.cursor.take_ident();
@@ -129,7 +130,7 @@ impl Parser<'_> {
         self.constant()
     }
 
-    /// A name in an initializer; reported if it is undeclared.
+    /// The operand for a name in an initializer, which is reported if it is undeclared.
     fn initial_name(&mut self, start: usize, end: usize) -> Operand {
         let operand = self.name_operand(start, end);
         if let Operand::Name(name) = operand

@@ -4,7 +4,7 @@ use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::vec::Vec;
 use ptx_ir::lex::scan;
-use ptx_ir::lex::{Lexer, Token, TokenKind};
+use ptx_ir::lex::{Lexer, TokenKind};
 use ptx_ir::name::split_numeric_suffix_str;
 use ptx_ir::raw::RawModule;
 use ptx_ir::{
@@ -20,20 +20,20 @@ use crate::parser::Parser;
 use crate::record::{Cause, Record};
 use crate::statement_extent::{begins_declaration, declared_space};
 
-/// Whether the names of parameters are declared in the scope.
+/// The treatment of the names of parameters.
 #[derive(Copy, Clone, PartialEq, Eq)]
 pub(crate) enum ParamNames {
-    /// The parameters of a function, for its body.
+    /// The names are bound in the scope of the body of a function.
     Bind,
-    /// The parameters of a prototype, or of a function declared in a body.
+    /// The names of a prototype, or of a function that is declared in a body, are not bound.
     Ignore,
 }
 
-/// The name of a parameter, if it has one, and where it is.
+/// The name of a parameter. It has none if it is written `_`.
 pub(crate) type ParamName = Option<DeclaredName>;
 
 impl Parser<'_> {
-    /// The interface of a prototype: `(results) _ (parameters) directives`. Its parameters go to the
+    /// Parses the interface of a prototype: `(results) _ (parameters) directives`. Its parameters are in the
     /// tables of the module.
     pub(crate) fn prototype(&mut self) -> ParseResult<Interface> {
         let level = core::mem::replace(&mut self.out.level, Level::Module);
@@ -59,6 +59,7 @@ impl Parser<'_> {
         Ok(interface)
     }
 
+    /// Parses the interface of a function or prototype after its name.
     pub(crate) fn params_and_directives(
         &mut self,
         interface: &mut Interface,
@@ -73,7 +74,7 @@ impl Parser<'_> {
         self.interface_directives(interface, position)
     }
 
-    /// Directives between the parameters and the body.
+    /// Parses directives between the parameters and the body.
     fn interface_directives(
         &mut self,
         interface: &mut Interface,
@@ -82,15 +83,15 @@ impl Parser<'_> {
         let start = self.out.module.interface_directives().len() as u32;
         let mut len = 0;
         loop {
-            let next = self.cursor.next_token();
-            if scan::peek(self.cursor.src, next) != b'.' {
+            let next_token = self.cursor.next_token();
+            if scan::peek(self.cursor.src, next_token) != b'.' {
                 break;
             }
-            let directive_start = self.cursor.checkpoint();
+            let checkpoint = self.cursor.checkpoint();
             let Some(directive) = self.directive_here() else {
-                let item = self.empty_declaration(next);
-                self.cursor.reset(directive_start);
-                if item {
+                let is_item = self.empty_declaration(next_token);
+                self.cursor.reset(checkpoint);
+                if is_item {
                     break;
                 }
                 return Err(self.wrong_directive("before a body"));
@@ -99,8 +100,8 @@ impl Parser<'_> {
                 if directive.is_allowed_in(DirectivePosition::Module)
                     || begins_declaration(directive)
                 {
-                    // The next item: the end of this one is missing.
-                    self.cursor.reset(directive_start);
+                    // The next item follows: the end of the function is missing.
+                    self.cursor.reset(checkpoint);
                     break;
                 }
                 return Err(self.wrong_directive("before a body"));
@@ -115,7 +116,7 @@ impl Parser<'_> {
         Ok(())
     }
 
-    /// `( parameter, … )`
+    /// Parses `( parameter, … )`.
     fn params(&mut self, names: ParamNames) -> ParseResult<TableRange> {
         self.param_list(|parser| {
             let (mut param, name) = parser.param()?;
@@ -126,7 +127,7 @@ impl Parser<'_> {
         })
     }
 
-    /// `( result, … )` of a function, whose names are bound after its own.
+    /// Parses `( result, … )` of a function. Their names are bound after that of the function.
     pub(crate) fn results(&mut self, names: &mut Vec<ParamName>) -> ParseResult<TableRange> {
         self.param_list(|parser| {
             let (param, name) = parser.param()?;
@@ -135,22 +136,24 @@ impl Parser<'_> {
         })
     }
 
+    /// Parses a list in parentheses, whose `(` is next, with `parse_param` for each parameter.
     fn param_list(
         &mut self,
-        mut param: impl FnMut(&mut Self) -> ParseResult<Param>,
+        mut parse_param: impl FnMut(&mut Self) -> ParseResult<Param>,
     ) -> ParseResult<TableRange> {
         self.cursor.advance(1);
         let start = self.out.module.params().len() as u32;
         if !self.cursor.eat(b')') {
             loop {
-                let param = param(self)?;
+                let param = parse_param(self)?;
                 self.out.module.params_mut().push(param);
                 if self.cursor.eat(b',') {
                     continue;
                 }
                 let end = self.cursor.last;
-                let closed = self.cursor.expect(b')', "`,` or `)` after a parameter");
-                closed.map_err(|d| self.missing_parenthesis(end, d))?;
+                self.cursor
+                    .expect(b')', "`,` or `)` after a parameter")
+                    .map_err(|error| self.missing_parenthesis(end, *error))?;
                 break;
             }
         }
@@ -158,46 +161,53 @@ impl Parser<'_> {
         Ok(TableRange { start, len })
     }
 
-    /// The error of a list of parameters that ends without a `)`.
+    /// The error of a list of parameters that ends without a `)`. Its last token ends at `end`.
     #[cold]
-    fn missing_parenthesis(&self, end: usize, d: Box<Record>) -> Box<Record> {
+    fn missing_parenthesis(&self, end: usize, error: Record) -> Box<Record> {
         let next = &self.cursor.src[self.cursor.pos..];
-        let words = Lexer::fragment(next).filter(|t| !t.kind.is_trivia());
-        let mut words = words.map(|t| t.span.of(next));
+        let mut words = Lexer::fragment(next)
+            .filter(|t| !t.kind.is_trivia())
+            .map(|t| t.span.of(next));
         let word = words.next();
         if word == Some(b";") {
-            let comma = match words.next() {
+            let separator = match words.next() {
                 Some(b")") => "",
                 Some(word) if declared_space(word) == Some(StateSpace::Param) => ",",
-                _ => return Self::close_list(end, *d),
+                _ => return Self::close_list(end, error),
             };
-            let span = d.error.span;
-            let d = d
+            let span = error.error.span;
+            let corrected = error
                 .with_help("parameters are separated with `,`")
-                .with_fix(span, comma);
-            return Box::new(match comma {
-                // It may be in the wrong place.
-                "" => d,
-                _ => d.machine_applicable(),
+                .with_fix(span, separator);
+            return Box::new(if separator.is_empty() {
+                // The `;` may belong after the `)`.
+                corrected
+            } else {
+                corrected.machine_applicable()
             });
         }
-        let directive = word.and_then(Directive::from_text);
-        let of_header = directive.is_some_and(|d| d.is_allowed_in(DirectivePosition::Entry));
-        match word {
-            Some(b"{") => Self::close_list(end, *d),
-            _ if of_header => Self::close_list(end, *d),
-            _ => d,
+        let continues_header = word
+            .and_then(Directive::from_text)
+            .is_some_and(|directive| directive.is_allowed_in(DirectivePosition::Entry));
+        if word == Some(b"{") || continues_header {
+            Self::close_list(end, error)
+        } else {
+            Box::new(error)
         }
     }
 
-    /// The list of parameters is closed at `end`.
-    fn close_list(end: usize, d: Record) -> Box<Record> {
-        let d = d.with_help("add `)` after the last parameter");
-        Box::new(d.with_fix(Span::at(end, end), "\n)"))
+    /// Adds the edit that closes the list of parameters at `end`.
+    fn close_list(end: usize, error: Record) -> Box<Record> {
+        Box::new(
+            error
+                .with_help("add `)` after the last parameter")
+                .with_fix(Span::at(end, end), "\n)"),
+        )
     }
 
+    /// Parses a parameter.
     fn param(&mut self) -> ParseResult<(Param, ParamName)> {
-        let mut s = Specifiers::EMPTY;
+        let mut specifiers = Specifiers::EMPTY;
         let mut ptr = None;
         let mut trailing_align = Operand::Absent;
         self.cursor.skip_trivia();
@@ -214,44 +224,46 @@ impl Parser<'_> {
                         .cursor
                         .unexpected("a type, as parameters have no attributes"));
                 }
-                Some(d) if Linkage::from_directive(d).is_some() => {
+                Some(directive) if Linkage::from_directive(directive).is_some() => {
                     return Err(self
                         .cursor
                         .unexpected("`.param` or `.reg`, as parameters have no linkage"));
                 }
-                Some(Directive::Ptr) if s.ty.is_none() => {
+                Some(Directive::Ptr) if specifiers.ty.is_none() => {
                     return Err(self.missing_type("a type before `.ptr`"));
                 }
                 Some(Directive::Ptr) if ptr.is_none() && trailing_align == Operand::Absent => {
                     self.cursor.advance(Directive::Ptr.text().len());
                     ptr = Some(self.pointer()?);
                 }
-                Some(Directive::Align) if s.ty.is_some() => {
+                Some(Directive::Align) if specifiers.ty.is_some() => {
                     self.cursor.advance(Directive::Align.text().len());
                     trailing_align = self.integer()?;
                 }
-                None if s.ty.is_some() => return Err(self.wrong_directive("in a parameter")),
-                _ if s.ty.is_some() => {
+                None if specifiers.ty.is_some() => {
+                    return Err(self.wrong_directive("in a parameter"));
+                }
+                _ if specifiers.ty.is_some() => {
                     return Err(self.cursor.unexpected("the name of the parameter"));
                 }
-                None if s.space.is_none() && self.at_type() => {
-                    return Err(self.missing_param(start));
+                None if specifiers.space.is_none() && self.at_type() => {
+                    return Err(self.missing_param_space(start));
                 }
-                _ => self.specifier(&mut s)?,
+                _ => self.specifier(&mut specifiers)?,
             }
             self.cursor.skip_trivia();
         }
-        let Some(space) = s.space else {
+        let Some(space) = specifiers.space else {
             let expected = "`.param` or `.reg` before a parameter";
             return Err(self.cursor.unexpected(expected));
         };
-        let Some(ty) = s.ty else {
+        let Some(ty) = specifiers.ty else {
             return Err(self.missing_type("the type of the parameter"));
         };
         let name = self.param_name()?;
         let mut param = Param::new(space, ty);
-        param.align = s.align;
-        param.vector = s.vector;
+        param.align = specifiers.align;
+        param.vector = specifiers.vector;
         param.trailing_align = trailing_align;
         param.ptr = ptr;
         param.hidden = hidden;
@@ -260,93 +272,100 @@ impl Parser<'_> {
         Ok((param, name))
     }
 
-    /// Whether a type comes next.
+    /// Whether a type is next.
     fn at_type(&mut self) -> bool {
         let word = self.cursor.dot_word();
         word.is_some_and(|w| ScalarType::from_text(w).is_some())
     }
 
-    /// The parameter that begins at `start` has no state space before its type, which comes next.
+    /// The error of a parameter that begins at `start` and has no state space before its type, which is next.
     #[cold]
-    fn missing_param(&self, start: usize) -> Box<Record> {
-        let (at, end) = (self.cursor.pos, self.cursor.token_end());
-        let type_text = String::from_utf8_lossy(&self.cursor.src[at..end]);
+    fn missing_param_space(&self, start: usize) -> Box<Record> {
+        let (type_start, type_end) = (self.cursor.pos, self.cursor.token_end());
+        let type_text = String::from_utf8_lossy(&self.cursor.src[type_start..type_end]);
         let message = format!("expected `.param` before the type `{type_text}` of a parameter");
-        let d = self
-            .cursor
-            .error(Code::UnexpectedToken, at, end, message)
-            .with_help("add `.param`, or `.reg` for a parameter in a register")
-            .with_fix(Span::at(start, start), ".param ");
-        Box::new(d)
+        Box::new(
+            self.cursor
+                .error(Code::UnexpectedToken, type_start, type_end, message)
+                .with_help("add `.param`, or `.reg` for a parameter in a register")
+                .with_fix(Span::at(start, start), ".param "),
+        )
     }
 
     /// The error of a parameter without a type.
     #[cold]
-    fn missing_type(&mut self, what: &str) -> Box<Record> {
+    fn missing_type(&mut self, expected: &str) -> Box<Record> {
         self.cursor
-            .unexpected(what)
+            .unexpected(expected)
             .with_cause(Cause::MissingParameterType)
     }
 
-    /// The error of a parameter without a name: it follows that of the parameter before it, or that of the function.
+    /// The error of a parameter without a name. Suggests a name after that of the previous parameter or of the function.
     #[cold]
-    fn missing_name(&self, d: Box<Record>) -> Box<Record> {
+    fn missing_name(&self, error: Box<Record>) -> Box<Record> {
         let (src, pos) = (self.cursor.src, self.cursor.pos);
         if !matches!(scan::peek(src, pos), b',' | b')') {
-            return d;
+            return error;
         }
-        let from = pos.saturating_sub(1 << 12);
-        let header = src.get(from..pos).unwrap_or_default();
+        let header_start = pos.saturating_sub(1 << 12);
+        let header = src.get(header_start..pos).unwrap_or_default();
         let open = memchr::memrchr(b'(', header).map_or(0, |i| i + 1);
-        let (before, list) = header.split_at(open);
-        let word = |text: &[u8]| {
-            let is_name = |t: &Token| t.kind == TokenKind::Ident;
-            let last = Lexer::fragment(text).filter(is_name).last();
-            last.map(|t| String::from_utf8_lossy(t.span.of(text)).into_owned())
+        let (preceding, list) = header.split_at(open);
+        let last_name = |text: &[u8]| {
+            Lexer::fragment(text)
+                .filter(|t| t.kind == TokenKind::Ident)
+                .last()
+                .map(|t| String::from_utf8_lossy(t.span.of(text)).into_owned())
         };
-        let tail = before.strip_suffix(b"(").unwrap_or(before).trim_ascii_end();
-        let name = match (word(list), word(tail)) {
+        let before_list = preceding
+            .strip_suffix(b"(")
+            .unwrap_or(preceding)
+            .trim_ascii_end();
+        let name = match (last_name(list), last_name(before_list)) {
             (Some(previous), _) => {
                 let (prefix, digits) = split_numeric_suffix_str(&previous);
                 let number: u32 = digits.parse().unwrap_or(0);
                 format!("{prefix}{}", number.saturating_add(1))
             }
-            (None, _) if tail.ends_with(Directive::Func.text().as_bytes()) => {
+            (None, _) if before_list.ends_with(Directive::Func.text().as_bytes()) => {
                 String::from("func_retval0")
             }
             (None, Some(function)) => format!("{function}_param_0"),
-            (None, None) => return d,
+            (None, None) => return error,
         };
-        let at = src[..pos].trim_ascii_end().len();
+        let insertion = src[..pos].trim_ascii_end().len();
         let help = format!("add a name, for example `{name}`");
         Box::new(
-            d.with_help(help)
-                .with_fix(Span::at(at, at), format!(" {name}")),
+            error
+                .with_help(help)
+                .with_fix(Span::at(insertion, insertion), format!(" {name}")),
         )
     }
 
-    /// The name of a parameter, or `_`.
+    /// Parses the name of a parameter, or `_`.
     fn param_name(&mut self) -> ParseResult<ParamName> {
         if self.cursor.peek() == b'_' && !self.cursor.at_ident() {
             self.cursor.advance(1);
             return Ok(None);
         }
-        let found = self.cursor.expect_ident("the name of the parameter");
-        let (start, end) = found.map_err(|d| self.missing_name(d))?;
+        let (start, end) = self
+            .cursor
+            .expect_ident("the name of the parameter")
+            .map_err(|error| self.missing_name(error))?;
         let name: NameId = self.intern(start, end);
         Ok(Some(DeclaredName { name, start, end }))
     }
 
     /// Declares a parameter in the scope of the function.
-    pub(crate) fn bind_param(&mut self, param: &Param, at: ParamName) -> Binding {
-        let Some(at) = at else {
+    pub(crate) fn bind_param(&mut self, param: &Param, name: ParamName) -> Binding {
+        let Some(declared) = name else {
             return Binding::None;
         };
-        let (name, scope) = (at.name, self.scopes.current);
+        let (name, scope) = (declared.name, self.scopes.current);
         if param.space == StateSpace::Reg {
             let mut register = RegDecl::new(name, param.ty, scope);
             register.vector = param.vector;
-            return self.bind_register(register, at);
+            return self.bind_register(register, declared);
         }
         let var = Var {
             name,
@@ -355,10 +374,10 @@ impl Parser<'_> {
             scope,
             stmt: None,
         };
-        self.bind_var(var, None, at)
+        self.bind_var(var, None, declared)
     }
 
-    /// The state space and the alignment after `.ptr`.
+    /// Parses the state space and the alignment after `.ptr`.
     fn pointer(&mut self) -> ParseResult<Pointer> {
         let mut pointer = Pointer::GENERIC;
         if let Some(word) = self.cursor.dot_word() {

@@ -1,4 +1,4 @@
-//! The end of a body: which of the labels used before their definition were defined.
+//! Resolves labels at the end of a body: those that are used before their definition, and those that have none.
 
 use alloc::vec::Vec;
 use ptx_ir::raw::RawBody;
@@ -10,12 +10,12 @@ use crate::record::late_declaration;
 use crate::undeclared::UndeclaredUse;
 
 impl Parser<'_> {
-    /// At the end of a body: replaces labels that were merged or never defined, and reports the latter.
+    /// Replaces labels that were merged or never defined, and reports the latter.
     pub(crate) fn resolve_labels(&mut self) {
         let mut pending = core::mem::take(&mut self.scopes.labels);
-        let early = !pending.tables.is_empty() && !pending.uses.is_empty();
-        let resolved = pending.merged.is_empty() && pending.undefined.is_empty();
-        if !resolved || early || !pending.ranges.is_empty() {
+        let may_use_tables_early = !pending.tables.is_empty() && !pending.uses.is_empty();
+        let are_resolved = pending.merged.is_empty() && pending.undefined.is_empty();
+        if !are_resolved || may_use_tables_early || !pending.ranges.is_empty() {
             self.replace_labels(&pending);
         }
         pending.clear();
@@ -25,11 +25,11 @@ impl Parser<'_> {
 
     #[inline(never)]
     fn replace_labels(&mut self, pending: &PendingLabels) {
-        let old = self.out.body.labels().clone();
-        let replacement = renumber(&old, pending, self.out.body.labels_mut());
-        let resolve = |o: Operand| match o {
-            Operand::Label(id) => replacement.get(id.index()).copied().unwrap_or(o),
-            _ => o,
+        let old_labels = self.out.body.labels().clone();
+        let replacement = renumber(&old_labels, pending, self.out.body.labels_mut());
+        let resolve = |operand: Operand| match operand {
+            Operand::Label(id) => replacement.get(id.index()).copied().unwrap_or(operand),
+            _ => operand,
         };
         self.out.body.pool_mut().map_names(resolve);
         for declarator in self.out.body.declarations_mut().declarators.iter_mut() {
@@ -42,73 +42,79 @@ impl Parser<'_> {
                 *id = new;
             }
         }
-        self.early_uses_of_tables(&replacement, pending);
-        let undeclared = |&(_, o): &(LabelId, Operand)| matches!(o, Operand::Name(_));
-        if !pending.undefined.iter().any(undeclared) && pending.ranges.is_empty() {
+        self.report_early_uses_of_tables(&replacement, pending);
+        let has_undeclared_names = pending
+            .undefined
+            .iter()
+            .any(|(_, operand)| matches!(operand, Operand::Name(_)));
+        if !has_undeclared_names && pending.ranges.is_empty() {
             return;
         }
-        let named = |&(id, at): &(LabelId, u32)| match replacement.get(id.index())? {
-            Operand::Name(name) => Some(UndeclaredUse {
-                name: *name,
-                at,
-                declared_later: pending.declared_after_use.contains(&id),
-            }),
-            _ => None,
-        };
-        let uses: Vec<UndeclaredUse> = pending.uses.iter().filter_map(named).collect();
+        let uses: Vec<UndeclaredUse> = pending
+            .uses
+            .iter()
+            .filter_map(|&(id, offset)| match replacement.get(id.index())? {
+                Operand::Name(name) => Some(UndeclaredUse {
+                    name: *name,
+                    offset,
+                    declared_later: pending.declared_after_use.contains(&id),
+                }),
+                _ => None,
+            })
+            .collect();
         self.report_undeclared(&uses, &pending.ranges);
     }
 
-    /// Reports the uses of tables and prototypes before them: ptxas resolves only labels of statements there.
-    fn early_uses_of_tables(&mut self, replacement: &[Operand], pending: &PendingLabels) {
+    /// Reports the uses of tables and prototypes before their definition. ptxas resolves only labels of statements there.
+    fn report_early_uses_of_tables(&mut self, replacement: &[Operand], pending: &PendingLabels) {
         let resolved = |id: LabelId| match replacement.get(id.index()) {
             Some(Operand::Label(id)) => Some(*id),
             _ => None,
         };
         let mut tables: Vec<LabelId> = pending.tables.iter().filter_map(|t| resolved(*t)).collect();
         tables.sort_unstable();
-        for &(id, at) in &pending.uses {
+        for &(id, offset) in &pending.uses {
             let Some(id) = resolved(id).filter(|id| tables.binary_search(id).is_ok()) else {
                 continue;
             };
             let text = self.out.module.name(self.out.body.labels()[id].name);
-            let d = late_declaration(text, Span::new(at, at + text.len() as u32));
-            self.report(d.with_label(
-                self.out.body.source_span(self.out.body.labels()[id].stmt),
-                "defined here",
-            ));
+            let definition = self.out.body.source_span(self.out.body.labels()[id].stmt);
+            self.report(
+                late_declaration(text, Span::new(offset, offset + text.len() as u32))
+                    .with_label(definition, "defined here"),
+            );
         }
     }
 }
 
-/// Fills `labels` with those of `old` that remain, and gives what each old one becomes: a label of
-/// `labels`, or what an undefined one is instead.
+/// Fills `labels` with the labels of `old_labels` that remain. Returns the replacement of each old label: a label of
+/// `labels`, or the operand that an undefined label becomes.
 fn renumber(
-    old: &PrimaryMap<LabelId, Label>,
+    old_labels: &PrimaryMap<LabelId, Label>,
     pending: &PendingLabels,
     labels: &mut PrimaryMap<LabelId, Label>,
 ) -> Vec<Operand> {
     labels.clear();
-    let mut becomes: Vec<Operand> = old.ids().map(Operand::Label).collect();
+    let mut replacement: Vec<Operand> = old_labels.ids().map(Operand::Label).collect();
     for &(id, operand) in &pending.undefined {
-        becomes[id.index()] = operand;
+        replacement[id.index()] = operand;
     }
-    // A merge goes outward, into a scope that closes later: follow from the outermost in.
+    // A label merges into a label of an outer scope, whose own merge comes later in the list.
     for &(inner, outer) in pending.merged.iter().rev() {
-        becomes[inner.index()] = becomes[outer.index()];
+        replacement[inner.index()] = replacement[outer.index()];
     }
-    let mut renumbered: Vec<Option<LabelId>> = vec![None; old.len()];
-    for (id, label) in old.iter() {
-        if becomes[id.index()] == Operand::Label(id) {
+    let mut renumbered: Vec<Option<LabelId>> = vec![None; old_labels.len()];
+    for (id, label) in old_labels.iter() {
+        if replacement[id.index()] == Operand::Label(id) {
             renumbered[id.index()] = Some(labels.push(*label));
         }
     }
-    for target in &mut becomes {
+    for target in &mut replacement {
         if let Operand::Label(id) = *target
             && let Some(new) = renumbered[id.index()]
         {
             *target = Operand::Label(new);
         }
     }
-    becomes
+    replacement
 }

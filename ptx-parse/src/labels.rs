@@ -8,15 +8,16 @@ use ptx_ir::{LabelId, NameId, Operand, StmtId};
 /// The statement of a label that is not defined yet.
 pub(crate) const UNDEFINED: StmtId = StmtId::new(u32::MAX);
 
+/// The labels of the current body whose uses cannot be resolved before its end.
 #[derive(Default)]
 pub(crate) struct PendingLabels {
     /// Each use: the label and the offset of the name.
     pub(crate) uses: Vec<(LabelId, u32)>,
     /// The number of uses before the current statement.
     before_statement: usize,
-    /// Labels that turned out to be a label of an outer scope.
+    /// Undefined labels of inner scopes, each with the label of an outer scope that it means.
     pub(crate) merged: Vec<(LabelId, LabelId)>,
-    /// Labels that were never defined, and what they are instead.
+    /// Labels that were never defined, with the operands that replace them.
     pub(crate) undefined: Vec<(LabelId, Operand)>,
     /// Labels that turned out to be names declared after their use.
     pub(crate) declared_after_use: BTreeSet<LabelId>,
@@ -31,8 +32,8 @@ pub(crate) struct PendingLabels {
 pub(crate) struct LabelRange {
     pub(crate) prefix: NameId,
     pub(crate) count: i64,
-    /// The offset of the name.
-    pub(crate) at: u32,
+    /// The offset of the name in the source.
+    pub(crate) offset: u32,
 }
 
 impl PendingLabels {
@@ -41,12 +42,12 @@ impl PendingLabels {
         self.before_statement = self.uses.len();
     }
 
-    /// Forgets the uses in the current statement, which is reported already.
+    /// Forgets the uses in the current statement, whose error was reported.
     pub(crate) fn forget_statement(&mut self) {
         self.uses.truncate(self.before_statement);
     }
 
-    /// Forgets the last use if it is right before `end`.
+    /// Forgets the last use if its name ends at `end`.
     pub(crate) fn forget_use_before(&mut self, src: &[u8], end: usize) {
         let word = src[..end]
             .iter()
@@ -60,13 +61,13 @@ impl PendingLabels {
         while self
             .uses
             .last()
-            .is_some_and(|&(_, at)| at as usize >= start)
+            .is_some_and(|&(_, offset)| offset as usize >= start)
         {
             self.uses.pop();
         }
     }
 
-    /// Ready for the next body.
+    /// Removes everything before the next body. Allocated memory is kept.
     pub(crate) fn clear(&mut self) {
         self.uses.clear();
         self.merged.clear();

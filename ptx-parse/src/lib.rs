@@ -1,4 +1,4 @@
-//! Parses PTX: bytes → [`Module`] and diagnostics, total, lossless, in one pass.
+//! Parses PTX. Any bytes give a [`Module`] that contains all of them, and diagnostics, in one pass.
 //!
 //! ```
 //! let parsed = ptx_parse::parse(b".version 8.0\n.target sm_90\n.address_size 64\n");
@@ -14,7 +14,7 @@ mod cascade;
 mod constant;
 mod cursor;
 mod declaration;
-mod declared;
+mod declared_names;
 mod directive;
 mod function;
 mod header;
@@ -58,7 +58,7 @@ pub use visit::{Division, Visited, visit_bodies};
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Parsed {
-    /// Everything that was parsed, every byte of it.
+    /// The module, which contains every byte of the source.
     pub module: Module,
     /// The errors and warnings, in the order of the source.
     pub diagnostics: Vec<Diagnostic>,
@@ -100,8 +100,7 @@ impl Parsed {
 }
 
 fn errors(diagnostics: &[Diagnostic]) -> impl Iterator<Item = &Diagnostic> {
-    let is_error = |d: &&Diagnostic| d.severity == Severity::Error;
-    diagnostics.iter().filter(is_error)
+    diagnostics.iter().filter(|d| d.severity == Severity::Error)
 }
 
 /// The diagnostics of a source with at least one error.
@@ -124,7 +123,7 @@ impl ParseError {
     }
 }
 
-/// The first error, and how many others there are.
+/// Writes the first error and the number of the others.
 impl core::fmt::Display for ParseError {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         let mut errors = errors(&self.diagnostics);
@@ -141,20 +140,20 @@ impl core::fmt::Display for ParseError {
 
 impl core::error::Error for ParseError {}
 
-/// Parses a module. Never fails and never panics: what is not PTX becomes opaque statements and
+/// Parses a module. Never fails and never panics: text that is not PTX becomes opaque statements with
 /// diagnostics.
 #[must_use]
 pub fn parse(source: &[u8]) -> Parsed {
     parse_with(source, &Limits::default())
 }
 
-/// [`parse`] for text.
+/// Parses a module from text.
 #[must_use]
 pub fn parse_str(source: &str) -> Parsed {
     parse(source.as_bytes())
 }
 
-/// [`parse`] for a source that is already shared or can be taken, which saves a copy, with custom limits.
+/// Parses a module with custom limits. A source that is shared or can be taken is not copied.
 #[must_use]
 pub fn parse_with(source: impl Into<SourceText>, limits: &Limits) -> Parsed {
     let source = source.into();

@@ -1,4 +1,4 @@
-//! The mnemonics of a module, as far as the parser has to know them.
+//! The mnemonics of a module, with the properties that the parser needs.
 
 use alloc::vec::Vec;
 use ptx_ir::{EntityId, SigId, Signatures};
@@ -15,13 +15,15 @@ struct SigFacts {
     takes_lists: bool,
 }
 
+/// The mnemonics of a module.
 pub(crate) struct MnemonicTable {
-    /// The mnemonics used last, by their text of at most 24 bytes; a power of two long.
+    /// A direct-mapped cache of the mnemonics that were used last, by their text of at most 24 bytes. Its length is a power of two.
     recent: Vec<Entry>,
-    /// By signature.
+    /// The properties of each signature.
     facts: Vec<SigFacts>,
 }
 
+/// A mnemonic in the cache.
 #[derive(Copy, Clone, Default)]
 struct Entry {
     words: [u64; 3],
@@ -36,30 +38,30 @@ pub(crate) struct Key {
 }
 
 impl Key {
-    /// The text up to the next whitespace or `;`.
+    /// The text from `start` up to the next white space or `;`. `None` if it is longer than a key, or near the end of the source.
     #[inline(always)]
-    pub(crate) fn read(src: &[u8], at: usize) -> Option<Key> {
-        let first = load(src, at)?;
-        let n = before_space(first);
-        if n < 8 {
+    pub(crate) fn read(src: &[u8], start: usize) -> Option<Key> {
+        let first = load(src, start)?;
+        let word_len = before_space(first);
+        if word_len < 8 {
             return Some(Key {
-                words: [low(first, n), 0, 0],
-                len: n,
+                words: [low(first, word_len), 0, 0],
+                len: word_len,
             });
         }
-        let second = load(src, at + 8)?;
-        let n = before_space(second);
-        if n < 8 {
+        let second = load(src, start + 8)?;
+        let word_len = before_space(second);
+        if word_len < 8 {
             return Some(Key {
-                words: [first, low(second, n), 0],
-                len: 8 + n,
+                words: [first, low(second, word_len), 0],
+                len: 8 + word_len,
             });
         }
-        let third = load(src, at + 16)?;
-        let n = before_space(third);
-        (n < 8).then(|| Key {
-            words: [first, second, low(third, n)],
-            len: 16 + n,
+        let third = load(src, start + 16)?;
+        let word_len = before_space(third);
+        (word_len < 8).then(|| Key {
+            words: [first, second, low(third, word_len)],
+            len: 16 + word_len,
         })
     }
 
@@ -72,7 +74,7 @@ impl Key {
 }
 
 impl MnemonicTable {
-    /// Capacity in proportion to a source: a small one uses few mnemonics.
+    /// Creates a table with a capacity in proportion to a source of `len` bytes, as a short source has few mnemonics.
     pub(crate) fn for_source(len: usize) -> Self {
         let size = (len / 128).next_power_of_two().clamp(16, 256);
         Self {
@@ -86,13 +88,14 @@ impl MnemonicTable {
         key.hash() as usize & (self.recent.len() - 1)
     }
 
-    /// The mnemonic with this text, if it was used lately.
+    /// The mnemonic with this text, if it was used recently.
     #[inline(always)]
     pub(crate) fn find_recent(&self, key: &Key) -> Option<SigId> {
         let entry = &self.recent[self.slot(key)];
         (entry.words == key.words && key.len != 0).then(|| SigId::new(entry.sig))
     }
 
+    /// Adds a mnemonic to the cache.
     pub(crate) fn remember(&mut self, key: &Key, sig: SigId) {
         let slot = self.slot(key);
         self.recent[slot] = Entry {
@@ -101,7 +104,7 @@ impl MnemonicTable {
         };
     }
 
-    /// Learns all signatures up to `sig`.
+    /// Computes the properties of all signatures up to `sig`.
     #[inline]
     pub(crate) fn learn(&mut self, sig: SigId, signatures: &Signatures) {
         while self.facts.len() <= sig.index() {

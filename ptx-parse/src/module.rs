@@ -26,7 +26,7 @@ impl Parser<'_> {
         self.end_of_module();
     }
 
-    /// Goes to the next item; false at the end.
+    /// Moves to the next item. Returns `false` at the end of the source.
     pub(crate) fn next_item(&mut self) -> bool {
         self.cursor.skip_trivia();
         if self.cursor.trivia.unterminated.is_some() {
@@ -36,7 +36,7 @@ impl Parser<'_> {
         !self.cursor.at_end()
     }
 
-    /// Reports what is missing at the end.
+    /// Reports directives of the header that are missing at the end of the source.
     pub(crate) fn end_of_module(&mut self) {
         if self.header.state < HeaderPart::Target && !self.header.reported {
             self.missing_header(self.cursor.src.len());
@@ -47,15 +47,19 @@ impl Parser<'_> {
         if self.cursor.src.starts_with(b"\xEF\xBB\xBF") {
             self.cursor.pos = 3;
             let message = "expected ASCII text, found a byte order mark";
-            let d = self.cursor.error(Code::ByteOrderMark, 0, 3, message);
-            let d = d.with_help("save the file as ASCII without it");
-            self.report(d.with_fix(Span::at(0, 3), "").machine_applicable());
+            let error = self.cursor.error(Code::ByteOrderMark, 0, 3, message);
+            self.report(
+                error
+                    .with_help("save the file as ASCII without it")
+                    .with_fix(Span::at(0, 3), "")
+                    .machine_applicable(),
+            );
         }
     }
 
     pub(crate) fn item(&mut self) {
         let start = self.cursor.pos;
-        let header = self.header.state;
+        let header_part = self.header.state;
         let result = match self.cursor.peek() {
             b'.' => self.item_directive(start),
             b';' => {
@@ -64,45 +68,50 @@ impl Parser<'_> {
             }
             b'}' => {
                 let message = "expected a directive, found a `}` without its `{`";
-                let d = self
+                let error = self
                     .cursor
                     .error(Code::StrayBrace, start, start + 1, message);
-                let span = d.error.span;
-                Err(Box::new(d.with_help("remove this `}`").with_fix(span, "")))
+                let span = error.error.span;
+                Err(Box::new(
+                    error.with_help("remove this `}`").with_fix(span, ""),
+                ))
             }
-            b'{' if header < HeaderPart::Target || self.is_before_item() => {
+            b'{' if header_part < HeaderPart::Target || self.is_before_item() => {
                 Err(self.cursor.unexpected("a directive"))
             }
             b'{' => {
                 if !self.reporter.cascade.is_desynced() {
-                    let d = self.cursor.unexpected("a directive before the block");
-                    self.report(*d);
+                    let error = self.cursor.unexpected("a directive before the block");
+                    self.report(*error);
                 }
                 self.reporter.cascade.brace_mismatch();
                 self.headless_function(start);
                 Ok(())
             }
             b'@' if self.at_dwarf() => self.item_directive(start),
-            b if is(b, class::START) && header >= HeaderPart::Target => {
+            byte if is(byte, class::START) && header_part >= HeaderPart::Target => {
                 Err(self.outside_function())
             }
             _ => Err(self.cursor.unexpected("a directive")),
         };
-        if let Err(d) = result {
-            // The header may still continue after it.
-            if header >= HeaderPart::Target {
-                self.header.state = header;
+        if let Err(error) = result {
+            // The header of the module may continue after the item.
+            if header_part >= HeaderPart::Target {
+                self.header.state = header_part;
             }
-            self.fail_item(start, d);
+            self.fail_item(start, error);
             return;
         }
         let cascade = &mut self.reporter.cascade;
         match self.out.module.item_table().values().next_back() {
-            Some(&Item::Function(f)) => {
-                let declared = self.out.module.body(f).is_none();
-                cascade.item_ended(declared);
+            Some(&Item::Function(function)) => {
+                if self.out.module.body(function).is_some() {
+                    cascade.definition_ended();
+                } else {
+                    cascade.declaration_ended();
+                }
             }
-            Some(Item::Section(_)) => cascade.item_ended(false),
+            Some(Item::Section(_)) => cascade.definition_ended(),
             _ => {}
         }
     }
@@ -118,8 +127,8 @@ impl Parser<'_> {
         self.opaque_item(start, self.cursor.pos);
     }
 
-    /// An item that begins at `start` cannot be parsed. What follows such an item at module level, or
-    /// a `}` without its `{`, mostly belongs to it and is not reported again.
+    /// Reports an item that begins at `start` and cannot be parsed. The text after such an item at module
+    /// level, or after a `}` without its `{`, mostly belongs to it and is not reported again.
     #[cold]
     #[allow(clippy::boxed_local, reason = "errors are boxed where they arise")]
     fn fail_item(&mut self, start: usize, record: Box<Record>) {
@@ -129,17 +138,17 @@ impl Parser<'_> {
             return self.opaque_item(start, self.cursor.last);
         }
         let src = self.cursor.src;
-        let at = record.error.span.start as usize;
-        let syntax = record.error.code.number() < Code::UndefinedName.number();
-        let error = record.error.severity == Severity::Error;
-        let no_header = self.header.state == HeaderPart::Empty && !self.header.reported;
-        if no_header && record.error.code == Code::UnexpectedToken {
+        let error_start = record.error.span.start as usize;
+        let is_syntax = record.error.code.number() < Code::UndefinedName.number();
+        let is_error = record.error.severity == Severity::Error;
+        let is_header_missing = self.header.state == HeaderPart::Empty && !self.header.reported;
+        if is_header_missing && record.error.code == Code::UnexpectedToken {
             self.missing_header(start);
-        } else if !(syntax && self.is_cascading(start)) {
+        } else if !(is_syntax && self.is_cascading(start)) {
             self.report(self.in_statement(start, *record));
         }
-        // What is missing in the header is most likely this.
-        self.header.reported |= error && self.header.state < HeaderPart::Target;
+        // The item is most likely the missing part of the header.
+        self.header.reported |= is_error && self.header.state < HeaderPart::Target;
         self.reporter.cascade.desync();
         self.out.scratch.clear();
         let end = match src[start] {
@@ -147,16 +156,19 @@ impl Parser<'_> {
             _ => statement_end(src, start),
         };
         self.suppress_names(start, end);
-        let named = if at > start { at } else { end };
-        if lacks_name(&src[start..named]) {
+        let examined_end = if error_start > start {
+            error_start
+        } else {
+            end
+        };
+        if lacks_name(&src[start..examined_end]) {
             self.lost_declaration(Level::Module);
         }
         self.reporter.cascade.poison(end);
         self.opaque_item(start, end);
     }
 
-    /// Whether what follows the brace here is allowed at module level only: the brace should not be
-    /// there.
+    /// Whether a directive of the module level follows the brace at the cursor: the brace is superfluous.
     #[cold]
     fn is_before_item(&self) -> bool {
         let following = &self.cursor.src[self.cursor.pos + 1..];
@@ -172,39 +184,40 @@ impl Parser<'_> {
         self.cursor.src[self.cursor.pos..].starts_with(Directive::Dwarf.text().as_bytes())
     }
 
-    /// A statement outside of functions. The function before it may have ended too early.
+    /// The error of a statement outside of functions. The function before it may have ended too early.
     #[cold]
     fn outside_function(&mut self) -> Box<Record> {
-        let (end, found) = self.cursor.found();
-        let message = format!("expected a directive outside of functions, found {found}");
+        let (end, next_token) = self.cursor.describe_token();
+        let message = format!("expected a directive outside of functions, found {next_token}");
         let (src, start) = (self.cursor.src, self.cursor.pos);
-        let d = self
+        let error = self
             .cursor
             .error(Code::UnexpectedToken, start, end, message);
         let word = String::from_utf8_lossy(&src[start..end]);
         if let Some(directive) = Directive::from_text(format!(".{word}").as_bytes()) {
             let help = format!("did you mean the directive `{directive}`?");
-            let d = d.with_help(help).with_fix(Span::at(start, start), ".");
-            return Box::new(d.machine_applicable());
+            let error = error.with_help(help).with_fix(Span::at(start, start), ".");
+            return Box::new(error.machine_applicable());
         }
         let foreign = ForeignWord::from_text(&word).and_then(ForeignWord::help);
         if let Some(help) = foreign.filter(|_| !self.closes_later(start)) {
-            return Box::new(d.with_help(help));
+            return Box::new(error.with_help(help));
         }
-        let before = self.out.end_of_previous();
-        let brace = Span::at(before.saturating_sub(1), before);
-        let function = self.out.module.item_table().values().next_back();
-        let ended = matches!(function, Some(Item::Function(_))) && brace.of(src) == b"}";
-        if !ended || self.is_cascading(start) {
-            return d;
+        let previous_end = self.out.end_of_previous();
+        let brace = Span::at(previous_end.saturating_sub(1), previous_end);
+        let last_item = self.out.module.item_table().values().next_back();
+        let follows_function =
+            matches!(last_item, Some(Item::Function(_))) && brace.of(src) == b"}";
+        if !follows_function || self.is_cascading(start) {
+            return error;
         }
-        let d = d
+        let error = error
             .with_label(brace, "this `}` ends the function")
             .with_help("if this belongs to the function, remove the `}` before it");
         Box::new(if self.closes_later(start) {
-            d.with_fix(brace, "")
+            error.with_fix(brace, "")
         } else {
-            d
+            error
         })
     }
 
@@ -236,11 +249,12 @@ impl Parser<'_> {
         };
         if let Directive::Version | Directive::Target | Directive::AddressSize = directive {
             self.cursor.advance(directive.text().len());
-            let args = self.directive_args(directive);
-            let args = args.map_err(|d| match directive {
-                Directive::AddressSize => self.address_size_of(*d),
-                _ => d,
-            });
+            let args = self
+                .directive_args(directive)
+                .map_err(|error| match directive {
+                    Directive::AddressSize => self.wrong_address_size(*error),
+                    _ => error,
+                });
             self.check_header_order(directive, start);
             let stmt = args?;
             self.header_directive(stmt, start);
@@ -285,7 +299,7 @@ impl Parser<'_> {
         let (end, comments) = (self.cursor.last, self.cursor.trivia.comment);
         let space = self.out.module.declarations().decls[id].space;
         if self.reporter.cascade.is_desynced() && space == StateSpace::Reg {
-            // Registers are declared in functions: the header of this one was not parsed.
+            // Registers are declared in functions: the header of their function was not parsed.
             self.opaque_item(start, end);
         } else {
             self.out.push_item(Item::Decl(id), start, end, comments);
@@ -300,7 +314,7 @@ impl Parser<'_> {
             .push_item(Item::Directive(id), start, end, comments);
     }
 
-    /// Both names of an alias have to be declared.
+    /// Reports names of an alias that are not declared.
     fn check_alias(&mut self, stmt: DirectiveStmt) {
         let end = self.cursor.last;
         for i in 0..stmt.args.len() as u32 {
@@ -311,9 +325,9 @@ impl Parser<'_> {
             if self.suppressed.contains(text.as_bytes()) {
                 continue;
             }
-            let mut places = self.cursor.src[..end].windows(text.len().max(1));
-            if let Some(at) = places.rposition(|w| w == text.as_bytes()) {
-                self.report_undeclared_symbol(name, at, Expected::Function);
+            let mut candidates = self.cursor.src[..end].windows(text.len().max(1));
+            if let Some(offset) = candidates.rposition(|w| w == text.as_bytes()) {
+                self.report_undeclared_symbol(name, offset, Expected::Function);
             }
         }
     }

@@ -1,4 +1,4 @@
-//! Resolves names: what a spelling means, and the declarations that give it a meaning.
+//! Resolves names: finds the meaning of a spelling, and binds declared names.
 
 use ptx_ir::lex::scan::{class, is};
 use ptx_ir::name::{plain_wins, split_numeric_suffix, suffix_number};
@@ -9,6 +9,7 @@ use ptx_ir::{
 };
 use ptx_isa::SpecialReg;
 
+use crate::declaration::DeclaredName;
 use crate::labels::UNDEFINED;
 use crate::parser::Parser;
 use crate::ranges::{EXACT_KEY_LEN, RangeKind, prefix_key};
@@ -16,25 +17,26 @@ use crate::scope::Meaning;
 use crate::swar;
 
 impl Parser<'_> {
-    /// The member of a range that begins here, if it is short and plain. `%r17` costs no hashing.
+    /// Takes a short member of a range, such as `%r17`, without hashing its name. `None` if the name at the cursor has to be
+    /// looked up by [`name_operand`](Self::name_operand).
     #[inline(always)]
     pub(crate) fn numbered_name(&mut self) -> Option<Operand> {
-        let n = swar::numbered(swar::load(self.cursor.src, self.cursor.pos)?)?;
-        let end = self.cursor.pos + n.len as usize;
+        let numbered = swar::numbered(swar::load(self.cursor.src, self.cursor.pos)?)?;
+        let end = self.cursor.pos + numbered.len as usize;
         if is(self.cursor.src[end], class::IDENT) {
             return None;
         }
-        let index = self.scopes.ranges.find_recent(n.key)?;
+        let index = self.scopes.ranges.find_recent(numbered.key)?;
         let range = self.scopes.ranges.get(index);
-        if range.ambiguous || n.number >= range.count {
+        if range.ambiguous || numbered.number >= range.count {
             return None;
         }
         self.cursor.pos = end;
         self.cursor.last = end;
-        Some(self.member(index, n.number))
+        Some(self.member(index, numbered.number))
     }
 
-    /// The operand that the name at `start..end` is.
+    /// The operand for the name at `start..end`.
     #[inline]
     pub(crate) fn name_operand(&mut self, start: usize, end: usize) -> Operand {
         let src = self.cursor.src;
@@ -58,6 +60,7 @@ impl Parser<'_> {
         self.plain_name(start, end)
     }
 
+    /// The member of a range with a number. Its first mention creates it.
     #[inline(always)]
     fn member(&mut self, index: usize, number: u32) -> Operand {
         let (body, module) = (&mut self.out.body, &mut self.out.module);
@@ -88,26 +91,34 @@ impl Parser<'_> {
         }
     }
 
-    /// A name that may be a member of the range at `index`, or a plain name spelled like one; its
-    /// number begins at `at`.
+    /// The operand for a name that is a member of the range at `index` or a plain name with the spelling of a member. Its
+    /// number begins at `digits_start`.
     #[inline(never)]
-    fn ambiguous_name(&mut self, index: usize, start: usize, at: usize, end: usize) -> Operand {
+    fn ambiguous_name(
+        &mut self,
+        index: usize,
+        start: usize,
+        digits_start: usize,
+        end: usize,
+    ) -> Operand {
         let src = self.cursor.src;
-        let (prefix, number) = (&src[start..at], suffix_number(&src[at..end]));
-        let full = self.intern(start, end);
-        let plain = self.scopes.find(full).map(|b| b.depth);
+        let prefix = &src[start..digits_start];
+        let number = suffix_number(&src[digits_start..end]);
+        let name = self.intern(start, end);
+        let plain_depth = self.scopes.find(name).map(|b| b.depth);
         let ranges = &self.scopes.ranges;
-        let named = |&i: &usize| self.out.module.name_bytes(ranges.get(i).name) == prefix;
-        let holder = ranges.with_member(index, number).find(named);
-        match holder {
-            Some(i) if !plain.is_some_and(|depth| plain_wins(depth, ranges.get(i).depth)) => {
+        let range = ranges
+            .with_member(index, number)
+            .find(|&i| self.out.module.name_bytes(ranges.get(i).name) == prefix);
+        match range {
+            Some(i) if !plain_depth.is_some_and(|depth| plain_wins(depth, ranges.get(i).depth)) => {
                 self.member(i, number)
             }
             _ => self.plain_name(start, end),
         }
     }
 
-    /// Whether something visible has this name.
+    /// Whether the name at `start..end` is declared and visible.
     pub(crate) fn is_declared(&self, start: usize, end: usize) -> bool {
         let name = self.out.module.find_name(&self.cursor.src[start..end]);
         name.is_some_and(|n| self.scopes.find(n).is_some())
@@ -117,15 +128,15 @@ impl Parser<'_> {
     pub(crate) fn is_declared_or_member(&mut self, start: usize, end: usize) -> bool {
         let name = &self.cursor.src[start..end];
         let digits = name.iter().rev().take_while(|b| b.is_ascii_digit());
-        let len = name.len() - digits.count();
-        let is_range = len < name.len() && {
-            let key = prefix_key(self.cursor.src, start, len);
+        let prefix_len = name.len() - digits.count();
+        let is_member = prefix_len < name.len() && {
+            let key = prefix_key(self.cursor.src, start, prefix_len);
             self.scopes.ranges.find(key).is_some()
         };
-        is_range || self.is_declared(start, end)
+        is_member || self.is_declared(start, end)
     }
 
-    /// The operand that a name is that is not a member of a range.
+    /// The operand for a name that is not a member of a range.
     fn plain_name(&mut self, start: usize, end: usize) -> Operand {
         let name = self.intern(start, end);
         if let Some(binding) = self.scopes.find(name) {
@@ -153,7 +164,7 @@ impl Parser<'_> {
         self.forward_label(name, start)
     }
 
-    /// A name that no visible declaration has: a label defined later, or an error.
+    /// The operand for a name without a visible declaration: a label, whose definition may follow.
     fn forward_label(&mut self, name: NameId, start: usize) -> Operand {
         let scope = self.scopes.current;
         let label = Label::new(name, scope, UNDEFINED);
@@ -165,22 +176,25 @@ impl Parser<'_> {
 
     // --- declaring ---
 
-    /// Reports a name declared twice in the current scope; true if it was.
-    pub(crate) fn is_duplicate(&mut self, name: NameId, start: usize, end: usize) -> bool {
+    /// Reports a name that the current scope already declares. Returns whether it does.
+    pub(crate) fn report_duplicate(&mut self, declared: DeclaredName) -> bool {
+        let DeclaredName { name, start, end } = declared;
         let Some(first) = self.scopes.find_here(name) else {
             return false;
         };
-        let at = first.at;
         if !self.doubts_declaration(start) {
             let text = self.out.module.name(name);
             let message = format!("duplicate declaration of `{text}` in this scope");
-            let d = Diagnostic::error(Code::DuplicateName, Span::at(start, end), message);
-            let first = Span::new(at, at + text.len() as u32);
-            self.report(d.with_label(first, "first declared here"));
+            let first_span = Span::new(first.offset, first.offset + text.len() as u32);
+            self.report(
+                Diagnostic::error(Code::DuplicateName, Span::at(start, end), message)
+                    .with_label(first_span, "first declared here"),
+            );
         }
         true
     }
 
+    /// Reports a declared name that is reserved.
     pub(crate) fn check_reserved(&mut self, start: usize, end: usize) {
         if &self.cursor.src[start..end] == b"WARP_SZ" {
             let message = "`WARP_SZ` is a predefined constant; expected another name";
@@ -188,34 +202,36 @@ impl Parser<'_> {
         }
     }
 
-    /// Binds a plain name, unless the scope has it already.
-    pub(crate) fn declare(&mut self, name: NameId, meaning: Meaning, start: usize, end: usize) {
+    /// Binds a plain name in the current scope. Reports it if the scope already declares it.
+    pub(crate) fn declare(&mut self, declared: DeclaredName, meaning: Meaning) {
+        let DeclaredName { name, start, end } = declared;
         self.check_reserved(start, end);
-        // A use before was taken for that of a label.
-        let used = self
+        // An earlier use of the name is bound to an undefined label.
+        let used_label = self
             .scopes
             .find_here(name)
             .and_then(|b| b.undefined_label());
-        if let Some(id) = used {
+        if let Some(id) = used_label {
             self.scopes.labels.declared_after_use.insert(id);
-        } else if self.is_duplicate(name, start, end) {
+        } else if self.report_duplicate(declared) {
             return;
         }
         // A label can be spelled like a member of a range.
         let src = self.cursor.src;
         if !matches!(meaning, Meaning::Label { .. }) && is(src[end - 1], class::DIGIT) {
-            let prefix = split_numeric_suffix(&src[start..end]).0.len();
-            if prefix > 0 {
-                let key = prefix_key(src, start, prefix);
-                self.check_member(key, name, start, end);
-                self.scopes.note_numbered(key, name);
+            let prefix_len = split_numeric_suffix(&src[start..end]).0.len();
+            if prefix_len > 0 {
+                let key = prefix_key(src, start, prefix_len);
+                self.check_member(key, declared);
+                self.scopes.add_numbered(key, name);
             }
         }
         self.scopes.bind(name, meaning, start);
     }
 
-    /// Reports a plain name that a range of the same scope already declares.
-    fn check_member(&mut self, key: u64, name: NameId, start: usize, end: usize) {
+    /// Reports a plain name that a range of the same scope already declares. `key` is that of the name without its number.
+    fn check_member(&mut self, key: u64, declared: DeclaredName) {
+        let DeclaredName { name, start, end } = declared;
         let Some(index) = self.scopes.ranges.find(key) else {
             return;
         };
@@ -237,13 +253,8 @@ impl Parser<'_> {
     }
 
     /// Binds the members of a range.
-    pub(crate) fn declare_range(
-        &mut self,
-        name: NameId,
-        kind: RangeKind,
-        count: u32,
-        (start, end): (usize, usize),
-    ) {
+    pub(crate) fn declare_range(&mut self, declared: DeclaredName, kind: RangeKind, count: u32) {
+        let DeclaredName { name, start, end } = declared;
         self.check_reserved(start, end);
         let key = prefix_key(self.cursor.src, start, end - start);
         if let Some(index) = self.scopes.ranges.find(key) {
@@ -254,38 +265,31 @@ impl Parser<'_> {
             {
                 let text = self.out.module.name(name);
                 let message = format!("duplicate declaration of `{text}<{count}>` in this scope");
-                let d = Diagnostic::error(Code::DuplicateName, Span::at(start, end), message);
-                let first = match range.kind {
+                let error = Diagnostic::error(Code::DuplicateName, Span::at(start, end), message);
+                let first_stmt = match range.kind {
                     RangeKind::Reg(id) => self.out.body.reg_decls().get(id).and_then(|r| r.stmt),
                     RangeKind::Var(id) => self.out.body.vars().get(id).and_then(|v| v.stmt),
                     RangeKind::Symbol(_) => None,
                 };
-                self.report(match first {
+                self.report(match first_stmt {
                     Some(stmt) => {
-                        let first = self.out.body.source_span(stmt);
-                        d.with_label(first, "first declared here")
+                        error.with_label(self.out.body.source_span(stmt), "first declared here")
                     }
-                    None => d,
+                    None => error,
                 });
             }
         }
         if self.scopes.numbered(key).next().is_some() {
-            self.check_plain_members(key, name, count, (start, end));
+            self.check_plain_members(key, declared, count);
         }
         self.scopes.bind_range(key, name, kind, count);
     }
 
-    /// Reports a plain name of this scope that a range declares as well. ptxas looks no further where
-    /// number 0 is taken.
+    /// Reports a plain name of this scope that the range `declared` declares as well. Like ptxas, it reports nothing if the
+    /// plain name with number 0 exists.
     #[cold]
-    fn check_plain_members(
-        &mut self,
-        key: u64,
-        range: NameId,
-        count: u32,
-        (start, end): (usize, usize),
-    ) {
-        let prefix = self.out.module.name_bytes(range);
+    fn check_plain_members(&mut self, key: u64, declared: DeclaredName, count: u32) {
+        let prefix = self.out.module.name_bytes(declared.name);
         let mut first = None;
         for name in self.scopes.numbered(key) {
             let Some(binding) = self.scopes.find_here(name) else {
@@ -301,18 +305,21 @@ impl Parser<'_> {
                 first.get_or_insert(binding);
             }
         }
-        let Some(first) = first.filter(|_| !self.doubts_declaration(start)) else {
+        let Some(first) = first.filter(|_| !self.doubts_declaration(declared.start)) else {
             return;
         };
-        let (text, at) = (self.out.module.name(first.name), first.at);
+        let text = self.out.module.name(first.name);
         let message =
             format!("duplicate declaration of `{text}` in this scope: this range declares it too");
-        let d = Diagnostic::error(Code::DuplicateName, Span::at(start, end), message)
-            .with_label(Span::new(at, at + text.len() as u32), "first declared here");
-        self.report(d);
+        let span = Span::at(declared.start, declared.end);
+        let first_span = Span::new(first.offset, first.offset + text.len() as u32);
+        self.report(
+            Diagnostic::error(Code::DuplicateName, span, message)
+                .with_label(first_span, "first declared here"),
+        );
     }
 
-    /// A register declared by a plain name.
+    /// Adds the register that a declaration without a range declares.
     pub(crate) fn plain_register(&mut self, decl: RegDeclId) -> RegId {
         let register = Register::new(decl, 0);
         self.out.body.registers_mut().push(register)
@@ -329,18 +336,19 @@ impl Parser<'_> {
             return id;
         }
         let id = self.out.body.labels_mut().push(label);
-        self.declare(name, Meaning::Label { id, defined: true }, start, end);
+        let meaning = Meaning::Label { id, defined: true };
+        self.declare(DeclaredName { name, start, end }, meaning);
         id
     }
 
     /// A selector or component operand of `base`.
     pub(crate) fn lane(&mut self, selector: Selector, base: Operand) -> Operand {
-        let at: OperandRef = self.out.pool().extend(&[base]).at(0);
-        Operand::Lane(selector, at)
+        let base_ref: OperandRef = self.out.pool().extend(&[base]).at(0);
+        Operand::Lane(selector, base_ref)
     }
 }
 
-/// The number of a plain name that a range could declare; larger ones do not wrap here.
+/// The number at the end of a plain name. `None` if it is too large for a member of a range; [`suffix_number`] would wrap.
 fn member_number(digits: &[u8]) -> Option<u32> {
     core::str::from_utf8(digits).ok()?.parse().ok()
 }

@@ -1,4 +1,4 @@
-//! Operands of instructions, of every shape.
+//! Parses operands of instructions.
 
 use alloc::boxed::Box;
 use alloc::string::String;
@@ -26,7 +26,7 @@ pub(crate) enum Position {
 }
 
 impl Parser<'_> {
-    /// One operand of an instruction.
+    /// Parses an operand of an instruction.
     #[inline]
     pub(crate) fn operand(
         &mut self,
@@ -36,23 +36,23 @@ impl Parser<'_> {
         if let Some(register) = self.numbered_name() {
             return match self.cursor.peek() {
                 b',' | b';' => Ok(register),
-                _ => self.named_rest(register),
+                _ => self.name_suffix(register),
             };
         }
-        let b = self.cursor.peek();
-        if is(b, class::START) && self.cursor.at_ident() {
+        let first_byte = self.cursor.peek();
+        if is(first_byte, class::START) && self.cursor.at_ident() {
             let (start, end) = self.cursor.take_ident();
-            if b == b'W' && self.is_constant_name(start, end) {
+            if first_byte == b'W' && self.is_constant_name(start, end) {
                 self.cursor.pos = start;
                 return self.constant();
             }
             let name = self.name_operand(start, end);
             return match self.cursor.peek() {
                 b',' | b';' => Ok(name),
-                _ => self.named_rest(name),
+                _ => self.name_suffix(name),
             };
         }
-        match b {
+        match first_byte {
             b'[' => self.bracket(),
             b'{' => self.vector(),
             b'(' if parentheses == Parentheses::List => self.list(),
@@ -64,36 +64,36 @@ impl Parser<'_> {
         }
     }
 
-    /// `!p`, `-a`, or a constant with such a sign.
+    /// Parses `!p`, `-a`, or a constant with such a sign.
     fn negated(&mut self) -> ParseResult<Operand> {
         let negation = if self.cursor.peek() == b'!' {
             Operand::Not
         } else {
             Operand::Neg
         };
-        let before = (self.cursor.pos, self.cursor.last);
+        let (start, previous_end) = (self.cursor.pos, self.cursor.last);
         self.cursor.advance(1);
         self.cursor.skip_trivia();
-        let named = self.cursor.at_ident() && {
+        let is_name = self.cursor.at_ident() && {
             let end = scan::ident_end(self.cursor.src, self.cursor.pos);
             !self.is_constant_name(self.cursor.pos, end)
         };
-        if named {
+        if is_name {
             let inner = self.named_element()?;
-            let at = self.out.pool().extend(&[inner]).at(0);
-            return Ok(negation(at));
+            let inner_ref = self.out.pool().extend(&[inner]).at(0);
+            return Ok(negation(inner_ref));
         }
-        (self.cursor.pos, self.cursor.last) = before;
+        (self.cursor.pos, self.cursor.last) = (start, previous_end);
         self.constant()
     }
 
-    /// A name, a number or `_`: an element of a vector or list.
+    /// Parses an element of a vector or list: a name, a number or `_`.
     pub(crate) fn element(&mut self) -> ParseResult<Operand> {
         self.cursor.skip_trivia();
         if let Some(register) = self.numbered_name() {
             return match self.cursor.peek() {
                 b',' | b'}' => Ok(register),
-                _ => self.named_rest(register),
+                _ => self.name_suffix(register),
             };
         }
         if self.cursor.at_ident() {
@@ -116,10 +116,11 @@ impl Parser<'_> {
             return self.constant();
         }
         let name = self.name_operand(start, end);
-        self.named_rest(name)
+        self.name_suffix(name)
     }
 
-    fn named_rest(&mut self, name: Operand) -> ParseResult<Operand> {
+    /// Parses the component, offset or index that may follow a name.
+    fn name_suffix(&mut self, name: Operand) -> ParseResult<Operand> {
         let name = self.component(name)?;
         self.cursor.skip_trivia();
         match self.cursor.peek() {
@@ -136,21 +137,22 @@ impl Parser<'_> {
         &self.cursor.src[start..end] == b"WARP_SZ"
     }
 
-    /// `.x`, `.b0` after a name.
+    /// Parses a component such as `.x` or `.b0`, if one follows the operand.
     #[inline]
     fn component(&mut self, operand: Operand) -> ParseResult<Operand> {
-        let b = self.cursor.peek();
-        if b != b'.' && b > b' ' && b != b'/' {
+        let byte = self.cursor.peek();
+        if byte != b'.' && byte > b' ' && byte != b'/' {
             return Ok(operand);
         }
         match self.cursor.dot_word() {
-            Some(word) => self.selected(operand, word),
+            Some(word) => self.selected_component(operand, word),
             None => Ok(operand),
         }
     }
 
+    /// Parses the component `word` of an operand.
     #[inline(never)]
-    fn selected(&mut self, operand: Operand, word: &[u8]) -> ParseResult<Operand> {
+    fn selected_component(&mut self, operand: Operand, word: &[u8]) -> ParseResult<Operand> {
         let is_glued = self.cursor.pos == self.cursor.last;
         let is_other = matches!(operand, Operand::Symbol(_) | Operand::Var(_));
         // An undeclared name may be that of a vector register.
@@ -166,7 +168,7 @@ impl Parser<'_> {
                 self.cursor.advance(word.len());
                 Ok(self.lane(selector, operand))
             }
-            // A directive after a missing `;`.
+            // The `;` before a directive is missing.
             None if self.cursor.pos > self.cursor.last && Directive::from_text(word).is_some() => {
                 Ok(operand)
             }
@@ -175,34 +177,39 @@ impl Parser<'_> {
                 let message =
                     format!("expected a component of a vector or register, found `{text}`");
                 let help = "components are `.x .y .z .w` and `.r .g .b .a`; video instructions take `.b0` to `.b3210` and `.h0` to `.h32`";
-                let d = self.cursor.error(
+                let error = self.cursor.error(
                     Code::UnknownSelector,
                     self.cursor.pos,
                     self.cursor.pos + word.len(),
                     message,
                 );
                 let lower = text.to_ascii_lowercase();
-                let span = d.error.span;
+                let span = error.error.span;
                 if Selector::from_text(&lower.as_bytes()[1..]).is_some() {
                     let help = format!("components are written in lower case: `{lower}`");
-                    let d = d.with_help(help).with_fix(span, lower);
-                    return Err(Box::new(d.machine_applicable()));
+                    return Err(Box::new(
+                        error
+                            .with_help(help)
+                            .with_fix(span, lower)
+                            .machine_applicable(),
+                    ));
                 }
-                let special = matches!(operand, Operand::Special(_));
-                Err(Box::new(match component(&lower).filter(|_| special) {
-                    Some(likely) => d
+                let is_special = matches!(operand, Operand::Special(_));
+                let likely = likely_component(&lower).filter(|_| is_special);
+                Err(Box::new(match likely {
+                    Some(likely) => error
                         .with_help(format!("{help}; perhaps `{likely}` is meant"))
                         .with_fix(span, likely),
-                    None => d.with_help(help),
+                    None => error.with_help(help),
                 }))
             }
         }
     }
 
-    /// `p|q`: the bar is next. Only the first operand of an instruction can be a pair, of a name,
-    /// `_` or a vector with a name or `_`.
+    /// Parses `p|q`, whose bar is next. Only the first operand of an instruction can be a pair. Its first part is a name,
+    /// `_` or a vector, its second part a name or `_`.
     pub(crate) fn pair(&mut self, first: Operand) -> ParseResult<Operand> {
-        let paired = matches!(
+        let can_be_first = matches!(
             first,
             Operand::Reg(_)
                 | Operand::Name(_)
@@ -213,7 +220,7 @@ impl Parser<'_> {
                 | Operand::Sink
                 | Operand::Vector(_)
         );
-        if !paired {
+        if !can_be_first {
             return Err(self.cursor.unexpected("`,` or `;`"));
         }
         self.cursor.advance(1);
@@ -232,7 +239,7 @@ impl Parser<'_> {
         ))
     }
 
-    /// `{a, b, c}`
+    /// Parses `{a, b, c}`.
     fn vector(&mut self) -> ParseResult<Operand> {
         let mark = self.out.scratch.len();
         self.cursor.advance(1);
@@ -247,7 +254,7 @@ impl Parser<'_> {
         Ok(Operand::Vector(self.out.list_from(mark)))
     }
 
-    /// `(a, b)`
+    /// Parses `(a, b)`.
     fn list(&mut self) -> ParseResult<Operand> {
         let mark = self.out.scratch.len();
         self.cursor.advance(1);
@@ -265,7 +272,7 @@ impl Parser<'_> {
         Ok(Operand::List(self.out.list_from(mark)))
     }
 
-    /// `[a]`, `[a+4]`, `[map, {c0, c1}]`, with what may follow it.
+    /// Parses `[a]`, `[a+4]` or `[map, {c0, c1}]`, and the modifier that may follow it.
     fn bracket(&mut self) -> ParseResult<Operand> {
         self.cursor.advance(1);
         let first = self.bracket_part()?;
@@ -274,7 +281,7 @@ impl Parser<'_> {
         }
         let mark = self.out.scratch.len();
         self.out.scratch.push(first);
-        // Only an address alone in its brackets has an offset.
+        // Only an address that is the sole part in its brackets has an offset.
         let mut part = first;
         while self.cursor.peek() == b',' {
             if matches!(part, Operand::Address(_)) {
@@ -293,8 +300,8 @@ impl Parser<'_> {
     fn bracketed_address(&mut self, part: Operand) -> ParseResult<Operand> {
         let form = self.address_form()?;
         if let Operand::Address(id) = part {
-            let bare = |a: &Address| a.form == AddressForm::Bare;
-            if self.out.pool().address(id).is_some_and(bare) {
+            let address = self.out.pool().address(id);
+            if address.is_some_and(|address| address.form == AddressForm::Bare) {
                 self.out.pool().set_form(id, form);
                 return Ok(part);
             }
@@ -306,10 +313,10 @@ impl Parser<'_> {
         ))))
     }
 
-    /// The form of an address in brackets: `.unified` may follow them.
+    /// The form of an address in brackets. Takes `.unified`, which may follow the brackets.
     fn address_form(&mut self) -> ParseResult<AddressForm> {
-        let b = self.cursor.peek();
-        if b == b';' || b == b',' {
+        let byte = self.cursor.peek();
+        if byte == b';' || byte == b',' {
             return Ok(AddressForm::Bracketed);
         }
         match self.cursor.dot_word() {
@@ -324,10 +331,11 @@ impl Parser<'_> {
         }
     }
 
+    /// Parses a part of an address in brackets: a name with an offset, a constant or a vector.
     #[inline]
     fn bracket_part(&mut self) -> ParseResult<Operand> {
         self.cursor.skip_trivia();
-        let named = match self.numbered_name() {
+        let name = match self.numbered_name() {
             None if self.cursor.at_ident() => {
                 let (start, end) = self.cursor.take_ident();
                 if self.is_constant_name(start, end) {
@@ -338,11 +346,11 @@ impl Parser<'_> {
             }
             other => other,
         };
-        if let Some(base) = named {
+        if let Some(base) = name {
             return match self.cursor.peek() {
                 b']' => Ok(base),
                 b'+' => self.offset(base, AddressForm::Bare),
-                _ => self.bracket_part_rest(base),
+                _ => self.bracket_part_suffix(base),
             };
         }
         match self.cursor.peek() {
@@ -352,7 +360,8 @@ impl Parser<'_> {
         }
     }
 
-    fn bracket_part_rest(&mut self, base: Operand) -> ParseResult<Operand> {
+    /// Parses the offset that may follow a name in brackets.
+    fn bracket_part_suffix(&mut self, base: Operand) -> ParseResult<Operand> {
         self.cursor.skip_trivia();
         match self.cursor.peek() {
             b'+' => self.offset(base, AddressForm::Bare),
@@ -361,19 +370,19 @@ impl Parser<'_> {
         }
     }
 
-    /// `+ constant` after a base.
+    /// Parses `+ constant` after a base.
     #[inline]
     fn offset(&mut self, base: Operand, form: AddressForm) -> ParseResult<Operand> {
         self.cursor.advance(1);
         self.cursor.skip_trivia();
         if self.cursor.at_ident() && self.cursor.peek() != b'W' {
-            let d = self.cursor.unexpected("a constant offset");
+            let error = self.cursor.unexpected("a constant offset");
             let add = ForeignWord::from_text("+").and_then(ForeignWord::instead);
             let help = format!(
                 "add registers first with `{}`: an operand or an address has one register, and perhaps a constant",
                 add.unwrap_or_default()
             );
-            return Err(Box::new(d.with_help(help)));
+            return Err(Box::new(error.with_help(help)));
         }
         let offset = self.constant()?;
         Ok(Operand::Address(
@@ -383,6 +392,7 @@ impl Parser<'_> {
         ))
     }
 
+    /// The error of a `-` after the base of an address.
     #[cold]
     fn negative_offset(&mut self) -> Box<Record> {
         let start = self.cursor.pos;
@@ -390,33 +400,30 @@ impl Parser<'_> {
         let offset = constant::read_expression(self.cursor.src, self.cursor.pos, 64);
         if offset.value.is_err() {
             self.cursor.pos = start;
-            let mut d = *self.cursor.unexpected("a constant offset");
+            let mut error = *self.cursor.unexpected("a constant offset");
             let subtract = ForeignWord::from_text("-").and_then(ForeignWord::instead);
             let help = format!(
                 "subtract registers first with `{}`: an address is one register and a constant",
                 subtract.unwrap_or_default()
             );
-            d.error.code = Code::NegativeOffset;
-            return Box::new(d.with_help(help));
+            error.error.code = Code::NegativeOffset;
+            return Box::new(error.with_help(help));
         }
-        let end = if offset.value.is_ok() {
-            offset.end
-        } else {
-            start + 1
-        };
-        let number = String::from_utf8_lossy(&self.cursor.src[start + 1..end.max(start + 1)]);
-        let number = number.trim();
+        let end = offset.end;
+        let text = String::from_utf8_lossy(&self.cursor.src[start + 1..end.max(start + 1)]);
+        let number = text.trim();
         let message = "expected `+` in an address, found `-`";
-        let d = self.cursor.error(Code::NegativeOffset, start, end, message);
+        let error = self.cursor.error(Code::NegativeOffset, start, end, message);
         let sign = Span::at(start, start + 1);
         Box::new(
-            d.with_help(format!("write `+-{number}`"))
+            error
+                .with_help(format!("write `+-{number}`"))
                 .with_fix(sign, "+-")
                 .machine_applicable(),
         )
     }
 
-    /// `a[4]`, `a[r]`, `a[r+4]`: the bracket is next.
+    /// Parses the index of `a[4]`, `a[r]` or `a[r+4]`, whose bracket is next.
     fn index(&mut self, base: Operand) -> ParseResult<Operand> {
         self.cursor.advance(1);
         let offset = self.bracket_part()?;
@@ -430,11 +437,12 @@ impl Parser<'_> {
     }
 }
 
-/// The component that another word may be: one that it begins with, or the one with its number.
-fn component(word: &str) -> Option<&'static str> {
+/// The component that an unknown word most likely means: the one that the word begins with, or the one with its number.
+fn likely_component(word: &str) -> Option<&'static str> {
     const COMPONENTS: [(&str, char); 3] = [(".x", '0'), (".y", '1'), (".z", '2')];
-    let number = word.chars().nth(1)?;
-    let mut all = COMPONENTS.iter();
-    let likely = all.find(|(text, n)| word.starts_with(text) || number == *n);
+    let first = word.chars().nth(1)?;
+    let likely = COMPONENTS
+        .iter()
+        .find(|(text, digit)| word.starts_with(text) || first == *digit);
     Some(likely.map_or(".x", |(text, _)| text))
 }

@@ -14,15 +14,18 @@ pub(crate) enum Level {
     Body,
 }
 
+/// The output of the parser.
 pub(crate) struct Output {
     pub(crate) module: Module,
     /// The body being parsed; its storage is shared with the bodies before it.
     pub(crate) body: Body,
     pub(crate) level: Level,
-    /// Operands of unfinished lists and statements.
+    /// A stack of the operands of unfinished lists and statements.
     pub(crate) scratch: Vec<Operand>,
-    /// The first body without tables, and where the source after the body before it begins.
-    pending: (usize, usize),
+    /// The index of the first body that has no tables yet.
+    first_pending: usize,
+    /// The end of the body before the first pending one.
+    pending_start: usize,
 }
 
 impl Output {
@@ -32,10 +35,11 @@ impl Output {
         Self::with(raw::module_with_source(source), body, 0)
     }
 
-    /// Appends to a module the functions from the offset `start` on.
+    /// An output that appends to a module. The source is parsed from the offset `start` on.
     pub(crate) fn with(module: Module, body: Body, start: usize) -> Self {
         Self {
-            pending: (module.bodies().len(), start),
+            first_pending: module.bodies().len(),
+            pending_start: start,
             module,
             body,
             level: Level::Module,
@@ -43,11 +47,17 @@ impl Output {
         }
     }
 
-    /// The module, when the parser is done.
+    /// Returns the module at the end of the source.
     pub(crate) fn finish(self) -> Module {
-        let (mut module, body, pending) = (self.module, self.body, self.pending.0);
-        drop(self.scratch);
-        raw::finish(body, module.bodies_mut().values_mut().skip(pending));
+        let Self {
+            mut module,
+            body,
+            scratch,
+            first_pending,
+            ..
+        } = self;
+        drop(scratch);
+        raw::finish(body, module.bodies_mut().values_mut().skip(first_pending));
         module
     }
 
@@ -56,28 +66,36 @@ impl Output {
         self.level == Level::Body
     }
 
-    /// Keeps the body that ends at `pos`; bodies of a long enough text get their tables together.
+    /// Adds the body that ends at `pos`. Bodies whose text is long enough in sum get their tables together.
     pub(crate) fn keep_body(&mut self, body: Body, pos: usize) -> BodyId {
         let id = self.module.bodies_mut().push(body);
-        if pos - self.pending.1 >= raw::SHARED_TEXT {
+        if pos - self.pending_start >= raw::SHARED_TEXT {
             self.share_tables(pos);
         }
         id
     }
 
-    /// Keeps the place of the body that ends at `pos`, without tables.
-    pub(crate) fn keep_place(&mut self, pos: usize) -> BodyId {
-        let place = raw::without_tables(&self.body);
-        let id = self.module.bodies_mut().push(place);
-        self.pending = (self.module.bodies().len(), pos);
+    /// Adds the body that ends at `pos` without its tables, with its extent only.
+    pub(crate) fn keep_extent(&mut self, pos: usize) -> BodyId {
+        let id = self
+            .module
+            .bodies_mut()
+            .push(raw::without_tables(&self.body));
+        self.first_pending = self.module.bodies().len();
+        self.pending_start = pos;
         id
     }
 
-    /// Gives the bodies before `pos` their tables.
+    /// Creates the tables of the pending bodies, which end before `pos`.
     fn share_tables(&mut self, pos: usize) {
-        let bodies = self.module.bodies_mut().values_mut().skip(self.pending.0);
+        let bodies = self
+            .module
+            .bodies_mut()
+            .values_mut()
+            .skip(self.first_pending);
         raw::share(&mut self.body, bodies);
-        self.pending = (self.module.bodies().len(), pos);
+        self.first_pending = self.module.bodies().len();
+        self.pending_start = pos;
     }
 
     /// The id of the spelling `text`, which is in the source at `start`.
@@ -86,7 +104,7 @@ impl Output {
         NameId::new(self.module.names_mut().intern_at(text, start as u32).0)
     }
 
-    /// The pool that operands go to.
+    /// The pool to which operands of the current level are added.
     #[inline(always)]
     pub(crate) fn pool(&mut self) -> &mut OperandPool {
         match self.level {
@@ -131,19 +149,19 @@ impl Output {
     #[inline(always)]
     pub(crate) fn push_statement(
         &mut self,
-        s: Statement,
+        statement: Statement,
         start: usize,
         end: usize,
-        comments: bool,
+        has_comments: bool,
     ) -> StmtId {
         let base = self.body.base() as usize;
-        let span = StmtSpan::new(Span::at(start - base, end - base), comments);
-        raw::push_statement(&mut self.body, s, span)
+        let span = StmtSpan::new(Span::at(start - base, end - base), has_comments);
+        raw::push_statement(&mut self.body, statement, span)
     }
 
     /// Adds an item that is at `start..end` of the source.
-    pub(crate) fn push_item(&mut self, item: Item, start: usize, end: usize, comments: bool) {
-        let span = StmtSpan::new(Span::at(start, end), comments);
+    pub(crate) fn push_item(&mut self, item: Item, start: usize, end: usize, has_comments: bool) {
+        let span = StmtSpan::new(Span::at(start, end), has_comments);
         raw::push_item(&mut self.module, item, span);
     }
 
@@ -153,7 +171,7 @@ impl Output {
         self.push_item(Item::Opaque(id), start, end, false);
     }
 
-    /// One past the statement, item or `{` before the one being parsed.
+    /// The end of the previous statement or item of the current level, or of the `{` of the body.
     pub(crate) fn end_of_previous(&self) -> usize {
         if !self.in_body() {
             let last = self.module.items().next_back();

@@ -1,5 +1,5 @@
-//! The parser: a cursor, its output, and the state between them. The other files with an
-//! `impl Parser` hold a part of the grammar each.
+//! The parser: a cursor, its output, and the state between them. Other files with an
+//! `impl Parser` contain a part of the grammar each.
 
 use alloc::string::String;
 use ptx_ir::lex::scan::{self, Trivia};
@@ -19,6 +19,7 @@ use crate::scope::Scopes;
 use crate::suppressed_names::SuppressedNames;
 use crate::visit::Visits;
 
+/// The state of parsing a source.
 pub(crate) struct Parser<'s> {
     pub(crate) cursor: Cursor<'s>,
     pub(crate) out: Output,
@@ -28,11 +29,11 @@ pub(crate) struct Parser<'s> {
     pub(crate) suppressed: SuppressedNames<'s>,
     pub(crate) header: HeaderState,
     pub(crate) limits: Limits,
-    /// Set if bodies are visited and not kept.
+    /// The visits of bodies, if bodies are visited and not kept.
     pub(crate) visits: Option<Visits<'s>>,
-    /// Whether all characters of the source were checked and none is wrong.
+    /// Whether all characters of the source were checked and all are allowed.
     pub(crate) is_plain: bool,
-    /// The function whose body was begun last.
+    /// The function of the last body.
     pub(crate) function: Option<FuncId>,
 }
 
@@ -53,23 +54,23 @@ impl<'s> Parser<'s> {
         }
     }
 
-    /// Parses the whole source, unless it is too large.
+    /// Parses the whole source, unless it is too large. Returns whether it was parsed.
     pub(crate) fn source(&mut self, text: &SourceText) -> bool {
         let readable = text.len() <= self.limits.source_bytes;
         if readable {
             self.is_plain = is_plain(text);
             self.module();
         } else {
-            self.too_large();
+            self.report_too_large();
         }
         readable
     }
 
-    /// Keeps a source beyond the limit as one opaque item.
+    /// Reports a source beyond the limit, and keeps it as one opaque item.
     #[cold]
-    pub(crate) fn too_large(&mut self) {
-        let (len, most) = (self.cursor.src.len(), self.limits.source_bytes);
-        let message = format!("expected a source of at most {most} bytes, found {len}");
+    fn report_too_large(&mut self) {
+        let (len, limit) = (self.cursor.src.len(), self.limits.source_bytes);
+        let message = format!("expected a source of at most {limit} bytes, found {len}");
         self.report(Diagnostic::error(
             Code::SourceTooLarge,
             Span::new(0, 0),
@@ -79,7 +80,7 @@ impl<'s> Parser<'s> {
         self.out.push_opaque_item(Default::default(), 0, end);
     }
 
-    /// Characters that ptxas refuses even where no statement sees them: NUL anywhere, others outside
+    /// Reports characters that ptxas rejects outside of statements: NUL anywhere, and characters outside
     /// ASCII in strings and line markers.
     pub(crate) fn check_characters(&mut self, start: usize, end: usize) {
         let src = self.cursor.src.get(start..end).unwrap_or_default();
@@ -92,30 +93,33 @@ impl<'s> Parser<'s> {
         };
         for token in tokens {
             let text = token.span.of(src);
-            let wrong = match token.kind {
+            let invalid = match token.kind {
                 TokenKind::String | TokenKind::LineMarker => {
                     text.iter().position(|&b| b == 0 || b >= 0x80)
                 }
                 kind if kind.is_trivia() => memchr::memchr(0, text),
                 _ => None,
             };
-            if let Some(i) = wrong {
-                let message = format!("expected an ASCII character, found `\\x{:02x}`", text[i]);
-                let at = start + token.span.start as usize + i;
-                let span = Span::at(at, at + 1);
-                let d = Diagnostic::error(Code::StrayByte, span, message);
-                let is_nul = text.get(i) == Some(&0);
+            if let Some(index) = invalid {
+                let message = format!(
+                    "expected an ASCII character, found `\\x{:02x}`",
+                    text[index]
+                );
+                let offset = start + token.span.start as usize + index;
+                let span = Span::at(offset, offset + 1);
+                let diagnostic = Diagnostic::error(Code::StrayByte, span, message);
+                let is_nul = text.get(index) == Some(&0);
                 let cause = if is_nul {
                     Cause::Stated
                 } else {
                     Cause::CharacterInText
                 };
-                self.report(Record::new(d, cause));
+                self.report(Record::new(diagnostic, cause));
             }
         }
     }
 
-    /// The module, its names, and what could not be read, in the order in which it was found.
+    /// Returns the module, its names, and the errors in the order in which they were found.
     pub(crate) fn finish(mut self) -> (Module, Scopes, Records) {
         if !self.is_plain {
             self.check_characters(0, self.cursor.src.len());
@@ -151,14 +155,14 @@ impl<'s> Parser<'s> {
         cascade.is_cascading(self.cursor.src, &self.out, start)
     }
 
-    /// Whether a second declaration at `start` may not be one.
+    /// Whether a second declaration at `start` may be none.
     #[cold]
     pub(crate) fn doubts_declaration(&self, start: usize) -> bool {
         let cascade = &self.reporter.cascade;
         cascade.doubts_declaration(self.cursor.src, &self.out, start)
     }
 
-    /// Whether a `}` without its `{` follows before the next function. Later errors do without the answer.
+    /// Whether a `}` without its `{` follows before the next function. `false` without an answer after too many calls.
     #[cold]
     pub(crate) fn closes_later(&mut self, start: usize) -> bool {
         let remaining = self.reporter.scans_left.checked_sub(1);
@@ -174,7 +178,7 @@ impl<'s> Parser<'s> {
         }
     }
 
-    /// Does not report names in `start..end`, which was reported, as undeclared.
+    /// Suppresses errors about undeclared names in `start..end`, where an error was reported.
     #[cold]
     pub(crate) fn suppress_names(&mut self, start: usize, end: usize) {
         let text = self.cursor.src.get(start..end).unwrap_or_default();
@@ -191,9 +195,9 @@ impl<'s> Parser<'s> {
 
     /// Adds a statement of the body that begins at `start` and ends with the last token.
     #[inline(always)]
-    pub(crate) fn push(&mut self, s: Statement, start: usize) -> StmtId {
-        let (end, comments) = (self.cursor.last, self.cursor.trivia.comment);
-        self.out.push_statement(s, start, end, comments)
+    pub(crate) fn push(&mut self, statement: Statement, start: usize) -> StmtId {
+        let (end, has_comments) = (self.cursor.last, self.cursor.trivia.comment);
+        self.out.push_statement(statement, start, end, has_comments)
     }
 
     /// The offset of the statement or item being parsed.
@@ -205,7 +209,10 @@ impl<'s> Parser<'s> {
 
 /// Whether there is neither NUL nor a character outside ASCII.
 pub(crate) fn is_plain(text: &[u8]) -> bool {
-    // Without a way out of the inner loop, many characters are compared at a time.
-    let plain = |all: bool, c: &u8| all & matches!(c, 1..=0x7f);
-    text.chunks(1 << 14).all(|c| c.iter().fold(true, plain))
+    // The inner loop has no early exit and is vectorized.
+    text.chunks(1 << 14).all(|chunk| {
+        chunk
+            .iter()
+            .fold(true, |is_plain, c| is_plain & matches!(c, 1..=0x7f))
+    })
 }

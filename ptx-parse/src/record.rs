@@ -1,5 +1,5 @@
-//! What the parser could not read: each error, with what a repair has to know of the place where it arose. The diagnostics that
-//! users see are made of these records by [`repair`](crate::repair) when the module is complete.
+//! Records of errors: each with the context that a repair needs. When the module is complete, [`repair`](crate::repair) makes
+//! diagnostics of these records.
 
 use alloc::boxed::Box;
 use alloc::string::String;
@@ -9,19 +9,19 @@ use ptx_ir::{Applicability, Code, Diagnostic, FuncId, NameId, SigId, Span};
 
 use crate::name_use::Expected;
 
-/// An error: its place, what was expected there and what was found, and the context.
+/// An error with its context.
 pub(crate) struct Record {
     pub(crate) error: Diagnostic,
     pub(crate) cause: Cause,
-    /// What could not be read, if the error is about its syntax.
+    /// The construct that could not be parsed, if this is a syntax error.
     pub(crate) place: Option<Place>,
 }
 
-/// What was read where the error arose, as far as the error itself does not say it.
+/// The cause of an error, which selects the repair.
 pub(crate) enum Cause {
-    /// The error says all.
+    /// The error is complete.
     Stated,
-    /// A string or a line marker contains a character outside ASCII, which is not a mark of PTX.
+    /// A string or a line marker contains a character outside ASCII.
     CharacterInText,
     /// A word with a dot is not a directive.
     UnknownDirective,
@@ -34,10 +34,10 @@ pub(crate) enum Cause {
     /// A declaration has a word without a dot in the place of its type.
     UndottedType,
     /// A type has no state space before it, but a name after it.
-    MissingSpace { name: usize, in_body: bool },
+    MissingSpace { name_start: usize, in_body: bool },
     /// A parameter has no type.
     MissingParameterType,
-    /// A modifier is not known: the one at `word` of a mnemonic, whose opcode is at `start`.
+    /// The modifier at the offset `word` of a mnemonic is not known. The mnemonic is at `start` of the source.
     UnknownModifier { sig: SigId, start: usize, word: u32 },
     /// The opcode of a mnemonic is not known.
     UnknownOpcode { sig: SigId },
@@ -45,7 +45,7 @@ pub(crate) enum Cause {
     Undeclared(Box<Undeclared>),
 }
 
-/// What could not be read.
+/// A construct that could not be parsed.
 #[derive(Copy, Clone)]
 pub(crate) enum Place {
     Statement(StatementContext),
@@ -55,11 +55,12 @@ pub(crate) enum Place {
     },
 }
 
-/// A statement or item that could not be read.
+/// A statement or item that could not be parsed.
 #[derive(Copy, Clone)]
 pub(crate) struct StatementContext {
+    /// The offset in the source.
     pub(crate) start: usize,
-    /// The `;` of the statement before it on its line, in a body.
+    /// The offset of the `;` of the previous statement, if both are on one line of a body.
     pub(crate) semicolon: Option<usize>,
     /// Whether the last token before the error is a declared name.
     pub(crate) follows_declared: bool,
@@ -71,14 +72,14 @@ pub(crate) struct StatementContext {
 pub(crate) struct Undeclared {
     pub(crate) cause: UndeclaredCause,
     pub(crate) expected: Expected,
-    /// In the order of the text; the error is reported at the first one.
+    /// The uses in the order of the text. The error is reported at the first one.
     pub(crate) uses: Vec<UnresolvedUse>,
-    /// They are members of a range: their common part is their prefix, else the name.
+    /// Whether the names are members of a range, which have a common prefix. Otherwise all uses are of one name.
     pub(crate) is_range: bool,
     /// The function with the uses; none outside of bodies.
     pub(crate) function: Option<FuncId>,
-    /// The number of symbols that the module had declared before.
-    pub(crate) symbols: usize,
+    /// The number of symbols that the module declares before the uses.
+    pub(crate) symbol_count: usize,
 }
 
 /// A use of a name without a declaration.
@@ -89,16 +90,16 @@ pub(crate) struct UnresolvedUse {
     pub(crate) offset: u32,
 }
 
-/// Why names have no declaration.
+/// The reason why names are undeclared.
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum UndeclaredCause {
-    /// It follows their use.
+    /// Their declaration follows the use.
     Late,
     /// They are labels of another scope.
     OtherScope,
-    /// Their numbers are too large for a range.
+    /// Their numbers are too large for the declared range.
     BeyondRange,
-    /// There is none.
+    /// There is no declaration.
     Missing,
 }
 
@@ -151,7 +152,7 @@ impl Record {
     }
 }
 
-/// The error of the rest of a statement that ends too early.
+/// The error of an `operand` after the `;` of its statement.
 pub(crate) fn split_statement(semicolon: usize, operand: &str) -> Diagnostic {
     let span = Span::at(semicolon, semicolon + 1);
     let message = format!("expected `,` before the operand `{operand}`, found `;`");

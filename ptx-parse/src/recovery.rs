@@ -12,19 +12,19 @@ use crate::output::Level;
 use crate::parser::Parser;
 use crate::record::{Place, Record, StatementContext};
 use crate::statement_extent::{
-    closes_block, contains_declaration, contains_opcode, is_fragment, is_opcode, lacks_name,
-    line_end, statement_end, touches_brace,
+    self, closes_block, contains_declaration, contains_opcode, is_opcode, lacks_name, line_end,
+    statement_end, touches_brace,
 };
 
 impl Parser<'_> {
-    /// A `;` is missing before the next token. If a new statement begins there, that is all that is
-    /// wrong: it is reported at what follows, and the statement is complete.
+    /// Handles a missing `;` before the next token. If a new statement begins there, only the `;` is missing: it is reported
+    /// at the next token, and the statement is complete. Otherwise the error is that of an unexpected token.
     #[cold]
     pub(crate) fn missing_semicolon(&mut self, expected: &str) -> ParseResult<()> {
         let (src, pos, end) = (self.cursor.src, self.cursor.pos, self.cursor.last);
         let new_line = src[end..pos].contains(&b'\n');
         let next = self.cursor.peek();
-        let begins = match next {
+        let is_statement_next = match next {
             b'@' => new_line || guards_instruction(&src[pos..line_end(src, pos)]),
             b'}' => closes_block(src, pos),
             b'{' | b'.' => new_line,
@@ -34,35 +34,35 @@ impl Parser<'_> {
             }
             _ => false,
         };
-        if !begins {
+        if !is_statement_next {
             return Err(self.cursor.unexpected(expected));
         }
         let start = self.statement_start();
         let last = Span::at(end.saturating_sub(1), end);
-        // ptxas reports it at what follows.
-        let (next_end, found) = self.cursor.found();
+        // ptxas reports the error at the next token.
+        let (next_end, next_token) = self.cursor.describe_token();
         let span = if next_end > pos {
             Span::at(pos, next_end)
         } else {
             last
         };
-        let message = format!("expected `;` before {found}");
-        let mut d = Diagnostic::error(Code::MissingSemicolon, span, message)
+        let message = format!("expected `;` before {next_token}");
+        let mut error = Diagnostic::error(Code::MissingSemicolon, span, message)
             .with_label(last, "expected `;` after this")
             .with_help("add `;` at the end of the statement");
-        // A brace may rather be in the wrong place.
+        // It is more likely that a brace is in the wrong place.
         let mismatch = next == b'{' || next == b'}' && !new_line;
         if !mismatch {
-            d = d.with_fix(Span::at(end, end), ";");
-            // Another word may belong to the statement.
+            error = error.with_fix(Span::at(end, end), ";");
+            // A word that is no opcode and no label may belong to the statement.
             if !self.cursor.at_ident() || self.begins_statement() {
-                d = d.machine_applicable();
+                error = error.machine_applicable();
             }
         }
-        self.report_unless_cascading(start, d);
-        // The last token may not be what was meant.
+        self.report_unless_cascading(start, error);
+        // The last name may be a part of the next statement.
         self.scopes.labels.forget_use_before(src, end);
-        // Where a `}` is in its place, the block may well continue.
+        // The block may continue after a `}` in the wrong place.
         if mismatch {
             self.reporter.cascade.brace_mismatch();
         }
@@ -72,14 +72,14 @@ impl Parser<'_> {
         Ok(())
     }
 
-    /// Whether the word here is an opcode or a label.
+    /// Whether the word at the cursor is an opcode or a label.
     fn begins_statement(&self) -> bool {
         let (src, end) = (self.cursor.src, self.cursor.token_end());
         let next = scan::skip_trivia(src, end, &mut Trivia::default());
         is_opcode(&src[self.cursor.pos..end]) || scan::peek(src, next) == b':'
     }
 
-    /// A statement of a body that begins at `start` cannot be parsed.
+    /// Reports a statement of a body that begins at `start` and cannot be parsed, and keeps its text.
     #[cold]
     #[allow(clippy::boxed_local, reason = "errors are boxed where they arise")]
     pub(crate) fn fail_statement(&mut self, start: usize, record: Box<Record>) {
@@ -89,40 +89,44 @@ impl Parser<'_> {
         }
         let src = self.cursor.src;
         let (code, severity) = (record.error.code, record.error.severity);
-        let at = record.error.span.start as usize;
-        // The body may have ended before it.
-        let misplaced = code == Code::MisplacedDirective && at == start;
-        let cascading =
-            self.is_cascading(start) || misplaced && self.reporter.cascade.has_brace_mismatch();
-        let fragment = is_fragment(&src[start..]);
-        let unclosed = code == Code::UnclosedBrace;
-        let error = cascading || severity == Severity::Error;
-        if !cascading {
+        let error_start = record.error.span.start as usize;
+        // The body may have ended before the directive.
+        let is_misplaced = code == Code::MisplacedDirective && error_start == start;
+        let is_cascading =
+            self.is_cascading(start) || is_misplaced && self.reporter.cascade.has_brace_mismatch();
+        let is_fragment = statement_extent::is_fragment(&src[start..]);
+        let is_unclosed = code == Code::UnclosedBrace;
+        let is_error = is_cascading || severity == Severity::Error;
+        if !is_cascading {
             let record = self.in_statement(start, *record);
             if record.error.code == Code::UnterminatedString {
-                // It contains statements.
-                self.suppress_names(record.error.span.start as usize + 1, at);
+                // The string contains the next statements.
+                self.suppress_names(record.error.span.start as usize + 1, error_start);
             }
             self.report(record);
         }
-        if fragment && error {
+        if is_fragment && is_error {
             self.forget_statement_before(start);
         }
         self.out.scratch.clear();
         self.scopes.labels.forget_statement();
         let end = statement_end(src, start);
         let declares = contains_declaration(&src[start..end]);
-        if declares || fragment || cascading || !contains_opcode(&src[start..end]) {
+        if declares || is_fragment || is_cascading || !contains_opcode(&src[start..end]) {
             self.suppress_names(start, end);
         }
-        if error {
+        if is_error {
             let previous_end = self.out.end_of_previous();
-            if fragment || unclosed || touches_brace(src, previous_end, start, end) {
+            if is_fragment || is_unclosed || touches_brace(src, previous_end, start, end) {
                 self.reporter.cascade.brace_mismatch();
             }
-            let unlabelled = src[start] == b':';
-            let named = if fragment && !unlabelled { end } else { at };
-            if (declares || fragment) && lacks_name(&src[start..named.max(start)]) {
+            let begins_with_colon = src[start] == b':';
+            let examined_end = if is_fragment && !begins_with_colon {
+                end
+            } else {
+                error_start
+            };
+            if (declares || is_fragment) && lacks_name(&src[start..examined_end.max(start)]) {
                 self.lost_declaration(Level::Body);
             }
             self.reporter.cascade.poison(end);
@@ -130,8 +134,8 @@ impl Parser<'_> {
         self.opaque_statement(start, end);
     }
 
-    /// The error of the statement or item at `start`, with what a repair has to know of its place. A string that is not closed
-    /// is the error of what follows it.
+    /// Adds the context of the statement or item at `start` to a syntax error. If a string before the error is not closed,
+    /// that is the error.
     #[cold]
     pub(crate) fn in_statement(&self, start: usize, record: Record) -> Record {
         let is_syntax = matches!(
@@ -169,7 +173,7 @@ impl Parser<'_> {
         }
     }
 
-    /// A declaration was reported whose name may not be among those it mentions.
+    /// Records a declaration that could not be parsed, and whose name may be unknown.
     #[cold]
     pub(crate) fn lost_declaration(&mut self, level: Level) {
         if self.reporter.cascade.has_errors() {
@@ -177,8 +181,8 @@ impl Parser<'_> {
         }
     }
 
-    /// A fragment at `start` may be part of the statement before it on its line: what that one uses
-    /// is not reported, and it stays text.
+    /// Makes the previous statement opaque, and does not report its names, if it is on the line of the fragment at `start`: the
+    /// fragment may be a part of the statement.
     #[cold]
     pub(crate) fn forget_statement_before(&mut self, start: usize) {
         let Some((id, statement)) = self.out.body.statements().next_back() else {
@@ -186,7 +190,7 @@ impl Parser<'_> {
         };
         let span = self.out.body.source_span(id);
         let gap = self.cursor.src.get(span.end as usize..start);
-        if !self.out.in_body() || gap.is_none_or(|g| g.contains(&b'\n')) {
+        if !self.out.in_body() || gap.is_none_or(|gap| gap.contains(&b'\n')) {
             return;
         }
         self.scopes.labels.forget_uses_from(span.start as usize);
@@ -197,19 +201,20 @@ impl Parser<'_> {
         }
     }
 
-    /// Everything that `start..end` names, as far as it is known.
+    /// The operands for all names in `start..end`.
     pub(crate) fn mentions(&mut self, start: usize, end: usize) -> OperandRange {
         let mark = self.out.scratch.len();
         let uses = self.scopes.labels.uses.len();
         let text = &self.cursor.src[start..end];
         for token in Lexer::fragment(text).filter(|t| t.kind == TokenKind::Ident) {
-            let (a, b) = (token.span.start as usize, token.span.end as usize);
-            if a > 0 || !is_opcode(&text[a..b]) {
-                let operand = self.name_operand(start + a, start + b);
+            let is_first = token.span.start == 0;
+            if !is_first || !is_opcode(token.span.of(text)) {
+                let name = token.span.shifted(start as u32);
+                let operand = self.name_operand(name.start as usize, name.end as usize);
                 self.out.scratch.push(operand);
             }
         }
-        // Undeclared names here are not reported.
+        // Undeclared names in this text are not reported.
         self.scopes.labels.uses.truncate(uses);
         self.out.range_from(mark)
     }

@@ -15,6 +15,7 @@ pub(crate) enum Reports {
     OfFunctions,
 }
 
+/// The records of errors that were found so far.
 pub(crate) struct Reporter {
     pub(crate) reports: Reports,
     records: Vec<Record>,
@@ -23,11 +24,11 @@ pub(crate) struct Reporter {
     repeats: Vec<(usize, Span)>,
     /// Decides which later errors follow from the ones that were reported.
     pub(crate) cascade: Cascade,
-    /// The number of times that the rest of a function may still be read for its braces.
+    /// The number of searches for a `}` in the rest of a function that are still allowed.
     pub(crate) scans_left: usize,
 }
 
-/// The number of times that is done, so that the cost stays linear.
+/// The limit of searches for a `}` in the rest of a function, so that the cost stays linear.
 const MOST_SCANS: usize = 64;
 
 impl Reporter {
@@ -42,7 +43,7 @@ impl Reporter {
         }
     }
 
-    /// A body begins.
+    /// Handles the beginning of a body.
     pub(crate) fn enter_body(&mut self) {
         if self.reports == Reports::OfFunctions {
             self.scans_left = MOST_SCANS;
@@ -54,7 +55,7 @@ impl Reporter {
         self.records.is_empty()
     }
 
-    /// The error with this number, counted from 0, is also at `span`.
+    /// Adds a further place of the error with this number, counted from 0.
     pub(crate) fn repeat(&mut self, number: usize, span: Span) {
         self.repeats.push((number, span));
     }
@@ -64,7 +65,7 @@ impl Reporter {
         self.records.len()
     }
 
-    /// Keeps a record, up to the limit.
+    /// Adds a record. The first one beyond the limit becomes an error about the limit, and the others are dropped.
     #[cold]
     pub(crate) fn report(&mut self, record: Record) {
         self.cascade.reported(&record.error);
@@ -90,7 +91,7 @@ impl Reporter {
 
 /// The errors of a source, or of a function of it.
 pub(crate) struct Records {
-    /// In the order in which the errors were found.
+    /// The records in the order in which the errors were found.
     pub(crate) records: Vec<Record>,
     /// Further places of errors, by the numbers of their records.
     pub(crate) repeats: Vec<(usize, Span)>,

@@ -1,8 +1,8 @@
-//! Names in scope: what a spelling means at a point of the text.
+//! Names in scope: the meaning of a spelling at a point of the text.
 //!
 //! One name space per scope holds registers, variables, parameters, functions and labels; inner
-//! scopes shadow outer ones. A name is resolved where it is used if a visible declaration has it;
-//! only labels are found later, up to the end of their scope (see [`labels`](crate::labels)).
+//! scopes shadow outer ones. A name is resolved at its use if it has a visible declaration.
+//! Only labels are resolved later, at the latest at the end of their scope (see [`labels`](crate::labels)).
 
 use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
@@ -11,26 +11,28 @@ use ptx_ir::{LabelId, NameId, Operand, RegId, ScopeId, SymbolId, TextChange, Var
 use crate::labels::PendingLabels;
 use crate::ranges::{RangeKind, Ranges};
 
-/// What a plain name means.
+/// The meaning of a plain name.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Meaning {
     Reg(RegId),
     Var(VarId),
     Symbol(SymbolId),
-    /// A label that is defined, or only used so far.
+    /// A label, which may be used before it is defined.
     Label {
         id: LabelId,
         defined: bool,
     },
 }
 
+/// A name with its meaning in a scope.
 #[derive(Copy, Clone, Debug)]
 pub(crate) struct Binding {
     pub(crate) name: NameId,
     pub(crate) meaning: Meaning,
+    /// The depth of the scope.
     pub(crate) depth: u32,
     /// The offset of the name in its declaration.
-    pub(crate) at: u32,
+    pub(crate) offset: u32,
     /// The binding of the same name that this one shadows, + 1.
     shadowed: u32,
 }
@@ -45,17 +47,19 @@ impl Binding {
     }
 }
 
-/// A label that is used and not defined so far. Where its scope closes, it belongs to the scope around it: to the innermost
-/// open scope that is not newer than its use.
+/// A label that is used and not defined so far. It belongs to the innermost open scope that is not newer than its use: when a
+/// scope closes, its undefined labels belong to the scope around it.
 #[derive(Copy, Clone, Debug)]
 struct Undefined {
     name: NameId,
     id: LabelId,
-    /// The innermost scope at its first use.
+    /// The number of the innermost scope at its first use.
     scope: u32,
-    at: u32,
+    /// The offset of its first use.
+    offset: u32,
+    /// The binding of the same name that this one shadows, as in [`Binding`].
     shadowed: u32,
-    /// Whether it was defined, or turned out to be a label of an outer scope.
+    /// Whether the label was defined later, or is one of an outer scope.
     resolved: bool,
 }
 
@@ -67,25 +71,27 @@ const UNDEFINED: u32 = 1 << 31;
 struct OpenScope {
     /// Scopes are numbered in the order in which they are opened.
     number: u32,
-    /// How many bindings and ranges there were before it.
+    /// The number of bindings of outer scopes.
     bindings: u32,
+    /// The number of ranges of outer scopes.
     ranges: u32,
-    /// Labels used in inner scopes that are labels of this scope, unless an inner scope defines them.
+    /// The indices of undefined labels of inner scopes that mean labels of this scope, unless an inner scope defines them.
     merges: Vec<u32>,
 }
 
+/// The open scopes with their names.
 pub(crate) struct Scopes {
-    /// By name: its innermost binding, + 1.
+    /// The innermost binding of each name, + 1; or [`UNDEFINED`] and the index of an undefined label.
     visible: Vec<u32>,
     bindings: Vec<Binding>,
     undefined: Vec<Undefined>,
     open: Vec<OpenScope>,
-    /// How many scopes were opened.
+    /// The number of scopes that were opened so far.
     opened: u32,
-    /// The plain names, other than labels, that end in a digit, by the key of their prefix: of the
-    /// module and of the function.
+    /// The plain names, other than labels, that end in a digit, by the key of their prefix: first those of the
+    /// module, then those of the function.
     numbered: [BTreeSet<(u64, NameId)>; 2],
-    /// Names of a function body that the rest of the module sees as well.
+    /// Functions that the current body declares, which the rest of the module sees as well, with the offset of their names.
     exported: Vec<(NameId, SymbolId, usize)>,
     pub(crate) ranges: Ranges,
     pub(crate) labels: PendingLabels,
@@ -129,15 +135,15 @@ impl Scopes {
         });
     }
 
-    /// Forgets the names of the current scope. Its undefined labels belong to the scope around it from then on; those of
-    /// the outermost one are never defined.
+    /// Removes the names of the current scope. Its undefined labels then belong to the scope around it. Undefined labels of
+    /// the outermost scope are never defined.
     pub(crate) fn close_scope(&mut self) {
         let Some(closed) = self.open.pop() else {
             return;
         };
         while self.bindings.len() > closed.bindings as usize {
-            if let Some(b) = self.bindings.pop() {
-                self.visible[b.name.as_u32() as usize] = b.shadowed;
+            if let Some(binding) = self.bindings.pop() {
+                self.visible[binding.name.as_u32() as usize] = binding.shadowed;
             }
         }
         self.ranges.truncate(closed.ranges as usize);
@@ -159,7 +165,7 @@ impl Scopes {
         }
     }
 
-    /// Makes an undefined label the one that it shadows, whose scope is the current one.
+    /// Merges an undefined label into the label that it shadows, whose scope is the current one.
     fn merge(&mut self, index: u32) {
         let Some(label) = self.undefined.get_mut(index as usize) else {
             return;
@@ -169,19 +175,22 @@ impl Scopes {
         }
         let (name, id, shadowed) = (label.name, label.id, label.shadowed);
         self.visible[name.as_u32() as usize] = shadowed;
-        if let Some(Meaning::Label { id: other, .. }) = self.find(name).map(|b| b.meaning) {
-            self.labels.merged.push((id, other));
+        if let Some(Meaning::Label {
+            id: outer_label, ..
+        }) = self.find(name).map(|b| b.meaning)
+        {
+            self.labels.merged.push((id, outer_label));
         }
     }
 
-    /// The binding with a number of `visible`.
+    /// The binding that an entry of `visible` means.
     #[inline]
-    fn binding(&self, number: u32) -> Option<Binding> {
-        if number & UNDEFINED == 0 {
-            let index = (number as usize).checked_sub(1)?;
+    fn binding(&self, entry: u32) -> Option<Binding> {
+        if entry & UNDEFINED == 0 {
+            let index = (entry as usize).checked_sub(1)?;
             return self.bindings.get(index).copied();
         }
-        self.undefined_binding(number ^ UNDEFINED)
+        self.undefined_binding(entry ^ UNDEFINED)
     }
 
     fn undefined_binding(&self, index: u32) -> Option<Binding> {
@@ -191,7 +200,7 @@ impl Scopes {
             name: label.name,
             meaning: Meaning::Label { id, defined },
             depth: self.open.partition_point(|s| s.number <= label.scope) as u32,
-            at: label.at,
+            offset: label.offset,
             shadowed: label.shadowed,
         })
     }
@@ -216,18 +225,19 @@ impl Scopes {
         self.find(name).filter(|b| b.depth == self.depth())
     }
 
-    /// Defines an undefined label of the current scope.
-    pub(crate) fn define_label(&mut self, name: NameId, at: usize) -> Option<LabelId> {
+    /// Defines an undefined label of the current scope. `None` if there is none with this name.
+    pub(crate) fn define_label(&mut self, name: NameId, offset: usize) -> Option<LabelId> {
         let binding = self.find_here(name)?;
         let id = binding.undefined_label()?;
         let slot = self.visible.get_mut(name.as_u32() as usize)?;
         let label = self.undefined.get_mut((*slot ^ UNDEFINED) as usize)?;
         label.resolved = true;
         *slot = label.shadowed;
-        self.bind(name, Meaning::Label { id, defined: true }, at);
+        self.bind(name, Meaning::Label { id, defined: true }, offset);
         Some(id)
     }
 
+    /// The entry of `visible` for a name.
     fn slot(&mut self, name: NameId) -> &mut u32 {
         let index = name.as_u32() as usize;
         if index >= self.visible.len() {
@@ -237,8 +247,8 @@ impl Scopes {
         &mut self.visible[index]
     }
 
-    /// Gives `name` a meaning in the current scope.
-    pub(crate) fn bind(&mut self, name: NameId, meaning: Meaning, at: usize) {
+    /// Binds `name`, which is declared at `offset`, in the current scope.
+    pub(crate) fn bind(&mut self, name: NameId, meaning: Meaning, offset: usize) {
         let depth = self.depth();
         let number = self.bindings.len() as u32 + 1;
         let shadowed = core::mem::replace(self.slot(name), number);
@@ -246,13 +256,13 @@ impl Scopes {
             name,
             meaning,
             depth,
-            at: at as u32,
+            offset: offset as u32,
             shadowed,
         });
     }
 
-    /// Makes `name` that of a label of the current scope that is not defined so far.
-    pub(crate) fn bind_undefined(&mut self, name: NameId, id: LabelId, at: usize) {
+    /// Binds `name`, which is used at `offset`, to an undefined label of the current scope.
+    pub(crate) fn bind_undefined(&mut self, name: NameId, id: LabelId, offset: usize) {
         let index = self.undefined.len() as u32;
         if let Some(outer) = self.find(name)
             && let Some(scope) = (outer.depth as usize).checked_sub(1)
@@ -265,13 +275,13 @@ impl Scopes {
             name,
             id,
             scope: self.open.last().map_or(0, |s| s.number),
-            at: at as u32,
+            offset: offset as u32,
             shadowed,
             resolved: false,
         });
     }
 
-    /// Gives the members of a range a meaning in the current scope.
+    /// Binds the members of a range in the current scope.
     pub(crate) fn bind_range(&mut self, key: u64, name: NameId, kind: RangeKind, count: u32) {
         let ambiguous = self.numbered(key).next().is_some();
         let depth = self.depth();
@@ -279,19 +289,19 @@ impl Scopes {
             .declare(key, name, kind, count, depth, ambiguous);
     }
 
-    /// A plain name of the current scope ends in a number after the prefix of `key`.
-    pub(crate) fn note_numbered(&mut self, key: u64, name: NameId) {
+    /// Records a plain name of the current scope that ends in a number after the prefix of `key`.
+    pub(crate) fn add_numbered(&mut self, key: u64, name: NameId) {
         let level = usize::from(!self.open.is_empty());
         self.numbered[level].insert((key, name));
         self.ranges.mark_ambiguous(key);
     }
 
-    /// The plain names with this prefix and a number after it, of the module and the function.
+    /// The plain names of the module and the function that are a prefix with this key and a number.
     pub(crate) fn numbered(&self, key: u64) -> impl Iterator<Item = NameId> + '_ {
-        let all = (key, NameId::new(0))..=(key, NameId::new(u32::MAX));
+        let with_key = (key, NameId::new(0))..=(key, NameId::new(u32::MAX));
         self.numbered
             .iter()
-            .flat_map(move |set| set.range(all.clone()))
+            .flat_map(move |set| set.range(with_key.clone()))
             .map(|&(_, name)| name)
     }
 
@@ -310,9 +320,11 @@ impl Scopes {
         open.map_or(self.ranges.len(), |s| s.ranges as usize) > 0
     }
 
-    /// Forgets the names of the module that are declared from an offset on, and gives them in their order.
-    pub(crate) fn hide_from(&mut self, at: usize) -> Vec<Binding> {
-        let first = self.bindings.partition_point(|b| (b.at as usize) < at);
+    /// Removes the names of the module that are declared at `start` or later, and returns them in their order.
+    pub(crate) fn hide_from(&mut self, start: usize) -> Vec<Binding> {
+        let first = self
+            .bindings
+            .partition_point(|b| (b.offset as usize) < start);
         let hidden = self.bindings.split_off(first);
         for b in hidden.iter().rev() {
             self.visible[b.name.as_u32() as usize] = b.shadowed;
@@ -320,10 +332,10 @@ impl Scopes {
         hidden
     }
 
-    /// The text of the module has changed.
+    /// Updates the offsets of bindings after a change of the source.
     pub(crate) fn move_bindings(&mut self, change: TextChange) {
         for binding in &mut self.bindings {
-            binding.at = change.offset(binding.at);
+            binding.offset = change.offset(binding.offset);
         }
     }
 
@@ -332,16 +344,16 @@ impl Scopes {
         self.exported.is_empty()
     }
 
-    /// A function declared in a body is a name of the module from the end of the body on.
-    pub(crate) fn export(&mut self, name: NameId, symbol: SymbolId, at: usize) {
-        self.exported.push((name, symbol, at));
+    /// Adds a function declared in a body to the names of the module. It is visible from the end of the body on.
+    pub(crate) fn export(&mut self, name: NameId, symbol: SymbolId, offset: usize) {
+        self.exported.push((name, symbol, offset));
     }
 
-    /// Binds what the body that ended has [exported](Self::export).
+    /// Binds the functions that the body [exported](Self::export), at its end.
     pub(crate) fn bind_exported(&mut self) {
-        for (name, symbol, at) in core::mem::take(&mut self.exported) {
+        for (name, symbol, offset) in core::mem::take(&mut self.exported) {
             if self.find(name).is_none() {
-                self.bind(name, Meaning::Symbol(symbol), at);
+                self.bind(name, Meaning::Symbol(symbol), offset);
             }
         }
     }

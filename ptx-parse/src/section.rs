@@ -1,4 +1,4 @@
-//! Debug sections: labels and data, by the hundred thousand.
+//! Parses debug sections. They contain labels and data, often hundreds of thousands.
 
 use alloc::vec::Vec;
 use ptx_ir::lex::Lexer;
@@ -17,13 +17,13 @@ const ALIASES: [(&[u8], ScalarType); 3] = [
 ];
 
 impl Parser<'_> {
-    /// `.section .name { … }`; the directive is taken, `start` is its dot.
+    /// Parses `.section .name { … }` after the directive, which begins at `start`.
     pub(crate) fn section(&mut self, start: usize) {
-        if let Err(d) = self.section_parts(start) {
-            // The whole section stays text, up to its `}`.
-            self.report_unless_cascading(start, *d);
+        if let Err(error) = self.section_parts(start) {
+            // The section stays text, up to its `}`.
+            self.report_unless_cascading(start, *error);
             self.out.scratch.clear();
-            let end = self.closing_brace();
+            let end = self.end_of_closing_brace();
             self.opaque_section(start, end);
         }
     }
@@ -64,9 +64,9 @@ impl Parser<'_> {
                 }
                 b'.' => self.data(entries)?,
                 _ if self.cursor.at_ident() => {
-                    let (a, b) = self.cursor.take_ident();
+                    let (start, end) = self.cursor.take_ident();
                     self.cursor.expect(b':', "`:` after a label")?;
-                    entries.push(SectionEntry::Label(self.intern(a, b)));
+                    entries.push(SectionEntry::Label(self.intern(start, end)));
                 }
                 _ => return Err(self.cursor.unexpected("a label, `.b8` to `.b64`, or `}`")),
             }
@@ -76,7 +76,7 @@ impl Parser<'_> {
         }
     }
 
-    /// Lines such as `.b8 17` of the type of the line before, which are nearly all of a section.
+    /// Parses lines such as `.b8 17` with the type of the previous line. Most lines of a section are of this kind.
     #[inline]
     fn plain_lines(&mut self, entries: &mut Vec<SectionEntry>) {
         let Some(SectionEntry::Int { ty, .. }) = entries.last() else {
@@ -84,32 +84,32 @@ impl Parser<'_> {
         };
         let (ty, first) = (*ty, true);
         let word = ty.text().as_bytes();
-        let mut rest = self.cursor.src.get(self.cursor.pos..).unwrap_or_default();
-        if let [b'\n', line @ ..] = rest {
-            rest = line;
+        let mut text = self.cursor.src.get(self.cursor.pos..).unwrap_or_default();
+        if let [b'\n', line @ ..] = text {
+            text = line;
         }
-        while let Some([b' ', digits @ ..]) = rest.strip_prefix(word) {
-            let Some((value, tail)) = small_line(digits) else {
+        while let Some([b' ', digits @ ..]) = text.strip_prefix(word) {
+            let Some((value, following)) = small_line(digits) else {
                 break;
             };
             entries.push(SectionEntry::Int { ty, first, value });
-            rest = tail;
-            self.cursor.last = self.cursor.src.len() - tail.len() - 1;
+            text = following;
+            self.cursor.last = self.cursor.src.len() - following.len() - 1;
             self.cursor.pos = self.cursor.last + 1;
         }
     }
 
-    /// One past the next `}`, or the end of the source.
+    /// The end of the next `}`, or of the source.
     #[cold]
-    fn closing_brace(&self) -> usize {
-        let rest = &self.cursor.src[self.cursor.pos..];
-        let close = Lexer::fragment(rest).find(|t| t.span.of(rest) == b"}");
-        close.map_or(self.cursor.src.len(), |t| {
+    fn end_of_closing_brace(&self) -> usize {
+        let following = &self.cursor.src[self.cursor.pos..];
+        let brace = Lexer::fragment(following).find(|t| t.span.of(following) == b"}");
+        brace.map_or(self.cursor.src.len(), |t| {
             self.cursor.pos + t.span.end as usize
         })
     }
 
-    /// `.b8 1, 2, label`
+    /// Parses data such as `.b8 1, 2` or `.b32 label`.
     #[inline]
     fn data(&mut self, entries: &mut Vec<SectionEntry>) -> ParseResult<()> {
         let ty = self.datum_type(entries)?;
@@ -119,12 +119,12 @@ impl Parser<'_> {
             let entry = match self.cursor.peek() {
                 b'0'..=b'9' | b'-' => match self.datum()? {
                     Operand::Small(value) => SectionEntry::Int { ty, first, value },
-                    other => {
-                        let value = self.out.module.pool_mut().extend(&[other]).at(0);
+                    operand => {
+                        let value = self.out.module.pool_mut().extend(&[operand]).at(0);
                         SectionEntry::Other { ty, first, value }
                     }
                 },
-                // A label has a separate line.
+                // A label is the only datum of its line.
                 _ if !first => return Err(self.cursor.unexpected("a whole number")),
                 _ => {
                     let datum = self.debug_name()?;
@@ -141,14 +141,14 @@ impl Parser<'_> {
         }
     }
 
-    /// The type of the data that follow: mostly that of the data before.
+    /// Takes the type of the next data, which is mostly that of the previous data.
     #[inline]
     fn datum_type(&mut self, entries: &[SectionEntry]) -> ParseResult<ScalarType> {
         if let Some(SectionEntry::Int { ty, .. } | SectionEntry::Other { ty, .. }) = entries.last()
         {
             let len = ty.text().len();
-            let space = matches!(self.cursor.peek_at(len), b' ' | b'\t');
-            if space
+            let has_space_after = matches!(self.cursor.peek_at(len), b' ' | b'\t');
+            if has_space_after
                 && self.cursor.src.get(self.cursor.pos..self.cursor.pos + len)
                     == Some(ty.text().as_bytes())
             {
@@ -169,7 +169,7 @@ impl Parser<'_> {
         }
     }
 
-    /// An integer with an optional sign; no expression, as nothing ends it before the next line.
+    /// Parses an integer with an optional sign. Data cannot be expressions, as no token marks their end.
     #[inline]
     fn datum(&mut self) -> ParseResult<Operand> {
         if self.cursor.peek() != b'-' {
@@ -178,10 +178,10 @@ impl Parser<'_> {
         let start = self.cursor.pos;
         self.cursor.advance(1);
         self.cursor.skip_trivia();
-        let digits = self.cursor.pos;
+        let digits_start = self.cursor.pos;
         match self.integer()? {
             Operand::Small(n) if n != 0 => Ok(Operand::Small(-n)),
-            // The number itself, without the sign, has to fit 63 bits.
+            // The number without the sign has to fit 63 bits.
             number if self.out.pool().integer(number).is_some_and(|n| n < 0) => {
                 self.cursor.pos = start;
                 Err(self.cursor.unexpected("a number from -9223372036854775807"))
@@ -192,7 +192,7 @@ impl Parser<'_> {
                 .get(start..self.cursor.pos)
                 .is_some_and(|text| text.ends_with(b"U")) =>
             {
-                self.cursor.pos = digits;
+                self.cursor.pos = digits_start;
                 Err(self.cursor.unexpected("a number without `U` after `-`"))
             }
             _ => self.integer_literal(start, self.cursor.pos),
@@ -200,8 +200,7 @@ impl Parser<'_> {
     }
 }
 
-/// A decimal integer of at most nine digits without zeros before it, up to its newline, and what
-/// follows that.
+/// Splits a line with a decimal integer of at most nine digits and no leading zeros from the text after it.
 #[inline]
 fn small_line(text: &[u8]) -> Option<(i32, &[u8])> {
     let mut value = 0i32;

@@ -1,17 +1,17 @@
-//! Where a statement that cannot be parsed ends and what it contains, judged by its tokens alone.
+//! The end and the contents of a statement that cannot be parsed, judged by its tokens alone.
 
 use ptx_ir::Linkage;
 use ptx_ir::lex::scan::{self, Trivia, class, is};
 use ptx_ir::lex::{Lexer, Token, TokenKind};
 use ptx_isa::{Directive, ForeignWord, Opcode, StateSpace};
 
-/// How much of a line is looked at, so that the cost stays linear.
+/// The number of bytes of a line that are read, so that the cost stays linear.
 const LONGEST_LINE: usize = 4096;
 
-/// The end of the line of `start`, or of as much of it as is looked at.
+/// The end of the line of `start`, at most [`LONGEST_LINE`] bytes after `start`.
 pub(crate) fn line_end(src: &[u8], start: usize) -> usize {
-    let most = src.len().min(start + LONGEST_LINE);
-    scan::line_end(&src[..most], start.min(most))
+    let limit = src.len().min(start + LONGEST_LINE);
+    scan::line_end(&src[..limit], start.min(limit))
 }
 
 /// Whether a word is an opcode, which could begin a statement.
@@ -31,15 +31,15 @@ pub(crate) fn begins_declaration(directive: Directive) -> bool {
         || matches!(directive, Directive::Align | Directive::Attribute)
 }
 
-/// Whether the `}` at `at` ends a block: one that is followed on its line by what continues an operand
-/// list, and begins no statement, is part of a malformed statement.
-pub(crate) fn closes_block(src: &[u8], at: usize) -> bool {
-    let rest = src.get(at + 1..).unwrap_or_default();
-    let spaces = rest
+/// Whether the `}` at `brace` ends a block. It is a part of a malformed statement if a token follows on its line that continues
+/// a list of operands and begins no statement.
+pub(crate) fn closes_block(src: &[u8], brace: usize) -> bool {
+    let following = src.get(brace + 1..).unwrap_or_default();
+    let spaces = following
         .iter()
         .take_while(|b| matches!(b, b' ' | b'\t'))
         .count();
-    let next = at + 1 + spaces;
+    let next = brace + 1 + spaces;
     match scan::peek(src, next) {
         b',' | b';' | b'|' | b']' | b')' => false,
         b if is(b, class::START | class::DIGIT) => {
@@ -50,8 +50,8 @@ pub(crate) fn closes_block(src: &[u8], at: usize) -> bool {
     }
 }
 
-/// Where the statement that begins at `start` ends, at least one byte on: after a `;`, before a brace
-/// that is not its own, or before a line that begins a new statement.
+/// The end of the statement that begins at `start`: after a `;`, before a brace that does not belong to it, or before a line
+/// that begins a new statement. The statement has at least one byte.
 pub(crate) fn statement_end(src: &[u8], start: usize) -> usize {
     find_end(src, start).max((start + 1).min(src.len()))
 }
@@ -60,26 +60,26 @@ fn find_end(src: &[u8], start: usize) -> usize {
     let mut depth = 0usize;
     let mut end = start;
     let mut new_line = false;
-    // Whether the statement is on one line so far, and has a word: `ld.v2.f32 {a, b}`.
-    let (mut one_line, mut has_word) = (true, false);
+    // A `{` in the line of a word opens a vector: `ld.v2.f32 {a, b}`.
+    let (mut is_one_line, mut has_word) = (true, false);
     for token in Lexer::fragment(&src[start..]) {
-        let at = start + token.span.start as usize;
+        let offset = start + token.span.start as usize;
         let text = token.span.of(&src[start..]);
         if token.kind.is_trivia() {
             new_line |= text.contains(&b'\n') || token.kind == TokenKind::LineMarker;
-            one_line &= !new_line;
+            is_one_line &= !new_line;
             continue;
         }
-        if at > start {
-            if new_line && begins_statement(src, token, text, at + text.len(), depth) {
+        if offset > start {
+            if new_line && begins_statement(src, token, text, offset + text.len(), depth) {
                 return end;
             }
-            let ends = match text {
-                b"{" => !(one_line && has_word || is_operand_brace(src, start, at)),
-                b"}" => closes_block(src, at),
+            let ends_statement = match text {
+                b"{" => !(is_one_line && has_word || is_operand_brace(src, start, offset)),
+                b"}" => closes_block(src, offset),
                 _ => false,
             };
-            if depth == 0 && ends {
+            if depth == 0 && ends_statement {
                 return end;
             }
         }
@@ -89,7 +89,7 @@ fn find_end(src: &[u8], start: usize) -> usize {
         match text {
             b";" => return end,
             b"{" => depth += 1,
-            b"}" if at == start => return end,
+            b"}" if offset == start => return end,
             b"}" => depth = depth.saturating_sub(1),
             _ => {}
         }
@@ -97,17 +97,16 @@ fn find_end(src: &[u8], start: usize) -> usize {
     end
 }
 
-/// Whether a `{` at `at` opens a vector or initializer of the statement, not a block.
-fn is_operand_brace(src: &[u8], start: usize, at: usize) -> bool {
-    let before = src[start..at]
+/// Whether the `{` at `brace` opens a vector or initializer of the statement at `start`, not a block.
+fn is_operand_brace(src: &[u8], start: usize, brace: usize) -> bool {
+    let previous_byte = src[start..brace]
         .iter()
         .rev()
         .find(|b| !b.is_ascii_whitespace());
-    matches!(before, Some(b',' | b'[' | b'=' | b'|' | b'('))
+    matches!(previous_byte, Some(b',' | b'[' | b'=' | b'|' | b'('))
 }
 
-/// Whether a token at the beginning of a line, which ends at `end`, looks like the start of a
-/// statement.
+/// Whether a token at the beginning of a line begins a statement. It ends at `end`, in `depth` open braces.
 fn begins_statement(src: &[u8], token: Token, text: &[u8], end: usize, depth: usize) -> bool {
     match token.kind {
         TokenKind::Punct => text == b"@" || (text == b"}" && depth > 0),
@@ -138,48 +137,51 @@ pub(crate) fn contains_opcode(text: &[u8]) -> bool {
     Lexer::fragment(text).any(|t| t.kind == TokenKind::Ident && is_opcode(t.span.of(text)))
 }
 
-/// Whether `text` has a keyword of a declaration that is not a modifier.
+/// Whether `text` contains a keyword of a declaration that is not a modifier of an opcode.
 pub(crate) fn contains_declaration(text: &[u8]) -> bool {
     Lexer::fragment(text).any(|t| {
-        let before = (t.span.start as usize).checked_sub(1).map(|i| text[i]);
+        let previous_byte = (t.span.start as usize).checked_sub(1).map(|i| text[i]);
         t.kind == TokenKind::DotWord
-            && before.is_none_or(|b| is(b, class::WHITESPACE))
+            && previous_byte.is_none_or(|b| is(b, class::WHITESPACE))
             && Directive::from_text(t.span.of(text)).is_some_and(begins_declaration)
     })
 }
 
-/// Whether a declaration lacks a name in `text`: it has none, or none after its last comma.
+/// Whether the declaration `text` lacks a name, or a name after its last comma.
 pub(crate) fn lacks_name(text: &[u8]) -> bool {
     let mut tokens = Lexer::fragment(text).filter(|t| !t.kind.is_trivia());
     let last = tokens.clone().last();
     last.is_some_and(|t| t.span.of(text) == b",") || !tokens.any(|t| t.kind == TokenKind::Ident)
 }
 
-/// Whether `start..end` may replace a brace: it is a single token, contains a brace, or is next
-/// to one. The statement before it ends at `before`.
-pub(crate) fn touches_brace(src: &[u8], before: usize, start: usize, end: usize) -> bool {
+/// Whether the text at `start..end` may be written in the place of a brace: it is a single token, contains a brace, or is next
+/// to one. The previous statement ends at `previous_end`.
+pub(crate) fn touches_brace(src: &[u8], previous_end: usize, start: usize, end: usize) -> bool {
     let is_brace = |b: u8| matches!(b, b'{' | b'}');
     let text = &src[start..end];
-    let inside = Lexer::fragment(text)
+    let contains_brace = Lexer::fragment(text)
         .any(|t| t.kind == TokenKind::Punct && is_brace(text[t.span.start as usize]));
-    let after = scan::skip_trivia(src, end, &mut Trivia::default());
+    let next_token = scan::skip_trivia(src, end, &mut Trivia::default());
     Lexer::fragment(text).nth(1).is_none()
-        || inside
-        || before.checked_sub(1).is_some_and(|i| is_brace(src[i]))
-        || !text.ends_with(b";") && is_brace(scan::peek(src, after))
+        || contains_brace
+        || previous_end
+            .checked_sub(1)
+            .is_some_and(|i| is_brace(src[i]))
+        || !text.ends_with(b";") && is_brace(scan::peek(src, next_token))
 }
 
 /// The operator of an assignment to the word that ends at `end`, which may have an index.
 pub(crate) fn assignment(src: &[u8], end: usize) -> Option<&'static ForeignWord> {
-    let rest = &src[end..line_end(src, end)];
-    let rest = rest.trim_ascii_start();
-    if rest.starts_with(b"[") {
-        let equals = rest.iter().position(|b| *b == b'=')?;
+    let following = src[end..line_end(src, end)].trim_ascii_start();
+    if following.starts_with(b"[") {
+        let equals = following.iter().position(|b| *b == b'=')?;
         return ForeignWord::from_text(if equals > 0 { "[" } else { "=" });
     }
-    let is_mark = |b: &&u8| b"=+-*/%&|^<>".contains(b);
-    let len = rest.iter().take_while(is_mark).count();
-    let text = core::str::from_utf8(&rest[..len]).ok()?;
-    let doubled = matches!(text, "++" | "--");
-    ForeignWord::from_text(text).filter(|_| doubled || text.ends_with('='))
+    let len = following
+        .iter()
+        .take_while(|b| b"=+-*/%&|^<>".contains(b))
+        .count();
+    let text = core::str::from_utf8(&following[..len]).ok()?;
+    let is_doubled = matches!(text, "++" | "--");
+    ForeignWord::from_text(text).filter(|_| is_doubled || text.ends_with('='))
 }

@@ -1,4 +1,4 @@
-//! The nearest keyword of PTX to a misspelled one.
+//! Suggests the keyword that is nearest to a misspelled one.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -9,77 +9,92 @@ use ptx_isa::{
     TargetSet, Violation, find_form, operand_count,
 };
 
-/// The nearest opcode to the first word of a mnemonic: one with a form of its modifiers, else one that takes its modifiers, if
-/// one is near.
+/// The opcode that is nearest to the first word of a mnemonic. Near opcodes that have a form with all modifiers of the mnemonic
+/// come first, then those that take each of its modifiers, then all others.
 #[must_use]
 pub fn opcode(mnemonic: &str) -> Option<&'static str> {
-    opcode_of(mnemonic, None).map(|s| s.text)
+    opcode_of(mnemonic, None).map(|similar| similar.text)
 }
 
-/// [`opcode`] of an instruction with this many operands, if that is known.
+/// [`opcode`] of an instruction, whose number of `operands` may be known.
 pub(crate) fn opcode_of(mnemonic: &str, operands: Option<usize>) -> Option<Similar<'static>> {
-    // A mnemonic with modifiers and without operands is perhaps not written to its end.
+    // The operands of a mnemonic with modifiers may not be written yet.
     let operands = operands.filter(|count| *count > 0 || !mnemonic.contains('.'));
     let mut words = mnemonic.split('.');
     let word = words.next()?;
-    let modifiers = words.filter_map(|w| Modifier::from_text(format!(".{w}").as_bytes()));
-    let modifiers: Vec<Modifier> = modifiers.collect();
-    let has_form = |opcode: &&Opcode| has_form(**opcode, &modifiers, operands);
-    let takes = |opcode: &&Opcode| {
-        let known = |m: &Modifier| {
-            let mut instructions = opcode.instructions().iter();
-            instructions.any(|i| i.words().contains(m) || i.forms().iter().any(|f| f.accepts(*m)))
-        };
-        modifiers.iter().all(known)
-    };
-    let near = |opcode: &&&Opcode| nearest(word, [opcode.text()].into_iter()).is_some();
-    let near: Vec<&Opcode> = Opcode::ALL.iter().filter(|o| near(&o)).collect();
-    let near = || near.iter().copied();
-    if let Some(legal) = nearest(word, near().filter(has_form).map(|o| o.text())) {
+    let modifiers: Vec<Modifier> = words
+        .filter_map(|word| Modifier::from_text(format!(".{word}").as_bytes()))
+        .collect();
+    let near: Vec<Opcode> = Opcode::ALL
+        .iter()
+        .copied()
+        .filter(|opcode| nearest(word, [opcode.text()].into_iter()).is_some())
+        .collect();
+    let with_form = near
+        .iter()
+        .filter(|opcode| has_form(**opcode, &modifiers, operands))
+        .map(|opcode| opcode.text());
+    if let Some(legal) = nearest(word, with_form) {
         return Some(legal);
     }
     // Short words of a statement are often words of other languages.
     if operands.is_some() && word.len() < SHORTEST_CERTAIN {
         return None;
     }
-    let found = nearest(word, near().filter(takes).map(|o| o.text()))
-        .or_else(|| nearest(word, near().map(|o| o.text())))?;
-    let sole = false;
-    Some(Similar { sole, ..found })
+    let with_modifiers = near
+        .iter()
+        .filter(|opcode| modifiers.iter().all(|m| takes_modifier(**opcode, *m)))
+        .map(|opcode| opcode.text());
+    let similar = nearest(word, with_modifiers)
+        .or_else(|| nearest(word, near.iter().map(|opcode| opcode.text())))?;
+    Some(Similar {
+        sole: false,
+        ..similar
+    })
 }
 
-/// Whether a form of an opcode takes these modifiers and, if it is known, as many operands.
-pub(crate) fn has_form(opcode: Opcode, modifiers: &[Modifier], operands: Option<usize>) -> bool {
+/// Whether an instruction of an opcode takes a modifier.
+fn takes_modifier(opcode: Opcode, modifier: Modifier) -> bool {
+    opcode.instructions().iter().any(|instruction| {
+        instruction.words().contains(&modifier)
+            || instruction
+                .forms()
+                .iter()
+                .any(|form| form.accepts(modifier))
+    })
+}
+
+/// Whether a form of an opcode takes these modifiers and this number of `operands`, if it is known.
+fn has_form(opcode: Opcode, modifiers: &[Modifier], operands: Option<usize>) -> bool {
     find_form(opcode, modifiers).is_some_and(|(instruction, ..)| {
-        let rest = modifiers.get(instruction.words().len()..);
-        let mut forms = instruction.forms().iter();
-        forms.any(|f| {
-            let (least, most) = operand_count(f);
-            let taken = rest.is_some_and(|r| f.match_lenient(r).is_some());
-            taken && operands.is_none_or(|n| (least..=most).contains(&n))
+        let choices = modifiers.get(instruction.words().len()..);
+        instruction.forms().iter().any(|form| {
+            let (least, most) = operand_count(form);
+            let takes_choices = choices.is_some_and(|c| form.match_lenient(c).is_some());
+            takes_choices && operands.is_none_or(|n| (least..=most).contains(&n))
         })
     })
 }
 
-/// The legal mnemonic that an opcode makes of some modifiers.
+/// The legal mnemonic with an opcode and some modifiers.
 pub(crate) enum LegalMnemonic {
-    /// The opcode with the modifiers, perhaps with the most usual one of those of which one is missing.
+    /// The opcode with the modifiers. If one of several modifiers is missing, the usual one is added.
     Written(String),
-    /// One of several modifiers is missing.
+    /// One of several modifiers is missing, and none is usual.
     Incomplete,
-    /// No form takes the modifiers and as many operands, as far as they show.
+    /// No form takes the modifiers and the number of operands.
     Unknown,
 }
 
 impl LegalMnemonic {
-    /// Of an instruction with this many operands.
-    pub(crate) fn of(opcode: Opcode, modifiers: &[Modifier], operands: usize) -> Self {
-        let spelled = |modifiers: &[Modifier]| {
+    /// The legal mnemonic of an instruction with this number of operands.
+    pub(crate) fn new(opcode: Opcode, modifiers: &[Modifier], operands: usize) -> Self {
+        let written = |modifiers: &[Modifier]| {
             let words = modifiers.iter().map(|m| m.text());
             Self::Written(core::iter::once(opcode.text()).chain(words).collect())
         };
         if is_complete(opcode, modifiers, operands) {
-            return spelled(modifiers);
+            return written(modifiers);
         }
         let insertions: Vec<(Modifier, Vec<Modifier>)> = InstQuery::new(opcode, modifiers, &[])
             .repairs(PtxVersion::CURRENT, None)
@@ -97,14 +112,14 @@ impl LegalMnemonic {
             .find(|(m, _)| m.is_usual(opcode))
             .or_else(|| insertions.iter().find(|(m, _)| *m == Modifier::Rn));
         match usual {
-            Some((_, changed)) => spelled(changed),
+            Some((_, changed)) => written(changed),
             None if insertions.is_empty() => Self::Unknown,
             None => Self::Incomplete,
         }
     }
 }
 
-/// Whether a documented form takes all of the modifiers and as many operands, and no modifier is missing.
+/// Whether a documented form takes all of the modifiers and the number of operands, and no modifier is missing.
 fn is_complete(opcode: Opcode, modifiers: &[Modifier], operands: usize) -> bool {
     InstQuery::new(opcode, modifiers, &[])
         .candidates()
@@ -118,43 +133,46 @@ fn is_complete(opcode: Opcode, modifiers: &[Modifier], operands: usize) -> bool 
         })
 }
 
-/// The nearest modifier, its dot included: one that the opcode takes, if one is near.
+/// The nearest modifier, its dot included. Modifiers that the opcode takes come first.
 #[must_use]
 pub fn modifier(opcode: Option<Opcode>, word: &str) -> Option<&'static str> {
-    modifier_of(opcode, word).map(|s| s.text)
+    modifier_of(opcode, word).map(|similar| similar.text)
 }
 
 /// [`modifier`], and whether it is the only one that is as near.
 pub(crate) fn modifier_of(opcode: Option<Opcode>, word: &str) -> Option<Similar<'static>> {
-    let forms = opcode
+    let accepted = opcode
         .into_iter()
-        .flat_map(|o| o.instructions())
-        .flat_map(|i| i.forms());
-    let own = forms.flat_map(|f| f.accepted()).map(|m| m.text());
-    nearest(word, own.clone())
-        .or_else(|| completion(word, own))
+        .flat_map(|opcode| opcode.instructions())
+        .flat_map(|instruction| instruction.forms())
+        .flat_map(|form| form.accepted())
+        .map(|modifier| modifier.text());
+    nearest(word, accepted.clone())
+        .or_else(|| completion(word, accepted))
         .or_else(|| nearest(word, Modifier::ALL.iter().map(|m| m.text())))
 }
 
-/// The only one of these words that begins with a word of at least three letters.
+/// The word among `words` that begins with `word`, which has at least three letters. None if several words do.
 pub(crate) fn completion<'a>(
     word: &str,
     words: impl Iterator<Item = &'a str>,
 ) -> Option<Similar<'a>> {
     const SHORTEST: usize = ".abc".len();
-    let mut longer = words.filter(|m| m.len() > word.len() && m.starts_with(word));
-    let text = longer.next().filter(|_| word.len() >= SHORTEST)?;
-    // One that continues with `::` is a variant of a shorter one.
-    let part = |text: &str| text.find("::").unwrap_or(text.len());
-    let same = |other: &str| other.get(..part(other)) == text.get(..part(text));
-    let sole = true;
-    longer.all(same).then_some(Similar { text, sole })
+    let mut completions = words.filter(|text| text.len() > word.len() && text.starts_with(word));
+    let text = completions.next().filter(|_| word.len() >= SHORTEST)?;
+    let are_variants = completions.all(|other| without_variant(other) == without_variant(text));
+    are_variants.then_some(Similar { text, sole: true })
+}
+
+/// The part of a modifier before `::`, which the variants of a modifier share.
+fn without_variant(modifier: &str) -> &str {
+    modifier.split("::").next().unwrap_or(modifier)
 }
 
 /// The nearest directive, its dot included.
 #[must_use]
 pub fn directive(word: &str) -> Option<&'static str> {
-    directive_of(word).map(|s| s.text)
+    directive_of(word).map(|similar| similar.text)
 }
 
 /// [`directive`], and whether it is the only one that is as near.
@@ -164,35 +182,42 @@ pub(crate) fn directive_of(word: &str) -> Option<Similar<'static>> {
 
 /// The nearest type that registers, variables or parameters can have, its dot included.
 pub(crate) fn ty(word: &str) -> Option<Similar<'static>> {
-    let mut types: Vec<ScalarType> = ScalarType::ALL.to_vec();
-    types.retain(|t| t.is_register_type() || t.is_variable_type() || t.is_parameter_type());
-    nearest(word, types.iter().map(|t| t.text()))
+    let types = ScalarType::ALL
+        .iter()
+        .filter(|ty| ty.is_register_type() || ty.is_variable_type() || ty.is_parameter_type())
+        .map(|ty| ty.text());
+    nearest(word, types)
 }
 
-/// The target that a word most likely names: of the same number, else the nearest one.
+/// The target that a word most likely means: the one with the same number, or else the nearest one. Among equally near targets,
+/// the one with the nearest number.
 pub(crate) fn target(word: &str) -> Option<Similar<'static>> {
-    let number = word.trim_start_matches(|c: char| !c.is_ascii_digit());
-    let digits = number.trim_end_matches(|c: char| !c.is_ascii_digit());
-    let number = number.get(..digits.len() + 1).unwrap_or(number);
-    let named = |digits| Target::from_text(format!("sm_{digits}").as_bytes());
-    let sole = true;
-    match named(number).or_else(|| named(digits)) {
-        Some(target) => Some(Similar {
+    let suffix = word.trim_start_matches(|c: char| !c.is_ascii_digit());
+    let digits = suffix.trim_end_matches(|c: char| !c.is_ascii_digit());
+    // The number may have a letter after it, as in `sm_90a`.
+    let with_letter = suffix.get(..digits.len() + 1).unwrap_or(suffix);
+    let numbered = [with_letter, digits]
+        .into_iter()
+        .find_map(|number| Target::from_text(format!("sm_{number}").as_bytes()));
+    if let Some(target) = numbered {
+        return Some(Similar {
             text: target.text(),
-            sole,
-        }),
-        // Of equally similar ones, that with the nearest number.
-        None => {
-            let number: u32 = digits.parse().unwrap_or(0);
-            let of = |name: &str| -> u32 {
-                let digits = name.bytes().filter(u8::is_ascii_digit);
-                digits.fold(0, |n, digit| n * 10 + u32::from(digit - b'0'))
-            };
-            let targets = Target::ALL.iter().map(|t| t.text());
-            let targets = targets.map(|name| (name, number.abs_diff(of(name))));
-            nearest_of(word, targets).map(|(similar, _)| similar)
-        }
+            sole: true,
+        });
     }
+    let number: u32 = digits.parse().unwrap_or(0);
+    let targets = Target::ALL
+        .iter()
+        .map(|target| target.text())
+        .map(|name| (name, number.abs_diff(number_in(name))));
+    nearest_of(word, targets).map(|(similar, _)| similar)
+}
+
+/// The number that the digits of a name are.
+fn number_in(name: &str) -> u32 {
+    name.bytes()
+        .filter(u8::is_ascii_digit)
+        .fold(0, |number, digit| number * 10 + u32::from(digit - b'0'))
 }
 
 /// The nearest of these names.
@@ -204,10 +229,10 @@ pub(crate) fn target(word: &str) -> Option<Similar<'static>> {
 /// ```
 #[must_use]
 pub fn name<'a>(word: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    nearest(word, names.into_iter()).map(|s| s.text)
+    nearest(word, names.into_iter()).map(|similar| similar.text)
 }
 
-/// The candidate with the fewest edits, if that is few enough for its length.
+/// The candidate with the least cost of edits, if the cost is low enough for the length of the word.
 fn nearest<'a>(word: &str, candidates: impl Iterator<Item = &'a str>) -> Option<Similar<'a>> {
     nearest_of(word, candidates.map(|c| (c, ()))).map(|(similar, ())| similar)
 }
@@ -220,35 +245,43 @@ pub(crate) struct Similar<'a> {
     pub(crate) sole: bool,
 }
 
-/// [`nearest`] of candidates with something attached, which decides between equally near ones.
+/// [`nearest`] of candidates with a rank, the least of which is preferred among equally near candidates.
 pub(crate) fn nearest_of<'a, T: Copy + Ord>(
     word: &str,
     candidates: impl Iterator<Item = (&'a str, T)>,
 ) -> Option<(Similar<'a>, T)> {
-    let most = (word.len() / 3).clamp(1, 3);
-    let cost = most_edits(word);
-    let near = candidates.filter(|(c, _)| c.len().abs_diff(word.len()) <= most);
-    let measured = near.map(|c| (edits(word.as_bytes(), c.0.as_bytes()), c));
-    let found = measured.filter(|&(d, _)| d <= cost);
-    // The first letter is seldom wrong.
-    let first = |c: &str| c.bytes().next() != word.bytes().next();
-    let ranked = found.map(|(d, (c, rest))| ((d, rest, first(c)), c));
+    let most_length_difference = (word.len() / 3).clamp(1, 3);
+    let most_cost = most_edits(word);
     let mut best: Option<((usize, T, bool), Similar<'a>)> = None;
-    for (rank, text) in ranked {
-        let order = best.map_or(Ordering::Less, |(first, s)| {
-            rank.cmp(&first).then(text.cmp(s.text))
+    for (text, rank) in candidates {
+        if text.len().abs_diff(word.len()) > most_length_difference {
+            continue;
+        }
+        let cost = edits(word.as_bytes(), text.as_bytes());
+        if cost > most_cost {
+            continue;
+        }
+        // The first letter is seldom wrong.
+        let has_other_initial = text.bytes().next() != word.bytes().next();
+        let key = (cost, rank, has_other_initial);
+        let order = best.map_or(Ordering::Less, |(best_key, similar)| {
+            key.cmp(&best_key).then(text.cmp(similar.text))
         });
-        let tied = best.is_some_and(|(first, s)| first == rank && s.text != text);
+        let is_tied =
+            best.is_some_and(|(best_key, similar)| best_key == key && similar.text != text);
         match &mut best {
-            Some((_, similar)) if tied && order.is_gt() => similar.sole = false,
-            _ if order.is_lt() => best = Some((rank, Similar { text, sole: !tied })),
+            Some((_, similar)) if is_tied && order.is_gt() => similar.sole = false,
+            _ if order.is_lt() => {
+                let sole = !is_tied;
+                best = Some((key, Similar { text, sole }));
+            }
             _ => {}
         }
     }
-    best.map(|((_, rest, _), similar)| (similar, rest))
+    best.map(|((_, rank, _), similar)| (similar, rank))
 }
 
-/// The greatest cost of the edits to a similar word.
+/// The maximum cost of the edits between similar words.
 pub(crate) fn most_edits(word: &str) -> usize {
     match word.len() {
         ..3 => INSERT,
@@ -256,58 +289,71 @@ pub(crate) fn most_edits(word: &str) -> usize {
     }
 }
 
-/// The costs of edits: of letters of other case, of a missing or additional letter or two swapped ones, of the letter of a
-/// key beside, of another letter.
+/// The cost of a letter in the other case.
 const CASE: usize = 1;
+/// The cost of a missing or additional letter, or of two swapped letters.
 const INSERT: usize = 2;
+/// The cost of a letter whose key is next to the right one.
 const BESIDE: usize = 2;
+/// The cost of another letter.
 const REPLACE: usize = 3;
 
-/// Shorter words are often words of other languages, and one letter makes another word of them.
+/// The length of the shortest words whose correction can be certain. Shorter ones are often words of other languages, and differ
+/// in one letter from other words.
 const SHORTEST_CERTAIN: usize = 5;
 
-/// Marks the fix of a diagnostic, which writes `text` for `found`, if nothing else can be meant.
-pub(crate) fn judged(d: Diagnostic, found: &str, text: &str) -> Diagnostic {
-    if is_certain(found, text) {
-        d.machine_applicable()
+/// Marks the edit of a diagnostic, which writes `text` for `word`, as machine-applicable if `word` can mean nothing else.
+pub(crate) fn judged(diagnostic: Diagnostic, word: &str, text: &str) -> Diagnostic {
+    if is_certain(word, text) {
+        diagnostic.machine_applicable()
     } else {
-        d
+        diagnostic
     }
 }
 
-/// Whether only `text` can be meant by `found`: it is the same word in other case or without its dot, or a long word with one
-/// mistyped letter inside, and no other word of PTX is as near.
-fn is_certain(found: &str, text: &str) -> bool {
-    let bare = text.strip_prefix('.').unwrap_or(text);
-    let word = found.strip_prefix('.').unwrap_or(found);
-    if word.eq_ignore_ascii_case(bare) {
+/// Whether `word` can only mean the keyword `text`: it is the keyword in other case or without its dot, or a long word with one
+/// mistyped letter inside, and no other keyword is as near.
+fn is_certain(word: &str, text: &str) -> bool {
+    let keyword = without_dot(text);
+    let word = without_dot(word);
+    if word.eq_ignore_ascii_case(keyword) {
         return true;
     }
-    let other = |c: &char| !c.is_ascii_alphabetic();
-    let (a, b) = (word.as_bytes(), bare.as_bytes());
-    if bare.len() < SHORTEST_CERTAIN
-        || !word.chars().filter(other).eq(bare.chars().filter(other))
+    let is_no_letter = |c: &char| !c.is_ascii_alphabetic();
+    let have_other_digits = !word
+        .chars()
+        .filter(is_no_letter)
+        .eq(keyword.chars().filter(is_no_letter));
+    let (a, b) = (word.as_bytes(), keyword.as_bytes());
+    if keyword.len() < SHORTEST_CERTAIN
+        || have_other_digits
         || (a.first(), a.last()) != (b.first(), b.last())
         || edits(a, b) > INSERT
     {
         return false;
     }
-    let opcodes = Opcode::ALL.iter().map(|o| o.text());
-    let modifiers = Modifier::ALL.iter().map(|m| m.text());
-    let directives = Directive::ALL.iter().map(|d| d.text());
-    let all = opcodes.chain(modifiers).chain(directives);
-    let mut all = all.map(|text| text.strip_prefix('.').unwrap_or(text));
-    !all.any(|other| other != bare && edits(a, other.as_bytes()) <= 2 * INSERT)
+    let opcodes = Opcode::ALL.iter().map(|opcode| opcode.text());
+    let modifiers = Modifier::ALL.iter().map(|modifier| modifier.text());
+    let directives = Directive::ALL.iter().map(|directive| directive.text());
+    !opcodes
+        .chain(modifiers)
+        .chain(directives)
+        .map(without_dot)
+        .any(|other| other != keyword && edits(a, other.as_bytes()) <= 2 * INSERT)
 }
 
-/// The place of each character on a keyboard; those of keys that are next to each other differ by one.
+fn without_dot(word: &str) -> &str {
+    word.strip_prefix('.').unwrap_or(word)
+}
+
+/// The position of each character on a keyboard, + 1; 0 for other characters. Neighboring keys have neighboring positions.
 const KEYS: [u8; 256] = {
     let mut keys = [0; 256];
     let rows = b"1234567890  qwertyuiop  asdfghjkl  zxcvbnm";
-    let mut place = 0;
-    while place < rows.len() {
-        keys[rows[place] as usize] = place as u8 + 1;
-        place += 1;
+    let mut position = 0;
+    while position < rows.len() {
+        keys[rows[position] as usize] = position as u8 + 1;
+        position += 1;
     }
     keys[b' ' as usize] = 0;
     keys
@@ -324,24 +370,28 @@ pub(crate) fn edits(a: &[u8], b: &[u8]) -> usize {
     if a.eq_ignore_ascii_case(b) {
         return CASE;
     }
-    let (a, b) = different(a, b);
+    let (a, b) = without_common_parts(a, b);
     distance(a, b)
 }
 
-/// Two words without their common prefix and suffix; names of C++ are long.
-fn different<'a>(a: &'a [u8], b: &'a [u8]) -> (&'a [u8], &'a [u8]) {
-    let pairs = a.iter().zip(b);
-    let start = pairs.take_while(|(x, y)| x == y).count();
-    let (a, b) = (&a[start..], &b[start..]);
-    let pairs = a.iter().rev().zip(b.iter().rev());
-    let end = pairs.take_while(|(x, y)| x == y).count();
-    (&a[..a.len() - end], &b[..b.len() - end])
+/// Two words without their common prefix and suffix. Mangled names of C++ are long.
+fn without_common_parts<'a>(a: &'a [u8], b: &'a [u8]) -> (&'a [u8], &'a [u8]) {
+    let prefix_len = a.iter().zip(b).take_while(|(x, y)| x == y).count();
+    let (a, b) = (&a[prefix_len..], &b[prefix_len..]);
+    let suffix_len = a
+        .iter()
+        .rev()
+        .zip(b.iter().rev())
+        .take_while(|(x, y)| x == y)
+        .count();
+    (&a[..a.len() - suffix_len], &b[..b.len() - suffix_len])
 }
 
-/// Longest difference that is compared.
+/// The length of the longest words that are compared, without their common parts, in bytes.
 const LONGEST: usize = 48;
 
-/// The weighted Levenshtein distance; a swap of neighbors is one edit.
+/// The weighted Levenshtein distance, in which a swap of neighboring letters is one edit. Only the last three rows of the
+/// matrix are kept.
 fn distance(a: &[u8], b: &[u8]) -> usize {
     if a.len() > LONGEST || b.len() > LONGEST {
         return usize::MAX;
@@ -351,23 +401,23 @@ fn distance(a: &[u8], b: &[u8]) -> usize {
         *cell = j * INSERT;
     }
     for i in 1..=a.len() {
-        let (now, last, before) = (i % 3, (i + 2) % 3, (i + 1) % 3);
-        rows[now][0] = i * INSERT;
+        let (row, previous, second_previous) = (i % 3, (i + 2) % 3, (i + 1) % 3);
+        rows[row][0] = i * INSERT;
         for j in 1..=b.len() {
             let (x, y) = (a[i - 1], b[j - 1]);
-            let change = match x {
+            let replace_cost = match x {
                 _ if x == y => 0,
                 _ if x.eq_ignore_ascii_case(&y) => CASE,
                 _ if beside(x, y) => BESIDE,
                 _ => REPLACE,
             };
-            let mut best = (rows[last][j - 1] + change)
-                .min(rows[last][j] + INSERT)
-                .min(rows[now][j - 1] + INSERT);
+            let mut best = (rows[previous][j - 1] + replace_cost)
+                .min(rows[previous][j] + INSERT)
+                .min(rows[row][j - 1] + INSERT);
             if i > 1 && j > 1 && x == b[j - 2] && a[i - 2] == y {
-                best = best.min(rows[before][j - 2] + INSERT);
+                best = best.min(rows[second_previous][j - 2] + INSERT);
             }
-            rows[now][j] = best;
+            rows[row][j] = best;
         }
     }
     rows[a.len() % 3][b.len()]

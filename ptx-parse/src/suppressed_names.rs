@@ -1,4 +1,4 @@
-//! Undeclared names that are not reported, because their declaration could not be parsed.
+//! Undeclared names that are not reported because their declaration could not be parsed.
 
 use alloc::collections::{BTreeMap, BTreeSet};
 use ptx_ir::lex::{Lexer, TokenKind};
@@ -12,16 +12,17 @@ use crate::reporter::Reports;
 pub(crate) struct SuppressedNames<'s> {
     module: Suppressed<'s>,
     function: Suppressed<'s>,
-    /// Names of the module that were reported as undeclared, with the numbers of the diagnostics.
+    /// Names of the module that were reported as undeclared, with the numbers of their records.
     reported: BTreeMap<&'s [u8], usize>,
 }
 
+/// The suppressed names of the module or of a function.
 #[derive(Default)]
 struct Suppressed<'s> {
-    /// Names, as they are and without a numeric suffix.
+    /// Names, with and without their numeric suffix.
     names: BTreeSet<&'s [u8]>,
-    /// Declarations that may have lost a name: as many undeclared ones are suppressed.
-    lost: u32,
+    /// The number of declarations whose names are unknown: as many undeclared names are suppressed.
+    unknown_names: u32,
 }
 
 impl<'s> SuppressedNames<'s> {
@@ -32,23 +33,23 @@ impl<'s> SuppressedNames<'s> {
         }
     }
 
-    /// A function ended: what concerns only its names is forgotten.
+    /// Removes the names of a function at its end.
     #[inline]
     pub(crate) fn function_ended(&mut self, reports: Reports) {
         if reports == Reports::OfFunctions {
             self.reported.clear();
         }
-        if self.function.lost > 0 || !self.function.names.is_empty() {
+        if self.function.unknown_names > 0 || !self.function.names.is_empty() {
             self.function = Suppressed::default();
         }
     }
 
-    /// Whether the names of no other function are suppressed.
+    /// Whether no names are suppressed in all functions.
     pub(crate) fn is_empty(&self) -> bool {
-        self.module.lost == 0 && self.module.names.is_empty()
+        self.module.unknown_names == 0 && self.module.names.is_empty()
     }
 
-    /// The names in `text` were part of an error.
+    /// Suppresses the names in `text`, which is a part of an error.
     #[cold]
     pub(crate) fn suppress(&mut self, text: &'s [u8], level: Level) {
         let names = &mut self.at(level).names;
@@ -59,31 +60,31 @@ impl<'s> SuppressedNames<'s> {
         }
     }
 
-    /// The diagnostic with this number is the one about the name in the module.
+    /// Records the number of the record about an undeclared name of the module.
     #[cold]
-    pub(crate) fn reported(&mut self, name: &'s [u8], number: usize) {
+    pub(crate) fn set_report(&mut self, name: &'s [u8], number: usize) {
         self.reported.insert(name, number);
     }
 
-    /// The number of the diagnostic about the name.
+    /// The number of the record about an undeclared name of the module.
     #[cold]
     pub(crate) fn report_of(&self, name: &[u8]) -> Option<usize> {
         self.reported.get(name).copied()
     }
 
-    /// A declaration was reported whose name may not be among those it mentions.
+    /// Records a declaration that could not be parsed, and whose name may be unknown.
     #[cold]
     pub(crate) fn lost_declaration(&mut self, level: Level) {
-        let lost = &mut self.at(level).lost;
-        *lost = lost.saturating_add(1);
+        let unknown_names = &mut self.at(level).unknown_names;
+        *unknown_names = unknown_names.saturating_add(1);
     }
 
-    /// The parameters of the current function are not known: none of its names is reported.
+    /// Suppresses all names of the current function, whose parameters are not known.
     pub(crate) fn suppress_function(&mut self) {
-        self.function.lost = u32::MAX;
+        self.function.unknown_names = u32::MAX;
     }
 
-    /// Whether `name`, or the range it belongs to, is suppressed.
+    /// Whether `name` or its range is suppressed.
     #[cold]
     pub(crate) fn contains(&self, name: &[u8]) -> bool {
         self.contains_exactly(name) || self.contains_exactly(split_numeric_suffix(name).0)
@@ -95,23 +96,23 @@ impl<'s> SuppressedNames<'s> {
         self.function.names.contains(name) || self.module.names.contains(name)
     }
 
-    /// Whether the undeclared `name` is suppressed. One that is not may be the name that a declaration
-    /// has lost.
+    /// Whether the undeclared `name` is suppressed. Otherwise it may be the unknown name of a declaration, and
+    /// is suppressed from then on.
     #[cold]
     pub(crate) fn suppresses(&mut self, name: &'s [u8]) -> bool {
         if self.contains(name) {
             return true;
         }
-        let level = if self.function.lost > 0 {
+        let suppressed = if self.function.unknown_names > 0 {
             &mut self.function
         } else {
             &mut self.module
         };
-        if level.lost == 0 {
+        if suppressed.unknown_names == 0 {
             return false;
         }
-        level.lost -= 1;
-        level.names.insert(split_numeric_suffix(name).0);
+        suppressed.unknown_names -= 1;
+        suppressed.names.insert(split_numeric_suffix(name).0);
         true
     }
 }

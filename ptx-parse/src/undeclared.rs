@@ -1,4 +1,4 @@
-//! Names without a declaration: one error for each declaration that is missing, at its first use.
+//! Reports names without a declaration: one error for each missing declaration, at its first use.
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -7,7 +7,7 @@ use ptx_ir::name::split_numeric_suffix_str;
 use ptx_ir::{Code, Diagnostic, NameId, Span};
 
 use crate::cascade;
-use crate::declared::Declared;
+use crate::declared_names::DeclaredNames;
 use crate::labels::LabelRange;
 use crate::name_use::{Context, Expected};
 use crate::output::{Level, Output};
@@ -18,8 +18,9 @@ use crate::unfinished;
 /// A use of a name that the body does not declare before it.
 pub(crate) struct UndeclaredUse {
     pub(crate) name: NameId,
-    pub(crate) at: u32,
-    /// Whether it is declared after this use.
+    /// The offset in the source.
+    pub(crate) offset: u32,
+    /// Whether the name is declared after this use.
     pub(crate) declared_later: bool,
 }
 
@@ -27,7 +28,7 @@ pub(crate) struct UndeclaredUse {
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord)]
 struct Use<'s> {
     cause: UndeclaredCause,
-    /// The name, of a member of a range without its number.
+    /// The name; the name of a member of a range without its number.
     common: &'s str,
     offset: u32,
     name: &'s str,
@@ -41,25 +42,25 @@ impl Use<'_> {
 }
 
 impl Parser<'_> {
-    /// Reports names that the body that ended does not declare before their use, and ranges of labels that it does not define.
+    /// At the end of a body, reports names that are not declared before their use, and ranges of labels that are not defined.
     #[cold]
     pub(crate) fn report_undeclared(&mut self, uses: &[UndeclaredUse], ranges: &[LabelRange]) {
         let (src, end) = (self.cursor.src, self.cursor.last);
         if self.reporter.cascade.ends_early(src, end) {
-            let rest = cascade::rest_of_function(src, end);
-            self.suppressed.suppress(rest, Level::Body);
+            let following = cascade::rest_of_function(src, end);
+            self.suppressed.suppress(following, Level::Body);
         }
-        let declared = Declared::of(&self.out.module, &self.out.body);
-        let mut records: Vec<Record> = missing_labels(&declared, &self.out, ranges);
+        let declared = DeclaredNames::new(&self.out.module, &self.out.body);
+        let mut records = missing_labels(&declared, &self.out, ranges);
         let mut unresolved = Vec::new();
         for &UndeclaredUse {
             name: id,
-            at,
+            offset,
             declared_later,
         } in uses
         {
             let name = self.out.module.name(id);
-            let spelled = &src[at as usize..][..name.len()];
+            let spelled = &src[offset as usize..][..name.len()];
             let (prefix, digits) = split_numeric_suffix_str(name);
             let in_range = !digits.is_empty() && declared.range(prefix).is_some();
             let suppressed = if in_range {
@@ -68,7 +69,7 @@ impl Parser<'_> {
                 self.suppressed.contains(spelled)
             };
             if let Some(number) = self.suppressed.report_of(spelled) {
-                let span = Span::new(at, at + name.len() as u32);
+                let span = Span::new(offset, offset + name.len() as u32);
                 self.reporter.repeat(number, span);
                 continue;
             }
@@ -93,7 +94,7 @@ impl Parser<'_> {
             unresolved.push(Use {
                 cause,
                 common,
-                offset: at,
+                offset,
                 name,
                 id,
             });
@@ -105,24 +106,24 @@ impl Parser<'_> {
         groups.sort_by_key(|uses| uses.first().map(|first| first.offset));
         for uses in groups {
             let Some(first) = uses.first() else { continue };
-            let mut expected = Context::at(src, first.offset as usize, first.name).expected;
+            let mut expected = Context::of_name(src, first.offset as usize, first.name).expected;
             if expected == Expected::Name && declared.registers_are_marked() {
                 expected = Expected::Variable;
             }
             let number = self.reporter.count() + records.len();
             if expected.is_of_module() {
-                self.suppressed.reported(first.span().of(src), number);
+                self.suppressed.set_report(first.span().of(src), number);
             }
-            records.push(self.undeclared(uses, *first, expected));
-            for other in uses.iter().filter(|u| *u != first) {
-                self.reporter.repeat(number, other.span());
+            records.push(self.undeclared_record(uses, *first, expected));
+            for repeated in uses.iter().filter(|u| *u != first) {
+                self.reporter.repeat(number, repeated.span());
             }
         }
         records.into_iter().for_each(|record| self.report(record));
     }
 
-    /// The error of uses in the body that ended, which lack the same declaration.
-    fn undeclared(&self, uses: &[Use<'_>], first: Use<'_>, expected: Expected) -> Record {
+    /// The record of uses in a body that lack the same declaration.
+    fn undeclared_record(&self, uses: &[Use<'_>], first: Use<'_>, expected: Expected) -> Record {
         let code = match first.cause {
             UndeclaredCause::Late => Code::LateDeclaration,
             UndeclaredCause::OtherScope => Code::LabelOutOfScope,
@@ -147,21 +148,26 @@ impl Parser<'_> {
                 .collect(),
             is_range: first.common != first.name,
             function: self.function,
-            symbols: self.out.module.symbols().len(),
+            symbol_count: self.out.module.symbols().len(),
         }));
         Record::new(error, cause)
     }
 
-    /// Reports an undeclared name outside of functions, unless that was done before.
+    /// Reports an undeclared name outside of functions, at `offset`. Later uses are further places of the first error.
     #[cold]
-    pub(crate) fn report_undeclared_symbol(&mut self, id: NameId, at: usize, expected: Expected) {
+    pub(crate) fn report_undeclared_symbol(
+        &mut self,
+        id: NameId,
+        offset: usize,
+        expected: Expected,
+    ) {
         let name = self.out.module.name(id);
-        let span = Span::at(at, at + name.len());
+        let span = Span::at(offset, offset + name.len());
         let spelled = span.of(self.cursor.src);
         if let Some(number) = self.suppressed.report_of(spelled) {
             return self.reporter.repeat(number, span);
         }
-        self.suppressed.reported(spelled, self.reporter.count());
+        self.suppressed.set_report(spelled, self.reporter.count());
         if let Some(unfinished) = unfinished::before(self.cursor.src, span) {
             return self.report(unfinished);
         }
@@ -171,21 +177,25 @@ impl Parser<'_> {
             expected,
             uses: vec![UnresolvedUse {
                 name: id,
-                offset: at as u32,
+                offset: offset as u32,
             }],
             is_range: false,
             function: None,
-            symbols: self.out.module.symbols().len(),
+            symbol_count: self.out.module.symbols().len(),
         }));
         self.report(Record::new(error, cause));
     }
 }
 
-/// The first missing label of each range. The labels of a prefix are counted once.
-fn missing_labels(declared: &Declared<'_>, out: &Output, ranges: &[LabelRange]) -> Vec<Record> {
+/// The errors about the first missing label of each range. The labels of a prefix are counted once.
+fn missing_labels(
+    declared: &DeclaredNames<'_>,
+    out: &Output,
+    ranges: &[LabelRange],
+) -> Vec<Record> {
     let mut counted: Option<(NameId, u32)> = None;
     let mut ranges: Vec<&LabelRange> = ranges.iter().collect();
-    ranges.sort_by_key(|r| (r.prefix, r.at));
+    ranges.sort_by_key(|r| (r.prefix, r.offset));
     let mut missing = Vec::new();
     for range in ranges {
         let prefix = out.module.name(range.prefix);
@@ -201,7 +211,7 @@ fn missing_labels(declared: &Declared<'_>, out: &Output, ranges: &[LabelRange]) 
         };
         if i64::from(defined) < range.count {
             let message = format!("undeclared label `{prefix}{defined}` of this range");
-            let span = Span::new(range.at, range.at + prefix.len() as u32);
+            let span = Span::new(range.offset, range.offset + prefix.len() as u32);
             missing.push(Diagnostic::error(Code::UndefinedName, span, message).into());
         }
     }

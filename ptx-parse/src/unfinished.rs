@@ -1,4 +1,4 @@
-//! Instructions that begin where an operand is expected: the statement before them is not finished.
+//! Instructions in the place of an operand: the statement before them is not finished.
 
 use alloc::string::String;
 
@@ -7,11 +7,11 @@ use ptx_ir::{Code, Diagnostic, Span};
 
 use crate::statement_extent::is_opcode;
 
-/// How far before an instruction the end of the statement before it is looked for.
+/// The number of bytes before an instruction in which the end of the previous statement is searched.
 const LOOK_BACK: usize = 1 << 12;
 
-/// The error of the statement before the word at `word`, if that is the first one of its line, begins with an opcode, and follows
-/// something on an earlier line that `;` does not end.
+/// The error of the statement before `word`, if the word begins a line with an opcode, and the statement on an earlier line
+/// does not end with `;`.
 #[cold]
 pub(crate) fn before(src: &[u8], word: Span) -> Option<Diagnostic> {
     let start = word.start as usize;
@@ -21,12 +21,13 @@ pub(crate) fn before(src: &[u8], word: Span) -> Option<Diagnostic> {
     if !new_line || !is_opcode(opcode) || b";{}:".contains(&last) {
         return None;
     }
-    let found = String::from_utf8_lossy(word.of(src));
+    let instruction = String::from_utf8_lossy(word.of(src));
     let mark = Span::at(end - 1, end);
     if b"[(,".contains(&last) {
         let mark_text = char::from(last);
-        let message =
-            format!("expected an operand after `{mark_text}`, found the instruction `{found}`");
+        let message = format!(
+            "expected an operand after `{mark_text}`, found the instruction `{instruction}`"
+        );
         return Some(
             Diagnostic::error(Code::UnexpectedToken, word, message)
                 .with_label(mark, "this is not finished")
@@ -36,7 +37,7 @@ pub(crate) fn before(src: &[u8], word: Span) -> Option<Diagnostic> {
                 .with_fix(mark, ";"),
         );
     }
-    let message = format!("expected `;` before `{found}`");
+    let message = format!("expected `;` before `{instruction}`");
     Some(
         Diagnostic::error(Code::MissingSemicolon, word, message)
             .with_label(mark, "expected `;` after this")
@@ -46,23 +47,24 @@ pub(crate) fn before(src: &[u8], word: Span) -> Option<Diagnostic> {
     )
 }
 
-/// Where the text before `at` ends, apart from white space and comments that begin with `//`, and whether that is on an earlier
+/// The end of the text before `offset`, apart from white space and comments that begin with `//`, and whether it is on an earlier
 /// line.
-fn end_before(src: &[u8], at: usize) -> Option<(usize, bool)> {
-    let mut end = at;
+fn end_before(src: &[u8], offset: usize) -> Option<(usize, bool)> {
+    let mut end = offset;
     let mut new_line = false;
-    let first = at.saturating_sub(LOOK_BACK);
+    let first = offset.saturating_sub(LOOK_BACK);
     loop {
-        let line = memchr::memrchr(b'\n', src.get(first..end)?).map_or(first, |i| first + i + 1);
-        let text = src.get(line..end)?;
-        let code = memchr::memmem::find(text, b"//").filter(|_| new_line);
-        let text = text.get(..code.unwrap_or(text.len()))?.trim_ascii_end();
-        if !text.is_empty() {
-            return Some((line + text.len(), new_line));
+        let line_start =
+            memchr::memrchr(b'\n', src.get(first..end)?).map_or(first, |i| first + i + 1);
+        let line = src.get(line_start..end)?;
+        let comment = memchr::memmem::find(line, b"//").filter(|_| new_line);
+        let code = line.get(..comment.unwrap_or(line.len()))?.trim_ascii_end();
+        if !code.is_empty() {
+            return Some((line_start + code.len(), new_line));
         }
-        if line == first {
+        if line_start == first {
             return None;
         }
-        (end, new_line) = (line - 1, true);
+        (end, new_line) = (line_start - 1, true);
     }
 }

@@ -1,9 +1,9 @@
-//! A source is parsed without keeping its bodies: each body is visited right after it was parsed, by the same thread, and the next one takes the place
-//! of its tables, which stay in the cache.
+//! Parses a source without keeping its bodies. Each body is visited by the same thread right after it was parsed, and the next body reuses
+//! its tables, which are in the cache.
 //!
 //! Several threads parse the same source from the beginning to the end, each into a separate module. All of them read all declarations and headers,
-//! so that names mean the same to each. A body is parsed by the thread that comes first to its part of the source. The others pass over it, up to its
-//! `}`, which they find without looking for comments. At the end, all modules must have the same places of all bodies.
+//! so that names have the same meaning in each module. A body is parsed by the thread that comes first to its part of the source. The other threads
+//! skip it up to its `}`, ignoring that comments may contain braces. At the end, all modules must have the same extents of all bodies.
 
 use alloc::vec::Vec;
 use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -14,28 +14,28 @@ use ptx_ir::{Body, BodyId, EntityId, FuncId, Limits, Module, SourceText, paralle
 use crate::output::Level;
 use crate::parser::Parser;
 
-/// How the bodies of a source are divided among threads.
+/// The division of the bodies of a source among threads.
 #[derive(Copy, Clone, Debug)]
 pub struct Division {
-    /// How many threads parse it.
+    /// The number of threads that parse it.
     pub threads: usize,
     /// The length of the parts whose bodies are parsed by one thread, in bytes.
     pub part: usize,
 }
 
-/// The shorter the parts, the less the last thread works alone.
+/// The usual length of a part, in bytes. With short parts, all threads end at about the same time.
 const PART: usize = 1 << 16;
 
-/// The least that is worth another thread, in bytes of source.
-const LEAST: usize = 1 << 18;
+/// The number of bytes of source that justify a further thread.
+const BYTES_PER_THREAD: usize = 1 << 18;
 
 impl Division {
-    /// For all threads that there are, or one thread for a short source.
+    /// A division among all available threads, or one thread for a short source.
     #[must_use]
     pub fn of(source: &SourceText) -> Self {
-        let most = source.len() / LEAST;
+        let most_threads = source.len() / BYTES_PER_THREAD;
         Self {
-            threads: parallel::threads().min(most.max(1)),
+            threads: parallel::threads().min(most_threads.max(1)),
             part: PART,
         }
     }
@@ -44,15 +44,16 @@ impl Division {
 /// A parsed source: the module without the tables of its bodies, and the visitors, one for each thread.
 #[derive(Debug)]
 pub struct Visited<V> {
-    /// Its functions have bodies that are empty.
+    /// The module, whose bodies are empty.
     pub module: Module,
-    /// In any order.
+    /// The visitors, in any order.
     pub visitors: Vec<V>,
 }
 
-/// Parses a source and calls `visit` for each body, on one of several threads. It gets the module up to the function with the body, which has its
-/// tables only in the argument. `None` if `visit` gives false, which ends the parsing, or if the source has errors; with several threads, also if
-/// a function is declared in a body, or if the braces in the comments of a body do not match.
+/// Parses a source and calls `visit` for each body, on one of several threads. The arguments of `visit` are a visitor of the thread, which `new` creates,
+/// the module up to the function with the body, the function, and the body, which is empty in the module. `None` if `visit` returns `false`, which ends
+/// the parsing, or if the source has errors. With several threads, also if a function is declared in a body, or if the braces in the comments of a
+/// body do not match.
 #[must_use]
 pub fn visit_bodies<V: Send>(
     source: &SourceText,
@@ -66,44 +67,44 @@ pub fn visit_bodies<V: Send>(
     }
     let parts = Parts::new(source.len(), division.part);
     let threads = division.threads.max(1);
-    let one = |thread| {
+    let results = parallel::repeat(threads, |thread| {
         let parser = Parser::new(source, source.clone(), *limits);
         let mut visitor = new();
         let module = parser.visiting(&parts, thread, |module, function, body| {
-            let is_known = threads == 1 || !declares_functions(module, function);
-            is_known && visit(&mut visitor, module, function, body)
+            let is_visible = threads == 1 || !declares_functions(module, function);
+            is_visible && visit(&mut visitor, module, function, body)
         });
         if module.is_none() {
             parts.stop.store(true, Ordering::Relaxed);
         }
         Some((module?, visitor))
-    };
-    let all: Option<Vec<(Module, V)>> = parallel::repeat(threads, one).into_iter().collect();
-    let (mut modules, visitors): (Vec<Module>, Vec<V>) = all?.into_iter().unzip();
+    });
+    let results: Option<Vec<(Module, V)>> = results.into_iter().collect();
+    let (mut modules, visitors): (Vec<Module>, Vec<V>) = results?.into_iter().unzip();
     let module = modules.pop()?;
-    let is_same = modules
+    let are_equal = modules
         .iter()
-        .all(|other| places(other).eq(places(&module)));
-    is_same.then_some(Visited { module, visitors })
+        .all(|other| body_extents(other).eq(body_extents(&module)));
+    are_equal.then_some(Visited { module, visitors })
 }
 
-/// Whether functions are declared in the body of the last one: they come after it.
+/// Whether functions are declared in the body of the function `last`: they come after it.
 fn declares_functions(module: &Module, last: FuncId) -> bool {
     last.index() + 1 < module.functions().len()
 }
 
-/// Where each body begins and how long it is.
-fn places(module: &Module) -> impl Iterator<Item = (u32, u32)> {
+/// The start and the length of each body.
+fn body_extents(module: &Module) -> impl Iterator<Item = (u32, u32)> {
     module.bodies().values().map(|b| (b.base(), b.end()))
 }
 
-/// The length of a block with all that it contains; of the whole text if it is not closed.
+/// The length of the block at the beginning of a text; of the whole text if the block is not closed.
 fn matching_brace(block: &[u8]) -> usize {
     let mut depth = 0usize;
-    for at in memchr::memchr2_iter(b'{', b'}', block) {
-        match block.get(at) {
+    for offset in memchr::memchr2_iter(b'{', b'}', block) {
+        match block.get(offset) {
             Some(b'{') => depth += 1,
-            _ if depth <= 1 => return at + 1,
+            _ if depth <= 1 => return offset + 1,
             _ => depth -= 1,
         }
     }
@@ -112,32 +113,35 @@ fn matching_brace(block: &[u8]) -> usize {
 
 /// The parts of a source.
 struct Parts {
-    /// For each part, the number of the thread that parses its bodies, + 1; 0 if no thread has come to it.
+    /// For each part, the number of the thread that parses its bodies, + 1; 0 if no thread has reached it.
     threads: Vec<AtomicUsize>,
+    /// The length of a part in bytes.
     len: usize,
-    /// Whether the result of all threads is known.
+    /// Whether a thread has failed, so that all threads can stop.
     stop: AtomicBool,
 }
 
 impl Parts {
-    fn new(source: usize, len: usize) -> Self {
+    fn new(source_len: usize, len: usize) -> Self {
         let len = len.max(1);
         Self {
-            threads: (0..=source / len).map(|_| AtomicUsize::new(0)).collect(),
+            threads: (0..=source_len / len)
+                .map(|_| AtomicUsize::new(0))
+                .collect(),
             len,
             stop: AtomicBool::new(false),
         }
     }
 
-    /// Whether a thread parses the body at `open`.
-    fn takes(&self, thread: usize, open: usize) -> bool {
+    /// Whether `thread` parses the body at `open`. The first thread that asks takes the part of the source with the body.
+    fn claim(&self, thread: usize, open: usize) -> bool {
         let Some(part) = self.threads.get(open / self.len) else {
             return true;
         };
         let order = Ordering::Relaxed;
         match part.compare_exchange(0, thread + 1, order, order) {
             Ok(_) => true,
-            Err(taken) => taken == thread + 1,
+            Err(owner) => owner == thread + 1,
         }
     }
 }
@@ -146,9 +150,9 @@ impl Parts {
 pub(crate) struct Visits<'s> {
     parts: &'s Parts,
     thread: usize,
-    /// The function whose body was just parsed, and how many names there were before it.
+    /// The function whose body was just parsed, and the number of names in the module before it.
     parsed: Option<(FuncId, usize)>,
-    /// The characters before this place are checked, here or by the threads that parse them.
+    /// The end of the text whose characters were checked by this thread, or belong to bodies of other threads.
     checked_to: usize,
 }
 
@@ -169,14 +173,15 @@ impl<'s> Parser<'s> {
         self.byte_order_mark();
         while self.next_item() {
             self.item();
-            if let Some((function, names)) = self.visits.as_mut().and_then(|v| v.parsed.take()) {
+            if let Some((function, name_count)) = self.visits.as_mut().and_then(|v| v.parsed.take())
+            {
                 let module = &mut self.out.module;
                 if !visit(module, function, &self.out.body) {
                     return None;
                 }
                 raw::clear(&mut self.out.body);
                 if !declares_functions(module, function) {
-                    module.names_mut().truncate(names);
+                    module.names_mut().truncate(name_count);
                 }
             }
             self.check_characters_to(self.cursor.pos);
@@ -199,13 +204,13 @@ impl<'s> Parser<'s> {
         }
     }
 
-    /// Parses the body at the cursor for a visit, or passes over it; `None` if bodies are not visited.
+    /// Parses the body at the cursor for a visit, or skips a body of another thread. `None` if bodies are not visited.
     pub(crate) fn visited_body(&mut self, function: FuncId) -> Option<BodyId> {
         let open = self.cursor.pos;
-        let names = self.out.module.name_count();
+        let name_count = self.out.module.name_count();
         let visits = self.visits.as_mut()?;
-        if visits.parts.takes(visits.thread, open) {
-            visits.parsed = Some((function, names));
+        if visits.parts.claim(visits.thread, open) {
+            visits.parsed = Some((function, name_count));
             self.body_statements();
             self.scopes.close_scope();
             self.resolve_labels();
@@ -220,6 +225,6 @@ impl<'s> Parser<'s> {
             self.end_scope();
             self.visits.as_mut()?.checked_to = open + len;
         }
-        Some(self.out.keep_place(self.cursor.pos))
+        Some(self.out.keep_extent(self.cursor.pos))
     }
 }

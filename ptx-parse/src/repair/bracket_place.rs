@@ -1,10 +1,10 @@
-//! The place of a missing bracket if there are several ones.
+//! The place of a missing bracket, if there are several possible places.
 
 use alloc::vec::Vec;
 use ptx_ir::lex::{Lexer, Token, TokenKind};
 use ptx_isa::{Modifier, Opcode, find_instruction, operand_count};
 
-/// A statement, as far as its brackets matter.
+/// The tokens of a statement with a missing bracket.
 pub(crate) struct Statement<'s> {
     src: &'s [u8],
     start: usize,
@@ -13,12 +13,12 @@ pub(crate) struct Statement<'s> {
 
 impl<'s> Statement<'s> {
     pub(crate) fn new(src: &'s [u8], start: usize, end: usize) -> Self {
-        let text = &src[start..end];
-        let tokens = Lexer::fragment(text).filter(|t| !t.kind.is_trivia());
         Self {
             src,
             start,
-            tokens: tokens.collect(),
+            tokens: Lexer::fragment(&src[start..end])
+                .filter(|t| !t.kind.is_trivia())
+                .collect(),
         }
     }
 
@@ -26,44 +26,47 @@ impl<'s> Statement<'s> {
         token.span.of(&self.src[self.start..])
     }
 
-    fn starts_at(&self, token: &Token) -> usize {
+    fn start_of(&self, token: &Token) -> usize {
         self.start + token.span.start as usize
     }
 
-    fn ends_at(&self, token: &Token) -> usize {
+    fn end_of(&self, token: &Token) -> usize {
         self.start + token.span.end as usize
     }
 
-    /// The place where the bracket at `open` is closed: before a comma in it, or at the end of the statement.
-    pub(crate) fn close(&self, open: usize) -> Option<usize> {
-        let first = self.tokens.iter().position(|t| self.starts_at(t) == open)?;
+    /// The place for the bracket that closes the one at `open`: before a comma in it, or at the end of the statement.
+    pub(crate) fn closing_place(&self, open: usize) -> Option<usize> {
+        let first = self.tokens.iter().position(|t| self.start_of(t) == open)?;
         let mark = self.text(self.tokens.get(first)?);
         let mut depth = 0usize;
         let mut places = Vec::new();
         for pair in self.tokens.get(first + 1..)?.windows(2) {
-            let [last, next] = pair else { continue };
-            depth = after(depth, self.text(last));
-            if depth == 0 && matches!(self.text(next), b"," | b";") {
-                places.push(self.ends_at(last));
+            let [token, next_token] = pair else { continue };
+            depth = depth_after(depth, self.text(token));
+            if depth == 0 && matches!(self.text(next_token), b"," | b";") {
+                places.push(self.end_of(token));
             }
         }
         let last = self.tokens.last()?;
-        if after(depth, self.text(last)) == 0 && self.text(last) != b";" {
-            places.push(self.ends_at(last));
+        if depth_after(depth, self.text(last)) == 0 && self.text(last) != b";" {
+            places.push(self.end_of(last));
         }
         if mark == b"(" {
-            return self.close_list(first, &places);
+            return self.list_end(first, &places);
         }
-        let fits = |place: &usize| self.fits(*place, closing(mark));
-        places.iter().rev().copied().find(fits)
+        places
+            .into_iter()
+            .rev()
+            .find(|place| self.fits(*place, closing(mark)))
     }
 
-    /// The results of a call are one operand in parentheses before others; a call through a register ends with a prototype.
-    fn close_list(&self, first: usize, places: &[usize]) -> Option<usize> {
+    /// The end of the list whose `(` is the token `first`, among the possible places. The results of a call are one operand in
+    /// parentheses before the other operands. A call through a register ends with a prototype.
+    fn list_end(&self, first: usize, places: &[usize]) -> Option<usize> {
         let preceding = self.tokens.get(..first)?;
-        let results = !preceding.iter().any(|t| self.text(t) == b",");
-        let indirect = preceding.iter().any(|t| self.text(t).starts_with(b"%"));
-        match (results, indirect, places) {
+        let is_result_list = !preceding.iter().any(|t| self.text(t) == b",");
+        let is_indirect = preceding.iter().any(|t| self.text(t).starts_with(b"%"));
+        match (is_result_list, is_indirect, places) {
             (true, _, [first, ..]) => Some(*first),
             (false, true, [.., arguments, _]) => Some(*arguments),
             (false, false, [.., last]) => Some(*last),
@@ -71,33 +74,32 @@ impl<'s> Statement<'s> {
         }
     }
 
-    /// The place where the bracket at `close` is opened: the beginning of an operand before it.
-    pub(crate) fn open(&self, close: usize, mark: &'static [u8]) -> Option<usize> {
-        let last = self
-            .tokens
-            .iter()
-            .position(|t| self.starts_at(t) == close)?;
+    /// The place for the bracket `mark` that opens the one at `close`: the beginning of an operand before it.
+    pub(crate) fn opening_place(&self, close: usize, mark: &'static [u8]) -> Option<usize> {
+        let last = self.tokens.iter().position(|t| self.start_of(t) == close)?;
         let mut depth = 0usize;
         let mut places = Vec::new();
-        let mut lists = 0;
+        let mut list_count = 0;
         for pair in self.tokens.get(..last)?.windows(2) {
-            let [before, next] = pair else { continue };
-            depth = after(depth, self.text(before));
-            lists += usize::from(self.text(before) == b")");
-            let begins = self.text(before) == b"," || is_mnemonic(before, self.text(before));
-            if depth == 0 && begins && !is_mnemonic(next, self.text(next)) {
-                places.push(self.starts_at(next));
+            let [token, next_token] = pair else { continue };
+            depth = depth_after(depth, self.text(token));
+            list_count += usize::from(self.text(token) == b")");
+            let ends_operand = self.text(token) == b"," || is_mnemonic(token, self.text(token));
+            if depth == 0 && ends_operand && !is_mnemonic(next_token, self.text(next_token)) {
+                places.push(self.start_of(next_token));
             }
         }
         if mark == b"(" {
             // The function comes before its arguments, and the results before the function.
-            return places.get(lists + 1).copied();
+            return places.get(list_count + 1).copied();
         }
-        let fits = |place: &usize| self.fits(*place, mark);
-        places.iter().rev().copied().find(fits)
+        places
+            .into_iter()
+            .rev()
+            .find(|place| self.fits(*place, mark))
     }
 
-    /// Whether the instruction has as many operands as it takes after a mark is added.
+    /// Whether the instruction has as many operands as a form takes if `mark` is added at `place`.
     fn fits(&self, place: usize, mark: &[u8]) -> bool {
         let mut words = self
             .tokens
@@ -107,26 +109,25 @@ impl<'s> Statement<'s> {
         let Some(opcode) = words.next().and_then(Opcode::from_text) else {
             return false;
         };
-        let modifiers = words.map_while(Modifier::from_text);
-        let modifiers: Vec<Modifier> = modifiers.collect();
+        let modifiers: Vec<Modifier> = words.map_while(Modifier::from_text).collect();
         let (mut depth, mut count) = (0usize, 1);
-        let mut added = false;
+        let mut is_added = false;
         for token in &self.tokens {
-            if !added && self.starts_at(token) >= place {
-                added = true;
-                depth = after(depth, mark);
+            if !is_added && self.start_of(token) >= place {
+                is_added = true;
+                depth = depth_after(depth, mark);
             }
             let text = self.text(token);
-            depth = after(depth, text);
+            depth = depth_after(depth, text);
             count += usize::from(text == b"," && depth == 0);
         }
         let instruction = find_instruction(opcode, &modifiers);
         let choices = instruction.and_then(|i| modifiers.get(i.words().len()..));
-        let mut forms = instruction.map_or(&[][..], |i| i.forms()).iter();
-        forms.any(|form| {
+        let forms = instruction.map_or(&[][..], |i| i.forms());
+        forms.iter().any(|form| {
             let (least, most) = operand_count(form);
-            let takes = choices.is_some_and(|r| form.match_lenient(r).is_some());
-            takes && (least..=most).contains(&count)
+            let accepts_modifiers = choices.is_some_and(|c| form.match_lenient(c).is_some());
+            accepts_modifiers && (least..=most).contains(&count)
         })
     }
 }
@@ -135,8 +136,8 @@ fn is_mnemonic(token: &Token, text: &[u8]) -> bool {
     token.kind == TokenKind::DotWord || Opcode::from_text(text).is_some()
 }
 
-/// The depth after a token.
-fn after(depth: usize, text: &[u8]) -> usize {
+/// The number of open brackets after a token.
+fn depth_after(depth: usize, text: &[u8]) -> usize {
     match text {
         b"(" | b"[" | b"{" => depth + 1,
         b")" | b"]" | b"}" => depth.saturating_sub(1),

@@ -1,4 +1,4 @@
-//! Misspelled keywords: what to write instead.
+//! Corrections of misspelled keywords.
 
 use alloc::string::String;
 
@@ -9,28 +9,36 @@ use ptx_isa::{Directive, ForeignWord, Modifier, ScalarType, StateSpace};
 use crate::statement_extent::is_opcode;
 use crate::suggest::{self, Similar};
 
-/// A misspelled keyword with what to write instead: the word of PTX for one of another language, or the nearest one.
-pub(crate) fn correct(d: Diagnostic, found: &str, nearest: Option<Similar<'_>>) -> Diagnostic {
-    let foreign = ForeignWord::from_text(found);
+/// Adds the correction of the misspelled keyword `word`: the keyword of PTX for a word of another language, or the nearest one.
+pub(crate) fn correct(
+    diagnostic: Diagnostic,
+    word: &str,
+    nearest: Option<Similar<'_>>,
+) -> Diagnostic {
+    let foreign = ForeignWord::from_text(word);
     if let Some(help) = foreign.and_then(ForeignWord::help) {
-        return d.with_help(help);
+        return diagnostic.with_help(help);
     }
-    let sole = true;
-    let foreign = foreign.and_then(ForeignWord::instead);
-    let foreign = foreign.map(|text| Similar { text, sole });
-    replace(d, found, foreign.or(nearest))
+    let translation = foreign
+        .and_then(ForeignWord::instead)
+        .map(|text| Similar { text, sole: true });
+    replace(diagnostic, word, translation.or(nearest))
 }
 
-/// A misspelled keyword with the word that is meant.
-pub(crate) fn replace(d: Diagnostic, found: &str, meant: Option<Similar<'_>>) -> Diagnostic {
-    let span = d.span;
-    match meant {
+/// Adds the edit that replaces the misspelled keyword `word`.
+pub(crate) fn replace(
+    diagnostic: Diagnostic,
+    word: &str,
+    replacement: Option<Similar<'_>>,
+) -> Diagnostic {
+    let span = diagnostic.span;
+    match replacement {
         Some(Similar { text, sole: true }) => {
-            let d = d.with_help(suggestion(text)).with_fix(span, text);
-            suggest::judged(d, found, text)
+            let corrected = diagnostic.with_help(suggestion(text)).with_fix(span, text);
+            suggest::judged(corrected, word, text)
         }
-        Some(Similar { text, .. }) => d.with_help(suggestion(text)),
-        None => d,
+        Some(Similar { text, .. }) => diagnostic.with_help(suggestion(text)),
+        None => diagnostic,
     }
 }
 
@@ -39,8 +47,8 @@ pub(crate) fn suggestion(nearest: &str) -> String {
     format!("did you mean `{nearest}`?")
 }
 
-/// The length of the keyword at the beginning of a word that continues with a name: `bra$L`, `.b32$a`.
-pub(crate) fn glued(word: &str) -> Option<usize> {
+/// The length of the keyword at the beginning of a word such as `bra$L` or `.b32$a`, which continues with a name.
+pub(crate) fn joined_keyword_len(word: &str) -> Option<usize> {
     let length = word.find('$')?;
     let keyword = &word.as_bytes()[..length];
     let is_keyword = is_opcode(keyword)
@@ -49,73 +57,77 @@ pub(crate) fn glued(word: &str) -> Option<usize> {
     is_keyword.then_some(length)
 }
 
-/// `word`, which begins with a keyword of that length.
+/// Adds the edit that inserts a space into `word` after the keyword of `length` bytes at its beginning.
 #[cold]
-pub(crate) fn apart(mut d: Diagnostic, word: &str, length: usize) -> Diagnostic {
+pub(crate) fn separate(mut diagnostic: Diagnostic, word: &str, length: usize) -> Diagnostic {
     let (keyword, name) = word.split_at(length);
-    let offset = d.span.start + length as u32;
-    d.message = format!("expected white space between `{keyword}` and `{name}`, found none");
-    d.with_help(format!("write `{keyword} {name}`"))
+    let offset = diagnostic.span.start + length as u32;
+    diagnostic.message =
+        format!("expected white space between `{keyword}` and `{name}`, found none");
+    diagnostic
+        .with_help(format!("write `{keyword} {name}`"))
         .with_fix(Span::new(offset, offset), " ")
         .machine_applicable()
 }
 
 /// The error of a word that is not a directive.
-pub(crate) fn directive(src: &[u8], d: Diagnostic) -> Diagnostic {
-    let text = String::from_utf8_lossy(d.span.of(src)).into_owned();
-    if let Some(length) = glued(&text) {
-        return apart(d, &text, length);
+pub(crate) fn directive(src: &[u8], diagnostic: Diagnostic) -> Diagnostic {
+    let text = String::from_utf8_lossy(diagnostic.span.of(src)).into_owned();
+    if let Some(length) = joined_keyword_len(&text) {
+        return separate(diagnostic, &text, length);
     }
-    // A part of an instruction's name.
+    // The word is a modifier without its opcode.
     if Modifier::from_text(text.as_bytes()).is_some() {
-        return d;
+        return diagnostic;
     }
     // A type or an alignment follows a state space.
-    let next = scan::skip_trivia(src, d.span.end as usize, &mut Trivia::default());
-    let dotted = scan::peek(src, next) == b'.';
+    let next = scan::skip_trivia(src, diagnostic.span.end as usize, &mut Trivia::default());
+    let is_dot_next = scan::peek(src, next) == b'.';
     let nearest = suggest::directive_of(&text)
-        .filter(|n| dotted || StateSpace::from_text(n.text.as_bytes()).is_none());
-    correct(d, &text, nearest)
+        .filter(|n| is_dot_next || StateSpace::from_text(n.text.as_bytes()).is_none());
+    correct(diagnostic, &text, nearest)
 }
 
 /// The error of a word that is not a type of a declaration.
-pub(crate) fn ty(src: &[u8], d: Diagnostic) -> Diagnostic {
-    let text = String::from_utf8_lossy(d.span.of(src)).into_owned();
-    match glued(&text) {
-        Some(length) => apart(d, &text, length),
+pub(crate) fn ty(src: &[u8], diagnostic: Diagnostic) -> Diagnostic {
+    let text = String::from_utf8_lossy(diagnostic.span.of(src)).into_owned();
+    match joined_keyword_len(&text) {
+        Some(length) => separate(diagnostic, &text, length),
         None => {
             let nearest = suggest::ty(&text).or_else(|| suggest::directive_of(&text));
-            likely_type(correct(d, &text, nearest))
+            likely_type(correct(diagnostic, &text, nearest))
         }
     }
 }
 
-/// Adds the first type that the help names, if there is no fix.
-fn likely_type(d: Diagnostic) -> Diagnostic {
-    let help = d.help.clone().unwrap_or_default();
-    let mut words = help.split('`');
-    let ty = words.find_map(|word| ScalarType::from_text(word.as_bytes()));
-    match ty.filter(|_| d.fix.is_empty()) {
+/// Adds an edit that writes the first type in the help, if there is no edit.
+fn likely_type(diagnostic: Diagnostic) -> Diagnostic {
+    let help = diagnostic.help.clone().unwrap_or_default();
+    let ty = help
+        .split('`')
+        .find_map(|word| ScalarType::from_text(word.as_bytes()));
+    match ty.filter(|_| diagnostic.fix.is_empty()) {
         Some(ty) => {
-            let span = d.span;
-            d.with_help(format!("{help}; for example `{ty}`"))
+            let span = diagnostic.span;
+            diagnostic
+                .with_help(format!("{help}; for example `{ty}`"))
                 .with_fix(span, ty.text())
         }
-        None => d,
+        None => diagnostic,
     }
 }
 
 /// The error of a word that is not an attribute.
-pub(crate) fn attribute(src: &[u8], d: Diagnostic) -> Diagnostic {
-    let word = String::from_utf8_lossy(d.span.of(src)).into_owned();
+pub(crate) fn attribute(src: &[u8], diagnostic: Diagnostic) -> Diagnostic {
+    let word = String::from_utf8_lossy(diagnostic.span.of(src)).into_owned();
     let dotted = format!(".{}", word.trim_start_matches('.'));
     let attributes = [(".managed", ()), (".unified", ())].into_iter();
     let nearest = suggest::nearest_of(&dotted, attributes);
-    correct(d, &word, nearest.map(|(similar, ())| similar))
+    correct(diagnostic, &word, nearest.map(|(similar, ())| similar))
 }
 
 /// The error of a word that is not a target.
-pub(crate) fn target(src: &[u8], d: Diagnostic) -> Diagnostic {
-    let text = String::from_utf8_lossy(d.span.of(src)).into_owned();
-    correct(d, &text, suggest::target(&text))
+pub(crate) fn target(src: &[u8], diagnostic: Diagnostic) -> Diagnostic {
+    let text = String::from_utf8_lossy(diagnostic.span.of(src)).into_owned();
+    correct(diagnostic, &text, suggest::target(&text))
 }

@@ -1,11 +1,11 @@
-//! Characters outside ASCII that look like one of ASCII.
+//! Characters outside ASCII that look like ASCII characters.
 
 use alloc::string::String;
 use ptx_ir::{Diagnostic, Span};
 
 use crate::statement_extent::line_end;
 
-/// Characters by the one of ASCII that they look like. Characters of full width are computed.
+/// Characters, with the ASCII character that they look like. Characters of full width are computed instead.
 const LOOKALIKES: &[(&[char], char)] = &[
     (
         &[
@@ -32,73 +32,78 @@ const LOOKALIKES: &[(&[char], char)] = &[
     (&['\u{203a}'], '>'),
 ];
 
-/// The character of ASCII that another character looks like.
+/// The ASCII character that another character looks like.
 fn lookalike(c: char) -> Option<char> {
     let code = c as u32;
     if matches!(code, 0xff01..=0xff5e) {
         return char::from_u32(code - 0xff01 + 0x21);
     }
-    let invisible = matches!(c, '\u{200b}'..='\u{200f}' | '\u{2060}' | '\u{feff}');
-    if invisible || c.is_whitespace() && !c.is_ascii() {
+    let is_invisible = matches!(c, '\u{200b}'..='\u{200f}' | '\u{2060}' | '\u{feff}');
+    if is_invisible || c.is_whitespace() && !c.is_ascii() {
         return Some(' ');
     }
-    let row = LOOKALIKES.iter().find(|(like, _)| like.contains(&c));
-    row.map(|(_, ascii)| *ascii)
+    LOOKALIKES
+        .iter()
+        .find(|(characters, _)| characters.contains(&c))
+        .map(|(_, ascii)| *ascii)
 }
 
 /// The end of the zeros at `start`, if only white space and zeros follow.
 fn final_zeros(src: &[u8], start: usize) -> Option<usize> {
     let text = src.get(start..).filter(|text| text.starts_with(b"\0"))?;
     let last = text.iter().rposition(|b| *b == 0)?;
-    let is_space = |b: &u8| *b == 0 || b.is_ascii_whitespace();
-    text.iter().all(is_space).then_some(start + last + 1)
+    text.iter()
+        .all(|b| *b == 0 || b.is_ascii_whitespace())
+        .then_some(start + last + 1)
 }
 
-/// The error of an unexpected character, with the character that was meant.
+/// Adds the ASCII character that is meant to the error of an unexpected character.
 #[cold]
-pub(crate) fn explain(src: &[u8], d: Diagnostic) -> Diagnostic {
-    let start = d.span.start as usize;
+pub(crate) fn explain(src: &[u8], diagnostic: Diagnostic) -> Diagnostic {
+    let start = diagnostic.span.start as usize;
     if let Some(end) = final_zeros(src, start) {
         let help = "the text ends with the NUL of a C string: remove the final NUL";
-        return d.with_help(help).with_fix(Span::at(start, end), "");
+        return diagnostic
+            .with_help(help)
+            .with_fix(Span::at(start, end), "");
     }
     if src.get(start) == Some(&0) {
         let zeros = src[start..].iter().take_while(|b| **b == 0).count();
-        return d
+        return diagnostic
             .with_help("a NUL ends a text for ptxas: remove it")
             .with_fix(Span::at(start, start + zeros), "");
     }
-    let rest = &src[start..line_end(src, start)];
-    let text = String::from_utf8_lossy(rest);
-    let Some(found) = text.chars().next().filter(|c| !c.is_ascii()) else {
-        return d;
+    let line = String::from_utf8_lossy(&src[start..line_end(src, start)]);
+    let Some(character) = line.chars().next().filter(|c| !c.is_ascii()) else {
+        return diagnostic;
     };
-    let code = found as u32;
-    let Some(ascii) = lookalike(found) else {
-        return d.with_help(format!(
+    let code = character as u32;
+    let Some(ascii) = lookalike(character) else {
+        return diagnostic.with_help(format!(
             "U+{code:04X} is not ASCII: only comments can contain such characters"
         ));
     };
-    let span = Span::at(start, start + found.len_utf8());
+    let span = Span::at(start, start + character.len_utf8());
     if ascii == ' ' {
         let help = format!("U+{code:04X} looks like a space: write an ordinary space");
-        let d = d.with_help(help).with_fix(span, " ");
-        // Without a width, it may as well be nothing.
-        return if found.is_whitespace() {
-            d.machine_applicable()
+        let diagnostic = diagnostic.with_help(help).with_fix(span, " ");
+        // An invisible character may have to be removed instead.
+        return if character.is_whitespace() {
+            diagnostic.machine_applicable()
         } else {
-            d
+            diagnostic
         };
     }
-    let help = format!("`{found}` (U+{code:04X}) looks like `{ascii}`: write `{ascii}`");
-    let mut d = d.with_help(help).with_fix(span, ascii);
+    let help = format!("`{character}` (U+{code:04X}) looks like `{ascii}`: write `{ascii}`");
+    let mut diagnostic = diagnostic.with_help(help).with_fix(span, ascii);
     if ascii == '"' {
-        // The other quote of the string.
-        let mut quotes = text.char_indices().skip(1);
+        // The edit includes the closing quote of the string.
+        let mut quotes = line.char_indices().skip(1);
         if let Some((i, quote)) = quotes.find(|(_, c)| lookalike(*c) == Some('"') || *c == '"') {
-            let at = start + i;
-            d = d.with_fix(Span::at(at, at + quote.len_utf8()), ascii);
+            let offset = start + i;
+            let span = Span::at(offset, offset + quote.len_utf8());
+            diagnostic = diagnostic.with_fix(span, ascii);
         }
     }
-    d.machine_applicable()
+    diagnostic.machine_applicable()
 }

@@ -1,7 +1,7 @@
-//! Makes the diagnostics of what the parser could not read: the likely mistake, with what to write instead.
+//! Makes diagnostics of the errors that the parser recorded: with the likely mistake, and edits that correct it.
 //!
-//! The parser knows nothing of this module. It leaves [`Record`]s, which are repaired when the module and all of its names are
-//! known. Only sources with errors cost something here.
+//! The parser does not use this module. It makes [`Record`]s, which are repaired when the module and all of its names are
+//! known. A source without errors costs nothing here.
 
 mod bracket_place;
 mod brackets;
@@ -29,7 +29,7 @@ use crate::repair::unknown_opcode::Suggestions;
 use crate::reporter::Records;
 use crate::scope::Scopes;
 
-/// What is known of the errors of a source that were repaired before.
+/// The state that the repairs of the errors of a source share.
 struct Repairer<'m> {
     module: &'m Module,
     undeclared: UndeclaredNames<'m>,
@@ -37,7 +37,7 @@ struct Repairer<'m> {
     suggestions: Suggestions,
 }
 
-/// The diagnostics of what could not be read of a module, in the order of the source. `names` are those of the module.
+/// The diagnostics for the records of a module, in the order of the source. `names` are those of the module.
 pub(crate) fn diagnostics(module: &Module, names: &Scopes, records: Records) -> Vec<Diagnostic> {
     if records.records.is_empty() {
         return Vec::new();
@@ -59,12 +59,12 @@ pub(crate) fn diagnostics(module: &Module, names: &Scopes, records: Records) -> 
     explain_late_declarations(&mut diagnostics, module, names);
     let duplicates = diagnostics
         .iter_mut()
-        .filter(|d| d.code == Code::DuplicateName);
+        .filter(|diagnostic| diagnostic.code == Code::DuplicateName);
     repeated::remove_all(src, duplicates);
-    for d in &mut diagnostics {
-        if is_about_names(d.code) && !d.repeats.is_empty() {
-            name_repeats(d, src);
-            d.message += &format!(" (used {} times)", d.repeats.len() + 1);
+    for diagnostic in &mut diagnostics {
+        if is_about_names(diagnostic.code) && !diagnostic.repeats.is_empty() {
+            set_repeat_messages(diagnostic, src);
+            diagnostic.message += &format!(" (used {} times)", diagnostic.repeats.len() + 1);
         }
     }
     ptx_ir::sort_by_position(&mut diagnostics);
@@ -83,115 +83,130 @@ impl Repairer<'_> {
         let module = self.module;
         let src = module.source();
         let Record {
-            error: d,
+            error,
             cause,
             place,
         } = record;
-        let is_mark = !matches!(cause, Cause::CharacterInText);
-        let d = if d.code == Code::StrayByte && is_mark {
-            lookalike::explain(src, d)
+        let is_in_text = matches!(cause, Cause::CharacterInText);
+        let error = if error.code == Code::StrayByte && !is_in_text {
+            lookalike::explain(src, error)
         } else {
-            d
+            error
         };
-        let d = match cause {
-            Cause::Stated | Cause::CharacterInText => d,
-            Cause::UnknownDirective => keyword::directive(src, d),
-            Cause::UnknownType => keyword::ty(src, d),
-            Cause::UnknownAttribute => keyword::attribute(src, d),
-            Cause::UnknownTarget => keyword::target(src, d),
-            Cause::UndottedType => specifier::undotted_type(src, d),
-            Cause::MissingSpace { name, in_body } => {
-                specifier::missing_space(src, d, name, in_body)
-            }
-            Cause::MissingParameterType => specifier::missing_parameter_type(src, d),
+        let error = match cause {
+            Cause::Stated | Cause::CharacterInText => error,
+            Cause::UnknownDirective => keyword::directive(src, error),
+            Cause::UnknownType => keyword::ty(src, error),
+            Cause::UnknownAttribute => keyword::attribute(src, error),
+            Cause::UnknownTarget => keyword::target(src, error),
+            Cause::UndottedType => specifier::undotted_type(src, error),
+            Cause::MissingSpace {
+                name_start,
+                in_body,
+            } => specifier::missing_space(src, error, name_start, in_body),
+            Cause::MissingParameterType => specifier::missing_parameter_type(src, error),
             Cause::UnknownModifier { sig, start, word } => {
                 let place = UnknownModifier { sig, start, word };
-                unknown_modifier::explain(module, &mut self.choices, d, place)
+                unknown_modifier::explain(module, &mut self.choices, error, place)
             }
             Cause::UnknownOpcode { sig } => {
-                unknown_opcode::explain(module, &mut self.suggestions, d, sig)
+                unknown_opcode::explain(module, &mut self.suggestions, error, sig)
             }
-            Cause::Undeclared(undeclared) => self.undeclared.diagnostic(&undeclared).unwrap_or(d),
+            Cause::Undeclared(undeclared) => {
+                self.undeclared.diagnostic(&undeclared).unwrap_or(error)
+            }
         };
         match place {
-            Some(Place::Statement(context)) => statement::explain(src, context, d, is_first),
-            Some(Place::Header { start }) => statement::header(src, start, d),
-            None => d,
+            Some(Place::Statement(context)) => statement::explain(src, context, error, is_first),
+            Some(Place::Header { start }) => statement::header(src, start, error),
+            None => error,
         }
     }
 }
 
-/// Adds the further places of errors, by the numbers of the diagnostics. What replaces the first name replaces the others.
+/// Adds the further places of errors, which are given by the numbers of the diagnostics. An edit that replaces the first name
+/// also replaces the others.
 fn add_repeats(diagnostics: &mut [Diagnostic], mut repeats: Vec<(usize, Span)>) {
     repeats.sort_unstable_by_key(|(number, span)| (*number, span.start));
-    for repeats in repeats.chunk_by(|(a, _), (b, _)| a == b) {
-        let number = repeats.first().map_or(0, |(number, _)| *number);
+    for places in repeats.chunk_by(|(a, _), (b, _)| a == b) {
+        let number = places.first().map_or(0, |(number, _)| *number);
         let Some(diagnostic) = diagnostics.get_mut(number) else {
             continue;
         };
-        diagnostic.repeats = repeats.iter().map(|(_, span)| *span).collect();
-        let replaced = diagnostic.fix.iter().find(|f| f.span == diagnostic.span);
-        if let Some(text) = replaced.map(|f| f.text.clone()) {
+        diagnostic.repeats = places.iter().map(|(_, span)| *span).collect();
+        let edit = diagnostic
+            .fix
+            .iter()
+            .find(|edit| edit.span == diagnostic.span);
+        if let Some(text) = edit.map(|edit| edit.text.clone()) {
             let applicability = diagnostic.applicability;
-            diagnostic.add_fix(repeats.iter().map(|&(_, span)| (span, text.clone())));
+            diagnostic.add_fix(places.iter().map(|&(_, span)| (span, text.clone())));
             diagnostic.applicability = applicability;
         }
     }
 }
 
-/// Gives each place of an error about several names a message with its own name.
-fn name_repeats(d: &mut Diagnostic, src: &[u8]) {
-    let first = d.span.of(src);
-    if d.repeats.iter().all(|span| span.of(src) == first) {
+/// Sets the messages of the further places of an error about several names: each contains the name at its place.
+fn set_repeat_messages(diagnostic: &mut Diagnostic, src: &[u8]) {
+    let first = diagnostic.span.of(src);
+    if diagnostic.repeats.iter().all(|span| span.of(src) == first) {
         return;
     }
     let quoted = format!("`{}`", String::from_utf8_lossy(first));
-    let Some((before, after)) = d.message.split_once(&quoted) else {
+    let Some((prefix, suffix)) = diagnostic.message.split_once(&quoted) else {
         return;
     };
-    let more = |text: &str| -> Option<String> {
-        let count = text.strip_prefix(" and ")?;
-        let rest = count.trim_start_matches(|c: char| c.is_ascii_digit());
-        Some(rest.strip_prefix(" more")?.into())
-    };
-    let after: String = more(after).unwrap_or_else(|| after.into());
-    let own = |span: &Span| {
-        let name = String::from_utf8_lossy(span.of(src));
-        format!("{before}`{name}`{after}")
-    };
-    d.repeat_messages = d.repeats.iter().map(own).collect();
+    let suffix = without_count(suffix).unwrap_or(suffix);
+    diagnostic.repeat_messages = diagnostic
+        .repeats
+        .iter()
+        .map(|span| {
+            let name = String::from_utf8_lossy(span.of(src));
+            format!("{prefix}`{name}`{suffix}")
+        })
+        .collect();
 }
 
-/// For how many functions a prototype is added, so that the cost stays linear.
+/// The text after ` and N more` at the beginning of `text`.
+fn without_count(text: &str) -> Option<&str> {
+    text.strip_prefix(" and ")?
+        .trim_start_matches(|c: char| c.is_ascii_digit())
+        .strip_prefix(" more")
+}
+
+/// The number of errors for which a prototype is added, so that the cost stays linear.
 const MOST_PROTOTYPES: usize = 16;
 
-/// Names reported as undeclared that the module declares further down are used too early.
+/// Replaces errors about undeclared names that the module declares after their use.
 #[cold]
 fn explain_late_declarations(diagnostics: &mut [Diagnostic], module: &Module, names: &Scopes) {
     let src = module.source();
     let undeclared = diagnostics
         .iter_mut()
-        .filter(|d| d.code == Code::UndefinedName);
+        .filter(|diagnostic| diagnostic.code == Code::UndefinedName);
     let mut prototypes_left = MOST_PROTOTYPES;
-    for d in undeclared {
-        let text = d.span.of(src);
+    for diagnostic in undeclared {
+        let text = diagnostic.span.of(src);
         let name = module.find_name(text);
         let Some(binding) = name.and_then(|n| names.find(n)) else {
             continue;
         };
-        if binding.at > d.span.start {
-            let repeats = core::mem::take(&mut d.repeats);
-            *d = late_declaration(&String::from_utf8_lossy(text), d.span).with_label(
-                Span::new(binding.at, binding.at + text.len() as u32),
-                "declared here",
-            );
-            d.repeats = repeats;
-            let (at, defined) = (d.span.start as usize, binding.at as usize);
+        if binding.offset > diagnostic.span.start {
+            let repeats = core::mem::take(&mut diagnostic.repeats);
+            *diagnostic = late_declaration(&String::from_utf8_lossy(text), diagnostic.span)
+                .with_label(
+                    Span::new(binding.offset, binding.offset + text.len() as u32),
+                    "declared here",
+                );
+            diagnostic.repeats = repeats;
+            let (use_offset, definition) =
+                (diagnostic.span.start as usize, binding.offset as usize);
             if prototypes_left > 0
-                && let Some((span, text)) = missing_declaration::prototype(src, at, defined)
+                && let Some((span, text)) =
+                    missing_declaration::prototype(src, use_offset, definition)
             {
                 prototypes_left -= 1;
-                d.add_fix([(span, text)]);
+                diagnostic.add_fix([(span, text)]);
             }
         }
     }

@@ -1,4 +1,4 @@
-//! Declarations and parameters without a type or a state space: which one is missing.
+//! Repairs of declarations and parameters without a type or a state space.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -13,9 +13,9 @@ use crate::repair::missing_declaration::{space_by_use, type_by_use};
 use crate::repair::undeclared::register_class_of;
 use crate::statement_extent::line_end;
 
-/// The error of a word that is not a keyword of a declaration: it lacks a dot, or its type is missing before it.
-pub(crate) fn undotted_type(src: &[u8], d: Diagnostic) -> Diagnostic {
-    let name = d.span;
+/// Completes the error of a word that is not a keyword of a declaration: it lacks its dot, or a type before it.
+pub(crate) fn undotted_type(src: &[u8], diagnostic: Diagnostic) -> Diagnostic {
+    let name = diagnostic.span;
     let mut word = Vec::from(*b".");
     word.extend_from_slice(name.of(src));
     let is_keyword =
@@ -23,7 +23,7 @@ pub(crate) fn undotted_type(src: &[u8], d: Diagnostic) -> Diagnostic {
     let insertion = Span::new(name.start, name.start);
     if is_keyword {
         let help = suggestion(&String::from_utf8_lossy(&word));
-        return d
+        return diagnostic
             .with_help(help)
             .with_fix(insertion, ".")
             .machine_applicable();
@@ -32,28 +32,37 @@ pub(crate) fn undotted_type(src: &[u8], d: Diagnostic) -> Diagnostic {
     match register_class_of(name.of(src)).or_else(|| class_by_use(src, name)) {
         Some(ty) => {
             let help = format!("add its type, for example `{ty}`");
-            d.with_help(help).with_fix(insertion, format!("{ty} "))
+            diagnostic
+                .with_help(help)
+                .with_fix(insertion, format!("{ty} "))
         }
-        None => d,
+        None => diagnostic,
     }
 }
 
-/// The class of a register that is declared without a type.
+/// The type of a register that is declared without a type: its uses tell the width.
 fn class_by_use(src: &[u8], name: Span) -> Option<ScalarType> {
     let ty = type_by_use(src, name.end as usize, name.of(src))?;
-    let mut all = ScalarType::ALL.iter().copied();
-    match ty.kind() {
-        TypeKind::Predicate => Some(ty),
-        _ => all.find(|t| t.kind() == TypeKind::Bits && t.bits() == ty.bits().max(16)),
+    if ty.kind() == TypeKind::Predicate {
+        return Some(ty);
     }
+    ScalarType::ALL
+        .iter()
+        .copied()
+        .find(|t| t.kind() == TypeKind::Bits && t.bits() == ty.bits().max(16))
 }
 
-/// The error of a type without a state space before it, and with a name after it.
-pub(crate) fn missing_space(src: &[u8], d: Diagnostic, name: usize, in_body: bool) -> Diagnostic {
-    // Only registers have such names.
-    let register = scan::peek(src, name) == b'%';
+/// Adds a state space to the error of a type without a state space before it, and with the name at `name_start` after it.
+pub(crate) fn missing_space(
+    src: &[u8],
+    diagnostic: Diagnostic,
+    name_start: usize,
+    in_body: bool,
+) -> Diagnostic {
+    // Only names of registers begin with `%`.
+    let register = scan::peek(src, name_start) == b'%';
     let space = if in_body && !register {
-        space_by_use(src, name)
+        space_by_use(src, name_start)
     } else {
         None
     };
@@ -62,13 +71,14 @@ pub(crate) fn missing_space(src: &[u8], d: Diagnostic, name: usize, in_body: boo
     } else {
         StateSpace::Global
     };
-    let insertion = Span::new(d.span.start, d.span.start);
-    d.with_fix(insertion, format!("{} ", space.unwrap_or(usual).text()))
+    let insertion = Span::new(diagnostic.span.start, diagnostic.span.start);
+    diagnostic.with_fix(insertion, format!("{} ", space.unwrap_or(usual).text()))
 }
 
-/// The error of a parameter without a type: that of its first use, of a pointer that of an address, of an array bytes.
-pub(crate) fn missing_parameter_type(src: &[u8], d: Diagnostic) -> Diagnostic {
-    let (start, end) = (d.span.start as usize, d.span.end as usize);
+/// Adds a type to the error of a parameter without a type: the type of its first use. A pointer has the type of an address, and
+/// an array consists of bytes.
+pub(crate) fn missing_parameter_type(src: &[u8], diagnostic: Diagnostic) -> Diagnostic {
+    let (start, end) = (diagnostic.span.start as usize, diagnostic.span.end as usize);
     let next = scan::skip_trivia(src, end, &mut Trivia::default());
     let following = &src[end..line_end(src, end)];
     let has_type = Lexer::fragment(following)
@@ -82,9 +92,9 @@ pub(crate) fn missing_parameter_type(src: &[u8], d: Diagnostic) -> Diagnostic {
         _ => type_by_use(src, next, &src[start..end]),
     };
     match ty.filter(|ty| ty.is_parameter_type()) {
-        Some(ty) => d
+        Some(ty) => diagnostic
             .with_help(format!("add its type, for example `{ty}`"))
             .with_fix(Span::at(start, start), format!("{ty} ")),
-        None => d,
+        None => diagnostic,
     }
 }

@@ -1,17 +1,17 @@
-//! What a body declares, by name.
+//! The names that a body declares.
 
 use alloc::vec::Vec;
 use ptx_ir::{Body, Module, NameId, StmtId};
 use ptx_isa::ScalarType;
 
-/// Something that is declared.
+/// A declared name or range of names.
 #[derive(Copy, Clone)]
 pub(crate) struct Declaration<'s> {
     pub(crate) name: &'s str,
     pub(crate) stmt: Option<StmtId>,
     /// The type of a register.
     pub(crate) ty: Option<ScalarType>,
-    /// How many members a range has.
+    /// The number of members of a range; 0 for a plain name.
     pub(crate) count: u32,
 }
 
@@ -26,24 +26,32 @@ impl<'s> Declaration<'s> {
     }
 }
 
-/// What a body declares: labels and ranges in the order of their names.
+/// The names that a body declares.
 #[derive(Default)]
-pub(crate) struct Declared<'s> {
+pub(crate) struct DeclaredNames<'s> {
+    /// Labels, sorted by name.
     pub(crate) labels: Vec<Declaration<'s>>,
-    /// Ranges of registers.
+    /// Ranges of registers, sorted by prefix.
     pub(crate) ranges: Vec<Declaration<'s>>,
     /// Other registers, variables and parameters.
     pub(crate) plain: Vec<Declaration<'s>>,
 }
 
-impl<'s> Declared<'s> {
-    /// Of the body.
-    pub(crate) fn of(module: &'s Module, body: &Body) -> Self {
-        let named = |name: NameId, stmt| Declaration::new(module.name(name), stmt);
-        let labels = body.labels().values();
-        let mut labels: Vec<_> = labels.map(|l| named(l.name, Some(l.stmt))).collect();
-        let variables = body.vars().values().filter(|v| v.number.is_none());
-        let mut plain: Vec<_> = variables.map(|v| named(v.name, v.stmt)).collect();
+impl<'s> DeclaredNames<'s> {
+    /// Collects the names that `body` declares.
+    pub(crate) fn new(module: &'s Module, body: &Body) -> Self {
+        let declaration = |name: NameId, stmt| Declaration::new(module.name(name), stmt);
+        let mut labels: Vec<_> = body
+            .labels()
+            .values()
+            .map(|label| declaration(label.name, Some(label.stmt)))
+            .collect();
+        let mut plain: Vec<_> = body
+            .vars()
+            .values()
+            .filter(|var| var.number.is_none())
+            .map(|var| declaration(var.name, var.stmt))
+            .collect();
         let mut ranges = Vec::new();
         for register in body.reg_decls().values() {
             let list = match register.count {
@@ -53,7 +61,7 @@ impl<'s> Declared<'s> {
             list.push(Declaration {
                 ty: register.ty.known(),
                 count: register.count.unwrap_or(0),
-                ..named(register.name, register.stmt)
+                ..declaration(register.name, register.stmt)
             });
         }
         labels.sort_unstable_by_key(|d| d.name);
@@ -69,10 +77,15 @@ impl<'s> Declared<'s> {
         self.labels.len() + self.ranges.len() + self.plain.len()
     }
 
-    /// Whether all registers have names that begin with `%`, as those of compilers do: other names are those of variables.
+    /// Whether there are registers and all of their names begin with `%`, as in the output of compilers: names without `%` then
+    /// are those of variables.
     pub(crate) fn registers_are_marked(&self) -> bool {
-        let registers = self.ranges.iter().chain(&self.plain);
-        let mut registers = registers.filter(|d| d.ty.is_some()).peekable();
+        let mut registers = self
+            .ranges
+            .iter()
+            .chain(&self.plain)
+            .filter(|d| d.ty.is_some())
+            .peekable();
         registers.peek().is_some() && registers.all(|d| d.name.starts_with('%'))
     }
 
@@ -86,6 +99,6 @@ impl<'s> Declared<'s> {
 }
 
 fn find<'d, 's>(sorted: &'d [Declaration<'s>], name: &str) -> Option<&'d Declaration<'s>> {
-    let at = sorted.partition_point(|d| d.name < name);
-    sorted.get(at).filter(|d| d.name == name)
+    let index = sorted.partition_point(|d| d.name < name);
+    sorted.get(index).filter(|d| d.name == name)
 }
