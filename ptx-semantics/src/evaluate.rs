@@ -18,8 +18,8 @@ impl Results {
     /// The bits of a place after the instruction; `None` if the instruction does not write it, or does not determine it.
     #[must_use]
     pub fn get(&self, place: Place) -> Option<u128> {
-        let written = self.places.iter().find(|(other, _)| *other == place)?;
-        written.1
+        let (_, bits) = self.places.iter().find(|(written, _)| *written == place)?;
+        *bits
     }
 
     /// The written places, each once.
@@ -27,12 +27,16 @@ impl Results {
         self.places.iter().copied()
     }
 
+    /// Adds a written place. If a register is written twice, it is not specified which result it has.
     fn add(&mut self, place: Place, bits: Option<u128>) {
-        match self.places.iter_mut().find(|(other, _)| *other == place) {
+        match self
+            .places
+            .iter_mut()
+            .find(|(written, _)| *written == place)
+        {
             None => self.places.push((place, bits)),
-            // Which of two results a register has that is written twice is not specified.
-            Some((_, earlier)) if *earlier == bits => {}
-            Some((_, earlier)) => *earlier = None,
+            Some((_, previous)) if *previous == bits => {}
+            Some((_, previous)) => *previous = None,
         }
     }
 }
@@ -99,9 +103,10 @@ pub fn evaluate(
             SourceOperand::Unknown => None,
         });
     })?;
-    let carry = match facts.reads_carry() {
-        true => value(Place::Carry).map(|bits| bits & 1 == 1),
-        false => None,
+    let carry = if facts.reads_carry() {
+        value(Place::Carry).map(|bits| bits & 1 == 1)
+    } else {
+        None
     };
     let folded = if video == Video::default() {
         fold_partial(opcode, &modifiers, &operands, carry)?

@@ -1,4 +1,4 @@
-//! What PTX instructions compute: results for constant operands, and terms of SMT-LIB.
+//! Semantics of PTX instructions: results for constant operands, and terms of SMT-LIB.
 //!
 //! Both are made from the expressions of the tables ([`ptx_isa::Form::computation`]).
 #![no_std]

@@ -1,5 +1,5 @@
-//! The values that an instruction reads and writes: how the registers, constants, signs and selectors that are written become the operands
-//! of a computation, and how its results get into registers.
+//! The values that an instruction reads and writes: conversion of registers, constants, signs and selectors to the operands of a computation,
+//! and of its results to the contents of registers.
 
 use ptx_ir::constant::ConstKind;
 use ptx_ir::facts::{Facts, RegAccess, RegLane};
@@ -27,7 +27,7 @@ impl Place {
         let declaration = body.registers().get(register.register)?.decl;
         let components = body.reg_decls().get(declaration)?.vector.max(1);
         match register.lane {
-            // A selector of a scalar, or one beyond its vector, is an error: it denotes the whole register.
+            // A selector of a scalar register is an error. The register is the place.
             _ if components == 1 => Some(Self::Register(register.register.into())),
             Some(component) if component < components => Some(Self::Register(register)),
             _ => None,
@@ -56,7 +56,7 @@ pub enum SourceOperand {
     Place(Place),
     /// The inverse of a predicate, written with `!`.
     Not(Place),
-    /// The address of a variable, or something else whose value is not part of the state of a thread.
+    /// The address of a variable, or another operand whose value is not part of the state of a thread.
     Unknown,
 }
 
@@ -94,31 +94,31 @@ pub fn visit_sources(
     Some(video)
 }
 
-/// The source with this number without its sign and without the selected bytes or half words, which are added to `video`.
+/// Removes the sign and the selector of bytes or half words from the source with this number, and adds them to `video`.
 fn without_marks(body: &Body, operand: Operand, number: usize, video: &mut Video) -> Operand {
     let pool = body.pool();
-    let operand = match (operand, video.negative.get_mut(number)) {
+    let unsigned = match (operand, video.negative.get_mut(number)) {
         (Operand::Neg(inner), Some(negative)) => {
             *negative = true;
             pool.get(inner)
         }
         _ => operand,
     };
-    match (operand, video.parts.get_mut(number)) {
+    match (unsigned, video.parts.get_mut(number)) {
         (Operand::Lane(selector, inner), Some(part)) if selector.element().is_none() => {
             *part = Some(selector);
             pool.get(inner)
         }
-        _ => operand,
+        _ => unsigned,
     }
 }
 
-/// An operand of an instruction with these types as a source.
+/// The source that an operand of an instruction with these types is.
 #[must_use]
 pub fn source(body: &Body, operand: Operand, types: &[ScalarType]) -> SourceOperand {
     let pool = body.pool();
     let has_float = types.iter().any(|ty| ty.is_float());
-    let all_have = |bits: u16| types.iter().all(|ty| ty.bits() == bits);
+    let have_width = |bits: u16| types.iter().all(|ty| ty.bits() == bits);
     let register = |register: RegLane| {
         Place::of_register(body, register).map_or(SourceOperand::Unknown, SourceOperand::Place)
     };
@@ -147,10 +147,10 @@ pub fn source(body: &Body, operand: Operand, types: &[ScalarType]) -> SourceOper
             Some((value, ConstKind::Unsigned)) if !has_float => {
                 SourceOperand::Bits(value.bits().into())
             }
-            Some((value, ConstKind::Single)) if all_have(32) => {
+            Some((value, ConstKind::Single)) if have_width(32) => {
                 SourceOperand::Bits(value.bits().into())
             }
-            Some((value, ConstKind::Double)) if all_have(64) => {
+            Some((value, ConstKind::Double)) if have_width(64) => {
                 SourceOperand::Bits(value.bits().into())
             }
             _ => SourceOperand::Unknown,
@@ -159,7 +159,7 @@ pub fn source(body: &Body, operand: Operand, types: &[ScalarType]) -> SourceOper
     }
 }
 
-/// Calls `add` for each place that an instruction without a guard writes, with the bits that it has afterwards; `None` where the results do
+/// Calls `add` for each place that an instruction without a guard writes, with the bits of the place afterwards, or `None` if the results do
 /// not determine them. A place that is written twice is passed twice.
 pub fn visit_results(facts: &Facts<'_>, folded: &Folded, mut add: impl FnMut(Place, Option<u128>)) {
     let body = facts.body();
@@ -168,7 +168,7 @@ pub fn visit_results(facts: &Facts<'_>, folded: &Folded, mut add: impl FnMut(Pla
         .filter(|(_, access)| *access == RegAccess::Write);
     for (number, (operand, _)) in written.enumerate() {
         match operand {
-            // The elements of the result, the first one lowest.
+            // The vector consists of the elements of the result, the lowest first.
             Operand::Vector(list) if number == 0 => {
                 let elements = body.pool().list(list);
                 let width = usize::from(folded.ty.bits()) / elements.len().max(1);
@@ -206,14 +206,14 @@ pub(crate) fn written_place(facts: &Facts<'_>, operand: Operand) -> Option<Place
     Place::of_register(facts.body(), facts.place(operand)?)
 }
 
-/// How a result of a type gets into a register that is wider.
+/// The extension of a result to the width of its register.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Extension {
     /// The register is as wide as the result.
     None,
-    /// Copies of the sign bit are above.
+    /// The bits above the result are copies of the sign bit.
     Sign,
-    /// Zeros are above.
+    /// The bits above the result are zeros.
     Zero,
 }
 
@@ -244,7 +244,7 @@ pub fn extended(folded: &Folded, width: u16) -> Option<u128> {
     }
 }
 
-/// The lowest `width` bits.
+/// A mask of the lowest `width` bits.
 fn ones(width: u16) -> u128 {
     match width {
         128.. => u128::MAX,

@@ -1,7 +1,7 @@
-//! What forms compute in several threads at once.
+//! Evaluation of forms for several threads at once.
 //!
-//! Integers of the notation are exact; here they have 128 bits. Where these are too few, and for what is neither an integer nor a predicate, no result is
-//! given: [`fold_partial`](super::fold_partial) has it for one thread at a time.
+//! Integers of the notation are exact; here they have 128 bits. If an integer has more bits, or a value is neither an integer nor a predicate, there is no
+//! result: [`fold_partial`](super::fold_partial) computes it for one thread at a time.
 
 use alloc::rc::Rc;
 use alloc::vec::Vec;
@@ -13,7 +13,7 @@ use ptx_isa::{
 
 use super::computation::Inputs;
 use super::parts::PARTS;
-use super::{Folded, Video, element, floats, mask, signed, with_form};
+use super::{Folded, Sources, Video, element, float_functions, mask, signed, with_form};
 
 /// The values of an operand or a result in several threads, at most 64 bits each.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -45,32 +45,41 @@ impl PerThread {
     }
 }
 
-/// The values of a part of an expression in each thread.
+/// The value of a subexpression in each thread.
 #[derive(Clone, Debug)]
 enum Column<T> {
+    /// The value is the same in all threads.
     Same(T),
+    /// The value of each thread, by the index of the thread.
     Each(Vec<T>),
 }
 
 impl<T: Copy> Column<T> {
-    fn map<U>(&self, of: impl Fn(T) -> Option<U>) -> Option<Column<U>> {
+    /// Applies a function to the value of each thread. `None` if it has no result in a thread.
+    fn map<U>(&self, function: impl Fn(T) -> Option<U>) -> Option<Column<U>> {
         Some(match self {
-            Self::Same(a) => Column::Same(of(*a)?),
-            Self::Each(all) => Column::Each(all.iter().map(|a| of(*a)).collect::<Option<_>>()?),
+            Self::Same(value) => Column::Same(function(*value)?),
+            Self::Each(values) => Column::Each(
+                values
+                    .iter()
+                    .map(|value| function(*value))
+                    .collect::<Option<_>>()?,
+            ),
         })
     }
 
+    /// Applies a function to two values of each thread. `None` if it has no result in a thread.
     fn zip<B: Copy, U>(
         &self,
-        other: &Column<B>,
-        of: impl Fn(T, B) -> Option<U>,
+        right: &Column<B>,
+        function: impl Fn(T, B) -> Option<U>,
     ) -> Option<Column<U>> {
-        match (self, other) {
-            (Self::Same(a), other) => other.map(|b| of(*a, b)),
-            (all, Column::Same(b)) => all.map(|a| of(a, *b)),
-            (Self::Each(a), Column::Each(b)) => {
-                let both = a.iter().zip(b).map(|(a, b)| of(*a, *b));
-                Some(Column::Each(both.collect::<Option<_>>()?))
+        match (self, right) {
+            (Self::Same(a), right) => right.map(|b| function(*a, b)),
+            (left, Column::Same(b)) => left.map(|a| function(a, *b)),
+            (Self::Each(left), Column::Each(right)) => {
+                let results = left.iter().zip(right).map(|(a, b)| function(*a, *b));
+                Some(Column::Each(results.collect::<Option<_>>()?))
             }
         }
     }
@@ -78,11 +87,12 @@ impl<T: Copy> Column<T> {
     fn get(&self, thread: usize) -> Option<T> {
         match self {
             Self::Same(value) => Some(*value),
-            Self::Each(all) => all.get(thread).copied(),
+            Self::Each(values) => values.get(thread).copied(),
         }
     }
 }
 
+/// The value of an expression in each thread.
 #[derive(Clone, Debug)]
 enum Value {
     Integers(Column<i128>),
@@ -131,8 +141,15 @@ pub fn fold_columns(
     modifiers: &[Modifier],
     operands: &[PerThread],
 ) -> Option<FoldedColumns> {
-    let first: Vec<Option<u128>> = operands.iter().map(|o| Some(o.get(0).into())).collect();
-    let sources = (first.as_slice(), None, Video::default());
+    let of_first_thread: Vec<Option<u128>> = operands
+        .iter()
+        .map(|operand| Some(operand.get(0).into()))
+        .collect();
+    let sources = Sources {
+        operands: &of_first_thread,
+        carry: None,
+        video: Video::default(),
+    };
     with_form(opcode, modifiers, sources, |inputs| {
         let columns = Columns {
             inputs: *inputs,
@@ -143,9 +160,12 @@ pub fn fold_columns(
     })
 }
 
+/// The evaluation of a form.
 struct Columns<'a> {
+    /// The form, with the operands of the first thread.
     inputs: Inputs<'a>,
     operands: &'a [PerThread],
+    /// The values of earlier assignments.
     assigned: Vec<Option<Value>>,
 }
 
@@ -153,21 +173,21 @@ impl Columns<'_> {
     fn evaluate(mut self) -> Option<FoldedColumns> {
         let inputs = self.inputs;
         let computation = inputs.form.computation()?;
-        let changes = inputs.has(Modifier::Sat) || inputs.has(Modifier::Relu);
-        if computation.is_approximate() || changes || inputs.writes_carry() {
+        let changes_result = inputs.has(Modifier::Sat) || inputs.has(Modifier::Relu);
+        if computation.is_approximate() || changes_result || inputs.writes_carry() {
             return None;
         }
         let mut operands = inputs.form.operands().iter();
-        let first = operands.position(|o| o.role() == Role::Def)?;
-        let ty = self.scalar(first)?;
+        let result = operands.position(|o| o.role() == Role::Def)?;
+        let ty = self.scalar_type(result)?;
         let mut value = None;
         let mut second = None;
         for assignment in computation.assignments() {
-            let mut new = self.value(&assignment.value());
-            match (assignment.target(), &new) {
-                (Destination::Operand(at), _) if usize::from(at) == first => {
-                    value = Some(bits(ty, new.as_ref()?)?);
-                    new = read(ty, value.as_ref()?);
+            let mut assigned_value = self.value(&assignment.value());
+            match (assignment.target(), &assigned_value) {
+                (Destination::Operand(index), _) if usize::from(index) == result => {
+                    value = Some(bits(ty, assigned_value.as_ref()?)?);
+                    assigned_value = read(ty, value.as_ref()?);
                 }
                 (Destination::Operand(_), Some(Value::Predicates(holds))) => {
                     second = Some(holds.clone());
@@ -175,7 +195,7 @@ impl Columns<'_> {
                 (Destination::Local, _) => {}
                 _ => return None,
             }
-            self.assigned.push(new);
+            self.assigned.push(assigned_value);
         }
         Some(FoldedColumns {
             value: value?,
@@ -185,7 +205,7 @@ impl Columns<'_> {
     }
 
     /// The type of an operand, if it is one integer or predicate of at most 64 bits.
-    fn scalar(&self, operand: usize) -> Option<ScalarType> {
+    fn scalar_type(&self, operand: usize) -> Option<ScalarType> {
         let ty = self.inputs.value_type(operand)?;
         (ty.lanes() <= 1 && !ty.is_float() && ty.bits() <= 64).then_some(ty)
     }
@@ -193,15 +213,17 @@ impl Columns<'_> {
     fn value(&self, expr: &Expr) -> Option<Value> {
         let inputs = &self.inputs;
         Some(match *expr {
-            Expr::Operand(at) => self.operand(at.into())?,
-            Expr::Assigned(at) => self.assigned.get(usize::from(at))?.clone()?,
+            Expr::Operand(index) => self.operand(index.into())?,
+            Expr::Assigned(index) => self.assigned.get(usize::from(index))?.clone()?,
             Expr::Integer(value) => Value::integer(value),
             Expr::Has(modifier) => Value::predicate(inputs.has(modifier)),
             Expr::Filled(slot) => Value::predicate(inputs.slots.is_filled(slot.into())),
-            Expr::If([when, then, otherwise]) => match self.predicates(when)? {
+            Expr::If([condition, then, otherwise]) => match self.predicates(condition)? {
                 Column::Same(true) => self.value(then)?,
                 Column::Same(false) => self.value(otherwise)?,
-                Column::Each(when) => select(&when, self.value(then)?, self.value(otherwise)?)?,
+                Column::Each(condition) => {
+                    select(&condition, self.value(then)?, self.value(otherwise)?)?
+                }
             },
             Expr::Call(function, list) => self.call(function, list)?,
             _ => return None,
@@ -213,15 +235,15 @@ impl Columns<'_> {
         if marks.intersects(PARTS) {
             return None;
         }
-        let given = self.operands.get(self.inputs.position(operand)?)?;
-        let column = match given {
+        let value = self.operands.get(self.inputs.position(operand)?)?;
+        let column = match value {
             PerThread::Same(bits) => Column::Same(*bits),
-            PerThread::Each(all) => Column::Each(all.to_vec()),
+            PerThread::Each(values) => Column::Each(values.to_vec()),
         };
         match self.inputs.value_type(operand) {
-            // A constant without a type.
+            // The operand is a constant without a type.
             None => Some(Value::Integers(column.map(|bits| Some(bits.into()))?)),
-            Some(_) => read(self.scalar(operand)?, &column),
+            Some(_) => read(self.scalar_type(operand)?, &column),
         }
     }
 
@@ -239,7 +261,7 @@ impl Columns<'_> {
         }
     }
 
-    /// The type that an argument is.
+    /// The type that the first argument is.
     fn ty(&self, list: &[Expr]) -> Option<ScalarType> {
         self.inputs.scope().ty(list.first()?)
     }
@@ -255,8 +277,8 @@ impl Columns<'_> {
             Function::Packed => Some(Value::predicate(self.ty(list)?.lanes() > 1)),
             Function::Unsigned => {
                 let ones = mask(element(self.ty(list)?).bits()) as i128;
-                let found = self.integers(list.get(1)?)?.map(|a| Some(a & ones))?;
-                Some(Value::Integers(found))
+                let integers = self.integers(list.get(1)?)?;
+                Some(Value::Integers(integers.map(|a| Some(a & ones))?))
             }
             Function::Not => Some(match self.value(list.first()?)? {
                 Value::Integers(a) => Value::Integers(a.map(|a| Some(!a))?),
@@ -264,17 +286,17 @@ impl Columns<'_> {
             }),
             Function::Negate | Function::Abs => {
                 let a = self.integers(list.first()?)?;
-                let found = match function {
+                let result = match function {
                     Function::Abs => a.map(i128::checked_abs),
                     _ => a.map(i128::checked_neg),
                 };
-                found.map(Value::Integers)
+                result.map(Value::Integers)
             }
             Function::Compare => {
                 let test = self.modifier(list.first()?)?;
                 let (a, b) = (self.integers(list.get(1)?)?, self.integers(list.get(2)?)?);
-                let found = a.zip(&b, |a, b| floats::ordered(test, a.cmp(&b)))?;
-                Some(Value::Predicates(found))
+                let holds = a.zip(&b, |a, b| float_functions::ordered(test, a.cmp(&b)))?;
+                Some(Value::Predicates(holds))
             }
             Function::Combine => {
                 let function = match self.modifier(list.first()?)? {
@@ -301,7 +323,7 @@ impl Columns<'_> {
     }
 }
 
-/// The value of the lowest bits by their type.
+/// The value of the lowest bits, interpreted as a type.
 fn read(ty: ScalarType, bits: &Column<u64>) -> Option<Value> {
     let width = ty.bits();
     let ones = mask(width);
@@ -326,42 +348,55 @@ fn bits(ty: ScalarType, value: &Value) -> Option<Column<u64>> {
     }
 }
 
-/// One of two values, as a predicate says in each thread.
-fn select(when: &[bool], then: Value, otherwise: Value) -> Option<Value> {
-    fn pick<T: Copy>(when: &[bool], a: &Column<T>, b: &Column<T>) -> Option<Column<T>> {
-        let picked = when.iter().enumerate().map(|(thread, when)| match when {
-            true => a.get(thread),
-            false => b.get(thread),
-        });
-        Some(Column::Each(picked.collect::<Option<_>>()?))
-    }
+/// One of two values, selected by a condition in each thread.
+fn select(condition: &[bool], then: Value, otherwise: Value) -> Option<Value> {
     Some(match (then, otherwise) {
-        (Value::Integers(a), Value::Integers(b)) => Value::Integers(pick(when, &a, &b)?),
-        (Value::Predicates(a), Value::Predicates(b)) => Value::Predicates(pick(when, &a, &b)?),
+        (Value::Integers(a), Value::Integers(b)) => {
+            Value::Integers(select_column(condition, &a, &b)?)
+        }
+        (Value::Predicates(a), Value::Predicates(b)) => {
+            Value::Predicates(select_column(condition, &a, &b)?)
+        }
         _ => return None,
     })
 }
 
-/// The functions of two values.
+fn select_column<T: Copy>(
+    condition: &[bool],
+    then: &Column<T>,
+    otherwise: &Column<T>,
+) -> Option<Column<T>> {
+    let selected = condition.iter().enumerate().map(|(thread, holds)| {
+        if *holds {
+            then.get(thread)
+        } else {
+            otherwise.get(thread)
+        }
+    });
+    Some(Column::Each(selected.collect::<Option<_>>()?))
+}
+
+/// The value of a function of two values.
 fn binary(function: Function, a: Value, b: Value) -> Option<Value> {
     match (a, b) {
         (Value::Predicates(a), Value::Predicates(b)) => {
-            let found = match function {
+            let holds = match function {
                 Function::And => a.zip(&b, |a, b| Some(a && b)),
                 Function::Or => a.zip(&b, |a, b| Some(a || b)),
                 Function::Xor => a.zip(&b, |a, b| Some(a != b)),
                 _ => None,
             };
-            found.map(Value::Predicates)
+            holds.map(Value::Predicates)
         }
         (Value::Integers(a), Value::Integers(b)) => match comparison(function) {
-            Some(holds) => Some(Value::Predicates(a.zip(&b, |a, b| Some(holds(a.cmp(&b))))?)),
+            Some(test) => Some(Value::Predicates(a.zip(&b, |a, b| Some(test(a.cmp(&b))))?)),
             None => arithmetic(function, &a, &b).map(Value::Integers),
         },
         _ => None,
     }
 }
 
+/// The test of an order that a comparison is; `None` for other functions.
 fn comparison(function: Function) -> Option<fn(Ordering) -> bool> {
     Some(match function {
         Function::Equal => Ordering::is_eq,
@@ -386,12 +421,14 @@ fn arithmetic(function: Function, a: &Column<i128>, b: &Column<i128>) -> Option<
         Function::And => a.zip(b, |a, b| Some(a & b)),
         Function::Or => a.zip(b, |a, b| Some(a | b)),
         Function::Xor => a.zip(b, |a, b| Some(a ^ b)),
-        Function::ShiftLeft => a.zip(b, |a, n| {
-            let n = u32::try_from(n).ok()?;
-            let shifted = a.checked_shl(n)?;
-            (shifted >> n == a).then_some(shifted)
+        Function::ShiftLeft => a.zip(b, |a, amount| {
+            let amount = u32::try_from(amount).ok()?;
+            let shifted = a.checked_shl(amount)?;
+            (shifted >> amount == a).then_some(shifted)
         }),
-        Function::ShiftRight => a.zip(b, |a, n| Some(a >> u32::try_from(n).ok()?.min(127))),
+        Function::ShiftRight => a.zip(b, |a, amount| {
+            Some(a >> u32::try_from(amount).ok()?.min(127))
+        }),
         _ => None,
     }
 }

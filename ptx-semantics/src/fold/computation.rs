@@ -1,11 +1,11 @@
-//! The value of what a form computes ([`ptx_isa::Computation`]), for constant operands.
+//! Evaluation of the computation of a form ([`ptx_isa::Computation`]) for constant operands.
 
 use super::float_format::Format;
 use super::functions::{self, Arguments};
 use super::parts::Part;
 use super::rounding::Rounding;
 use super::value::{Exact, Float, Value, clamped, exact, low};
-use super::{Folded, Video, element, float, mask};
+use super::{Folded, Video, element, mask};
 use alloc::vec::Vec;
 use bnum::cast::CastFrom;
 use ptx_isa::{
@@ -13,7 +13,7 @@ use ptx_isa::{
     RuleKind, ScalarType, SlotAssignment, TypeKind,
 };
 
-/// An instruction of a form that computes something, with the values it reads.
+/// An instruction of a form with a computation, and the values that it reads.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Inputs<'a> {
     pub(crate) form: &'static Form,
@@ -21,41 +21,41 @@ pub(crate) struct Inputs<'a> {
     /// All words after the opcode.
     pub(crate) modifiers: &'a [Modifier],
     /// The bits of the sources, in their order; `None` for unknown ones. If there are more than the form has sources, they are the
-    /// elements of the only one.
+    /// elements of its only source, a vector.
     pub(crate) operands: &'a [Option<u128>],
     pub(crate) carry: Option<bool>,
     pub(crate) video: Video,
-    /// Whether results that the PTX ISA manual leaves open are those of GPUs instead of nothing.
+    /// Whether results that the PTX ISA manual leaves open are those of GPUs. Otherwise there is no such result.
     pub(crate) choose: bool,
 }
 
 impl Inputs<'_> {
-    /// Whether the form has as many sources, and accepts parts and signs of them.
+    /// Whether the form has as many sources as there are operands, and accepts the selected parts and signs.
     pub(crate) fn fit(&self) -> bool {
         self.count_fits() && self.parts_fit()
     }
 
     fn count_fits(&self) -> bool {
         let mut sources = self.sources(usize::MAX);
-        let given = self.operands.len();
+        let count = self.operands.len();
         match (sources.next(), sources.next()) {
-            (Some(only), None) => match only.length() {
+            (Some(source), None) => match source.length() {
                 Length::Scalar => {
-                    given == 1 || given > 0 && only.marks().contains(Marks::ALLOW_SPLIT_VECTOR)
+                    count == 1 || count > 0 && source.marks().contains(Marks::ALLOW_SPLIT_VECTOR)
                 }
                 Length::Slot(slot) => {
                     let modifier = self.slots.word(slot.into());
-                    modifier.and_then(Modifier::vector_len).map(usize::from) == Some(given)
+                    modifier.and_then(Modifier::vector_len).map(usize::from) == Some(count)
                 }
                 _ => false,
             },
-            (first, second) => first.iter().chain(&second).count() + sources.count() == given,
+            (first, second) => first.iter().chain(&second).count() + sources.count() == count,
         }
     }
 
-    /// Whether the form has these modifiers.
+    /// Whether the rules of the form allow the modifiers.
     pub(crate) fn are_legal(&self) -> bool {
-        let holds = |when: ptx_isa::Cond| when.decide(self.slots);
+        let holds = |condition: ptx_isa::Cond| condition.decide(self.slots);
         let mut tables = self.form.tables().iter();
         let mut rules = self.form.rules().iter();
         tables.all(|t| t.row(self.slots).is_some())
@@ -68,8 +68,8 @@ impl Inputs<'_> {
             })
     }
 
-    /// The results. Those that depend on an unknown operand, or are undefined, are `None`. Approximations and what lacks the first result give
-    /// nothing.
+    /// The results. A second result or carry flag that depends on an unknown operand, or is undefined, is `None`. There are no results if this is
+    /// so for the first result, or if the computation is an approximation.
     pub(super) fn evaluate(&self) -> Option<Folded> {
         let computation = self.form.computation()?;
         if computation.is_approximate() {
@@ -77,38 +77,39 @@ impl Inputs<'_> {
         }
         let assignments = computation.assignments();
         let mut operands = self.form.operands().iter();
-        let first = operands.position(|o| o.role() == Role::Def)?;
-        let ty = self.value_type(first)?;
-        let part = element(ty);
+        let result = operands.position(|o| o.role() == Role::Def)?;
+        let ty = self.value_type(result)?;
+        let element_type = element(ty);
         let width = element_width(ty);
-        let mut found = Folded::new(0, ty)?;
-        for lane in 0..u16::from(ty.lanes().max(1)) {
-            let results = self.lane(assignments, lane);
-            for (assignment, value) in assignments.iter().zip(results) {
+        let mut folded = Folded::new(0, ty)?;
+        for element_index in 0..u16::from(ty.lanes().max(1)) {
+            let values = self.element_values(assignments, element_index);
+            for (assignment, value) in assignments.iter().zip(values) {
                 match (assignment.target(), value) {
-                    (Destination::Operand(at), value) if usize::from(at) == first => {
-                        let bits = value.and_then(|value| self.bits(part, value));
-                        found.value |= bits.or_else(|| self.chosen(part))? << (lane * width);
+                    (Destination::Operand(index), value) if usize::from(index) == result => {
+                        let bits = value.and_then(|value| self.bits(element_type, value));
+                        folded.value |= bits.or_else(|| self.chosen_bits(element_type))?
+                            << (element_index * width);
                     }
                     (Destination::Operand(_), Some(Value::Predicate(bit))) => {
-                        found.second = Some(bit)
+                        folded.second = Some(bit)
                     }
                     (Destination::Carry, Some(Value::Integer(value))) if self.writes_carry() => {
-                        found.carry = Some(low(value) & 1 != 0);
+                        folded.carry = Some(low(value) & 1 != 0);
                     }
                     _ => {}
                 }
             }
         }
-        Some(found)
+        Some(folded)
     }
 
-    /// Where nothing is assigned yet.
+    /// The scope before the first assignment.
     pub(crate) const fn scope(&self) -> Scope<'_> {
         Scope {
             inputs: self,
             assigned: &[],
-            lane: None,
+            element_index: None,
         }
     }
 
@@ -118,18 +119,18 @@ impl Inputs<'_> {
     }
 
     /// The values of the assignments for one element of packed operands.
-    fn lane(&self, assignments: &[Assignment], lane: u16) -> Vec<Option<Value>> {
+    fn element_values(&self, assignments: &[Assignment], element_index: u16) -> Vec<Option<Value>> {
         let mut assigned: Vec<Option<Value>> = Vec::with_capacity(assignments.len());
         for assignment in assignments {
             let scope = Scope {
                 assigned: &assigned,
-                lane: Some(lane),
+                element_index: Some(element_index),
                 ..self.scope()
             };
             let value = scope.value(&assignment.value());
             assigned.push(match (assignment.target(), value) {
-                (Destination::Operand(at), Some(Value::Integer(value))) => {
-                    self.stored(at.into(), value)
+                (Destination::Operand(index), Some(Value::Integer(value))) => {
+                    self.stored(index.into(), value)
                 }
                 _ => value,
             });
@@ -140,9 +141,10 @@ impl Inputs<'_> {
     /// The value that a result has after an integer was assigned to it.
     fn stored(&self, operand: usize, value: Exact) -> Option<Value> {
         let ty = element(self.value_type(operand)?);
-        match ty.is_float() {
-            true => Some(Value::Integer(value)),
-            false => Value::read(ty, self.fitted(ty, value), false),
+        if ty.is_float() {
+            Some(Value::Integer(value))
+        } else {
+            Value::read(ty, self.saturated_bits(ty, value), false)
         }
     }
 
@@ -151,58 +153,65 @@ impl Inputs<'_> {
         match value {
             Value::Predicate(bit) => Some(bit.into()),
             Value::Float(Float {
-                operand: Some((from, bits)),
+                operand: Some((operand_type, bits)),
                 ..
-            }) if from == ty => Some(bits),
-            Value::Integer(value) if !ty.is_float() => Some(self.fitted(ty, value)),
-            value => self.rounded(ty, value.float()?),
+            }) if operand_type == ty => Some(bits),
+            Value::Integer(value) if !ty.is_float() => Some(self.saturated_bits(ty, value)),
+            value => self.rounded_bits(ty, value.float()?),
         }
     }
 
-    /// The bits of an undefined value that GPUs give: all ones, of numbers but for the sign. In 64 bits they depend on the sources.
-    fn chosen(&self, ty: ScalarType) -> Option<u128> {
-        match (self.choose, ty.is_float()) {
-            (false, _) => None,
-            (true, true) => (ty.bits() < 64).then(|| mask(ty.bits()) >> 1),
-            (true, false) => Some(mask(ty.bits())),
+    /// The bits that GPUs write for an undefined value: all ones, but a number has no sign. In 64 bits they depend on the sources.
+    fn chosen_bits(&self, ty: ScalarType) -> Option<u128> {
+        if !self.choose {
+            None
+        } else if ty.is_float() {
+            (ty.bits() < 64).then(|| mask(ty.bits()) >> 1)
+        } else {
+            Some(mask(ty.bits()))
         }
     }
 
-    fn fitted(&self, ty: ScalarType, value: Exact) -> u128 {
-        let positive = match self.has(Modifier::Relu) {
-            true => value.max(exact(0)),
-            false => value,
-        };
-        let fitted = match self.has(Modifier::Sat) && !self.states_saturation() {
-            true => clamped(ty, positive),
-            false => positive,
-        };
-        low(fitted) & mask(ty.bits())
+    /// The bits of an integer after `.relu` and `.sat`.
+    fn saturated_bits(&self, ty: ScalarType, value: Exact) -> u128 {
+        let mut saturated = value;
+        if self.has(Modifier::Relu) {
+            saturated = saturated.max(exact(0));
+        }
+        if self.has(Modifier::Sat) && !self.states_saturation() {
+            saturated = clamped(ty, saturated);
+        }
+        low(saturated) & mask(ty.bits())
     }
 
-    fn rounded(&self, ty: ScalarType, value: Float) -> Option<u128> {
+    /// The bits of a number after rounding, `.satfinite`, `.ftz`, `.sat` and `.relu`.
+    fn rounded_bits(&self, ty: ScalarType, value: Float) -> Option<u128> {
         let format = Format::of(ty)?;
-        let sat = self.has(Modifier::Sat);
-        let finite = self.has(Modifier::Satfinite);
+        let saturates = self.has(Modifier::Sat);
+        let is_finite = self.has(Modifier::Satfinite);
         let number = match value.number {
-            Some(number) if finite => format.saturated(number),
+            Some(number) if is_finite => format.saturated(number),
             Some(number) => number,
-            None if sat => return Some(0),
-            None => return format.nan(finite),
+            None if saturates => return Some(0),
+            None => return format.nan(is_finite),
         };
-        let bits = float::finish(format, number, self.rounding(), self.flushes(ty), sat)?;
-        match self.has(Modifier::Relu) && bits & format.sign() != 0 {
-            false => Some(bits),
-            // Whether -0 counts as negative is not defined.
-            true => (self.choose || bits != format.sign()).then_some(0),
+        let bits = format.finish(number, self.rounding(), self.flushes(ty), saturates)?;
+        if self.has(Modifier::Relu) && bits & format.sign() != 0 {
+            // The result for -0 is not defined.
+            return (self.choose || bits != format.sign()).then_some(0);
         }
+        Some(bits)
     }
 
-    /// Whether the expressions say what `.sat` does.
+    /// Whether the expressions define the effect of `.sat`.
     pub(crate) fn states_saturation(&self) -> bool {
-        let stated = |e: &Expr| *e == Expr::Has(Modifier::Sat);
-        let computation = self.form.computation();
-        computation.is_some_and(|c| c.assignments().iter().any(|a| a.value().any(&stated)))
+        let mentions_sat = |expr: &Expr| *expr == Expr::Has(Modifier::Sat);
+        self.form.computation().is_some_and(|computation| {
+            computation
+                .assignments()
+                .iter()
+                .any(|assignment| assignment.value().any(&mentions_sat))
+        })
     }
 
     pub(crate) fn has(&self, modifier: Modifier) -> bool {
@@ -210,21 +219,24 @@ impl Inputs<'_> {
     }
 
     pub(crate) fn rounding(&self) -> Rounding {
-        let mut all = self.modifiers.iter().filter_map(|&m| Rounding::of(m));
-        all.next().unwrap_or(Rounding::Nearest)
+        self.modifiers
+            .iter()
+            .find_map(|&modifier| Rounding::of(modifier))
+            .unwrap_or(Rounding::Nearest)
     }
 
-    /// Whether subnormal numbers of a type count as zero.
+    /// Whether subnormal numbers of a type count as zero. In an instruction with operands of type `f32`, `.ftz` only concerns these.
     pub(crate) fn flushes(&self, ty: ScalarType) -> bool {
-        let single = |ty| element(ty) == ScalarType::F32;
-        let mixed = || self.types().any(single);
-        self.has(Modifier::Ftz) && ty != ScalarType::F64 && (single(ty) || !mixed())
+        let is_single = |ty| element(ty) == ScalarType::F32;
+        self.has(Modifier::Ftz)
+            && ty != ScalarType::F64
+            && (is_single(ty) || !self.types().any(is_single))
     }
 
     pub(crate) fn writes_carry(&self) -> bool {
-        let mut effects = self.form.effects().iter();
-        effects.any(|e| {
-            e.kind() == EffectKind::CarryWrite && e.when().decide(self.slots) == Some(true)
+        self.form.effects().iter().any(|effect| {
+            effect.kind() == EffectKind::CarryWrite
+                && effect.when().decide(self.slots) == Some(true)
         })
     }
 
@@ -233,7 +245,7 @@ impl Inputs<'_> {
         operand.ty().scalar_type(self.slots, self.form)
     }
 
-    /// The type of the value of an operand: of a vector, that of its elements side by side.
+    /// The type of the value of an operand. The value of a vector consists of its elements side by side.
     pub(crate) fn value_type(&self, operand: usize) -> Option<ScalarType> {
         let ty = self.operand_type(operand)?;
         let count = match self.form.operands().get(operand)?.length() {
@@ -242,24 +254,30 @@ impl Inputs<'_> {
             _ => self.operands.len().try_into().ok()?,
         };
         let bits = ty.bits().checked_mul(count)?;
-        let is_joined = |t: &&ScalarType| t.kind() == TypeKind::Bits && t.bits() == bits;
-        ScalarType::ALL.iter().find(is_joined).copied()
+        ScalarType::ALL
+            .iter()
+            .find(|ty| ty.kind() == TypeKind::Bits && ty.bits() == bits)
+            .copied()
     }
 
-    /// The sources that the instruction has, among the first operands of the form.
-    fn sources(&self, first: usize) -> impl Iterator<Item = &'static FormOperand> + '_ {
-        let present = |o: &&FormOperand| {
-            o.condition()
-                .is_none_or(|c| c.decide(self.slots) != Some(false))
-        };
-        let operands = self.form.operands().iter().take(first);
-        operands.filter(|o| is_source(o)).filter(present)
+    /// The sources that the instruction has, among the operands of the form with an index below `end`.
+    fn sources(&self, end: usize) -> impl Iterator<Item = &'static FormOperand> + '_ {
+        self.form
+            .operands()
+            .iter()
+            .take(end)
+            .filter(|operand| is_source(operand))
+            .filter(|operand| {
+                operand
+                    .condition()
+                    .is_none_or(|condition| condition.decide(self.slots) != Some(false))
+            })
     }
 
-    /// The position of a source among those given; `None` if they are the elements of the only one.
+    /// The index in `operands` of a source; `None` if `operands` are the elements of the only source.
     pub(super) fn position(&self, index: usize) -> Option<usize> {
-        let are_all = self.sources(usize::MAX).count() == self.operands.len();
-        are_all.then(|| self.sources(index).count())
+        let has_each_source = self.sources(usize::MAX).count() == self.operands.len();
+        has_each_source.then(|| self.sources(index).count())
     }
 
     /// The bits of a source.
@@ -277,33 +295,35 @@ impl Inputs<'_> {
     }
 }
 
-/// Where an expression is evaluated.
+/// The context in which an expression is evaluated.
 #[derive(Clone, Copy)]
 pub(crate) struct Scope<'a> {
     inputs: &'a Inputs<'a>,
     /// The values of earlier assignments.
     assigned: &'a [Option<Value>],
-    /// The element of packed operands, where one is evaluated.
-    lane: Option<u16>,
+    /// The index of the element of packed operands that is evaluated.
+    element_index: Option<u16>,
 }
 
 impl Scope<'_> {
-    /// The value; `None` where it is undefined or depends on an unknown operand.
+    /// The value of an expression; `None` if it is undefined or depends on an unknown operand.
     pub(super) fn value(&self, expr: &Expr) -> Option<Value> {
         let inputs = self.inputs;
         Some(match *expr {
-            Expr::Operand(at) => self.element(at.into(), self.lane?)?,
-            Expr::Lane => Value::Integer(Exact::cast_from(self.lane?)),
-            Expr::Assigned(at) => (*self.assigned.get(usize::from(at))?)?,
+            Expr::Operand(index) => self.element(index.into(), self.element_index?)?,
+            Expr::Lane => Value::Integer(Exact::cast_from(self.element_index?)),
+            Expr::Assigned(index) => (*self.assigned.get(usize::from(index))?)?,
             Expr::Carry => Value::Integer(Exact::cast_from(u8::from(inputs.carry?))),
             Expr::Integer(value) => Value::Integer(Exact::cast_from(value)),
             Expr::Has(modifier) => Value::Predicate(inputs.has(modifier)),
             Expr::Filled(slot) => Value::Predicate(inputs.slots.is_filled(slot.into())),
-            Expr::If([when, then, otherwise]) => match self.predicate(when) {
+            Expr::If([condition, then, otherwise]) => match self.predicate(condition) {
                 Some(true) => self.value(then)?,
                 Some(false) => self.value(otherwise)?,
-                // The condition does not matter if both are the same.
-                None => (self.value(then)).filter(|v| self.value(otherwise) == Some(*v))?,
+                // The condition does not matter if both branches have the same value.
+                None => self
+                    .value(then)
+                    .filter(|value| self.value(otherwise) == Some(*value))?,
             },
             Expr::Call(function, list) => {
                 functions::call(function, Arguments { scope: self, list })?
@@ -312,25 +332,25 @@ impl Scope<'_> {
         })
     }
 
-    /// An element of an operand; of one that is not packed, its value.
-    pub(super) fn element(&self, operand: usize, lane: u16) -> Option<Value> {
+    /// The element of a packed operand with an index; the value of an operand that is not packed.
+    pub(super) fn element(&self, operand: usize, index: u16) -> Option<Value> {
         let inputs = self.inputs;
-        if let Some(part) = inputs.part_value(operand, lane) {
+        if let Some(part) = inputs.part_value(operand, index) {
             return part.map(Value::Integer);
         }
         let bits = inputs.source(operand)?;
         let Some(ty) = inputs.value_type(operand) else {
-            // A constant without a type.
+            // The operand is a constant without a type.
             return Some(Value::Integer(Exact::cast_from(bits as u64)));
         };
-        let part = element(ty);
+        let element_type = element(ty);
         let shift = if ty.lanes() > 1 {
-            lane * element_width(ty)
+            index * element_width(ty)
         } else {
             0
         };
-        let bits = bits.checked_shr(shift.into())?;
-        Value::read(part, bits, inputs.flushes(part))
+        let element_bits = bits.checked_shr(shift.into())?;
+        Value::read(element_type, element_bits, inputs.flushes(element_type))
     }
 
     /// The bits of an operand.
@@ -342,22 +362,24 @@ impl Scope<'_> {
     /// The operand that an argument is.
     pub(crate) const fn operand(argument: &Expr) -> Option<usize> {
         match *argument {
-            Expr::Operand(at) => Some(at as usize),
+            Expr::Operand(index) => Some(index as usize),
             _ => None,
         }
     }
 
-    /// The values of an expression for the parts of a result that are written.
+    /// The values of an expression for each part of a result that is written.
     pub(super) fn for_parts(&self, result: usize, expr: &Expr) -> Option<Vec<(Part, Exact)>> {
-        let written = self.inputs.written(result)?.into_iter();
-        let values = written.map(|(lane, part)| {
-            let scope = Self {
-                lane: Some(lane),
-                ..*self
-            };
-            Some((part, scope.value(expr)?.integer()?))
-        });
-        values.collect()
+        self.inputs
+            .written(result)?
+            .into_iter()
+            .map(|(element_index, part)| {
+                let scope = Self {
+                    element_index: Some(element_index),
+                    ..*self
+                };
+                Some((part, scope.value(expr)?.integer()?))
+            })
+            .collect()
     }
 
     pub(super) fn part_length(&self, operand: usize) -> Option<u16> {
@@ -384,7 +406,7 @@ impl Scope<'_> {
         }
     }
 
-    /// The value of a condition; `None` where it depends on an unknown operand.
+    /// The value of a condition; `None` if it depends on an unknown operand.
     pub(super) fn predicate(&self, condition: &Expr) -> Option<bool> {
         match self.value(condition)? {
             Value::Predicate(holds) => Some(holds),
@@ -401,7 +423,7 @@ impl Scope<'_> {
     }
 }
 
-/// The bits that an element of a packed type takes, which may be more than those of its type.
+/// The width of an element of a packed type, which may be greater than the width of the element's type.
 pub(crate) fn element_width(ty: ScalarType) -> u16 {
     ty.bits() / u16::from(ty.lanes().max(1))
 }

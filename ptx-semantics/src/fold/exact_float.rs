@@ -1,16 +1,17 @@
-//! Floating-point numbers in integers, exact or with all bits that rounding depends on.
+//! Floating-point numbers as integers with an exponent, exact or with all bits on which rounding depends.
 
 use super::rounding::{Rounding, round};
 
+/// The absolute value of a number.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Magnitude {
     Infinite,
-    /// Mantissa times two to the exponent. If the mantissa is long enough, its lowest bit may be a sticky bit: set if any
-    /// lower bit is.
+    /// A mantissa times two to the power of an exponent. If the mantissa is long enough, its lowest bit may be a sticky bit, which is
+    /// set if any lower bit is.
     Finite(u128, i32),
 }
 
-/// A number; not a NaN.
+/// A number, possibly infinite, but not a NaN.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Number {
     pub(crate) negative: bool,
@@ -22,7 +23,7 @@ impl Number {
         matches!(self.size, Magnitude::Finite(0, _))
     }
 
-    /// The exponent of its highest bit; `None` for zero and infinity.
+    /// The exponent of the highest bit; `None` for zero and infinity.
     pub(super) fn exponent(self) -> Option<i32> {
         match self.size {
             Magnitude::Infinite | Magnitude::Finite(0, _) => None,
@@ -94,14 +95,15 @@ impl Number {
             (_, 0) => return Some(self),
             _ => {}
         }
-        // Both with their highest bit at 125: the sum fits, and lost bits are far below.
-        let raise = |m: u128, e: i32| {
-            let up = m.leading_zeros().saturating_sub(2);
-            (m << up, e - up as i32)
+        // Both mantissas get their highest bit at 125: the sum fits, and lost bits are far below it.
+        let normalize = |mantissa: u128, exponent: i32| {
+            let shift = mantissa.leading_zeros().saturating_sub(2);
+            (mantissa << shift, exponent - shift as i32)
         };
-        let ((a, x), (b, y)) = (raise(a, x), raise(b, y));
+        let ((a, x), (b, y)) = (normalize(a, x), normalize(b, y));
         let exponent = x.max(y);
-        let (a, b) = (jam(a, exponent - x), jam(b, exponent - y));
+        let a = shift_right_sticky(a, exponent - x);
+        let b = shift_right_sticky(b, exponent - y);
         Some(match (self.negative == other.negative, a.cmp(&b)) {
             (true, _) => Self::finite(self.negative, a + b, exponent),
             (false, core::cmp::Ordering::Greater) => Self::finite(self.negative, a - b, exponent),
@@ -124,10 +126,10 @@ impl Number {
             }),
             (Magnitude::Finite(0, _), _) => Some(Self::finite(negative, 0, 0)),
             (Magnitude::Finite(a, x), Magnitude::Finite(b, y)) => {
-                let up = a.leading_zeros() - 1;
-                let a = a << up;
-                let quotient = (a / b) | u128::from(a % b != 0);
-                Some(Self::finite(negative, quotient, x - up as i32 - y))
+                let shift = a.leading_zeros() - 1;
+                let dividend = a << shift;
+                let quotient = (dividend / b) | u128::from(dividend % b != 0);
+                Some(Self::finite(negative, quotient, x - shift as i32 - y))
             }
         }
     }
@@ -138,25 +140,28 @@ impl Number {
             Magnitude::Finite(0, _) => Some(self),
             _ if self.negative => None,
             Magnitude::Infinite => Some(self),
-            Magnitude::Finite(m, e) => {
-                let mut up = m.leading_zeros() - 2;
-                if (e - up as i32) % 2 != 0 {
-                    up += 1;
+            Magnitude::Finite(mantissa, exponent) => {
+                // The exponent of the radicand has to be even.
+                let mut shift = mantissa.leading_zeros() - 2;
+                if (exponent - shift as i32) % 2 != 0 {
+                    shift += 1;
                 }
-                let m = m << up;
-                let root = m.isqrt();
-                let root = root << 1 | u128::from(root * root != m);
-                Some(Self::finite(false, root, (e - up as i32) / 2 - 1))
+                let radicand = mantissa << shift;
+                let root = radicand.isqrt();
+                let is_inexact = root * root != radicand;
+                let root_exponent = (exponent - shift as i32) / 2 - 1;
+                let root_with_sticky = root << 1 | u128::from(is_inexact);
+                Some(Self::finite(false, root_with_sticky, root_exponent))
             }
         }
     }
 
-    /// Rounded to an integer.
+    /// Rounds to an integer.
     pub(super) fn to_integer(self, rounding: Rounding) -> Self {
         match self.size {
-            Magnitude::Finite(m, e) if e < 0 => Self::finite(
+            Magnitude::Finite(mantissa, exponent) if exponent < 0 => Self::finite(
                 self.negative,
-                round(m, -e, rounding.of_magnitude(self.negative)),
+                round(mantissa, -exponent, rounding.of_magnitude(self.negative)),
                 0,
             ),
             _ => self,
@@ -166,9 +171,13 @@ impl Number {
     /// The value of an integer, saturated.
     pub(super) fn saturate(self) -> i128 {
         let magnitude = match self.size {
-            Magnitude::Finite(m, e) if e <= 0 => m.checked_shr(e.unsigned_abs()).unwrap_or(0),
-            Magnitude::Finite(m, e) if m == 0 || e.unsigned_abs() < m.leading_zeros() => {
-                m << e.unsigned_abs().min(127)
+            Magnitude::Finite(mantissa, exponent) if exponent <= 0 => {
+                mantissa.checked_shr(exponent.unsigned_abs()).unwrap_or(0)
+            }
+            Magnitude::Finite(mantissa, exponent)
+                if mantissa == 0 || exponent.unsigned_abs() < mantissa.leading_zeros() =>
+            {
+                mantissa << exponent.unsigned_abs().min(127)
             }
             _ => u128::MAX,
         };
@@ -176,39 +185,43 @@ impl Number {
         if self.negative { -magnitude } else { magnitude }
     }
 
-    /// Order by value; both zeros are equal.
+    /// The order by value, in which both zeros are equal.
     pub(super) fn compare(self, other: Self) -> core::cmp::Ordering {
-        let key = |n: Self| match n.size {
-            _ if n.is_zero() => (0, 0, 0),
+        match self.signum().cmp(&other.signum()) {
+            core::cmp::Ordering::Equal if self.signum() < 0 => {
+                other.magnitude_key().cmp(&self.magnitude_key())
+            }
+            core::cmp::Ordering::Equal => self.magnitude_key().cmp(&other.magnitude_key()),
+            order => order,
+        }
+    }
+
+    /// -1, 0 or 1, as the number is negative, zero or positive.
+    fn signum(self) -> i32 {
+        match (self.is_zero(), self.negative) {
+            (true, _) => 0,
+            (false, true) => -1,
+            (false, false) => 1,
+        }
+    }
+
+    /// A key with the order of the absolute values.
+    fn magnitude_key(self) -> (i32, i32, u128) {
+        match self.size {
+            _ if self.is_zero() => (0, 0, 0),
             Magnitude::Infinite => (1, i32::MAX, 0),
-            Magnitude::Finite(m, e) => {
-                let zeros = m.leading_zeros();
-                (1, e - zeros as i32, m << zeros)
+            Magnitude::Finite(mantissa, exponent) => {
+                let zeros = mantissa.leading_zeros();
+                (1, exponent - zeros as i32, mantissa << zeros)
             }
-        };
-        let value = |n: Self| {
-            if n.negative && !n.is_zero() {
-                -1
-            } else {
-                key(n).0
-            }
-        };
-        match value(self).cmp(&value(other)) {
-            core::cmp::Ordering::Equal if self.negative && !self.is_zero() => {
-                key(other).cmp(&key(self))
-            }
-            core::cmp::Ordering::Equal => key(self).cmp(&key(other)),
-            different => different,
         }
     }
 }
 
-/// Shifted down, with a sticky bit.
-fn jam(mantissa: u128, down: i32) -> u128 {
-    let kept = mantissa.checked_shr(down.unsigned_abs()).unwrap_or(0);
-    let lost = mantissa
-        & 1u128
-            .checked_shl(down.unsigned_abs())
-            .map_or(u128::MAX, |bit| bit - 1);
+/// Shifts a mantissa to the right. The lowest bit of the result is also set if a lost bit was.
+fn shift_right_sticky(mantissa: u128, amount: i32) -> u128 {
+    let amount = amount.unsigned_abs();
+    let kept = mantissa.checked_shr(amount).unwrap_or(0);
+    let lost = mantissa & 1u128.checked_shl(amount).map_or(u128::MAX, |bit| bit - 1);
     kept | u128::from(lost != 0)
 }

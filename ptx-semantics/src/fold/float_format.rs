@@ -1,29 +1,29 @@
-//! Binary floating-point formats: from bits to exact values and back, with one rounding.
+//! Binary floating-point formats: conversion of bits to exact numbers and back, with one rounding.
 
 use super::exact_float::{Magnitude, Number};
 use super::rounding::{MagnitudeRounding, Rounding, round};
 use ptx_isa::ScalarType;
 
-/// A format: the parts of its codes, and the numbers that it lacks.
+/// A format: the widths of the fields of its codes, and its special values.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Format {
     /// The width of the exponent.
     exponent: u32,
     /// The width of the fraction.
     fraction: u32,
-    /// How many low bits of the fraction are always zero.
+    /// The number of low bits of the fraction that are always zero.
     unused: u32,
-    top: SpecialCodes,
+    special: SpecialCodes,
     /// Whether it has negative numbers.
     signed: bool,
-    /// Whether it has zero and subnormal numbers; else the least exponent is like the others.
-    zero: bool,
+    /// Whether it has zero and subnormal numbers. Otherwise codes with the least exponent are numbers like others.
+    has_zero: bool,
 }
 
 /// The meaning of the greatest codes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum SpecialCodes {
-    /// As in IEEE 754: infinity, and NaNs above it.
+    /// Infinity, and NaNs above it, as in IEEE 754.
     Infinity,
     /// The greatest code is a NaN.
     Nan,
@@ -32,17 +32,18 @@ enum SpecialCodes {
 }
 
 impl Format {
-    const fn new(exponent: u32, fraction: u32, top: SpecialCodes) -> Self {
+    const fn new(exponent: u32, fraction: u32, special: SpecialCodes) -> Self {
         Self {
             exponent,
             fraction,
             unused: 0,
-            top,
+            special,
             signed: true,
-            zero: true,
+            has_zero: true,
         }
     }
 
+    /// The format of a floating-point type that is not packed.
     pub(crate) fn of(ty: ScalarType) -> Option<Self> {
         Some(match ty {
             ScalarType::F16 => Self::new(5, 10, SpecialCodes::Infinity),
@@ -60,17 +61,17 @@ impl Format {
             ScalarType::E2m1 => Self::new(2, 1, SpecialCodes::Number),
             ScalarType::Ue8m0 => Self {
                 signed: false,
-                zero: false,
+                has_zero: false,
                 ..Self::new(8, 0, SpecialCodes::Nan)
             },
             _ => return None,
         })
     }
 
-    /// The bits of a NaN: the only one, or if there is none and the result is saturated to `finite` numbers, the greatest number.
-    /// `None` if the format has several.
+    /// The bits of a NaN. If the format has none, and the result is saturated to `finite` numbers, the greatest number. `None` if the
+    /// format has several NaNs.
     pub(super) fn nan(self, finite: bool) -> Option<u128> {
-        match self.top {
+        match self.special {
             SpecialCodes::Number => finite.then_some(self.greatest()),
             SpecialCodes::Nan if !self.signed => Some(self.infinity()),
             SpecialCodes::Nan | SpecialCodes::Infinity => None,
@@ -79,7 +80,7 @@ impl Format {
 
     /// The bits of the NaN that instructions make, without a sign; `None` if there is none.
     pub(super) fn quiet_nan(self) -> Option<u128> {
-        match self.top {
+        match self.special {
             SpecialCodes::Infinity => Some(self.infinity() | 1 << (self.fraction - 1)),
             SpecialCodes::Nan => Some(self.infinity()),
             SpecialCodes::Number => None,
@@ -96,9 +97,9 @@ impl Format {
         self.fraction
     }
 
-    /// Whether it is one of IEEE 754, with all bits of its type.
+    /// Whether this is a format of IEEE 754 that uses all bits of its type.
     pub(crate) fn is_ieee(self) -> bool {
-        self.top == SpecialCodes::Infinity && self.unused == 0
+        self.special == SpecialCodes::Infinity && self.unused == 0
     }
 
     fn bias(self) -> i32 {
@@ -107,17 +108,17 @@ impl Format {
 
     /// The least exponent of a number that is not subnormal.
     pub(super) fn least_exponent(self) -> i32 {
-        i32::from(self.zero) - self.bias()
+        i32::from(self.has_zero) - self.bias()
     }
 
-    /// The sign bit; of a format without it, the bit above all codes.
+    /// The sign bit, or the bit above all codes of a format without signs.
     pub(crate) fn sign(self) -> u128 {
         1 << (self.exponent + self.fraction)
     }
 
-    /// The least code above those of the finite numbers: in IEEE 754 that of +∞.
+    /// The least code above those of the finite numbers, which is that of +∞ in IEEE 754.
     pub(crate) fn infinity(self) -> u128 {
-        match self.top {
+        match self.special {
             SpecialCodes::Infinity => ((1 << self.exponent) - 1) << self.fraction,
             SpecialCodes::Nan => self.sign() - 1,
             SpecialCodes::Number => self.sign(),
@@ -129,7 +130,7 @@ impl Format {
         self.infinity() - (1 << self.unused)
     }
 
-    /// The number, or the greatest finite one with its sign if the number is beyond that.
+    /// The number, or the greatest finite number with the same sign if that is exceeded.
     pub(super) fn saturated(self, number: Number) -> Number {
         match self.decode(self.greatest()) {
             Some(greatest) if self.is_exceeded(number) => Number {
@@ -143,7 +144,7 @@ impl Format {
     /// Whether the bits are a subnormal number.
     pub(super) fn is_subnormal(self, bits: u128) -> bool {
         let magnitude = bits & (self.sign() - 1);
-        self.zero && magnitude != 0 && magnitude >> self.fraction == 0
+        self.has_zero && magnitude != 0 && magnitude >> self.fraction == 0
     }
 
     /// The bits, with a subnormal number replaced by zero of the same sign.
@@ -159,9 +160,9 @@ impl Format {
     pub(super) fn decode(self, bits: u128) -> Option<Number> {
         let negative = bits & self.sign() != 0;
         let magnitude = bits & (self.sign() - 1);
-        let field = (magnitude >> self.fraction) as i32;
+        let exponent_field = (magnitude >> self.fraction) as i32;
         let fraction = magnitude & ((1 << self.fraction) - 1);
-        if magnitude == self.infinity() && self.top == SpecialCodes::Infinity {
+        if magnitude == self.infinity() && self.special == SpecialCodes::Infinity {
             return Some(Number {
                 negative,
                 size: Magnitude::Infinite,
@@ -170,32 +171,33 @@ impl Format {
         if magnitude >= self.infinity() {
             return None;
         }
-        let normal = field > 0 || !self.zero;
-        let hidden = u128::from(normal) << self.fraction;
-        let exponent = (field - self.bias()).max(self.least_exponent()) - self.fraction as i32;
+        let is_normal = exponent_field > 0 || !self.has_zero;
+        let hidden_bit = u128::from(is_normal) << self.fraction;
+        let exponent =
+            (exponent_field - self.bias()).max(self.least_exponent()) - self.fraction as i32;
         Some(Number {
             negative,
-            size: Magnitude::Finite(fraction | hidden, exponent),
+            size: Magnitude::Finite(fraction | hidden_bit, exponent),
         })
     }
 
-    /// How many bits of the fraction may be one.
+    /// The number of bits of the fraction that may be one.
     pub(super) fn digits(self) -> i32 {
         (self.fraction - self.unused) as i32
     }
 
-    /// Whether a number is greater than the greatest finite one.
+    /// Whether the absolute value of a number is greater than the greatest finite number.
     pub(super) fn is_exceeded(self, number: Number) -> bool {
         let greatest = self.decode(self.greatest());
         greatest.is_some_and(|greatest| greatest.compare(number.magnitude()).is_lt())
     }
 
-    /// The exponent of the lowest bit of numbers as large as this one, which is not zero.
+    /// The exponent of the lowest bit of the format for numbers as large as `number`; `None` for zero and infinity.
     pub(super) fn unit(self, number: Number) -> Option<i32> {
         Some(number.exponent()?.max(self.least_exponent()) - self.digits())
     }
 
-    /// The bits of a number, rounded; `None` where the format has no number in the direction of rounding.
+    /// The bits of a rounded number; `None` if the format has no number in the direction of rounding.
     pub(crate) fn encode(self, number: Number, rounding: Rounding) -> Option<u128> {
         if number.negative && !self.signed {
             return None;
@@ -203,40 +205,40 @@ impl Format {
         let sign = if number.negative { self.sign() } else { 0 };
         let (mantissa, exponent) = match number.size {
             Magnitude::Infinite => {
-                return (self.top == SpecialCodes::Infinity).then_some(sign | self.infinity());
+                return (self.special == SpecialCodes::Infinity).then_some(sign | self.infinity());
             }
-            Magnitude::Finite(0, _) => return self.zero.then_some(sign),
+            Magnitude::Finite(0, _) => return self.has_zero.then_some(sign),
             Magnitude::Finite(mantissa, exponent) => (mantissa, exponent),
         };
         let rounding = rounding.of_magnitude(number.negative);
         let unit = self.unit(number)?;
         let kept = round(mantissa, unit - exponent, rounding) << self.unused;
-        // A carry out of the fraction goes on into the exponent.
-        let field = unit + self.digits() + self.bias();
-        if field >= 1 << self.exponent {
+        // A carry out of the fraction increments the exponent.
+        let exponent_field = unit + self.digits() + self.bias();
+        if exponent_field >= 1 << self.exponent {
             return Some(sign | self.overflow(rounding)?);
         }
-        let magnitude = ((i128::from(field) - 1) << self.fraction) + kept as i128;
-        // What is negative here is below the least number of a format without zero.
-        let magnitude = u128::try_from(magnitude).ok()?;
+        let signed_magnitude = ((i128::from(exponent_field) - 1) << self.fraction) + kept as i128;
+        // A negative value is below the least number of a format without zero.
+        let magnitude = u128::try_from(signed_magnitude).ok()?;
         if magnitude >= self.infinity() {
             return Some(sign | self.overflow(rounding)?);
         }
         Some(sign | magnitude)
     }
 
-    /// The code of a power of two in a format without signs and zero, as the functions of CUDA for the host give it: the sign is left out, what is too
-    /// small is the least power, and what is too large a NaN. `None` in other formats.
+    /// The code of a power of two in a format without signs and zero, as the functions of CUDA for the host compute it: the sign is ignored, a number that
+    /// is too small becomes the least power, and one that is too large a NaN. `None` in other formats.
     pub(super) fn power(self, number: Number, rounding: Rounding) -> Option<u128> {
-        if self.signed || self.zero {
+        if self.signed || self.has_zero {
             return None;
         }
-        let size = number.magnitude();
-        Some(match size.size {
+        let positive = number.magnitude();
+        Some(match positive.size {
             Magnitude::Infinite => self.infinity(),
             Magnitude::Finite(0, _) => 0,
-            Magnitude::Finite(..) if self.is_tiny(size) => 0,
-            Magnitude::Finite(..) => self.encode(size, rounding).unwrap_or(self.infinity()),
+            Magnitude::Finite(..) if self.is_tiny(positive) => 0,
+            Magnitude::Finite(..) => self.encode(positive, rounding).unwrap_or(self.infinity()),
         })
     }
 
@@ -247,8 +249,53 @@ impl Format {
             .is_some_and(|exponent| exponent < self.least_exponent())
     }
 
+    /// The bits of a number after rounding, flushing and saturation. As in ptxas, a number is flushed if it is subnormal after it was rounded as
+    /// if exponents had no limit, and a saturated zero is positive.
+    pub(super) fn finish(
+        self,
+        number: Number,
+        rounding: Rounding,
+        flushes: bool,
+        saturates: bool,
+    ) -> Option<u128> {
+        let mut bits = match self.power(number, rounding) {
+            Some(bits) => bits,
+            None => self.encode(number, rounding)?,
+        };
+        if flushes && self.is_tiny(number) && !self.becomes_normal(number, rounding)? {
+            bits &= self.sign();
+        }
+        if saturates {
+            let one = self.encode(Number::integer(1), Rounding::Zero)?;
+            bits = if bits & self.sign() != 0 {
+                0
+            } else {
+                bits.min(one)
+            };
+        }
+        Some(bits)
+    }
+
+    /// Whether a number below the normal numbers becomes a normal number if it is rounded to as many digits as they have.
+    fn becomes_normal(self, number: Number, rounding: Rounding) -> Option<bool> {
+        let Magnitude::Finite(mantissa, exponent) = number.size else {
+            return Some(false);
+        };
+        if number.exponent() != Some(self.least_exponent() - 1) {
+            return Some(false);
+        }
+        // Twice the number is a normal number, so it is rounded to all digits.
+        let doubled = Number {
+            size: Magnitude::Finite(mantissa, exponent + 1),
+            ..number
+        };
+        let rounded = self.decode(self.encode(doubled, rounding)?)?;
+        Some(rounded.exponent() > Some(self.least_exponent()))
+    }
+
+    /// The bits of a number that is too large.
     fn overflow(self, rounding: MagnitudeRounding) -> Option<u128> {
-        match (rounding, self.top) {
+        match (rounding, self.special) {
             (MagnitudeRounding::Down, _) => Some(self.greatest()),
             (_, SpecialCodes::Infinity) => Some(self.infinity()),
             _ => None,

@@ -1,10 +1,9 @@
-//! The functions of expressions ([`ptx_isa::ExprFunction`]).
+//! Evaluation of the functions of expressions ([`ptx_isa::ExprFunction`]).
 
 use super::computation::Scope;
 use super::exact_float::Number;
-use super::parts::Part;
 use super::value::{Exact, Float, Value, clamped, exact, highest, limits, low, ones};
-use super::{floats, integers};
+use super::{float_functions, integer_functions};
 use bnum::cast::CastFrom;
 use core::cmp::Ordering;
 use ptx_isa::{Expr, ExprFunction as Function, Modifier, ScalarType, TypeKind};
@@ -50,8 +49,8 @@ impl Arguments<'_> {
     }
 }
 
-/// The value of a function; `None` where it is undefined or depends on what is unknown.
-pub(super) fn call(function: Function, of: Arguments<'_>) -> Option<Value> {
+/// The value of a function; `None` if it is undefined or depends on an unknown operand.
+pub(super) fn call(function: Function, arguments: Arguments<'_>) -> Option<Value> {
     match function {
         Function::Width
         | Function::Highest
@@ -62,7 +61,7 @@ pub(super) fn call(function: Function, of: Arguments<'_>) -> Option<Value> {
         | Function::Unsigned
         | Function::Field
         | Function::Reverse
-        | Function::Convert => with_type(function, of),
+        | Function::Convert => with_type(function, arguments),
         Function::Ones
         | Function::Popcount
         | Function::BitLength
@@ -71,75 +70,105 @@ pub(super) fn call(function: Function, of: Arguments<'_>) -> Option<Value> {
         | Function::Lookup
         | Function::Byte
         | Function::ShiftLeft
-        | Function::ShiftRight => on_bits(function, of).map(Value::Integer),
-        Function::Test => floats::test(of.modifier(0)?, of.float(1)?).map(Value::Predicate),
-        Function::Copysign => floats::with_sign(of.float(1)?, of.float(0)?.is_negative()?),
+        | Function::ShiftRight => of_integers(function, arguments).map(Value::Integer),
+        Function::Test => {
+            float_functions::test(arguments.modifier(0)?, arguments.float(1)?).map(Value::Predicate)
+        }
+        Function::Copysign => {
+            float_functions::with_sign(arguments.float(1)?, arguments.float(0)?.is_negative()?)
+        }
         Function::Xorsign => {
-            let [a, b] = [of.float(1)?.is_negative()?, of.float(2)?.is_negative()?];
-            floats::with_sign(of.float(0)?, a != b)
+            let [a, b] = [
+                arguments.float(1)?.is_negative()?,
+                arguments.float(2)?.is_negative()?,
+            ];
+            float_functions::with_sign(arguments.float(0)?, a != b)
         }
         Function::Stochastic => {
-            let ty = super::element(of.ty(0)?);
-            let finite = of.scope.has(Modifier::Satfinite);
-            let rounded = floats::stochastic(ty, of.float(1)?, of.integer(2), finite)?;
+            let ty = super::element(arguments.ty(0)?);
+            let finite = arguments.scope.has(Modifier::Satfinite);
+            let rounded =
+                float_functions::stochastic(ty, arguments.float(1)?, arguments.integer(2), finite)?;
             Some(Value::Float(rounded))
         }
         Function::Sqrt
         | Function::Number
         | Function::Integral
         | Function::Abs
-        | Function::Negate => unary(function, of.value(0)?, of.scope),
-        Function::Not => match of.value(0)? {
+        | Function::Negate => unary(function, arguments.value(0)?, arguments.scope),
+        Function::Not => match arguments.value(0)? {
             Value::Predicate(bit) => Some(Value::Predicate(!bit)),
             value => Some(Value::Integer(!value.integer()?)),
         },
-        Function::Element => match (of.list.first()?, of.integer(1)?) {
-            (&Expr::Operand(at), n) => of.scope.element(at.into(), u16::try_from(low(n)).ok()?),
+        Function::Element => match (arguments.list.first()?, arguments.integer(1)?) {
+            (&Expr::Operand(operand), index) => {
+                let index = u16::try_from(low(index)).ok()?;
+                arguments.scope.element(operand.into(), index)
+            }
             _ => None,
         },
-        Function::Bits => match *of.list.first()? {
-            Expr::Operand(at) => of.scope.bits(at.into()).map(Value::Integer),
+        Function::Bits => match *arguments.list.first()? {
+            Expr::Operand(operand) => arguments.scope.bits(operand.into()).map(Value::Integer),
             _ => None,
         },
         Function::Length | Function::Sign | Function::Merge | Function::Sum => {
-            with_operand(function, of).map(Value::Integer)
+            with_operand(function, arguments).map(Value::Integer)
         }
-        Function::Combine => combine(of.modifier(0)?, of.value(1), of.value(2)),
-        Function::Compare => compare(of.modifier(0)?, of.value(1)?, of.value(2)?),
-        Function::And | Function::Or | Function::Xor => logical(function, of.value(0), of.value(1)),
-        Function::Mul => product(of.value(0), of.value(1), of.scope),
-        _ => arithmetic(function, of.value(0)?, of.value(1)?, of.scope),
+        Function::Combine => combine(
+            arguments.modifier(0)?,
+            arguments.value(1),
+            arguments.value(2),
+        ),
+        Function::Compare => compare(
+            arguments.modifier(0)?,
+            arguments.value(1)?,
+            arguments.value(2)?,
+        ),
+        Function::And | Function::Or | Function::Xor => {
+            logical(function, arguments.value(0), arguments.value(1))
+        }
+        Function::Mul => product(arguments.value(0), arguments.value(1), arguments.scope),
+        _ => arithmetic(
+            function,
+            arguments.value(0)?,
+            arguments.value(1)?,
+            arguments.scope,
+        ),
     }
 }
 
-/// The functions whose first argument is a type.
-fn with_type(function: Function, of: Arguments<'_>) -> Option<Value> {
-    let ty = of.ty(0)?;
-    let signed = super::element(ty).kind() == TypeKind::Signed;
+/// The value of a function whose first argument is a type.
+fn with_type(function: Function, arguments: Arguments<'_>) -> Option<Value> {
+    let ty = arguments.ty(0)?;
+    let is_signed = super::element(ty).kind() == TypeKind::Signed;
     Some(match function {
-        Function::Width => Value::Integer(Exact::cast_from(of.bits(0)?)),
+        Function::Width => Value::Integer(Exact::cast_from(arguments.bits(0)?)),
         Function::Highest => Value::Integer(highest(super::element(ty))),
-        Function::Signed => Value::Predicate(signed),
+        Function::Signed => Value::Predicate(is_signed),
         Function::Saturate => {
-            let (length, a) = (of.small(1)?, of.integer(2)?);
-            let (least, most) = limits(signed, length);
+            let (length, a) = (arguments.small(1)?, arguments.integer(2)?);
+            let (least, most) = limits(is_signed, length);
             Value::Integer(a.clamp(least, most))
         }
         Function::Floating => Value::Predicate(super::element(ty).is_float()),
         Function::Packed => Value::Predicate(ty.lanes() > 1),
-        Function::Unsigned => Value::Integer(of.integer(1)? & ones(of.bits(0)?)),
+        Function::Unsigned => Value::Integer(arguments.integer(1)? & ones(arguments.bits(0)?)),
         Function::Field => {
-            let (a, position, length) = (of.integer(1)?, of.small(2)?, of.small(3)?);
-            Value::Integer(integers::field(signed, a, position, length))
+            let (a, position, length) = (
+                arguments.integer(1)?,
+                arguments.small(2)?,
+                arguments.small(3)?,
+            );
+            Value::Integer(integer_functions::field(is_signed, a, position, length))
         }
         Function::Reverse => {
-            let bits = low(of.integer(1)?).reverse_bits() >> (128 - of.bits(0)?);
+            let bits = low(arguments.integer(1)?).reverse_bits() >> (128 - arguments.bits(0)?);
             Value::Integer(Exact::cast_from(bits))
         }
         Function::Convert => {
-            let integer = match of.value(1)? {
+            let integer = match arguments.value(1)? {
                 Value::Float(a) => {
-                    let rounded = a.number?.to_integer(of.scope.rounding());
+                    let rounded = a.number?.to_integer(arguments.scope.rounding());
                     Exact::cast_from(rounded.saturate())
                 }
                 value => value.integer()?,
@@ -150,43 +179,55 @@ fn with_type(function: Function, of: Arguments<'_>) -> Option<Value> {
     })
 }
 
-/// The functions whose first argument is an operand, whatever its value is.
-fn with_operand(function: Function, of: Arguments<'_>) -> Option<Exact> {
-    let (scope, operand) = (of.scope, of.operand(0)?);
-    let parts = |argument: usize| scope.for_parts(operand, of.list.get(argument)?);
+/// The value of a function whose first argument is an operand, and which does not depend on the operand's value.
+fn with_operand(function: Function, arguments: Arguments<'_>) -> Option<Exact> {
+    let (scope, operand) = (arguments.scope, arguments.operand(0)?);
+    let part_values = |index: usize| scope.for_parts(operand, arguments.list.get(index)?);
     Some(match function {
         Function::Length => Exact::cast_from(scope.part_length(operand)?),
         Function::Sign if scope.is_negated(operand) => exact(-1),
         Function::Sign => exact(1),
         Function::Merge => {
-            let replace = |c, (part, a): (Part, Exact)| part.replaced(c, a);
-            parts(2)?.into_iter().fold(of.integer(1)?, replace)
+            let mut merged = arguments.integer(1)?;
+            for (part, value) in part_values(2)? {
+                merged = part.replaced(merged, value);
+            }
+            merged
         }
-        Function::Sum => {
-            let add = |sum: Exact, (_, a): (Part, Exact)| sum.wrapping_add(a);
-            parts(1)?.into_iter().fold(exact(0), add)
-        }
+        Function::Sum => part_values(1)?
+            .into_iter()
+            .fold(exact(0), |sum, (_, value)| sum.wrapping_add(value)),
         _ => return None,
     })
 }
 
-/// The functions of integers alone.
-fn on_bits(function: Function, of: Arguments<'_>) -> Option<Exact> {
-    let a = of.integer(0)?;
+/// The value of a function of integers.
+fn of_integers(function: Function, arguments: Arguments<'_>) -> Option<Exact> {
+    let a = arguments.integer(0)?;
     Some(match function {
-        Function::Ones => ones(of.small(0)?),
+        Function::Ones => ones(arguments.small(0)?),
         Function::Popcount => Exact::cast_from(low(a).count_ones()),
         Function::BitLength => Exact::cast_from(128 - low(a).leading_zeros()),
-        Function::FindNth => integers::find_nth(a, of.integer(1)?, of.integer(2)?),
-        Function::Carryless => integers::carryless(a, of.integer(1)?),
-        Function::Lookup => integers::lookup(a, [of.integer(1)?, of.integer(2)?, of.integer(3)?]),
-        Function::Byte => integers::byte(a, of.integer(1)?),
-        Function::ShiftLeft => integers::shift_left(a, of.integer(1)?),
-        Function::ShiftRight => integers::shift_right(a, of.integer(1)?),
+        Function::FindNth => {
+            integer_functions::find_nth(a, arguments.integer(1)?, arguments.integer(2)?)
+        }
+        Function::Carryless => integer_functions::carryless(a, arguments.integer(1)?),
+        Function::Lookup => integer_functions::lookup(
+            a,
+            [
+                arguments.integer(1)?,
+                arguments.integer(2)?,
+                arguments.integer(3)?,
+            ],
+        ),
+        Function::Byte => integer_functions::byte(a, arguments.integer(1)?),
+        Function::ShiftLeft => integer_functions::shift_left(a, arguments.integer(1)?),
+        Function::ShiftRight => integer_functions::shift_right(a, arguments.integer(1)?),
         _ => return None,
     })
 }
 
+/// The value of a function of one number.
 fn unary(function: Function, a: Value, scope: &Scope<'_>) -> Option<Value> {
     if let (Value::Integer(a), Function::Abs | Function::Negate) = (a, function) {
         return Some(Value::Integer(match function {
@@ -204,21 +245,23 @@ fn unary(function: Function, a: Value, scope: &Scope<'_>) -> Option<Value> {
     })))
 }
 
-/// The functions of two numbers.
+/// The value of a function of two numbers.
 fn arithmetic(function: Function, a: Value, b: Value, scope: &Scope<'_>) -> Option<Value> {
-    let wanted = match function {
+    let selected = match function {
         Function::Min => Some(Ordering::Less),
         Function::Max => Some(Ordering::Greater),
         _ => None,
     };
     let (Value::Integer(a), Value::Integer(b)) = (a, b) else {
         let (a, b) = (a.float()?, b.float()?);
-        return match wanted {
-            Some(wanted) => {
+        return match selected {
+            Some(selected) => {
                 let keep_nan = scope.has(Modifier::NaN);
-                Some(Value::Float(floats::extreme(a, b, wanted, keep_nan)))
+                Some(Value::Float(float_functions::extreme(
+                    a, b, selected, keep_nan,
+                )))
             }
-            None => floats::arithmetic(function, a, b, scope.rounding()),
+            None => float_functions::arithmetic(function, a, b, scope.rounding()),
         };
     };
     Some(match function {
@@ -239,19 +282,19 @@ fn arithmetic(function: Function, a: Value, b: Value, scope: &Scope<'_>) -> Opti
     })
 }
 
-/// The product. That with the integer zero is zero whatever the other integer is.
+/// The product. A product with the integer zero is zero even if the other factor is unknown.
 fn product(a: Option<Value>, b: Option<Value>, scope: &Scope<'_>) -> Option<Value> {
     let zero = Value::Integer(exact(0));
     match (a, b) {
         (Some(a), Some(b)) => arithmetic(Function::Mul, a, b, scope),
-        (Some(known), None) | (None, Some(known)) => (known == zero).then_some(zero),
+        (Some(factor), None) | (None, Some(factor)) => (factor == zero).then_some(zero),
         (None, None) => None,
     }
 }
 
-/// A bitwise or logical operation, which one operand may decide.
+/// The value of a bitwise or logical operation, which one operand may determine.
 fn logical(function: Function, a: Option<Value>, b: Option<Value>) -> Option<Value> {
-    let decisive = match function {
+    let dominant_values = match function {
         Function::And => [Value::Predicate(false), Value::Integer(exact(0))],
         Function::Or => [Value::Predicate(true), Value::Integer(exact(-1))],
         _ => {
@@ -261,11 +304,11 @@ fn logical(function: Function, a: Option<Value>, b: Option<Value>) -> Option<Val
             });
         }
     };
-    let decided = decisive
+    let dominant = dominant_values
         .into_iter()
-        .find(|d| a == Some(*d) || b == Some(*d));
-    if decided.is_some() {
-        return decided;
+        .find(|value| a == Some(*value) || b == Some(*value));
+    if dominant.is_some() {
+        return dominant;
     }
     Some(match (function, a?, b?) {
         (Function::And, Value::Predicate(a), Value::Predicate(b)) => Value::Predicate(a && b),
@@ -287,8 +330,8 @@ fn combine(operation: Modifier, a: Option<Value>, b: Option<Value>) -> Option<Va
 
 fn compare(test: Modifier, a: Value, b: Value) -> Option<Value> {
     let holds = match (a, b) {
-        (Value::Integer(a), Value::Integer(b)) => floats::ordered(test, a.cmp(&b)),
-        _ => floats::compare(test, a.float()?, b.float()?),
+        (Value::Integer(a), Value::Integer(b)) => float_functions::ordered(test, a.cmp(&b)),
+        _ => float_functions::compare(test, a.float()?, b.float()?),
     };
     holds.map(Value::Predicate)
 }

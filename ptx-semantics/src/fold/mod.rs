@@ -1,55 +1,52 @@
 //! Exact results of instructions whose operands are constants, by the semantics of the PTX ISA manual.
 //!
-//! [`fold`] refuses (`None`) whatever the PTX ISA manual leaves undefined: division by zero, the bits of a NaN that an instruction
-//! makes, approximations.
+//! [`fold`] has no result (`None`) if the PTX ISA manual leaves it undefined: division by zero, the bits of a NaN that an instruction
+//! computes, approximations.
 //!
-//! What instructions compute is stated by the tables ([`ptx_isa::Form::computation`]) and evaluated here.
+//! The tables state what instructions compute ([`ptx_isa::Form::computation`]). It is evaluated here.
 
 mod algebra;
 mod columns;
-mod commutativity;
 pub(crate) mod computation;
 pub(crate) mod exact_float;
-mod float;
 pub(crate) mod float_format;
-mod floats;
+mod float_functions;
 mod functions;
-mod integers;
+mod integer_functions;
 mod number_bits;
 mod parts;
 pub(crate) mod rounding;
 pub(crate) mod value;
 
-pub use algebra::{COPY, Conversion, TO_SPACE, conversion, is_copy, selection};
+pub use algebra::{COPY, Conversion, TO_SPACE, commutes, conversion, is_copy, selection};
 pub use columns::{FoldedColumns, PerThread, fold_columns};
-pub use commutativity::commutes;
 pub use number_bits::{number, number_bits};
 pub use parts::Video;
 
 use alloc::vec::Vec;
 use ptx_isa::{Modifier, Opcode, ScalarType, find_instruction};
 
-/// An instruction with the values it reads.
+/// An instruction with the values that it reads.
 #[derive(Clone, Copy, Debug)]
 pub struct Operation<'a> {
-    /// Its first word.
+    /// The opcode.
     pub opcode: Opcode,
-    /// All words after it, as written.
+    /// All words after the opcode, as written.
     pub modifiers: &'a [Modifier],
-    /// The bits of the source operands, in their order, a predicate as 0 or 1 with its `!` applied. What lies above the
-    /// width of an operand's type is ignored.
+    /// The bits of the source operands, in their order, a predicate as 0 or 1 with its `!` applied. Bits above the width of an
+    /// operand's type are ignored.
     pub operands: &'a [u128],
     /// The carry register, for instructions that read it.
     pub carry: Option<bool>,
-    /// Selected parts and signs of operands, for video instructions. Everywhere else nothing.
+    /// Selected parts and signs of the operands of video instructions; the default for all other instructions.
     pub video: Video,
 }
 
-/// What an instruction computes.
+/// The results of an instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct Folded {
-    /// The bits of the destination, in the width of `ty`; in a wider register the client extends them by `ty`.
+    /// The bits of the destination, in the width of `ty`. [`extended`](crate::extended) extends them to a wider register.
     pub value: u128,
     /// The type of the destination.
     pub ty: ScalarType,
@@ -70,16 +67,16 @@ impl Folded {
     }
 }
 
-/// The result of `operation`, if its form is known and the PTX ISA manual defines the result to the bit. Constant time.
+/// The results of `operation`, if its form is known and the PTX ISA manual defines each bit of the first result. Constant time.
 #[must_use]
 pub fn fold(operation: &Operation<'_>) -> Option<Folded> {
     let operands: Vec<_> = operation.operands.iter().copied().map(Some).collect();
     computed(operation, &operands)
 }
 
-/// As [`fold`], with the bits that GPUs give where the PTX ISA manual leaves them open: of a NaN all but the sign, 0 for -0 with `.relu`, and
-/// all ones for other values. `None` where these depend on more than the operation, as in 64 bits. Each element of a packed type is
-/// decided by itself. Constant time.
+/// The results of `operation`, as of [`fold`], but with the bits that GPUs write if the PTX ISA manual leaves them open: all bits but the sign of a
+/// NaN are ones, `.relu` makes 0 of -0, and other values are all ones. `None` if they depend on more than the operation, as in 64 bits. This holds
+/// for each element of a packed type. Constant time.
 ///
 /// ```
 /// use ptx_semantics::fold::{Operation, Video, fold, fold_with_choices};
@@ -97,7 +94,11 @@ pub fn fold(operation: &Operation<'_>) -> Option<Folded> {
 #[must_use]
 pub fn fold_with_choices(operation: &Operation<'_>) -> Option<Folded> {
     let operands: Vec<_> = operation.operands.iter().copied().map(Some).collect();
-    let sources = (&*operands, operation.carry, operation.video);
+    let sources = Sources {
+        operands: &operands,
+        carry: operation.carry,
+        video: operation.video,
+    };
     with_form(operation.opcode, operation.modifiers, sources, |inputs| {
         let inputs = computation::Inputs {
             choose: true,
@@ -107,9 +108,9 @@ pub fn fold_with_choices(operation: &Operation<'_>) -> Option<Folded> {
     })
 }
 
-/// The result of an instruction some operands of which are unknown (`None`), if those do not matter: a selection whose
-/// predicate is known, a product with zero, a conjunction with a false predicate. With all operands known it is
-/// [`fold`]. The first result alone is given where the unknown operands may change the others.
+/// The results of an instruction some operands of which are unknown (`None`), if the first result does not depend on these: a selection
+/// whose predicate is known, a product with zero, a conjunction with a false predicate. Other results that depend on unknown operands are
+/// `None`. If all operands are known, this is [`fold`].
 #[must_use]
 pub fn fold_partial(
     opcode: Opcode,
@@ -117,45 +118,57 @@ pub fn fold_partial(
     operands: &[Option<u128>],
     carry: Option<bool>,
 ) -> Option<Folded> {
-    let known: Vec<u128> = operands.iter().copied().flatten().collect();
+    let known_operands: Vec<u128> = operands.iter().copied().flatten().collect();
     let operation = Operation {
         opcode,
         modifiers,
-        operands: &known,
+        operands: &known_operands,
         carry,
         video: Video::default(),
     };
     computed(&operation, operands)
 }
 
-/// The result by what the tables state ([`ptx_isa::Form::computation`]).
+/// The results of an operation with other operands.
 fn computed(operation: &Operation<'_>, operands: &[Option<u128>]) -> Option<Folded> {
-    let sources = (operands, operation.carry, operation.video);
+    let sources = Sources {
+        operands,
+        carry: operation.carry,
+        video: operation.video,
+    };
     with_form(operation.opcode, operation.modifiers, sources, |inputs| {
         inputs.evaluate()
     })
 }
 
-/// Evaluates the form that an instruction has.
+/// The values that an instruction reads.
+#[derive(Clone, Copy)]
+struct Sources<'a> {
+    operands: &'a [Option<u128>],
+    carry: Option<bool>,
+    video: Video,
+}
+
+/// Calls `evaluate` for the form of an instruction.
 fn with_form<T>(
     opcode: Opcode,
     modifiers: &[Modifier],
-    (operands, carry, video): (&[Option<u128>], Option<bool>, Video),
+    sources: Sources<'_>,
     evaluate: impl FnOnce(&computation::Inputs<'_>) -> Option<T>,
 ) -> Option<T> {
     let instruction = find_instruction(opcode, modifiers)?;
-    let free = modifiers.get(instruction.words().len()..)?;
+    let choices = modifiers.get(instruction.words().len()..)?;
     for form in instruction.forms() {
-        let Some(slots) = form.computation().and(form.match_modifiers(free)) else {
+        let Some(slots) = form.computation().and(form.match_modifiers(choices)) else {
             continue;
         };
         let inputs = computation::Inputs {
             form,
             slots: &slots,
             modifiers,
-            operands,
-            carry,
-            video,
+            operands: sources.operands,
+            carry: sources.carry,
+            video: sources.video,
             choose: false,
         };
         if inputs.fit() && inputs.are_legal() {
@@ -165,11 +178,12 @@ fn with_form<T>(
     None
 }
 
+/// The type of the elements of a packed type; other types have one element.
 pub(crate) fn element(ty: ScalarType) -> ScalarType {
     ty.element().unwrap_or(ty)
 }
 
-/// The lowest `bits` bits.
+/// A mask of the lowest `bits` bits.
 fn mask(bits: u16) -> u128 {
     match bits {
         128.. => u128::MAX,
@@ -177,8 +191,8 @@ fn mask(bits: u16) -> u128 {
     }
 }
 
-/// The value of `bits` bits in two's complement.
+/// The integer that the lowest `bits` bits of a value are in two's complement.
 fn signed(value: u128, bits: u16) -> i128 {
-    let above = 128u32.saturating_sub(bits.into()).min(127);
-    ((value << above) as i128) >> above
+    let shift = 128u32.saturating_sub(bits.into()).min(127);
+    ((value << shift) as i128) >> shift
 }

@@ -1,4 +1,4 @@
-//! The bits of numbers that a program is given.
+//! Conversion between numbers and the bits of floating-point and fixed-point types.
 
 use ptx_isa::{ScalarType, TypeKind};
 
@@ -6,8 +6,8 @@ use super::exact_float::Magnitude;
 use super::float_format::Format;
 use super::rounding::{MagnitudeRounding, Rounding, round};
 
-/// The bits of the value of a floating-point or fixed-point type that is nearest to a number. `None` if the type is neither, or has no
-/// such value: no infinity, no NaN, no negative numbers, or none that large.
+/// The bits of the value of a floating-point or fixed-point type that is nearest to a number. `None` for other types, and if the type lacks
+/// the value: it may lack infinity, NaN, negative numbers, or numbers that large.
 ///
 /// ```
 /// use ptx_semantics::fold::number_bits;
@@ -30,7 +30,7 @@ pub fn number_bits(ty: ScalarType, number: f64) -> Option<u64> {
     u64::try_from(bits).ok()
 }
 
-/// The number that the bits of a value of a floating-point or fixed-point type are. `None` if the type is neither, or is a packed type.
+/// The number with these bits in a floating-point or fixed-point type. `None` for other types and packed types.
 ///
 /// ```
 /// use ptx_semantics::fold::number;
@@ -58,13 +58,13 @@ pub fn number(ty: ScalarType, bits: u128) -> Option<f64> {
     }
 }
 
-/// The bits of a number of the only fixed-point type, which has six digits after the point and eight bits.
+/// The bits of a number in the only fixed-point type, which has eight bits, six of them after the point.
 fn fixed(number: super::exact_float::Number, ty: ScalarType) -> Option<u64> {
     let Magnitude::Finite(mantissa, exponent) = number.size else {
         return None;
     };
-    let magnitude = round(mantissa, -exponent - 6, MagnitudeRounding::Nearest);
-    let magnitude = i64::try_from(magnitude).ok()?;
+    let rounded = round(mantissa, -exponent - 6, MagnitudeRounding::Nearest);
+    let magnitude = i64::try_from(rounded).ok()?;
     let value = if number.negative {
         -magnitude
     } else {

@@ -15,7 +15,7 @@ pub(crate) enum Rounding {
 }
 
 impl Rounding {
-    /// The direction of a modifier.
+    /// The direction that a modifier means.
     pub(crate) fn of(modifier: Modifier) -> Option<Self> {
         Some(match modifier {
             Modifier::Rn | Modifier::Rni => Self::Nearest,
@@ -27,7 +27,7 @@ impl Rounding {
         })
     }
 
-    /// How the magnitude of a number of this sign is rounded.
+    /// The direction in which the magnitude of a number with this sign is rounded.
     pub(crate) const fn of_magnitude(self, negative: bool) -> MagnitudeRounding {
         match (self, negative) {
             (Self::Nearest, _) => MagnitudeRounding::Nearest,
@@ -49,7 +49,7 @@ pub(crate) enum MagnitudeRounding {
     Up,
 }
 
-/// `mantissa` without its lowest `drop` bits, rounded; if `drop` is negative, multiplied by a power of two.
+/// Removes the lowest `drop` bits of a mantissa and rounds it. If `drop` is negative, multiplies the mantissa by a power of two.
 pub(crate) fn round(mantissa: u128, drop: i32, direction: MagnitudeRounding) -> u128 {
     if drop <= 0 {
         return mantissa.checked_shl(drop.unsigned_abs()).unwrap_or(0);
@@ -57,9 +57,9 @@ pub(crate) fn round(mantissa: u128, drop: i32, direction: MagnitudeRounding) -> 
     let drop = drop.unsigned_abs();
     let kept = mantissa.checked_shr(drop).unwrap_or(0);
     let lost = mantissa & 1u128.checked_shl(drop).map_or(u128::MAX, |bit| bit - 1);
-    // From 129 bits on the lost part is less than half of a unit.
+    // If more than 128 bits are lost, they are less than half of a unit.
     let half = 1u128.checked_shl(drop - 1).unwrap_or(u128::MAX);
-    let up = match direction {
+    let rounds_up = match direction {
         MagnitudeRounding::Nearest => {
             drop <= 128 && (lost > half || (lost == half && kept & 1 == 1))
         }
@@ -67,5 +67,5 @@ pub(crate) fn round(mantissa: u128, drop: i32, direction: MagnitudeRounding) -> 
         MagnitudeRounding::Down => false,
         MagnitudeRounding::Up => lost != 0,
     };
-    kept + u128::from(up)
+    kept + u128::from(rounds_up)
 }

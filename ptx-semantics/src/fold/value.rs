@@ -8,12 +8,12 @@ use ptx_isa::{ScalarType, TypeKind};
 /// An exact integer. The longest ones are products of two numbers of 64 bits, and fields of up to 255 bits.
 pub(crate) type Exact = bnum::types::I256;
 
-/// A small integer.
+/// The exact integer with this value.
 pub(crate) fn exact(value: i64) -> Exact {
     Exact::cast_from(value)
 }
 
-/// The lowest bits in two's complement.
+/// The lowest 128 bits in two's complement.
 pub(crate) fn low(value: Exact) -> u128 {
     u128::cast_from(value)
 }
@@ -26,12 +26,12 @@ pub(super) enum Value {
     Float(Float),
 }
 
-/// A floating-point value, exact or with all bits that rounding depends on.
+/// A floating-point value, exact or with all bits on which rounding depends.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Float {
-    /// `None` for a NaN.
+    /// The number; `None` for a NaN.
     pub(super) number: Option<Number>,
-    /// The type and the bits of the operand that it is.
+    /// The type and the bits of the operand, if the value is an operand.
     pub(super) operand: Option<(ScalarType, u128)>,
 }
 
@@ -43,7 +43,7 @@ impl Float {
         }
     }
 
-    /// Whether its sign bit is set; `None` for a NaN that was computed.
+    /// Whether the sign bit is set; `None` for a NaN that was computed.
     pub(super) fn is_negative(self) -> Option<bool> {
         match self.operand {
             Some((ty, bits)) => Some(bits & Format::of(ty)?.sign() != 0),
@@ -53,7 +53,7 @@ impl Float {
 }
 
 impl Value {
-    /// The value of the lowest bits by their type; with `flush` a subnormal number counts as zero.
+    /// The value of the lowest bits, interpreted as a type. A subnormal number counts as zero if `flush`.
     pub(super) fn read(ty: ScalarType, bits: u128, flush: bool) -> Option<Self> {
         if ty.kind() == TypeKind::Predicate {
             // A constant counts as true unless it is zero.
@@ -122,10 +122,10 @@ pub(super) fn clamped(ty: ScalarType, value: Exact) -> Exact {
     value.clamp(lowest(ty), highest(ty))
 }
 
-/// The integer whose lowest bits are one.
-pub(crate) fn ones(n: u32) -> Exact {
-    match n {
-        ..256 => exact(1).wrapping_shl(n).wrapping_sub(exact(1)),
+/// The integer whose lowest `count` bits are one, and the others zero.
+pub(crate) fn ones(count: u32) -> Exact {
+    match count {
+        ..256 => exact(1).wrapping_shl(count).wrapping_sub(exact(1)),
         _ => exact(-1),
     }
 }

@@ -1,4 +1,4 @@
-//! The functions of an instruction.
+//! The definitions of the functions that an instruction computes.
 
 use super::NotExpressible;
 use super::term::{Term, Terms};
@@ -11,11 +11,11 @@ use alloc::vec;
 use alloc::vec::Vec;
 use core::fmt;
 use ptx_isa::{
-    Assignment, Computation, Destination, Expr, Form, FormOperand, Length, Modifier, Opcode, Role,
-    ScalarType, SlotAssignment, find_instruction,
+    Computation, Destination, Expr, Form, FormOperand, Length, Modifier, Opcode, Role, ScalarType,
+    SlotAssignment, find_instruction,
 };
 
-/// What kind of term it is.
+/// The sort of a term.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[non_exhaustive]
 pub enum Sort {
@@ -26,7 +26,7 @@ pub enum Sort {
 }
 
 impl Sort {
-    /// That of the values of a type.
+    /// The sort of the values of a type.
     pub(super) fn of(ty: ScalarType) -> Self {
         match ty {
             ScalarType::Pred => Self::Bool,
@@ -60,13 +60,13 @@ pub struct Parameter {
 pub struct Definition {
     /// The instruction; for results but the first one, with the name of the result, or `.carry` for the carry flag.
     pub name: String,
-    /// What it depends on.
+    /// The parameters: all sources, and further values on which the result depends.
     pub parameters: Vec<Parameter>,
-    /// What the result is.
+    /// The sort of the result.
     pub sort: Sort,
     /// The result as a term.
     pub body: String,
-    /// What the form computes, in the notation of the tables.
+    /// The computation of the form in the notation of the tables.
     pub computes: &'static str,
 }
 
@@ -83,41 +83,44 @@ impl fmt::Display for Definition {
 
 /// A name as a symbol of SMT-LIB.
 fn symbol(name: &str) -> String {
-    let is_simple = |c: char| c.is_ascii_alphanumeric() || "~!@$%^&*_-+=<>.?/".contains(c);
-    match name.chars().all(is_simple) {
-        true => name.to_string(),
-        false => format!("|{name}|"),
+    let is_simple = name
+        .chars()
+        .all(|c| c.is_ascii_alphanumeric() || "~!@$%^&*_-+=<>.?/".contains(c));
+    if is_simple {
+        name.to_string()
+    } else {
+        format!("|{name}|")
     }
 }
 
-/// The functions that an instruction computes: one for each result, and one for the carry flag if it writes that. If the number of sources
-/// is not determined by the modifiers, there are functions for each number, and the name of all but the first ends with the number: `max.f32/3`.
-/// A vector is one source, with the first element lowest. The functions are those of registers and constants: a special register or the
-/// address of a variable as a source has none.
+/// The functions that an instruction computes: one for each result, and one for the carry flag if the instruction writes it. If the modifiers do
+/// not determine the number of sources, there are functions for each number, and their names end with the number, as `max.f32/3`, except those for
+/// the first number. A vector is one source, with the first element lowest. The sources are registers and constants: there are no functions of
+/// special registers or addresses of variables.
 ///
 /// # Errors
 ///
-/// The tables do not state what it computes, or that is expressible for no form of its operands.
+/// The tables do not state what the instruction computes, or it is expressible for no form of its operands.
 pub fn definitions(
     opcode: Opcode,
     modifiers: &[Modifier],
 ) -> Result<Vec<Definition>, NotExpressible> {
     let instruction = find_instruction(opcode, modifiers).ok_or(NotExpressible::Unknown)?;
-    let free = modifiers.get(instruction.words().len()..);
-    let free = free.ok_or(NotExpressible::Unknown)?;
-    let mut found: Vec<Definition> = Vec::new();
+    let choices = modifiers
+        .get(instruction.words().len()..)
+        .ok_or(NotExpressible::Unknown)?;
+    let mut definitions: Vec<Definition> = Vec::new();
     let mut counts: Vec<usize> = Vec::new();
     let mut reason = NotExpressible::Unknown;
     for form in instruction.forms() {
-        let Some(slots) = form.match_modifiers(free) else {
+        let Some(slots) = form.match_modifiers(choices) else {
             continue;
         };
-        let refused = form.computation().and_then(refusal);
-        if let Some(refused) = refused {
-            reason = NotExpressible::Construct(refused);
+        if let Some(construct) = form.computation().and_then(inexpressible_construct) {
+            reason = NotExpressible::Construct(construct);
             continue;
         }
-        let operands = vec![None; given(form, &slots)];
+        let operands = vec![None; value_count(form, &slots)];
         let count = sources(form, &slots).count();
         let inputs = Inputs {
             form,
@@ -139,74 +142,83 @@ pub fn definitions(
         }
         let mut name = opcode.text().to_string();
         modifiers.iter().for_each(|m| name += m.text());
-        if !found.is_empty() {
+        if !definitions.is_empty() {
             name += &format!("/{count}");
         }
         counts.push(count);
         // Another form may be expressible, such as that of registers beside that of special registers.
         match functions(&inputs, &name) {
-            Ok(functions) => found.extend(functions),
-            Err(refused) => reason = refused,
+            Ok(functions) => definitions.extend(functions),
+            Err(error) => reason = error,
         }
     }
-    match found.is_empty() {
-        false => Ok(found),
-        true => Err(reason),
+    if definitions.is_empty() {
+        Err(reason)
+    } else {
+        Ok(definitions)
     }
 }
 
-/// Why what is computed is not a function of the values of the sources.
-pub(super) fn refusal(computation: &Computation) -> Option<&'static str> {
+/// The construct because of which a result is not a function of the values of the sources; `None` if it is one.
+pub(super) fn inexpressible_construct(computation: &Computation) -> Option<&'static str> {
     if computation.is_approximate() {
         return Some("an approximation");
     }
-    let reads = |e: &Expr| matches!(e, Expr::Memory(_));
-    let mut assignments = computation.assignments().iter();
-    let in_memory =
-        |a: &Assignment| matches!(a.target(), Destination::Memory(_)) || a.value().any(&reads);
-    assignments.any(in_memory).then_some("a value in memory")
+    let reads_memory = |expr: &Expr| matches!(expr, Expr::Memory(_));
+    let accesses_memory = computation.assignments().iter().any(|assignment| {
+        matches!(assignment.target(), Destination::Memory(_))
+            || assignment.value().any(&reads_memory)
+    });
+    accesses_memory.then_some("a value in memory")
 }
 
-/// The sources that an instruction of a form has, with their indices.
+/// The sources of an instruction of a form, with their indices among the operands.
 pub(super) fn sources(
     form: &'static Form,
     slots: &SlotAssignment,
 ) -> impl Iterator<Item = (usize, &'static FormOperand)> {
-    let is_present = |o: &FormOperand| o.condition().is_none_or(|c| c.decide(slots) != Some(false));
-    let operands = form.operands().iter().enumerate();
-    operands.filter(move |(_, o)| is_source(o) && is_present(o))
+    form.operands()
+        .iter()
+        .enumerate()
+        .filter(|(_, operand)| is_source(operand))
+        .filter(move |(_, operand)| {
+            operand
+                .condition()
+                .is_none_or(|condition| condition.decide(slots) != Some(false))
+        })
 }
 
-/// How many values a form reads.
-pub(super) fn given(form: &'static Form, slots: &SlotAssignment) -> usize {
-    let counts = sources(form, slots).map(|(_, operand)| match operand.length() {
-        Length::Slot(slot) => {
-            let modifier = slots.word(slot.into());
-            modifier
+/// The number of values that an instruction of a form reads. Each element of a vector is a value.
+pub(super) fn value_count(form: &'static Form, slots: &SlotAssignment) -> usize {
+    sources(form, slots)
+        .map(|(_, operand)| match operand.length() {
+            Length::Slot(slot) => slots
+                .word(slot.into())
                 .and_then(Modifier::vector_len)
-                .map_or(1, usize::from)
-        }
-        _ => 1,
-    });
-    counts.sum()
+                .map_or(1, usize::from),
+            _ => 1,
+        })
+        .sum()
 }
 
 /// The functions of a form.
 fn functions(inputs: &Inputs<'_>, name: &str) -> Result<Vec<Definition>, NotExpressible> {
     let mut translation = Translation::new(inputs)?;
     let operands = inputs.form.operands();
-    let first = operands.iter().position(|o| o.role() == Role::Def);
-    let mut found = Vec::new();
+    let first_result = operands.iter().position(|o| o.role() == Role::Def);
+    let mut definitions = Vec::new();
     for (destination, term, sort) in translation.results()? {
         let name = match destination {
-            Destination::Operand(at) if Some(usize::from(at)) == first => name.to_string(),
-            Destination::Operand(at) => {
-                let operand = operands.get(usize::from(at));
+            Destination::Operand(index) if Some(usize::from(index)) == first_result => {
+                name.to_string()
+            }
+            Destination::Operand(index) => {
+                let operand = operands.get(usize::from(index));
                 format!("{name}.{}", operand.map_or("", |o| o.name()))
             }
             _ => format!("{name}.{CARRY}"),
         };
-        found.push(Definition {
+        definitions.push(Definition {
             name,
             parameters: parameters(inputs, &translation.terms, term, sort),
             sort,
@@ -214,27 +226,26 @@ fn functions(inputs: &Inputs<'_>, name: &str) -> Result<Vec<Definition>, NotExpr
             computes: inputs.form.computation().map_or("", |c| c.text()),
         });
     }
-    Ok(found)
+    Ok(definitions)
 }
 
 /// The carry flag as a parameter.
 pub(super) const CARRY: &str = "carry";
-/// What is left open, as a parameter.
+/// The undefined bits as a parameter.
 pub(super) const UNDEFINED: &str = "undefined";
 
-/// All sources, and what else a term depends on.
+/// The parameters of a function with this term: all sources, and the carry flag and undefined bits if the term depends on them.
 fn parameters(inputs: &Inputs<'_>, terms: &Terms, term: Term, sort: Sort) -> Vec<Parameter> {
-    let sources = sources(inputs.form, inputs.slots).map(|(at, operand)| Parameter {
+    let sources = sources(inputs.form, inputs.slots).map(|(index, operand)| Parameter {
         name: operand.name().to_string(),
-        sort: inputs.value_type(at).map_or(Sort::BitVec(64), Sort::of),
+        sort: inputs.value_type(index).map_or(Sort::BitVec(64), Sort::of),
     });
-    let others = [(CARRY, Sort::Bool), (UNDEFINED, sort)];
-    let others = others
+    let further_parameters = [(CARRY, Sort::Bool), (UNDEFINED, sort)]
         .into_iter()
-        .filter(|(name, _)| terms.mentions(term, name));
-    let others = others.map(|(name, sort)| Parameter {
-        name: name.to_string(),
-        sort,
-    });
-    sources.chain(others).collect()
+        .filter(|(name, _)| terms.mentions(term, name))
+        .map(|(name, sort)| Parameter {
+            name: name.to_string(),
+            sort,
+        });
+    sources.chain(further_parameters).collect()
 }

@@ -13,8 +13,9 @@ use ptx_isa::ScalarType;
 /// A sort `(_ FloatingPoint exponent significand)`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct FloatSort {
+    /// The width of the exponent.
     pub(super) exponent: u32,
-    /// With the hidden bit.
+    /// The width of the significand, including the hidden bit.
     pub(super) significand: u32,
 }
 
@@ -27,7 +28,7 @@ impl FloatSort {
         })
     }
 
-    /// A sort that has the numbers of both.
+    /// A sort that has the numbers of both sorts.
     pub(super) fn with(self, other: Self) -> Self {
         Self {
             exponent: self.exponent.max(other.exponent),
@@ -52,10 +53,11 @@ impl FloatSort {
 
 /// The format of a type, if SMT-LIB has it.
 pub(super) fn ieee(ty: ScalarType) -> Result<Format, NotExpressible> {
-    let format = Format::of(ty).filter(|format| format.is_ieee());
-    format.ok_or(NotExpressible::Construct(
-        "a format of numbers that is not one of IEEE 754",
-    ))
+    Format::of(ty)
+        .filter(|format| format.is_ieee())
+        .ok_or(NotExpressible::Construct(
+            "a format of numbers that is not one of IEEE 754",
+        ))
 }
 
 /// A floating-point term.
@@ -63,11 +65,12 @@ pub(super) fn ieee(ty: ScalarType) -> Result<Format, NotExpressible> {
 pub(super) struct Float {
     pub(super) term: Term,
     pub(super) sort: FloatSort,
-    /// The type and the bits of the operand that it is.
+    /// The type and the bits of the operand, if the term is an operand.
     pub(super) operand: Option<(ScalarType, Bits)>,
 }
 
 impl Float {
+    /// The number that bits of a type are. A subnormal number counts as zero if `flush`.
     pub(super) fn read(
         terms: &mut Terms,
         ty: ScalarType,
@@ -89,7 +92,7 @@ impl Float {
         })
     }
 
-    /// Another term of the same sort that is not an operand.
+    /// A term of the same sort that is not an operand.
     pub(super) fn replaced(self, term: Term) -> Self {
         Self {
             term,
@@ -101,14 +104,18 @@ impl Float {
 
 /// Operations on floating-point terms.
 impl Terms {
-    /// The sign bit of a number in its place, all other bits zero.
-    pub(super) fn sign_alone(&mut self, of: Bits, ty: ScalarType) -> Result<Bits, NotExpressible> {
+    /// The sign bit of a number in its place. All other bits are zero.
+    pub(super) fn sign_alone(
+        &mut self,
+        number: Bits,
+        ty: ScalarType,
+    ) -> Result<Bits, NotExpressible> {
         let format = ieee(ty)?;
-        let sign = self.code(format.sign(), of.width);
-        Ok(self.bits("bvand", &[of, sign], of.width))
+        let sign_mask = self.code(format.sign(), number.width);
+        Ok(self.bits("bvand", &[number, sign_mask], number.width))
     }
 
-    /// The number that bits are in a sort.
+    /// The number of a sort that bits are.
     pub(super) fn number_of(&mut self, sort: FloatSort, bits: Bits) -> Float {
         Float {
             term: self.apply(sort.conversion(), &[bits.term]),
@@ -122,66 +129,68 @@ impl Terms {
         self.literal(Exact::cast_from(value), width)
     }
 
-    /// A number in a sort that has it.
-    pub(super) fn converted(&mut self, from: Float, to: FloatSort) -> Float {
-        match from.sort == to {
-            true => from,
-            false => self.rounded(from, to, "RNE"),
+    /// Converts a number to a sort that has it.
+    pub(super) fn converted(&mut self, number: Float, sort: FloatSort) -> Float {
+        if number.sort == sort {
+            number
+        } else {
+            self.rounded(number, sort, "RNE")
         }
     }
 
-    /// A number rounded to a sort.
-    pub(super) fn rounded(&mut self, from: Float, to: FloatSort, mode: &'static str) -> Float {
+    /// Rounds a number to a sort.
+    pub(super) fn rounded(&mut self, number: Float, sort: FloatSort, mode: &'static str) -> Float {
         let mode = self.leaf(mode);
         Float {
-            term: self.apply(to.conversion(), &[mode, from.term]),
-            sort: to,
+            term: self.apply(sort.conversion(), &[mode, number.term]),
+            sort,
             operand: None,
         }
     }
 
-    /// An integer rounded to a sort.
+    /// Rounds an integer to a sort.
     pub(super) fn rounded_integer(
         &mut self,
-        from: Integer,
-        to: FloatSort,
+        integer: Integer,
+        sort: FloatSort,
         mode: &'static str,
     ) -> Float {
         let mode = self.leaf(mode);
-        let magnitude = from.low.max(from.low.wrapping_neg());
-        let number = if from.is_constant() && magnitude == Exact::cast_from(low(magnitude)) {
+        let magnitude = integer.low.max(integer.low.wrapping_neg());
+        let number = if integer.is_constant() && magnitude == Exact::cast_from(low(magnitude)) {
             let text = format!("{}.0", low(magnitude));
-            let negative = from.low < exact(0);
-            self.leaf(if negative {
+            let is_negative = integer.low < exact(0);
+            self.leaf(if is_negative {
                 format!("(- {text})")
             } else {
                 text
             })
         } else {
-            // In two's complement, with a bit for the sign.
-            let wide = from.bits.width + u32::from(!from.is_signed());
-            self.resize(from, wide).term
+            // The conversion takes two's complement, which has a bit for the sign.
+            let signed_width = integer.bits.width + u32::from(!integer.is_signed());
+            self.resize(integer, signed_width).term
         };
         Float {
-            term: self.apply(to.conversion(), &[mode, number]),
-            sort: to,
+            term: self.apply(sort.conversion(), &[mode, number]),
+            sort,
             operand: None,
         }
     }
 
-    /// An integer in a sort that has all integers of its range, and all numbers of another sort.
-    pub(super) fn integer_as_float(&mut self, from: Integer, at_least: FloatSort) -> Float {
+    /// Converts an integer to a sort that has all integers of its range, and all numbers of the sort `at_least`.
+    pub(super) fn integer_as_float(&mut self, integer: Integer, at_least: FloatSort) -> Float {
         let mut sort = at_least;
-        let bounds = [from.low, from.high];
+        let bounds = [integer.low, integer.high];
         while !bounds.iter().all(|&bound| sort.has_integer(bound))
-            || !from.is_constant() && sort.significand < from.bits.width
+            || !integer.is_constant() && sort.significand < integer.bits.width
         {
-            match sort.significand < from.bits.width {
-                true => sort.significand = from.bits.width,
-                false => sort.exponent += 1,
+            if sort.significand < integer.bits.width {
+                sort.significand = integer.bits.width;
+            } else {
+                sort.exponent += 1;
             }
         }
-        self.rounded_integer(from, sort, "RNE")
+        self.rounded_integer(integer, sort, "RNE")
     }
 
     /// A relation of numbers of one sort.
@@ -193,26 +202,26 @@ impl Terms {
         self.apply("fp.isNaN", &[a.term])
     }
 
-    /// The lesser number, or the greater one: -0 is less than +0, and NaN is ignored unless `keep_nan`.
+    /// The lesser number, or the greater one if not `lesser`. -0 is less than +0, and NaN is ignored unless `keep_nan`.
     pub(super) fn extreme(&mut self, a: Float, b: Float, lesser: bool, keep_nan: bool) -> Float {
         let (first, second) = if lesser { (a, b) } else { (b, a) };
-        let less = self.relation("fp.lt", first, second);
-        let equal = self.relation("fp.eq", a, b);
-        let negative = self.apply("fp.isNegative", &[first.term]);
-        let before = self.and(equal, negative);
-        let first_is_less = self.or(less, before);
-        let number = self.ite(first_is_less, a.term, b.term);
+        let is_less = self.relation("fp.lt", first, second);
+        let is_equal = self.relation("fp.eq", a, b);
+        let is_negative = self.apply("fp.isNegative", &[first.term]);
+        let is_negative_zero = self.and(is_equal, is_negative);
+        let selects_a = self.or(is_less, is_negative_zero);
+        let number = self.ite(selects_a, a.term, b.term);
         let (a_is_nan, b_is_nan) = (self.is_nan(a), self.is_nan(b));
-        let (of_a, of_b) = if keep_nan {
+        let (if_a_is_nan, if_b_is_nan) = if keep_nan {
             (a.term, b.term)
         } else {
             (b.term, a.term)
         };
-        let otherwise = self.ite(b_is_nan, of_b, number);
-        a.replaced(self.ite(a_is_nan, of_a, otherwise))
+        let otherwise = self.ite(b_is_nan, if_b_is_nan, number);
+        a.replaced(self.ite(a_is_nan, if_a_is_nan, otherwise))
     }
 
-    /// The bits of a number; those of a NaN are open.
+    /// The bits of a number; those of a NaN are undefined.
     pub(super) fn code_of(&mut self, number: Float, width: u32) -> Bits {
         Bits {
             term: self.apply("fp.to_ieee_bv", &[number.term]),
@@ -220,16 +229,17 @@ impl Terms {
         }
     }
 
-    /// `ones(n)` in a bit vector, however great `n` is.
-    pub(super) fn ones(&mut self, n: Integer, width: u32) -> Bits {
-        if n.is_constant() {
-            let n = low(n.low).min(255) as u32;
-            return self.literal(crate::fold::value::ones(n), width);
+    /// The lowest `width` bits of `ones(count)`, for any `count`.
+    pub(super) fn ones(&mut self, count: Integer, width: u32) -> Bits {
+        if count.is_constant() {
+            let count = low(count.low).min(255) as u32;
+            return self.literal(crate::fold::value::ones(count), width);
         }
-        let wide = width.max(n.bits.width);
-        let (one, n) = (self.literal(exact(1), wide), self.resize(n, wide));
-        let power = self.bits("bvshl", &[one, n], wide);
-        let ones = self.bits("bvsub", &[power, one], wide);
+        let common_width = width.max(count.bits.width);
+        let one = self.literal(exact(1), common_width);
+        let count = self.resize(count, common_width);
+        let power = self.bits("bvshl", &[one, count], common_width);
+        let ones = self.bits("bvsub", &[power, one], common_width);
         self.extract(ones, 0, width)
     }
 }

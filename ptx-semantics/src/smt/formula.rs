@@ -1,4 +1,4 @@
-//! The results of instructions of a function as terms.
+//! The results of instructions of a function as terms over the places that they read.
 
 use alloc::collections::BTreeMap;
 use alloc::vec;
@@ -9,7 +9,7 @@ use ptx_isa::{Destination, Modifier, RegisterClass, ScalarType};
 
 use super::NotExpressible;
 use super::definition::{Sort, sources};
-use super::script::{Input, Script, SortedTerm, source_count, source_sort};
+use super::script::{Input, ResultTerm, Script, SortedTerm, source_sort};
 use crate::fold::computation::Inputs;
 use crate::operands::{Extension, Place, SourceOperand, visit_sources, written_place};
 
@@ -17,16 +17,18 @@ use crate::operands::{Extension, Place, SourceOperand, visit_sources, written_pl
 #[derive(Debug, Default)]
 #[non_exhaustive]
 pub struct Formula {
-    /// The terms, to which more can be added.
+    /// The terms. Further terms can be added.
     pub script: Script,
-    /// The instructions without a term, in their order. What they do besides writing registers, such as storing or branching, is not part
+    /// The instructions without a term, in their order. Their effects besides writing registers, such as storing or branching, are not part
     /// of the formula, and the values that they write are inputs.
     pub opaque: Vec<InstId>,
+    /// The places that are written, in the order in which they are first written.
     results: Vec<Place>,
+    /// The terms of the places after the last instruction.
     state: BTreeMap<Place, SortedTerm>,
 }
 
-/// The results of an instruction as terms: one for each place that it writes. Under a guard, a place keeps its value where the guard is false.
+/// The results of an instruction as terms: one for each place that it writes. If there is a guard and it is false, a place keeps its value.
 ///
 /// ```
 /// use ptx_ir::facts::ModuleFacts;
@@ -43,7 +45,7 @@ pub struct Formula {
 ///
 /// # Errors
 ///
-/// The instruction does something else than computing registers from registers, or what it computes is not expressible.
+/// The instruction has effects besides computing registers from registers, or its results are not expressible.
 pub fn smt(facts: &Facts<'_>) -> Result<Formula, NotExpressible> {
     let mut formula = Formula::default();
     formula.add(facts)?;
@@ -99,15 +101,15 @@ impl Formula {
             .then(|| self.state.get(&place).copied())?
     }
 
-    /// Executes an instruction. Where it has no term, nothing changes.
+    /// Executes an instruction. If it has no term, nothing changes.
     fn add(&mut self, facts: &Facts<'_>) -> Result<(), NotExpressible> {
-        let written = self.written(facts)?;
-        for (place, term) in written {
+        for (place, term) in self.written_terms(facts)? {
             self.write(place, term);
         }
         Ok(())
     }
 
+    /// Sets the term of a written place.
     fn write(&mut self, place: Place, term: SortedTerm) {
         self.state.insert(place, term);
         if !self.results.contains(&place) {
@@ -115,7 +117,7 @@ impl Formula {
         }
     }
 
-    /// Makes the places that an instruction may write inputs.
+    /// Makes inputs of the places that an instruction may write.
     fn forget(&mut self, facts: &Facts<'_>) {
         self.opaque.push(facts.id());
         let body = facts.body();
@@ -133,7 +135,10 @@ impl Formula {
     }
 
     /// The places that an instruction writes, with their terms.
-    fn written(&mut self, facts: &Facts<'_>) -> Result<Vec<(Place, SortedTerm)>, NotExpressible> {
+    fn written_terms(
+        &mut self,
+        facts: &Facts<'_>,
+    ) -> Result<Vec<(Place, SortedTerm)>, NotExpressible> {
         let (form, slots) = facts.form().ok_or(NotExpressible::Unknown)?;
         if facts.has_side_effects() || facts.memory().next().is_some() {
             return Err(NotExpressible::Construct("an effect besides its results"));
@@ -163,50 +168,51 @@ impl Formula {
             ))?,
             choose: false,
         };
-        if !inputs.fit() || source_count(form, slots) != operands.len() {
+        if !inputs.fit() || sources(form, slots).count() != operands.len() {
             return Err(NotExpressible::Unknown);
         }
         let mut terms = Vec::new();
         for ((index, _), elements) in sources(form, slots).zip(&operands) {
             terms.push(self.operand(facts.body(), elements, source_sort(&inputs, index))?);
         }
-        let carry = match facts.reads_carry() {
-            true => self.place(facts.body(), Place::Carry, Sort::Bool),
-            false => self.script.constant(0, Sort::Bool),
+        let carry = if facts.reads_carry() {
+            self.place(facts.body(), Place::Carry, Sort::Bool)
+        } else {
+            self.script.constant(0, Sort::Bool)
         };
         let results = self.script.results(&inputs, &terms, carry)?;
         let mut written = Vec::new();
-        for (destination, term) in results {
-            self.assign(facts, &inputs, (destination, term), &mut written)?;
+        for result in results {
+            self.assign(facts, &inputs, result, &mut written)?;
         }
         self.guarded(facts, written)
     }
 
-    /// The value of a place before the next instruction. A special register has the sort that its operand has.
-    fn place(&mut self, body: &Body, place: Place, operand: Sort) -> SortedTerm {
+    /// The value of a place before the next instruction. A special register has the sort of its operand.
+    fn place(&mut self, body: &Body, place: Place, operand_sort: Sort) -> SortedTerm {
         if let Some(term) = self.state.get(&place) {
             return *term;
         }
-        let sort = sort(body, place).unwrap_or(operand);
+        let sort = sort(body, place).unwrap_or(operand_sort);
         self.script.input(Input::Place(place), sort)
     }
 
-    /// The term of a source, in the sort that its operand has.
+    /// The term of a source, whose operand has this sort.
     fn operand(
         &mut self,
         body: &Body,
         elements: &[SourceOperand],
         sort: Sort,
     ) -> Result<SortedTerm, NotExpressible> {
-        let element = match (sort, elements.len()) {
+        let element_sort = match (sort, elements.len()) {
             (Sort::BitVec(width), count @ 2..) => Sort::BitVec(width / count as u32),
             _ => sort,
         };
         let mut terms = Vec::new();
         for &source in elements {
             let term = match source {
-                SourceOperand::Bits(bits) => self.script.constant(bits, element),
-                SourceOperand::Place(place) => self.place(body, place, element),
+                SourceOperand::Bits(bits) => self.script.constant(bits, element_sort),
+                SourceOperand::Place(place) => self.place(body, place, element_sort),
                 SourceOperand::Not(place) => {
                     let predicate = self.place(body, place, Sort::Bool);
                     self.script.not(predicate)
@@ -217,24 +223,25 @@ impl Formula {
                     ));
                 }
             };
-            terms.push(self.script.resized(term, element)?);
+            terms.push(self.script.resized(term, element_sort)?);
         }
         let joined = match terms.as_slice() {
-            [only] => Some(*only),
-            terms => self.script.joined(terms),
+            [term] => Some(*term),
+            elements => self.script.joined(elements),
         };
         joined.ok_or(NotExpressible::Construct("a vector of predicates"))
     }
 
-    /// Adds the places that a result gets into.
+    /// Adds the places that a result is written to.
     fn assign(
         &mut self,
         facts: &Facts<'_>,
         inputs: &Inputs<'_>,
-        (destination, term): (Destination, SortedTerm),
+        result: ResultTerm,
         written: &mut Vec<(Place, SortedTerm)>,
     ) -> Result<(), NotExpressible> {
-        let Destination::Operand(index) = destination else {
+        let term = result.term;
+        let Destination::Operand(index) = result.destination else {
             written.push((Place::Carry, term));
             return Ok(());
         };
@@ -247,42 +254,56 @@ impl Formula {
                 let width = u32::from(ty.bits()) / elements.len().max(1) as u32;
                 for (number, &element) in (0u32..).zip(elements) {
                     if let Some(place) = written_place(facts, element) {
-                        let part = self.script.part(term, number * width, width);
-                        let part = part.ok_or(unknown)?;
-                        self.extend(facts, place, (part, Some(Extension::Zero)), written)?;
+                        let part = self
+                            .script
+                            .part(term, number * width, width)
+                            .ok_or(unknown)?;
+                        let term = self.extend(facts, place, part, Some(Extension::Zero))?;
+                        self.add_written(written, place, term);
                     }
                 }
             }
             operand => {
                 if let Some(place) = written_place(facts, operand) {
                     let width = place.class(facts.body()).map_or(0, RegisterClass::bits);
-                    self.extend(facts, place, (term, Extension::new(ty, width)), written)?;
+                    let term = self.extend(facts, place, term, Extension::new(ty, width))?;
+                    self.add_written(written, place, term);
                 }
             }
         }
         Ok(())
     }
 
-    /// Adds a result, in the sort that its place has.
+    /// Extends a result to the sort of the place that it is written to.
     fn extend(
         &mut self,
         facts: &Facts<'_>,
         place: Place,
-        (term, extension): (SortedTerm, Option<Extension>),
-        written: &mut Vec<(Place, SortedTerm)>,
-    ) -> Result<(), NotExpressible> {
-        let sort = sort(facts.body(), place);
-        let sort = sort.ok_or(NotExpressible::Construct("a register of an unknown type"))?;
-        let mut term = self.script.extended(term, extension, sort)?;
-        // Which of two results a register has that is written twice is not specified.
-        if written.iter().any(|(other, _)| *other == place) {
-            term = self.script.open(sort);
-        }
-        written.push((place, term));
-        Ok(())
+        result: SortedTerm,
+        extension: Option<Extension>,
+    ) -> Result<SortedTerm, NotExpressible> {
+        let sort = sort(facts.body(), place)
+            .ok_or(NotExpressible::Construct("a register of an unknown type"))?;
+        self.script.extended(result, extension, sort)
     }
 
-    /// The results of an instruction where its guard is true, else the values before it.
+    /// Adds a written place. If an instruction writes a register twice, it is not specified which result the register has.
+    fn add_written(
+        &mut self,
+        written: &mut Vec<(Place, SortedTerm)>,
+        place: Place,
+        term: SortedTerm,
+    ) {
+        let is_repeated = written.iter().any(|(other, _)| *other == place);
+        let term = if is_repeated {
+            self.script.undefined_bits(term.sort())
+        } else {
+            term
+        };
+        written.push((place, term));
+    }
+
+    /// The results of an instruction if its guard is true, and the values before it otherwise.
     fn guarded(
         &mut self,
         facts: &Facts<'_>,
@@ -301,8 +322,8 @@ impl Formula {
         Ok(written
             .into_iter()
             .map(|(place, term)| {
-                let before = self.place(facts.body(), place, term.sort());
-                (place, self.script.select(guard, term, before))
+                let previous_value = self.place(facts.body(), place, term.sort());
+                (place, self.script.select(guard, term, previous_value))
             })
             .collect())
     }
@@ -310,18 +331,21 @@ impl Formula {
 
 /// The places of a register, or of the components of a vector register.
 fn places(body: &Body, register: RegLane) -> impl Iterator<Item = Place> {
-    let declaration = body.registers().get(register.register).map(|r| r.decl);
-    let declaration = declaration.and_then(|id| body.reg_decls().get(id));
-    let components = declaration.map_or(1, |d| d.vector.max(1));
-    let only = Place::of_register(body, register);
-    let all = (0..components).map(move |component| {
-        Place::Register(RegLane {
-            lane: Some(component),
-            ..register
-        })
-    });
-    let all = all.take(if only.is_some() { 0 } else { usize::MAX });
-    only.into_iter().chain(all)
+    let component_count = body
+        .registers()
+        .get(register.register)
+        .and_then(|register| body.reg_decls().get(register.decl))
+        .map_or(1, |declaration| declaration.vector.max(1));
+    let scalar = Place::of_register(body, register);
+    let components = if scalar.is_some() { 0 } else { component_count };
+    scalar
+        .into_iter()
+        .chain((0..components).map(move |component| {
+            Place::Register(RegLane {
+                lane: Some(component),
+                ..register
+            })
+        }))
 }
 
 /// The sort for a register or the carry flag; `None` if its type is unknown.

@@ -1,4 +1,4 @@
-//! The functions of expressions ([`ptx_isa::ExprFunction`]). Those that look at each bit are unrolled.
+//! Translation of the functions of expressions ([`ptx_isa::ExprFunction`]). Loops over bits are unrolled.
 
 use super::NotExpressible;
 use super::float::{Float, ieee};
@@ -30,18 +30,18 @@ impl Translation<'_> {
                 | Function::Unsigned
                 | Function::Field
                 | Function::Reverse,
-                [ty, rest @ ..],
+                [ty, arguments @ ..],
             ) => {
                 let ty = self.scope().ty(ty).ok_or(unknown)?;
-                self.with_type(function, ty, rest)
+                self.with_type(function, ty, arguments)
             }
-            (Function::Test | Function::Compare | Function::Combine, [slot, rest @ ..]) => {
-                let chosen = self.scope().modifier(slot).ok_or(unknown)?;
-                self.with_slot(function, chosen, rest)
+            (Function::Test | Function::Compare | Function::Combine, [slot, arguments @ ..]) => {
+                let modifier = self.scope().modifier(slot).ok_or(unknown)?;
+                self.with_slot(function, modifier, arguments)
             }
-            (Function::Element, [Expr::Operand(at), n]) => {
-                let n = low(self.integer(n)?.low) as u32;
-                self.operand((*at).into(), n)
+            (Function::Element, [Expr::Operand(operand), index]) => {
+                let index = low(self.integer(index)?.low) as u32;
+                self.operand((*operand).into(), index)
             }
             (Function::Length | Function::Sign | Function::Sum | Function::Bits, list) => {
                 self.of_operand(function, list).map(Value::Integer)
@@ -66,19 +66,19 @@ impl Translation<'_> {
                 let number = self.number(b)?;
                 self.with_sign(number, negative)
             }
-            (Function::Xorsign, [x, a, b]) => {
+            (Function::Xorsign, [number_expr, a, b]) => {
                 let (a, b) = (self.sign(a)?, self.sign(b)?);
-                let negative = self.terms.apply("xor", &[a, b]);
-                let number = self.number(x)?;
-                self.with_sign(number, negative)
+                let is_negative = self.terms.apply("xor", &[a, b]);
+                let number = self.number(number_expr)?;
+                self.with_sign(number, is_negative)
             }
             (Function::Lookup, [_, a, b, c]) => {
-                let mut wide = 1;
+                let mut width = 1;
                 for operand in [a, b, c] {
                     let operand = self.integer(operand)?;
-                    wide = wide.max(super::integer::width(operand.low, operand.high) + 1);
+                    width = width.max(super::integer::width(operand.low, operand.high) + 1);
                 }
-                Ok(Value::Integer(Terms::signed(self.lookup(list, wide)?)))
+                Ok(Value::Integer(Terms::signed(self.lookup(list, width)?)))
             }
             (Function::Ones | Function::Popcount | Function::BitLength, [a]) => {
                 let a = self.integer(a)?;
@@ -97,36 +97,36 @@ impl Translation<'_> {
         }
     }
 
-    /// The functions whose first argument is a type.
+    /// The value of a function whose first argument is a type, with the other arguments.
     fn with_type(
         &mut self,
         function: Function,
-        whole: ScalarType,
-        rest: &[Expr],
+        argument_type: ScalarType,
+        arguments: &[Expr],
     ) -> Result<Value, NotExpressible> {
-        let ty = element(whole);
+        let ty = element(argument_type);
         let width = u32::from(ty.bits());
-        Ok(match (function, rest) {
+        Ok(match (function, arguments) {
             (Function::Width, []) => Value::Integer(self.terms.constant(exact(width.into()))),
             (Function::Highest, []) => Value::Integer(self.terms.constant(highest(ty))),
             (Function::Floating, []) => Value::Predicate(self.terms.truth(ty.is_float())),
             (Function::Signed, []) => {
-                let signed = ty.kind() == TypeKind::Signed;
-                Value::Predicate(self.terms.truth(signed))
+                let is_signed = ty.kind() == TypeKind::Signed;
+                Value::Predicate(self.terms.truth(is_signed))
             }
-            (Function::Saturate, [n, a]) => {
-                let (n, a) = (self.integer(n)?, self.integer(a)?);
-                if !n.is_constant() {
+            (Function::Saturate, [length, a]) => {
+                let (length, a) = (self.integer(length)?, self.integer(a)?);
+                if !length.is_constant() {
                     return Err(NotExpressible::Function(function));
                 }
-                let (least, most) = limits(ty.kind() == TypeKind::Signed, low(n.low) as u32);
+                let (least, most) = limits(ty.kind() == TypeKind::Signed, low(length.low) as u32);
                 Value::Integer(self.terms.clamped(a, least, most))
             }
             (Function::Convert, [a]) => {
                 let a = self.value(a)?;
                 Value::Integer(self.converted(ty, a)?)
             }
-            (Function::Packed, []) => Value::Predicate(self.terms.truth(whole.lanes() > 1)),
+            (Function::Packed, []) => Value::Predicate(self.terms.truth(argument_type.lanes() > 1)),
             (Function::Unsigned, [a]) => Value::Integer(Terms::natural(self.low_bits(a, width)?)),
             (Function::Reverse, [a]) => {
                 let a = self.low_bits(a, width)?;
@@ -135,41 +135,41 @@ impl Translation<'_> {
             (Function::Field, [a, position, length]) => {
                 let (a, position) = (self.integer(a)?, self.integer(position)?);
                 let length = self.integer(length)?;
-                let signed = ty.kind() == TypeKind::Signed;
-                Value::Integer(self.terms.field(signed, a, position, length)?)
+                let is_signed = ty.kind() == TypeKind::Signed;
+                Value::Integer(self.terms.field(is_signed, a, position, length)?)
             }
             _ => return Err(NotExpressible::Function(function)),
         })
     }
 
-    /// The functions whose first argument is a slot.
+    /// The value of a function whose first argument is a slot, with the modifier in the slot and the other arguments.
     fn with_slot(
         &mut self,
         function: Function,
-        chosen: Modifier,
-        rest: &[Expr],
+        modifier: Modifier,
+        arguments: &[Expr],
     ) -> Result<Value, NotExpressible> {
         let unknown = NotExpressible::Function(function);
-        let holds = match (function, rest) {
+        let holds = match (function, arguments) {
             (Function::Test, [a]) => match self.number(a)? {
                 Number::Exact(Float {
                     term,
                     operand: Some((ty, bits)),
                     ..
-                }) => self.terms.test(chosen, term, ty, bits)?,
+                }) => self.terms.test(modifier, term, ty, bits)?,
                 _ => return Err(unknown),
             },
             (Function::Compare, [a, b]) => match (self.value(a)?, self.value(b)?) {
                 (Value::Integer(a), Value::Integer(b)) => {
-                    let relation = integer_relation(chosen).ok_or(unknown)?;
+                    let relation = integer_relation(modifier).ok_or(unknown)?;
                     self.terms.related(relation, a, b).ok_or(unknown)?
                 }
-                (Value::Number(a), Value::Number(b)) => self.terms.compared(chosen, a, b)?,
+                (Value::Number(a), Value::Number(b)) => self.terms.compared(modifier, a, b)?,
                 _ => return Err(unknown),
             },
             (Function::Combine, [a, b]) => {
                 let (a, b) = (self.predicate(a)?, self.predicate(b)?);
-                match chosen {
+                match modifier {
                     Modifier::And => self.terms.and(a, b),
                     Modifier::Or => self.terms.or(a, b),
                     Modifier::Xor => self.terms.apply("xor", &[a, b]),
@@ -181,10 +181,11 @@ impl Translation<'_> {
         Ok(Value::Predicate(holds))
     }
 
+    /// The value of a function of the bits of an integer.
     fn of_bits(&mut self, function: Function, a: Integer) -> Result<Value, NotExpressible> {
         // The notation demands an integer that is not negative.
-        let positive = a.high.max(exact(0));
-        let a = self.terms.narrowed(a.bits, a.low.max(exact(0)), positive);
+        let (low_bound, high_bound) = (a.low.max(exact(0)), a.high.max(exact(0)));
+        let a = self.terms.narrowed(a.bits, low_bound, high_bound);
         Ok(Value::Integer(match function {
             Function::Popcount => self.terms.popcount(a)?,
             Function::BitLength => self.terms.bit_length(a),
@@ -197,7 +198,7 @@ impl Translation<'_> {
         }))
     }
 
-    /// The functions of two values of one kind.
+    /// The value of a function of two values of one kind.
     fn binary(&mut self, function: Function, a: Value, b: Value) -> Result<Value, NotExpressible> {
         let keep_nan = self.inputs.has(Modifier::NaN);
         let (a, b) = match (a, b) {
@@ -212,20 +213,20 @@ impl Translation<'_> {
     }
 
     fn logical(&mut self, function: Function, a: Term, b: Term) -> Result<Value, NotExpressible> {
-        let equal = |terms: &mut Terms| terms.apply("=", &[a, b]);
         Ok(Value::Predicate(match function {
             Function::And => self.terms.and(a, b),
             Function::Or => self.terms.or(a, b),
             Function::Xor => self.terms.apply("xor", &[a, b]),
-            Function::Equal => equal(&mut self.terms),
+            Function::Equal => self.terms.apply("=", &[a, b]),
             Function::NotEqual => {
-                let equal = equal(&mut self.terms);
+                let equal = self.terms.apply("=", &[a, b]);
                 self.terms.not(equal)
             }
             _ => return Err(NotExpressible::Function(function)),
         }))
     }
 
+    /// The value of a function of two integers.
     fn of_integers(
         &mut self,
         function: Function,
@@ -263,7 +264,7 @@ impl Translation<'_> {
         }))
     }
 
-    /// Whether an operand is negative, a NaN by its sign bit.
+    /// Whether the sign bit of an operand is set.
     fn sign(&mut self, expr: &Expr) -> Result<Term, NotExpressible> {
         match self.number(expr)? {
             Number::Exact(Float {
@@ -276,11 +277,12 @@ impl Translation<'_> {
         }
     }
 
-    fn with_sign(&mut self, number: Number, negative: Term) -> Result<Value, NotExpressible> {
+    /// The number with another sign.
+    fn with_sign(&mut self, number: Number, is_negative: Term) -> Result<Value, NotExpressible> {
         match self.unary(Function::Abs, number)? {
             Value::Number(Number::Exact(positive)) => {
                 let negated = self.terms.apply("fp.neg", &[positive.term]);
-                let term = self.terms.ite(negative, negated, positive.term);
+                let term = self.terms.ite(is_negative, negated, positive.term);
                 Ok(Value::Number(Number::Exact(positive.replaced(term))))
             }
             _ => Err(NotExpressible::Function(Function::Copysign)),
@@ -300,7 +302,8 @@ impl Translation<'_> {
         Ok(self.terms.lookup(table, operands, width))
     }
 
-    /// The position of a one bit of a mask of 32 bits, or -1.
+    /// The position of the `offset`-th one bit of a mask of 32 bits, counted from `base` upwards, or downwards for a negative offset; -1 if there
+    /// is none. For the offset 0, the bit at `base` itself is tested.
     fn find_nth(
         &mut self,
         mask: Integer,
@@ -309,50 +312,51 @@ impl Translation<'_> {
     ) -> Result<Integer, NotExpressible> {
         let terms = &mut self.terms;
         let mask = terms.resize(mask, 32);
-        let [zero, one, all] = [0, 1, 31].map(|n| terms.constant(exact(n)));
-        let (upwards, here) = (terms.less(zero, offset), terms.equal(offset, zero));
-        let count = terms.absolute(offset)?;
-        let count = terms.greater_of(count, one);
-        let mut found = terms.constant(exact(-1));
-        // The ones from the base on, and from the base downwards.
-        for (positions, ascending) in [(0..32, true), (0..32, false)] {
-            let mut seen = zero;
-            let direction = if ascending {
-                upwards
+        let [zero, one, last_position] = [0, 1, 31].map(|n| terms.constant(exact(n)));
+        let is_ascending = terms.less(zero, offset);
+        let tests_base_only = terms.equal(offset, zero);
+        let distance = terms.absolute(offset)?;
+        let wanted_count = terms.greater_of(distance, one);
+        let mut result = terms.constant(exact(-1));
+        for ascending in [true, false] {
+            let mut count = zero;
+            let has_direction = if ascending {
+                is_ascending
             } else {
-                terms.not(upwards)
+                terms.not(is_ascending)
             };
-            for at in positions {
-                let at = if ascending { at } else { 31 - at };
-                let position = terms.constant(exact(at));
-                let before = match ascending {
-                    true => terms.less(position, base),
-                    false => terms.less(base, position),
+            for step in 0..32 {
+                let index = if ascending { step } else { 31 - step };
+                let position = terms.constant(exact(index));
+                let is_before_base = if ascending {
+                    terms.less(position, base)
+                } else {
+                    terms.less(base, position)
                 };
-                let bit = terms.bit(mask, at as u32);
-                let reached = terms.not(before);
-                let counts = terms.and(bit, reached);
-                let more = terms.zero_or_one(counts);
-                seen = terms.add(seen, more)?;
-                let is_last = terms.equal(seen, count);
+                let bit = terms.bit(mask, index as u32);
+                let is_in_range = terms.not(is_before_base);
+                let is_counted = terms.and(bit, is_in_range);
+                let increment = terms.zero_or_one(is_counted);
+                count = terms.add(count, increment)?;
+                let is_last = terms.equal(count, wanted_count);
                 let is_base = terms.equal(position, base);
-                let elsewhere = terms.not(here);
-                let fits = terms.or(elsewhere, is_base);
-                let mut hit = terms.and(counts, is_last);
-                hit = terms.and(hit, fits);
-                hit = terms.and(hit, direction);
-                found = terms.select(hit, position, found);
+                let tests_all = terms.not(tests_base_only);
+                let is_tested = terms.or(tests_all, is_base);
+                let mut is_result = terms.and(is_counted, is_last);
+                is_result = terms.and(is_result, is_tested);
+                is_result = terms.and(is_result, has_direction);
+                result = terms.select(is_result, position, result);
             }
         }
-        let beyond = terms.less(all, base);
-        let below = terms.less(base, zero);
-        let outside = terms.or(beyond, below);
+        let is_too_large = terms.less(last_position, base);
+        let is_negative = terms.less(base, zero);
+        let is_outside = terms.or(is_too_large, is_negative);
         let none = terms.constant(exact(-1));
-        Ok(terms.select(outside, none, found))
+        Ok(terms.select(is_outside, none, result))
     }
 }
 
-/// The function that a comparison of integers is.
+/// The relation of integers that a comparison tests.
 fn integer_relation(test: Modifier) -> Option<Function> {
     Some(match test {
         Modifier::Eq => Function::Equal,
@@ -389,7 +393,7 @@ impl Terms {
         })
     }
 
-    /// The bits from a position on, with or without a sign.
+    /// The integer whose bits are `length` bits of `a` from a position on, in two's complement if it is `signed`.
     fn field(
         &mut self,
         signed: bool,
@@ -399,124 +403,150 @@ impl Terms {
     ) -> Result<Integer, NotExpressible> {
         let shifted = self.shift_right(a, position)?;
         let length = self.amount(length)?;
-        if !signed {
-            let wide = match shifted.is_signed() {
-                true if length.high > exact(254) => return Err(NotExpressible::Wide),
-                true => low(length.high) as u32,
-                false => shifted.bits.width.min(low(length.high).min(255) as u32),
-            };
-            let wide = wide.max(1);
-            let (bits, mask) = (self.resize(shifted, wide), self.ones(length, wide));
-            if length.is_constant() && low(length.low) as u32 == wide {
-                return Ok(Terms::natural(bits));
-            }
-            return Ok(Terms::natural(self.bits("bvand", &[bits, mask], wide)));
+        if signed {
+            self.signed_field(shifted, length)
+        } else {
+            self.unsigned_field(shifted, length)
         }
-        // With a sign, a field as long as all bits is the integer.
-        let wide = shifted.bits.width + u32::from(!shifted.is_signed());
-        if length.is_constant() && length.low > exact(0) && length.low < exact(wide.into()) {
+    }
+
+    /// The lowest `length` bits of an integer.
+    fn unsigned_field(
+        &mut self,
+        shifted: Integer,
+        length: Integer,
+    ) -> Result<Integer, NotExpressible> {
+        let longest = if !shifted.is_signed() {
+            shifted.bits.width.min(low(length.high).min(255) as u32)
+        } else if length.high > exact(254) {
+            return Err(NotExpressible::Wide);
+        } else {
+            low(length.high) as u32
+        };
+        let width = longest.max(1);
+        let (bits, mask) = (self.resize(shifted, width), self.ones(length, width));
+        if length.is_constant() && low(length.low) as u32 == width {
+            return Ok(Terms::natural(bits));
+        }
+        Ok(Terms::natural(self.bits("bvand", &[bits, mask], width)))
+    }
+
+    /// The lowest `length` bits of an integer in two's complement. If `length` is at least the width of the integer, this is the integer.
+    fn signed_field(
+        &mut self,
+        shifted: Integer,
+        length: Integer,
+    ) -> Result<Integer, NotExpressible> {
+        let signed_width = shifted.bits.width + u32::from(!shifted.is_signed());
+        if length.is_constant() && length.low > exact(0) && length.low < exact(signed_width.into())
+        {
             let bits = self.extract(shifted.bits, 0, low(length.low) as u32);
             return Ok(Terms::signed(bits));
         }
-        let all = self.constant(exact(wide.into()));
-        let kept = self.lesser_of(length, all);
-        let lost = self.sub(all, kept)?;
-        let wide = wide.max(lost.bits.width);
-        let (bits, lost) = (self.resize(shifted, wide), self.resize(lost, wide));
-        let raised = self.bits("bvshl", &[bits, lost], wide);
-        Ok(Terms::signed(self.bits("bvashr", &[raised, lost], wide)))
+        let longest = self.constant(exact(signed_width.into()));
+        let kept = self.lesser_of(length, longest);
+        let lost = self.sub(longest, kept)?;
+        let width = signed_width.max(lost.bits.width);
+        let (bits, lost) = (self.resize(shifted, width), self.resize(lost, width));
+        let raised = self.bits("bvshl", &[bits, lost], width);
+        Ok(Terms::signed(self.bits("bvashr", &[raised, lost], width)))
     }
 
-    fn reversed(&mut self, of: Bits) -> Bits {
-        let mut result = self.extract(of, 0, 1);
-        for at in 1..of.width {
-            let bit = self.extract(of, at, 1);
-            result = self.bits("concat", &[result, bit], at + 1);
+    /// The bits in reverse order.
+    fn reversed(&mut self, bits: Bits) -> Bits {
+        let mut result = self.extract(bits, 0, 1);
+        for position in 1..bits.width {
+            let bit = self.extract(bits, position, 1);
+            result = self.bits("concat", &[result, bit], position + 1);
         }
         result
     }
 
-    fn popcount(&mut self, of: Integer) -> Result<Integer, NotExpressible> {
+    /// The number of one bits.
+    fn popcount(&mut self, a: Integer) -> Result<Integer, NotExpressible> {
         let mut sum = self.constant(exact(0));
-        for at in 0..of.bits.width {
-            let bit = self.extract(of.bits, at, 1);
+        for position in 0..a.bits.width {
+            let bit = self.extract(a.bits, position, 1);
             sum = self.add(sum, Terms::natural(bit))?;
         }
         Ok(sum)
     }
 
-    fn bit_length(&mut self, of: Integer) -> Integer {
+    /// The position of the highest one bit, + 1; 0 for zero.
+    fn bit_length(&mut self, a: Integer) -> Integer {
         let mut length = self.constant(exact(0));
-        for at in 0..of.bits.width {
-            let is_one = self.bit(of.bits, at);
-            let reached = self.constant(exact(i64::from(at) + 1));
-            length = self.select(is_one, reached, length);
+        for position in 0..a.bits.width {
+            let is_one = self.bit(a.bits, position);
+            let least_length = self.constant(exact(i64::from(position) + 1));
+            length = self.select(is_one, least_length, length);
         }
         length
     }
 
     /// The product without carries.
     fn carryless(&mut self, a: Integer, b: Integer) -> Result<Integer, NotExpressible> {
-        let wide = a.bits.width + b.bits.width;
-        if a.is_signed() || b.is_signed() || wide > 254 {
+        let width = a.bits.width + b.bits.width;
+        if a.is_signed() || b.is_signed() || width > 254 {
             return Err(NotExpressible::Function(Function::Carryless));
         }
-        let b_wide = self.resize(b, wide);
-        let zero = self.literal(exact(0), wide);
+        let resized_b = self.resize(b, width);
+        let zero = self.literal(exact(0), width);
         let mut sum = zero;
-        for at in 0..a.bits.width {
-            let is_one = self.bit(a.bits, at);
-            let n = self.literal(exact(at.into()), wide);
-            let shifted = self.bits("bvshl", &[b_wide, n], wide);
-            let part = self.choose(is_one, shifted, zero);
-            sum = self.bits("bvxor", &[sum, part], wide);
+        for position in 0..a.bits.width {
+            let is_one = self.bit(a.bits, position);
+            let amount = self.literal(exact(position.into()), width);
+            let shifted = self.bits("bvshl", &[resized_b, amount], width);
+            let summand = self.choose(is_one, shifted, zero);
+            sum = self.bits("bvxor", &[sum, summand], width);
         }
         Ok(Terms::natural(sum))
     }
 
+    /// A function of three bits, whose truth table has eight bits, applied to each bit position of three operands.
     fn lookup(&mut self, table: Bits, [a, b, c]: [Bits; 3], width: u32) -> Bits {
-        let none = self.literal(exact(0), width);
+        let zero = self.literal(exact(0), width);
         let mut result: Option<Bits> = None;
         for row in 0..8 {
-            let mut all = self.take(row & 4 != 0, a);
-            for (on, operand) in [(row & 2 != 0, b), (row & 1 != 0, c)] {
-                let taken = self.take(on, operand);
-                all = self.bits("bvand", &[all, taken], width);
+            let mut matches_row = self.equal_to(row & 4 != 0, a);
+            for (row_bit, operand) in [(row & 2 != 0, b), (row & 1 != 0, c)] {
+                let matches_operand = self.equal_to(row_bit, operand);
+                matches_row = self.bits("bvand", &[matches_row, matches_operand], width);
             }
             let is_one = self.bit(table, row);
-            let part = self.choose(is_one, all, none);
+            let row_result = self.choose(is_one, matches_row, zero);
             result = Some(match result {
-                Some(earlier) => self.bits("bvor", &[earlier, part], width),
-                None => part,
+                Some(previous) => self.bits("bvor", &[previous, row_result], width),
+                None => row_result,
             });
         }
-        result.unwrap_or(none)
+        result.unwrap_or(zero)
     }
 
-    /// Bits as they are, or inverted.
-    fn take(&mut self, as_is: bool, of: Bits) -> Bits {
-        match as_is {
-            true => of,
-            false => self.bits("bvnot", &[of], of.width),
+    /// Bits that are one where those of `bits` equal `bit`.
+    fn equal_to(&mut self, bit: bool, bits: Bits) -> Bits {
+        if bit {
+            bits
+        } else {
+            self.bits("bvnot", &[bits], bits.width)
         }
     }
 
-    /// A byte, or eight copies of its highest bit.
+    /// The byte whose index is in the low three bits of a selector, or eight copies of its highest bit if the fourth bit is set.
     fn byte(&mut self, a: Integer, selector: Integer) -> Result<Integer, NotExpressible> {
         let selector = self.resize(selector, 4);
-        let number = self.extract(selector, 0, 3);
+        let index = self.extract(selector, 0, 3);
         let eight = self.constant(exact(8));
-        let at = self.mul(Terms::natural(number), eight)?;
-        let moved = self.shift_right(a, at)?;
-        let byte = self.resize(moved, 8);
+        let position = self.mul(Terms::natural(index), eight)?;
+        let shifted = self.shift_right(a, position)?;
+        let byte = self.resize(shifted, 8);
         let sign = self.bit(byte, 7);
-        let (all, none) = (self.literal(exact(-1), 8), self.literal(exact(0), 8));
-        let copies = self.choose(sign, all, none);
-        let replicate = self.bit(selector, 3);
-        Ok(Terms::natural(self.choose(replicate, copies, byte)))
+        let (ones, zeros) = (self.literal(exact(-1), 8), self.literal(exact(0), 8));
+        let copies = self.choose(sign, ones, zeros);
+        let is_replicated = self.bit(selector, 3);
+        Ok(Terms::natural(self.choose(is_replicated, copies, byte)))
     }
 
-    /// A property of an operand; zero counts as normal.
+    /// Whether an operand has a property. Zero counts as normal.
     fn test(
         &mut self,
         property: Modifier,
@@ -526,26 +556,26 @@ impl Terms {
     ) -> Result<Term, NotExpressible> {
         let unknown = NotExpressible::Function(Function::Test);
         let format = ieee(ty)?;
-        let nan = self.apply("fp.isNaN", &[number]);
-        let infinite = self.apply("fp.isInfinite", &[number]);
-        let neither = self.or(nan, infinite);
-        let finite = self.not(neither);
-        // Of the bits: an operand may have been flushed.
+        let is_nan = self.apply("fp.isNaN", &[number]);
+        let is_infinite = self.apply("fp.isInfinite", &[number]);
+        let is_not_finite = self.or(is_nan, is_infinite);
+        let is_finite = self.not(is_not_finite);
+        // Subnormal numbers are tested by the bits, as the number of an operand may have been flushed.
         let magnitude = self.extract(bits, 0, bits.width - 1);
-        let least = self.code(1 << format.fraction(), magnitude.width);
+        let least_normal = self.code(1 << format.fraction(), magnitude.width);
         let zero = self.code(0, magnitude.width);
-        let small = self.apply("bvult", &[magnitude.term, least.term]);
+        let is_small = self.apply("bvult", &[magnitude.term, least_normal.term]);
         let is_zero = self.apply("=", &[magnitude.term, zero.term]);
         let is_not_zero = self.not(is_zero);
-        let subnormal = self.and(small, is_not_zero);
-        let not_subnormal = self.not(subnormal);
+        let is_subnormal = self.and(is_small, is_not_zero);
+        let is_not_subnormal = self.not(is_subnormal);
         Ok(match property {
-            Modifier::Finite => finite,
-            Modifier::Infinite => infinite,
-            Modifier::Number => self.not(nan),
-            Modifier::Notanumber => nan,
-            Modifier::Normal => self.and(finite, not_subnormal),
-            Modifier::Subnormal => subnormal,
+            Modifier::Finite => is_finite,
+            Modifier::Infinite => is_infinite,
+            Modifier::Number => self.not(is_nan),
+            Modifier::Notanumber => is_nan,
+            Modifier::Normal => self.and(is_finite, is_not_subnormal),
+            Modifier::Subnormal => is_subnormal,
             _ => return Err(unknown),
         })
     }

@@ -1,4 +1,4 @@
-//! Exact integers: bit vectors with the range of their values.
+//! Exact integers as bit vectors with the range of their values.
 
 use super::NotExpressible;
 use super::term::{Bits, Term, Terms};
@@ -7,14 +7,16 @@ use alloc::format;
 use alloc::string::String;
 use bnum::cast::CastFrom;
 
-/// The widest bit vector.
+/// The width of the widest bit vector.
 const MOST_BITS: u32 = 255;
 
 /// A bit vector that holds an integer: in two's complement if the integer may be negative, otherwise without a sign.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Integer {
     pub(super) bits: Bits,
+    /// The least value.
     pub(super) low: Exact,
+    /// The greatest value.
     pub(super) high: Exact,
 }
 
@@ -33,37 +35,46 @@ impl Integer {
     }
 }
 
-/// How many bits the integers of a range take.
+/// The width of a bit vector for the integers of a range.
 pub(super) fn width(low: Exact, high: Exact) -> u32 {
     let length = |x: Exact| 256 - x.leading_zeros();
-    match low < exact(0) {
-        false => length(high).max(1),
-        true => 1 + length(high.max(exact(0))).max(length(!low)),
+    if low < exact(0) {
+        1 + length(high.max(exact(0))).max(length(!low))
+    } else {
+        length(high).max(1)
     }
 }
 
-fn known(value: Option<Exact>) -> Result<Exact, NotExpressible> {
+/// The value, unless the integer is too wide.
+fn representable(value: Option<Exact>) -> Result<Exact, NotExpressible> {
     value.ok_or(NotExpressible::Wide)
 }
 
 /// Operations on exact integers.
 impl Terms {
+    /// A constant bit vector with the lowest bits of a value.
     pub(super) fn literal(&mut self, value: Exact, width: u32) -> Bits {
         let value = value & ones(width);
         let text = if width.is_multiple_of(4) {
-            let digit = |at: u32| low(value.wrapping_shr(4 * at)) & 15;
-            let digits = (0..width / 4).rev().map(|at| format!("{:x}", digit(at)));
-            format!("#x{}", digits.collect::<String>())
+            let digits: String = (0..width / 4)
+                .rev()
+                .map(|index| format!("{:x}", low(value.wrapping_shr(4 * index)) & 15))
+                .collect();
+            format!("#x{digits}")
         } else if width > 8 && value == Exact::cast_from(low(value)) {
             format!("(_ bv{} {width})", low(value))
         } else {
-            let bits = (0..width).rev().map(|at| low(value.wrapping_shr(at)) & 1);
-            format!("#b{}", bits.map(|b| format!("{b}")).collect::<String>())
+            let digits: String = (0..width)
+                .rev()
+                .map(|index| format!("{}", low(value.wrapping_shr(index)) & 1))
+                .collect();
+            format!("#b{digits}")
         };
         let term = self.leaf(text);
         Bits { term, width }
     }
 
+    /// A constant integer.
     pub(super) fn constant(&mut self, value: Exact) -> Integer {
         let bits = self.literal(value, width(value, value));
         Integer {
@@ -73,13 +84,13 @@ impl Terms {
         }
     }
 
-    /// The value of a condition as an integer.
+    /// 1 if a condition is true, and 0 otherwise.
     pub(super) fn zero_or_one(&mut self, condition: Term) -> Integer {
         let (one, zero) = (self.constant(exact(1)), self.constant(exact(0)));
         self.select(condition, one, zero)
     }
 
-    /// An integer without a sign.
+    /// The unsigned integer with these bits.
     pub(super) fn natural(bits: Bits) -> Integer {
         Integer {
             bits,
@@ -88,7 +99,7 @@ impl Terms {
         }
     }
 
-    /// An integer in two's complement.
+    /// The integer with these bits in two's complement.
     pub(super) fn signed(bits: Bits) -> Integer {
         let high = ones(bits.width - 1);
         Integer {
@@ -99,25 +110,24 @@ impl Terms {
     }
 
     /// The lowest bits of an integer.
-    pub(super) fn resize(&mut self, of: Integer, width: u32) -> Bits {
-        match of.is_constant() {
-            true => self.literal(of.low, width),
-            false => self.extend(of.bits, of.is_signed(), width),
+    pub(super) fn resize(&mut self, integer: Integer, width: u32) -> Bits {
+        if integer.is_constant() {
+            self.literal(integer.low, width)
+        } else {
+            self.extend(integer.bits, integer.is_signed(), width)
         }
     }
 
-    /// An integer whose range is known better.
+    /// The integer with these bits and the range from `low` to `high`, which may be smaller than that of the bits.
     pub(super) fn narrowed(&mut self, bits: Bits, low: Exact, high: Exact) -> Integer {
-        match low == high {
-            true => self.constant(low),
-            false => {
-                let bits = self.extract(bits, 0, width(low, high).min(bits.width));
-                Integer { bits, low, high }
-            }
+        if low == high {
+            return self.constant(low);
         }
+        let bits = self.extract(bits, 0, width(low, high).min(bits.width));
+        Integer { bits, low, high }
     }
 
-    /// An operation whose lowest bits depend on the lowest bits of its operands alone.
+    /// An operation whose lowest bits only depend on the lowest bits of its operands.
     fn modular(
         &mut self,
         head: &'static str,
@@ -147,14 +157,14 @@ impl Terms {
     }
 
     pub(super) fn add(&mut self, a: Integer, b: Integer) -> Result<Integer, NotExpressible> {
-        let low = known(a.low.checked_add(b.low))?;
-        let high = known(a.high.checked_add(b.high))?;
+        let low = representable(a.low.checked_add(b.low))?;
+        let high = representable(a.high.checked_add(b.high))?;
         self.modular("bvadd", &[a, b], low, high)
     }
 
     pub(super) fn sub(&mut self, a: Integer, b: Integer) -> Result<Integer, NotExpressible> {
-        let low = known(a.low.checked_sub(b.high))?;
-        let high = known(a.high.checked_sub(b.low))?;
+        let low = representable(a.low.checked_sub(b.high))?;
+        let high = representable(a.high.checked_sub(b.low))?;
         self.modular("bvsub", &[a, b], low, high)
     }
 
@@ -179,14 +189,13 @@ impl Terms {
         a: Integer,
         b: Integer,
     ) -> Result<Integer, NotExpressible> {
-        // All bits of both, and their sign.
-        let bits = width(a.low.min(b.low), a.high.max(b.high));
+        let common_width = width(a.low.min(b.low), a.high.max(b.high));
         let (low, high) = match (a.is_signed(), b.is_signed(), head) {
             (false, false, "bvand") => (exact(0), a.high.min(b.high)),
             (false, true, "bvand") => (exact(0), a.high),
             (true, false, "bvand") => (exact(0), b.high),
-            (false, false, _) => (exact(0), ones(bits)),
-            _ => (!ones(bits - 1), ones(bits - 1)),
+            (false, false, _) => (exact(0), ones(common_width)),
+            _ => (!ones(common_width - 1), ones(common_width - 1)),
         };
         if let (true, true) = (a.is_constant(), b.is_constant()) {
             return Ok(self.constant(match head {
@@ -196,9 +205,9 @@ impl Terms {
             }));
         }
         let mask = ones(width(low, high));
-        for (constant, other) in [(a, b), (b, a)] {
+        for (constant, integer) in [(a, b), (b, a)] {
             if head == "bvand" && constant.is_constant() && constant.low & mask == mask {
-                let bits = self.resize(other, width(low, high));
+                let bits = self.resize(integer, width(low, high));
                 return Ok(Integer { bits, low, high });
             }
         }
@@ -210,13 +219,12 @@ impl Terms {
         if n.high > exact(MOST_BITS.into()) {
             return Err(NotExpressible::Wide);
         }
-        let shifted = |x: Exact, n: Exact| {
+        let (low, high) = corners(a, n, |x, n| {
             let power = exact(1).wrapping_shl(low(n) as u32);
             (n < exact(MOST_BITS.into()))
                 .then(|| x.checked_mul(power))
                 .flatten()
-        };
-        let (low, high) = corners(a, n, shifted)?;
+        })?;
         self.modular("bvshl", &[a, n], low, high)
     }
 
@@ -226,28 +234,27 @@ impl Terms {
         n: Integer,
     ) -> Result<Integer, NotExpressible> {
         let n = self.amount(n)?;
-        let shifted = |x: Exact, n: Exact| {
+        let (low, high) = corners(a, n, |x, n| {
             let n = low(n.min(exact(MOST_BITS.into()))) as u32;
             Some(x.wrapping_shr(n))
-        };
-        let (low, high) = corners(a, n, shifted)?;
+        })?;
         if low == high {
             return Ok(self.constant(low));
         }
-        let head = if a.is_signed() { "bvashr" } else { "bvlshr" };
-        let at = crate::fold::value::low(n.low) as u32;
-        if n.is_constant() && at < a.bits.width {
-            // A part of the bits.
-            let bits = self.extract(a.bits, at, a.bits.width - at);
+        let least_amount = crate::fold::value::low(n.low) as u32;
+        if n.is_constant() && least_amount < a.bits.width {
+            // A shift by a constant selects some of the bits.
+            let bits = self.extract(a.bits, least_amount, a.bits.width - least_amount);
             return Ok(self.narrowed(bits, low, high));
         }
-        let wide = a.bits.width.max(n.bits.width);
-        let (a, n) = (self.resize(a, wide), self.resize(n, wide));
-        let bits = self.bits(head, &[a, n], wide);
+        let head = if a.is_signed() { "bvashr" } else { "bvlshr" };
+        let common_width = a.bits.width.max(n.bits.width);
+        let (a, n) = (self.resize(a, common_width), self.resize(n, common_width));
+        let bits = self.bits(head, &[a, n], common_width);
         Ok(self.narrowed(bits, low, high))
     }
 
-    /// The number of bits of a shift: none for negative numbers.
+    /// The number of bits of a shift: 0 for negative numbers.
     pub(super) fn amount(&mut self, n: Integer) -> Result<Integer, NotExpressible> {
         let zero = self.constant(exact(0));
         Ok(self.greater_of(n, zero))
@@ -255,27 +262,31 @@ impl Terms {
 
     /// The quotient, truncated towards zero, or the remainder. The divisor is not zero.
     pub(super) fn divide(&mut self, quotient: bool, a: Integer, b: Integer) -> Integer {
-        let signed = a.is_signed() || b.is_signed();
-        let greatest = match quotient {
-            true => a.magnitude(),
-            false => a
-                .magnitude()
-                .min(b.magnitude().max(exact(1)).wrapping_sub(exact(1))),
+        let is_signed = a.is_signed() || b.is_signed();
+        let greatest = if quotient {
+            a.magnitude()
+        } else {
+            let greatest_remainder = b.magnitude().max(exact(1)).wrapping_sub(exact(1));
+            a.magnitude().min(greatest_remainder)
         };
-        let least = match signed {
-            true => greatest.wrapping_neg(),
-            false => exact(0),
+        let least = if is_signed {
+            greatest.wrapping_neg()
+        } else {
+            exact(0)
         };
-        // The least integer divided by -1 takes one bit more.
-        let wide = width(a.low.min(b.low), a.high.max(b.high)) + u32::from(signed);
-        let head = match (quotient, signed) {
+        // The quotient of the least integer and -1 has one bit more.
+        let width_with_carry = width(a.low.min(b.low), a.high.max(b.high)) + u32::from(is_signed);
+        let head = match (quotient, is_signed) {
             (true, true) => "bvsdiv",
             (true, false) => "bvudiv",
             (false, true) => "bvsrem",
             (false, false) => "bvurem",
         };
-        let (a, b) = (self.resize(a, wide), self.resize(b, wide));
-        let bits = self.bits(head, &[a, b], wide);
+        let (a, b) = (
+            self.resize(a, width_with_carry),
+            self.resize(b, width_with_carry),
+        );
+        let bits = self.bits(head, &[a, b], width_with_carry);
         self.narrowed(bits, least, greatest)
     }
 
@@ -283,9 +294,8 @@ impl Terms {
         let zero = self.constant(exact(0));
         let negative = self.less(a, zero);
         let negated = self.negate(a)?;
-        let mut result = self.select(negative, negated, a);
-        result = self.narrowed(result.bits, exact(0), a.magnitude());
-        Ok(result)
+        let selected = self.select(negative, negated, a);
+        Ok(self.narrowed(selected.bits, exact(0), a.magnitude()))
     }
 
     /// One of two integers, by a condition.
@@ -296,8 +306,11 @@ impl Terms {
             None => {}
         }
         let (low, high) = (then.low.min(otherwise.low), then.high.max(otherwise.high));
-        let wide = width(low, high);
-        let (then, otherwise) = (self.resize(then, wide), self.resize(otherwise, wide));
+        let common_width = width(low, high);
+        let (then, otherwise) = (
+            self.resize(then, common_width),
+            self.resize(otherwise, common_width),
+        );
         let bits = self.choose(condition, then, otherwise);
         Integer { bits, low, high }
     }
@@ -309,7 +322,7 @@ impl Terms {
     }
 
     pub(super) fn greater_of(&mut self, a: Integer, b: Integer) -> Integer {
-        // Nothing to choose keeps the term as it is.
+        // The term is unchanged if its range determines the result.
         if a.low >= b.high {
             return a;
         }
@@ -320,8 +333,8 @@ impl Terms {
 
     pub(super) fn clamped(&mut self, value: Integer, least: Exact, most: Exact) -> Integer {
         let (least, most) = (self.constant(least), self.constant(most));
-        let value = self.greater_of(value, least);
-        self.lesser_of(value, most)
+        let at_least = self.greater_of(value, least);
+        self.lesser_of(at_least, most)
     }
 
     pub(super) fn equal(&mut self, a: Integer, b: Integer) -> Term {
@@ -336,31 +349,32 @@ impl Terms {
         if a.high < b.low || a.low >= b.high {
             return self.truth(a.high < b.low);
         }
-        let head = match a.is_signed() || b.is_signed() {
-            true => "bvslt",
-            false => "bvult",
+        let head = if a.is_signed() || b.is_signed() {
+            "bvslt"
+        } else {
+            "bvult"
         };
         let [a, b] = self.aligned(a, b);
         self.apply(head, &[a, b])
     }
 
-    /// Both in the same width.
+    /// The bit vectors of two integers in the same width.
     fn aligned(&mut self, a: Integer, b: Integer) -> [Term; 2] {
-        let wide = width(a.low.min(b.low), a.high.max(b.high));
-        [a, b].map(|x| self.resize(x, wide).term)
+        let common_width = width(a.low.min(b.low), a.high.max(b.high));
+        [a, b].map(|x| self.resize(x, common_width).term)
     }
 }
 
-/// The least and the greatest value of a function that ascends or descends in both arguments.
+/// The least and the greatest value of a function that is monotonic in each argument.
 fn corners(
     a: Integer,
     b: Integer,
-    of: impl Fn(Exact, Exact) -> Option<Exact>,
+    function: impl Fn(Exact, Exact) -> Option<Exact>,
 ) -> Result<(Exact, Exact), NotExpressible> {
-    let first = known(of(a.low, b.low))?;
+    let first = representable(function(a.low, b.low))?;
     let (mut low, mut high) = (first, first);
     for (x, y) in [(a.low, b.high), (a.high, b.low), (a.high, b.high)] {
-        let value = known(of(x, y))?;
+        let value = representable(function(x, y))?;
         (low, high) = (low.min(value), high.max(value));
     }
     Ok((low, high))

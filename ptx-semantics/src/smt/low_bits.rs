@@ -1,4 +1,4 @@
-//! The lowest bits of integers, where the others do not matter.
+//! Translation of integers of which only the lowest bits are needed.
 
 use super::NotExpressible;
 use super::term::Bits;
@@ -7,8 +7,8 @@ use crate::fold::value::ones;
 use ptx_isa::{Expr, ExprFunction as Function};
 
 impl Translation<'_> {
-    /// The lowest bits of an integer, as many as are asked for. Those of a sum, a product and a bitwise operation depend on
-    /// the same bits of its operands alone, however long the exact result is.
+    /// The lowest `width` bits of an integer. Those of a sum, a product and a bitwise operation only depend on the same bits of its
+    /// operands, so that the exact result may have any length.
     pub(super) fn low_bits(&mut self, expr: &Expr, width: u32) -> Result<Bits, NotExpressible> {
         if self.kind(expr)? != Kind::Integer {
             return Err(NotExpressible::Construct(
@@ -16,14 +16,14 @@ impl Translation<'_> {
             ));
         }
         match *expr {
-            Expr::Assigned(at) => match self.local(at) {
+            Expr::Assigned(index) => match self.local(index) {
                 Some(local) => self.low_bits(&local, width),
                 None => self.low_bits_of_exact(expr, width),
             },
-            Expr::If([when, then, otherwise]) => {
-                let when = self.predicate(when)?;
-                self.branch(when, width, |this, taken| {
-                    this.low_bits(if taken { then } else { otherwise }, width)
+            Expr::If([condition, then, otherwise]) => {
+                let condition = self.predicate(condition)?;
+                self.branch(condition, width, |translation, holds| {
+                    translation.low_bits(if holds { then } else { otherwise }, width)
                 })
             }
             Expr::Call(function, list) => self.low_bits_of_call(function, list, width, expr),
@@ -36,6 +36,7 @@ impl Translation<'_> {
         Ok(self.terms.resize(exact, width))
     }
 
+    /// The lowest bits of the value `expr` of a function.
     fn low_bits_of_call(
         &mut self,
         function: Function,
@@ -64,12 +65,12 @@ impl Translation<'_> {
                 self.terms.bits(head, &[a], width)
             }
             [a, b] => {
-                let exact = [self.integer(a), self.integer(b)];
-                // All bits of a mask are one: nothing changes.
-                if let ("bvand", [Ok(x), Ok(y)]) = (head, exact)
-                    && [x, y]
+                let integers = [self.integer(a), self.integer(b)];
+                // An operation with a mask of ones keeps all bits.
+                if let ("bvand", [Ok(left), Ok(right)]) = (head, integers)
+                    && [left, right]
                         .iter()
-                        .any(|m| m.is_constant() && m.low & ones(width) == ones(width))
+                        .any(|mask| mask.is_constant() && mask.low & ones(width) == ones(width))
                 {
                     return self.low_bits_of_exact(expr, width);
                 }
@@ -80,27 +81,27 @@ impl Translation<'_> {
         })
     }
 
-    /// `a << n`, however great `n` is.
+    /// The lowest bits of `a << n`, for any `n`.
     fn low_shifted(&mut self, list: &[Expr], width: u32) -> Result<Bits, NotExpressible> {
         let [a, n] = list else {
             return Err(NotExpressible::Function(Function::ShiftLeft));
         };
         let n = self.integer(n)?;
-        let n = self.terms.amount(n)?;
-        let wide = width.max(n.bits.width);
-        let a = self.low_bits(a, wide)?;
-        let n = self.terms.resize(n, wide);
-        let shifted = self.terms.bits("bvshl", &[a, n], wide);
+        let amount = self.terms.amount(n)?;
+        let common_width = width.max(amount.bits.width);
+        let a = self.low_bits(a, common_width)?;
+        let amount = self.terms.resize(amount, common_width);
+        let shifted = self.terms.bits("bvshl", &[a, amount], common_width);
         Ok(self.terms.extract(shifted, 0, width))
     }
 
-    /// `ones(n)`, however great `n` is.
+    /// The lowest bits of `ones(n)`, for any `n`.
     fn low_ones(&mut self, list: &[Expr], width: u32) -> Result<Bits, NotExpressible> {
         let [n] = list else {
             return Err(NotExpressible::Function(Function::Ones));
         };
         let n = self.integer(n)?;
-        let n = self.terms.amount(n)?;
-        Ok(self.terms.ones(n, width))
+        let count = self.terms.amount(n)?;
+        Ok(self.terms.ones(count, width))
     }
 }

@@ -1,14 +1,15 @@
-//! Numbers: exact, or one operation of IEEE 754 that is not rounded yet.
+//! Numbers: exact ones, and results of one operation of IEEE 754 that are not rounded yet.
 
 use super::NotExpressible;
 use super::float::{Float, FloatSort};
 use super::integer::Integer;
-use super::term::{Term, Terms};
+use super::term::{Bits, Term, Terms};
 use super::translate::{Translation, Value};
 use crate::fold::rounding::Rounding;
+use crate::fold::value::{exact, limits};
 use alloc::vec;
 use alloc::vec::Vec;
-use ptx_isa::{ExprFunction as Function, Modifier};
+use ptx_isa::{ExprFunction as Function, Modifier, ScalarType, TypeKind};
 
 /// A number before it is assigned.
 #[derive(Clone, Debug)]
@@ -17,7 +18,7 @@ pub(super) enum Number {
     Exact(Float),
     /// An integer.
     Integer(Integer),
-    /// The result of an operation, exact.
+    /// The exact result of an operation.
     Operation(Operation),
 }
 
@@ -28,11 +29,11 @@ pub(super) struct Operation {
     arguments: Vec<Float>,
 }
 
-/// A number that was rounded.
+/// A number after rounding.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Rounded {
     pub(super) float: Float,
-    /// The same with a greater range of exponents, if the exact number may be less than the normal numbers and was changed by rounding.
+    /// The number rounded in a sort with a greater range of exponents, if the exact number may be less than the normal numbers and inexact.
     pub(super) unbounded: Option<Float>,
 }
 
@@ -41,7 +42,7 @@ const SUM: &str = "fp.add";
 const DIFFERENCE: &str = "fp.sub";
 
 impl Number {
-    /// The exact product that a number is.
+    /// The factors of a number that is an exact product.
     fn factors(&self) -> Option<[Float; 2]> {
         match self {
             Self::Operation(Operation {
@@ -53,7 +54,7 @@ impl Number {
     }
 }
 
-/// The rounding mode of a direction.
+/// The rounding mode of SMT-LIB for a direction.
 pub(super) fn mode(rounding: Rounding) -> &'static str {
     match rounding {
         Rounding::Nearest => "RNE",
@@ -65,7 +66,7 @@ pub(super) fn mode(rounding: Rounding) -> &'static str {
 }
 
 impl Terms {
-    /// The same number as a term, in a sort that has at least the numbers of another.
+    /// The term of a number. An integer is converted to a sort that has all numbers of the sort `at_least`.
     fn float(&mut self, number: &Number, at_least: FloatSort) -> Result<Float, NotExpressible> {
         match number {
             Number::Exact(float) => Ok(*float),
@@ -74,7 +75,7 @@ impl Terms {
                 let [a, b] = number.factors().ok_or(NotExpressible::Construct(
                     "an operation on the exact result of another one",
                 ))?;
-                // Twice the digits, and twice the exponents.
+                // A product has twice as many digits, and twice the range of exponents.
                 let sort = FloatSort {
                     exponent: a.sort.exponent.max(b.sort.exponent) + 1,
                     significand: a.sort.significand + b.sort.significand,
@@ -94,7 +95,7 @@ impl Terms {
     ) -> Result<[Float; 2], NotExpressible> {
         let least = match (&a, &b) {
             (Number::Exact(a), Number::Exact(b)) => a.sort.with(b.sort),
-            (Number::Exact(one), _) | (_, Number::Exact(one)) => one.sort,
+            (Number::Exact(float), _) | (_, Number::Exact(float)) => float.sort,
             _ => FloatSort {
                 exponent: 5,
                 significand: 11,
@@ -105,7 +106,7 @@ impl Terms {
         Ok([self.converted(a, sort), self.converted(b, sort)])
     }
 
-    /// A function of two numbers.
+    /// The value of a function of two numbers.
     pub(super) fn arithmetic(
         &mut self,
         function: Function,
@@ -150,15 +151,15 @@ impl Terms {
         })
     }
 
-    /// The term of a sum, or the negative of that of a difference.
-    fn signed_term(&mut self, function: Function, of: Float) -> Float {
+    /// The number that is added instead of the operand of a sum or a difference.
+    fn signed_term(&mut self, function: Function, operand: Float) -> Float {
         match function {
-            Function::Sub => of.replaced(self.apply("fp.neg", &[of.term])),
-            _ => of,
+            Function::Sub => operand.replaced(self.apply("fp.neg", &[operand.term])),
+            _ => operand,
         }
     }
 
-    /// Whether a comparison of two numbers holds; the last letter `u` of its name: also for a NaN.
+    /// Whether a comparison of two numbers holds. One whose name ends with `u` also holds for a NaN.
     pub(super) fn compared(
         &mut self,
         test: Modifier,
@@ -166,11 +167,11 @@ impl Terms {
         b: Number,
     ) -> Result<Term, NotExpressible> {
         let [a, b] = self.aligned_floats(a, b)?;
-        let nan = [self.is_nan(a), self.is_nan(b)];
-        let unordered = self.or(nan[0], nan[1]);
-        let (head, of_nan) = match test {
-            Modifier::Num => return Ok(self.not(unordered)),
-            Modifier::Nan => return Ok(unordered),
+        let (a_is_nan, b_is_nan) = (self.is_nan(a), self.is_nan(b));
+        let is_unordered = self.or(a_is_nan, b_is_nan);
+        let (head, holds_for_nan) = match test {
+            Modifier::Num => return Ok(self.not(is_unordered)),
+            Modifier::Nan => return Ok(is_unordered),
             Modifier::Eq => ("fp.eq", false),
             Modifier::Lt => ("fp.lt", false),
             Modifier::Le => ("fp.leq", false),
@@ -182,9 +183,9 @@ impl Terms {
             Modifier::Gtu => ("fp.gt", true),
             Modifier::Geu => ("fp.geq", true),
             Modifier::Ne => {
-                let other = self.relation("fp.eq", a, b);
-                let (other, ordered) = (self.not(other), self.not(unordered));
-                return Ok(self.and(ordered, other));
+                let is_equal = self.relation("fp.eq", a, b);
+                let (is_different, is_ordered) = (self.not(is_equal), self.not(is_unordered));
+                return Ok(self.and(is_ordered, is_different));
             }
             Modifier::Neu => {
                 let equal = self.relation("fp.eq", a, b);
@@ -193,46 +194,46 @@ impl Terms {
             _ => return Err(NotExpressible::Construct("a comparison of numbers")),
         };
         let holds = self.relation(head, a, b);
-        Ok(if of_nan {
-            self.or(unordered, holds)
+        Ok(if holds_for_nan {
+            self.or(is_unordered, holds)
         } else {
             holds
         })
     }
 
-    /// A number rounded once.
+    /// Rounds a number once.
     pub(super) fn round(
         &mut self,
         number: &Number,
-        to: FloatSort,
+        sort: FloatSort,
         rounding: Rounding,
     ) -> Result<Rounded, NotExpressible> {
-        let (float, may_grow) = match number {
-            Number::Integer(value) => (self.rounded_integer(*value, to, mode(rounding)), false),
-            Number::Exact(float) if float.sort == to => (*float, false),
+        let (float, may_be_inexact) = match number {
+            Number::Integer(value) => (self.rounded_integer(*value, sort, mode(rounding)), false),
+            Number::Exact(float) if float.sort == sort => (*float, false),
             Number::Exact(float) => {
-                let is_wider = float.sort.with(to) != to;
-                (self.rounded(*float, to, mode(rounding)), is_wider)
+                let is_wider = float.sort.with(sort) != sort;
+                (self.rounded(*float, sort, mode(rounding)), is_wider)
             }
             Number::Operation(operation) => {
-                let float = self.rounded_operation(operation, to, rounding)?;
-                // Sums are exact where they are small, and roots are never small.
+                let float = self.rounded_operation(operation, sort, rounding)?;
+                // Small sums are exact, and roots are never small.
                 (
                     float,
                     matches!(operation.head, PRODUCT | "fp.fma" | "fp.div"),
                 )
             }
         };
-        let wide = FloatSort {
-            exponent: to.exponent + 1,
-            ..to
+        let wider_sort = FloatSort {
+            exponent: sort.exponent + 1,
+            ..sort
         };
-        let unbounded = match (may_grow && rounding != Rounding::Zero, number) {
+        let unbounded = match (may_be_inexact && rounding != Rounding::Zero, number) {
             (false, _) | (true, Number::Integer(_)) => None,
             (true, Number::Operation(operation)) => {
-                Some(self.rounded_operation(operation, wide, rounding)?)
+                Some(self.rounded_operation(operation, wider_sort, rounding)?)
             }
-            (true, Number::Exact(exact)) => Some(self.rounded(*exact, wide, mode(rounding))),
+            (true, Number::Exact(exact)) => Some(self.rounded(*exact, wider_sort, mode(rounding))),
         };
         Ok(Rounded { float, unbounded })
     }
@@ -240,22 +241,25 @@ impl Terms {
     fn rounded_operation(
         &mut self,
         operation: &Operation,
-        to: FloatSort,
+        sort: FloatSort,
         rounding: Rounding,
     ) -> Result<Float, NotExpressible> {
-        let is_wider = |a: &Float| a.sort.with(to) != to;
-        if operation.arguments.iter().any(is_wider) {
-            // Rounded twice it would be another number.
-            let exact = self.float(&Number::Operation(operation.clone()), to)?;
-            return Ok(self.rounded(exact, to, mode(rounding)));
+        let has_wider_arguments = operation
+            .arguments
+            .iter()
+            .any(|argument| argument.sort.with(sort) != sort);
+        if has_wider_arguments {
+            // The arguments must not be rounded before the operation.
+            let exact = self.float(&Number::Operation(operation.clone()), sort)?;
+            return Ok(self.rounded(exact, sort, mode(rounding)));
         }
         let mut arguments = vec![self.leaf(mode(rounding))];
         for argument in &operation.arguments {
-            arguments.push(self.converted(*argument, to).term);
+            arguments.push(self.converted(*argument, sort).term);
         }
         Ok(Float {
             term: self.apply(operation.head, &arguments),
-            sort: to,
+            sort: sort,
             operand: None,
         })
     }
@@ -266,7 +270,7 @@ fn operation(head: &'static str, arguments: Vec<Float>) -> Value {
 }
 
 impl Translation<'_> {
-    /// A function of one number.
+    /// The value of a function of one number.
     pub(super) fn unary(&mut self, function: Function, a: Number) -> Result<Value, NotExpressible> {
         if let (Function::Number, Number::Exact(a)) = (function, &a) {
             return Ok(Value::Number(Number::Exact(a.replaced(a.term))));
@@ -292,5 +296,50 @@ impl Translation<'_> {
             }
             _ => return Err(NotExpressible::Function(function)),
         })
+    }
+
+    /// The nearest integer of a type. A number is rounded by the rounding modifier.
+    pub(super) fn converted(
+        &mut self,
+        ty: ScalarType,
+        a: Value,
+    ) -> Result<Integer, NotExpressible> {
+        let (least, most) = limits(ty.kind() == TypeKind::Signed, ty.bits().into());
+        let number = match a {
+            Value::Integer(a) => return Ok(self.terms.clamped(a, least, most)),
+            Value::Number(number) => number,
+            Value::Predicate(_) => return Err(NotExpressible::Function(Function::Convert)),
+        };
+        let [a, _] = self.terms.aligned_floats(number.clone(), number)?;
+        let is_number = self.terms.relation("fp.eq", a, a);
+        if self.decided(is_number) != Some(true) {
+            return Err(NotExpressible::Construct(
+                "a NaN that no condition excludes as an integer",
+            ));
+        }
+        let rounding = self.terms.leaf(mode(self.inputs.rounding()));
+        let rounded = self.terms.apply("fp.roundToIntegral", &[rounding, a.term]);
+        let integral = a.replaced(rounded);
+        // The limits are powers of two, which all wider sorts have.
+        let limits = [most.wrapping_add(exact(1)), least].map(|limit| self.terms.constant(limit));
+        let [upper_limit, lower_limit] =
+            limits.map(|limit| self.terms.integer_as_float(limit, a.sort));
+        let sort = upper_limit.sort.with(lower_limit.sort);
+        let [number, upper_limit, lower_limit] =
+            [integral, upper_limit, lower_limit].map(|x| self.terms.converted(x, sort));
+        let is_too_large = self.terms.relation("fp.geq", number, upper_limit);
+        let is_too_small = self.terms.relation("fp.leq", number, lower_limit);
+        let width = u32::from(ty.bits()) + 1;
+        let function = alloc::format!("(_ fp.to_sbv {width})");
+        let toward_zero = self.terms.leaf("RTZ");
+        let term = self.terms.apply(function, &[toward_zero, integral.term]);
+        let bits = self.terms.extract(Bits { term, width }, 0, width - 1);
+        let converted = match ty.kind() {
+            TypeKind::Signed => Terms::signed(bits),
+            _ => Terms::natural(bits),
+        };
+        let (least, most) = (self.terms.constant(least), self.terms.constant(most));
+        let at_most = self.terms.select(is_too_large, most, converted);
+        Ok(self.terms.select(is_too_small, least, at_most))
     }
 }

@@ -1,4 +1,4 @@
-//! Terms over common inputs: instructions are applied to terms, and their results are printed or compared.
+//! Terms over common inputs: applies instructions to terms, and prints or compares their results.
 
 use alloc::borrow::ToOwned;
 use alloc::format;
@@ -7,10 +7,10 @@ use alloc::vec;
 use alloc::vec::Vec;
 use core::fmt::Write as _;
 use ptx_ir::InstId;
-use ptx_isa::{Destination, Form, Modifier, Opcode, SlotAssignment, find_instruction};
+use ptx_isa::{Destination, Modifier, Opcode, find_instruction};
 
 use super::NotExpressible;
-use super::definition::{Sort, given, refusal, sources};
+use super::definition::{Sort, inexpressible_construct, sources, value_count};
 use super::term::{Bits, Term, Terms};
 use super::translate::{Bindings, Translation};
 use crate::fold::Video;
@@ -58,12 +58,19 @@ impl From<Bits> for SortedTerm {
 pub enum Input {
     /// The value of a place before the first instruction: an operand, or the carry flag.
     Place(Place),
-    /// Bits that the PTX ISA manual does not define. Each result has its own number.
+    /// Bits that the PTX ISA manual does not define. Each result has another number.
     Undefined(u32),
     /// The value of a place after an instruction that has no term.
     Opaque(InstId, Place),
     /// A value of the caller.
     Free(u32),
+}
+
+/// The term of a result of a form.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct ResultTerm {
+    pub(super) destination: Destination,
+    pub(super) term: SortedTerm,
 }
 
 /// The terms of the results of an instruction.
@@ -97,7 +104,8 @@ pub struct Applied {
 pub struct Script {
     terms: Terms,
     inputs: Vec<(Input, SortedTerm)>,
-    undefined: u32,
+    /// The number of the next undefined bits.
+    next_undefined: u32,
 }
 
 impl Script {
@@ -107,17 +115,20 @@ impl Script {
         Self::default()
     }
 
-    /// The free constants, in the order in which they were made. Their names are `x0`, `x1` and so on; undefined bits have names such as
+    /// The free constants, in the order of their creation. Their names are `x0`, `x1` and so on; undefined bits have names such as
     /// `undefined3`.
     #[must_use]
     pub fn inputs(&self) -> &[(Input, SortedTerm)] {
         &self.inputs
     }
 
-    /// The free constant for an input, which is made if there is none with this sort.
+    /// The free constant for an input, which is created if there is none with this sort.
     pub fn input(&mut self, input: Input, sort: Sort) -> SortedTerm {
-        let mut inputs = self.inputs.iter();
-        if let Some((_, term)) = inputs.find(|(other, term)| *other == input && term.sort == sort) {
+        let existing = self
+            .inputs
+            .iter()
+            .find(|(existing, term)| *existing == input && term.sort == sort);
+        if let Some((_, term)) = existing {
             return *term;
         }
         let name = match input {
@@ -142,11 +153,11 @@ impl Script {
     }
 
     /// The results of an instruction for these sources: one for each operand that it reads. A vector is one source, with the first element
-    /// lowest. Of a source that is wider than its operand, the lowest bits are read.
+    /// lowest. If a source is wider than its operand, the lowest bits are read.
     ///
     /// # Errors
     ///
-    /// The instruction is unknown or needs other sources, or what it computes is not expressible.
+    /// The instruction is unknown or needs other sources, or its results are not expressible.
     pub fn apply(
         &mut self,
         opcode: Opcode,
@@ -154,18 +165,18 @@ impl Script {
         operands: &[SortedTerm],
     ) -> Result<Applied, NotExpressible> {
         let instruction = find_instruction(opcode, modifiers).ok_or(NotExpressible::Unknown)?;
-        let free = modifiers
+        let choices = modifiers
             .get(instruction.words().len()..)
             .ok_or(NotExpressible::Unknown)?;
         let mut reason = NotExpressible::Unknown;
         for form in instruction.forms() {
-            let Some(slots) = form.match_modifiers(free) else {
+            let Some(slots) = form.match_modifiers(choices) else {
                 continue;
             };
             if sources(form, &slots).count() != operands.len() {
                 continue;
             }
-            let values = vec![None; given(form, &slots)];
+            let values = vec![None; value_count(form, &slots)];
             let inputs = Inputs {
                 form,
                 slots: &slots,
@@ -182,7 +193,7 @@ impl Script {
             match self.results(&inputs, operands, carry) {
                 Ok(results) => return Ok(Applied::new(results)),
                 // Another form may be expressible, such as that of registers beside that of special registers.
-                Err(refused) => reason = refused,
+                Err(error) => reason = error,
             }
         }
         Err(reason)
@@ -194,26 +205,26 @@ impl Script {
         inputs: &Inputs<'_>,
         operands: &[SortedTerm],
         carry: SortedTerm,
-    ) -> Result<Vec<(Destination, SortedTerm)>, NotExpressible> {
+    ) -> Result<Vec<ResultTerm>, NotExpressible> {
         let computation = inputs.form.computation().ok_or(NotExpressible::Unstated)?;
-        if let Some(refused) = refusal(computation) {
-            return Err(NotExpressible::Construct(refused));
+        if let Some(construct) = inexpressible_construct(computation) {
+            return Err(NotExpressible::Construct(construct));
         }
-        let mut bound: Vec<Option<Term>> = vec![None; inputs.form.operands().len()];
+        let mut operand_terms: Vec<Option<Term>> = vec![None; inputs.form.operands().len()];
         for ((index, _), operand) in sources(inputs.form, inputs.slots).zip(operands) {
             let sort = source_sort(inputs, index);
             let term = self.resized(*operand, sort)?;
-            if let Some(slot) = bound.get_mut(index) {
-                *slot = Some(term.term);
+            if let Some(operand_term) = operand_terms.get_mut(index) {
+                *operand_term = Some(term.term);
             }
         }
         let bindings = Bindings {
-            operands: bound,
+            operands: operand_terms,
             carry: carry.term,
-            undefined: self.undefined,
+            undefined: self.next_undefined,
         };
         let terms = core::mem::take(&mut self.terms);
-        let mut translation = Translation::bound(inputs, computation, terms, bindings);
+        let mut translation = Translation::with_bindings(inputs, computation, terms, bindings);
         let results = translation.results();
         self.terms = translation.terms;
         let results = results?;
@@ -221,7 +232,7 @@ impl Script {
             let Destination::Operand(index) = *destination else {
                 continue;
             };
-            let number = self.undefined + u32::from(index);
+            let number = self.next_undefined + u32::from(index);
             let name = format!("undefined{number}");
             if results
                 .iter()
@@ -230,15 +241,20 @@ impl Script {
                 self.input(Input::Undefined(number), *sort);
             }
         }
-        self.undefined += inputs.form.operands().len() as u32;
-        let sorted = |(destination, term, sort)| (destination, SortedTerm { term, sort });
-        Ok(results.into_iter().map(sorted).collect())
+        self.next_undefined += inputs.form.operands().len() as u32;
+        Ok(results
+            .into_iter()
+            .map(|(destination, term, sort)| ResultTerm {
+                destination,
+                term: SortedTerm { term, sort },
+            })
+            .collect())
     }
 
-    /// New bits that are not defined.
-    pub(super) fn open(&mut self, sort: Sort) -> SortedTerm {
-        let number = self.undefined;
-        self.undefined += 1;
+    /// An input for further undefined bits.
+    pub(super) fn undefined_bits(&mut self, sort: Sort) -> SortedTerm {
+        let number = self.next_undefined;
+        self.next_undefined += 1;
         self.input(Input::Undefined(number), sort)
     }
 
@@ -266,11 +282,11 @@ impl Script {
     /// The lowest bits of a term, in a sort that is not wider.
     pub(super) fn resized(
         &mut self,
-        from: SortedTerm,
+        term: SortedTerm,
         sort: Sort,
     ) -> Result<SortedTerm, NotExpressible> {
-        match (from.bits(), sort) {
-            _ if from.sort == sort => Ok(from),
+        match (term.bits(), sort) {
+            _ if term.sort == sort => Ok(term),
             (Some(bits), Sort::BitVec(width)) if width < bits.width => {
                 Ok(self.terms.extract(bits, 0, width).into())
             }
@@ -280,7 +296,7 @@ impl Script {
         }
     }
 
-    /// Terms side by side, the first one lowest; `None` if one is a `Bool`, or there is none.
+    /// The concatenation of terms, the first one lowest; `None` if one is a `Bool`, or there is none.
     pub(super) fn joined(&mut self, elements: &[SortedTerm]) -> Option<SortedTerm> {
         let mut joined: Option<Bits> = None;
         for element in elements {
@@ -295,9 +311,9 @@ impl Script {
         joined.map(SortedTerm::from)
     }
 
-    /// The bits of a term from `low` on; `None` if it lacks them.
-    pub(super) fn part(&mut self, from: SortedTerm, low: u32, width: u32) -> Option<SortedTerm> {
-        let bits = from.bits().filter(|bits| low + width <= bits.width)?;
+    /// `width` bits of a term from the bit `low` on; `None` if the term lacks them.
+    pub(super) fn part(&mut self, term: SortedTerm, low: u32, width: u32) -> Option<SortedTerm> {
+        let bits = term.bits().filter(|bits| low + width <= bits.width)?;
         Some(self.terms.extract(bits, low, width).into())
     }
 
@@ -323,13 +339,13 @@ impl Script {
                 self.terms.extend(bits, is_signed, width).into()
             }
             None => {
-                let above = self.open(Sort::BitVec(width - bits.width));
-                self.joined(&[result, above]).unwrap_or(result)
+                let high_bits = self.undefined_bits(Sort::BitVec(width - bits.width));
+                self.joined(&[result, high_bits]).unwrap_or(result)
             }
         })
     }
 
-    /// A term in the syntax of SMT-LIB. What it contains more than once is bound with `let`.
+    /// A term in the syntax of SMT-LIB. Subterms that it contains more than once are bound with `let`.
     #[must_use]
     pub fn text(&self, term: SortedTerm) -> String {
         self.terms.print(term.term).trim_start().to_owned()
@@ -352,14 +368,11 @@ impl Script {
         }
         let mut differences = String::new();
         for (a, b) in pairs {
-            let _ = match a.sort == b.sort {
-                true => write!(
-                    differences,
-                    "\n(distinct {} {})",
-                    self.text(*a),
-                    self.text(*b)
-                ),
-                false => write!(differences, "\ntrue"),
+            let _ = if a.sort == b.sort {
+                let (a, b) = (self.text(*a), self.text(*b));
+                write!(differences, "\n(distinct {a} {b})")
+            } else {
+                write!(differences, "\ntrue")
             };
         }
         let _ = writeln!(text, "(assert (or false{differences}))\n(check-sat)");
@@ -368,15 +381,15 @@ impl Script {
 }
 
 impl Applied {
-    fn new(found: Vec<(Destination, SortedTerm)>) -> Self {
+    fn new(results: Vec<ResultTerm>) -> Self {
         let mut applied = Self {
             results: Vec::new(),
             carry: None,
         };
-        for (destination, term) in found {
-            match destination {
-                Destination::Carry => applied.carry = Some(term),
-                _ => applied.results.push(term),
+        for result in results {
+            match result.destination {
+                Destination::Carry => applied.carry = Some(result.term),
+                _ => applied.results.push(result.term),
             }
         }
         applied
@@ -386,9 +399,4 @@ impl Applied {
 /// The sort for a source of a form. A constant without a type has 64 bits.
 pub(super) fn source_sort(inputs: &Inputs<'_>, index: usize) -> Sort {
     inputs.value_type(index).map_or(Sort::BitVec(64), Sort::of)
-}
-
-/// The number of sources of a form with these modifiers.
-pub(super) fn source_count(form: &'static Form, slots: &SlotAssignment) -> usize {
-    sources(form, slots).count()
 }

@@ -1,4 +1,4 @@
-//! Terms of SMT-LIB. Equal terms are stored once, and what a term contains more than once is printed with `let`.
+//! Terms of SMT-LIB. Equal terms are stored once, and subterms that a term contains more than once are printed with `let`.
 
 use alloc::borrow::Cow;
 use alloc::collections::{BTreeMap, BTreeSet};
@@ -25,32 +25,37 @@ struct Application {
     arguments: Vec<Term>,
 }
 
-/// The terms of a function.
+/// The terms of a function or a script.
 #[derive(Debug, Default)]
 pub(super) struct Terms {
-    all: Vec<Application>,
+    /// The terms by their numbers. Arguments have smaller numbers than the terms that contain them.
+    applications: Vec<Application>,
+    /// The number of each term.
     numbers: BTreeMap<Application, Term>,
 }
 
 impl Terms {
+    /// The application of a function symbol. Adds it unless it exists.
     pub(super) fn apply(&mut self, head: impl Into<Cow<'static, str>>, arguments: &[Term]) -> Term {
         let application = Application {
             head: head.into(),
             arguments: arguments.to_vec(),
         };
-        if let Some(&known) = self.numbers.get(&application) {
-            return known;
+        if let Some(&term) = self.numbers.get(&application) {
+            return term;
         }
-        let term = Term(self.all.len());
-        self.all.push(application.clone());
+        let term = Term(self.applications.len());
+        self.applications.push(application.clone());
         self.numbers.insert(application, term);
         term
     }
 
+    /// A constant.
     pub(super) fn leaf(&mut self, text: impl Into<Cow<'static, str>>) -> Term {
         self.apply(text, &[])
     }
 
+    /// An application of a function whose result is a bit vector of this width.
     pub(super) fn bits(&mut self, head: &'static str, arguments: &[Bits], width: u32) -> Bits {
         let arguments: Vec<Term> = arguments.iter().map(|a| a.term).collect();
         Bits {
@@ -59,53 +64,54 @@ impl Terms {
         }
     }
 
-    /// The bits from `low` on.
-    pub(super) fn extract(&mut self, from: Bits, low: u32, width: u32) -> Bits {
-        if low == 0 && width == from.width {
-            return from;
+    /// `width` bits from the bit `low` on.
+    pub(super) fn extract(&mut self, bits: Bits, low: u32, width: u32) -> Bits {
+        if low == 0 && width == bits.width {
+            return bits;
         }
         let head = format!("(_ extract {} {low})", low + width - 1);
         Bits {
-            term: self.apply(head, &[from.term]),
+            term: self.apply(head, &[bits.term]),
             width,
         }
     }
 
-    /// With copies of the sign bit, or zeros, above.
-    pub(super) fn extend(&mut self, from: Bits, signed: bool, width: u32) -> Bits {
-        if width <= from.width {
-            return self.extract(from, 0, width);
+    /// Extends bits to a width with copies of the sign bit, or with zeros. To a smaller width, truncates them.
+    pub(super) fn extend(&mut self, bits: Bits, signed: bool, width: u32) -> Bits {
+        if width <= bits.width {
+            return self.extract(bits, 0, width);
         }
         let sort = if signed { "sign" } else { "zero" };
-        let head = format!("(_ {sort}_extend {})", width - from.width);
+        let head = format!("(_ {sort}_extend {})", width - bits.width);
         Bits {
-            term: self.apply(head, &[from.term]),
+            term: self.apply(head, &[bits.term]),
             width,
         }
     }
 
     /// Whether the lowest bit is one.
-    pub(super) fn lowest_bit(&mut self, of: Bits) -> Term {
-        if let Some([condition, one, zero]) = self.parts(of.term, "ite")
+    pub(super) fn lowest_bit(&mut self, bits: Bits) -> Term {
+        if let Some([condition, one, zero]) = self.arguments(bits.term, "ite")
             && (self.text(one), self.text(zero)) == ("#b1", "#b0")
         {
             return condition;
         }
-        self.bit(of, 0)
+        self.bit(bits, 0)
     }
 
     /// Whether a bit is one.
-    pub(super) fn bit(&mut self, of: Bits, at: u32) -> Term {
-        let bit = self.extract(of, at, 1);
+    pub(super) fn bit(&mut self, bits: Bits, position: u32) -> Term {
+        let bit = self.extract(bits, position, 1);
         let one = self.leaf("#b1");
         self.apply("=", &[bit.term, one])
     }
 
+    /// A constant of sort `Bool`.
     pub(super) fn truth(&mut self, holds: bool) -> Term {
         self.leaf(if holds { "true" } else { "false" })
     }
 
-    /// The value of a condition that is a constant.
+    /// The value of a condition, if it is a constant.
     pub(super) fn decided(&self, condition: Term) -> Option<bool> {
         match self.text(condition) {
             "true" => Some(true),
@@ -115,7 +121,7 @@ impl Terms {
     }
 
     pub(super) fn not(&mut self, condition: Term) -> Term {
-        match (self.decided(condition), self.parts(condition, "not")) {
+        match (self.decided(condition), self.arguments(condition, "not")) {
             (Some(holds), _) => self.truth(!holds),
             (None, Some([inverse])) => inverse,
             (None, None) => self.apply("not", &[condition]),
@@ -159,52 +165,63 @@ impl Terms {
         self.text(constant)
     }
 
+    /// The function symbol or constant of a term.
     fn text(&self, term: Term) -> &str {
-        self.all.get(term.0).map_or("", |a| &a.head)
+        self.applications.get(term.0).map_or("", |a| &a.head)
     }
 
-    fn parts<const N: usize>(&self, term: Term, head: &str) -> Option<[Term; N]> {
-        let application = self.all.get(term.0).filter(|a| a.head == head)?;
+    /// The arguments of a term whose function symbol is `head`.
+    fn arguments<const N: usize>(&self, term: Term, head: &str) -> Option<[Term; N]> {
+        let application = self.applications.get(term.0).filter(|a| a.head == head)?;
         application.arguments.as_slice().try_into().ok()
     }
 
-    /// All that a term contains, itself included. A term is created after its arguments.
-    fn contained(&self, root: Term) -> BTreeSet<Term> {
-        let mut found = BTreeSet::from([root]);
-        let mut open = vec![root];
-        while let Some(term) = open.pop() {
-            let arguments = self.all.get(term.0).map_or(&[][..], |a| &a.arguments);
-            open.extend(arguments.iter().copied().filter(|&a| found.insert(a)));
+    /// The term and all of its subterms. Subterms come before the terms that contain them.
+    fn subterms(&self, root: Term) -> BTreeSet<Term> {
+        let mut subterms = BTreeSet::from([root]);
+        let mut worklist = vec![root];
+        while let Some(term) = worklist.pop() {
+            let arguments = self
+                .applications
+                .get(term.0)
+                .map_or(&[][..], |application| &application.arguments);
+            worklist.extend(
+                arguments
+                    .iter()
+                    .copied()
+                    .filter(|&argument| subterms.insert(argument)),
+            );
         }
-        found
+        subterms
     }
 
     /// Whether a term contains a constant.
     pub(super) fn mentions(&self, root: Term, leaf: &str) -> bool {
-        let mut contained = self.contained(root).into_iter();
-        contained.any(|term| self.text(term) == leaf)
+        self.subterms(root)
+            .into_iter()
+            .any(|term| self.text(term) == leaf)
     }
 
     /// The text of a term, on lines that begin with two spaces.
     pub(super) fn print(&self, root: Term) -> String {
-        let contained = self.contained(root);
+        let subterms = self.subterms(root);
         let mut uses: BTreeMap<Term, usize> = BTreeMap::new();
-        for application in contained.iter().filter_map(|t| self.all.get(t.0)) {
+        for application in subterms.iter().filter_map(|t| self.applications.get(t.0)) {
             for argument in &application.arguments {
                 *uses.entry(*argument).or_default() += 1;
             }
         }
         let mut texts: BTreeMap<Term, String> = BTreeMap::new();
-        let (mut lines, mut bound) = (String::new(), 0);
-        for &term in &contained {
-            let Some(application) = self.all.get(term.0) else {
+        let (mut lines, mut binding_count) = (String::new(), 0);
+        for &term in &subterms {
+            let Some(application) = self.applications.get(term.0) else {
                 continue;
             };
             let text = application_text(application, &mut texts);
             let is_shared = uses.get(&term).is_some_and(|&n| n > 1);
             if is_shared && !application.arguments.is_empty() {
-                bound += 1;
-                let name = format!("t{bound}");
+                binding_count += 1;
+                let name = format!("t{binding_count}");
                 lines += &format!("  (let (({name} {text}))\n");
                 texts.insert(term, name);
             } else {
@@ -212,7 +229,7 @@ impl Terms {
             }
         }
         let body = texts.remove(&root).unwrap_or_default();
-        format!("{lines}  {body}{}", ")".repeat(bound))
+        format!("{lines}  {body}{}", ")".repeat(binding_count))
     }
 }
 

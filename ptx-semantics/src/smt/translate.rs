@@ -1,4 +1,4 @@
-//! Expressions as terms.
+//! Translation of expressions to terms.
 
 use super::NotExpressible;
 use super::definition::{CARRY, Sort, UNDEFINED, sources};
@@ -24,36 +24,36 @@ pub(super) enum Value {
     Number(Number),
 }
 
-/// What kind of value an expression has.
+/// The kind of the value of an expression.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Kind {
     Integer,
     Predicate,
     Number,
-    /// Any: it is undefined.
-    Open,
+    /// An undefined value, which can have any kind.
+    Undefined,
 }
 
 /// An earlier assignment.
 #[derive(Clone, Debug)]
 enum Assigned {
-    /// To a name: its expression is used as it is.
+    /// The expression that was assigned to a name. It is translated at each use.
     Local(Expr),
-    /// To a result: the value that the result has.
+    /// The value that was assigned to a result.
     Result(Value),
 }
 
-/// The terms that the sources of an instruction have in a script.
+/// The terms of the sources of an instruction in a script.
 #[derive(Debug)]
 pub(super) struct Bindings {
-    /// By the index of the operand of the form; `None` for operands that are not sources.
+    /// The term of each operand of the form; `None` for operands that are not sources.
     pub(super) operands: Vec<Option<Term>>,
     pub(super) carry: Term,
     /// The number of the undefined bits of the first operand. Those of the other operands have the following numbers.
     pub(super) undefined: u32,
 }
 
-/// The translation of what a form computes.
+/// The translation of the computation of a form.
 #[derive(Debug)]
 pub(super) struct Translation<'a> {
     pub(super) inputs: &'a Inputs<'a>,
@@ -62,15 +62,16 @@ pub(super) struct Translation<'a> {
     assigned: Vec<Assigned>,
     /// The terms of the sources; `None` if the names of the operands are their terms.
     bindings: Option<Bindings>,
-    /// The operand that is assigned to.
+    /// The operand that the current assignment assigns to.
     result: usize,
-    /// The element of packed operands.
-    lane: u32,
-    /// Conditions of the branches that the expression is in, and whether they hold.
+    /// The index of the current element of packed operands.
+    element_index: u32,
+    /// The conditions of the branches around the current expression, and whether they hold.
     assumed: Vec<(Term, bool)>,
 }
 
 impl<'a> Translation<'a> {
+    /// A translation in which the names of the operands are their terms.
     pub(super) fn new(inputs: &'a Inputs<'a>) -> Result<Self, NotExpressible> {
         let computation = inputs.form.computation().ok_or(NotExpressible::Unstated)?;
         Ok(Self {
@@ -80,13 +81,13 @@ impl<'a> Translation<'a> {
             assigned: Vec::new(),
             bindings: None,
             result: 0,
-            lane: 0,
+            element_index: 0,
             assumed: Vec::new(),
         })
     }
 
-    /// The translation to terms of a script.
-    pub(super) fn bound(
+    /// A translation to terms of a script.
+    pub(super) fn with_bindings(
         inputs: &'a Inputs<'a>,
         computation: &'static Computation,
         terms: Terms,
@@ -99,15 +100,15 @@ impl<'a> Translation<'a> {
             assigned: Vec::new(),
             bindings: Some(bindings),
             result: 0,
-            lane: 0,
+            element_index: 0,
             assumed: Vec::new(),
         }
     }
 
     /// The term of a source.
     pub(super) fn source(&mut self, operand: usize, name: &'static str) -> Term {
-        let bound = self.bindings.as_ref().map(|b| b.operands.get(operand));
-        match bound {
+        let binding = self.bindings.as_ref().map(|b| b.operands.get(operand));
+        match binding {
             Some(Some(Some(term))) => *term,
             _ => self.terms.leaf(name),
         }
@@ -115,36 +116,44 @@ impl<'a> Translation<'a> {
 
     /// The results and the carry flag, if it is written.
     pub(super) fn results(&mut self) -> Result<Vec<(Destination, Term, Sort)>, NotExpressible> {
-        let mut operands = self.inputs.form.operands().iter();
-        let first = operands.position(|o| o.role() == Role::Def);
-        let first = first.ok_or(NotExpressible::Unstated)?;
-        let whole = self.result_type(first)?;
-        let mut found: Vec<(Destination, Term, Sort)> = Vec::new();
-        for lane in 0..u32::from(whole.lanes().max(1)) {
-            self.lane = lane;
-            for (destination, term) in self.lane_results()? {
-                match found.iter_mut().find(|(of, ..)| *of == destination) {
-                    Some((_, lower, _)) if destination == Destination::Operand(first as u8) => {
-                        *lower = self.terms.apply("concat", &[term, *lower]);
+        let first = self
+            .inputs
+            .form
+            .operands()
+            .iter()
+            .position(|operand| operand.role() == Role::Def)
+            .ok_or(NotExpressible::Unstated)?;
+        let first_destination = Destination::Operand(first as u8);
+        let result_type = self.result_type(first)?;
+        let mut results: Vec<(Destination, Term, Sort)> = Vec::new();
+        for element_index in 0..u32::from(result_type.lanes().max(1)) {
+            self.element_index = element_index;
+            for (destination, term) in self.element_results()? {
+                let result = results
+                    .iter_mut()
+                    .find(|(existing, ..)| *existing == destination);
+                match result {
+                    Some((_, low_elements, _)) if destination == first_destination => {
+                        *low_elements = self.terms.apply("concat", &[term, *low_elements]);
                     }
-                    Some((_, earlier, _)) => *earlier = term,
-                    None => found.push((destination, term, self.sort(destination)?)),
+                    Some((_, previous, _)) => *previous = term,
+                    None => results.push((destination, term, self.sort(destination)?)),
                 }
             }
         }
-        Ok(found)
+        Ok(results)
     }
 
-    /// The results for one element of packed operands.
-    fn lane_results(&mut self) -> Result<Vec<(Destination, Term)>, NotExpressible> {
+    /// The results for the current element of packed operands.
+    fn element_results(&mut self) -> Result<Vec<(Destination, Term)>, NotExpressible> {
         self.assigned.clear();
         let mut results = Vec::new();
         for assignment in self.assignments {
             let (destination, expr) = (assignment.target(), assignment.value());
             let assigned = match destination {
-                Destination::Operand(at) => {
-                    self.result = at.into();
-                    let (term, value) = self.assign(at.into(), &expr)?;
+                Destination::Operand(index) => {
+                    self.result = index.into();
+                    let (term, value) = self.assign(index.into(), &expr)?;
                     results.push((destination, term));
                     Assigned::Result(value)
                 }
@@ -160,21 +169,23 @@ impl<'a> Translation<'a> {
         Ok(results)
     }
 
+    /// The sort of a result or of the carry flag.
     fn sort(&self, destination: Destination) -> Result<Sort, NotExpressible> {
         match destination {
-            Destination::Operand(at) => Ok(Sort::of(self.result_type(at.into())?)),
+            Destination::Operand(index) => Ok(Sort::of(self.result_type(index.into())?)),
             _ => Ok(Sort::Bool),
         }
     }
 
     /// The type of a result.
     pub(super) fn result_type(&self, operand: usize) -> Result<ScalarType, NotExpressible> {
-        let ty = self.inputs.value_type(operand);
-        ty.ok_or(NotExpressible::Construct("a result without a type"))
+        self.inputs
+            .value_type(operand)
+            .ok_or(NotExpressible::Construct("a result without a type"))
     }
 
-    /// What is left open of the current element of a result of this type.
-    pub(super) fn undefined(&mut self, whole: ScalarType) -> Bits {
+    /// The undefined bits of the current element of a result of this type.
+    pub(super) fn undefined(&mut self, result_type: ScalarType) -> Bits {
         let term = match &self.bindings {
             Some(bindings) => {
                 let number = bindings.undefined + self.result as u32;
@@ -182,35 +193,36 @@ impl<'a> Translation<'a> {
             }
             None => self.terms.leaf(UNDEFINED),
         };
-        let width = u32::from(whole.bits());
-        let all = Bits { term, width };
-        match whole.lanes() {
-            0 | 1 => all,
+        let width = u32::from(result_type.bits());
+        let result_bits = Bits { term, width };
+        match result_type.lanes() {
+            0 | 1 => result_bits,
             lanes => {
                 let width = width / u32::from(lanes);
-                self.terms.extract(all, self.lane * width, width)
+                self.terms
+                    .extract(result_bits, self.element_index * width, width)
             }
         }
     }
 
-    /// Where types and modifiers are looked up.
+    /// The scope in which types and modifiers are looked up.
     pub(super) fn scope(&self) -> Scope<'a> {
         self.inputs.scope()
     }
 
     /// The expression of an earlier assignment to a name.
-    pub(super) fn local(&self, at: u8) -> Option<Expr> {
-        match self.assigned.get(usize::from(at)) {
+    pub(super) fn local(&self, index: u8) -> Option<Expr> {
+        match self.assigned.get(usize::from(index)) {
             Some(Assigned::Local(expr)) => Some(*expr),
             _ => None,
         }
     }
 
-    /// What kind of value an expression has.
+    /// The kind of the value of an expression.
     pub(super) fn kind(&self, expr: &Expr) -> Result<Kind, NotExpressible> {
         Ok(match *expr {
-            Expr::Operand(at) => self.operand_kind(at),
-            Expr::Assigned(at) => match self.assigned.get(usize::from(at)) {
+            Expr::Operand(index) => self.operand_kind(index),
+            Expr::Assigned(index) => match self.assigned.get(usize::from(index)) {
                 Some(Assigned::Local(expr)) => self.kind(expr)?,
                 Some(Assigned::Result(Value::Integer(_))) => Kind::Integer,
                 Some(Assigned::Result(Value::Predicate(_))) => Kind::Predicate,
@@ -219,19 +231,19 @@ impl<'a> Translation<'a> {
             },
             Expr::Carry | Expr::Integer(_) | Expr::Lane => Kind::Integer,
             Expr::Has(_) | Expr::Filled(_) => Kind::Predicate,
-            Expr::Undefined => Kind::Open,
+            Expr::Undefined => Kind::Undefined,
             Expr::If([_, then, otherwise]) => joined(self.kind(then)?, self.kind(otherwise)?),
             Expr::Call(function, list) => self.call_kind(function, list)?,
             _ => return Err(NotExpressible::Construct("an argument without a value")),
         })
     }
 
-    fn operand_kind(&self, at: u8) -> Kind {
-        let ty = self
+    fn operand_kind(&self, operand: u8) -> Kind {
+        let type_kind = self
             .inputs
-            .value_type(at.into())
+            .value_type(operand.into())
             .map(|ty| element(ty).kind());
-        match ty {
+        match type_kind {
             Some(TypeKind::Predicate) => Kind::Predicate,
             None | Some(TypeKind::Signed | TypeKind::Unsigned) => Kind::Integer,
             Some(TypeKind::Bits | TypeKind::Fixed) => Kind::Integer,
@@ -240,13 +252,6 @@ impl<'a> Translation<'a> {
     }
 
     fn call_kind(&self, function: Function, list: &[Expr]) -> Result<Kind, NotExpressible> {
-        let of_arguments = || {
-            let mut kind = Kind::Open;
-            for argument in list {
-                kind = joined(kind, self.kind(argument)?);
-            }
-            Ok(kind)
-        };
         match function {
             Function::Add
             | Function::Sub
@@ -260,8 +265,8 @@ impl<'a> Translation<'a> {
             | Function::And
             | Function::Or
             | Function::Xor
-            | Function::Not => of_arguments(),
-            Function::Element => list.first().map_or(Ok(Kind::Open), |a| self.kind(a)),
+            | Function::Not => self.common_kind(list),
+            Function::Element => list.first().map_or(Ok(Kind::Undefined), |a| self.kind(a)),
             Function::Equal
             | Function::NotEqual
             | Function::Less
@@ -304,10 +309,20 @@ impl<'a> Translation<'a> {
         }
     }
 
+    /// The common kind of expressions.
+    fn common_kind(&self, list: &[Expr]) -> Result<Kind, NotExpressible> {
+        let mut kind = Kind::Undefined;
+        for expr in list {
+            kind = joined(kind, self.kind(expr)?);
+        }
+        Ok(kind)
+    }
+
+    /// The value of an expression.
     pub(super) fn value(&mut self, expr: &Expr) -> Result<Value, NotExpressible> {
         Ok(match *expr {
-            Expr::Operand(at) => self.operand(at.into(), self.lane)?,
-            Expr::Assigned(at) => match self.assigned.get(usize::from(at)) {
+            Expr::Operand(index) => self.operand(index.into(), self.element_index)?,
+            Expr::Assigned(index) => match self.assigned.get(usize::from(index)) {
                 Some(Assigned::Local(expr)) => {
                     let expr = *expr;
                     self.value(&expr)?
@@ -322,14 +337,16 @@ impl<'a> Translation<'a> {
                 };
                 Value::Integer(self.terms.zero_or_one(flag))
             }
-            Expr::Lane => Value::Integer(self.terms.constant(exact(self.lane.into()))),
+            Expr::Lane => Value::Integer(self.terms.constant(exact(self.element_index.into()))),
             Expr::Integer(value) => Value::Integer(self.terms.constant(exact(value))),
             Expr::Has(modifier) => Value::Predicate(self.terms.truth(self.inputs.has(modifier))),
             Expr::Filled(slot) => {
-                let filled = self.inputs.slots.is_filled(slot.into());
-                Value::Predicate(self.terms.truth(filled))
+                let is_filled = self.inputs.slots.is_filled(slot.into());
+                Value::Predicate(self.terms.truth(is_filled))
             }
-            Expr::If([when, then, otherwise]) => self.either(when, then, otherwise)?,
+            Expr::If([condition, then, otherwise]) => {
+                self.selected_value(condition, then, otherwise)?
+            }
             Expr::Call(function, list) => self.call(function, list)?,
             Expr::Undefined => {
                 return Err(NotExpressible::Construct("a part that is undefined"));
@@ -364,66 +381,79 @@ impl<'a> Translation<'a> {
         }
     }
 
-    /// An element of an operand; of one that is not packed, its value.
-    pub(super) fn operand(&mut self, at: usize, lane: u32) -> Result<Value, NotExpressible> {
-        let operand = self.inputs.form.operands().get(at);
-        let operand = operand.filter(|o| is_source(o));
-        let operand = operand.ok_or(NotExpressible::Construct(
-            "an address or a special register",
-        ))?;
-        let term = self.source(at, operand.name());
-        let is_lane = operand
-            .marks()
-            .intersects(Marks::LANES16.union(Marks::LANES8));
-        let Some(whole) = self.inputs.value_type(at) else {
-            // A constant without a type.
+    /// The element of a packed operand with an index; the value of an operand that is not packed.
+    pub(super) fn operand(
+        &mut self,
+        operand: usize,
+        element_index: u32,
+    ) -> Result<Value, NotExpressible> {
+        let definition = self
+            .inputs
+            .form
+            .operands()
+            .get(operand)
+            .filter(|definition| is_source(definition))
+            .ok_or(NotExpressible::Construct(
+                "an address or a special register",
+            ))?;
+        let term = self.source(operand, definition.name());
+        let Some(ty) = self.inputs.value_type(operand) else {
+            // The operand is a constant without a type.
             return Ok(Value::Integer(Terms::natural(Bits { term, width: 64 })));
         };
-        if whole == ScalarType::Pred {
+        if ty == ScalarType::Pred {
             return Ok(Value::Predicate(term));
         }
-        let all = Bits {
+        let operand_bits = Bits {
             term,
-            width: whole.bits().into(),
+            width: ty.bits().into(),
         };
-        if let Some(parts) = self.inputs.parts(at) {
-            let part = parts.get(lane as usize);
-            let part = part.ok_or(NotExpressible::Construct("a lane that an operand lacks"))?;
-            // Lanes are numbered through the registers of the first two sources; a part of another operand is in its own register.
-            let register = match is_lane {
-                true => self.register_of_lane(part.position / all.width)?,
-                false => term,
+        if let Some(parts) = self.inputs.parts(operand) {
+            let part = parts
+                .get(element_index as usize)
+                .ok_or(NotExpressible::Construct("a lane that an operand lacks"))?;
+            let has_lanes = definition
+                .marks()
+                .intersects(Marks::LANES16.union(Marks::LANES8));
+            // Lanes are numbered through the registers of the first two sources. Parts of other operands are in their own register.
+            let register = if has_lanes {
+                self.source_register(part.position / operand_bits.width)?
+            } else {
+                term
             };
-            let register = Bits {
+            let register_bits = Bits {
                 term: register,
-                ..all
+                ..operand_bits
             };
-            let position = part.position % all.width;
-            let bits = self.terms.extract(register, position, part.length.into());
-            return Ok(Value::Integer(match whole.kind() {
+            let position = part.position % operand_bits.width;
+            let bits = self
+                .terms
+                .extract(register_bits, position, part.length.into());
+            return Ok(Value::Integer(match ty.kind() {
                 TypeKind::Signed => Terms::signed(bits),
                 _ => Terms::natural(bits),
             }));
         }
-        let part = element(whole);
-        let offset = match whole.lanes() {
+        let element_type = element(ty);
+        let position = match ty.lanes() {
             0 | 1 => 0,
-            _ => lane * u32::from(element_width(whole)),
+            _ => element_index * u32::from(element_width(ty)),
         };
-        let bits = self.terms.extract(all, offset, part.bits().into());
-        self.read(part, bits, self.inputs.flushes(part))
+        let bits = self
+            .terms
+            .extract(operand_bits, position, element_type.bits().into());
+        self.read(element_type, bits, self.inputs.flushes(element_type))
     }
 
-    /// The register of the first or the second source.
-    fn register_of_lane(&mut self, number: u32) -> Result<Term, NotExpressible> {
-        let mut sources = sources(self.inputs.form, self.inputs.slots);
-        let source = sources.nth(number as usize);
-        let (index, operand) =
-            source.ok_or(NotExpressible::Construct("a lane that an operand lacks"))?;
+    /// The term of the source with this number.
+    fn source_register(&mut self, number: u32) -> Result<Term, NotExpressible> {
+        let (index, operand) = sources(self.inputs.form, self.inputs.slots)
+            .nth(number as usize)
+            .ok_or(NotExpressible::Construct("a lane that an operand lacks"))?;
         Ok(self.source(index, operand.name()))
     }
 
-    /// The value of bits by their type; with `flush` a subnormal number counts as zero.
+    /// The value of bits, interpreted as a type. A subnormal number counts as zero if `flush`.
     pub(super) fn read(
         &mut self,
         ty: ScalarType,
@@ -442,30 +472,33 @@ impl<'a> Translation<'a> {
         })
     }
 
-    /// The value of one of two expressions.
-    fn either(
+    /// The value of one of two expressions, selected by a condition.
+    fn selected_value(
         &mut self,
-        when: &Expr,
+        condition: &Expr,
         then: &Expr,
         otherwise: &Expr,
     ) -> Result<Value, NotExpressible> {
-        let when = self.predicate(when)?;
-        match self.decided(when) {
+        let condition = self.predicate(condition)?;
+        match self.decided(condition) {
             Some(true) => return self.value(then),
             Some(false) => return self.value(otherwise),
             None => {}
         }
-        let then = self.assuming(when, true, |this| this.value(then))?;
-        let otherwise = self.assuming(when, false, |this| this.value(otherwise))?;
+        let then = self.assuming(condition, true, |translation| translation.value(then))?;
+        let otherwise =
+            self.assuming(condition, false, |translation| translation.value(otherwise))?;
         Ok(match (then, otherwise) {
-            (Value::Integer(a), Value::Integer(b)) => Value::Integer(self.terms.select(when, a, b)),
+            (Value::Integer(a), Value::Integer(b)) => {
+                Value::Integer(self.terms.select(condition, a, b))
+            }
             (Value::Predicate(a), Value::Predicate(b)) => {
-                Value::Predicate(self.terms.ite(when, a, b))
+                Value::Predicate(self.terms.ite(condition, a, b))
             }
             (Value::Number(a), Value::Number(b)) => {
                 let [a, b] = self.terms.aligned_floats(a, b)?;
                 Value::Number(Number::Exact(
-                    a.replaced(self.terms.ite(when, a.term, b.term)),
+                    a.replaced(self.terms.ite(condition, a.term, b.term)),
                 ))
             }
             _ => {
@@ -476,51 +509,63 @@ impl<'a> Translation<'a> {
         })
     }
 
-    /// The bits of one of two branches, each made under its condition.
+    /// The bits of one of two branches, selected by a condition. `translate` translates a branch; it gets the value of the condition.
     pub(super) fn branch(
         &mut self,
-        when: Term,
+        condition: Term,
         width: u32,
-        mut make: impl FnMut(&mut Self, bool) -> Result<Bits, NotExpressible>,
+        mut translate: impl FnMut(&mut Self, bool) -> Result<Bits, NotExpressible>,
     ) -> Result<Bits, NotExpressible> {
-        if let Some(taken) = self.decided(when) {
-            return make(self, taken);
+        if let Some(holds) = self.decided(condition) {
+            return translate(self, holds);
         }
-        let then = self.assuming(when, true, |this| make(this, true))?;
-        let otherwise = self.assuming(when, false, |this| make(this, false))?;
-        let chosen = self.terms.choose(when, then, otherwise);
-        Ok(Bits { width, ..chosen })
+        let then = self.assuming(condition, true, |this| translate(this, true))?;
+        let otherwise = self.assuming(condition, false, |this| translate(this, false))?;
+        let selected = self.terms.choose(condition, then, otherwise);
+        Ok(Bits { width, ..selected })
     }
 
-    /// Makes something for another element.
-    pub(super) fn in_lane<T>(&mut self, lane: u32, make: impl FnOnce(&mut Self) -> T) -> T {
-        let before = core::mem::replace(&mut self.lane, lane);
-        let made = make(self);
-        self.lane = before;
-        made
+    /// Calls `translate` with another element as the current one.
+    pub(super) fn in_element<T>(
+        &mut self,
+        element_index: u32,
+        translate: impl FnOnce(&mut Self) -> T,
+    ) -> T {
+        let previous = core::mem::replace(&mut self.element_index, element_index);
+        let result = translate(self);
+        self.element_index = previous;
+        result
     }
 
-    fn assuming<T>(&mut self, when: Term, holds: bool, make: impl FnOnce(&mut Self) -> T) -> T {
-        self.assumed.push((when, holds));
-        let made = make(self);
+    /// Calls `translate` under the assumption that a condition holds or not.
+    fn assuming<T>(
+        &mut self,
+        condition: Term,
+        holds: bool,
+        translate: impl FnOnce(&mut Self) -> T,
+    ) -> T {
+        self.assumed.push((condition, holds));
+        let result = translate(self);
         self.assumed.pop();
-        made
+        result
     }
 
-    /// Whether a condition holds here, if that is known.
+    /// Whether a condition holds, if it is a constant or assumed.
     pub(super) fn decided(&self, condition: Term) -> Option<bool> {
-        let mut assumed = self.assumed.iter();
-        let known = assumed.find(|(of, _)| *of == condition);
+        let assumption = self
+            .assumed
+            .iter()
+            .find(|(assumed, _)| *assumed == condition);
         self.terms
             .decided(condition)
-            .or(known.map(|(_, holds)| *holds))
+            .or(assumption.map(|(_, holds)| *holds))
     }
 }
 
-/// The kind of what is one of both.
+/// The common kind of two values.
 fn joined(a: Kind, b: Kind) -> Kind {
     match (a, b) {
-        (Kind::Open, kind) | (kind, Kind::Open) => kind,
+        (Kind::Undefined, kind) | (kind, Kind::Undefined) => kind,
         (Kind::Number, _) | (_, Kind::Number) => Kind::Number,
         (a, _) => a,
     }
