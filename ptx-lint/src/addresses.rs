@@ -1,35 +1,34 @@
-//! Addresses as evaluated in individual threads.
+//! Addresses that are evaluated in the sample threads.
 
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
 use ptx_analysis::graph::LoopId;
-use ptx_analysis::ssa::{Ssa, Value, ValueId};
+use ptx_analysis::ssa::{Value, ValueId};
 use ptx_analysis::threads::ThreadValues;
-use ptx_analysis::uniformity::{FunctionUniformity, Uniformity};
-use ptx_analysis::values::{Affine, Symbol, SymbolId, Values};
-use ptx_ir::StmtId;
+use ptx_analysis::uniformity::Uniformity;
+use ptx_analysis::values::{Affine, Symbol, SymbolId, Term, Values};
 use ptx_ir::facts::Space;
 use ptx_isa::{SpecialReg, StateSpace};
 
 use crate::context::FunctionContext;
 
-/// An address as the sum of a part that is known in each thread and a remainder that is uniform in the CTA.
+/// An address as the sum of a number for each sample thread, multiples of loop counters, and a remainder that is uniform in the CTA.
 pub(crate) struct Parts {
-    /// The part that depends on the thread index, by sample thread.
+    /// The number of each sample thread. It depends on the thread index.
     pub(crate) own: Vec<i64>,
-    /// Symbols that are uniform in the CTA, with their factors.
+    /// The symbols of the remainder with their factors.
     pub(crate) shared: BTreeMap<SymbolId, i64>,
     /// Loop counters with their factors.
     pub(crate) counters: BTreeMap<LoopId, i64>,
-    /// Whether the address depends on the number of threads.
+    /// The numbers depend on the size of the CTA.
     pub(crate) uses_size: bool,
-    /// Whether the remainder is certainly uniform.
+    /// The remainder is certainly uniform, not only likely.
     pub(crate) is_exact: bool,
 }
 
 impl Parts {
-    /// Splits an address; `None` if an unknown part may differ between threads.
+    /// Splits an address. Returns `None` if an unknown term may differ between threads.
     pub(crate) fn new(
         cx: &FunctionContext<'_>,
         values: &Values,
@@ -44,12 +43,12 @@ impl Parts {
             is_exact: true,
         };
         for term in form.terms() {
-            parts.add(cx, values, threads, (term.symbol, term.factor))?;
+            parts.add(cx, values, threads, *term)?;
         }
         Some(parts)
     }
 
-    /// An address with an empty known part.
+    /// Returns an address of which nothing is known.
     pub(crate) fn unknown(threads: &ThreadValues<'_>) -> Self {
         Self {
             own: vec![0; threads.samples().len()],
@@ -60,7 +59,8 @@ impl Parts {
         }
     }
 
-    /// The same in an iteration of the loops whose counters are factors of products, with products of numbers that are known in each thread.
+    /// Splits an address like [`new`](Self::new), and also evaluates products whose factors are known in each thread. The loop counters among these
+    /// factors have the value `iteration`.
     pub(crate) fn with_products(
         cx: &FunctionContext<'_>,
         values: &Values,
@@ -72,38 +72,31 @@ impl Parts {
         for term in form.terms() {
             let product = match values.symbol(term.symbol)? {
                 Symbol::Product(a, b) => {
-                    let factors = [a, b];
-                    let is_counter =
-                        |s: &SymbolId| matches!(values.symbol(*s), Some(Symbol::Counter(_)));
-                    if iteration == 0 && factors.iter().any(is_counter) {
+                    let has_counter = is_counter(values, a) || is_counter(values, b);
+                    if iteration == 0 && has_counter {
                         continue;
                     }
-                    let numbers = factors.map(|symbol| numbers(values, threads, symbol, iteration));
-                    match numbers {
-                        [Some(a), Some(b)] => Some(a.into_iter().zip(b)),
-                        _ => None,
-                    }
+                    numbers(values, threads, a, iteration)
+                        .zip(numbers(values, threads, b, iteration))
                 }
                 _ => None,
             };
-            let Some(product) = product else {
-                parts.add(cx, values, threads, (term.symbol, term.factor))?;
-                continue;
-            };
-            for (own, (a, b)) in parts.own.iter_mut().zip(product) {
-                *own = own.wrapping_add(a.wrapping_mul(b).wrapping_mul(term.factor));
+            if let Some((a, b)) = product {
+                parts.add_products(&a, &b, term.factor);
+            } else {
+                parts.add(cx, values, threads, *term)?;
             }
         }
         Some(parts)
     }
 
-    /// Adds a symbol with its factor.
+    /// Adds a term.
     fn add(
         &mut self,
         cx: &FunctionContext<'_>,
         values: &Values,
         threads: &mut ThreadValues<'_>,
-        (symbol, factor): (SymbolId, i64),
+        Term { symbol, factor, .. }: Term,
     ) -> Option<()> {
         match values.symbol(symbol)? {
             Symbol::Counter(id) => {
@@ -113,38 +106,33 @@ impl Parts {
                 if threads.special(register, component, 0).is_some() =>
             {
                 self.uses_size |= register == SpecialReg::Ntid;
-                for (sample, own) in self.own.iter_mut().enumerate() {
+                for (sample, number) in self.own.iter_mut().enumerate() {
                     let value = threads.special(register, component, sample)?;
-                    *own = own.wrapping_add(factor.wrapping_mul(value as i64));
+                    *number = number.wrapping_add(factor.wrapping_mul(value as i64));
                 }
             }
             Symbol::Special(register, _) if register.uniformity() <= Uniformity::Cta => {
                 self.shared.insert(symbol, factor);
             }
-            Symbol::Value { value, signed } => match threads.value(value) {
-                Some(known) => {
-                    let above = 64 - u32::from(values.width(value).clamp(1, 64));
-                    for (sample, own) in self.own.iter_mut().enumerate() {
-                        let bits = known.get(sample) << above;
-                        let number = match signed {
-                            true => bits as i64 >> above,
-                            false => (bits >> above) as i64,
-                        };
-                        *own = own.wrapping_add(factor.wrapping_mul(number));
+            Symbol::Value { value, .. } => {
+                if let Some(values_of_threads) = numbers(values, threads, symbol, 0) {
+                    for (number, value) in self.own.iter_mut().zip(values_of_threads) {
+                        *number = number.wrapping_add(factor.wrapping_mul(value));
                     }
-                }
-                None if is_uniform(cx, value) => {
-                    // It is only likely to be uniform.
+                } else if is_likely_uniform(cx, value) {
                     self.is_exact = false;
                     self.shared.insert(symbol, factor);
+                } else {
+                    return None;
                 }
-                None => return None,
-            },
+            }
             Symbol::Product(a, b) => {
-                if [a, b].iter().all(|of| is_uniform_symbol(cx, values, *of)) {
+                if is_likely_uniform_symbol(cx, values, a)
+                    && is_likely_uniform_symbol(cx, values, b)
+                {
                     self.shared.insert(symbol, factor);
                 } else {
-                    self.add_product(values, threads, ([a, b], factor))?;
+                    self.add_known_product(values, threads, [a, b], factor)?;
                 }
             }
             _ => {
@@ -154,45 +142,54 @@ impl Parts {
         Some(())
     }
 
-    /// Adds a product of numbers that are known in each thread, such as a row and the number of threads in a row.
-    fn add_product(
+    /// Adds a multiple of a product of two symbols that are known in each thread, such as a row and the number of threads in a row. Returns `None`
+    /// if they are not known.
+    fn add_known_product(
         &mut self,
         values: &Values,
         threads: &mut ThreadValues<'_>,
-        (factors, factor): ([SymbolId; 2], i64),
+        symbols: [SymbolId; 2],
+        factor: i64,
     ) -> Option<()> {
-        let is_counter = |of: &SymbolId| matches!(values.symbol(*of), Some(Symbol::Counter(_)));
-        let is_size = |of: &SymbolId| {
-            matches!(
-                values.symbol(*of),
-                Some(Symbol::Special(SpecialReg::Ntid, _))
-            )
-        };
-        if factors.iter().any(is_counter) {
+        if symbols.iter().any(|symbol| is_counter(values, *symbol)) {
             return None;
         }
-        let [first, second] = factors.map(|symbol| numbers(values, threads, symbol, 0));
-        for (own, (a, b)) in self.own.iter_mut().zip(first?.into_iter().zip(second?)) {
-            *own = own.wrapping_add(a.wrapping_mul(b).wrapping_mul(factor));
-        }
-        self.uses_size |= factors.iter().any(is_size);
-        // Another shape of the CTA has other products.
+        let [first, second] = symbols.map(|symbol| numbers(values, threads, symbol, 0));
+        self.add_products(&first?, &second?, factor);
+        self.uses_size |= symbols.iter().any(|symbol| {
+            matches!(
+                values.symbol(*symbol),
+                Some(Symbol::Special(SpecialReg::Ntid, _))
+            )
+        });
+        // A CTA of another shape has other products.
         self.is_exact &= threads.shape().is_required;
         Some(())
     }
+
+    /// Adds `factor * first * second` in each thread.
+    fn add_products(&mut self, first: &[i64], second: &[i64], factor: i64) {
+        for (number, (a, b)) in self.own.iter_mut().zip(first.iter().zip(second)) {
+            *number = number.wrapping_add(a.wrapping_mul(*b).wrapping_mul(factor));
+        }
+    }
 }
 
-/// Whether there is no reason for a factor of a product to differ between the threads of a CTA.
-fn is_uniform_symbol(cx: &FunctionContext<'_>, values: &Values, symbol: SymbolId) -> bool {
+fn is_counter(values: &Values, symbol: SymbolId) -> bool {
+    matches!(values.symbol(symbol), Some(Symbol::Counter(_)))
+}
+
+/// Returns `true` if there is no reason for a factor of a product to differ between the threads of a CTA.
+fn is_likely_uniform_symbol(cx: &FunctionContext<'_>, values: &Values, symbol: SymbolId) -> bool {
     match values.symbol(symbol) {
-        Some(Symbol::Value { value, .. }) => is_uniform(cx, value),
+        Some(Symbol::Value { value, .. }) => is_likely_uniform(cx, value),
         Some(Symbol::Special(register, _)) => register.uniformity() <= Uniformity::Cta,
         Some(Symbol::Parameter { .. }) => true,
         _ => false,
     }
 }
 
-/// The numbers of a symbol by sample, in an iteration of a loop.
+/// Returns the value of a symbol in each sample thread; `None` if it is not known. A loop counter has the value `iteration`.
 fn numbers(
     values: &Values,
     threads: &mut ThreadValues<'_>,
@@ -201,97 +198,49 @@ fn numbers(
 ) -> Option<Vec<i64>> {
     let samples = 0..threads.samples().len();
     match values.symbol(symbol)? {
-        Symbol::Special(register, component) => {
-            let number = |sample| threads.special(register, component, sample);
-            samples
-                .map(|sample| number(sample).map(|n| n as i64))
-                .collect()
-        }
+        Symbol::Special(register, component) => samples
+            .map(|sample| Some(threads.special(register, component, sample)? as i64))
+            .collect(),
         Symbol::Value { value, signed } => {
-            let above = 64 - u32::from(values.width(value).clamp(1, 64));
-            let known = threads.value(value)?;
-            let number = |sample| match (known.get(sample) << above, signed) {
-                (bits, true) => bits as i64 >> above,
-                (bits, false) => (bits >> above) as i64,
-            };
-            Some(samples.map(number).collect())
+            let unused_bits = 64 - u32::from(values.width(value).clamp(1, 64));
+            let bits_of_threads = threads.value(value)?;
+            Some(
+                samples
+                    .map(|sample| {
+                        let bits = bits_of_threads.get(sample) << unused_bits;
+                        if signed {
+                            bits as i64 >> unused_bits
+                        } else {
+                            (bits >> unused_bits) as i64
+                        }
+                    })
+                    .collect(),
+            )
         }
         Symbol::Counter(_) => Some(vec![iteration; samples.len()]),
         _ => None,
     }
 }
 
-/// Whether there is no reason for a value to differ between the threads of a CTA.
-fn is_uniform(cx: &FunctionContext<'_>, value: ValueId) -> bool {
-    let varying = cx.varying();
-    varying.is_some_and(|of| of.get(value.as_u32() as usize) == Some(&false))
+/// Returns `true` if there is no reason for a value to differ between the threads of a CTA.
+fn is_likely_uniform(cx: &FunctionContext<'_>, value: ValueId) -> bool {
+    cx.varying()
+        .is_some_and(|varying| varying.get(value.as_u32() as usize) == Some(&false))
 }
 
-/// Of each value, whether there is a reason for it to differ between the threads of a CTA: of a phi, whether it is one of the values that it
-/// passes on. Linear in the values and the arguments of phis.
-pub(crate) fn varying(
-    cx: &FunctionContext<'_>,
-    ssa: &Ssa,
-    likely: &FunctionUniformity,
-) -> Vec<bool> {
-    let has_local = cx.has_local();
-    let mut varying = vec![false; ssa.len()];
-    let mut passed_on: Vec<(ValueId, ValueId)> = Vec::new();
-    let mut open = Vec::new();
-    for (id, value) in ssa.values() {
-        let differs = match value {
-            // Local memory may differ.
-            Value::Def { stmt, variable, .. } => {
-                likely.def(stmt, variable) > Uniformity::Cta
-                    || is_loaded_locally(cx, stmt, has_local)
-            }
-            Value::Phi { .. } => {
-                passed_on.extend(ssa.args(id).iter().map(|arg| (*arg, id)));
-                false
-            }
-            _ => false,
-        };
-        if differs {
-            open.push(id);
-        }
-    }
-    passed_on.sort_unstable();
-    while let Some(value) = open.pop() {
-        let Some(slot @ false) = varying.get_mut(value.as_u32() as usize) else {
-            continue;
-        };
-        *slot = true;
-        let start = passed_on.partition_point(|(arg, _)| *arg < value);
-        let phis = passed_on.get(start..).unwrap_or_default().iter();
-        open.extend(
-            phis.take_while(|(arg, _)| *arg == value)
-                .map(|(_, phi)| *phi),
-        );
-    }
-    varying
-}
-
-/// Whether a statement may load from local memory.
-fn is_loaded_locally(cx: &FunctionContext<'_>, stmt: StmtId, has_local: bool) -> bool {
-    let is_local = |space| match space {
-        Space::State(space) => space.base() == StateSpace::Local,
-        Space::Generic => has_local,
-        _ => false,
-    };
-    let facts = cx.inst_at(stmt);
-    facts.is_some_and(|f| f.memory().any(|m| m.reads() && is_local(m.space)))
-}
-
-/// Whether a value is computed only of what is loaded from global memory, and of what is the same in the CTA; `left` is how many instructions are followed.
-pub(crate) fn is_loaded(cx: &FunctionContext<'_>, value: ValueId, left: u32) -> bool {
-    let (Some(ssa), Some(left)) = (cx.ssa(), left.checked_sub(1)) else {
+/// Returns `true` if a value is computed from one load of global memory and otherwise only from values that are likely uniform in the CTA. At most
+/// `steps` definitions are followed.
+pub(crate) fn is_loaded(cx: &FunctionContext<'_>, value: ValueId, steps: u32) -> bool {
+    let (Some(ssa), Some(remaining_steps)) = (cx.ssa(), steps.checked_sub(1)) else {
         return false;
     };
     let Value::Def { stmt, old, .. } = ssa.value(value) else {
         return false;
     };
-    // Where a guard skips the load, it is the same in all threads.
-    if old.is_some_and(|old| !matches!(ssa.value(old), Value::Def { .. }) || !is_uniform(cx, old)) {
+    let is_uniform_definition =
+        |value| matches!(ssa.value(value), Value::Def { .. }) && is_likely_uniform(cx, value);
+    // The value that remains where a guard skips the definition.
+    if old.is_some_and(|old| !is_uniform_definition(old)) {
         return false;
     }
     let Some(facts) = cx.inst_at(stmt) else {
@@ -300,16 +249,21 @@ pub(crate) fn is_loaded(cx: &FunctionContext<'_>, value: ValueId, left: u32) -> 
     if facts.action().is_some() || !facts.is_known() || facts.callees().is_some() {
         return false;
     }
-    let is_far = |space| matches!(space, Space::State(s) if s.base() == StateSpace::Global);
     let mut accesses = facts.memory().peekable();
     if accesses.peek().is_some() {
-        return accesses.all(|a| is_far(a.space) && !a.writes());
+        return accesses.all(|access| {
+            let is_global =
+                matches!(access.space, Space::State(s) if s.base() == StateSpace::Global);
+            is_global && !access.writes()
+        });
     }
-    let is_same = |value| matches!(ssa.value(value), Value::Def { .. }) && is_uniform(cx, value);
-    let mut reads = ssa
+    let mut varying_operands = ssa
         .uses(stmt)
         .iter()
         .map(|read| read.value)
-        .filter(|value| !is_same(*value));
-    matches!((reads.next(), reads.next()), (Some(only), None) if is_loaded(cx, only, left))
+        .filter(|value| !is_uniform_definition(*value));
+    match (varying_operands.next(), varying_operands.next()) {
+        (Some(operand), None) => is_loaded(cx, operand, remaining_steps),
+        _ => false,
+    }
 }

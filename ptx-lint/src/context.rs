@@ -28,12 +28,22 @@ use ptx_ir::{
 };
 use ptx_isa::{Action, StateSpace, TargetOption};
 
-use crate::addresses::varying;
-use crate::divergence::Divergence;
-use crate::lints::Need;
-use crate::module_uses::{ModuleUses, SharedVariables};
-use crate::optimized::{is_unoptimized, stack_addresses};
-use crate::{Finding, Lint, LintOptions, whole_warps};
+use crate::divergence::{Divergence, varying_values};
+use crate::module_properties::{
+    ModuleUses, SharedVariables, is_unoptimized, stack_address_conversions,
+};
+use crate::{Finding, Lint, whole_warps};
+
+/// The information that the enabled lints need. Everything else that lints use is computed on first use.
+#[derive(Copy, Clone, Debug)]
+pub(crate) struct Needs {
+    /// The likely divergence of values and branches.
+    pub(crate) divergence: bool,
+    /// The functions that reference each shared variable, and the functions that are never called.
+    pub(crate) uses: bool,
+    /// Whether the module was optimized.
+    pub(crate) optimization: bool,
+}
 
 /// The analyses of a module.
 #[derive(Debug)]
@@ -41,59 +51,63 @@ pub(crate) struct ModuleContext<'m> {
     analyses: ModuleAnalysis<'m>,
     lines: SourceLines<'m>,
     is_for_debugger: bool,
-    known: Known,
+    shared: SharedResults,
 }
 
-/// The analyses that all functions of a module share.
+/// Results that lints of all functions of a module use. They depend on all functions.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Known {
+pub(crate) struct SharedResults {
     pub(crate) summaries: Arc<CallSummaries>,
+    /// The module was not optimized.
     pub(crate) is_unoptimized: bool,
-    /// The functions that contain a barrier for all threads of the CTA, or call such a function.
-    pub(crate) waiting: Vec<bool>,
+    /// By the id of a function: it contains a barrier for all threads of the CTA, or calls such a function. Missing entries are `false`.
+    pub(crate) waits_at_barrier: Vec<bool>,
     pub(crate) uses: Arc<ModuleUses>,
 }
 
 impl<'m> ModuleContext<'m> {
-    pub(crate) fn new(facts: &'m ModuleFacts<'m>, options: &LintOptions) -> Self {
+    pub(crate) fn new(facts: &'m ModuleFacts<'m>, needs: Needs) -> Self {
         let analyses = ModuleAnalysis::new(facts);
-        let functions = || {
-            let definitions = facts.module().definitions();
-            definitions.filter_map(|(id, ..)| facts.function(id))
-        };
-        let known = Known {
-            waiting: match options.need(Need::Divergence) {
-                true => waiting(
-                    analyses.calls(),
-                    functions().filter(|f| waits(*f)).map(|f| f.id()),
-                ),
-                false => Vec::new(),
-            },
+        let module = facts.module();
+        let functions: Vec<FunctionFacts<'_>> = module
+            .definitions()
+            .filter_map(|(id, ..)| facts.function(id))
+            .collect();
+        let mut shared = SharedResults {
             summaries: Arc::clone(analyses.summaries()),
-            uses: Arc::new(match options.need(Need::Uses) {
-                true => {
-                    let shared = SharedVariables::new(facts.module());
-                    let mentions = functions().map(|f| (f.id(), shared.mentions(f)));
-                    let mentions: Vec<_> = mentions.collect();
-                    ModuleUses::new(facts.module(), shared, mentions)
-                }
-                false => ModuleUses::default(),
-            }),
-            is_unoptimized: options.need(Need::Optimization) && {
-                let stack_addresses = stack_addresses(facts.module());
-                functions().any(|f| is_unoptimized(f, &stack_addresses))
-            },
+            ..SharedResults::default()
         };
-        Self::with(analyses, known)
+        if needs.divergence {
+            let waiting = functions
+                .iter()
+                .filter(|function| has_cta_barrier(**function));
+            shared.waits_at_barrier =
+                reaching_functions(analyses.calls(), waiting.map(|function| function.id()));
+        }
+        if needs.uses {
+            let variables = SharedVariables::new(module);
+            let references: Vec<_> = functions
+                .iter()
+                .map(|function| (function.id(), variables.referenced_by(*function)))
+                .collect();
+            shared.uses = Arc::new(ModuleUses::new(module, variables, references));
+        }
+        if needs.optimization {
+            let conversions = stack_address_conversions(module);
+            shared.is_unoptimized = functions
+                .iter()
+                .any(|function| is_unoptimized(*function, &conversions));
+        }
+        Self::with_shared_results(analyses, shared)
     }
 
-    /// The same from analyses that were computed before.
-    pub(crate) fn with(analyses: ModuleAnalysis<'m>, known: Known) -> Self {
+    /// Creates a context from results that were computed before.
+    pub(crate) fn with_shared_results(analyses: ModuleAnalysis<'m>, shared: SharedResults) -> Self {
         Self {
             lines: SourceLines::new(analyses.module()),
             is_for_debugger: analyses.module().has_target_option(TargetOption::Debug),
             analyses,
-            known,
+            shared,
         }
     }
 
@@ -109,16 +123,16 @@ impl<'m> ModuleContext<'m> {
 /// The likely divergence of values in the functions of a module.
 #[derive(Debug)]
 pub(crate) struct LikelyDivergence {
-    /// What functions pass to each other.
+    /// The uniformity of arguments, results and calls that functions pass to each other.
     driver: IncrementalUniformity,
-    /// The functions that call or are called, by id. The driver evaluated them.
+    /// By function id: the uniformity of the functions that call or are called. The driver evaluated them.
     connected: Vec<Option<FunctionUniformity>>,
 }
 
 impl LikelyDivergence {
     /// Evaluates the functions that call or are called; `None` if no enabled lint needs it.
-    pub(crate) fn new(module: &ModuleAnalysis<'_>, options: &LintOptions) -> Option<Self> {
-        if !options.need(Need::Divergence) {
+    pub(crate) fn new(module: &ModuleAnalysis<'_>, needs: Needs) -> Option<Self> {
+        if !needs.divergence {
             return None;
         }
         let mut driver = IncrementalUniformity::optimistic();
@@ -127,15 +141,15 @@ impl LikelyDivergence {
         let mut connected = vec![None; module.module().functions().len()];
         for (id, ..) in module.module().definitions() {
             if !module.is_alone(id) {
-                let function = module.function(id);
-                connected[id.index()] =
-                    function.and_then(|function| driver.take(&function, module.calls()));
+                connected[id.index()] = module
+                    .function(id)
+                    .and_then(|function| driver.take(&function, module.calls()));
             }
         }
         Some(Self { driver, connected })
     }
 
-    /// The uniformity of a function. Evaluates a kernel that calls no function.
+    /// Returns the uniformity of a function. A kernel that calls no function is evaluated.
     pub(crate) fn function(
         &self,
         function: &FunctionAnalysis<'_>,
@@ -148,35 +162,39 @@ impl LikelyDivergence {
     }
 }
 
-/// Whether a function waits at a barrier for all threads of the CTA.
-pub(crate) fn waits(of: FunctionFacts<'_>) -> bool {
-    let waits = |inst| {
-        let f = of.inst(inst);
+/// Returns `true` if a function contains a barrier for all threads of the CTA.
+pub(crate) fn has_cta_barrier(function: FunctionFacts<'_>) -> bool {
+    function.body().insts().any(|(inst, _)| {
+        let facts = function.inst(inst);
         let is_barrier = matches!(
-            f.action(),
+            facts.action(),
             Some(Action::BarrierSync | Action::BarrierReduce)
         );
-        is_barrier && !crate::divergence::is_counted(&f)
-    };
-    of.body().insts().any(|(inst, _)| waits(inst))
+        is_barrier && !crate::divergence::is_counted(&facts)
+    })
 }
 
-/// Some functions, and those that call one of them.
-pub(crate) fn waiting(calls: &CallGraph, of: impl Iterator<Item = FuncId>) -> Vec<bool> {
-    let all = calls.reaching(of);
-    let mut found = vec![false; all.last().map_or(0, |id| id.index() + 1)];
-    for id in all {
-        found[id.index()] = true;
+/// Returns by function id whether a function is in `functions` or may call one of them. Missing entries are `false`.
+pub(crate) fn reaching_functions(
+    calls: &CallGraph,
+    functions: impl Iterator<Item = FuncId>,
+) -> Vec<bool> {
+    let ids = calls.reaching(functions);
+    let mut is_reaching = vec![false; ids.last().map_or(0, |id| id.index() + 1)];
+    for id in ids {
+        is_reaching[id.index()] = true;
     }
-    found
+    is_reaching
 }
 
 /// The analyses of a function.
 pub(crate) struct FunctionContext<'a> {
     module: &'a ModuleContext<'a>,
     analysis: FunctionAnalysis<'a>,
+    /// `None` if no enabled lint needs divergence.
     likely: Option<&'a FunctionUniformity>,
     divergence: OnceCell<Option<Divergence>>,
+    /// The values of sample threads, and for each block the set of the sample threads that reach it.
     threads: OnceCell<Option<(Evaluated, Vec<u128>)>>,
     varying: OnceCell<Option<Vec<bool>>>,
     has_local: OnceCell<bool>,
@@ -198,7 +216,7 @@ impl<'a> FunctionContext<'a> {
     ) -> Self {
         Self {
             module,
-            analysis: function.with_calls(&module.known.summaries),
+            analysis: function.with_calls(&module.shared.summaries),
             likely,
             divergence: OnceCell::new(),
             threads: OnceCell::new(),
@@ -241,33 +259,33 @@ impl<'a> FunctionContext<'a> {
         &self.module.lines
     }
 
-    /// Whether the module is compiled for debugging, without optimizations.
+    /// Returns `true` if the module is compiled for debugging, without optimizations.
     pub(crate) fn is_for_debugger(&self) -> bool {
         self.module.is_for_debugger
     }
 
-    /// The shared variables of the module that only launches of this function access: only for `dead-code`.
-    pub(crate) fn own_shared(&self) -> Vec<SymbolId> {
-        let uses = &self.module.known.uses;
-        let mentioned = uses.shared().mentions(self.facts()).into_iter();
-        let own = mentioned.filter(|s| uses.is_own(self.module(), self.id(), *s));
-        own.collect()
+    /// Returns the shared variables of the module that only launches of this function access. The lint must declare `Need::Uses`.
+    pub(crate) fn unshared_variables(&self) -> Vec<SymbolId> {
+        let uses = &self.module.shared.uses;
+        uses.shared()
+            .referenced_by(self.facts())
+            .into_iter()
+            .filter(|symbol| uses.is_only_user(self.module(), self.id(), *symbol))
+            .collect()
     }
 
-    /// Whether the function is neither called nor visible to other modules: only for `dead-code`.
+    /// Returns `true` if the function is neither called nor visible to other modules. The lint must declare `Need::Uses`.
     pub(crate) fn is_uncalled(&self) -> bool {
-        self.module
-            .known
-            .uses
-            .is_uncalled(self.module(), self.calls(), self.id())
+        let uses = &self.module.shared.uses;
+        uses.is_uncalled(self.module(), self.calls(), self.id())
     }
 
-    /// Whether the module was not optimized: only for `generic-space` and `dead-code`.
+    /// Returns `true` if the module was not optimized. The lint must declare `Need::Optimization`.
     pub(crate) fn is_unoptimized(&self) -> bool {
-        self.module.known.is_unoptimized
+        self.module.shared.is_unoptimized
     }
 
-    /// The values of registers; `None` if the function has too many.
+    /// The values of registers in SSA form; `None` if the function has too many.
     pub(crate) fn ssa(&self) -> Option<&Ssa> {
         self.analysis.ssa().ok()
     }
@@ -292,18 +310,22 @@ impl<'a> FunctionContext<'a> {
         self.analysis.violations()
     }
 
-    /// Likely divergence: for lints that need [`Need::Divergence`].
+    /// The likely uniformity of values and guards. The lint must declare `Need::Divergence`, otherwise it is `None`.
     pub(crate) fn likely(&self) -> Option<&'a FunctionUniformity> {
         self.likely
     }
 
-    /// Of each value, whether it may differ between the threads of a CTA, likewise.
+    /// By value id: there is a reason for the value to differ between the threads of a CTA. The lint must declare `Need::Divergence`.
     pub(crate) fn varying(&self) -> Option<&[bool]> {
-        let new = || Some(varying(self, self.ssa()?, self.likely()?));
-        self.varying.get_or_init(new).as_deref()
+        self.varying
+            .get_or_init(|| {
+                let (ssa, likely) = (self.ssa()?, self.likely()?);
+                Some(varying_values(self.facts(), ssa, likely, self.has_local()))
+            })
+            .as_deref()
     }
 
-    /// Whether the function has variables in local memory.
+    /// Returns `true` if the function has variables in local memory.
     pub(crate) fn has_local(&self) -> bool {
         *self.has_local.get_or_init(|| {
             let mut variables = self.body().vars().values();
@@ -311,17 +333,19 @@ impl<'a> FunctionContext<'a> {
         })
     }
 
-    /// The branches on which blocks are control dependent, likewise.
+    /// The branches on which blocks are control dependent. The lint must declare `Need::Divergence`.
     pub(crate) fn divergence(&self) -> Option<&Divergence> {
-        let new = || {
-            let mut divergence = Divergence::new(self.facts(), self.cfg(), self.likely()?);
-            divergence.refine(&whole_warps::branches(self, &divergence));
-            Some(divergence)
-        };
-        self.divergence.get_or_init(new).as_ref()
+        self.divergence
+            .get_or_init(|| {
+                let mut divergence = Divergence::new(self.facts(), self.cfg(), self.likely()?);
+                divergence.refine(&whole_warps::warp_uniform_branches(self, &divergence));
+                Some(divergence)
+            })
+            .as_ref()
     }
 
-    /// Values in individual threads, and for each block the sample threads that reach it; `None` as for [`ssa`](Self::ssa).
+    /// Values in the sample threads, and for each block the set of the sample threads that reach it: bit `i` stands for thread `i`. `None` as for
+    /// [`ssa`](Self::ssa).
     pub(crate) fn threads(&self) -> Option<(ThreadValues<'_>, &[u128])> {
         let evaluated = self.threads.get_or_init(|| {
             let mut threads = ThreadValues::new(&self.analysis).ok()?;
@@ -333,28 +357,28 @@ impl<'a> FunctionContext<'a> {
         Some((threads, sets))
     }
 
-    /// Whether a call may reach a function that waits at a barrier for all threads of the CTA.
-    pub(crate) fn waits(&self, callees: &Callees<'_>) -> bool {
+    /// Returns `true` if a direct call may reach a barrier for all threads of the CTA.
+    pub(crate) fn callee_waits(&self, callees: &Callees<'_>) -> bool {
         let Callees::Function(symbol) = callees else {
             return false;
         };
-        let symbol = self.module().symbols().get(*symbol);
-        match symbol.map(|s| s.kind) {
+        match self.module().symbols().get(*symbol).map(|s| s.kind) {
             Some(SymbolKind::Function(id)) => {
-                self.module.known.waiting.get(id.index()) == Some(&true)
+                self.module.shared.waits_at_barrier.get(id.index()) == Some(&true)
             }
             _ => false,
         }
     }
 
-    /// Whether the function accesses shared memory.
+    /// Returns `true` if the function accesses shared memory.
     pub(crate) fn has_shared(&self) -> bool {
-        let all = self.accesses().map(Accesses::all).unwrap_or_default();
-        let is_shared = |space| matches!(space, Space::State(s) if s.base() == StateSpace::Shared);
-        all.iter().any(|access| is_shared(access.space))
+        let accesses = self.accesses().map(Accesses::all).unwrap_or_default();
+        accesses.iter().any(|access| {
+        matches!(access.space, Space::State(space) if space.base() == StateSpace::Shared)
+    })
     }
 
-    /// The facts of the instruction of a statement.
+    /// The facts of the instruction of a statement; `None` for other statements.
     pub(crate) fn inst_at(&self, stmt: StmtId) -> Option<Facts<'a>> {
         match self.body().statement(stmt)? {
             Statement::Inst(inst) => Some(self.facts().inst(inst)),
@@ -374,26 +398,24 @@ impl<'a> FunctionContext<'a> {
                 (module.declarations(), module.pool(), Binding::Symbol(id))
             }
         };
-        let mut decls = declarations.decls.iter();
-        decls.find_map(|(id, decl)| {
+        declarations.decls.iter().find_map(|(id, declaration)| {
             let mut declarators = declarations.declarators(id).iter();
-            decl.layout(declarators.find(|d| d.binding == binding)?, pool)
+            declaration.layout(declarators.find(|d| d.binding == binding)?, pool)
         })
     }
 
-    /// The value of an integer operand.
+    /// The value of an integer literal.
     pub(crate) fn integer(&self, operand: Operand) -> Option<i64> {
         self.body().pool().integer(operand)
     }
 
-    /// The value of an integer operand of a statement, or of a register that always has the same value there.
+    /// The value of an integer literal, or of a register that always has the same value at the statement.
     pub(crate) fn constant(&self, stmt: StmtId, operand: Operand) -> Option<i64> {
-        let of_register = || {
+        self.integer(operand).or_else(|| {
             let value = self.read(stmt, operand)?;
             let number = self.values()?.interval(value).single()?;
             i64::try_from(number).ok()
-        };
-        self.integer(operand).or_else(of_register)
+        })
     }
 
     /// The SSA value that a statement reads from a register.
@@ -414,17 +436,19 @@ impl<'a> FunctionContext<'a> {
     /// The reachable instructions, in the order of the statements.
     pub(crate) fn instructions(&self) -> impl Iterator<Item = Reached<'a>> {
         let (facts, analysis) = (self.facts(), self.analysis());
-        let blocks = analysis.cfg().blocks();
-        let reached = blocks.filter(|(id, _)| analysis.is_reachable(*id));
-        let statements = reached.flat_map(move |(_, b)| facts.body().range(b.first, b.end));
-        statements.filter_map(move |(stmt, statement)| match statement {
-            Statement::Inst(inst) => Some(Reached {
-                stmt,
-                inst,
-                facts: facts.inst(inst),
-            }),
-            _ => None,
-        })
+        analysis
+            .cfg()
+            .blocks()
+            .filter(|(id, _)| analysis.is_reachable(*id))
+            .flat_map(move |(_, block)| facts.body().range(block.first, block.end))
+            .filter_map(move |(stmt, statement)| match statement {
+                Statement::Inst(inst) => Some(Reached {
+                    stmt,
+                    inst,
+                    facts: facts.inst(inst),
+                }),
+                _ => None,
+            })
     }
 
     /// The order of two statements in the text.
@@ -446,10 +470,10 @@ impl<'a> FunctionContext<'a> {
     /// The opcode and modifiers of an instruction, as they are written.
     pub(crate) fn mnemonic(&self, inst: InstId) -> &'a str {
         let inst = self.body().inst(inst);
-        inst.map_or("", |i| self.module().signature(i.sig).text())
+        inst.map_or("", |inst| self.module().signature(inst.sig).text())
     }
 
-    /// A finding at a statement.
+    /// Creates a finding at a statement.
     pub(crate) fn finding(
         &self,
         lint: Lint,

@@ -6,64 +6,56 @@ use alloc::format;
 use alloc::vec::Vec;
 
 use ptx_ir::lex::{Lexer, TokenKind};
-use ptx_ir::{Binding, DeclId, EntityId as _, FuncId, Item, ItemId, Module, SymbolId};
+use ptx_ir::{Binding, DeclId, FuncId, Item, ItemId, Module, SymbolId};
 
 /// The declarations of a module by the names that they declare.
 pub(crate) struct Declarations<'m> {
     module: &'m Module,
     by_name: BTreeMap<Cow<'m, str>, Vec<ItemId>>,
-    /// Whether a name begins with a byte.
-    begins: [bool; 256],
-    kinds: Vec<Item>,
+    /// Entry `b` is `true` if a declared name begins with the byte `b`. Most identifiers of a text are rejected by it without a search.
+    is_first_byte: [bool; 256],
 }
 
-/// The part of a function that matters to functions that reference it.
+/// The part of an item that matters to the code that references it.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
-pub(crate) enum Parts {
+pub(crate) enum ItemPart {
+    /// The item without the body of a function.
     Header,
-    All,
+    /// The complete item.
+    Complete,
 }
 
 impl<'m> Declarations<'m> {
     pub(crate) fn new(module: &'m Module) -> Self {
-        let mut new = Self {
+        let mut declarations = Self {
             module,
             by_name: BTreeMap::new(),
-            begins: [false; 256],
-            kinds: vec![
-                Item::Removed;
-                module
-                    .items()
-                    .map(|(id, _)| id.index() + 1)
-                    .max()
-                    .unwrap_or(0)
-            ],
+            is_first_byte: [false; 256],
         };
-        for (item, kind) in module.items() {
-            new.kinds[item.index()] = kind;
-            match kind {
-                Item::Decl(decl) => new.variable(item, decl),
-                Item::Function(function) => new.function(item, function),
+        for (id, item) in module.items() {
+            match item {
+                Item::Decl(declaration) => declarations.add_variables(id, declaration),
+                Item::Function(function) => declarations.add_function(id, function),
                 _ => {}
             }
         }
-        new
+        declarations
     }
 
     fn add(&mut self, name: Cow<'m, str>, item: ItemId) {
-        if let Some(first) = name.bytes().next() {
-            self.begins[usize::from(first)] = true;
+        if let Some(first_byte) = name.bytes().next() {
+            self.is_first_byte[usize::from(first_byte)] = true;
             self.by_name.entry(name).or_default().push(item);
         }
     }
 
-    fn function(&mut self, item: ItemId, id: FuncId) {
+    fn add_function(&mut self, item: ItemId, id: FuncId) {
         if let Some(function) = self.module.functions().get(id) {
             self.add(Cow::Borrowed(self.module.name(function.name)), item);
         }
     }
 
-    fn variable(&mut self, item: ItemId, id: DeclId) {
+    fn add_variables(&mut self, item: ItemId, id: DeclId) {
         for declarator in self.module.declarations().declarators(id) {
             let Binding::Symbol(symbol) = declarator.binding else {
                 continue;
@@ -72,46 +64,44 @@ impl<'m> Declarations<'m> {
         }
     }
 
-    /// The declarations that a text depends on, directly or through others.
-    pub(crate) fn mentioned(&self, text: &[u8], parts: Parts) -> BTreeSet<ItemId> {
-        let mut found = BTreeSet::new();
-        let mut work = self.named(text);
-        while let Some(item) = work.pop() {
-            if found.insert(item) {
-                work.extend(self.named(&self.text(item, parts)));
+    /// Returns the declarations that a text depends on, directly or through the given part of other declarations.
+    pub(crate) fn dependencies(&self, text: &[u8], part: ItemPart) -> BTreeSet<ItemId> {
+        let mut dependencies = BTreeSet::new();
+        let mut worklist = self.declared_names(text);
+        while let Some(item) = worklist.pop() {
+            if dependencies.insert(item) {
+                worklist.extend(self.declared_names(&self.text(item, part)));
             }
         }
-        found
+        dependencies
     }
 
-    /// The text of the part of an item that others depend on, as it is now.
-    pub(crate) fn text(&self, item: ItemId, parts: Parts) -> Cow<'m, [u8]> {
-        match parts {
-            Parts::Header => ptx_print::verbatim_header(self.module, item),
-            Parts::All => ptx_print::verbatim_item(self.module, item),
+    /// Returns the current text of a part of an item.
+    pub(crate) fn text(&self, item: ItemId, part: ItemPart) -> Cow<'m, [u8]> {
+        match part {
+            ItemPart::Header => ptx_print::verbatim_header(self.module, item),
+            ItemPart::Complete => ptx_print::verbatim_item(self.module, item),
         }
     }
 
-    /// The declarations of the names in a text.
-    fn named(&self, text: &[u8]) -> Vec<ItemId> {
-        let is_name = |kind| kind == TokenKind::Ident;
-        let names = Lexer::fragment(text).filter(|token| is_name(token.kind));
-        let mut found = Vec::new();
-        for token in names {
+    /// Returns the items that declare the names in a text.
+    fn declared_names(&self, text: &[u8]) -> Vec<ItemId> {
+        let mut items = Vec::new();
+        for token in Lexer::fragment(text).filter(|token| token.kind == TokenKind::Ident) {
             let name = token.span.of(text);
-            let begins = name.first().map(|b| self.begins[usize::from(*b)]);
-            if begins == Some(true)
+            let first_byte = name.first().copied();
+            if first_byte.is_some_and(|byte| self.is_first_byte[usize::from(byte)])
                 && let Ok(name) = core::str::from_utf8(name)
-                && let Some(items) = self.by_name.get(name)
+                && let Some(declared) = self.by_name.get(name)
             {
-                found.extend(items);
+                items.extend(declared);
             }
         }
-        found
+        items
     }
 }
 
-/// The name of a symbol, as it is written where it is used.
+/// Returns the name of a symbol, as it is written where it is used.
 pub(crate) fn symbol_name(module: &Module, symbol: SymbolId) -> Cow<'_, str> {
     let Some(symbol) = module.symbols().get(symbol) else {
         return Cow::Borrowed("");

@@ -10,9 +10,9 @@
 //!
 //! let text = b".version 8.0\n.target sm_80\n.address_size 64\n.entry k() { .reg .b32 a; mov.u32 a, %tid.x; ret; }";
 //! let module = ptx_parse::parse(text).module;
-//! let found = lint(&ModuleFacts::new(&module), &LintOptions::default());
-//! assert_eq!((found[0].lint, found[0].certainty), (Lint::DeadCode, Certainty::Definite));
-//! assert_eq!(found[0].diagnostic.code.to_string(), "PTX1512");
+//! let findings = lint(&ModuleFacts::new(&module), &LintOptions::default());
+//! assert_eq!((findings[0].lint, findings[0].certainty), (Lint::DeadCode, Certainty::Definite));
+//! assert_eq!(findings[0].diagnostic.code.to_string(), "PTX1512");
 //! ```
 #![no_std]
 #![forbid(unsafe_code)]
@@ -28,22 +28,17 @@ struct Guide;
 mod addresses;
 mod context;
 mod declarations;
-mod declared;
 mod divergence;
 mod finding;
 mod inline;
 mod linter;
 mod lints;
-mod module_uses;
-mod optimized;
-mod options;
-mod protocols;
+mod module_properties;
 mod session;
 mod whole_warps;
 
 pub use finding::Finding;
-pub use linter::{Linter, lint};
+pub use linter::{LintOptions, Linter, lint};
 pub use lints::{Lint, UnknownLint};
-pub use options::LintOptions;
 pub use ptx_analysis::asynchrony::Certainty;
 pub use session::LintSession;

@@ -1,50 +1,86 @@
-//! Lints modules and functions.
+//! Lints modules and functions, with the options that select the reported findings.
 
 use alloc::boxed::Box;
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
 
+use ptx_analysis::asynchrony::Certainty;
 use ptx_analysis::function_analysis::{FunctionAnalysis, map_functions};
 use ptx_ir::facts::{ModuleFacts, StaleFacts};
 use ptx_ir::{Body, FuncId, Item, Module, StmtId};
 
-use crate::context::{FunctionContext, LikelyDivergence, ModuleContext};
-use crate::declared::at_declarations;
-use crate::inline::Contexts;
-use crate::{Finding, LintOptions};
+use crate::context::{FunctionContext, LikelyDivergence, ModuleContext, Needs};
+use crate::finding::merge_by_declaration;
+use crate::inline::InlinedFindings;
+use crate::lints::Need;
+use crate::{Finding, Lint};
+
+/// Options that select the reported findings.
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub struct LintOptions {
+    /// The lints to run: all of them by default.
+    pub lints: Vec<Lint>,
+    /// The minimum certainty of reported findings.
+    pub certainty: Certainty,
+}
+
+impl Default for LintOptions {
+    fn default() -> Self {
+        Self {
+            lints: Lint::ALL.to_vec(),
+            certainty: Certainty::Possible,
+        }
+    }
+}
+
+impl LintOptions {
+    /// Returns the information that the enabled lints need.
+    pub(crate) fn needs(&self) -> Needs {
+        let is_needed = |need| self.lints.iter().any(|lint| lint.needs(need));
+        Needs {
+            divergence: is_needed(Need::Divergence),
+            uses: is_needed(Need::Uses),
+            optimization: is_needed(Need::Optimization),
+        }
+    }
+}
 
 /// Lints all functions of a module. The findings are in source order.
 #[must_use]
 pub fn lint(facts: &ModuleFacts<'_>, options: &LintOptions) -> Vec<Finding> {
     let linter = Linter::new(facts, options);
-    let found = map_functions(facts, |id, _| linter.function(id));
-    let found = found.into_iter().flatten().collect();
-    let mut found = at_declarations(facts.module(), found);
-    sort_by_position(facts.module(), &mut found);
-    found
+    let findings = map_functions(facts, |id, _| linter.function(id))
+        .into_iter()
+        .flatten()
+        .collect();
+    let mut findings = merge_by_declaration(facts.module(), findings);
+    sort_by_position(facts.module(), &mut findings);
+    findings
 }
 
 /// Sorts findings in the order of the text. The spans of an edited module are not in this order, and those of a built module are empty: their
 /// findings are sorted by the order of the items and statements.
-fn sort_by_position(module: &Module, found: &mut [Finding]) {
+fn sort_by_position(module: &Module, findings: &mut [Finding]) {
     if module.has_current_source() {
-        found.sort_by_key(|f| f.diagnostic.span.start);
+        findings.sort_by_key(|finding| finding.diagnostic.span.start);
         return;
     }
-    let mut statements: BTreeMap<(FuncId, StmtId), u32> =
-        found.iter().map(|f| ((f.function, f.stmt), 0)).collect();
-    let mut position = 0;
+    let mut positions: BTreeMap<(FuncId, StmtId), u32> = findings
+        .iter()
+        .map(|finding| ((finding.function, finding.stmt), 0))
+        .collect();
+    let mut next_position = 0;
     for (_, item) in module.items() {
         let Item::Function(id) = item else { continue };
-        let body = module.body(id).into_iter();
-        for (stmt, _) in body.flat_map(Body::statements) {
-            position += 1;
-            if let Some(known) = statements.get_mut(&(id, stmt)) {
-                *known = position;
+        for (stmt, _) in module.body(id).into_iter().flat_map(Body::statements) {
+            next_position += 1;
+            if let Some(position) = positions.get_mut(&(id, stmt)) {
+                *position = next_position;
             }
         }
     }
-    found.sort_by_key(|f| statements.get(&(f.function, f.stmt)).copied());
+    findings.sort_by_key(|finding| positions.get(&(finding.function, finding.stmt)).copied());
 }
 
 /// Lints the functions of a module one at a time.
@@ -64,8 +100,9 @@ fn sort_by_position(module: &Module, found: &mut [Finding]) {
 #[derive(Debug)]
 pub struct Linter<'m> {
     module: ModuleContext<'m>,
-    likely: Option<LikelyDivergence>,
-    contexts: Contexts,
+    /// `None` if no enabled lint needs it.
+    likely_divergence: Option<LikelyDivergence>,
+    inlined: InlinedFindings,
     options: &'m LintOptions,
 }
 
@@ -73,10 +110,10 @@ impl<'m> Linter<'m> {
     /// Computes the analyses that all functions share.
     #[must_use]
     pub fn new(facts: &'m ModuleFacts<'m>, options: &'m LintOptions) -> Self {
-        let module = ModuleContext::new(facts, options);
+        let module = ModuleContext::new(facts, options.needs());
         Self {
-            contexts: Contexts::new(facts, module.calls(), options),
-            likely: LikelyDivergence::new(module.analyses(), options),
+            inlined: InlinedFindings::new(facts, module.calls(), options),
+            likely_divergence: LikelyDivergence::new(module.analyses(), options.needs()),
             module,
             options,
         }
@@ -105,99 +142,118 @@ impl<'m> Linter<'m> {
         Ok(self.examine(function))
     }
 
+    /// Lints a function by itself and adds the findings in the kernels into which it is inlined.
     fn examine(&self, function: &FunctionAnalysis<'_>) -> Vec<Finding> {
         let id = function.id();
-        let likely = self.likely.as_ref();
-        let likely = likely.map(|all| all.function(function, self.module.calls()));
-        let context = FunctionContext::new(&self.module, function, likely.as_deref());
-        let own = examine(&context, &self.contexts, self.options);
-        let all = merged(&own, self.contexts.found(id), self.options);
-        let mut all: Vec<Finding> = all.cloned().collect();
-        let (module, body) = (function.module(), function.body());
-        if module.has_current_source() {
-            all.sort_by_key(|f| f.diagnostic.span.start);
+        let likely_uniformity = self
+            .likely_divergence
+            .as_ref()
+            .map(|divergence| divergence.function(function, self.module.calls()));
+        let context = FunctionContext::new(&self.module, function, likely_uniformity.as_deref());
+        let separate = lint_separately(&context, &self.inlined, self.options);
+        let mut findings: Vec<Finding> =
+            reported(&separate, self.inlined.in_function(id), self.options)
+                .cloned()
+                .collect();
+        if function.module().has_current_source() {
+            findings.sort_by_key(|finding| finding.diagnostic.span.start);
         } else {
-            let positions = body.statements().map(|(stmt, _)| stmt).zip(0..);
-            let positions: BTreeMap<StmtId, u32> = positions.collect();
-            all.sort_by_key(|f| positions.get(&f.stmt).copied());
+            let positions: BTreeMap<StmtId, u32> = function
+                .body()
+                .statements()
+                .map(|(stmt, _)| stmt)
+                .zip(0..)
+                .collect();
+            findings.sort_by_key(|finding| positions.get(&finding.stmt).copied());
         }
-        all
+        findings
     }
 }
 
-/// The findings in a function by itself.
-pub(crate) fn examine(
+/// Returns the findings in a function that is linted without its callers. Lints that examine the function as a part of kernels are left out.
+pub(crate) fn lint_separately(
     context: &FunctionContext<'_>,
-    contexts: &Contexts,
+    inlined: &InlinedFindings,
     options: &LintOptions,
 ) -> Vec<Finding> {
-    let mut found = Vec::new();
+    let mut findings = Vec::new();
     for lint in &options.lints {
-        if !contexts.replaces(context.id(), *lint) {
-            lint.check(context, &mut found);
+        if !inlined.replaces(context.id(), *lint) {
+            lint.check(context, &mut findings);
         }
     }
-    let mut found = by_cause(found);
+    let mut findings = merge_by_cause(findings);
     if !context.module().has_current_source() {
         // A fix edits the source, which is not the text of the module.
-        for finding in &mut found {
+        for finding in &mut findings {
             finding.diagnostic.fix = Box::default();
         }
     }
-    found
+    findings
 }
 
-/// One finding for each cause: where a lint says the same about several statements, and the same labels explain it, the later ones are repeats of the
-/// first.
-fn by_cause(found: Vec<Finding>) -> Vec<Finding> {
-    let mut known: BTreeMap<_, usize> = BTreeMap::new();
-    let mut all: Vec<Finding> = Vec::new();
-    for finding in found {
-        let of = &finding.diagnostic;
-        let is_alone = of.labels.is_empty() || !of.fix.is_empty() || finding.declaration.is_some();
-        if !is_alone {
-            let labels = of.labels.iter().map(|l| (l.span.start, l.span.end));
-            let labels: Vec<(u32, u32)> = labels.collect();
-            let key = (finding.lint, finding.certainty, of.message.clone(), labels);
-            let first = *known.entry(key).or_insert(all.len());
-            if let Some(first) = all.get_mut(first) {
-                first.repeat(of.span);
-                for span in &of.repeats {
+/// Merges findings with the same cause: where a lint reports several statements with the same message and labels, the later ones become repeats of
+/// the first.
+fn merge_by_cause(findings: Vec<Finding>) -> Vec<Finding> {
+    let mut index_of_cause: BTreeMap<_, usize> = BTreeMap::new();
+    let mut merged: Vec<Finding> = Vec::new();
+    for finding in findings {
+        let diagnostic = &finding.diagnostic;
+        let is_unique = diagnostic.labels.is_empty()
+            || !diagnostic.fix.is_empty()
+            || finding.declaration.is_some();
+        if !is_unique {
+            let labels: Vec<(u32, u32)> = diagnostic
+                .labels
+                .iter()
+                .map(|label| (label.span.start, label.span.end))
+                .collect();
+            let message = diagnostic.message.clone();
+            let cause = (finding.lint, finding.certainty, message, labels);
+            let index = *index_of_cause.entry(cause).or_insert(merged.len());
+            if let Some(first) = merged.get_mut(index) {
+                first.repeat(diagnostic.span);
+                for span in &diagnostic.repeats {
                     first.repeat(*span);
                 }
                 continue;
             }
         }
-        all.push(finding);
+        merged.push(finding);
     }
-    all.iter_mut().for_each(Finding::add_places);
-    all
+    merged.iter_mut().for_each(Finding::add_places);
+    merged
 }
 
-/// The findings in a function by itself, and further ones in the kernels into which it is inlined.
-pub(crate) fn merged<'f>(
-    own: &'f [Finding],
-    others: &'f [Finding],
+/// Returns the findings with a sufficient certainty: those in the function by itself (`separate`), and those in kernels into which it is inlined
+/// (`inlined`) unless the same lint reports the same statement in `separate`.
+pub(crate) fn reported<'f>(
+    separate: &'f [Finding],
+    inlined: &'f [Finding],
     options: &LintOptions,
 ) -> impl Iterator<Item = &'f Finding> + use<'f> {
-    let key = |f: &Finding| (f.lint, f.stmt);
-    let (mut known, mut repeated) = (BTreeSet::new(), BTreeSet::new());
-    if !others.is_empty() {
-        known.extend(own.iter().map(key));
-        // The spans of what was inserted or built are empty and the same.
-        for finding in own {
+    let mut statements = BTreeSet::new();
+    let mut repeats = BTreeSet::new();
+    if !inlined.is_empty() {
+        for finding in separate {
+            statements.insert((finding.lint, finding.stmt));
+            // The spans of inserted and built statements are empty and equal.
             let places = finding.diagnostic.repeats.iter();
-            let places = places.filter(|span| !span.is_empty());
-            repeated.extend(places.map(|span| (finding.lint, span.start)));
+            repeats.extend(
+                places
+                    .filter(|span| !span.is_empty())
+                    .map(|span| (finding.lint, span.start)),
+            );
         }
     }
-    let is_new = move |f: &&Finding| {
-        let span = f.diagnostic.span;
-        let is_repeated = !span.is_empty() && repeated.contains(&(f.lint, span.start));
-        !known.contains(&key(f)) && !is_repeated
-    };
-    let others = others.iter().filter(is_new);
-    let certainty = options.certainty;
-    let all = own.iter().chain(others);
-    all.filter(move |f| f.certainty >= certainty)
+    let additional = inlined.iter().filter(move |finding| {
+        let span = finding.diagnostic.span;
+        let is_repeat = !span.is_empty() && repeats.contains(&(finding.lint, span.start));
+        !statements.contains(&(finding.lint, finding.stmt)) && !is_repeat
+    });
+    let least_certainty = options.certainty;
+    separate
+        .iter()
+        .chain(additional)
+        .filter(move |finding| finding.certainty >= least_certainty)
 }

@@ -16,27 +16,32 @@ use ptx_isa::Action;
 use crate::context::FunctionContext;
 use crate::divergence::Divergence;
 
-/// How many branches of a function are looked at, and how many values of each.
-const BRANCHES: usize = 16;
-const FOLLOWED: usize = 64;
-/// The numbers that are assumed: some of them divide the threads of the first two warps, others those of other warps, and the last one, which is replaced, those
-/// of the next CTA.
+/// The maximum numbers of examined branches of a function, and of values that each depends on.
+const MOST_BRANCHES: usize = 16;
+const MOST_VALUES: usize = 64;
+/// The numbers that are assumed for unknown values. A thread index that is compared with them divides the threads of the first two warps, or of later
+/// warps. The last one is replaced by a number beyond the threads of the CTA.
 const NUMBERS: [u64; 7] = [17, 5, 1, 33, 50, 100, 0];
 /// The lanes of a warp.
 const LANES: u64 = 32;
 
-/// The branches of which it is not known that the threads of a warp go the same way, although they do.
-pub(crate) fn branches(cx: &FunctionContext<'_>, divergence: &Divergence) -> Vec<BlockId> {
-    let varying = divergence.causes_of(synchronizing(cx), Uniformity::Warp);
-    if varying.is_empty() {
+/// Returns branches that are uniform in each warp, although the analysis of uniformity finds that they may diverge. Only the branches are examined
+/// that decide whether threads reach a synchronizing instruction.
+pub(crate) fn warp_uniform_branches(
+    cx: &FunctionContext<'_>,
+    divergence: &Divergence,
+) -> Vec<BlockId> {
+    let candidates = divergence.causes_of_blocks(synchronizing_blocks(cx), Uniformity::Warp);
+    if candidates.is_empty() {
         return Vec::new();
     }
     let (Some(ssa), Some(likely), Some((mut threads, _))) = (cx.ssa(), cx.likely(), cx.threads())
     else {
         return Vec::new();
     };
-    let (mut left, mut found) = (BRANCHES, Vec::new());
-    for block in varying {
+    let mut examined = 0;
+    let mut uniform_branches = Vec::new();
+    for block in candidates {
         let Some((stmt, facts)) = last(cx, block) else {
             continue;
         };
@@ -49,39 +54,40 @@ pub(crate) fn branches(cx: &FunctionContext<'_>, divergence: &Divergence) -> Vec
         else {
             continue;
         };
-        let Some(rest) = left.checked_sub(1) else {
+        if examined == MOST_BRANCHES {
             break;
-        };
-        left = rest;
+        }
+        examined += 1;
         let mut condition = Condition {
             cx,
             ssa,
             likely,
             threads: &mut threads,
             seen: Vec::new(),
-            leaves: Vec::new(),
-            repeated: Vec::new(),
+            unknown: Vec::new(),
+            loop_values: Vec::new(),
         };
-        if condition.follow(guard).is_some() && condition.is_same_in_warps(guard) == Some(true) {
-            found.push(block);
+        if condition.collect(guard).is_some() && condition.is_warp_uniform(guard) == Some(true) {
+            uniform_branches.push(block);
         }
         let seen = condition.seen;
         threads.forget(&seen);
     }
-    found
+    uniform_branches
 }
 
-/// The blocks with calls and with instructions that threads execute together.
-fn synchronizing(cx: &FunctionContext<'_>) -> Vec<BlockId> {
-    let is_relevant = |facts: &Facts<'_>| {
-        facts.convergence().is_some()
-            || facts.lanes().is_some()
-            || facts.callees().is_some()
-            || facts.action().is_some_and(is_barrier)
-    };
-    let relevant = cx.instructions().filter(|at| is_relevant(&at.facts));
-    let mut blocks: Vec<BlockId> = relevant
-        .filter_map(|at| cx.cfg().of_statement(at.stmt))
+/// Returns the blocks with calls and with instructions that threads execute together.
+fn synchronizing_blocks(cx: &FunctionContext<'_>) -> Vec<BlockId> {
+    let mut blocks: Vec<BlockId> = cx
+        .instructions()
+        .filter(|instruction| {
+            let facts = &instruction.facts;
+            facts.convergence().is_some()
+                || facts.lanes().is_some()
+                || facts.callees().is_some()
+                || facts.action().is_some_and(is_barrier)
+        })
+        .filter_map(|instruction| cx.cfg().of_statement(instruction.stmt))
         .collect();
     blocks.dedup();
     blocks
@@ -99,58 +105,77 @@ fn is_barrier(action: Action) -> bool {
     )
 }
 
-/// The last instruction of a block, with its guard.
+/// The last instruction of a block.
 fn last<'a>(cx: &FunctionContext<'a>, block: BlockId) -> Option<(StmtId, Facts<'a>)> {
-    let of = cx.cfg().block(block)?;
-    let mut statements = cx.body().range(of.first, of.end).rev();
+    let block = cx.cfg().block(block)?;
+    let mut statements = cx.body().range(block.first, block.end).rev();
     statements.find_map(|(stmt, statement)| match statement {
         Statement::Inst(inst) => Some((stmt, cx.facts().inst(inst))),
         _ => None,
     })
 }
 
-/// What a condition is computed of.
+/// An unknown value that is the same in the threads of a warp.
+struct UnknownValue {
+    value: ValueId,
+    /// A special register defines the value.
+    is_special: bool,
+}
+
+/// A phi of a loop header with one value before the loop and one after each iteration.
+struct LoopValue {
+    phi: ValueId,
+    initial: ValueId,
+    next: ValueId,
+}
+
+/// The values that the condition of a branch depends on.
 struct Condition<'t, 'a, 'c> {
     cx: &'a FunctionContext<'c>,
     ssa: &'a Ssa,
     likely: &'a FunctionUniformity,
     threads: &'t mut ThreadValues<'a>,
+    /// The values that are not known in each thread.
     seen: Vec<ValueId>,
-    /// Values that are not known and the same in the threads of a warp, and whether they are those of special registers.
-    leaves: Vec<(ValueId, bool)>,
-    /// Values that change in loops, with what they are first and after that; those that others begin with come before these.
-    repeated: Vec<(ValueId, ValueId, ValueId)>,
+    /// The values for which numbers are assumed.
+    unknown: Vec<UnknownValue>,
+    /// A value comes after those that its initial value depends on.
+    loop_values: Vec<LoopValue>,
 }
 
 impl Condition<'_, '_, '_> {
-    /// Collects what a value is computed of; `None` if there is something that may differ between the threads of a warp and is not known.
-    fn follow(&mut self, value: ValueId) -> Option<()> {
-        let mut work = vec![(value, false)];
-        while let Some((value, is_done)) = work.pop() {
-            if is_done {
-                self.repeat(value)?;
+    /// Collects the values that a value depends on. Returns `None` if one of them is not known and may differ between the threads of a warp.
+    fn collect(&mut self, value: ValueId) -> Option<()> {
+        // A phi is on the worklist a second time, after its arguments.
+        let mut worklist = vec![(value, false)];
+        while let Some((value, has_visited_arguments)) = worklist.pop() {
+            if has_visited_arguments {
+                self.add_loop_value(value)?;
                 continue;
             }
             if self.seen.contains(&value) || self.threads.value(value).is_some() {
                 continue;
             }
-            if self.seen.len() >= FOLLOWED {
+            if self.seen.len() >= MOST_VALUES {
                 return None;
             }
             self.seen.push(value);
             match self.ssa.value(value) {
                 Value::Def { stmt, variable, .. } => {
-                    let reads = self.computed(stmt);
-                    if reads.is_empty() {
-                        let same = self.likely.def(stmt, variable) <= Uniformity::Warp;
-                        let is_special = self.reads_special(stmt);
-                        same.then(|| self.leaves.push((value, is_special)))?;
+                    let operands = self.operands_of_computation(stmt);
+                    if operands.is_empty() {
+                        if self.likely.def(stmt, variable) > Uniformity::Warp {
+                            return None;
+                        }
+                        let is_special = self.reads_special_register(stmt);
+                        self.unknown.push(UnknownValue { value, is_special });
                     }
-                    work.extend(reads.into_iter().map(|read| (read, false)));
+                    worklist.extend(operands.into_iter().map(|operand| (operand, false)));
                 }
                 Value::Phi { .. } => {
-                    work.push((value, true));
-                    work.extend(self.ssa.args(value).iter().map(|arg| (*arg, false)));
+                    worklist.push((value, true));
+                    let arguments = self.ssa.args(value).iter();
+                    worklist.extend(arguments.map(|argument| (*argument, false)));
                 }
                 _ => return None,
             }
@@ -158,56 +183,66 @@ impl Condition<'_, '_, '_> {
         Some(())
     }
 
-    /// What a statement reads, if it only computes.
-    fn computed(&self, stmt: StmtId) -> Vec<ValueId> {
-        let facts = self.cx.inst_at(stmt);
-        let computes = facts.is_some_and(|f| {
+    /// Returns the values that a statement reads if it only computes registers from registers, and otherwise nothing.
+    fn operands_of_computation(&self, stmt: StmtId) -> Vec<ValueId> {
+        let is_computation = self.cx.inst_at(stmt).is_some_and(|f| {
             f.is_known()
                 && f.action().is_none()
                 && f.callees().is_none()
                 && f.memory().next().is_none()
                 && f.lanes().is_none()
         });
-        match computes {
-            true => self.ssa.uses(stmt).iter().map(|read| read.value).collect(),
-            false => Vec::new(),
+        if is_computation {
+            let reads = self.ssa.uses(stmt).iter();
+            reads.map(|read| read.value).collect()
+        } else {
+            Vec::new()
         }
     }
 
-    fn reads_special(&self, stmt: StmtId) -> bool {
+    fn reads_special_register(&self, stmt: StmtId) -> bool {
         let Some(Statement::Inst(inst)) = self.cx.body().statement(stmt) else {
             return false;
         };
-        let is_special = |o: &Operand| matches!(o, Operand::Special(_) | Operand::Lane(..));
-        self.cx.body().operands(inst).iter().any(is_special)
+        let operands = self.cx.body().operands(inst);
+        operands
+            .iter()
+            .any(|operand| matches!(operand, Operand::Special(_) | Operand::Lane(..)))
     }
 
-    /// Notes a value of the header of a loop that has one value before it and one after each iteration.
-    fn repeat(&mut self, value: ValueId) -> Option<()> {
-        let Value::Phi { block, .. } = self.ssa.value(value) else {
+    /// Adds a phi of a loop header. Returns `None` if it has several values before the loop or after an iteration.
+    fn add_loop_value(&mut self, phi: ValueId) -> Option<()> {
+        let Value::Phi { block, .. } = self.ssa.value(phi) else {
             return None;
         };
         let loops = self.cx.analysis().loops();
-        let around = loops
+        let innermost_loop = loops
             .innermost(block)
             .filter(|_| loops.header(block) == Some(block))?;
-        let (mut first, mut next) = (None, None);
-        for ((_, edge), arg) in self.cx.cfg().in_edges(block).zip(self.ssa.args(value)) {
-            let slot = match loops.contains(around, edge.from) {
-                true => &mut next,
-                false => &mut first,
+        let (mut initial, mut next) = (None, None);
+        for ((_, edge), argument) in self.cx.cfg().in_edges(block).zip(self.ssa.args(phi)) {
+            let slot = if loops.contains(innermost_loop, edge.from) {
+                &mut next
+            } else {
+                &mut initial
             };
-            if slot.replace(*arg).is_some_and(|other| other != *arg) {
+            let previous = slot.replace(*argument);
+            if previous.is_some_and(|previous| previous != *argument) {
                 return None;
             }
         }
-        self.repeated.push((value, first?, next?));
+        self.loop_values.push(LoopValue {
+            phi,
+            initial: initial?,
+            next: next?,
+        });
         Some(())
     }
 
-    /// Whether the threads of each warp agree on a condition whatever is assumed, and warps do not; `None` if it cannot be evaluated.
-    fn is_same_in_warps(&mut self, guard: ValueId) -> Option<bool> {
-        let mut differs = false;
+    /// Returns `true` if the threads of each warp agree on a condition under all assumptions, and different warps do not. Returns `None` if it cannot be
+    /// evaluated.
+    fn is_warp_uniform(&mut self, guard: ValueId) -> Option<bool> {
+        let mut differs_between_warps = false;
         let count = self
             .threads
             .shape()
@@ -221,74 +256,92 @@ impl Condition<'_, '_, '_> {
         }
         for round in 0..2 * NUMBERS.len() {
             self.assume(&numbers, round)?;
-            let Some(next) = self.second_iteration()? else {
-                return Some(false);
+            let second_iteration = match self.iterate()? {
+                Iteration::SameStepInWarps(numbers) => numbers,
+                Iteration::DifferentSteps => return Some(false),
             };
-            let mut holds = vec![self.threads.value(guard)?];
-            if !next.is_empty() {
+            // In the first iteration, and in the second one if there is a loop.
+            let mut guards = vec![self.threads.value(guard)?];
+            if !second_iteration.is_empty() {
                 self.assume(&numbers, round)?;
-                for (value, numbers) in next {
+                for (value, numbers) in second_iteration {
                     self.threads.assume(value, numbers);
                 }
-                holds.push(self.threads.value(guard)?);
+                guards.push(self.threads.value(guard)?);
             }
-            for holds in holds {
-                match self.threads.uniformity(&holds) {
+            for guard in guards {
+                match self.threads.uniformity(&guard) {
                     Uniformity::Varying => return Some(false),
-                    Uniformity::Warp => differs = true,
+                    Uniformity::Warp => differs_between_warps = true,
                     _ => {}
                 }
             }
         }
-        Some(differs)
+        Some(differs_between_warps)
     }
 
-    /// Assumes the numbers of a round for the leaves, and forgets what was evaluated with others.
+    /// Assumes the numbers of a round for the unknown values, and forgets the values that were computed from the assumptions before.
     fn assume(&mut self, numbers: &[u64; NUMBERS.len()], round: usize) -> Option<()> {
         self.threads.forget(&self.seen);
         let special = (round / NUMBERS.len()) as u64;
-        for (at, &(leaf, is_special)) in self.leaves.iter().enumerate() {
-            let number = match is_special {
-                true => special,
-                false => numbers[(round + 3 * at) % numbers.len()],
+        for (index, unknown) in self.unknown.iter().enumerate() {
+            let number = if unknown.is_special {
+                special
+            } else {
+                numbers[(round + 3 * index) % numbers.len()]
             };
-            let width = self.cx.values()?.width(leaf).clamp(1, 64);
+            let width = self.cx.values()?.width(unknown.value).clamp(1, 64);
             let number = PerThread::Same(number & (u64::MAX >> (64 - width)));
-            self.threads.assume(leaf, number);
+            self.threads.assume(unknown.value, number);
         }
         Some(())
     }
 
-    /// Assumes for the values that change in loops what they are in the first iteration, and gives what they are in the second one; `Some(None)` if they
-    /// change differently in the threads of a warp.
-    fn second_iteration(&mut self) -> Option<Option<Vec<(ValueId, PerThread)>>> {
-        for (value, first, _) in &self.repeated {
-            let numbers = self.threads.value(*first)?;
-            self.threads.assume(*value, numbers);
+    /// Assumes the initial values of the values that change in loops, and computes their values in the second iteration. Returns `None` if they
+    /// cannot be evaluated.
+    fn iterate(&mut self) -> Option<Iteration> {
+        for value in &self.loop_values {
+            let numbers = self.threads.value(value.initial)?;
+            self.threads.assume(value.phi, numbers);
         }
-        let mut found = Vec::new();
-        for (value, first, next) in &self.repeated {
-            let (first, next) = (self.threads.value(*first)?, self.threads.value(*next)?);
-            if !is_moved(self.threads, &first, &next) {
-                return Some(None);
+        let mut second_iteration = Vec::new();
+        for value in &self.loop_values {
+            let initial = self.threads.value(value.initial)?;
+            let next = self.threads.value(value.next)?;
+            if !has_same_step_in_warps(self.threads, &initial, &next) {
+                return Some(Iteration::DifferentSteps);
             }
-            found.push((*value, next));
+            second_iteration.push((value.phi, next));
         }
-        Some(Some(found))
+        Some(Iteration::SameStepInWarps(second_iteration))
     }
 }
 
-/// Whether the next numbers of the threads of each warp are the first ones and a multiple of 32, or are the same in a warp as the first ones are.
-fn is_moved(threads: &ThreadValues<'_>, first: &PerThread, next: &PerThread) -> bool {
-    let same = |numbers: &PerThread| threads.uniformity(numbers) <= Uniformity::Warp;
-    if same(first) && same(next) {
+/// The values that change in loops after one iteration.
+enum Iteration {
+    /// The phis and their values in the second iteration.
+    SameStepInWarps(Vec<(ValueId, PerThread)>),
+    /// A value changes differently in the threads of a warp.
+    DifferentSteps,
+}
+
+/// Returns `true` if the difference of two values is a multiple of 32 and the same in the threads of each warp, or if both values are uniform in each
+/// warp.
+fn has_same_step_in_warps(
+    threads: &ThreadValues<'_>,
+    initial: &PerThread,
+    next: &PerThread,
+) -> bool {
+    let is_uniform = |numbers: &PerThread| threads.uniformity(numbers) <= Uniformity::Warp;
+    if is_uniform(initial) && is_uniform(next) {
         return true;
     }
     let samples = threads.samples();
-    let moved = |sample: usize| next.get(sample).wrapping_sub(first.get(sample)) as u32;
-    let by_warp = (1..samples.len()).all(|at| {
-        let same_warp = samples[at] / LANES as u32 == samples[at - 1] / LANES as u32;
-        !same_warp || moved(at) == moved(at - 1)
+    let step = |sample: usize| next.get(sample).wrapping_sub(initial.get(sample)) as u32;
+    let is_same_in_warps = (1..samples.len()).all(|sample| {
+        let is_same_warp = samples[sample] / LANES as u32 == samples[sample - 1] / LANES as u32;
+        !is_same_warp || step(sample) == step(sample - 1)
     });
-    by_warp && (0..samples.len()).all(|at| u64::from(moved(at)).is_multiple_of(LANES))
+    is_same_in_warps
+        && (0..samples.len()).all(|sample| u64::from(step(sample)).is_multiple_of(LANES))
 }

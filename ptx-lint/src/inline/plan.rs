@@ -11,20 +11,19 @@ use alloc::vec::Vec;
 use ptx_analysis::calls::CallGraph;
 use ptx_ir::facts::{Callees, Facts, ModuleFacts, Space};
 use ptx_ir::{
-    Binding, Body, FuncId, InstId, Module, NameId, Operand, Param, Statement, StmtId, SymbolKind,
-    VarId,
+    Binding, Body, FuncId, Module, NameId, Operand, Param, Statement, StmtId, SymbolKind, VarId,
 };
 use ptx_isa::{Access, StateSpace};
 
 /// The maximum number of statements of an inlined function.
 const MOST_STATEMENTS: usize = 256;
 
-/// Where an argument or a result is passed.
+/// The storage in which an argument or a result is passed.
 #[derive(Clone, Debug)]
 pub(super) enum Slot {
-    /// In a `.param` variable.
+    /// A `.param` variable.
     Memory(VarId),
-    /// In a register, or as a number.
+    /// A register or a number, as it is written.
     Register { text: String, bytes: u64 },
 }
 
@@ -36,7 +35,7 @@ pub(super) struct Call {
     pub(super) arguments: Vec<Slot>,
 }
 
-/// A load or a store of a `.param` variable.
+/// A load or store of a complete `.param` variable. Where the variable is replaced by a register, it becomes a move between registers.
 #[derive(Clone, Debug)]
 pub(super) struct Move {
     pub(super) variable: VarId,
@@ -44,39 +43,46 @@ pub(super) struct Move {
     pub(super) bytes: u64,
     /// The guard, as it is written.
     pub(super) guard: String,
-    /// The register or the number.
+    /// The text of the register or number that is loaded into or stored.
     pub(super) value: String,
 }
 
-/// The calls of a function, and how it is called.
+/// The results and parameters of a function that can be inlined.
+#[derive(Debug)]
+pub(super) struct Interface {
+    pub(super) results: Vec<Slot>,
+    pub(super) parameters: Vec<Slot>,
+}
+
+/// The calls of a function, and its interface for its callers.
 #[derive(Debug)]
 pub(super) struct Plan {
     pub(super) calls: BTreeMap<StmtId, Call>,
     pub(super) moves: BTreeMap<StmtId, Move>,
-    /// Parameters and results of the function; `None` if it cannot be inlined.
-    pub(super) interface: Option<(Vec<Slot>, Vec<Slot>)>,
-    /// The sizes of the variables that are only used by moves and calls.
-    bytes: BTreeMap<VarId, u64>,
-    /// The variables with other uses.
-    others: BTreeSet<VarId>,
+    /// `None` if the function cannot be inlined.
+    pub(super) interface: Option<Interface>,
+    /// The sizes of the variables that moves access.
+    variable_sizes: BTreeMap<VarId, u64>,
+    /// The variables that are used by anything but moves and calls. They cannot become registers.
+    memory_variables: BTreeSet<VarId>,
     /// The names of variables, registers and labels.
-    names: BTreeSet<NameId>,
+    local_names: BTreeSet<NameId>,
     /// The module-level names that statements reference; empty for functions that cannot be inlined.
-    mentioned: BTreeSet<NameId>,
+    module_names: BTreeSet<NameId>,
 }
 
 /// The plans of functions.
 pub(crate) struct Plans<'m> {
     pub(super) facts: &'m ModuleFacts<'m>,
-    of: BTreeMap<FuncId, Plan>,
+    plans: BTreeMap<FuncId, Plan>,
 }
 
 impl<'m> Plans<'m> {
-    /// Plans for some functions, and all that they call.
+    /// Plans the calls in `functions`. Functions that they call must be among them to be inlined.
     pub(crate) fn new(facts: &'m ModuleFacts<'m>, calls: &CallGraph, functions: &[FuncId]) -> Self {
         let mut plans = Self {
             facts,
-            of: BTreeMap::new(),
+            plans: BTreeMap::new(),
         };
         for &id in functions {
             let Some(body) = facts.module().body(id) else {
@@ -86,47 +92,57 @@ impl<'m> Plans<'m> {
             if !calls.is_called(id) || calls.is_recursive(id) {
                 plan.interface = None;
             }
-            plans.of.insert(id, plan);
+            plans.plans.insert(id, plan);
         }
         plans
     }
 
-    pub(super) fn of(&self, id: FuncId) -> Option<&Plan> {
-        self.of.get(&id)
+    pub(super) fn plan(&self, id: FuncId) -> Option<&Plan> {
+        self.plans.get(&id)
     }
 
-    /// The sizes of the values of a call: the results, then the arguments; `None` if it cannot be inlined.
-    pub(super) fn values(&self, caller: FuncId, call: &Call) -> Option<Vec<u64>> {
-        let (own, of) = (self.of(caller)?, self.of(call.callee)?);
-        let (returns, params) = of.interface.as_ref()?;
-        if returns.len() != call.results.len() || params.len() != call.arguments.len() {
+    /// Returns the sizes in bytes of the results of a call, followed by those of its arguments; `None` if the call cannot be inlined.
+    pub(super) fn value_sizes(&self, caller: FuncId, call: &Call) -> Option<Vec<u64>> {
+        let (caller, callee) = (self.plan(caller)?, self.plan(call.callee)?);
+        let interface = callee.interface.as_ref()?;
+        if interface.results.len() != call.results.len()
+            || interface.parameters.len() != call.arguments.len()
+        {
             return None;
         }
         // A name of the module must not be the name of something else in the caller.
-        if of.mentioned.iter().any(|name| own.names.contains(name)) {
+        if callee
+            .module_names
+            .iter()
+            .any(|name| caller.local_names.contains(name))
+        {
             return None;
         }
-        let outer = call.results.iter().chain(&call.arguments);
-        let pairs = outer.zip(returns.iter().chain(params));
-        let bytes = pairs.map(
-            |(outer, inner)| match (own.bytes_of(outer)?, of.bytes_of(inner)?) {
-                (0, bytes) | (bytes, 0) => Some(if bytes == 0 { 4 } else { bytes }),
-                (outer, inner) => (outer == inner).then_some(outer),
-            },
-        );
-        bytes.collect()
+        let passed = call.results.iter().chain(&call.arguments);
+        let declared = interface.results.iter().chain(&interface.parameters);
+        passed
+            .zip(declared)
+            .map(|(passed, declared)| {
+                match (caller.slot_size(passed)?, callee.slot_size(declared)?) {
+                    (0, 0) => Some(4),
+                    (0, bytes) | (bytes, 0) => Some(bytes),
+                    (passed, declared) => (passed == declared).then_some(passed),
+                }
+            })
+            .collect()
     }
 
+    /// Plans the calls of a function, and finds out whether it can be inlined.
     fn examine(&self, id: FuncId, body: &Body) -> Plan {
         let module = self.facts.module();
         let mut plan = Plan {
             calls: BTreeMap::new(),
             moves: BTreeMap::new(),
             interface: None,
-            bytes: BTreeMap::new(),
-            others: BTreeSet::new(),
-            names: names(body),
-            mentioned: BTreeSet::new(),
+            variable_sizes: BTreeMap::new(),
+            memory_variables: BTreeSet::new(),
+            local_names: local_names(body),
+            module_names: BTreeSet::new(),
         };
         let Some(facts) = self.facts.function(id) else {
             return plan;
@@ -135,7 +151,7 @@ impl<'m> Plans<'m> {
         for (stmt, statement) in body.statements() {
             match statement {
                 Statement::Inst(inst) => {
-                    self.instruction(&mut plan, body, (stmt, inst), &facts.inst(inst));
+                    self.examine_instruction(&mut plan, body, stmt, &facts.inst(inst));
                 }
                 Statement::Label(_)
                 | Statement::Decl(_)
@@ -145,42 +161,41 @@ impl<'m> Plans<'m> {
                 _ => is_simple = false,
             }
         }
-        let count = body.statement_table().len();
-        if is_simple && count <= MOST_STATEMENTS {
+        if is_simple && body.statement_table().len() <= MOST_STATEMENTS {
             plan.interface = interface(module, id, &plan);
-            plan.mentioned = mentioned(module, body);
+            plan.module_names = module_names(module, body);
         }
         plan
     }
 
-    fn instruction(
-        &self,
-        plan: &mut Plan,
-        body: &Body,
-        (stmt, inst): (StmtId, InstId),
-        facts: &Facts<'_>,
-    ) {
-        if let Some(call) = self.call(body, facts) {
+    fn examine_instruction(&self, plan: &mut Plan, body: &Body, stmt: StmtId, facts: &Facts<'_>) {
+        if let Some(call) = self.unguarded_call(body, facts) {
             plan.calls.insert(stmt, call);
             return;
         }
-        if let Some(of) = self.parameter_access(body, (stmt, inst), facts)
-            && *plan.bytes.entry(of.variable).or_insert(of.bytes) == of.bytes
+        if let Some(access) = self.parameter_access(body, stmt, facts)
+            && *plan
+                .variable_sizes
+                .entry(access.variable)
+                .or_insert(access.bytes)
+                == access.bytes
         {
-            plan.moves.insert(stmt, of);
+            plan.moves.insert(stmt, access);
             return;
         }
-        let mut mentioned = Vec::new();
-        mentioned.extend(body.walk(Statement::Inst(inst)));
-        plan.others
-            .extend(mentioned.into_iter().filter_map(|o| match o {
+        let operands = body
+            .statement(stmt)
+            .into_iter()
+            .flat_map(|statement| body.walk(statement));
+        plan.memory_variables
+            .extend(operands.filter_map(|operand| match operand {
                 Operand::Var(variable) => Some(variable),
                 _ => None,
             }));
     }
 
-    /// An unguarded direct call.
-    fn call(&self, body: &Body, facts: &Facts<'_>) -> Option<Call> {
+    /// Returns the call of an instruction if it is unguarded and calls one function.
+    fn unguarded_call(&self, body: &Body, facts: &Facts<'_>) -> Option<Call> {
         let Some(Callees::Function(symbol)) = facts.callees() else {
             return None;
         };
@@ -224,13 +239,11 @@ impl<'m> Plans<'m> {
         }
     }
 
-    /// A load or a store of a whole `.param` variable.
-    fn parameter_access(
-        &self,
-        body: &Body,
-        (stmt, inst): (StmtId, InstId),
-        facts: &Facts<'_>,
-    ) -> Option<Move> {
+    /// Returns the load or store of a complete `.param` variable.
+    fn parameter_access(&self, body: &Body, stmt: StmtId, facts: &Facts<'_>) -> Option<Move> {
+        let Statement::Inst(inst) = body.statement(stmt)? else {
+            return None;
+        };
         let mut accesses = facts.memory();
         let (access, None) = (accesses.next()?, accesses.next()) else {
             return None;
@@ -241,7 +254,7 @@ impl<'m> Plans<'m> {
         };
         let bytes = access.bytes.filter(|b| matches!(b, 2 | 4 | 8))?;
         let (data, _) = access.data?;
-        let fits = match data {
+        let is_complete = match data {
             Operand::Reg(register) => {
                 let bits = body.reg_decl_of(register)?.ty.known()?.bits();
                 u64::from(bits) == 8 * bytes
@@ -249,7 +262,7 @@ impl<'m> Plans<'m> {
             Operand::Small(_) | Operand::Imm(_) => true,
             _ => false,
         };
-        if access.offset != Some(0) || !fits {
+        if access.offset != Some(0) || !is_complete {
             return None;
         }
         let module = self.facts.module();
@@ -260,8 +273,8 @@ impl<'m> Plans<'m> {
         let (first, last) = operands.trim_end_matches(';').split_once(',')?;
         let is_store = access.writes();
         let value = if is_store { last } else { first };
-        let is_plain = !text.contains("//") && !text.contains("/*");
-        is_plain.then(|| Move {
+        let has_comment = text.contains("//") || text.contains("/*");
+        (!has_comment).then(|| Move {
             variable,
             is_store,
             bytes,
@@ -272,42 +285,52 @@ impl<'m> Plans<'m> {
 }
 
 impl Plan {
-    /// The bytes of what is passed, or 0 if any number is right; `None` if it cannot be in a register.
-    fn bytes_of(&self, slot: &Slot) -> Option<u64> {
+    /// Returns the size of a value in bytes, or 0 if each size fits; `None` if the value cannot be in a register.
+    fn slot_size(&self, slot: &Slot) -> Option<u64> {
         match slot {
-            Slot::Memory(variable) if self.others.contains(variable) => None,
-            Slot::Memory(variable) => Some(self.bytes.get(variable).copied().unwrap_or(0)),
+            Slot::Memory(variable) if self.memory_variables.contains(variable) => None,
+            Slot::Memory(variable) => Some(self.variable_sizes.get(variable).copied().unwrap_or(0)),
             Slot::Register { bytes, .. } => Some(*bytes),
         }
     }
 }
 
-/// The results and the parameters of a function.
-fn interface(module: &Module, id: FuncId, plan: &Plan) -> Option<(Vec<Slot>, Vec<Slot>)> {
+/// Returns the interface of a function if all results and parameters can be in registers.
+fn interface(module: &Module, id: FuncId, plan: &Plan) -> Option<Interface> {
     let function = module.functions().get(id).filter(|f| !f.raw_header)?;
     let slots = |params: &[Param]| -> Option<Vec<Slot>> {
-        let slot = |param: &Param| match param.binding {
-            Binding::Var(variable) => Some(Slot::Memory(variable)),
-            Binding::Register(_) => {
-                let bits = param.ty.known()?.bits();
-                matches!(bits, 16 | 32 | 64).then_some(Slot::Register {
-                    text: module.name(param.name?).to_owned(),
-                    bytes: u64::from(bits) / 8,
-                })
-            }
-            _ => None,
-        };
-        params.iter().map(slot).collect()
+        params
+            .iter()
+            .map(|param| parameter_slot(module, param))
+            .collect()
     };
-    let returns = slots(function.interface.returns.of(module.params()))?;
-    let params = slots(function.interface.params.of(module.params()))?;
-    let mut all = returns.iter().chain(&params);
-    all.all(|slot| plan.bytes_of(slot).is_some())
-        .then_some((returns, params))
+    let interface = Interface {
+        results: slots(function.interface.returns.of(module.params()))?,
+        parameters: slots(function.interface.params.of(module.params()))?,
+    };
+    let mut values = interface.results.iter().chain(&interface.parameters);
+    values
+        .all(|slot| plan.slot_size(slot).is_some())
+        .then_some(interface)
 }
 
-/// The names that a function gives to variables, registers and labels.
-fn names(body: &Body) -> BTreeSet<NameId> {
+/// Returns the slot of a result or parameter; `None` if it cannot be in a register.
+fn parameter_slot(module: &Module, param: &Param) -> Option<Slot> {
+    match param.binding {
+        Binding::Var(variable) => Some(Slot::Memory(variable)),
+        Binding::Register(_) => {
+            let bits = param.ty.known()?.bits();
+            matches!(bits, 16 | 32 | 64).then_some(Slot::Register {
+                text: module.name(param.name?).to_owned(),
+                bytes: u64::from(bits) / 8,
+            })
+        }
+        _ => None,
+    }
+}
+
+/// The names of the variables, registers and labels of a function.
+fn local_names(body: &Body) -> BTreeSet<NameId> {
     let variables = body.vars().values().map(|v| v.name);
     let registers = body.reg_decls().values().map(|r| r.name);
     let labels = body.labels().values().map(|l| l.name);
@@ -315,13 +338,9 @@ fn names(body: &Body) -> BTreeSet<NameId> {
 }
 
 /// The module-level names that the statements of a function reference.
-fn mentioned(module: &Module, body: &Body) -> BTreeSet<NameId> {
-    let mut mentioned = Vec::new();
-    for (_, statement) in body.statements() {
-        mentioned.extend(body.walk(statement));
-    }
-    let symbols = mentioned.iter().filter_map(|operand| operand.symbol());
-    symbols
-        .filter_map(|symbol| Some(module.symbols().get(symbol)?.name))
+fn module_names(module: &Module, body: &Body) -> BTreeSet<NameId> {
+    body.statements()
+        .flat_map(|(_, statement)| body.walk(statement))
+        .filter_map(|operand| Some(module.symbols().get(operand.symbol()?)?.name))
         .collect()
 }

@@ -4,6 +4,7 @@ use alloc::vec::Vec;
 
 use ptx_analysis::asynchrony::Certainty;
 use ptx_analysis::memory_access::Access;
+use ptx_analysis::memory_access::requests::Passes;
 use ptx_ir::facts::Space;
 use ptx_isa::{Action, StateSpace};
 
@@ -11,10 +12,10 @@ use super::performance::{self, Lanes};
 use crate::context::FunctionContext;
 use crate::{Finding, Lint};
 
-/// Bytes of a word of a bank.
+/// The size of a word of a bank in bytes.
 const WORD: u64 = 4;
 
-pub(crate) fn check(cx: &FunctionContext<'_>, found: &mut Vec<Finding>) {
+pub(crate) fn check(cx: &FunctionContext<'_>, findings: &mut Vec<Finding>) {
     // Debug code is not optimized for speed.
     if cx.is_for_debugger() {
         return;
@@ -22,24 +23,29 @@ pub(crate) fn check(cx: &FunctionContext<'_>, found: &mut Vec<Finding>) {
     let Some(accesses) = cx.accesses() else {
         return;
     };
-    let is_relevant = |a: &&Access| {
-        is_shared(a) && (performance::is_of_lanes(cx, a) || performance::is_of_rows(cx, a))
-    };
-    if !accesses.all().iter().any(|a| is_relevant(&a)) {
+    let shared_accesses: Vec<&Access> = accesses
+        .all()
+        .iter()
+        .filter(|access| {
+            is_shared(access)
+                && (performance::is_of_lanes(cx, access) || performance::is_of_rows(cx, access))
+        })
+        .collect();
+    if shared_accesses.is_empty() {
         return;
     }
     let Some((mut threads, sets)) = cx.threads() else {
         return;
     };
-    let mut last = None;
-    for access in accesses.all().iter().filter(is_relevant) {
-        if last == Some(access.stmt) {
+    let mut last_reported = None;
+    for access in shared_accesses {
+        if last_reported == Some(access.stmt) {
             continue;
         }
-        let lanes = Lanes::of(cx, (&mut threads, sets), access);
+        let lanes = Lanes::new(cx, &mut threads, sets, access);
         if let Some(finding) = lanes.and_then(|lanes| finding(cx, access, &lanes)) {
-            last = Some(access.stmt);
-            found.push(finding);
+            last_reported = Some(access.stmt);
+            findings.push(finding);
         }
     }
 }
@@ -49,19 +55,18 @@ fn is_shared(access: &Access) -> bool {
 }
 
 fn finding(cx: &FunctionContext<'_>, access: &Access, lanes: &Lanes) -> Option<Finding> {
-    let passes = lanes.passes();
-    let (all, least) = (passes.all, passes.least);
+    let Passes { all, least, .. } = lanes.passes();
     let degree = all.div_ceil(least.max(1));
     let stride = lanes.stride();
     if degree < least_degree(cx, access, lanes) {
         return None;
     }
-    let how = match stride {
+    let reason = match stride {
         Some(stride) => format!("the addresses of the lanes are {stride} bytes apart"),
         None => "lanes access different words of the same bank".into(),
     };
     let message = format!(
-        "{degree}-way bank conflict: {how}, so an access of a warp takes {all} passes instead of {least}"
+        "{degree}-way bank conflict: {reason}, so an access of a warp takes {all} passes instead of {least}"
     );
     let finding = cx.finding(
         Lint::BankConflict,
@@ -84,23 +89,26 @@ fn finding(cx: &FunctionContext<'_>, access: &Access, lanes: &Lanes) -> Option<F
     Some(finding.with_help(help).with_degree(degree as u32))
 }
 
-/// The least degree that is a problem.
+/// Returns the least degree that is reported.
 fn least_degree(cx: &FunctionContext<'_>, access: &Access, lanes: &Lanes) -> u64 {
     let facts = cx.facts().inst(access.inst);
     let stride = lanes.stride();
-    let is_of_words = stride.is_none_or(|stride| stride.unsigned_abs() % WORD == 0);
-    match () {
+    let is_multiple_of_words = stride.is_none_or(|stride| stride.unsigned_abs() % WORD == 0);
+    if facts.action() == Some(Action::CopyAsync) {
         // No thread waits for the passes of a copy, which take less time than reading its source.
-        () if facts.action() == Some(Action::CopyAsync) => 8,
+        8
+    } else if !lanes.is_affine && stride.is_none() {
         // Computed layouts are often a compromise between two access patterns.
-        () if !lanes.is_affine && stride.is_none() => 3,
+        3
+    } else if lanes.bytes < WORD && !is_multiple_of_words {
         // Padding by words does not help if rows share words.
-        () if lanes.bytes < WORD && !is_of_words => 3,
-        () => 2,
+        3
+    } else {
+        2
     }
 }
 
-/// Whether the lanes access a column of rows whose size is a power of two.
+/// Returns `true` if the lanes access a column of rows whose size is a power of two.
 fn is_row(stride: i64, bytes: u64) -> bool {
     let stride = stride.unsigned_abs();
     stride.is_power_of_two() && stride >= 8 * bytes.max(WORD)

@@ -17,23 +17,24 @@ use ptx_ir::facts::Facts;
 use ptx_ir::{Statement, StmtId};
 use ptx_isa::{Action, ConvergenceScope};
 
+use super::protocols;
 use crate::context::{FunctionContext, Reached};
 use crate::divergence::is_counted;
-use crate::{Certainty, Finding, Lint, protocols};
+use crate::{Certainty, Finding, Lint};
 pub(super) use split::Split;
 
 /// The threads of a warp.
 const LANES: usize = 32;
-/// The bits of a mask that names all of them.
+/// The bits of a mask that contains all lanes.
 const ALL_LANES: i64 = 0xffff_ffff;
 
-/// What threads reach together.
+/// The kind of an instruction that threads execute together.
 #[derive(Copy, Clone, PartialEq, Eq)]
-enum Meeting {
+enum BarrierKind {
     /// A barrier of the CTA, which may have a number of threads.
     Cta,
     /// The barrier of the cluster or of a warp.
-    Other,
+    ClusterOrWarp,
     /// An instruction that all threads of a warp execute together, and that is not a barrier.
     Instruction,
 }
@@ -41,170 +42,217 @@ enum Meeting {
 /// A barrier, or another instruction that threads must execute together.
 #[derive(Copy, Clone)]
 struct Barrier {
-    meeting: Meeting,
+    kind: BarrierKind,
     /// The group of threads that must all reach it, or none.
     group: Uniformity,
-    /// Whether it is aligned: the threads of a warp must execute it converged.
+    /// The threads of a warp must execute it converged.
     is_aligned: bool,
-    /// Whether threads may reach a different barrier instead.
-    may_differ: bool,
+    /// Threads may reach a different barrier instead.
+    is_replaceable: bool,
 }
 
-pub(crate) fn check(cx: &FunctionContext<'_>, found: &mut Vec<Finding>) {
-    protocols::check(cx, Lint::BarrierDivergence, found);
-    counted::check(cx, found);
+/// A reachable instruction that not all threads of the CTA reach.
+struct DivergentInst<'a, 'c> {
+    inst: &'a Reached<'c>,
+    block: BlockId,
+    /// The group of threads in which the guard is uniform.
+    guard: Uniformity,
+    /// The largest group whose threads all execute the instruction, or none.
+    level: Uniformity,
+}
+
+pub(crate) fn check(cx: &FunctionContext<'_>, findings: &mut Vec<Finding>) {
+    protocols::check(cx, Lint::BarrierDivergence, findings);
+    counted::check(cx, findings);
     let (Some(uniformity), Some(divergence)) = (cx.likely(), cx.divergence()) else {
         return;
     };
-    let known: BTreeSet<StmtId> = found.iter().map(|f| f.stmt).collect();
+    let reported: BTreeSet<StmtId> = findings.iter().map(|finding| finding.stmt).collect();
     let mut split = Split::new(cx, divergence);
     // The threads of a warp are all threads of the CTA.
     let is_one_warp = LaunchBounds::of(cx.facts()).most as usize <= LANES;
-    for at in cx.instructions() {
-        let Some(block) = cx.cfg().of_statement(at.stmt) else {
+    for inst in cx.instructions() {
+        let Some(block) = cx.cfg().of_statement(inst.stmt) else {
             continue;
         };
-        let guard = match at.facts.guard() {
-            Some(_) => uniformity.guard(at.stmt),
+        let guard = match inst.facts.guard() {
+            Some(_) => uniformity.guard(inst.stmt),
             None => Uniformity::Grid,
         };
         let level = divergence.level(block).join(guard);
-        let is_same = level <= Uniformity::Cta || is_one_warp && level <= Uniformity::Warp;
-        if is_same || known.contains(&at.stmt) {
+        let is_reached_by_all =
+            level <= Uniformity::Cta || is_one_warp && level <= Uniformity::Warp;
+        if is_reached_by_all || reported.contains(&inst.stmt) {
             continue;
         }
-        if let Some(callee) = at.facts.callees() {
-            if cx.waits(&callee) && level > Uniformity::Cta {
-                call(cx, &mut split, &at, (block, guard), found);
+        let divergent = DivergentInst {
+            inst: &inst,
+            block,
+            guard,
+            level,
+        };
+        if let Some(callee) = inst.facts.callees() {
+            if cx.callee_waits(&callee) && level > Uniformity::Cta {
+                findings.extend(call_finding(cx, &mut split, &divergent));
             }
-        } else if let Some(barrier) = barrier(cx, at.stmt, &at.facts)
+        } else if let Some(barrier) = barrier(cx, inst.stmt, &inst.facts)
             && level > barrier.group
         {
-            examine(cx, &mut split, (&at, barrier), (block, level, guard), found);
+            findings.extend(barrier_finding(cx, &mut split, &divergent, barrier));
         }
     }
-    warpgroup::check(cx, found);
+    warpgroup::check(cx, findings);
 }
 
-/// The barrier of an instruction, if it is one.
+/// Returns the barrier of an instruction, if it is one.
 fn barrier(cx: &FunctionContext<'_>, stmt: StmtId, facts: &Facts<'_>) -> Option<Barrier> {
     let is_aligned = facts.convergence().is_some();
-    let all = |group| Barrier {
-        meeting: Meeting::Cta,
+    let cta_barrier = |group| Barrier {
+        kind: BarrierKind::Cta,
         group,
         is_aligned,
-        may_differ: true,
+        is_replaceable: true,
     };
-    let other = |group| Barrier {
-        meeting: Meeting::Other,
-        ..all(group)
+    let other_barrier = |group| Barrier {
+        kind: BarrierKind::ClusterOrWarp,
+        ..cta_barrier(group)
     };
     Some(match facts.action() {
-        Some(Action::BarrierSync | Action::BarrierReduce) => match is_counted(facts) {
-            false => all(Uniformity::Cta),
-            true if is_aligned => all(Uniformity::Warp),
-            true => return None,
-        },
-        Some(Action::BarrierArrive) if is_aligned => all(Uniformity::Warp),
-        Some(Action::ClusterArrive) => other(Uniformity::Cta),
-        Some(Action::ClusterWait) if is_aligned => other(Uniformity::Warp),
+        Some(Action::BarrierSync | Action::BarrierReduce) => {
+            if !is_counted(facts) {
+                cta_barrier(Uniformity::Cta)
+            } else if is_aligned {
+                cta_barrier(Uniformity::Warp)
+            } else {
+                return None;
+            }
+        }
+        Some(Action::BarrierArrive) if is_aligned => cta_barrier(Uniformity::Warp),
+        Some(Action::ClusterArrive) => other_barrier(Uniformity::Cta),
+        Some(Action::ClusterWait) if is_aligned => other_barrier(Uniformity::Warp),
         Some(Action::WarpBarrier) => {
-            let mask = facts.lanes().and_then(|o| cx.constant(stmt, o))?;
+            let mask = facts
+                .lanes()
+                .and_then(|operand| cx.constant(stmt, operand))?;
             if mask & ALL_LANES != ALL_LANES {
                 return None;
             }
             Barrier {
-                may_differ: false,
-                ..other(Uniformity::Warp)
+                is_replaceable: false,
+                ..other_barrier(Uniformity::Warp)
             }
         }
-        _ if is_together(facts) => Barrier {
-            meeting: Meeting::Instruction,
-            may_differ: false,
-            ..all(Uniformity::Warp)
+        _ if is_executed_by_full_warp(facts) => Barrier {
+            kind: BarrierKind::Instruction,
+            group: Uniformity::Warp,
+            is_aligned,
+            is_replaceable: false,
         },
         _ => return None,
     })
 }
 
-/// Whether all threads of a warp must execute an instruction together.
-fn is_together(facts: &Facts<'_>) -> bool {
+/// Returns `true` if all threads of a warp must execute an instruction together.
+fn is_executed_by_full_warp(facts: &Facts<'_>) -> bool {
     use ConvergenceScope::{Warp, Warpgroup};
     facts.is_known() && matches!(facts.convergence(), Some(Warp | Warpgroup))
 }
 
-/// A barrier that not all threads reach.
-fn examine(
+/// Returns the finding about a barrier that not all threads of its group reach. Returns `None` if the threads that do not reach it are not waited for,
+/// or may arrive at the same barrier elsewhere.
+fn barrier_finding(
     cx: &FunctionContext<'_>,
     split: &mut Split<'_, '_>,
-    (at, barrier): (&Reached<'_>, Barrier),
-    (block, level, guard): (BlockId, Uniformity, Uniformity),
-    found: &mut Vec<Finding>,
-) {
+    divergent: &DivergentInst<'_, '_>,
+    barrier: Barrier,
+) -> Option<Finding> {
+    let DivergentInst {
+        inst, block, level, ..
+    } = *divergent;
     let divergence = split.divergence;
     let causes = divergence.causes(block, barrier.group);
-    let in_lanes = level == Uniformity::Varying && barrier.is_aligned;
-    let is_guarded = guard > barrier.group;
-    if barrier.may_differ && !in_lanes && !is_guarded && !causes.is_empty() {
+    let splits_warp = level == Uniformity::Varying && barrier.is_aligned;
+    let is_guarded = divergent.guard > barrier.group;
+    let is_caused_by_branches = !splits_warp && !is_guarded && !causes.is_empty();
+    if is_caused_by_branches && barrier.is_replaceable {
         // All paths from each branch may have the same barriers.
-        let mut all = causes.iter();
-        let meets_in_loop =
-            |branch| !barrier.is_aligned && balance::may_meet_in_loop(cx, (branch, block), at);
-        if all
-            .all(|branch| balance::may_meet(cx, divergence, *branch, at) || meets_in_loop(*branch))
-        {
-            return;
+        let may_meet = causes.iter().all(|branch| {
+            balance::may_meet(cx, divergence, *branch, inst)
+                || !barrier.is_aligned && balance::may_meet_in_loop(cx, *branch, block, inst)
+        });
+        if may_meet {
+            return None;
         }
     }
-    // Nothing waits at the barrier of the cluster for warps that exit instead.
-    let is_of_cluster = matches!(
-        at.facts.action(),
+    // The barrier of the cluster does not wait for warps that have exited.
+    let is_cluster_barrier = matches!(
+        inst.facts.action(),
         Some(Action::ClusterArrive | Action::ClusterWait)
     );
-    if is_of_cluster && !in_lanes && !is_guarded && !causes.is_empty() {
-        let mut all = causes.iter();
-        if all.all(|branch| split.others_exit(*branch, block)) {
-            return;
-        }
+    if is_caused_by_branches
+        && is_cluster_barrier
+        && causes
+            .iter()
+            .all(|branch| split.others_exit(*branch, block))
+    {
+        return None;
     }
     // No barrier waits for exited threads, but all lanes of a warp execute an aligned one together.
-    let parts = barrier.is_aligned || barrier.group == Uniformity::Warp;
-    let certain = level == Uniformity::Varying
-        && parts
-        && match (is_guarded, causes.as_slice()) {
-            (true, []) => split.splits(at.stmt, &at.facts),
-            (false, [branch]) => {
-                split.decides(*branch, block) && is_first(cx, *branch, (block, at.stmt))
-            }
+    let waits_for_lanes = barrier.is_aligned || barrier.group == Uniformity::Warp;
+    let is_definite = level == Uniformity::Varying
+        && waits_for_lanes
+        && match causes.as_slice() {
+            [] => is_guarded && split.splits(inst.stmt, &inst.facts),
+            [branch] => !is_guarded && is_definitely_missed(cx, split, *branch, divergent),
             _ => false,
         };
-    let certainty = match certain {
-        true => Certainty::Definite,
-        false => Certainty::Possible,
-    };
-    let who = match level {
+    let threads = match level {
         Uniformity::Varying => "some threads of a warp",
         _ => "some warps",
     };
     let message = format!(
-        "{who} {} not reach `{}`, which {}",
-        if certain { "do" } else { "may" },
-        cx.mnemonic(at.inst),
-        requires(&barrier)
+        "{threads} {} not reach `{}`, which {}",
+        if is_definite { "do" } else { "may" },
+        cx.mnemonic(inst.inst),
+        requirement(&barrier)
     );
-    let finding = cx.finding(Lint::BarrierDivergence, certainty, at.stmt, message);
-    let finding = with_cause(cx, finding, &causes);
-    found.push(finding.with_help(help(level, &barrier)));
+    let finding = cx.finding(
+        Lint::BarrierDivergence,
+        certainty(is_definite),
+        inst.stmt,
+        message,
+    );
+    Some(with_cause(cx, finding, &causes).with_help(help(level, &barrier)))
 }
 
-fn requires(barrier: &Barrier) -> String {
-    let aligned = match barrier.is_aligned {
-        true => " and must be executed by converged warps",
-        false => "",
+fn certainty(is_definite: bool) -> Certainty {
+    if is_definite {
+        Certainty::Definite
+    } else {
+        Certainty::Possible
+    }
+}
+
+/// Returns `true` if a branch certainly keeps some threads from the first barrier after it.
+fn is_definitely_missed(
+    cx: &FunctionContext<'_>,
+    split: &mut Split<'_, '_>,
+    branch: BlockId,
+    divergent: &DivergentInst<'_, '_>,
+) -> bool {
+    split.decides(branch, divergent.block) && is_first_barrier(cx, branch, divergent)
+}
+
+/// Returns the clause of the message that follows the mnemonic.
+fn requirement(barrier: &Barrier) -> String {
+    let aligned = if barrier.is_aligned {
+        " and must be executed by converged warps"
+    } else {
+        ""
     };
-    match (barrier.meeting, barrier.group) {
-        (Meeting::Instruction, _) => "all threads of the warp must execute together".into(),
-        (Meeting::Other, Uniformity::Cta) => {
+    match (barrier.kind, barrier.group) {
+        (BarrierKind::Instruction, _) => "all threads of the warp must execute together".into(),
+        (BarrierKind::ClusterOrWarp, Uniformity::Cta) => {
             format!("waits for all threads of the cluster that have not exited{aligned}")
         }
         (_, Uniformity::Cta) => format!("waits for all threads of the CTA{aligned}"),
@@ -213,9 +261,9 @@ fn requires(barrier: &Barrier) -> String {
 }
 
 fn help(level: Uniformity, barrier: &Barrier) -> &'static str {
-    match (barrier.meeting, level, barrier.group) {
+    match (barrier.kind, level, barrier.group) {
         (_, Uniformity::Varying, Uniformity::Warp) => "move it out of the divergent code",
-        (Meeting::Cta, ..) => {
+        (BarrierKind::Cta, ..) => {
             "move it to code that all threads execute, or specify the number of participating threads"
         }
         _ => "move it to code that all threads execute",
@@ -234,73 +282,83 @@ pub(super) fn with_cause(
     }
 }
 
-/// The last instruction of a block.
+/// Returns the last instruction of a block.
 pub(super) fn last<'a>(cx: &FunctionContext<'a>, block: BlockId) -> Option<(StmtId, Facts<'a>)> {
-    let of = cx.cfg().block(block)?;
-    let mut statements = cx.body().range(of.first, of.end).rev();
+    let block = cx.cfg().block(block)?;
+    let mut statements = cx.body().range(block.first, block.end).rev();
     statements.find_map(|(stmt, statement)| match statement {
         Statement::Inst(inst) => Some((stmt, cx.facts().inst(inst))),
         _ => None,
     })
 }
 
-/// Whether there is no barrier on the paths from a branch to a statement. When threads leave a barrier, the others may have exited and then need not reach
-/// the next one.
-fn is_first(cx: &FunctionContext<'_>, branch: BlockId, (block, stmt): (BlockId, StmtId)) -> bool {
-    let waits = |facts: &Facts<'_>| {
-        let is_barrier = matches!(
-            facts.action(),
-            Some(Action::BarrierSync | Action::BarrierReduce | Action::ClusterWait)
-        );
-        is_barrier || facts.callees().is_some_and(|callee| cx.waits(&callee))
-    };
-    let mut at = Some(block);
-    while let Some(next) = at.filter(|at| *at != branch) {
-        let Some(of) = cx.cfg().block(next) else {
+/// Returns `true` if no block that dominates an instruction and is dominated by a branch has a barrier before the instruction. When threads leave a
+/// barrier, the other threads may have exited and then need not reach the next one.
+fn is_first_barrier(
+    cx: &FunctionContext<'_>,
+    branch: BlockId,
+    divergent: &DivergentInst<'_, '_>,
+) -> bool {
+    let mut dominator = Some(divergent.block);
+    while let Some(id) = dominator.filter(|id| *id != branch) {
+        let Some(block) = cx.cfg().block(id) else {
             return false;
         };
-        let end = if next == block { stmt } else { of.end };
-        let mut before = cx.body().range(of.first, end);
-        let is_barrier = |statement| match statement {
-            Statement::Inst(inst) => waits(&cx.facts().inst(inst)),
-            _ => false,
+        let end = if id == divergent.block {
+            divergent.inst.stmt
+        } else {
+            block.end
         };
-        if before.any(|(_, statement)| is_barrier(statement)) {
+        let mut statements = cx.body().range(block.first, end);
+        let has_barrier = statements.any(|(_, statement)| match statement {
+            Statement::Inst(inst) => waits(cx, &cx.facts().inst(inst)),
+            _ => false,
+        });
+        if has_barrier {
             return false;
         }
-        at = cx.analysis().idom(next);
+        dominator = cx.analysis().idom(id);
     }
     true
 }
 
-/// A call of a function that waits for all threads of the CTA.
-fn call(
+/// Returns `true` if threads wait at an instruction, or in a function that it calls.
+fn waits(cx: &FunctionContext<'_>, facts: &Facts<'_>) -> bool {
+    let is_barrier = matches!(
+        facts.action(),
+        Some(Action::BarrierSync | Action::BarrierReduce | Action::ClusterWait)
+    );
+    is_barrier
+        || facts
+            .callees()
+            .is_some_and(|callee| cx.callee_waits(&callee))
+}
+
+/// Returns the finding about a call of a function that waits for all threads of the CTA. Returns `None` if this function as a whole is called by some
+/// threads only: the finding is then at its call.
+fn call_finding(
     cx: &FunctionContext<'_>,
     split: &mut Split<'_, '_>,
-    at: &Reached<'_>,
-    (block, guard): (BlockId, Uniformity),
-    found: &mut Vec<Finding>,
-) {
-    let causes = split.divergence.causes(block, Uniformity::Cta);
-    if causes.is_empty() && guard <= Uniformity::Cta {
-        // The finding is at the call of this function.
-        return;
+    call: &DivergentInst<'_, '_>,
+) -> Option<Finding> {
+    let causes = split.divergence.causes(call.block, Uniformity::Cta);
+    let is_guarded = call.guard > Uniformity::Cta;
+    if causes.is_empty() && !is_guarded {
+        return None;
     }
-    let certain = match causes.as_slice() {
-        [branch] if guard <= Uniformity::Cta => {
-            split.decides(*branch, block) && is_first(cx, *branch, (block, at.stmt))
-        }
+    let is_definite = match causes.as_slice() {
+        [branch] => !is_guarded && is_definitely_missed(cx, split, *branch, call),
         _ => false,
-    };
-    let certainty = match certain {
-        true => Certainty::Definite,
-        false => Certainty::Possible,
     };
     let message = format!(
         "some threads {} not call the function, which waits at a barrier for all threads of the CTA",
-        if certain { "do" } else { "may" }
+        if is_definite { "do" } else { "may" }
     );
-    let finding = cx.finding(Lint::BarrierDivergence, certainty, at.stmt, message);
-    let finding = with_cause(cx, finding, &causes);
-    found.push(finding.with_help("call it from code that all threads execute"));
+    let finding = cx.finding(
+        Lint::BarrierDivergence,
+        certainty(is_definite),
+        call.inst.stmt,
+        message,
+    );
+    Some(with_cause(cx, finding, &causes).with_help("call it from code that all threads execute"))
 }

@@ -16,12 +16,12 @@ use crate::{Finding, Lint};
 const DIRECTIVES: &[(Directive, &str, &str)] =
     &[(Directive::Maxnctapersm, "2.0", "`.minnctapersm`")];
 
-pub(crate) fn check(cx: &FunctionContext<'_>, found: &mut Vec<Finding>) {
-    instructions(cx, found);
-    directives(cx, found);
+pub(crate) fn check(cx: &FunctionContext<'_>, findings: &mut Vec<Finding>) {
+    check_instructions(cx, findings);
+    check_directives(cx, findings);
 }
 
-fn instructions(cx: &FunctionContext<'_>, found: &mut Vec<Finding>) {
+fn check_instructions(cx: &FunctionContext<'_>, findings: &mut Vec<Finding>) {
     let (module, body) = (cx.module(), cx.body());
     let environment = Environment::of(module);
     // Few forms have such rules.
@@ -30,12 +30,11 @@ fn instructions(cx: &FunctionContext<'_>, found: &mut Vec<Finding>) {
         let Statement::Inst(id) = statement else {
             continue;
         };
-        let form = cx.facts().inst(id).form();
-        let rules = form.map_or(&[][..], |(form, _)| form.rules());
-        let concerns = rules
-            .iter()
-            .any(|r| matches!(r.kind(), RuleKind::Deprecated(..)));
-        let Some(inst) = body.inst(id).filter(|_| concerns) else {
+        let may_be_deprecated = cx.facts().inst(id).form().is_some_and(|(form, _)| {
+            let mut rules = form.rules().iter();
+            rules.any(|rule| matches!(rule.kind(), RuleKind::Deprecated(..)))
+        });
+        let Some(inst) = body.inst(id).filter(|_| may_be_deprecated) else {
             continue;
         };
         let queries = queries.get_or_insert_with(|| {
@@ -56,48 +55,50 @@ fn instructions(cx: &FunctionContext<'_>, found: &mut Vec<Finding>) {
             deprecation.since()
         );
         let finding = cx.finding(Lint::Deprecated, Certainty::Definite, stmt, message);
-        found.push(finding.with_help(format!("use {}", deprecation.instead())));
+        findings.push(finding.with_help(format!("use {}", deprecation.instead())));
     }
 }
 
-fn directives(cx: &FunctionContext<'_>, found: &mut Vec<Finding>) {
+fn check_directives(cx: &FunctionContext<'_>, findings: &mut Vec<Finding>) {
     let module = cx.module();
     let Some(function) = module.functions().get(cx.id()) else {
         return;
     };
-    let all = function
+    let Some((first, _)) = cx.body().statements().next() else {
+        return;
+    };
+    let directives = function
         .interface
         .directives
         .of(module.interface_directives());
-    let deprecated = |directive| DIRECTIVES.iter().find(|(d, ..)| *d == directive);
-    for stmt in all {
-        let Some((directive, since, instead)) = deprecated(stmt.directive) else {
+    for stmt in directives {
+        let deprecated = DIRECTIVES
+            .iter()
+            .find(|(directive, ..)| *directive == stmt.directive);
+        let Some((directive, since, replacement)) = deprecated else {
             continue;
         };
-        let first = PtxVersion::from_text(since.as_bytes());
-        if module.header().version < first {
+        if module.header().version < PtxVersion::from_text(since.as_bytes()) {
             continue;
         }
         let message = format!("`{}` is deprecated since PTX {since}", directive.text());
-        let first = cx.body().statements().next();
-        let Some((first, _)) = first else { continue };
         let mut finding = cx.finding(Lint::Deprecated, Certainty::Definite, first, message);
         // A directive that an edit inserted is not in the source.
-        if let Some(span) = keyword(cx, *directive) {
+        if let Some(span) = keyword_span(cx, *directive) {
             finding.diagnostic.span = span;
         }
-        found.push(finding.with_help(format!("use {instead}")));
+        findings.push(finding.with_help(format!("use {replacement}")));
     }
 }
 
-/// The span of a directive in the header of the function.
-fn keyword(cx: &FunctionContext<'_>, directive: Directive) -> Option<Span> {
+/// Returns the span of a directive in the header of the function.
+fn keyword_span(cx: &FunctionContext<'_>, directive: Directive) -> Option<Span> {
     let spans = cx.module().interface_spans(cx.id())?;
     let start = spans
         .params
         .map_or(spans.name.end, |params| params.list.end);
     let text = Span::new(start, cx.body().base()).of(cx.module().source());
-    let mut tokens = Lexer::fragment(text);
-    let found = tokens.find(|token| token.span.of(text) == directive.text().as_bytes())?;
-    Some(found.span.shifted(start))
+    let token =
+        Lexer::fragment(text).find(|token| token.span.of(text) == directive.text().as_bytes())?;
+    Some(token.span.shifted(start))
 }

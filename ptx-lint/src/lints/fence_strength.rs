@@ -1,13 +1,12 @@
 //! `fence-strength`: redundant fences, fences and accesses with a scope that is too wide or too narrow for the communicating threads, and signals to
 //! other threads without a fence.
 
-mod beside;
+mod adjacent;
 mod missing;
-mod narrow;
 mod order;
 mod redundant;
+mod scope;
 mod signals;
-mod wide;
 
 use alloc::vec::Vec;
 
@@ -15,11 +14,14 @@ use crate::Finding;
 use crate::context::FunctionContext;
 use order::Code;
 
-pub(crate) fn check(cx: &FunctionContext<'_>, found: &mut Vec<Finding>) {
+/// The maximum number of examined fences of a function, for each kind of finding.
+const MOST_FENCES: usize = 64;
+
+pub(crate) fn check(cx: &FunctionContext<'_>, findings: &mut Vec<Finding>) {
     let Some(code) = Code::new(cx) else { return };
-    redundant::check(cx, &code, found);
-    wide::check(cx, &code, found);
-    missing::check(cx, &code, found);
-    beside::check(cx, &code, found);
-    narrow::check(cx, &code, found);
+    redundant::check(cx, &code, findings);
+    scope::check_wide_fences(cx, &code, findings);
+    missing::check(cx, &code, findings);
+    adjacent::check(cx, &code, findings);
+    scope::check_narrow_accesses(cx, &code, findings);
 }

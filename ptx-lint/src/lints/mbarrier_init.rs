@@ -1,6 +1,7 @@
 //! `mbarrier-init`: mbarrier objects that are used before they are initialized, or initialized twice.
 
 use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::format;
 use alloc::vec::Vec;
 
 use ptx_analysis::cfg::BlockId;
@@ -12,20 +13,25 @@ use ptx_ir::{EntityId as _, FunctionKind, StmtId};
 use ptx_isa::{Action, StateSpace};
 
 use super::barrier_divergence::last;
+use super::protocols;
 use crate::addresses::Parts;
 use crate::context::{FunctionContext, Reached};
-use crate::{Certainty, Finding, Lint, protocols};
+use crate::{Certainty, Finding, Lint};
 
 /// The maximum number of threads of a CTA.
 const MOST_THREADS: u32 = 1024;
 
-pub(crate) fn check(cx: &FunctionContext<'_>, found: &mut Vec<Finding>) {
-    protocols::check(cx, Lint::MbarrierInit, found);
+pub(crate) fn check(cx: &FunctionContext<'_>, findings: &mut Vec<Finding>) {
+    protocols::check(cx, Lint::MbarrierInit, findings);
     let function = cx.module().functions().get(cx.id());
-    let is_init = |at: &Reached<'_>| at.facts.action() == Some(Action::MbarrierInit);
-    if function.is_none_or(|f| f.kind != FunctionKind::Entry)
-        || !cx.instructions().any(|at| is_init(&at))
-    {
+    if function.is_none_or(|f| f.kind != FunctionKind::Entry) {
+        return;
+    }
+    let initializations: Vec<Reached<'_>> = cx
+        .instructions()
+        .filter(|inst| inst.facts.action() == Some(Action::MbarrierInit))
+        .collect();
+    if initializations.is_empty() {
         return;
     }
     let Some((mut threads, sets)) = cx.threads() else {
@@ -37,79 +43,90 @@ pub(crate) fn check(cx: &FunctionContext<'_>, found: &mut Vec<Finding>) {
     if !shape.is_required && !is_bounded {
         return;
     }
-    let known: BTreeSet<StmtId> = found.iter().map(|f| f.stmt).collect();
-    let shared: BTreeMap<StmtId, &Access> = accesses(cx);
-    // The threads that initialize the objects of a block are the same: one finding.
-    let mut by_block: BTreeMap<Option<BlockId>, usize> = BTreeMap::new();
-    for at in cx.instructions().filter(is_init) {
-        if known.contains(&at.stmt)
-            || is_repeated(cx, (&mut threads, sets), &at, &shared) != Some(true)
-        {
+    let reported: BTreeSet<StmtId> = findings.iter().map(|finding| finding.stmt).collect();
+    let shared_accesses = first_shared_accesses(cx);
+    // The objects that a block initializes are initialized by the same threads: one finding.
+    let mut index_of_block: BTreeMap<Option<BlockId>, usize> = BTreeMap::new();
+    for inst in initializations {
+        if reported.contains(&inst.stmt) {
             continue;
         }
-        let block = cx.cfg().of_statement(at.stmt);
-        match by_block.get(&block).and_then(|first| found.get_mut(*first)) {
-            Some(first) => first.repeat(cx.span(at.stmt)),
-            None => {
-                by_block.insert(block, found.len());
-                found.push(finding(cx, &at, shape.is_required));
-            }
+        let access = shared_accesses.get(&inst.stmt).copied();
+        if has_several_threads(cx, &mut threads, sets, &inst, access) != Some(true) {
+            continue;
+        }
+        let block = cx.cfg().of_statement(inst.stmt);
+        let first = index_of_block
+            .get(&block)
+            .and_then(|index| findings.get_mut(*index));
+        if let Some(first) = first {
+            first.repeat(cx.span(inst.stmt));
+        } else {
+            index_of_block.insert(block, findings.len());
+            let certainty = if shape.is_required {
+                Certainty::Definite
+            } else {
+                Certainty::Possible
+            };
+            findings.push(finding(cx, &inst, certainty));
         }
     }
 }
 
-/// Whether several threads initialize the same object.
-fn is_repeated(
+/// Returns `true` if several threads initialize the same object, and `None` if it is not known which threads do. `sets` are the sample threads that
+/// reach each block, and `access` is the access of the instruction to the object.
+fn has_several_threads(
     cx: &FunctionContext<'_>,
-    (threads, sets): (&mut ThreadValues<'_>, &[u128]),
-    at: &Reached<'_>,
-    shared: &BTreeMap<StmtId, &Access>,
+    threads: &mut ThreadValues<'_>,
+    sets: &[u128],
+    inst: &Reached<'_>,
+    access: Option<&Access>,
 ) -> Option<bool> {
-    let block = cx.cfg().of_statement(at.stmt)?;
+    let block = cx.cfg().of_statement(inst.stmt)?;
     let mut set = *sets.get(block.index())?;
     for branch in cx.divergence()?.causes(block, Uniformity::Cta) {
         let (stmt, facts) = last(cx, branch)?;
         threads.guard(stmt, &facts)?;
     }
-    if at.facts.guard().is_some() {
-        let guard = threads.guard(at.stmt, &at.facts)?;
-        let samples = 0..threads.samples().len();
-        set = samples
-            .filter(|s| guard.get(*s) == 0)
-            .fold(set, |set, s| set & !(1 << s));
+    if inst.facts.guard().is_some() {
+        let guard = threads.guard(inst.stmt, &inst.facts)?;
+        for sample in 0..threads.samples().len() {
+            if guard.get(sample) == 0 {
+                set &= !(1 << sample);
+            }
+        }
     }
-    let access = shared.get(&at.stmt)?;
-    let own = Parts::new(cx, cx.values()?, threads, &access.address?)?.own;
-    let mut there = own
+    let address = Parts::new(cx, cx.values()?, threads, &access?.address?)?;
+    let mut addresses = address
+        .own
         .iter()
         .enumerate()
-        .filter(|(sample, _)| set >> sample & 1 == 1);
-    let (_, first) = there.next()?;
-    let (_, second) = there.next()?;
-    Some(first == second)
+        .filter(|(sample, _)| set >> sample & 1 == 1)
+        .map(|(_, address)| address);
+    Some(addresses.next()? == addresses.next()?)
 }
 
-/// The first access of each statement to shared memory.
-fn accesses<'a>(cx: &'a FunctionContext<'_>) -> BTreeMap<StmtId, &'a Access> {
-    let of_shared = |space| matches!(space, Space::State(s) if s.base() == StateSpace::Shared);
-    let all = cx.accesses().map(Accesses::all).unwrap_or_default();
-    let mut first = BTreeMap::new();
-    for access in all.iter().filter(|a| of_shared(a.space)) {
-        first.entry(access.stmt).or_insert(access);
+/// Returns the first access of each statement to shared memory.
+fn first_shared_accesses<'a>(cx: &'a FunctionContext<'_>) -> BTreeMap<StmtId, &'a Access> {
+    let mut first_accesses = BTreeMap::new();
+    for access in cx.accesses().map(Accesses::all).unwrap_or_default() {
+        if matches!(access.space, Space::State(s) if s.base() == StateSpace::Shared) {
+            first_accesses.entry(access.stmt).or_insert(access);
+        }
     }
-    first
+    first_accesses
 }
 
-fn finding(cx: &FunctionContext<'_>, at: &Reached<'_>, is_certain: bool) -> Finding {
-    let (certainty, may) = match is_certain {
-        true => (Certainty::Definite, "several threads initialize"),
-        false => (Certainty::Possible, "several threads may initialize"),
+fn finding(cx: &FunctionContext<'_>, inst: &Reached<'_>, certainty: Certainty) -> Finding {
+    let initialize = match certainty {
+        Certainty::Definite => "initialize",
+        Certainty::Possible => "may initialize",
     };
-    let message = alloc::format!(
-        "{may} the same mbarrier object with `{}`",
-        cx.mnemonic(at.inst)
+    let message = format!(
+        "several threads {initialize} the same mbarrier object with `{}`",
+        cx.mnemonic(inst.inst)
     );
     let help = "initialize the object in one thread, and add a barrier for all threads after the initialization";
-    cx.finding(Lint::MbarrierInit, certainty, at.stmt, message)
+    cx.finding(Lint::MbarrierInit, certainty, inst.stmt, message)
         .with_help(help)
 }

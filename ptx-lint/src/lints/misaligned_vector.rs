@@ -1,6 +1,6 @@
 //! `misaligned-vector`: accesses whose address is not, or may not be, a multiple of their size.
 
-mod unknown;
+mod unknown_terms;
 
 use alloc::borrow::Cow;
 use alloc::collections::BTreeMap;
@@ -20,85 +20,86 @@ use crate::context::FunctionContext;
 use crate::declarations::symbol_name;
 use crate::{Finding, Lint};
 
-/// The maximum required alignment of an access of any size.
-const MOST: u64 = 16;
+/// The maximum required alignment of an access of any size, in bytes.
+const MOST_ALIGNMENT: u64 = 16;
 
-pub(crate) fn check(cx: &FunctionContext<'_>, found: &mut Vec<Finding>) {
+pub(crate) fn check(cx: &FunctionContext<'_>, findings: &mut Vec<Finding>) {
     let (Some(accesses), Some(values)) = (cx.accesses(), cx.values()) else {
         return;
     };
     let mut threads = None;
-    let mut first: BTreeMap<Reason, usize> = BTreeMap::new();
+    // The index of the first finding with each cause. An object and a message are a cause.
+    let mut index_of_cause: BTreeMap<String, usize> = BTreeMap::new();
     for access in accesses.all() {
-        let Some(needed) = needed(cx, access) else {
+        let Some(alignment) = required_alignment(cx, access) else {
             continue;
         };
-        let apart = || {
+        let lane_distance = || {
             let (threads, sets) = threads.get_or_insert_with(|| cx.threads()).as_mut()?;
-            apart(&Lanes::of(cx, (threads, sets), access)?, needed)
+            misaligned_lane_distance(&Lanes::new(cx, threads, sets, access)?, alignment)
         };
-        let Some(new) = finding(cx, values, (access, needed), apart) else {
+        let Some(finding) = finding(cx, values, access, alignment, lane_distance) else {
             continue;
         };
-        // Of one variable or pointer, the same reason is the same cause.
-        let reason = Reason(format!(
-            "{:?} {}",
-            access.provenance, new.diagnostic.message
-        ));
-        if new.certainty == Certainty::Possible && access.provenance.is_some() {
-            if let Some(known) = first.get(&reason).and_then(|at| found.get_mut(*at)) {
-                let place = new.places.first().copied();
-                known.repeat(place.unwrap_or(new.diagnostic.span));
+        if finding.certainty == Certainty::Possible && access.provenance.is_some() {
+            let cause = format!("{:?} {}", access.provenance, finding.diagnostic.message);
+            let first = index_of_cause
+                .get(&cause)
+                .and_then(|index| findings.get_mut(*index));
+            if let Some(first) = first {
+                let place = finding.places.first().copied();
+                first.repeat(place.unwrap_or(finding.diagnostic.span));
                 continue;
             }
-            first.insert(reason, found.len());
+            index_of_cause.insert(cause, findings.len());
         }
-        found.push(new);
+        findings.push(finding);
     }
 }
 
-/// An object, and why its accesses may be misaligned.
-#[derive(PartialEq, Eq, PartialOrd, Ord)]
-struct Reason(String);
-
-/// The required alignment of an access.
-fn needed(cx: &FunctionContext<'_>, access: &Access) -> Option<u64> {
-    let of = &access.access;
-    let memory = matches!(access.space, Space::State(_) | Space::Generic);
-    if !memory || of.is_mbarrier {
+/// Returns the required alignment of an access in bytes.
+fn required_alignment(cx: &FunctionContext<'_>, access: &Access) -> Option<u64> {
+    let memory_access = &access.access;
+    let is_memory = matches!(access.space, Space::State(_) | Space::Generic);
+    if !is_memory || memory_access.is_mbarrier {
         return None;
     }
     if cx.facts().inst(access.inst).is_matrix_move() {
         return performance::is_of_rows(cx, access).then_some(performance::ROW);
     }
-    let bytes = of.bytes.filter(|bytes| *bytes > 1)?;
-    match of.data {
-        Some(_) => Some(bytes).filter(|bytes| bytes.is_power_of_two()),
-        // Copies of a number of bytes.
-        None if of.size.is_some() && bytes >= MOST => Some(MOST),
-        None if of.size.is_some() => Some(bytes).filter(|bytes| bytes.is_power_of_two()),
-        None => None,
+    let bytes = memory_access.bytes.filter(|bytes| *bytes > 1)?;
+    let is_copy = memory_access.data.is_none();
+    if is_copy && memory_access.size.is_none() {
+        None
+    } else if is_copy && bytes >= MOST_ALIGNMENT {
+        Some(MOST_ALIGNMENT)
+    } else {
+        Some(bytes).filter(|bytes| bytes.is_power_of_two())
     }
 }
 
+/// Returns the finding about an access. `lane_distance` returns the difference of the addresses of two lanes if it is not a multiple of the
+/// alignment; it is only called if other reasons do not apply.
 fn finding(
     cx: &FunctionContext<'_>,
     values: &Values,
-    (access, needed): (&Access, u64),
-    apart: impl FnOnce() -> Option<u64>,
+    access: &Access,
+    alignment: u64,
+    lane_distance: impl FnOnce() -> Option<u64>,
 ) -> Option<Finding> {
-    let form = access.address?;
-    let known = values.alignment_of(&form);
-    let certain = 1u64.checked_shl(u32::from(known.bits)).unwrap_or(0);
-    let modulus = if certain == 0 {
-        needed
+    let address = access.address?;
+    let known_bits = values.alignment_of(&address);
+    // All low bits are known if the shift overflows.
+    let known_modulus = 1u64.checked_shl(u32::from(known_bits.bits)).unwrap_or(0);
+    let modulus = if known_modulus == 0 {
+        alignment
     } else {
-        certain.min(needed)
+        known_modulus.min(alignment)
     };
-    let residue = known.residue % modulus.max(1);
+    let residue = known_bits.residue % modulus.max(1);
     if residue != 0 {
         let message = format!(
-            "the address of this {needed}-byte access is {residue} more than a multiple of {modulus}"
+            "the address of this {alignment}-byte access is {residue} more than a multiple of {modulus}"
         );
         let finding = cx.finding(
             Lint::MisalignedVector,
@@ -106,40 +107,27 @@ fn finding(
             access.stmt,
             message,
         );
-        let help = format!("use an address that is a multiple of {needed}, or narrower accesses");
+        let help =
+            format!("use an address that is a multiple of {alignment}, or narrower accesses");
         return Some(finding.with_help(help));
     }
-    if known.divisor() >= needed {
+    if known_bits.divisor() >= alignment {
         return None;
     }
-    let align = declared(cx, access, needed);
-    if let Some((align, Provenance::Variable(variable))) = align.zip(access.provenance)
-        && let Some(finding) = of_declaration(cx, access, (variable, align))
+    let declared = declared_alignment(cx, access, alignment);
+    if let (Some(declared), Some(Provenance::Variable(variable))) = (declared, access.provenance)
+        && let Some(finding) = declaration_finding(cx, access, variable, declared)
     {
         return Some(finding);
     }
-    let reason = match align {
-        Some(align) => {
-            format!("the memory that it points to is declared with an alignment of {align}")
+    let reason = match declared {
+        Some(declared) => {
+            format!("the memory that it points to is declared with an alignment of {declared}")
         }
-        None => {
-            let threads = distance(values, &form, needed).or_else(apart);
-            let threads = threads
-                .map(|bytes| format!("the addresses of different threads are {bytes} bytes apart"));
-            let blocks = || of_blocks(values, &form, needed);
-            let blocks = || {
-                blocks()
-                    .map(|bytes| format!("the addresses of different CTAs are {bytes} bytes apart"))
-            };
-            let pointer = || from_pointer(values, &form, needed);
-            let pointer = || {
-                pointer().map(|bytes| format!("it is {bytes} bytes from a multiple of {needed} if the pointer is aligned like an allocation"))
-            };
-            let unknown = || unknown::reason(cx, values, (access, needed), &form);
-            threads.or_else(blocks).or_else(pointer).or_else(unknown)?
-        }
+        None => possible_reason(cx, values, access, alignment, lane_distance)?,
     };
-    let message = format!("the address of this access may not be a multiple of {needed}: {reason}");
+    let message =
+        format!("the address of this access may not be a multiple of {alignment}: {reason}");
     let finding = cx.finding(
         Lint::MisalignedVector,
         Certainty::Possible,
@@ -147,18 +135,48 @@ fn finding(
         message,
     );
     Some(finding.with_help(format!(
-        "declare an alignment of {needed}, or use narrower accesses"
+        "declare an alignment of {alignment}, or use narrower accesses"
     )))
 }
 
-/// A finding about a declaration: at the declaration if it is in the function, or else to be moved there.
-fn of_declaration(
+/// Returns a reason in the terms of the address why an access may be misaligned.
+fn possible_reason(
+    cx: &FunctionContext<'_>,
+    values: &Values,
+    access: &Access,
+    alignment: u64,
+    lane_distance: impl FnOnce() -> Option<u64>,
+) -> Option<String> {
+    let address = access.address?;
+    let thread_distance = misaligned_distance(values, &address, SpecialReg::Tid, alignment);
+    if let Some(bytes) = thread_distance.or_else(lane_distance) {
+        return Some(format!(
+            "the addresses of different threads are {bytes} bytes apart"
+        ));
+    }
+    if let Some(bytes) = misaligned_distance(values, &address, SpecialReg::Ctaid, alignment) {
+        return Some(format!(
+            "the addresses of different CTAs are {bytes} bytes apart"
+        ));
+    }
+    if let Some(bytes) = misaligned_pointer_offset(values, &address, alignment) {
+        return Some(format!(
+            "it is {bytes} bytes from a multiple of {alignment} if the pointer is aligned like an allocation"
+        ));
+    }
+    unknown_terms::reason(cx, values, access, alignment)
+}
+
+/// Returns a finding about the declaration of a variable: at the declaration if it is in the function, and otherwise with its name, so that
+/// `merge_by_declaration` moves the finding there. Returns `None` for parameters.
+fn declaration_finding(
     cx: &FunctionContext<'_>,
     access: &Access,
-    (variable, align): (VariableRef, u64),
+    variable: VariableRef,
+    alignment: u64,
 ) -> Option<Finding> {
     let module = cx.module();
-    let (name, declared) = match variable {
+    let (name, declaration) = match variable {
         VariableRef::Local(id) if is_parameter(cx, id) => return None,
         VariableRef::Local(id) => {
             let var = cx.body().vars().get(id)?;
@@ -170,7 +188,7 @@ fn of_declaration(
         VariableRef::Module(symbol) => (symbol_name(module, symbol), None),
     };
     let message = format!(
-        "accesses of `{name}` may not be aligned: it is declared with an alignment of {align}"
+        "accesses of `{name}` may not be aligned: it is declared with an alignment of {alignment}"
     );
     let finding = cx.finding(
         Lint::MisalignedVector,
@@ -179,7 +197,7 @@ fn of_declaration(
         message,
     );
     let mut finding = finding.with_help("declare the alignment that the largest access needs, such as `.align 16`, or use narrower accesses");
-    match declared {
+    match declaration {
         Some(span) => {
             finding.repeat(finding.diagnostic.span);
             finding.diagnostic.span = span;
@@ -189,12 +207,12 @@ fn of_declaration(
     Some(finding)
 }
 
-/// The declared alignment of the object that an address points into, if it is less than required.
-fn declared(cx: &FunctionContext<'_>, access: &Access, needed: u64) -> Option<u64> {
+/// Returns the declared alignment of the object that an address points into, if it is less than `required`.
+fn declared_alignment(cx: &FunctionContext<'_>, access: &Access, required: u64) -> Option<u64> {
     let module = cx.module();
-    let align = match access.provenance? {
+    let declared = match access.provenance? {
         Provenance::Variable(VariableRef::Local(id)) if is_parameter(cx, id) => {
-            return of_parameter(cx, id, access.address?.constant(), needed);
+            return parameter_alignment(cx, id, access.address?.constant(), required);
         }
         Provenance::Variable(variable) => cx.layout(variable)?.align,
         Provenance::Parameter { variable, .. } => {
@@ -207,17 +225,23 @@ fn declared(cx: &FunctionContext<'_>, access: &Access, needed: u64) -> Option<u6
         }
         _ => return None,
     };
-    (align < needed).then_some(align)
+    (declared < required).then_some(declared)
 }
 
-/// Whether a variable is a parameter of the function.
+/// Returns `true` if a variable is a parameter of the function.
 fn is_parameter(cx: &FunctionContext<'_>, variable: VarId) -> bool {
     let var = cx.body().vars().get(variable);
     var.is_some_and(|v| v.space.base() == StateSpace::Param && v.stmt.is_none())
 }
 
-/// The alignment of a parameter, if an access at an offset of it is not aligned: those of kernels lie one after the other.
-fn of_parameter(cx: &FunctionContext<'_>, variable: VarId, at: i64, needed: u64) -> Option<u64> {
+/// Returns the declared alignment of a parameter, if it is less than `required` and an access at `access_offset` of the parameter may be misaligned. The
+/// parameters of a kernel are stored one after the other in an aligned block.
+fn parameter_alignment(
+    cx: &FunctionContext<'_>,
+    variable: VarId,
+    access_offset: i64,
+    required: u64,
+) -> Option<u64> {
     let module = cx.module();
     let function = module.functions().get(cx.id())?;
     let is_kernel = function.kind == FunctionKind::Entry;
@@ -226,67 +250,62 @@ fn of_parameter(cx: &FunctionContext<'_>, variable: VarId, at: i64, needed: u64)
         let layout = param.layout(module.pool())?;
         offset = offset.checked_next_multiple_of(layout.align.max(1))?;
         if param.binding == Binding::Var(variable) {
-            let is_aligned = is_kernel && offset.checked_add_signed(at)?.is_multiple_of(needed);
-            return Some(layout.align).filter(|align| *align < needed && !is_aligned);
+            let is_aligned = is_kernel
+                && offset
+                    .checked_add_signed(access_offset)?
+                    .is_multiple_of(required);
+            return Some(layout.align).filter(|align| *align < required && !is_aligned);
         }
         offset = offset.checked_add(layout.size?)?;
     }
     None
 }
 
-/// The distance between the addresses of neighboring threads, if it is not a multiple of the required alignment.
-fn distance(values: &Values, form: &Affine, needed: u64) -> Option<u64> {
-    let kernel = values.is_kernel();
-    let mut step = None;
-    for term in form.terms() {
+/// Returns the distance in bytes between the addresses for neighboring values of the x component of `register`, if it is not a multiple of the
+/// alignment and the other terms are aligned.
+fn misaligned_distance(
+    values: &Values,
+    address: &Affine,
+    register: SpecialReg,
+    alignment: u64,
+) -> Option<u64> {
+    let mut distance = None;
+    for term in address.terms() {
         let factor = term.factor.unsigned_abs();
         match values.symbol(term.symbol)? {
-            Symbol::Special(SpecialReg::Tid, 0) => step = Some(factor),
+            Symbol::Special(special, 0) if special == register => distance = Some(factor),
             Symbol::Variable(_) | Symbol::Window(_) => {}
-            Symbol::Parameter { bytes: 8, .. } if kernel && factor == 1 => {}
-            _ if factor % needed == 0 => {}
+            Symbol::Parameter { bytes: 8, .. } if values.is_kernel() && factor == 1 => {}
+            _ if factor.is_multiple_of(alignment) => {}
             _ => return None,
         }
     }
-    step.filter(|step| step % needed != 0)
+    distance.filter(|distance| !distance.is_multiple_of(alignment))
 }
 
-/// The offset of an address from a multiple of the required alignment, if the pointer parameter is aligned.
-fn from_pointer(values: &Values, form: &Affine, needed: u64) -> Option<u64> {
-    let mut pointers = 0;
-    for term in form.terms() {
+/// Returns the difference in bytes of an address from a multiple of the alignment if its pointer parameter is aligned. Returns `None` if the address
+/// is aligned or is not relative to one pointer parameter.
+fn misaligned_pointer_offset(values: &Values, address: &Affine, alignment: u64) -> Option<u64> {
+    let mut pointer_count = 0;
+    for term in address.terms() {
         match values.symbol(term.symbol)? {
             Symbol::Parameter { bytes: 8, .. } if values.is_kernel() && term.factor == 1 => {
-                pointers += 1;
+                pointer_count += 1;
             }
-            _ if term.factor.unsigned_abs() % needed == 0 => {}
+            _ if term.factor.unsigned_abs().is_multiple_of(alignment) => {}
             _ => return None,
         }
     }
-    let rest = form.constant().rem_euclid(i64::try_from(needed).ok()?);
-    (pointers == 1 && rest != 0).then_some(rest.unsigned_abs())
+    let offset = address
+        .constant()
+        .rem_euclid(i64::try_from(alignment).ok()?);
+    (pointer_count == 1 && offset != 0).then_some(offset.unsigned_abs())
 }
 
-/// The difference of the addresses of two threads of a warp, if not both can be aligned.
-fn apart(lanes: &Lanes, needed: u64) -> Option<u64> {
+/// Returns the difference in bytes of the addresses of two lanes if it is not a multiple of the alignment.
+fn misaligned_lane_distance(lanes: &Lanes, alignment: u64) -> Option<u64> {
     lanes
         .differences()
         .map(i64::unsigned_abs)
-        .find(|bytes| bytes % needed != 0)
-}
-
-/// The distance between the addresses of neighboring CTAs, likewise.
-fn of_blocks(values: &Values, form: &Affine, needed: u64) -> Option<u64> {
-    let mut step = None;
-    for term in form.terms() {
-        let factor = term.factor.unsigned_abs();
-        match values.symbol(term.symbol)? {
-            Symbol::Special(SpecialReg::Ctaid, 0) => step = Some(factor),
-            Symbol::Variable(_) | Symbol::Window(_) => {}
-            Symbol::Parameter { bytes: 8, .. } if values.is_kernel() && factor == 1 => {}
-            _ if factor % needed == 0 => {}
-            _ => return None,
-        }
-    }
-    step.filter(|step| step % needed != 0)
+        .find(|bytes| !bytes.is_multiple_of(alignment))
 }

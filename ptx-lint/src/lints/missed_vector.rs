@@ -1,5 +1,7 @@
 //! `missed-vector`: adjacent accesses that could be one vector access.
 
+use alloc::format;
+use alloc::string::String;
 use alloc::vec::Vec;
 
 use ptx_analysis::asynchrony::Certainty;
@@ -12,9 +14,9 @@ use crate::context::FunctionContext;
 use crate::{Finding, Lint};
 
 /// The maximum number of elements of a vector that all targets support.
-const MOST: usize = 4;
+const MOST_ELEMENTS: usize = 4;
 
-pub(crate) fn check(cx: &FunctionContext<'_>, found: &mut Vec<Finding>) {
+pub(crate) fn check(cx: &FunctionContext<'_>, findings: &mut Vec<Finding>) {
     // Debug code is not optimized for speed.
     if cx.is_for_debugger() {
         return;
@@ -22,21 +24,25 @@ pub(crate) fn check(cx: &FunctionContext<'_>, found: &mut Vec<Finding>) {
     let Some(accesses) = cx.accesses() else {
         return;
     };
-    let certain = accesses.adjacent().iter().map(|a| (a, Certainty::Definite));
-    let likely = accesses
+    let aligned = accesses
+        .adjacent()
+        .iter()
+        .map(|adjacent| (adjacent, Certainty::Definite));
+    let likely_aligned = accesses
         .likely_adjacent()
         .iter()
-        .map(|a| (a, Certainty::Possible));
-    for (adjacent, certainty) in certain.chain(likely) {
-        let all = accesses.all();
-        let parts = adjacent.accesses.iter().map(|at| all.get(*at));
-        let parts: Option<Vec<&Access>> = parts.collect();
+        .map(|adjacent| (adjacent, Certainty::Possible));
+    for (adjacent, certainty) in aligned.chain(likely_aligned) {
+        let members: Vec<&Access> = adjacent
+            .accesses
+            .iter()
+            .filter_map(|index| accesses.all().get(*index))
+            .collect();
         // Unoptimized code keeps its variables on the stack.
-        if let Some(parts) =
-            parts.filter(|p| !cx.is_unoptimized() || !p.iter().any(|a| is_local(a)))
-        {
-            found.extend(finding(cx, adjacent, parts, certainty));
+        if cx.is_unoptimized() && members.iter().any(|access| is_local(access)) {
+            continue;
         }
+        findings.extend(finding(cx, adjacent, members, certainty));
     }
 }
 
@@ -44,16 +50,20 @@ fn is_local(access: &Access) -> bool {
     matches!(access.space, Space::State(space) if space.base() == StateSpace::Local)
 }
 
+/// Returns the finding about adjacent accesses. `members` are the accesses.
 fn finding(
     cx: &FunctionContext<'_>,
     adjacent: &Adjacent,
-    mut parts: Vec<&Access>,
+    mut members: Vec<&Access>,
     certainty: Certainty,
 ) -> Option<Finding> {
-    parts.sort_by(|a, b| cx.order(a.stmt, b.stmt));
-    let (first, others) = parts.split_first()?;
+    members.sort_by(|a, b| cx.order(a.stmt, b.stmt));
+    let (first, later) = members.split_first()?;
     let mnemonic = cx.mnemonic(first.inst);
-    if others.iter().any(|a| cx.mnemonic(a.inst) != mnemonic) {
+    if later
+        .iter()
+        .any(|access| cx.mnemonic(access.inst) != mnemonic)
+    {
         return None;
     }
     let (data, _) = first.access.data?;
@@ -61,45 +71,41 @@ fn finding(
         Operand::Vector(list) => cx.body().pool().list(list).len(),
         _ => 1,
     };
-    let count = elements * parts.len();
-    if count > MOST {
+    let count = elements * members.len();
+    if count > MOST_ELEMENTS {
         return None;
     }
-    let (what, bytes) = (
-        if first.access.writes() {
-            "stores"
-        } else {
-            "loads"
-        },
-        adjacent.bytes,
-    );
-    let reason = match certainty {
-        Certainty::Definite => {
-            "could be combined into one of {}: the address is sufficiently aligned"
-        }
-        Certainty::Possible => {
-            "may be combined into one of {} if the pointer is aligned like an allocation"
-        }
+    let accesses = if first.access.writes() {
+        "stores"
+    } else {
+        "loads"
     };
-    let reason = reason.replace("{}", &format!("{bytes} bytes"));
-    let message = format!("{} {what} of adjacent memory {reason}", parts.len());
-    let mut found = cx
+    let (may, condition) = match certainty {
+        Certainty::Definite => ("could", ": the address is sufficiently aligned"),
+        Certainty::Possible => ("may", " if the pointer is aligned like an allocation"),
+    };
+    let message = format!(
+        "{} {accesses} of adjacent memory {may} be combined into one of {} bytes{condition}",
+        members.len(),
+        adjacent.bytes
+    );
+    let mut finding = cx
         .finding(Lint::MissedVector, certainty, first.stmt, message)
         .with_help(format!(
             "use `{}` with {count} registers",
-            vector(mnemonic, count)
+            vector_mnemonic(mnemonic, count)
         ));
-    for other in others {
-        found = found.with_label(cx.span(other.stmt), "adjacent access");
+    for access in later {
+        finding = finding.with_label(cx.span(access.stmt), "adjacent access");
     }
-    Some(found)
+    Some(finding)
 }
 
-/// The mnemonic for a vector of elements.
-fn vector(mnemonic: &str, count: usize) -> alloc::string::String {
+/// Returns the mnemonic of an access to a vector of `count` elements.
+fn vector_mnemonic(mnemonic: &str, count: usize) -> String {
     let scalar = mnemonic.replacen(".v2", "", 1);
-    match scalar.rfind('.') {
-        Some(at) => format!("{}.v{count}{}", &scalar[..at], &scalar[at..]),
+    match scalar.rsplit_once('.') {
+        Some((start, element_type)) => format!("{start}.v{count}.{element_type}"),
         None => scalar,
     }
 }

@@ -1,6 +1,5 @@
-//! The lints: each has a file and a row in the table below.
+//! The lints: each has a row in the table below, and a file; `protocols.rs` contains the lints about the protocols of asynchronous operations.
 
-mod async_copy_wait;
 mod bank_conflict;
 mod barrier_divergence;
 mod dead_code;
@@ -11,13 +10,11 @@ mod mbarrier_init;
 mod misaligned_vector;
 mod missed_vector;
 mod performance;
-mod proxy_fence;
+mod protocols;
 mod shared_race;
-mod tcgen05_protocol;
 mod uncoalesced;
 mod uninitialised_register;
 mod warp_mask;
-mod wgmma_protocol;
 
 use alloc::vec::Vec;
 use core::fmt;
@@ -117,21 +114,21 @@ lints! {
     AsyncCopyWait {
         name: "async-copy-wait",
         code: AsyncCopyWait,
-        check: async_copy_wait::check,
+        check: protocols::check_async_copy_wait,
         inlining: Replaces,
         needs: [],
     }
     WgmmaProtocol {
         name: "wgmma-protocol",
         code: WgmmaProtocol,
-        check: wgmma_protocol::check,
+        check: protocols::check_wgmma_protocol,
         inlining: Additional,
         needs: [],
     }
     Tcgen05Protocol {
         name: "tcgen05-protocol",
         code: Tcgen05Protocol,
-        check: tcgen05_protocol::check,
+        check: protocols::check_tcgen05_protocol,
         inlining: Additional,
         needs: [],
     }
@@ -145,7 +142,7 @@ lints! {
     ProxyFence {
         name: "proxy-fence",
         code: ProxyFence,
-        check: proxy_fence::check,
+        check: protocols::check_proxy_fence,
         inlining: Replaces,
         needs: [],
     }
@@ -234,6 +231,7 @@ impl Lint {
         self.properties().code
     }
 
+    /// Returns `true` if the lint needs the information.
     pub(crate) fn needs(self, need: Need) -> bool {
         self.properties().needs.contains(&need)
     }
@@ -242,11 +240,14 @@ impl Lint {
         self.properties().inlining
     }
 
-    /// Adds the findings in a function.
-    pub(crate) fn check(self, context: &FunctionContext<'_>, found: &mut Vec<Finding>) {
-        let first = found.len();
-        (self.properties().check)(context, found);
-        found.iter_mut().skip(first).for_each(Finding::add_places);
+    /// Adds the findings of this lint in a function to `findings`.
+    pub(crate) fn check(self, context: &FunctionContext<'_>, findings: &mut Vec<Finding>) {
+        let first = findings.len();
+        (self.properties().check)(context, findings);
+        findings
+            .iter_mut()
+            .skip(first)
+            .for_each(Finding::add_places);
     }
 }
 
@@ -254,12 +255,15 @@ impl FromStr for Lint {
     type Err = UnknownLint;
 
     fn from_str(name: &str) -> Result<Self, UnknownLint> {
-        let mut all = Self::ALL.iter().copied();
-        all.find(|lint| lint.name() == name).ok_or(UnknownLint)
+        Self::ALL
+            .iter()
+            .copied()
+            .find(|lint| lint.name() == name)
+            .ok_or(UnknownLint)
     }
 }
 
-/// A text is not the [name](Lint::name) of a lint.
+/// The error of parsing a text that is not the [name](Lint::name) of a lint.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
 #[non_exhaustive]
 pub struct UnknownLint;

@@ -1,4 +1,4 @@
-//! Code that the lints about the performance of accesses share.
+//! The memory requests of warps, which the lints about the performance of accesses examine.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -14,22 +14,28 @@ use crate::addresses::Parts;
 use crate::context::FunctionContext;
 
 /// The size of the longest vector in bytes.
-const LONGEST: u64 = 32;
-/// Bytes of a sector of global memory.
+const MOST_VECTOR_BYTES: u64 = 32;
+/// The size of a sector of global memory in bytes.
 pub(crate) const SECTOR: u64 = 32;
-/// Bytes of a row of a matrix.
+/// The size of a row of a matrix in bytes.
 pub(crate) const ROW: u64 = 16;
 
-/// Whether each lane of a warp accesses memory at its own address, unlike bulk operations of one thread and matrix operations.
+/// Returns `true` if each lane of a warp accesses memory at an address that it computes, unlike bulk operations of one thread and matrix operations.
 pub(crate) fn is_of_lanes(cx: &FunctionContext<'_>, access: &Access) -> bool {
     let facts = cx.facts().inst(access.inst);
-    let known = access.access.bytes.is_some_and(|n| n > 0 && n <= LONGEST);
-    let one_thread = facts.is_one_thread() || facts.is_uniform() || facts.is_matrix_move();
-    let proxy = matches!(access.access.proxy, Proxy::Generic | Proxy::ReadOnly);
-    known && proxy && !one_thread && !access.access.is_mbarrier && !facts.is_multimem()
+    let is_vector_or_scalar = access
+        .access
+        .bytes
+        .is_some_and(|bytes| (1..=MOST_VECTOR_BYTES).contains(&bytes));
+    let is_of_one_thread = facts.is_one_thread() || facts.is_uniform() || facts.is_matrix_move();
+    is_vector_or_scalar
+        && matches!(access.access.proxy, Proxy::Generic | Proxy::ReadOnly)
+        && !is_of_one_thread
+        && !access.access.is_mbarrier
+        && !facts.is_multimem()
 }
 
-/// Whether each lane provides the address of a matrix row.
+/// Returns `true` if each lane provides the address of a matrix row.
 pub(crate) fn is_of_rows(cx: &FunctionContext<'_>, access: &Access) -> bool {
     let action = cx.facts().inst(access.inst).action();
     matches!(action, Some(Action::MatrixLoad | Action::MatrixStore))
@@ -40,21 +46,23 @@ pub(crate) fn is_of_rows(cx: &FunctionContext<'_>, access: &Access) -> bool {
 pub(crate) struct Lanes {
     /// The offset of each lane from a common address.
     pub(crate) offsets: [i64; LANES],
-    /// The lanes that access memory.
+    /// The set of the lanes that access memory.
     pub(crate) mask: u32,
-    /// The bytes of each lane.
+    /// The number of bytes that each lane accesses.
     pub(crate) bytes: u64,
-    /// Whether the addresses are affine in the thread indices.
+    /// The addresses are affine in the thread indices.
     pub(crate) is_affine: bool,
-    /// Whether the CTA is assumed to be one-dimensional.
-    pub(crate) one_dimension: bool,
+    /// The CTA is assumed to be one-dimensional.
+    pub(crate) assumes_one_dimension: bool,
 }
 
 impl Lanes {
-    /// The lanes of the first or second warp that reach an access; `None` if their addresses are unknown.
-    pub(crate) fn of(
+    /// Returns the lanes of the first or second warp that reach an access; `None` if their addresses are unknown. `sets` are the sample threads that
+    /// reach each block.
+    pub(crate) fn new(
         cx: &FunctionContext<'_>,
-        (threads, sets): (&mut ThreadValues<'_>, &[u128]),
+        threads: &mut ThreadValues<'_>,
+        sets: &[u128],
         access: &Access,
     ) -> Option<Self> {
         let block = cx.cfg().of_statement(access.stmt)?;
@@ -63,34 +71,38 @@ impl Lanes {
         if facts.guard().is_some()
             && let Some(guard) = threads.guard(access.stmt, &facts)
         {
-            let samples = 0..threads.samples().len();
-            let excluded = samples.filter(|s| guard.get(*s) == 0);
-            set = excluded.fold(set, |set, sample| set & !(1 << sample));
+            for sample in 0..threads.samples().len() {
+                if guard.get(sample) == 0 {
+                    set &= !(1 << sample);
+                }
+            }
         }
-        let all = u32::MAX >> (LANES - threads.samples().len().min(LANES));
-        let warps = [set as u32 & all, (set >> LANES) as u32];
-        let warp = warps.iter().position(|mask| *mask != 0).unwrap_or(0);
-        let mask = match warps[warp] {
-            0 => all,
-            mask => mask,
+        let existing_lanes = u32::MAX >> (LANES - threads.samples().len().min(LANES));
+        let first_warp = set as u32 & existing_lanes;
+        let second_warp = (set >> LANES) as u32;
+        let (first_thread, mut mask) = match (first_warp, second_warp) {
+            (0, 0) => (0, existing_lanes),
+            (0, mask) => (LANES, mask),
+            (mask, _) => (0, mask),
         };
-        let (bytes, mask) = match is_of_rows(cx, access) {
-            true => (ROW, mask & rows(&facts)),
-            false => (access.access.bytes?, mask),
+        let bytes = if is_of_rows(cx, access) {
+            mask &= row_lanes(&facts);
+            ROW
+        } else {
+            access.access.bytes?
         };
-        let shape = threads.shape();
-        let (offsets, one_dimension) = match access.request {
+        let (offsets, assumes_one_dimension) = match access.request {
             Some(request) => (request.offsets, request.assumptions.one_dimension),
             None => {
                 let values = cx.values()?;
-                let (form, _) = values.without_wrap(&access.address?, 64);
-                let own = Parts::new(cx, values, threads, &form)?.own;
-                let first = own.get(LANES * warp).copied()?;
-                let offset = |lane| {
-                    own.get(LANES * warp + lane)
-                        .map_or(0, |at: &i64| at.wrapping_sub(first))
-                };
-                (core::array::from_fn(offset), !shape.is_required)
+                let (address, _) = values.without_wrap(&access.address?, 64);
+                let addresses = Parts::new(cx, values, threads, &address)?.own;
+                let first = addresses.get(first_thread).copied()?;
+                let offsets = core::array::from_fn(|lane| {
+                    let address = addresses.get(first_thread + lane);
+                    address.map_or(0, |address| address.wrapping_sub(first))
+                });
+                (offsets, !threads.shape().is_required)
             }
         };
         Some(Self {
@@ -98,90 +110,99 @@ impl Lanes {
             mask,
             bytes,
             is_affine: access.request.is_some(),
-            one_dimension,
+            assumes_one_dimension,
         })
     }
 
-    /// The numbers of the lanes that access memory.
-    fn numbers(&self) -> impl Iterator<Item = usize> + '_ {
+    /// Returns the lanes that access memory, in ascending order.
+    fn active_lanes(&self) -> impl Iterator<Item = usize> + '_ {
         (0..LANES).filter(|lane| self.mask >> lane & 1 == 1)
     }
 
-    /// The stride between lanes, if it is constant.
+    /// Returns the offsets of the lanes that access memory, in the order of the lanes.
+    fn active_offsets(&self) -> impl Iterator<Item = i64> + '_ {
+        self.active_lanes().map(|lane| self.offsets[lane])
+    }
+
+    /// Returns the distance in bytes between the addresses of neighboring lanes, if it is constant.
     pub(crate) fn stride(&self) -> Option<i64> {
-        let mut lanes = self.numbers();
+        let mut lanes = self.active_lanes();
         let (first, second) = (lanes.next()?, lanes.next()?);
-        let [at, next] = [first, second].map(|lane| self.offsets[lane]);
-        let count = (second - first) as i64;
-        let stride = next.wrapping_sub(at) / count;
-        let expected = |lane: usize| at.wrapping_add(stride.wrapping_mul((lane - first) as i64));
-        self.numbers()
-            .all(|lane| self.offsets[lane] == expected(lane))
+        let start = self.offsets[first];
+        let stride = self.offsets[second].wrapping_sub(start) / (second - first) as i64;
+        self.active_lanes()
+            .all(|lane| {
+                let distance = stride.wrapping_mul((lane - first) as i64);
+                self.offsets[lane] == start.wrapping_add(distance)
+            })
             .then_some(stride)
     }
 
-    /// The addresses in ascending order.
-    fn addresses(&self) -> [u64; LANES] {
-        let lowest = self
-            .numbers()
-            .map(|lane| self.offsets[lane])
-            .min()
-            .unwrap_or(0);
+    /// Returns the offset of each lane from the lowest address.
+    fn relative_addresses(&self) -> [u64; LANES] {
+        let lowest = self.active_offsets().min().unwrap_or(0);
         self.offsets
             .map(|offset| offset.wrapping_sub(lowest) as u64)
     }
 
-    /// The minimum number of distinct sectors of global memory over all positions of the lowest address in its sector.
+    /// Returns the minimum number of distinct sectors of global memory over all positions of the lowest address in its sector.
     pub(crate) fn sectors(&self) -> u64 {
-        let addresses = self.addresses();
-        let aligned = 1 << self.bytes.trailing_zeros().min(SECTOR.trailing_zeros());
-        let starts = (0..SECTOR).step_by(aligned);
-        let from = |start: u64| addresses.map(|at| at.wrapping_add(start));
-        let needed = starts.map(|start| sectors(&from(start), self.bytes, self.mask));
-        needed.min().unwrap_or(0)
+        let addresses = self.relative_addresses();
+        let alignment = 1 << self.bytes.trailing_zeros().min(SECTOR.trailing_zeros());
+        (0..SECTOR)
+            .step_by(alignment)
+            .map(|start| {
+                let addresses = addresses.map(|address| address.wrapping_add(start));
+                sectors(&addresses, self.bytes, self.mask)
+            })
+            .min()
+            .unwrap_or(0)
     }
 
-    /// The number of passes over shared memory, likewise.
+    /// Returns the numbers of passes over shared memory if the lowest address is aligned.
     pub(crate) fn passes(&self) -> Passes {
-        passes(&self.addresses(), self.bytes, self.mask)
+        passes(&self.relative_addresses(), self.bytes, self.mask)
     }
 
-    /// The offsets of the lanes from the first lane.
+    /// Returns the differences of the addresses of the lanes from that of the first lane.
     pub(crate) fn differences(&self) -> impl Iterator<Item = i64> + '_ {
-        let first = self.numbers().next().map_or(0, |lane| self.offsets[lane]);
-        self.numbers()
-            .map(move |lane| self.offsets[lane].wrapping_sub(first))
+        let first = self.active_offsets().next().unwrap_or(0);
+        self.active_offsets()
+            .map(move |offset| offset.wrapping_sub(first))
     }
 
-    /// The number of distinct bytes.
-    pub(crate) fn distinct(&self) -> u64 {
-        let mut starts: Vec<i64> = self.numbers().map(|lane| self.offsets[lane]).collect();
+    /// Returns the number of distinct bytes that the lanes access.
+    pub(crate) fn distinct_bytes(&self) -> u64 {
+        let mut starts: Vec<i64> = self.active_offsets().collect();
         starts.sort_unstable();
-        let (mut distinct, mut end) = (0, i64::MIN);
+        let (mut distinct, mut last_end) = (0, i64::MIN);
         for start in starts {
-            let next = start.saturating_add(self.bytes as i64);
-            distinct += next.saturating_sub(start.max(end)).max(0) as u64;
-            end = end.max(next);
+            let end = start.saturating_add(self.bytes as i64);
+            distinct += end.saturating_sub(start.max(last_end)).max(0) as u64;
+            last_end = last_end.max(end);
         }
         distinct
     }
 }
 
-/// The lanes that give the addresses of the rows of one, two or four matrices.
-fn rows(facts: &Facts<'_>) -> u32 {
-    match () {
-        () if facts.has_modifier(Modifier::X1) => 0xff,
-        () if facts.has_modifier(Modifier::X2) => 0xffff,
-        () => u32::MAX,
+/// Returns the set of the lanes that provide the addresses of the rows of one, two or four matrices.
+fn row_lanes(facts: &Facts<'_>) -> u32 {
+    if facts.has_modifier(Modifier::X1) {
+        0xff
+    } else if facts.has_modifier(Modifier::X2) {
+        0xffff
+    } else {
+        u32::MAX
     }
 }
 
-/// A help text with its assumptions.
+/// Returns a help text with its assumptions.
 pub(crate) fn with_assumptions(help: &str, lanes: &Lanes) -> String {
-    match lanes.one_dimension {
-        true => format!(
+    if lanes.assumes_one_dimension {
+        format!(
             "{help}; this assumes at least 32 threads in dimension x, because the CTA size is not specified with `.reqntid`"
-        ),
-        false => help.into(),
+        )
+    } else {
+        help.into()
     }
 }

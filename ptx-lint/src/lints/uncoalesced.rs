@@ -14,7 +14,7 @@ use super::performance::{self, Lanes, SECTOR};
 use crate::context::FunctionContext;
 use crate::{Finding, Lint};
 
-pub(crate) fn check(cx: &FunctionContext<'_>, found: &mut Vec<Finding>) {
+pub(crate) fn check(cx: &FunctionContext<'_>, findings: &mut Vec<Finding>) {
     // Debug code is not optimized for speed.
     if cx.is_for_debugger() {
         return;
@@ -22,97 +22,127 @@ pub(crate) fn check(cx: &FunctionContext<'_>, found: &mut Vec<Finding>) {
     let Some(accesses) = cx.accesses() else {
         return;
     };
-    let is_relevant = |a: &&Access| is_global(a) && performance::is_of_lanes(cx, a);
-    let all: Vec<&Access> = accesses.all().iter().filter(is_relevant).collect();
-    if all.is_empty() {
+    let global_accesses: Vec<&Access> = accesses
+        .all()
+        .iter()
+        .filter(|access| is_global(access) && performance::is_of_lanes(cx, access))
+        .collect();
+    if global_accesses.is_empty() {
         return;
     }
     let Some((mut threads, sets)) = cx.threads() else {
         return;
     };
-    let mut rows = Rows::new(&all);
-    let mut last = None;
-    for access in &all {
-        if last == Some(access.stmt) {
+    let members = StructureMembers::new(&global_accesses);
+    let mut last_reported = None;
+    for access in &global_accesses {
+        if last_reported == Some(access.stmt) {
             continue;
         }
-        let lanes = Lanes::of(cx, (&mut threads, sets), access);
-        let found_here = match &lanes {
-            Some(lanes) => finding(cx, access, lanes).filter(|_| !rows.are_used(access, lanes)),
-            None => of_parameter(cx, access),
+        let finding = match &Lanes::new(cx, &mut threads, sets, access) {
+            Some(lanes) => {
+                finding(cx, access, lanes).filter(|_| !members.use_all_bytes(access, lanes))
+            }
+            None => parameter_stride_finding(cx, access),
         };
-        if let Some(finding) = found_here {
-            last = Some(access.stmt);
-            found.push(finding);
+        if let Some(finding) = finding {
+            last_reported = Some(access.stmt);
+            findings.push(finding);
         }
     }
 }
 
-/// The accesses with the same symbols in their addresses, in the order of these: members of structures, whose sectors others use.
-struct Rows<'a> {
-    all: Vec<(Key, &'a Access)>,
+/// The size in bytes of the longest structure whose members are searched, and the maximum number of accesses to them.
+const MOST_BYTES: i64 = 256;
+const MOST_MEMBERS: usize = 128;
+
+/// Accesses with the same symbols in their addresses. They are accesses to the members of structures, and may use different parts of the same sectors.
+struct StructureMembers<'a> {
+    /// The accesses in the order of their keys.
+    accesses: Vec<(MemberKey, &'a Access)>,
 }
 
-/// Whether it writes, and the symbols of the address with their factors.
-type Key = (bool, Vec<(u32, i64)>);
-
-fn key(access: &Access) -> Option<Key> {
-    let terms = access.address.as_ref()?.terms().iter();
-    let terms = terms.map(|t| (t.symbol.as_u32(), t.factor));
-    Some((access.access.writes(), terms.collect()))
+/// The variable part of an address.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+struct MemberKey {
+    writes: bool,
+    /// The symbols of the address with their factors.
+    terms: Vec<(u32, i64)>,
 }
 
-impl<'a> Rows<'a> {
-    fn new(all: &[&'a Access]) -> Self {
-        let mut all: Vec<(Key, &Access)> = all.iter().filter_map(|a| Some((key(a)?, *a))).collect();
-        all.sort_by(|a, b| a.0.cmp(&b.0));
-        Self { all }
+impl MemberKey {
+    /// Returns `None` if the address is unknown.
+    fn new(access: &Access) -> Option<Self> {
+        let terms = access.address.as_ref()?.terms().iter();
+        Some(Self {
+            writes: access.access.writes(),
+            terms: terms
+                .map(|term| (term.symbol.as_u32(), term.factor))
+                .collect(),
+        })
+    }
+}
+
+impl<'a> StructureMembers<'a> {
+    fn new(accesses: &[&'a Access]) -> Self {
+        let mut accesses: Vec<(MemberKey, &Access)> = accesses
+            .iter()
+            .filter_map(|access| Some((MemberKey::new(access)?, *access)))
+            .collect();
+        accesses.sort_by(|(a, _), (b, _)| a.cmp(b));
+        Self { accesses }
     }
 
-    /// Whether accesses to the same structures use all of their bytes.
-    fn are_used(&mut self, access: &Access, lanes: &Lanes) -> bool {
-        let (Some(key), Some(stride @ (2..=MOST_BYTES))) = (key(access), lanes.stride()) else {
+    /// Returns `true` if the accesses to the structure of an access use all of its bytes.
+    fn use_all_bytes(&self, access: &Access, lanes: &Lanes) -> bool {
+        let (Some(key), Some(stride @ (2..=MOST_BYTES))) = (MemberKey::new(access), lanes.stride())
+        else {
             return false;
         };
-        let first = self.all.partition_point(|(k, _)| *k < key);
-        let members = self.all.iter().skip(first).take(MOST_MEMBERS);
-        let members = members.take_while(|(k, _)| *k == key);
-        let mut used = vec![false; stride as usize];
+        let first = self.accesses.partition_point(|(other, _)| *other < key);
+        let members = self
+            .accesses
+            .iter()
+            .skip(first)
+            .take(MOST_MEMBERS)
+            .take_while(|(other, _)| *other == key);
+        let mut is_used = vec![false; stride as usize];
         for (_, member) in members {
-            let start = member.address.map_or(0, |a| a.constant());
+            let start = member.address.map_or(0, |address| address.constant());
             for byte in 0..member.access.bytes.unwrap_or(0) as i64 {
-                let at = start.wrapping_add(byte).rem_euclid(stride);
-                if let Some(slot) = used.get_mut(at as usize) {
+                let offset = start.wrapping_add(byte).rem_euclid(stride);
+                if let Some(slot) = is_used.get_mut(offset as usize) {
                     *slot = true;
                 }
             }
         }
-        used.iter().all(|used| *used)
+        is_used.iter().all(|is_used| *is_used)
     }
 }
 
-/// The bytes of the longest structure whose members are looked for, and how many accesses to them.
-const MOST_BYTES: i64 = 256;
-const MOST_MEMBERS: usize = 128;
-
-/// An access whose distance between lanes depends on a parameter, or on the size of a CTA or grid.
-fn of_parameter(cx: &FunctionContext<'_>, access: &Access) -> Option<Finding> {
-    let (form, values) = (access.address?, cx.values()?);
+/// Returns the finding about an access whose distance between lanes depends on a parameter, or on the size of a CTA or grid.
+fn parameter_stride_finding(cx: &FunctionContext<'_>, access: &Access) -> Option<Finding> {
+    let (address, values) = (access.address?, cx.values()?);
     if !values.is_kernel() {
         return None;
     }
-    let (form, _) = values.without_wrap(&form, 64);
-    let is_index = |s| matches!(values.symbol(s), Some(Symbol::Special(SpecialReg::Tid, 0)));
-    let is_size = |s| match values.symbol(s) {
+    let (address, _) = values.without_wrap(&address, 64);
+    let is_index = |symbol| {
+        matches!(
+            values.symbol(symbol),
+            Some(Symbol::Special(SpecialReg::Tid, 0))
+        )
+    };
+    let is_size = |symbol| match values.symbol(symbol) {
         Some(Symbol::Parameter { .. }) => true,
         Some(Symbol::Special(register, _)) => register.uniformity() <= Uniformity::Cta,
         _ => false,
     };
-    let mut strides = 0;
-    for term in form.terms() {
+    let mut stride_count = 0;
+    for term in address.terms() {
         match values.symbol(term.symbol)? {
             Symbol::Product(a, b) if is_index(a) && is_size(b) || is_size(a) && is_index(b) => {
-                strides += 1;
+                stride_count += 1;
             }
             // The distance between lanes also depends on another value.
             Symbol::Value { .. } => return None,
@@ -121,7 +151,7 @@ fn of_parameter(cx: &FunctionContext<'_>, access: &Access) -> Option<Finding> {
             _ => {}
         }
     }
-    if strides != 1 {
+    if stride_count != 1 {
         return None;
     }
     let message = "this access may be uncoalesced: the distance between the addresses of the lanes depends on a launch parameter";
@@ -135,24 +165,24 @@ fn is_global(access: &Access) -> bool {
 }
 
 fn finding(cx: &FunctionContext<'_>, access: &Access, lanes: &Lanes) -> Option<Finding> {
-    let least = lanes.distinct().div_ceil(SECTOR);
+    let least_sectors = lanes.distinct_bytes().div_ceil(SECTOR);
     let stride = lanes.stride();
     // Vectors of half a structure use half of each sector.
     let is_vector = matches!(access.access.data, Some((Operand::Vector(_), _)));
-    let is_half = stride.and_then(|s| u64::try_from(s).ok()) == Some(2 * lanes.bytes);
+    let is_half = stride.and_then(|stride| u64::try_from(stride).ok()) == Some(2 * lanes.bytes);
     if is_vector && is_half {
         return None;
     }
     let sectors = lanes.sectors();
-    if sectors <= least {
+    if sectors <= least_sectors {
         return None;
     }
-    let how = match stride {
+    let reason = match stride {
         Some(stride) => format!("the addresses of the lanes are {stride} bytes apart"),
         None => "the addresses of the lanes are scattered".into(),
     };
     let message = format!(
-        "uncoalesced access: {how}, so a warp needs {sectors} sectors of {SECTOR} bytes instead of {least}"
+        "uncoalesced access: {reason}, so a warp needs {sectors} sectors of {SECTOR} bytes instead of {least_sectors}"
     );
     let finding = cx.finding(Lint::Uncoalesced, Certainty::Definite, access.stmt, message);
     let help = match stride {

@@ -2,6 +2,8 @@
 
 mod origin;
 
+use alloc::format;
+use alloc::string::String;
 use alloc::vec::Vec;
 
 use ptx_analysis::cfg::BlockId;
@@ -15,15 +17,18 @@ use crate::context::{FunctionContext, Reached};
 use crate::divergence::Divergence;
 use crate::{Certainty, Finding, Lint};
 
-/// The number of lanes of a warp, and of the warps whose lanes are all samples.
+/// The number of lanes of a warp, and the number of the warps whose lanes are all sample threads.
 const LANES: usize = 32;
 const WARPS: usize = 2;
 /// The maximum number of blocks that are searched for another instruction with the same mask.
-const BLOCKS: usize = 64;
+const MOST_BLOCKS: usize = 64;
 
-pub(crate) fn check(cx: &FunctionContext<'_>, found: &mut Vec<Finding>) {
-    let has_mask = |at: &Reached<'_>| at.facts.lanes().is_some();
-    if !cx.instructions().any(|at| has_mask(&at)) {
+pub(crate) fn check(cx: &FunctionContext<'_>, findings: &mut Vec<Finding>) {
+    let masked: Vec<Reached<'_>> = cx
+        .instructions()
+        .filter(|inst| inst.facts.lanes().is_some())
+        .collect();
+    if masked.is_empty() {
         return;
     }
     let (Some(likely), Some(divergence), Some((mut threads, sets))) =
@@ -32,15 +37,15 @@ pub(crate) fn check(cx: &FunctionContext<'_>, found: &mut Vec<Finding>) {
         return;
     };
     let mut split = Split::new(cx, divergence);
-    for at in cx.instructions().filter(has_mask) {
-        let Some(block) = cx.cfg().of_statement(at.stmt) else {
+    for inst in masked {
+        let Some(block) = cx.cfg().of_statement(inst.stmt) else {
             continue;
         };
-        let guard = match at.facts.guard() {
-            Some(_) => likely.guard(at.stmt),
+        let guard = match inst.facts.guard() {
+            Some(_) => likely.guard(inst.stmt),
             None => Uniformity::Grid,
         };
-        let mut check = Check {
+        let mut check = MaskCheck {
             cx,
             likely,
             divergence,
@@ -49,169 +54,160 @@ pub(crate) fn check(cx: &FunctionContext<'_>, found: &mut Vec<Finding>) {
             sets,
             causes: divergence.causes(block, Uniformity::Warp),
             is_guarded: guard > Uniformity::Warp,
-            at,
+            inst,
             block,
         };
-        found.extend(check.finding());
+        findings.extend(check.finding());
     }
 }
 
-/// An instruction with a mask.
-struct Check<'a, 't, 'c> {
+/// The check of an instruction with a mask.
+struct MaskCheck<'a, 't, 'c> {
     cx: &'a FunctionContext<'c>,
     likely: &'a FunctionUniformity,
     divergence: &'a Divergence,
     threads: &'a mut ThreadValues<'t>,
     split: &'a mut Split<'t, 'c>,
+    /// By block: the set of the sample threads that reach it.
     sets: &'a [u128],
     /// The divergent branches that the instruction is control dependent on.
     causes: Vec<BlockId>,
-    /// Whether its guard differs between lanes.
+    /// The guard of the instruction may differ between lanes.
     is_guarded: bool,
-    at: Reached<'c>,
+    inst: Reached<'c>,
     block: BlockId,
 }
 
 /// An error in a mask.
 #[derive(Copy, Clone, PartialEq, Eq)]
-enum Wrong {
+enum MaskError {
     /// The mask includes a lane that does not reach the instruction.
-    Absent(u32),
+    AbsentLane(u32),
     /// The mask excludes a lane that reaches the instruction.
-    Outside(u32),
+    ExcludedLane(u32),
     /// Lanes of the mask may not reach the instruction.
     Unknown,
 }
 
-impl Check<'_, '_, '_> {
+/// The sample threads that may execute an instruction.
+#[derive(Copy, Clone)]
+struct ExecutingThreads {
+    set: u128,
+    /// The set contains no thread that does not execute the instruction.
+    is_exact: bool,
+}
+
+impl MaskCheck<'_, '_, '_> {
     fn finding(&mut self) -> Option<Finding> {
-        let operand = self.at.facts.lanes()?;
+        let operand = self.inst.facts.lanes()?;
         let Some(mask) = self.mask(operand) else {
             let (certainty, message) = self.origin(operand)?;
             return Some(self.report(certainty, message.into()));
         };
-        let (set, is_exact) = self.executing();
-        let wrong = self.examine(&mask, set).or_else(|| {
+        let executing = self.executing_threads();
+        let error = self.mask_error(&mask, executing.set).or_else(|| {
             // A mask of a single lane is correct whenever the instruction is executed.
-            let single = (0..LANES).all(|lane| mask.get(lane).count_ones() <= 1);
-            (!is_exact && !single).then_some(Wrong::Unknown)
+            let is_single_lane = (0..LANES).all(|lane| mask.get(lane).count_ones() <= 1);
+            (!executing.is_exact && !is_single_lane).then_some(MaskError::Unknown)
         })?;
-        if !matches!(wrong, Wrong::Outside(_)) && self.has_partner() {
+        if !matches!(error, MaskError::ExcludedLane(_)) && self.has_counterpart() {
             return None;
         }
-        let is_certain = is_exact && self.is_there(wrong) && self.is_certain();
-        let certainty = match is_certain {
-            true => Certainty::Definite,
-            false => Certainty::Possible,
-        };
-        let message = match (wrong, certainty) {
-            (Wrong::Absent(lane), Certainty::Definite) => {
-                format!("the mask includes lane {lane}, which does not reach the instruction")
-            }
-            (Wrong::Absent(lane), _) => {
-                format!("the mask includes lane {lane}, which may not reach the instruction")
-            }
-            (Wrong::Outside(lane), Certainty::Definite) => {
-                format!("lane {lane} executes the instruction but is not in the mask")
-            }
-            (Wrong::Outside(lane), _) => {
-                format!("lane {lane} may execute the instruction but is not in the mask")
-            }
-            (Wrong::Unknown, _) => {
-                "the mask includes lanes that may not reach the instruction".into()
-            }
+        let is_definite =
+            executing.is_exact && self.lane_always_exists(error) && self.is_always_executed();
+        let (certainty, message) = if is_definite {
+            (Certainty::Definite, definite_message(error))
+        } else {
+            (Certainty::Possible, possible_message(error))
         };
         Some(self.report(certainty, message))
     }
 
-    fn report(&self, certainty: Certainty, message: alloc::string::String) -> Finding {
+    fn report(&self, certainty: Certainty, message: String) -> Finding {
         let finding = self
             .cx
-            .finding(Lint::WarpMask, certainty, self.at.stmt, message);
+            .finding(Lint::WarpMask, certainty, self.inst.stmt, message);
         with_cause(self.cx, finding, &self.causes)
             .with_help("use a mask of exactly the lanes that reach the instruction, for example from a vote before the branch")
     }
 
-    /// The mask, if it is a function of the thread index.
+    /// Returns the mask, if it is a function of the thread index.
     fn mask(&mut self, operand: Operand) -> Option<PerThread> {
         if let Some(mask) = self.cx.integer(operand) {
             return Some(PerThread::Same(mask as u64 & 0xffff_ffff));
         }
-        let value = self.cx.read(self.at.stmt, operand)?;
+        let value = self.cx.read(self.inst.stmt, operand)?;
         self.threads.value(value)
     }
 
-    /// The samples that may execute the instruction, and whether all of them do.
-    fn executing(&mut self) -> (u128, bool) {
-        let set = self.sets.get(self.block.index()).copied();
-        let mut set = set.unwrap_or(u128::MAX);
+    /// Returns the sample threads that may execute the instruction.
+    fn executing_threads(&mut self) -> ExecutingThreads {
+        let reaching = self.sets.get(self.block.index()).copied();
+        let mut set = reaching.unwrap_or(u128::MAX);
         let mut is_exact =
             self.divergence.level(self.block) <= Uniformity::Warp || !self.causes.is_empty();
         for branch in &self.causes {
-            let guard = last(self.cx, *branch);
-            let guard = guard.and_then(|(stmt, facts)| self.threads.guard(stmt, &facts));
-            is_exact &= guard.is_some();
+            is_exact &= last(self.cx, *branch)
+                .and_then(|(stmt, facts)| self.threads.guard(stmt, &facts))
+                .is_some();
         }
         if self.is_guarded {
-            match self.threads.guard(self.at.stmt, &self.at.facts) {
+            match self.threads.guard(self.inst.stmt, &self.inst.facts) {
                 Some(guard) => {
-                    let samples = (0..self.threads.samples().len()).filter(|s| guard.get(*s) == 0);
-                    set = samples.fold(set, |set, sample| set & !(1 << sample));
+                    for sample in 0..self.threads.samples().len() {
+                        if guard.get(sample) == 0 {
+                            set &= !(1 << sample);
+                        }
+                    }
                 }
                 None => is_exact = false,
             }
         }
-        (set, is_exact)
+        ExecutingThreads { set, is_exact }
     }
 
-    /// Compares the mask with the lanes that execute the instruction.
-    fn examine(&self, mask: &PerThread, set: u128) -> Option<Wrong> {
-        let count = self.threads.samples().len();
-        let there = match count {
+    /// Compares the mask with the lanes that execute the instruction. Returns the first excluded lane, and if there is none, the first absent lane.
+    fn mask_error(&self, mask: &PerThread, executing: u128) -> Option<MaskError> {
+        let existing = match self.threads.samples().len() {
             128.. => u128::MAX,
-            _ => (1 << count) - 1,
+            count => (1 << count) - 1,
         };
-        let mut found: Option<Wrong> = None;
-        // Code for CTAs of one warp may not say so.
-        let warps = match self.threads.shape().is_required {
-            true => WARPS,
-            false => 1,
+        // Code for CTAs of one warp may not declare their size.
+        let warps = if self.threads.shape().is_required {
+            WARPS
+        } else {
+            1
         };
+        let mut absent_lane = None;
         for warp in 0..warps {
-            let lanes = (set & there) >> (LANES * warp);
-            let exist = there >> (LANES * warp);
-            let (lanes, exist) = (lanes as u32, exist as u32);
-            for lane in (0..LANES).filter(|lane| lanes >> lane & 1 == 1) {
+            let executing_lanes = ((executing & existing) >> (LANES * warp)) as u32;
+            let existing_lanes = (existing >> (LANES * warp)) as u32;
+            for lane in (0..LANES).filter(|lane| executing_lanes >> lane & 1 == 1) {
                 let mask = mask.get(LANES * warp + lane) as u32;
-                let absent = mask & exist & !lanes;
-                let wrong = match absent {
-                    _ if mask >> lane & 1 == 0 => Wrong::Outside(lane as u32),
-                    0 => continue,
-                    _ => Wrong::Absent(absent.trailing_zeros()),
-                };
-                // Of several lanes, the first one surely exists.
-                found = match found {
-                    Some(Wrong::Outside(_)) => found,
-                    Some(_) if !matches!(wrong, Wrong::Outside(_)) => found,
-                    _ => Some(wrong),
-                };
+                if mask >> lane & 1 == 0 {
+                    return Some(MaskError::ExcludedLane(lane as u32));
+                }
+                let absent_lanes = mask & existing_lanes & !executing_lanes;
+                if absent_lanes != 0 && absent_lane.is_none() {
+                    absent_lane = Some(MaskError::AbsentLane(absent_lanes.trailing_zeros()));
+                }
             }
         }
-        found
+        absent_lane
     }
 
-    /// Whether the lane that is wrong exists in every launch: a CTA may have fewer threads than a warp has lanes.
-    fn is_there(&self, wrong: Wrong) -> bool {
-        match wrong {
-            Wrong::Absent(lane) | Wrong::Outside(lane) => {
+    /// Returns `true` if the lane of an error exists in every launch: a CTA may have fewer threads than a warp has lanes.
+    fn lane_always_exists(&self, error: MaskError) -> bool {
+        match error {
+            MaskError::AbsentLane(lane) | MaskError::ExcludedLane(lane) => {
                 lane == 0 || self.threads.shape().is_required
             }
-            Wrong::Unknown => false,
+            MaskError::Unknown => false,
         }
     }
 
-    /// Whether the instruction is executed by these lanes in every launch.
-    fn is_certain(&mut self) -> bool {
+    /// Returns `true` if the lanes that the branches lead to the instruction execute it in every launch.
+    fn is_always_executed(&mut self) -> bool {
         match self.causes.as_slice() {
             [] => true,
             [branch] => self.split.decides(*branch, self.block),
@@ -219,35 +215,60 @@ impl Check<'_, '_, '_> {
         }
     }
 
-    /// Whether the other lanes execute the same instruction with the same mask elsewhere.
-    fn has_partner(&self) -> bool {
+    /// Returns `true` if the other lanes may execute the same instruction with the same mask elsewhere.
+    fn has_counterpart(&self) -> bool {
         let &[branch] = self.causes.as_slice() else {
             return false;
         };
-        let (cx, stop) = (self.cx, self.divergence.meets(branch));
-        let wanted = (cx.mnemonic(self.at.inst), self.at.facts.lanes());
-        let mut work: Vec<BlockId> = cx.cfg().successors(branch).to_vec();
-        let mut seen: Vec<BlockId> = Vec::new();
-        while let Some(block) = work.pop() {
-            if Some(block) == stop || block == self.block || seen.contains(&block) {
+        let cx = self.cx;
+        let post_dominator = self.divergence.meets(branch);
+        let mut worklist: Vec<BlockId> = cx.cfg().successors(branch).to_vec();
+        let mut visited: Vec<BlockId> = Vec::new();
+        while let Some(id) = worklist.pop() {
+            if Some(id) == post_dominator || id == self.block || visited.contains(&id) {
                 continue;
             }
-            if seen.len() >= BLOCKS {
+            if visited.len() >= MOST_BLOCKS {
                 return true;
             }
-            seen.push(block);
-            let Some(of) = cx.cfg().block(block) else {
+            visited.push(id);
+            let Some(block) = cx.cfg().block(id) else {
                 continue;
             };
-            for (_, statement) in cx.body().range(of.first, of.end) {
+            for (_, statement) in cx.body().range(block.first, block.end) {
                 if let Statement::Inst(inst) = statement
-                    && (cx.mnemonic(inst), cx.facts().inst(inst).lanes()) == wanted
+                    && cx.mnemonic(inst) == cx.mnemonic(self.inst.inst)
+                    && cx.facts().inst(inst).lanes() == self.inst.facts.lanes()
                 {
                     return true;
                 }
             }
-            work.extend(cx.cfg().successors(block));
+            worklist.extend(cx.cfg().successors(id));
         }
         false
+    }
+}
+
+fn definite_message(error: MaskError) -> String {
+    match error {
+        MaskError::AbsentLane(lane) => {
+            format!("the mask includes lane {lane}, which does not reach the instruction")
+        }
+        MaskError::ExcludedLane(lane) => {
+            format!("lane {lane} executes the instruction but is not in the mask")
+        }
+        MaskError::Unknown => possible_message(error),
+    }
+}
+
+fn possible_message(error: MaskError) -> String {
+    match error {
+        MaskError::AbsentLane(lane) => {
+            format!("the mask includes lane {lane}, which may not reach the instruction")
+        }
+        MaskError::ExcludedLane(lane) => {
+            format!("lane {lane} may execute the instruction but is not in the mask")
+        }
+        MaskError::Unknown => "the mask includes lanes that may not reach the instruction".into(),
     }
 }

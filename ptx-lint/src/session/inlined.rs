@@ -9,34 +9,37 @@ use ptx_ir::FuncId;
 use ptx_ir::facts::ModuleFacts;
 
 use crate::declarations::Declarations;
-use crate::inline::{Contexts, Inlined, Kernel, MOST_BYTES, Plans, callers, lints};
+use crate::inline::{
+    InlinedFindings, InlinedKernel, LintedKernel, MOST_BYTES, Plans, calling_kernels,
+    options_with_inlining,
+};
 use crate::{Finding, LintOptions};
 
 /// The kernels of a module that contain calls.
 #[derive(Clone, Default, Debug)]
 pub(super) struct InlinedKernels {
-    all: BTreeMap<FuncId, Kept>,
+    kernels: BTreeMap<FuncId, CallingKernel>,
     /// Functions whose text changed since the callers were last determined.
     changed: BTreeSet<FuncId>,
-    contexts: Contexts,
+    findings: InlinedFindings,
 }
 
-/// A kernel with calls.
+/// A kernel that contains calls.
 #[derive(Clone, Debug)]
-struct Kept {
-    /// The functions that it may call, and itself.
-    reached: Vec<FuncId>,
-    /// `None` before it was written.
-    written: Option<Written>,
+struct CallingKernel {
+    /// The kernel and the functions that it may call, in ascending order.
+    reachable: Vec<FuncId>,
+    /// `None` before the kernel is written.
+    written: Option<WrittenKernel>,
 }
 
 /// A kernel that was written with inlined functions.
 #[derive(Clone, Debug)]
-struct Written {
+struct WrittenKernel {
     /// The length of its text; 0 if no call is inlined.
     bytes: usize,
-    /// Of one that was linted.
-    kernel: Option<Kernel>,
+    /// `None` before it is linted, if no call is inlined, and if its text cannot be parsed.
+    result: Option<LintedKernel>,
     is_linted: bool,
 }
 
@@ -46,11 +49,11 @@ impl InlinedKernels {
         self.changed.insert(id);
     }
 
-    pub(super) const fn contexts(&self) -> &Contexts {
-        &self.contexts
+    pub(super) const fn findings(&self) -> &InlinedFindings {
+        &self.findings
     }
 
-    /// Lints the kernels again that may call a function whose text changed.
+    /// Lints the kernels again that may call a function whose text changed. Returns `false` if the budget is spent before.
     pub(super) fn update(
         &mut self,
         facts: &ModuleFacts<'_>,
@@ -59,12 +62,12 @@ impl InlinedKernels {
         budget: &mut Budget,
     ) -> bool {
         let module = facts.module();
-        let Some(options) = lints(options) else {
+        let Some(options) = options_with_inlining(options) else {
             return true;
         };
-        let callers = callers(module, calls);
-        self.forget(&callers, calls);
-        let mut work = Work {
+        let callers = calling_kernels(module, calls);
+        self.discard_changed(&callers, calls);
+        let mut linter = KernelLinter {
             facts,
             calls,
             options: &options,
@@ -73,87 +76,105 @@ impl InlinedKernels {
         };
         let mut bytes = 0;
         for id in &callers {
-            let Some(kept) = self.all.get_mut(id) else {
+            let Some(kernel) = self.kernels.get_mut(id) else {
                 continue;
             };
-            if !work.write(*id, kept, bytes) {
+            if !linter.update(*id, kernel, bytes) {
                 return false;
             }
-            bytes += kept.written.as_ref().map_or(0, |w| w.bytes);
+            bytes += kernel.written.as_ref().map_or(0, |written| written.bytes);
             if bytes > MOST_BYTES {
                 break;
             }
         }
         let mut bytes = 0;
-        let written = self.all.values().filter_map(|kept| kept.written.as_ref());
-        let short = written.take_while(|w| {
-            bytes += w.bytes;
-            bytes <= MOST_BYTES
-        });
-        let kernels: Vec<&Kernel> = short.filter_map(|w| w.kernel.as_ref()).collect();
-        self.contexts = Contexts::of(module, calls, kernels.into_iter());
+        let kernels: Vec<&LintedKernel> = self
+            .kernels
+            .values()
+            .filter_map(|kernel| kernel.written.as_ref())
+            .take_while(|written| {
+                bytes += written.bytes;
+                bytes <= MOST_BYTES
+            })
+            .filter_map(|written| written.result.as_ref())
+            .collect();
+        self.findings = InlinedFindings::combine(module, calls, kernels.into_iter());
         true
     }
 
     /// Discards the findings in kernels whose callees may have changed.
-    fn forget(&mut self, callers: &[FuncId], calls: &CallGraph) {
+    fn discard_changed(&mut self, callers: &[FuncId], calls: &CallGraph) {
         let changed = core::mem::take(&mut self.changed);
-        self.all.retain(|id, _| callers.binary_search(id).is_ok());
+        self.kernels
+            .retain(|id, _| callers.binary_search(id).is_ok());
         for id in callers {
-            let reached = calls.reachable([*id]);
-            let is_same = self.all.get(id).is_some_and(|kept| {
-                kept.reached == reached && !reached.iter().any(|id| changed.contains(id))
-            });
-            if !is_same {
-                let written = None;
-                self.all.insert(*id, Kept { reached, written });
+            let reachable = calls.reachable([*id]);
+            let is_unchanged = self
+                .kernels
+                .get(id)
+                .is_some_and(|kernel| kernel.reachable == reachable)
+                && !reachable.iter().any(|id| changed.contains(id));
+            if !is_unchanged {
+                let kernel = CallingKernel {
+                    reachable,
+                    written: None,
+                };
+                self.kernels.insert(*id, kernel);
             }
         }
     }
 
-    /// Maps functions and kernels to new ids; `is_same` returns whether the text of a function is unchanged.
+    /// Replaces the ids of functions after the module was parsed again. `new_id` maps ids, and `is_unchanged` returns whether the function with an
+    /// old id has the same text as before.
     pub(super) fn renumber(
         &mut self,
-        function: impl Fn(FuncId) -> Option<FuncId>,
-        is_same: impl Fn(FuncId) -> bool,
+        new_id: impl Fn(FuncId) -> Option<FuncId>,
+        is_unchanged: impl Fn(FuncId) -> bool,
     ) {
-        let all = core::mem::take(&mut self.all);
+        let kernels = core::mem::take(&mut self.kernels);
         self.changed.clear();
-        self.contexts = Contexts::default();
-        for (id, mut kept) in all {
-            let is_known = kept.reached.iter().all(|id| is_same(*id));
-            if let Some(new) = function(id).filter(|_| is_known)
-                && kept.renumber(&function).is_some()
+        self.findings = InlinedFindings::default();
+        for (id, mut kernel) in kernels {
+            if kernel.reachable.iter().all(|id| is_unchanged(*id))
+                && let Some(new_id_of_kernel) = new_id(id)
+                && kernel.renumber(&new_id).is_some()
             {
-                self.all.insert(new, kept);
+                self.kernels.insert(new_id_of_kernel, kernel);
             }
         }
     }
 
-    /// Calls `each` for all findings.
-    pub(super) fn each_finding(&mut self, mut each: impl FnMut(&mut Finding)) {
-        let written = self.all.values_mut().filter_map(|k| k.written.as_mut());
-        let kernels = written.filter_map(|w| w.kernel.as_mut());
-        kernels.flat_map(|k| &mut k.found).for_each(&mut each);
-        self.contexts.each_finding(each);
+    /// Calls `visit` for all findings.
+    pub(super) fn for_each_finding(&mut self, mut visit: impl FnMut(&mut Finding)) {
+        self.kernels
+            .values_mut()
+            .filter_map(|kernel| kernel.written.as_mut()?.result.as_mut())
+            .flat_map(|result| &mut result.findings)
+            .for_each(&mut visit);
+        self.findings.for_each(visit);
     }
 }
 
-impl Kept {
-    fn renumber(&mut self, function: &impl Fn(FuncId) -> Option<FuncId>) -> Option<()> {
-        let new = |ids: &BTreeSet<FuncId>| -> Option<BTreeSet<FuncId>> {
-            ids.iter().map(|id| function(*id)).collect()
+impl CallingKernel {
+    /// Replaces the ids of functions. Returns `None` if a function has no new id; the kernel is then incomplete.
+    fn renumber(&mut self, new_id: &impl Fn(FuncId) -> Option<FuncId>) -> Option<()> {
+        let new_ids = |ids: &BTreeSet<FuncId>| -> Option<BTreeSet<FuncId>> {
+            ids.iter().map(|id| new_id(*id)).collect()
         };
-        let reached: Option<Vec<FuncId>> = self.reached.iter().map(|id| function(*id)).collect();
-        self.reached = reached?;
-        self.reached.sort_unstable();
-        let kernel = self.written.as_mut().and_then(|w| w.kernel.as_mut());
-        if let Some(kernel) = kernel {
-            kernel.id = function(kernel.id)?;
-            kernel.replaced = new(&kernel.replaced)?;
-            kernel.remaining = new(&kernel.remaining)?;
-            for finding in &mut kernel.found {
-                finding.function = function(finding.function)?;
+        for id in &mut self.reachable {
+            *id = new_id(*id)?;
+        }
+        self.reachable.sort_unstable();
+        let result = self
+            .written
+            .as_mut()
+            .and_then(|written| written.result.as_mut());
+        if let Some(result) = result {
+            result.id = new_id(result.id)?;
+            result.inlined = new_ids(&result.inlined)?;
+            result.called = new_ids(&result.called)?;
+            for finding in &mut result.findings {
+                finding.function = new_id(finding.function)?;
             }
         }
         Some(())
@@ -161,49 +182,52 @@ impl Kept {
 }
 
 /// Writes and lints kernels.
-struct Work<'a, 'm> {
+struct KernelLinter<'a, 'm> {
     facts: &'m ModuleFacts<'m>,
     calls: &'a CallGraph,
     options: &'a LintOptions,
+    /// `None` before the first kernel is written.
     declarations: Option<Declarations<'m>>,
     budget: &'a mut Budget,
 }
 
-impl Work<'_, '_> {
-    /// Writes a kernel and lints it unless the text of all kernels is too long; `bytes` is that of those before it. Gives false if the budget is spent before.
-    fn write(&mut self, id: FuncId, kept: &mut Kept, bytes: usize) -> bool {
-        let is_short = |w: &Written| bytes + w.bytes <= MOST_BYTES;
-        let is_known = |w: &Written| w.is_linted || !is_short(w);
-        if kept.written.as_ref().is_some_and(is_known) {
+impl KernelLinter<'_, '_> {
+    /// Writes a kernel and lints it unless the total text of all kernels is too long. `bytes_before` is the length of the text of the kernels before
+    /// this one. Returns `false` if the budget is spent before.
+    fn update(&mut self, id: FuncId, kernel: &mut CallingKernel, bytes_before: usize) -> bool {
+        let fits = |written: &WrittenKernel| bytes_before + written.bytes <= MOST_BYTES;
+        if let Some(written) = &kernel.written
+            && (written.is_linted || !fits(written))
+        {
             return true;
         }
         if self.budget.is_spent() {
             return false;
         }
         let module = self.facts.module();
-        let plans = Plans::new(self.facts, self.calls, &kept.reached);
+        let plans = Plans::new(self.facts, self.calls, &kernel.reachable);
         let declarations = self
             .declarations
             .get_or_insert_with(|| Declarations::new(module));
-        let Some(inlined) = Inlined::new(&plans, declarations, id) else {
-            kept.written = Some(Written {
+        let Some(inlined) = InlinedKernel::new(&plans, declarations, id) else {
+            kernel.written = Some(WrittenKernel {
                 bytes: 0,
-                kernel: None,
+                result: None,
                 is_linted: true,
             });
             return true;
         };
-        let mut written = Written {
+        let mut written = WrittenKernel {
             bytes: inlined.len(),
-            kernel: None,
+            result: None,
             is_linted: false,
         };
-        self.budget.evaluate(id, inlined.statements());
-        if is_short(&written) {
-            written.kernel = inlined.lint(module, self.options);
+        self.budget.evaluate(id, inlined.statement_count());
+        if fits(&written) {
+            written.result = inlined.lint(module, self.options);
             written.is_linted = true;
         }
-        kept.written = Some(written);
+        kernel.written = Some(written);
         true
     }
 }

@@ -5,9 +5,8 @@
 //! access its shared memory, and for kernels the text of the functions that they call. After a change, a function is evaluated again if its text or
 //! one of these inputs changed.
 
-mod digest;
 mod inlined;
-mod places;
+mod moves;
 mod renumber;
 
 use alloc::boxed::Box;
@@ -21,21 +20,24 @@ use ptx_analysis::module_analysis::ModuleAnalysis;
 use ptx_analysis::provenance::IncrementalSummaries;
 use ptx_analysis::uniformity::IncrementalUniformity;
 use ptx_ir::facts::{FactTables, ModuleFacts};
-use ptx_ir::{Changed, EntityId as _, FuncId, Module, Operand, SymbolId};
+use ptx_ir::{Changed, EntityId as _, FuncId, Module, SymbolId};
 
-use crate::context::{FunctionContext, Known, ModuleContext, waiting, waits};
-use crate::declared::at_declarations;
-use crate::linter::{examine, merged};
-use crate::lints::Need;
-use crate::module_uses::{ModuleUses, SharedVariables};
-use crate::optimized::{is_unoptimized, stack_addresses};
+use crate::context::{
+    FunctionContext, ModuleContext, SharedResults, has_cta_barrier, reaching_functions,
+};
+use crate::finding::merge_by_declaration;
+use crate::inline::Replacement;
+use crate::linter::{lint_separately, reported};
+use crate::module_properties::{
+    ModuleUses, SharedVariables, is_unoptimized, stack_address_conversions,
+};
 use crate::{Finding, LintOptions};
-use digest::Digest;
 use inlined::InlinedKernels;
-use places::Places;
+use moves::FunctionSpans;
+use renumber::Digest;
 
-/// Reading a function takes a part of the time of linting it.
-const READING: usize = 8;
+/// The cost of linting a function divided by the cost of reading its facts. The budget counts the cost of linting.
+const READING_COST_DIVISOR: usize = 8;
 
 /// Lints a module incrementally: after each change, only the affected functions are evaluated. The findings are those of
 /// [`lint`](crate::lint) for the changed module.
@@ -68,63 +70,67 @@ const READING: usize = 8;
 #[derive(Clone, Debug)]
 pub struct LintSession {
     options: LintOptions,
-    functions: Vec<Function>,
-    places: Places,
-    /// The names of symbols.
-    symbols: Vec<Box<str>>,
+    /// By function id.
+    functions: Vec<FunctionState>,
+    /// The spans of functions, to which the spans of findings are relative.
+    spans: FunctionSpans,
+    /// The names of symbols, by symbol id.
+    symbol_names: Vec<Box<str>>,
     tables: Arc<FactTables>,
     calls: Arc<CallGraph>,
     likely: IncrementalUniformity,
     summaries: IncrementalSummaries,
     kernels: InlinedKernels,
-    /// What was found at declarations when all functions were linted for the last time.
-    declared: Vec<Finding>,
-    /// The functions of which the facts are not known.
+    /// The findings at declarations of variables of the module, from the last time that all functions were linted.
+    declaration_findings: Vec<Finding>,
+    /// The functions whose facts have to be read.
     unread: BTreeSet<FuncId>,
-    /// Whether it is known what functions give to each other.
-    is_settled: bool,
+    /// The inputs that functions get from each other are up to date.
+    has_inputs: bool,
+    /// All functions are up to date.
     is_complete: bool,
 }
 
-/// The state of a function.
+/// The state of a function. [`LintSession::read`] sets its properties.
 #[derive(Clone, Default, Debug)]
-struct Function {
-    /// Whether there was a body at the last change of ids or declarations.
-    is_known: bool,
+struct FunctionState {
+    /// The function had a body at the last change of ids or declarations.
+    had_body: bool,
     /// The name, if calls of the name are calls of this function.
     name: Option<Box<str>>,
-    /// Until its body changes.
+    /// `None` after a change of the body.
     digest: Option<Digest>,
-    /// Its text is another one than when it was read.
+    /// The text changed after the last time that the function was read.
     is_changed: bool,
-    waits: bool,
+    has_cta_barrier: bool,
     is_unoptimized: bool,
-    /// The variables of the module in shared memory that it mentions.
-    shared: Vec<SymbolId>,
-    linted: Option<Linted>,
+    /// The shared variables of the module that the function references.
+    shared_variables: Vec<SymbolId>,
+    result: Option<LintResult>,
 }
 
 /// The findings in a function by itself.
 #[derive(Clone, Debug)]
-struct Linted {
+struct LintResult {
     inputs: Inputs,
-    found: Vec<Finding>,
+    findings: Vec<Finding>,
 }
 
 /// The inputs from other functions on which the findings in a function depend.
 #[derive(Clone, PartialEq, Eq, Debug)]
 struct Inputs {
-    /// Numbers of [`IncrementalUniformity`] and [`IncrementalSummaries`].
+    /// The revisions of the inputs from [`IncrementalUniformity`] and [`IncrementalSummaries`].
     revisions: [u32; 2],
-    /// Which of the functions wait at barriers that it calls.
-    waiting: Vec<FuncId>,
+    /// The callees that may wait at a barrier for all threads of the CTA.
+    waiting_callees: Vec<FuncId>,
+    /// The function calls or is called.
     is_connected: bool,
+    /// The module was not optimized.
     is_unoptimized: bool,
-    /// Whether nothing calls it, and for each variable in shared memory, whether nothing else accesses it.
     is_uncalled: bool,
-    own_shared: Vec<bool>,
-    /// Whether it is linted as a part of kernels, and whether it is such a kernel.
-    is_replaced: (bool, bool),
+    /// For each of the shared variables that the function references: no other function accesses it.
+    is_only_user: Vec<bool>,
+    replacement: Replacement,
 }
 
 impl LintSession {
@@ -134,16 +140,16 @@ impl LintSession {
         Self {
             options,
             functions: Vec::new(),
-            places: Places::default(),
-            symbols: Vec::new(),
+            spans: FunctionSpans::default(),
+            symbol_names: Vec::new(),
             tables: Arc::new(FactTables::empty()),
             calls: Arc::default(),
             likely: IncrementalUniformity::optimistic(),
             summaries: IncrementalSummaries::new(),
             kernels: InlinedKernels::default(),
-            declared: Vec::new(),
+            declaration_findings: Vec::new(),
             unread: BTreeSet::new(),
-            is_settled: false,
+            has_inputs: false,
             is_complete: false,
         }
     }
@@ -151,7 +157,7 @@ impl LintSession {
     /// Reports that the module was edited, or that the bodies of some functions were parsed again; `changed` lists the changes.
     pub fn update(&mut self, module: &Module, changed: &Changed) {
         self.is_complete = false;
-        self.move_places(module);
+        self.move_findings(module);
         let mut stale: BTreeSet<FuncId> = changed.functions.iter().copied().collect();
         if changed.directives {
             stale.extend(module.definitions().map(|(id, ..)| id));
@@ -174,33 +180,34 @@ impl LintSession {
         self.read_all(module);
     }
 
-    /// Reads all facts again, so that new functions are linted.
+    /// Schedules all functions to be read again.
     fn read_all(&mut self, module: &Module) {
         self.tables = Arc::new(FactTables::empty());
         self.calls = Arc::new(CallGraph::without_calls(module));
-        self.is_settled = false;
+        self.has_inputs = false;
         let count = module.functions().len();
-        self.functions.resize_with(count, Function::default);
-        self.symbols = renumber::symbol_names(module);
-        for (name, id) in renumber::by_name(module, &self.calls) {
-            if let Some(of) = self.functions.get_mut(id.index()) {
-                of.name = Some(name.into());
+        self.functions.resize_with(count, FunctionState::default);
+        self.symbol_names = renumber::symbol_names(module);
+        for (name, id) in renumber::functions_by_name(module, &self.calls) {
+            if let Some(function) = self.functions.get_mut(id.index()) {
+                function.name = Some(name.into());
             }
         }
         for (id, ..) in module.definitions() {
             self.unread.insert(id);
-            if let Some(of) = self.functions.get_mut(id.index()) {
-                of.is_changed |= !core::mem::replace(&mut of.is_known, true);
+            if let Some(function) = self.functions.get_mut(id.index()) {
+                let had_body = core::mem::replace(&mut function.had_body, true);
+                function.is_changed |= !had_body;
             }
         }
     }
 
     /// Records that the text of a function changed.
     fn change(&mut self, id: FuncId) {
-        if let Some(of) = self.functions.get_mut(id.index()) {
-            of.digest = None;
-            of.is_changed = true;
-            of.linted = None;
+        if let Some(function) = self.functions.get_mut(id.index()) {
+            function.digest = None;
+            function.is_changed = true;
+            function.result = None;
         }
         self.kernels.change(id);
     }
@@ -210,14 +217,18 @@ impl LintSession {
     pub fn advance(&mut self, module: &Module, budget: &mut Budget) -> bool {
         if !self.is_complete && self.evaluate(module, budget) {
             self.is_complete = true;
-            let ids = (0..self.functions.len() as u32).map(FuncId::new);
-            let all = ids.flat_map(|id| self.of_function(id));
-            let of_declarations = all.filter(|f| f.declaration.is_some()).cloned();
-            self.declared = at_declarations(module, of_declarations.collect());
+            let findings = self
+                .function_ids()
+                .flat_map(|id| self.of_function(id))
+                .filter(|finding| finding.declaration.is_some())
+                .cloned()
+                .collect();
+            self.declaration_findings = merge_by_declaration(module, findings);
         }
         self.is_complete
     }
 
+    /// Brings all functions up to date. Returns `false` if the budget is spent before.
     fn evaluate(&mut self, module: &Module, budget: &mut Budget) -> bool {
         if !self.read(module, budget) {
             return false;
@@ -228,26 +239,28 @@ impl LintSession {
             return false;
         };
         let analyses = ModuleAnalysis::with_call_graph(&facts, Arc::clone(&self.calls));
-        if !self.settle(&analyses, budget) {
+        if !self.update_inputs(&analyses, budget) {
             return false;
         }
-        let calls = analyses.calls();
-        let is_done = self.kernels.update(&facts, calls, &self.options, budget);
-        is_done && self.lint(analyses, budget)
+        self.kernels
+            .update(&facts, analyses.calls(), &self.options, budget)
+            && self.lint(analyses, budget)
     }
 
-    /// Reads the functions that changed.
+    /// Reads the facts of the functions that changed. Returns `false` if the budget is spent before.
     fn read(&mut self, module: &Module, budget: &mut Budget) -> bool {
         if self.unread.is_empty() {
             return true;
         }
-        self.is_settled = false;
+        self.has_inputs = false;
         let mut read = Vec::new();
         while !budget.is_spent()
             && let Some(id) = self.unread.pop_first()
         {
-            let body = module.body(id);
-            budget.spend(body.map_or(0, |b| b.statement_table().len()) / READING + 1);
+            let statements = module
+                .body(id)
+                .map_or(0, |body| body.statement_table().len());
+            budget.spend(statements / READING_COST_DIVISOR + 1);
             read.push(id);
         }
         Arc::make_mut(&mut self.tables).update(module, &read);
@@ -256,27 +269,28 @@ impl LintSession {
         };
         self.summaries.enter(&[]);
         Arc::make_mut(&mut self.calls).update(&facts, &read);
-        let stack_addresses = stack_addresses(module);
-        let shared = SharedVariables::new(module);
+        let needs = self.options.needs();
+        let conversions = stack_address_conversions(module);
+        let variables = SharedVariables::new(module);
         let mut changed = Vec::new();
         for id in read {
-            let (Some(of), Some(function)) =
+            let (Some(function), Some(state)) =
                 (facts.function(id), self.functions.get_mut(id.index()))
             else {
                 continue;
             };
-            function.waits = self.options.need(Need::Divergence) && waits(of);
-            function.is_unoptimized =
-                self.options.need(Need::Optimization) && is_unoptimized(of, &stack_addresses);
-            function.shared = match self.options.need(Need::Uses) {
-                true => shared.mentions(of),
-                false => Vec::new(),
+            state.has_cta_barrier = needs.divergence && has_cta_barrier(function);
+            state.is_unoptimized = needs.optimization && is_unoptimized(function, &conversions);
+            state.shared_variables = if needs.uses {
+                variables.referenced_by(function)
+            } else {
+                Vec::new()
             };
-            if core::mem::take(&mut function.is_changed) {
+            if core::mem::take(&mut state.is_changed) {
                 changed.push(id);
             }
         }
-        if self.options.need(Need::Divergence) {
+        if needs.divergence {
             let analyses = ModuleAnalysis::with_call_graph(&facts, Arc::clone(&self.calls));
             self.likely.enter(&analyses, &changed);
         }
@@ -284,27 +298,25 @@ impl LintSession {
         self.unread.is_empty()
     }
 
-    /// Computes the inputs that functions get from each other.
-    fn settle(&mut self, analyses: &ModuleAnalysis<'_>, budget: &mut Budget) -> bool {
-        if self.is_settled {
-            return true;
+    /// Computes the inputs that functions get from each other. Returns `false` if the budget is spent before.
+    fn update_inputs(&mut self, analyses: &ModuleAnalysis<'_>, budget: &mut Budget) -> bool {
+        if !self.has_inputs {
+            self.has_inputs = (!self.options.needs().divergence
+                || self.likely.update(analyses, budget))
+                && self.summaries.update(analyses, budget);
         }
-        self.is_settled = (!self.options.need(Need::Divergence)
-            || self.likely.update(analyses, budget))
-            && self.summaries.update(analyses, budget);
-        self.is_settled
+        self.has_inputs
     }
 
-    /// Lints the functions whose inputs changed since they were linted.
+    /// Lints the functions whose inputs changed since they were linted. Returns `false` if the budget is spent before.
     fn lint(&mut self, analyses: ModuleAnalysis<'_>, budget: &mut Budget) -> bool {
         let module = analyses.module();
-        let known = self.known(module);
-        let context = ModuleContext::with(analyses, known.clone());
+        let shared = self.shared_results(module);
+        let context = ModuleContext::with_shared_results(analyses, shared.clone());
         for (id, _, body) in module.definitions() {
-            let inputs = self.inputs(module, id, &known);
-            let function = self.functions.get(id.index());
-            let linted = function.and_then(|f| f.linted.as_ref());
-            if linted.is_some_and(|l| l.inputs == inputs) {
+            let inputs = self.inputs(module, id, &shared);
+            let result = self.result(id);
+            if result.is_some_and(|result| result.inputs == inputs) {
                 continue;
             }
             if budget.is_spent() {
@@ -314,60 +326,82 @@ impl LintSession {
             let Some(analysis) = context.analyses().function(id) else {
                 continue;
             };
-            let likely = match self.options.need(Need::Divergence) {
-                true => self.likely.take(&analysis, context.calls()),
-                false => None,
+            let likely = if self.options.needs().divergence {
+                self.likely.take(&analysis, context.calls())
+            } else {
+                None
             };
             let context = FunctionContext::new(&context, &analysis, likely.as_ref());
-            let mut found = examine(&context, self.kernels.contexts(), &self.options);
-            found.shrink_to_fit();
+            let mut findings = lint_separately(&context, self.kernels.findings(), &self.options);
+            findings.shrink_to_fit();
             if let Some(function) = self.functions.get_mut(id.index()) {
-                function.linted = Some(Linted { inputs, found });
+                function.result = Some(LintResult { inputs, findings });
             }
         }
         self.likely.shrink();
         true
     }
 
-    /// The analyses that all functions share.
-    fn known(&self, module: &Module) -> Known {
-        let definitions = || {
-            let all = module.definitions();
-            all.filter_map(|(id, ..)| Some((id, self.functions.get(id.index())?)))
+    /// Combines the properties of all functions.
+    fn shared_results(&self, module: &Module) -> SharedResults {
+        let states: Vec<(FuncId, &FunctionState)> = module
+            .definitions()
+            .filter_map(|(id, ..)| Some((id, self.functions.get(id.index())?)))
+            .collect();
+        let waiting = states
+            .iter()
+            .filter(|(_, state)| state.has_cta_barrier)
+            .map(|(id, _)| *id);
+        let uses = if self.options.needs().uses {
+            let references = states
+                .iter()
+                .map(|(id, state)| (*id, state.shared_variables.clone()));
+            ModuleUses::new(module, SharedVariables::new(module), references)
+        } else {
+            ModuleUses::default()
         };
-        let waits = definitions().filter(|(_, f)| f.waits).map(|(id, _)| id);
-        Known {
-            waiting: waiting(&self.calls, waits),
+        SharedResults {
+            waits_at_barrier: reaching_functions(&self.calls, waiting),
             summaries: self.summaries.summaries().cloned().unwrap_or_default(),
-            uses: Arc::new(match self.options.need(Need::Uses) {
-                true => {
-                    let mentions = definitions().map(|(id, f)| (id, f.shared.clone()));
-                    ModuleUses::new(module, SharedVariables::new(module), mentions)
-                }
-                false => ModuleUses::default(),
-            }),
-            is_unoptimized: definitions().any(|(_, f)| f.is_unoptimized),
+            uses: Arc::new(uses),
+            is_unoptimized: states.iter().any(|(_, state)| state.is_unoptimized),
         }
     }
 
-    fn inputs(&self, module: &Module, id: FuncId, known: &Known) -> Inputs {
-        let shared = self.functions.get(id.index()).map(|f| &f.shared);
-        let is_own = |symbol: &SymbolId| known.uses.is_own(module, id, *symbol);
-        let is_waiting = |id: &FuncId| known.waiting.get(id.index()) == Some(&true);
-        let targets = self.calls.targets(id).into_iter();
-        let callees = targets.filter_map(|target| match target {
-            Target::Function(id) => Some(id),
-            _ => None,
-        });
+    /// Returns the current inputs of a function.
+    fn inputs(&self, module: &Module, id: FuncId, shared: &SharedResults) -> Inputs {
+        let targets = self.calls.targets(id);
+        let variables = self
+            .functions
+            .get(id.index())
+            .map_or(&[][..], |state| &state.shared_variables);
         Inputs {
             revisions: [self.likely.revision(id), self.summaries.revision(id)],
-            waiting: callees.filter(is_waiting).collect(),
-            is_connected: !self.calls.targets(id).is_empty() || self.calls.is_called(id),
-            is_unoptimized: known.is_unoptimized,
-            is_uncalled: known.uses.is_uncalled(module, &self.calls, id),
-            own_shared: shared.into_iter().flatten().map(is_own).collect(),
-            is_replaced: self.kernels.contexts().is_replaced(id),
+            is_connected: !targets.is_empty() || self.calls.is_called(id),
+            waiting_callees: targets
+                .into_iter()
+                .filter_map(|target| match target {
+                    Target::Function(callee) => Some(callee),
+                    _ => None,
+                })
+                .filter(|callee| shared.waits_at_barrier.get(callee.index()) == Some(&true))
+                .collect(),
+            is_unoptimized: shared.is_unoptimized,
+            is_uncalled: shared.uses.is_uncalled(module, &self.calls, id),
+            is_only_user: variables
+                .iter()
+                .map(|variable| shared.uses.is_only_user(module, id, *variable))
+                .collect(),
+            replacement: self.kernels.findings().replacement(id),
         }
+    }
+
+    fn result(&self, id: FuncId) -> Option<&LintResult> {
+        self.functions.get(id.index())?.result.as_ref()
+    }
+
+    fn function_ids(&self) -> impl Iterator<Item = FuncId> + use<> {
+        (0..self.functions.len() as u32).map(FuncId::new)
     }
 
     /// Whether the findings of all functions are up to date.
@@ -378,46 +412,34 @@ impl LintSession {
 
     /// The findings in a function, by itself and in the kernels into which it is inlined; empty until it is linted.
     pub fn of_function(&self, id: FuncId) -> impl Iterator<Item = &Finding> {
-        let function = self.functions.get(id.index());
-        let own = function.and_then(|f| f.linted.as_ref());
-        let others = own.map(|_| self.kernels.contexts().found(id));
-        let own = own.map(|linted| &*linted.found);
-        merged(
-            own.unwrap_or_default(),
-            others.unwrap_or_default(),
-            &self.options,
-        )
+        let (separate, inlined) = match self.result(id) {
+            Some(result) => (&*result.findings, self.kernels.findings().in_function(id)),
+            None => (&[][..], &[][..]),
+        };
+        reported(separate, inlined, &self.options)
     }
 
     /// The findings in all functions, in the order of the functions, then those at declarations of the module.
     pub fn findings(&self) -> impl Iterator<Item = &Finding> {
-        let ids = (0..self.functions.len() as u32).map(FuncId::new);
-        let of_functions = ids.flat_map(|id| self.of_function(id));
-        let of_functions = of_functions.filter(|f| f.declaration.is_none());
-        of_functions.chain(&self.declared)
+        self.function_ids()
+            .flat_map(|id| self.of_function(id))
+            .filter(|finding| finding.declaration.is_none())
+            .chain(&self.declaration_findings)
     }
 }
 
-/// The functions that mention symbols with another declaration, and those that are declared by another one.
+/// Returns the functions that reference symbols whose declarations changed, and the functions whose own declarations changed.
 fn users(module: &Module, changed: &Changed) -> Vec<FuncId> {
-    let is_changed = |operand: &Operand| {
-        operand
-            .symbol()
-            .is_some_and(|s| changed.symbols.contains(&s))
-    };
-    let mut users = Vec::new();
-    let mut mentioned = Vec::new();
-    for (id, function, body) in module.definitions() {
-        mentioned.clear();
-        for (_, statement) in body.statements() {
-            mentioned.extend(body.walk(statement));
-        }
-        let is_declared = function
-            .symbol
-            .is_some_and(|s| changed.symbols.contains(&s));
-        if is_declared || mentioned.iter().any(is_changed) {
-            users.push(id);
-        }
-    }
-    users
+    let is_changed = |symbol: SymbolId| changed.symbols.contains(&symbol);
+    module
+        .definitions()
+        .filter(|(_, function, body)| {
+            function.symbol.is_some_and(is_changed)
+                || body
+                    .statements()
+                    .flat_map(|(_, statement)| body.walk(statement))
+                    .any(|operand| operand.symbol().is_some_and(is_changed))
+        })
+        .map(|(id, ..)| id)
+        .collect()
 }

@@ -1,4 +1,4 @@
-//! Whether all paths from a branch have the same barriers.
+//! Compares the barriers on the paths from a branch.
 
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
@@ -14,184 +14,220 @@ use crate::context::{FunctionContext, Reached};
 use crate::divergence::{Divergence, is_counted};
 
 /// The maximum number of visited blocks, and of compared barriers.
-const BLOCKS: usize = 256;
-const BARRIERS: usize = 16;
-/// The maximum number of blocks from the end of a loop to where threads exit.
-const STEPS: usize = 4;
-/// The maximum number of ways from a branch.
-const WAYS: usize = 16;
+const MOST_BLOCKS: usize = 256;
+const MOST_BARRIERS: usize = 16;
+/// The maximum number of blocks from the end of a loop to the exit.
+const MOST_EXIT_BLOCKS: usize = 4;
+/// The maximum number of successors of a branch.
+const MOST_SUCCESSORS: usize = 16;
 
 /// The barriers on a path: the number of each, or `None` if it is unknown.
 type Sequence = Vec<Option<i64>>;
 
-/// Whether all paths from a branch to its post-dominator may have the same barriers of the kind of an instruction: they do, or that is not known
-/// because of a loop, and each way has a barrier with the same number.
+/// Returns `true` if all paths from a branch to its post-dominator may have the same barriers. `barrier` is one of them; only barriers of its kind are
+/// compared. If the barriers of a path are unknown because of a loop, it is sufficient that there is a barrier with the same number after each
+/// successor of the branch.
 pub(super) fn may_meet(
     cx: &FunctionContext<'_>,
     divergence: &Divergence,
     branch: BlockId,
-    of: &Reached<'_>,
+    barrier: &Reached<'_>,
 ) -> bool {
-    let ways = cx.cfg().successors(branch);
     let search = Search {
-        is_of_lanes: divergence.branch(branch) == Uniformity::Varying,
-        ..search(cx, divergence.meets(branch), None, of)
+        splits_warps: divergence.branch(branch) == Uniformity::Varying,
+        ..Search::new(cx, divergence.meets(branch), None, barrier)
     };
-    search.agree(ways)
+    search.agree(cx.cfg().successors(branch))
 }
 
-/// The same for all paths from a branch to the next iteration of a loop that contains the branch and a barrier which is not aligned: threads that do
-/// different things in each iteration may meet at it. Nothing waits for those that exit.
+/// Returns `true` if all paths from a branch to the next iteration of a loop may have the same barriers. The loop contains the branch and `barrier`,
+/// which is not aligned: threads that execute different parts of an iteration may meet at it. Threads that exit are not waited for.
 pub(super) fn may_meet_in_loop(
     cx: &FunctionContext<'_>,
-    (branch, barrier): (BlockId, BlockId),
-    of: &Reached<'_>,
+    branch: BlockId,
+    barrier_block: BlockId,
+    barrier: &Reached<'_>,
 ) -> bool {
     let loops = cx.analysis().loops();
-    let parent = |id: &LoopId| loops.get(*id).and_then(|l| l.parent());
-    let mut around = core::iter::successors(loops.innermost(branch), parent);
-    let Some(id) = around.find(|id| loops.contains(*id, barrier)) else {
+    let mut enclosing =
+        core::iter::successors(loops.innermost(branch), |id| loops.get(*id)?.parent());
+    let Some(common_loop) = enclosing.find(|id| loops.contains(*id, barrier_block)) else {
         return false;
     };
-    let stays = |to: &BlockId| loops.contains(id, *to);
-    let (ways, others): (Vec<BlockId>, Vec<BlockId>) =
-        cx.cfg().successors(branch).iter().partition(|to| stays(to));
-    let header = loops.get(id).map(|l| l.header());
-    let search = search(cx, header, Some(id), of);
-    others.iter().all(|to| search.leaves(*to)) && search.agree(&ways)
+    let (inner, outer): (Vec<BlockId>, Vec<BlockId>) = cx
+        .cfg()
+        .successors(branch)
+        .iter()
+        .partition(|to| loops.contains(common_loop, **to));
+    let header = loops.get(common_loop).map(|l| l.header());
+    let search = Search::new(cx, header, Some(common_loop), barrier);
+    outer.iter().all(|to| search.leads_to_exit(*to)) && search.agree(&inner)
 }
 
-/// The number of a barrier, if it is known.
-fn number(cx: &FunctionContext<'_>, stmt: StmtId, of: &Facts<'_>) -> Option<i64> {
-    let first = of.parts().next().map(|(operand, _)| operand);
-    let number = of.marked(Marks::PARTICIPANTS).next().or(first);
-    number.and_then(|operand| cx.constant(stmt, operand))
+/// Returns the number of a barrier, if it is known.
+fn barrier_number(cx: &FunctionContext<'_>, stmt: StmtId, facts: &Facts<'_>) -> Option<i64> {
+    let first = facts.parts().next().map(|(operand, _)| operand);
+    let operand = facts.marked(Marks::PARTICIPANTS).next().or(first)?;
+    cx.constant(stmt, operand)
 }
 
-fn search<'a, 'c>(
-    cx: &'a FunctionContext<'c>,
-    stop: Option<BlockId>,
-    inside: Option<LoopId>,
-    of: &Reached<'_>,
-) -> Search<'a, 'c> {
-    Search {
-        cx,
-        stop,
-        inside,
-        number: number(cx, of.stmt, &of.facts),
-        is_cluster: matches!(
-            of.facts.action(),
-            Some(Action::ClusterArrive | Action::ClusterWait)
-        ),
-        is_of_lanes: false,
-        known: BTreeMap::new(),
-        is_unknown: false,
-    }
-}
-
+/// A search for the barriers on paths.
 struct Search<'a, 'c> {
     cx: &'a FunctionContext<'c>,
+    /// The block at which paths end; `None` if they end at the exit.
     stop: Option<BlockId>,
-    /// The loop of whose iterations paths are followed.
-    inside: Option<LoopId>,
+    /// The loop whose iterations are searched; `None` if paths may leave each loop.
+    loop_id: Option<LoopId>,
     /// The number of the barrier.
     number: Option<i64>,
     is_cluster: bool,
-    /// Whether the branch divides the lanes of a warp, which do not meet at aligned barriers.
-    is_of_lanes: bool,
+    /// The branch splits warps. Lanes of a warp do not meet at aligned barriers.
+    splits_warps: bool,
     /// The barriers from the start of each block; `None` during the visit, and if the paths differ.
-    known: BTreeMap<BlockId, Option<Sequence>>,
-    /// Whether a loop, or the size of the function, made the barriers of a path unknown.
+    sequences: BTreeMap<BlockId, Option<Sequence>>,
+    /// A loop, or the size of the function, made the barriers of a path unknown.
     is_unknown: bool,
 }
 
-impl Search<'_, '_> {
-    /// Whether the ways from a branch may have the same barriers.
-    fn agree(mut self, ways: &[BlockId]) -> bool {
-        if ways.len() > WAYS {
+/// The barriers of a block that are compared.
+#[derive(Copy, Clone, PartialEq, Eq)]
+enum Compared {
+    All,
+    /// All without the barriers that the threads of a warp must execute converged.
+    NotAligned,
+}
+
+impl<'a, 'c> Search<'a, 'c> {
+    fn new(
+        cx: &'a FunctionContext<'c>,
+        stop: Option<BlockId>,
+        loop_id: Option<LoopId>,
+        barrier: &Reached<'_>,
+    ) -> Self {
+        Self {
+            cx,
+            stop,
+            loop_id,
+            number: barrier_number(cx, barrier.stmt, &barrier.facts),
+            is_cluster: matches!(
+                barrier.facts.action(),
+                Some(Action::ClusterArrive | Action::ClusterWait)
+            ),
+            splits_warps: false,
+            sequences: BTreeMap::new(),
+            is_unknown: false,
+        }
+    }
+
+    /// Returns `true` if the paths from the successors of a branch may have the same barriers.
+    fn agree(mut self, successors: &[BlockId]) -> bool {
+        if successors.len() > MOST_SUCCESSORS {
             return false;
         }
-        let sequences: Vec<Option<Sequence>> = ways.iter().map(|to| self.from(*to)).collect();
-        if let [Some(first), rest @ ..] = sequences.as_slice()
-            && rest.iter().all(|other| other.as_ref() == Some(first))
+        let sequences: Vec<Option<Sequence>> = successors
+            .iter()
+            .map(|block| self.sequence_from(*block))
+            .collect();
+        if let [Some(first), remaining @ ..] = sequences.as_slice()
+            && remaining
+                .iter()
+                .all(|sequence| sequence.as_ref() == Some(first))
         {
             return true;
         }
-        self.is_unknown && self.shares_number(ways)
+        self.is_unknown && self.shares_number(successors)
     }
 
-    /// Whether threads leave the loop and exit, perhaps after they met others at a barrier with another number.
-    fn leaves(&self, to: BlockId) -> bool {
-        let is_inside = |id| self.cx.analysis().loops().contains(id, to);
-        if self.inside.is_none_or(is_inside) {
+    /// Returns `true` if threads leave the loop at `block` and exit without a barrier that may have the number of the compared one.
+    fn leads_to_exit(&self, block: BlockId) -> bool {
+        let Some(loop_id) = self.loop_id else {
+            return false;
+        };
+        if self.cx.analysis().loops().contains(loop_id, block) {
             return false;
         }
-        let mut at = to;
-        for _ in 0..STEPS {
-            let Some(block) = self.cx.cfg().block(at) else {
+        let mut id = block;
+        for _ in 0..MOST_EXIT_BLOCKS {
+            let Some(block) = self.cx.cfg().block(id) else {
                 return false;
             };
-            let barriers = self.inside(at, false);
-            if barriers.is_none_or(|all| all.iter().any(|n| n.is_none() || *n == self.number)) {
+            let Some(barriers) = self.barriers_in(id, Compared::All) else {
+                return false;
+            };
+            if barriers
+                .iter()
+                .any(|number| number.is_none() || *number == self.number)
+            {
                 return false;
             }
-            match self.cx.cfg().successors(at) {
+            match self.cx.cfg().successors(id) {
                 [] => return block.exits,
-                [next] => at = *next,
+                [next] => id = *next,
                 _ => return false,
             }
         }
         false
     }
 
-    /// The barriers on all paths from the start of a block; `None` if they differ.
-    fn from(&mut self, block: BlockId) -> Option<Sequence> {
+    /// Returns the barriers on all paths from the start of a block; `None` if they differ. The depth of the recursion is at most `MOST_BLOCKS`.
+    fn sequence_from(&mut self, block: BlockId) -> Option<Sequence> {
         if Some(block) == self.stop {
             return Some(Sequence::new());
         }
-        if let Some(known) = self.known.get(&block) {
-            self.is_unknown |= known.is_none();
-            return known.clone();
+        if let Some(sequence) = self.sequences.get(&block) {
+            self.is_unknown |= sequence.is_none();
+            return sequence.clone();
         }
-        if self.known.len() >= BLOCKS {
+        if self.sequences.len() >= MOST_BLOCKS {
             self.is_unknown = true;
             return None;
         }
-        self.known.insert(block, None);
-        let mut sequence = self.inside(block, false)?;
-        let mut rest: Option<Sequence> = None;
+        self.sequences.insert(block, None);
+        let mut sequence = self.barriers_in(block, Compared::All)?;
         let cfg = self.cx.cfg();
-        if cfg.block(block).is_some_and(|b| b.exits) {
-            rest = Some(Sequence::new());
+        // The barriers after the block, on the paths that were searched so far.
+        let mut continuation: Option<Sequence> = None;
+        if cfg.block(block).is_some_and(|block| block.exits) {
+            continuation = Some(Sequence::new());
         }
         for to in cfg.successors(block) {
-            if self.leaves(*to) {
+            if self.leads_to_exit(*to) {
                 continue;
             }
-            let next = self.from(*to)?;
-            if rest.get_or_insert_with(|| next.clone()) != &next {
+            let next = self.sequence_from(*to)?;
+            if continuation.get_or_insert_with(|| next.clone()) != &next {
                 return None;
             }
         }
-        sequence.extend(rest?);
-        if sequence.len() > BARRIERS {
+        sequence.extend(continuation?);
+        if sequence.len() > MOST_BARRIERS {
             return None;
         }
-        self.known.insert(block, Some(sequence.clone()));
+        self.sequences.insert(block, Some(sequence.clone()));
         Some(sequence)
     }
 
-    /// Whether each way from a branch has a barrier of the same number, in blocks that the other ways do not reach.
-    fn shares_number(&self, ways: &[BlockId]) -> bool {
-        let reached: Vec<BTreeSet<BlockId>> = ways.iter().map(|to| self.reached(*to)).collect();
+    /// Returns `true` if after each successor of a branch there is a barrier of the same number, in blocks that are not reachable from the other
+    /// successors.
+    fn shares_number(&self, successors: &[BlockId]) -> bool {
+        let reachable: Vec<BTreeSet<BlockId>> = successors
+            .iter()
+            .map(|block| self.reachable_blocks(*block))
+            .collect();
+        let compared = if self.splits_warps {
+            Compared::NotAligned
+        } else {
+            Compared::All
+        };
         let mut common: Option<BTreeSet<i64>> = None;
-        for (at, blocks) in reached.iter().enumerate() {
-            let others = || reached.iter().enumerate().filter(|(other, _)| *other != at);
-            let own = blocks
+        for (index, blocks) in reachable.iter().enumerate() {
+            let numbers: BTreeSet<i64> = blocks
                 .iter()
-                .filter(|b| others().all(|(_, of)| !of.contains(b)));
-            let numbers: BTreeSet<i64> = own
-                .filter_map(|block| self.inside(*block, self.is_of_lanes))
+                .filter(|block| {
+                    let mut others = reachable.iter().enumerate();
+                    others.all(|(other, blocks)| other == index || !blocks.contains(block))
+                })
+                .filter_map(|block| self.barriers_in(*block, compared))
                 .flatten()
                 .flatten()
                 .collect();
@@ -203,36 +239,38 @@ impl Search<'_, '_> {
         common.is_some_and(|numbers| !numbers.is_empty())
     }
 
-    /// The blocks from one to the post-dominator of the branch.
-    fn reached(&self, from: BlockId) -> BTreeSet<BlockId> {
-        let (mut seen, mut work) = (BTreeSet::new(), vec![from]);
-        while let Some(block) = work.pop() {
-            if Some(block) != self.stop && seen.len() < BLOCKS && seen.insert(block) {
-                work.extend(self.cx.cfg().successors(block));
+    /// Returns the blocks that are reachable from `start` before the post-dominator of the branch.
+    fn reachable_blocks(&self, start: BlockId) -> BTreeSet<BlockId> {
+        let (mut blocks, mut worklist) = (BTreeSet::new(), vec![start]);
+        while let Some(block) = worklist.pop() {
+            if Some(block) != self.stop && blocks.len() < MOST_BLOCKS && blocks.insert(block) {
+                worklist.extend(self.cx.cfg().successors(block));
             }
         }
-        seen
+        blocks
     }
 
-    /// The barriers in a block, perhaps without the aligned ones; `None` if it calls functions with barriers.
-    fn inside(&self, block: BlockId, skips_aligned: bool) -> Option<Sequence> {
-        let of = self.cx.cfg().block(block)?;
+    /// Returns the barriers in a block; `None` if it calls functions with barriers.
+    fn barriers_in(&self, block: BlockId, compared: Compared) -> Option<Sequence> {
+        let block = self.cx.cfg().block(block)?;
         let mut sequence = Sequence::new();
-        for (stmt, statement) in self.cx.body().range(of.first, of.end) {
+        for (stmt, statement) in self.cx.body().range(block.first, block.end) {
             let Statement::Inst(inst) = statement else {
                 continue;
             };
             let facts = self.cx.facts().inst(inst);
-            if facts.callees().is_some_and(|callee| self.cx.waits(&callee)) {
+            if facts
+                .callees()
+                .is_some_and(|callee| self.cx.callee_waits(&callee))
+            {
                 return None;
             }
+            let is_skipped = compared == Compared::NotAligned && facts.convergence().is_some();
             match facts.action() {
                 Some(Action::BarrierSync | Action::BarrierReduce)
-                    if !(self.is_cluster
-                        || is_counted(&facts)
-                        || skips_aligned && facts.convergence().is_some()) =>
+                    if !self.is_cluster && !is_counted(&facts) && !is_skipped =>
                 {
-                    sequence.push(number(self.cx, stmt, &facts));
+                    sequence.push(barrier_number(self.cx, stmt, &facts));
                 }
                 Some(Action::ClusterArrive) if self.is_cluster => sequence.push(Some(-1)),
                 _ => {}

@@ -1,4 +1,4 @@
-//! Whether a condition certainly splits a warp, and so keeps some of its threads from a block.
+//! Proves that a condition splits a warp, and so keeps some of its threads from a block.
 
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
@@ -13,19 +13,23 @@ use super::{LANES, last};
 use crate::context::FunctionContext;
 use crate::divergence::Divergence;
 
-/// The branches of a function, as evaluated in individual threads.
+/// The maximum number of blocks in the cache of reachable blocks.
+const MOST_CACHED: usize = 8;
+
+/// The maximum number of post-dominators that are followed.
+const MOST_POST_DOMINATORS: usize = 64;
+
+/// The branches of a function, as evaluated in the sample threads.
 pub(in crate::lints) struct Split<'a, 'c> {
     cx: &'a FunctionContext<'c>,
     pub(in crate::lints) divergence: &'a Divergence,
+    /// `None` before the first use.
     threads: Option<ThreadValues<'a>>,
-    /// Whether threads leave a loop in different iterations, if that was asked for.
+    /// Threads leave a loop in different iterations; `None` before the first use.
     loses_lanes: Option<bool>,
-    /// The blocks after a block, if that was asked for.
-    after: BTreeMap<BlockId, Vec<bool>>,
+    /// A cache: by block, the blocks that are reachable from it.
+    reachable: BTreeMap<BlockId, Vec<bool>>,
 }
-
-/// Blocks of which the ones after them are kept.
-const KEPT: usize = 8;
 
 impl<'a, 'c> Split<'a, 'c> {
     pub(in crate::lints) fn new(cx: &'a FunctionContext<'c>, divergence: &'a Divergence) -> Self {
@@ -34,11 +38,11 @@ impl<'a, 'c> Split<'a, 'c> {
             divergence,
             threads: None,
             loses_lanes: None,
-            after: BTreeMap::new(),
+            reachable: BTreeMap::new(),
         }
     }
 
-    /// Whether a guard certainly differs between threads of the first warp, or of a warp of a CTA of the required size.
+    /// Returns `true` if a guard certainly differs between threads of the first warp, or of a warp of a CTA of the required size.
     pub(in crate::lints) fn splits(&mut self, stmt: StmtId, facts: &Facts<'_>) -> bool {
         if self.threads.is_none() {
             self.threads = self.cx.threads().map(|(threads, _)| threads);
@@ -49,112 +53,114 @@ impl<'a, 'c> Split<'a, 'c> {
         let Some(guard) = threads.guard(stmt, facts) else {
             return false;
         };
-        let samples = match threads.shape().is_required {
-            true => threads.samples().len(),
-            false => LANES.min(threads.samples().len()),
+        let sample_count = if threads.shape().is_required {
+            threads.samples().len()
+        } else {
+            LANES.min(threads.samples().len())
         };
-        let warp = |sample: usize| threads.samples().get(sample).map(|t| *t as usize / LANES);
-        (1..samples).any(|at| warp(at) == warp(at - 1) && guard.get(at) != guard.get(at - 1))
+        let warp = |sample: usize| {
+            let thread = threads.samples().get(sample)?;
+            Some(*thread as usize / LANES)
+        };
+        (1..sample_count).any(|sample| {
+            warp(sample) == warp(sample - 1) && guard.get(sample) != guard.get(sample - 1)
+        })
     }
 
-    /// Whether a branch that all threads reach certainly leads some threads past a block and others to it, and the former do not exit immediately.
+    /// Returns `true` if a branch that all threads reach certainly leads some threads past a block and others to it, and the former do not exit
+    /// immediately.
     pub(in crate::lints) fn decides(&mut self, branch: BlockId, block: BlockId) -> bool {
         let (cx, divergence) = (self.cx, self.divergence);
         let Some((stmt, facts)) = last(cx, branch) else {
             return false;
         };
-        let is_always = cx.analysis().dominators().dominates(branch, block);
-        if !is_always
+        if !cx.analysis().dominators().dominates(branch, block)
             || divergence.level(branch) > Uniformity::Cta
             || self.loses_lanes()
             || !self.splits(stmt, &facts)
         {
             return false;
         }
-        let is_on = |to: &BlockId| {
-            let mut at = Some(*to);
-            let mut steps = 0;
-            while let Some(next) = at.filter(|n| *n != block && steps < 64) {
-                at = divergence.meets(next);
-                steps += 1;
-            }
-            at == Some(block)
-        };
-        let successors = cx.cfg().successors(branch);
+        // All paths from the first ones reach the block.
+        let (reaching, passing): (Vec<BlockId>, Vec<BlockId>) =
+            cx.cfg().successors(branch).iter().partition(|successor| {
+                core::iter::successors(Some(**successor), |block| divergence.meets(*block))
+                    .take(MOST_POST_DOMINATORS + 1)
+                    .any(|post_dominator| post_dominator == block)
+            });
         let is_in_loop = cx.analysis().loops().innermost(block).is_some();
-        if is_in_loop || !successors.iter().any(is_on) {
-            return false;
-        }
-        let mut others = successors.iter().filter(|to| !is_on(to));
-        others.all(|to| !ends_at_once(cx, *to) && !self.reaches(*to, block))
+        !is_in_loop
+            && !reaching.is_empty()
+            && passing.iter().all(|successor| {
+                !ends_immediately(cx, *successor) && !self.reaches(*successor, block)
+            })
     }
 
-    /// Whether the threads that a branch leads past a block exit at once.
+    /// Returns `true` if the threads that a branch leads past a block exit immediately.
     pub(in crate::lints) fn others_exit(&mut self, branch: BlockId, block: BlockId) -> bool {
         let cx = self.cx;
         let dominators = cx.analysis().dominators();
-        let mut others = cx
-            .cfg()
+        cx.cfg()
             .successors(branch)
             .iter()
-            .filter(|to| !dominators.dominates(**to, block));
-        others.all(|to| exits_at_once(cx, *to))
+            .filter(|successor| !dominators.dominates(**successor, block))
+            .all(|successor| exits_immediately(cx, *successor))
     }
 
-    /// Whether one block is reachable from another.
+    /// Returns `true` if one block is reachable from another.
     fn reaches(&mut self, from: BlockId, to: BlockId) -> bool {
         let cfg = self.cx.cfg();
-        if self.after.len() == KEPT && !self.after.contains_key(&from) {
-            self.after.clear();
+        if self.reachable.len() == MOST_CACHED && !self.reachable.contains_key(&from) {
+            self.reachable.clear();
         }
-        let after = self.after.entry(from).or_insert_with(|| {
-            let mut seen = vec![false; cfg.len()];
-            let mut work = vec![from];
-            while let Some(block) = work.pop() {
-                if let Some(slot @ false) = seen.get_mut(block.index()) {
+        let reachable = self.reachable.entry(from).or_insert_with(|| {
+            let mut is_reachable = vec![false; cfg.len()];
+            let mut worklist = vec![from];
+            while let Some(block) = worklist.pop() {
+                if let Some(slot @ false) = is_reachable.get_mut(block.index()) {
                     *slot = true;
-                    work.extend(cfg.successors(block));
+                    worklist.extend(cfg.successors(block));
                 }
             }
-            seen
+            is_reachable
         });
-        after.get(to.index()) == Some(&true)
+        reachable.get(to.index()) == Some(&true)
     }
 
-    /// Whether threads leave a loop in different iterations, so that some may exit before others reach a barrier.
+    /// Returns `true` if threads leave a loop in different iterations, so that some may exit before others reach a barrier.
     fn loses_lanes(&mut self) -> bool {
         let (cx, divergence) = (self.cx, self.divergence);
         *self.loses_lanes.get_or_insert_with(|| {
             let loops = cx.analysis().loops();
-            let mut blocks = cx.cfg().blocks().map(|(id, _)| id);
-            blocks
-                .any(|id| loops.innermost(id).is_some() && divergence.branch(id) > Uniformity::Cta)
+            cx.cfg().blocks().any(|(id, _)| {
+                loops.innermost(id).is_some() && divergence.branch(id) > Uniformity::Cta
+            })
         })
     }
 }
 
-/// Whether the first instruction of a block ends the thread.
-fn exits_at_once(cx: &FunctionContext<'_>, block: BlockId) -> bool {
-    let first = first_of(cx, block);
-    first.is_some_and(|facts| matches!(facts.flow(), Flow::Exit | Flow::Return | Flow::Trap))
+/// Returns `true` if the first instruction of a block ends the thread.
+fn exits_immediately(cx: &FunctionContext<'_>, block: BlockId) -> bool {
+    first_inst(cx, block)
+        .is_some_and(|facts| matches!(facts.flow(), Flow::Exit | Flow::Return | Flow::Trap))
 }
 
-/// The first instruction of a block.
-fn first_of<'a>(cx: &FunctionContext<'a>, block: BlockId) -> Option<Facts<'a>> {
-    let of = cx.cfg().block(block)?;
-    let mut statements = cx.body().range(of.first, of.end);
-    statements.find_map(|(_, statement)| match statement {
-        Statement::Inst(inst) => Some(cx.facts().inst(inst)),
-        _ => None,
+/// Returns `true` if the first instruction of a block ends the thread or jumps, or if there is none.
+fn ends_immediately(cx: &FunctionContext<'_>, block: BlockId) -> bool {
+    first_inst(cx, block).is_none_or(|facts| {
+        matches!(
+            facts.flow(),
+            Flow::Exit | Flow::Return | Flow::Trap | Flow::Jump
+        )
     })
 }
 
-/// Whether a thread exits at the start of a block.
-fn ends_at_once(cx: &FunctionContext<'_>, block: BlockId) -> bool {
-    first_of(cx, block).is_none_or(|f| {
-        matches!(
-            f.flow(),
-            Flow::Exit | Flow::Return | Flow::Trap | Flow::Jump
-        )
+/// Returns the first instruction of a block.
+fn first_inst<'a>(cx: &FunctionContext<'a>, block: BlockId) -> Option<Facts<'a>> {
+    let block = cx.cfg().block(block)?;
+    let mut statements = cx.body().range(block.first, block.end);
+    statements.find_map(|(_, statement)| match statement {
+        Statement::Inst(inst) => Some(cx.facts().inst(inst)),
+        _ => None,
     })
 }

@@ -15,75 +15,100 @@ use crate::{Certainty, Finding, Lint};
 /// The threads of a warpgroup.
 const THREADS: u32 = 128;
 
-pub(super) fn check(cx: &FunctionContext<'_>, found: &mut Vec<Finding>) {
-    let mut all = cx.instructions();
-    if !all.any(|at| at.facts.convergence() == Some(ConvergenceScope::Warpgroup)) {
-        return;
-    }
-    let (Some((mut threads, sets)), Some(divergence)) = (cx.threads(), cx.divergence()) else {
-        return;
-    };
-    let groups = warpgroups(threads.samples());
-    let members = cx.instructions().filter_map(|at| {
-        let member = Member::of(&at)?;
-        Some((at, member, executing(cx, &mut threads, sets, &at)?))
-    });
-    let members: Vec<(Reached<'_>, Member, u128)> = members.collect();
-    let others = members
-        .iter()
-        .filter(|(_, member, _)| *member == Member::AnyPlace);
-    let anywhere = others.fold(0, |all, (_, _, set)| all | set);
-    for (at, member, set) in &members {
-        let reaching = match member {
-            Member::OnePlace => *set,
-            Member::AnyPlace => anywhere,
-        };
-        let is_partial = |group: &u128| set & group != 0 && reaching & group != *group;
-        if !groups.iter().any(is_partial) || found.iter().any(|f| f.stmt == at.stmt) {
-            continue;
-        }
-        let mnemonic = cx.mnemonic(at.inst);
-        let message = format!(
-            "some warps of a warpgroup may not reach `{mnemonic}`, which all warps of the warpgroup must execute together"
-        );
-        let finding = cx.finding(
-            Lint::BarrierDivergence,
-            Certainty::Possible,
-            at.stmt,
-            message,
-        );
-        let block = cx.cfg().of_statement(at.stmt);
-        let causes = block.map_or_else(Vec::new, |block| divergence.causes(block, Uniformity::Cta));
-        let help = "let whole warpgroups, 128 threads from a multiple of 128 on, take the branch";
-        found.push(with_cause(cx, finding, &causes).with_help(help));
-    }
+/// An instruction that all warps of a warpgroup execute together.
+struct WarpgroupInst<'c> {
+    inst: Reached<'c>,
+    meeting: Meeting,
+    /// The set of the sample threads that may execute it.
+    threads: u128,
 }
 
-/// Where the warps of a warpgroup execute an instruction.
+/// The instructions at which the warps of a warpgroup meet.
 #[derive(Copy, Clone, PartialEq, Eq)]
-enum Member {
-    /// All at the same instruction.
-    OnePlace,
-    /// Each at an instruction of this kind.
-    AnyPlace,
+enum Meeting {
+    /// All warps execute the same instruction.
+    SameInstruction,
+    /// Each warp executes an instruction of this kind, perhaps at different places.
+    AnyInstruction,
 }
 
-impl Member {
-    fn of(at: &Reached<'_>) -> Option<Self> {
+impl Meeting {
+    /// Returns `None` if the instruction is not executed by a warpgroup.
+    fn new(inst: &Reached<'_>) -> Option<Self> {
         use Action::{WarpgroupCommit, WarpgroupFence, WarpgroupMultiply, WarpgroupWait};
-        match at.facts.action() {
+        match inst.facts.action() {
             Some(WarpgroupMultiply | WarpgroupFence | WarpgroupCommit | WarpgroupWait) => {
-                Some(Self::OnePlace)
+                Some(Self::SameInstruction)
             }
-            _ if at.facts.convergence() == Some(ConvergenceScope::Warpgroup) => {
-                Some(Self::AnyPlace)
+            _ if inst.facts.convergence() == Some(ConvergenceScope::Warpgroup) => {
+                Some(Self::AnyInstruction)
             }
             _ => None,
         }
     }
 }
 
-/// The sample threads of each warpgroup.
+pub(super) fn check(cx: &FunctionContext<'_>, findings: &mut Vec<Finding>) {
+    if !cx
+        .instructions()
+        .any(|inst| inst.facts.convergence() == Some(ConvergenceScope::Warpgroup))
+    {
+        return;
+    }
+    let (Some((mut threads, sets)), Some(divergence)) = (cx.threads(), cx.divergence()) else {
+        return;
+    };
+    let warpgroups = warpgroups(threads.samples());
+    let instructions: Vec<WarpgroupInst<'_>> = cx
+        .instructions()
+        .filter_map(|inst| {
+            Some(WarpgroupInst {
+                meeting: Meeting::new(&inst)?,
+                threads: executing_threads(cx, &mut threads, sets, &inst)?,
+                inst,
+            })
+        })
+        .collect();
+    let anywhere = instructions
+        .iter()
+        .filter(|instruction| instruction.meeting == Meeting::AnyInstruction)
+        .fold(0, |set, instruction| set | instruction.threads);
+    for WarpgroupInst {
+        inst,
+        meeting,
+        threads,
+    } in &instructions
+    {
+        let meeting_threads = match meeting {
+            Meeting::SameInstruction => *threads,
+            Meeting::AnyInstruction => anywhere,
+        };
+        let is_partial = warpgroups
+            .iter()
+            .any(|warpgroup| threads & warpgroup != 0 && meeting_threads & warpgroup != *warpgroup);
+        if !is_partial || findings.iter().any(|finding| finding.stmt == inst.stmt) {
+            continue;
+        }
+        let mnemonic = cx.mnemonic(inst.inst);
+        let message = format!(
+            "some warps of a warpgroup may not reach `{mnemonic}`, which all warps of the warpgroup must execute together"
+        );
+        let finding = cx.finding(
+            Lint::BarrierDivergence,
+            Certainty::Possible,
+            inst.stmt,
+            message,
+        );
+        let causes = cx
+            .cfg()
+            .of_statement(inst.stmt)
+            .map_or_else(Vec::new, |block| divergence.causes(block, Uniformity::Cta));
+        let help = "let whole warpgroups, 128 threads from a multiple of 128 on, take the branch";
+        findings.push(with_cause(cx, finding, &causes).with_help(help));
+    }
+}
+
+/// Returns the set of the sample threads of each warpgroup.
 fn warpgroups(samples: &[u32]) -> Vec<u128> {
     let mut groups: Vec<u128> = Vec::new();
     for (sample, thread) in samples.iter().enumerate() {
@@ -98,18 +123,18 @@ fn warpgroups(samples: &[u32]) -> Vec<u128> {
     groups
 }
 
-/// The sample threads that may execute an instruction.
-fn executing(
+/// Returns the set of the sample threads that may execute an instruction. `sets` are the sample threads that reach each block.
+fn executing_threads(
     cx: &FunctionContext<'_>,
     threads: &mut ThreadValues<'_>,
     sets: &[u128],
-    at: &Reached<'_>,
+    inst: &Reached<'_>,
 ) -> Option<u128> {
-    let block = cx.cfg().of_statement(at.stmt)?;
-    let set = sets.get(block.index()).copied().unwrap_or(u128::MAX);
-    let Some(guard) = threads.guard(at.stmt, &at.facts) else {
-        return Some(set);
+    let block = cx.cfg().of_statement(inst.stmt)?;
+    let reaching = sets.get(block.index()).copied().unwrap_or(u128::MAX);
+    let Some(guard) = threads.guard(inst.stmt, &inst.facts) else {
+        return Some(reaching);
     };
-    let excluded = (0..threads.samples().len()).filter(|s| guard.get(*s) == 0);
-    Some(excluded.fold(set, |set, sample| set & !(1 << sample)))
+    let excluded = (0..threads.samples().len()).filter(|sample| guard.get(*sample) == 0);
+    Some(excluded.fold(reaching, |set, sample| set & !(1 << sample)))
 }

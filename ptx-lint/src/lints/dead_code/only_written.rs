@@ -22,63 +22,71 @@ use crate::{Finding, Lint};
 /// The maximum number of variables to which a value may point; beyond that, they are not tracked.
 const MOST_VARIABLES: usize = 8;
 
-/// One finding for each variable, at the first store.
-pub(super) fn check(cx: &FunctionContext<'_>, found: &mut Vec<Finding>) {
-    let vars = cx.body().vars().iter();
-    let own = vars.filter(|(_, var)| is_own(cx, var));
-    let own = own.map(|(id, _)| VariableRef::Local(id));
-    let shared = cx.own_shared().into_iter().map(VariableRef::Module);
-    let candidates: BTreeMap<VariableRef, Vec<StmtId>> =
-        own.chain(shared).map(|var| (var, Vec::new())).collect();
+/// Adds a finding for each variable, at the first store.
+pub(super) fn check(cx: &FunctionContext<'_>, findings: &mut Vec<Finding>) {
+    let locals = cx
+        .body()
+        .vars()
+        .iter()
+        .filter(|(_, variable)| is_candidate(cx, variable))
+        .map(|(id, _)| VariableRef::Local(id));
+    let shared = cx.unshared_variables().into_iter().map(VariableRef::Module);
+    let candidates: BTreeMap<VariableRef, Vec<StmtId>> = locals
+        .chain(shared)
+        .map(|variable| (variable, Vec::new()))
+        .collect();
     if candidates.is_empty() || !cx.body().opaques().is_empty() {
         return;
     }
     let Some(ssa) = cx.ssa() else { return };
     let mut search = Search::new(cx, ssa, candidates);
     search.run();
-    for (var, stores) in search.stores {
-        found.extend(finding(cx, var, stores));
+    for (variable, stores) in search.stores {
+        findings.extend(finding(cx, variable, stores));
     }
 }
 
-/// Whether a variable is only referenced by this function.
-fn is_own(cx: &FunctionContext<'_>, var: &Var) -> bool {
+/// Returns `true` if only this function references a variable of it, and stores to it are not expected.
+fn is_candidate(cx: &FunctionContext<'_>, var: &Var) -> bool {
     let declaration = match var.stmt.and_then(|stmt| cx.body().statement(stmt)) {
         Some(Statement::Decl(id)) => cx.body().declarations().decls.get(id),
         _ => None,
     };
     // Unoptimized code leaves stack arrays that are only written.
-    let is_kept = match var.space.base() {
-        StateSpace::Shared => false,
-        StateSpace::Local => cx.is_for_debugger() || cx.is_unoptimized(),
-        _ => true,
+    let is_checked_space = match var.space.base() {
+        StateSpace::Shared => true,
+        StateSpace::Local => !cx.is_for_debugger() && !cx.is_unoptimized(),
+        _ => false,
     };
-    !is_kept && declaration.is_some_and(|d| d.linkage.is_none())
+    is_checked_space && declaration.is_some_and(|d| d.linkage.is_none())
 }
 
-fn finding(cx: &FunctionContext<'_>, var: VariableRef, mut stores: Vec<StmtId>) -> Option<Finding> {
+fn finding(
+    cx: &FunctionContext<'_>,
+    variable: VariableRef,
+    mut stores: Vec<StmtId>,
+) -> Option<Finding> {
     stores.sort_by(|a, b| cx.order(*a, *b));
     stores.dedup();
-    let (first, rest) = stores.split_first()?;
-    let (name, declared) = declaration(cx, var)?;
+    let (first, later) = stores.split_first()?;
+    let (name, declaration) = name_and_declaration(cx, variable)?;
     let message = format!("`{name}` is written here but never read");
     let finding = cx.finding(Lint::DeadCode, Certainty::Definite, *first, message);
     let mut finding = finding.with_help("remove the stores and the variable");
-    if let Some(declared) = declared {
-        finding = finding.with_label(declared, "declared here");
+    if let Some(declaration) = declaration {
+        finding = finding.with_label(declaration, "declared here");
     }
-    let rest: Vec<Span> = rest.iter().map(|stmt| cx.span(*stmt)).collect();
-    finding.diagnostic.repeats = rest.into();
+    finding.diagnostic.repeats = later.iter().map(|stmt| cx.span(*stmt)).collect();
     Some(finding)
 }
 
-/// The name of a variable, and the span of its declaration if that is in the function.
-fn declaration<'a>(
+/// Returns the name of a variable, and the span of its declaration if that is in the function.
+fn name_and_declaration<'a>(
     cx: &FunctionContext<'a>,
-    var: VariableRef,
+    variable: VariableRef,
 ) -> Option<(Cow<'a, str>, Option<Span>)> {
     let module = cx.module();
-    Some(match var {
+    Some(match variable {
         VariableRef::Local(id) => {
             let var = cx.body().vars().get(id)?;
             (
@@ -94,14 +102,14 @@ fn declaration<'a>(
 struct Search<'a> {
     cx: &'a FunctionContext<'a>,
     ssa: &'a Ssa,
-    /// The statements that read each value, and the phis.
+    /// The statements that read each value, and the phis of which it is an argument.
     readers: Csr<StmtId>,
     phis: Csr<ValueId>,
-    /// The stores to each variable without known reads.
+    /// The stores to each variable that is not read so far.
     stores: BTreeMap<VariableRef, Vec<StmtId>>,
-    /// The variables to which each value may point.
-    seen: BTreeMap<ValueId, Vec<VariableRef>>,
-    work: Vec<(ValueId, VariableRef)>,
+    /// The variables into which each value may point.
+    variables_of_value: BTreeMap<ValueId, Vec<VariableRef>>,
+    worklist: Vec<(ValueId, VariableRef)>,
 }
 
 impl<'a> Search<'a> {
@@ -110,140 +118,174 @@ impl<'a> Search<'a> {
         ssa: &'a Ssa,
         stores: BTreeMap<VariableRef, Vec<StmtId>>,
     ) -> Self {
-        let uses = ssa.all_uses().iter();
-        let uses = uses.map(|u| (u.value.as_u32(), u.stmt));
-        let values = (0..ssa.len() as u32).map(ValueId::new);
-        let arguments = values.flat_map(|id| ssa.args(id).iter().map(move |a| (a.as_u32(), id)));
+        let uses = ssa
+            .all_uses()
+            .iter()
+            .map(|read| (read.value.as_u32(), read.stmt));
+        let phi_arguments = (0..ssa.len() as u32).map(ValueId::new).flat_map(|phi| {
+            ssa.args(phi)
+                .iter()
+                .map(move |argument| (argument.as_u32(), phi))
+        });
         Self {
             cx,
             ssa,
             readers: Csr::new(ssa.len(), uses),
-            phis: Csr::new(ssa.len(), arguments),
+            phis: Csr::new(ssa.len(), phi_arguments),
             stores,
-            seen: BTreeMap::new(),
-            work: Vec::new(),
+            variables_of_value: BTreeMap::new(),
+            worklist: Vec::new(),
         }
     }
 
     fn run(&mut self) {
         for (stmt, statement) in self.cx.body().statements() {
             if let Statement::Inst(inst) = statement {
-                self.mentions(stmt, inst);
+                self.visit_references(stmt, inst);
             }
         }
-        while let Some((value, var)) = self.work.pop() {
+        while let Some((value, variable)) = self.worklist.pop() {
             for &phi in self.phis.row(value.as_u32()).to_vec().iter() {
-                self.value(phi, var);
+                self.add_value(phi, variable);
             }
             for &stmt in self.readers.row(value.as_u32()).to_vec().iter() {
-                self.read(stmt, value, var);
+                self.visit_reader(stmt, value, variable);
             }
         }
     }
 
-    /// The variables that an instruction references.
-    fn mentions(&mut self, stmt: StmtId, inst: InstId) {
+    /// Handles the variables that an instruction references by name.
+    fn visit_references(&mut self, stmt: StmtId, inst: InstId) {
         let body = self.cx.body();
-        let mut elsewhere: Vec<Operand> = Vec::new();
-        let mut in_addresses: Vec<Operand> = Vec::new();
+        let mut other_operands: Vec<Operand> = Vec::new();
+        let mut bases: Vec<Operand> = Vec::new();
         for operand in body.operands(inst) {
             match operand {
                 Operand::Address(id) => {
-                    in_addresses.extend(body.pool().address(*id).map(|a| a.base))
+                    bases.extend(body.pool().address(*id).map(|address| address.base));
                 }
-                operand => elsewhere.push(*operand),
+                operand => other_operands.push(*operand),
             }
         }
-        let mut named: Vec<(VariableRef, bool)> = Vec::new();
-        let known = |operand: &Operand| {
-            VariableRef::of(*operand).filter(|var| self.stores.contains_key(var))
+        let candidate = |operand: &Operand| {
+            VariableRef::of(*operand).filter(|variable| self.stores.contains_key(variable))
         };
-        named.extend(in_addresses.iter().filter_map(known).map(|var| (var, true)));
-        while let Some(operand) = elsewhere.pop() {
-            named.extend(known(&operand).map(|var| (var, false)));
+        let mut uses: Vec<(VariableRef, AddressUse)> = bases
+            .iter()
+            .filter_map(candidate)
+            .map(|variable| (variable, AddressUse::OnlyAddress))
+            .collect();
+        while let Some(operand) = other_operands.pop() {
+            uses.extend(candidate(&operand).map(|variable| (variable, AddressUse::Operand)));
             match operand {
                 Operand::Vector(id) | Operand::List(id) | Operand::Bracket(id) => {
-                    elsewhere.extend(body.pool().list(id));
+                    other_operands.extend(body.pool().list(id));
                 }
-                Operand::Address(id) => elsewhere.extend(body.pool().address(id).map(|a| a.base)),
-                Operand::Pair(at) => {
-                    let (first, second) = body.pool().pair(at);
-                    elsewhere.extend([first, second]);
+                Operand::Address(id) => {
+                    other_operands.extend(body.pool().address(id).map(|address| address.base));
                 }
-                Operand::Not(at) | Operand::Neg(at) | Operand::Lane(_, at) => {
-                    elsewhere.push(body.pool().get(at));
+                Operand::Pair(id) => {
+                    let (first, second) = body.pool().pair(id);
+                    other_operands.extend([first, second]);
+                }
+                Operand::Not(id) | Operand::Neg(id) | Operand::Lane(_, id) => {
+                    other_operands.push(body.pool().get(id));
                 }
                 _ => {}
             }
         }
-        let f = self.cx.facts().inst(inst);
-        for (var, is_address) in named {
-            self.instruction(stmt, &f, var, is_address);
+        let facts = self.cx.facts().inst(inst);
+        for (variable, address_use) in uses {
+            self.visit_use(stmt, &facts, variable, address_use);
         }
     }
 
     /// Handles a statement that reads a value with the address of a variable.
-    fn read(&mut self, stmt: StmtId, value: ValueId, var: VariableRef) {
+    fn visit_reader(&mut self, stmt: StmtId, value: ValueId, variable: VariableRef) {
         let Some(Statement::Inst(inst)) = self.cx.body().statement(stmt) else {
-            return self.escapes(var);
+            return self.stop_tracking(variable);
         };
-        let f = self.cx.facts().inst(inst);
+        let facts = self.cx.facts().inst(inst);
         let variables = self.cx.analysis().variables();
-        let holds = |operand: &'a Operand| {
-            let all = f.places(operand).flat_map(|place| variables.of(place));
-            all.into_iter()
-                .any(|v| self.ssa.read(stmt, v) == Some(value))
+        let is_operand = self
+            .cx
+            .body()
+            .operands(inst)
+            .iter()
+            .filter(|operand| !matches!(operand, Operand::Address(_)))
+            .flat_map(|operand| facts.places(operand))
+            .flat_map(|place| variables.of(place))
+            .any(|register| self.ssa.read(stmt, register) == Some(value));
+        let address_use = if is_operand {
+            AddressUse::Operand
+        } else {
+            AddressUse::OnlyAddress
         };
-        let operands = self.cx.body().operands(inst).iter();
-        let mut elsewhere = operands.filter(|o| !matches!(o, Operand::Address(_)));
-        let is_address = !elsewhere.any(holds);
-        self.instruction(stmt, &f, var, is_address);
+        self.visit_use(stmt, &facts, variable, address_use);
     }
 
-    /// Handles an instruction that uses the address of a variable: only as the address of an access, or in another operand.
-    fn instruction(&mut self, stmt: StmtId, f: &Facts<'_>, var: VariableRef, is_address: bool) {
-        let mut accesses = f.memory();
+    /// Handles an instruction that uses the address of a variable.
+    fn visit_use(
+        &mut self,
+        stmt: StmtId,
+        facts: &Facts<'_>,
+        variable: VariableRef,
+        address_use: AddressUse,
+    ) {
+        let mut accesses = facts.memory();
         match (accesses.next(), accesses.next()) {
-            (None, None) if f.may_be_removed() && f.lanes().is_none() => {
+            (None, None) if facts.may_be_removed() && facts.lanes().is_none() => {
                 for value in self.ssa.defs(stmt) {
-                    self.value(value, var);
+                    self.add_value(value, variable);
                 }
             }
-            (Some(access), None) if is_address && is_store(f, &access) => {
-                if let Some(stores) = self.stores.get_mut(&var) {
+            (Some(access), None)
+                if address_use == AddressUse::OnlyAddress && is_store(facts, &access) =>
+            {
+                if let Some(stores) = self.stores.get_mut(&variable) {
                     stores.push(stmt);
                 }
             }
-            _ => self.escapes(var),
+            _ => self.stop_tracking(variable),
         }
     }
 
-    fn value(&mut self, value: ValueId, var: VariableRef) {
-        if !self.stores.contains_key(&var) {
+    /// Records that a value may point into a variable.
+    fn add_value(&mut self, value: ValueId, variable: VariableRef) {
+        if !self.stores.contains_key(&variable) {
             return;
         }
-        let seen = self.seen.entry(value).or_default();
-        if seen.contains(&var) {
+        let variables = self.variables_of_value.entry(value).or_default();
+        if variables.contains(&variable) {
             return;
         }
-        if seen.len() >= MOST_VARIABLES {
-            return self.escapes(var);
+        if variables.len() >= MOST_VARIABLES {
+            return self.stop_tracking(variable);
         }
-        seen.push(var);
-        self.work.push((value, var));
+        variables.push(variable);
+        self.worklist.push((value, variable));
     }
 
-    /// Records that the variable may be read.
-    fn escapes(&mut self, var: VariableRef) {
-        self.stores.remove(&var);
+    /// Removes a variable that may be read.
+    fn stop_tracking(&mut self, variable: VariableRef) {
+        self.stores.remove(&variable);
     }
 }
 
-/// Whether an instruction only stores registers.
-fn is_store(f: &Facts<'_>, access: &MemoryAccess) -> bool {
+/// The operands of an instruction that contain the address of a variable.
+#[derive(Copy, Clone, PartialEq, Eq)]
+enum AddressUse {
+    /// Only the address of an access.
+    OnlyAddress,
+    /// Another operand.
+    Operand,
+}
+
+/// Returns `true` if an instruction only stores registers.
+fn is_store(facts: &Facts<'_>, access: &MemoryAccess) -> bool {
     access.access == Access::Write
         && access.data.is_some()
-        && f.asynchronous().is_empty()
-        && !f.is_volatile()
+        && facts.asynchronous().is_empty()
+        && !facts.is_volatile()
         && access.scope.is_none()
 }

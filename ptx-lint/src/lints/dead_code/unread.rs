@@ -7,12 +7,12 @@ use ptx_analysis::asynchrony::Certainty;
 use ptx_analysis::ssa::{Ssa, Value, ValueId};
 use ptx_ir::{EntityId, Span, StmtId};
 
-use super::compilers::Leftovers;
+use super::leftovers::Leftovers;
 use crate::context::{FunctionContext, Reached};
 use crate::{Finding, Lint};
 
-/// One finding for each instruction whose results are never read, with the instructions that only compute its operands.
-pub(super) fn check(cx: &FunctionContext<'_>, found: &mut Vec<Finding>) {
+/// Adds a finding for each instruction whose results are never read, with the instructions that only compute its operands.
+pub(super) fn check(cx: &FunctionContext<'_>, findings: &mut Vec<Finding>) {
     // Debug code and unoptimized code contain unused results.
     if cx.is_for_debugger() || cx.is_unoptimized() {
         return;
@@ -22,31 +22,34 @@ pub(super) fn check(cx: &FunctionContext<'_>, found: &mut Vec<Finding>) {
     };
     let dead: Vec<Reached<'_>> = cx
         .instructions()
-        .filter(|i| !live.contains(i.stmt))
+        .filter(|inst| !live.contains(inst.stmt))
         .collect();
     if dead.is_empty() {
         return;
     }
     let mut groups = Groups::new(cx, ssa, &dead);
-    // Operands of dead instructions are reported with them; dead cycles through loops are reported separately.
-    let read = groups.read_by_others(&dead);
-    let is_read = |i: &&Reached<'_>| read.get(i.stmt.index()) == Some(&true);
-    let (inner, last): (Vec<&Reached<'_>>, Vec<_>) = dead.iter().partition(is_read);
+    // Operands of dead instructions are reported with them. Instructions of dead cycles through loops are all operands of each other.
+    let is_operand = groups.operands_of_others(&dead);
+    let (operands, last): (Vec<&Reached<'_>>, Vec<_>) = dead
+        .iter()
+        .partition(|inst| is_operand.get(inst.stmt.index()) == Some(&true));
     let leftovers = Leftovers::new(cx);
-    let (left, reported): (Vec<&Reached<'_>>, Vec<_>) =
-        last.into_iter().partition(|i| leftovers.contains(i));
+    let (ignored, reported): (Vec<&Reached<'_>>, Vec<_>) =
+        last.into_iter().partition(|inst| leftovers.contains(inst));
     for inst in reported {
         if let Some(members) = groups.take(inst.stmt) {
-            found.push(finding(cx, inst, members));
+            findings.push(finding(cx, inst, members));
         }
     }
-    // Operands that only these read are not reported.
-    for inst in left {
+    // Operands that only ignored instructions read are not reported.
+    for inst in ignored {
         groups.take(inst.stmt);
     }
-    for inst in inner {
-        if let Some(members) = groups.take(inst.stmt).filter(|_| !leftovers.contains(inst)) {
-            found.push(finding(cx, inst, members));
+    for inst in operands {
+        if let Some(members) = groups.take(inst.stmt)
+            && !leftovers.contains(inst)
+        {
+            findings.push(finding(cx, inst, members));
         }
     }
 }
@@ -54,11 +57,14 @@ pub(super) fn check(cx: &FunctionContext<'_>, found: &mut Vec<Finding>) {
 /// The maximum number of instructions that a finding shows. Its fix removes all of them.
 const MOST_LABELS: usize = 8;
 
+/// Returns the finding about an instruction. `members` are the statements that only compute its operands.
 fn finding(cx: &FunctionContext<'_>, inst: &Reached<'_>, mut members: Vec<StmtId>) -> Finding {
     members.sort_by(|a, b| cx.order(*a, *b));
-    let written = inst.facts.registers().filter(|m| !m.usage.reads());
-    let names: Vec<String> = written
-        .map(|m| cx.body().register_name(cx.module(), m.place.register))
+    let names: Vec<String> = inst
+        .facts
+        .registers()
+        .filter(|mention| !mention.usage.reads())
+        .map(|mention| cx.body().register_name(cx.module(), mention.place.register))
         .collect();
     let message = match &names[..] {
         [] => format!("the result of `{}` is never read", cx.mnemonic(inst.inst)),
@@ -72,22 +78,30 @@ fn finding(cx: &FunctionContext<'_>, inst: &Reached<'_>, mut members: Vec<StmtId
             _ => "remove the instruction and the instructions that only compute its operands",
         });
     let spans: Vec<Span> = members.iter().map(|stmt| cx.span(*stmt)).collect();
-    let removed = spans.iter().copied().chain([cx.span(inst.stmt)]);
-    let edits = removed.map(|span| (span, String::new()));
-    finding.diagnostic.add_fix(edits);
+    finding.diagnostic.add_fix(
+        spans
+            .iter()
+            .copied()
+            .chain([cx.span(inst.stmt)])
+            .map(|span| (span, String::new())),
+    );
     for span in spans.into_iter().take(MOST_LABELS) {
         finding = finding.with_label(span, "this only computes an operand of the instruction");
     }
     finding
 }
 
-/// The dependences between dead instructions.
+/// Groups of dead instructions: an instruction, and those that only compute its operands. Each instruction and each value is visited once, so the total
+/// time is linear.
 struct Groups<'a> {
     cx: &'a FunctionContext<'a>,
     ssa: &'a Ssa,
+    /// By statement.
     is_dead: Vec<bool>,
-    taken: Vec<bool>,
-    seen: Vec<bool>,
+    /// By statement: it is in a group.
+    is_grouped: Vec<bool>,
+    /// By value: its definition was searched.
+    is_visited: Vec<bool>,
 }
 
 impl<'a> Groups<'a> {
@@ -103,65 +117,68 @@ impl<'a> Groups<'a> {
             cx,
             ssa,
             is_dead,
-            taken: vec![false; count],
-            seen: vec![false; ssa.len()],
+            is_grouped: vec![false; count],
+            is_visited: vec![false; ssa.len()],
         }
     }
 
-    /// The dead statements that define operands of another dead statement.
-    fn read_by_others(&mut self, dead: &[Reached<'_>]) -> Vec<bool> {
-        let mut read = vec![false; self.is_dead.len()];
+    /// Returns by statement whether it is dead and defines an operand of another dead statement.
+    fn operands_of_others(&mut self, dead: &[Reached<'_>]) -> Vec<bool> {
+        let mut is_operand = vec![false; self.is_dead.len()];
         for inst in dead {
-            for writer in self.writers(inst.stmt) {
-                if let Some(mark) = read.get_mut(writer.index()).filter(|_| writer != inst.stmt) {
+            for writer in self.operand_writers(inst.stmt) {
+                if writer != inst.stmt
+                    && let Some(mark) = is_operand.get_mut(writer.index())
+                {
                     *mark = true;
                 }
             }
         }
-        self.seen.fill(false);
-        read
+        self.is_visited.fill(false);
+        is_operand
     }
 
-    /// The dead statements that only compute operands of a statement, without the statement itself; `None` if it was visited before.
+    /// Returns the dead statements that only compute operands of a statement, without the statement itself; `None` if it is already in a group.
     fn take(&mut self, stmt: StmtId) -> Option<Vec<StmtId>> {
-        if self.mark(stmt) {
+        if !self.add(stmt) {
             return None;
         }
-        let (mut members, mut work) = (Vec::new(), vec![stmt]);
-        while let Some(next) = work.pop() {
-            for writer in self.writers(next) {
-                if !self.mark(writer) {
+        let (mut members, mut worklist) = (Vec::new(), vec![stmt]);
+        while let Some(member) = worklist.pop() {
+            for writer in self.operand_writers(member) {
+                if self.add(writer) {
                     members.push(writer);
-                    work.push(writer);
+                    worklist.push(writer);
                 }
             }
         }
         Some(members)
     }
 
-    /// Marks a statement as visited; returns whether it was visited before.
-    fn mark(&mut self, stmt: StmtId) -> bool {
-        let slot = self.taken.get_mut(stmt.index());
-        slot.is_none_or(|taken| core::mem::replace(taken, true))
+    /// Adds a statement to a group; returns `false` if it is already in a group.
+    fn add(&mut self, stmt: StmtId) -> bool {
+        let is_grouped = self.is_grouped.get_mut(stmt.index());
+        is_grouped.is_some_and(|is_grouped| !core::mem::replace(is_grouped, true))
     }
 
-    /// The dead statements that define values that a statement reads and that were not visited before.
-    fn writers(&mut self, stmt: StmtId) -> Vec<StmtId> {
+    /// Returns the dead statements that define values that a statement reads. Values that were visited before are left out.
+    fn operand_writers(&mut self, stmt: StmtId) -> Vec<StmtId> {
         let mut writers = Vec::new();
-        let mut work: Vec<ValueId> = self.ssa.uses(stmt).iter().map(|u| u.value).collect();
-        while let Some(value) = work.pop() {
-            match self.seen.get_mut(value.as_u32() as usize) {
-                Some(seen @ false) => *seen = true,
+        let mut worklist: Vec<ValueId> =
+            self.ssa.uses(stmt).iter().map(|read| read.value).collect();
+        while let Some(value) = worklist.pop() {
+            match self.is_visited.get_mut(value.as_u32() as usize) {
+                Some(is_visited @ false) => *is_visited = true,
                 _ => continue,
             }
             match self.ssa.value(value) {
                 Value::Def { stmt, old, .. } => {
-                    work.extend(old);
+                    worklist.extend(old);
                     if self.is_dead.get(stmt.index()) == Some(&true) {
                         writers.push(stmt);
                     }
                 }
-                Value::Phi { .. } => work.extend(self.ssa.args(value)),
+                Value::Phi { .. } => worklist.extend(self.ssa.args(value)),
                 Value::Unknown | Value::Entry { .. } => {}
             }
         }

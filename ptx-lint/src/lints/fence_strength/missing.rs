@@ -7,54 +7,56 @@ use ptx_analysis::asynchrony::Certainty;
 use ptx_analysis::cfg::BlockId;
 use ptx_analysis::dataflow::{Analysis, Direction, JoinSemiLattice, solve};
 use ptx_analysis::memory_access::Provenance;
-use ptx_analysis::values::SymbolId;
 use ptx_ir::StmtId;
 use ptx_isa::Modifier;
 
-use super::order::{Access, Act, Code, Level, Step};
+use super::order::{Access, AddressKey, Code, Effect, Level, Step};
 use super::signals;
 use crate::context::FunctionContext;
 use crate::{Finding, Lint};
 
-/// Data and polls that are followed at once.
+/// The maximum number of unordered accesses in a state, and of objects that a function writes.
 const MOST: usize = 32;
 
-/// Visits of blocks until the solver gives up, for each block.
-const VISITS: u64 = 64;
+/// The limit of the solver: visits of blocks, for each block of the function.
+const VISITS_PER_BLOCK: u64 = 64;
 
-pub(super) fn check(cx: &FunctionContext<'_>, code: &Code, found: &mut Vec<Finding>) {
-    let polls = code
+pub(super) fn check(cx: &FunctionContext<'_>, code: &Code, findings: &mut Vec<Finding>) {
+    let polled_addresses: BTreeSet<AddressKey> = code
         .steps()
         .filter(|step| step.is_poll)
-        .filter_map(Step::access);
-    let polls: Polled = polls.filter_map(Access::key).collect();
-    let kinds: Vec<Vec<Signal>> = code
+        .filter_map(|step| step.access()?.address_key())
+        .collect();
+    let signals: Vec<Vec<Signal>> = code
         .blocks
         .iter()
         .map(|steps| {
             steps
                 .iter()
-                .map(|step| Signal::of(cx, code, step, &polls))
+                .map(|step| Signal::new(cx, code, step, &polled_addresses))
                 .collect()
         })
         .collect();
-    let signals = kinds.iter().flatten().any(|k| *k != Signal::None);
-    if !signals {
+    if signals.iter().flatten().all(|s| *s == Signal::None) {
         return;
     }
-    let writes = code.steps().filter_map(Step::access).filter(|a| a.writes);
-    let mut written: Vec<Provenance> = Vec::new();
-    for of in writes.filter_map(|a| a.provenance) {
-        if written.len() < MOST && !written.contains(&of) {
-            written.push(of);
+    let mut written_objects: Vec<Provenance> = Vec::new();
+    for access in code.steps().filter_map(Step::access) {
+        if access.writes
+            && let Some(object) = access.provenance
+            && written_objects.len() < MOST
+            && !written_objects.contains(&object)
+        {
+            written_objects.push(object);
         }
     }
     let problem = Ordering {
         code,
-        kinds: &kinds,
-        written,
+        signals: &signals,
+        written_objects,
     };
-    let Ok(solution) = solve(cx.cfg(), &problem, VISITS * cx.cfg().len() as u64) else {
+    let most_visits = VISITS_PER_BLOCK * cx.cfg().len() as u64;
+    let Ok(solution) = solve(cx.cfg(), &problem, most_visits) else {
         return;
     };
     let mut reported: BTreeSet<StmtId> = BTreeSet::new();
@@ -63,19 +65,17 @@ pub(super) fn check(cx: &FunctionContext<'_>, code: &Code, found: &mut Vec<Findi
             continue;
         };
         let mut state = state.clone();
-        for (index, step) in code.of(block).iter().enumerate() {
-            if let Some(finding) = violation(cx, code, &problem, block, index, &state)
+        for (index, step) in code.steps_of(block).iter().enumerate() {
+            let signal = problem.signal(block, index);
+            if let Some(finding) = violation(cx, &problem, step, signal, &state)
                 && reported.insert(finding.stmt)
             {
-                found.push(finding);
+                findings.push(finding);
             }
-            problem.step(step, problem.kind(block, index), &mut state);
+            problem.transfer(step, signal, &mut state);
         }
     }
 }
-
-/// Addresses of memory.
-type Polled = BTreeSet<(i64, Vec<(SymbolId, i64)>)>;
 
 /// The role of a step in the communication between threads.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
@@ -88,53 +88,66 @@ enum Signal {
 }
 
 impl Signal {
-    /// `polls` are the addresses of the accesses of the function that wait: atomic operations at their addresses are signals.
-    fn of(cx: &FunctionContext<'_>, code: &Code, step: &Step, polls: &Polled) -> Self {
-        let Some(access) = step.access().filter(|a| !a.is_shared) else {
+    /// Returns the role of a step. Atomic operations at one of the addresses at which the function waits are signals.
+    fn new(
+        cx: &FunctionContext<'_>,
+        code: &Code,
+        step: &Step,
+        polled_addresses: &BTreeSet<AddressKey>,
+    ) -> Self {
+        let Some(access) = step.access().filter(|access| !access.is_shared) else {
             return Self::None;
         };
-        let is_polled = || access.key().is_some_and(|key| polls.contains(&key));
-        let is_counter = || access.is_atomic && is_polled();
         if step.is_poll {
-            Self::Receive
-        } else if signals::is_signal(cx, code, step, access)
-            || (!access.orders_before() && is_counter())
-        {
-            Self::Send
-        } else {
-            Self::None
+            return Self::Receive;
         }
+        if signals::is_signal(cx, code, step, access) {
+            return Self::Send;
+        }
+        // A counter.
+        if access.is_atomic
+            && !access.orders_before()
+            && let Some(key) = access.address_key()
+            && polled_addresses.contains(&key)
+        {
+            return Self::Send;
+        }
+        Self::None
     }
 }
 
-/// An access that is not ordered yet, with the scope of the later fences.
+/// An access after which no sufficient fence was executed so far.
 #[derive(Clone, Debug)]
-struct Open {
+struct Unordered {
     stmt: StmtId,
     access: Access,
-    level: Level,
+    /// The widest scope of the fences after the access on a path; the narrowest of all paths.
+    fence_level: Level,
+    /// The fence with this scope.
     fence: Option<StmtId>,
 }
 
+/// The state before a step: a join keeps the accesses of all paths.
 #[derive(Clone, Debug, Default)]
 struct State {
     /// Ordinary writes of data.
-    written: Vec<Open>,
+    written: Vec<Unordered>,
     /// Polls that ended.
-    polled: Vec<Open>,
+    polled: Vec<Unordered>,
 }
 
-fn join(ours: &mut Vec<Open>, theirs: &[Open]) -> bool {
+/// Adds accesses; returns `true` if the list changed.
+fn join(accesses: &mut Vec<Unordered>, new_accesses: &[Unordered]) -> bool {
     let mut changed = false;
-    for open in theirs {
-        let is_full = ours.len() >= MOST;
-        match ours.iter_mut().find(|o| o.stmt == open.stmt) {
-            Some(own) if open.level < own.level => {
-                (own.level, own.fence) = (open.level, open.fence);
+    for new in new_accesses {
+        let is_full = accesses.len() >= MOST;
+        match accesses.iter_mut().find(|access| access.stmt == new.stmt) {
+            Some(access) if new.fence_level < access.fence_level => {
+                (access.fence_level, access.fence) = (new.fence_level, new.fence);
                 changed = true;
             }
             None if !is_full => {
-                ours.push(open.clone());
+                accesses.push(new.clone());
                 changed = true;
             }
             _ => {}
@@ -149,94 +162,100 @@ impl JoinSemiLattice for State {
     }
 }
 
+/// The dataflow problem: the accesses that are not ordered by fences.
 struct Ordering<'a> {
     code: &'a Code,
-    kinds: &'a [Vec<Signal>],
-    /// What the function writes.
-    written: Vec<Provenance>,
+    /// By block and step.
+    signals: &'a [Vec<Signal>],
+    /// The objects that the function writes; incomplete if there are `MOST`.
+    written_objects: Vec<Provenance>,
 }
 
 impl Ordering<'_> {
-    fn kind(&self, block: BlockId, index: usize) -> Signal {
-        let of = self.kinds.get(block.as_u32() as usize);
-        of.and_then(|k| k.get(index))
+    fn signal(&self, block: BlockId, index: usize) -> Signal {
+        self.signals
+            .get(block.as_u32() as usize)
+            .and_then(|signals| signals.get(index))
             .copied()
             .unwrap_or(Signal::None)
     }
 
-    /// Whether a load may read the data of a signal: the threads of a kernel that stores the signal write the data, too.
-    fn is_signalled(&self, load: &Access, signal: &Access) -> bool {
-        let writes = |access: &Access| {
+    /// Returns `true` if a load may read the data of a signal. If the kernel stores the signal, its threads also write the data.
+    fn may_read_signalled_data(&self, load: &Access, signal: &Access) -> bool {
+        let is_written = |access: &Access| {
             access
                 .provenance
-                .is_none_or(|of| self.written.contains(&of))
+                .is_none_or(|object| self.written_objects.contains(&object))
         };
-        self.written.len() >= MOST || !writes(signal) || writes(load)
+        self.written_objects.len() >= MOST || !is_written(signal) || is_written(load)
     }
 
-    fn step(&self, step: &Step, kind: Signal, state: &mut State) {
-        let fence = |open: &mut Open, level: Level, stmt: Option<StmtId>| {
-            if level > open.level {
-                (open.level, open.fence) = (level, stmt);
-            }
-        };
-        match &step.act {
-            Act::Fence(of) => {
-                if of.releases() {
-                    state
-                        .written
-                        .iter_mut()
-                        .for_each(|o| fence(o, of.level, Some(step.stmt)));
+    /// Applies the effect of a step to a state.
+    fn transfer(&self, step: &Step, signal: Signal, state: &mut State) {
+        let access = match &step.effect {
+            Effect::Fence(fence) => {
+                if fence.releases() {
+                    add_fence(&mut state.written, fence.level, step.stmt);
                 }
-                if of.acquires() {
+                if fence.acquires() {
+                    add_fence(&mut state.polled, fence.level, step.stmt);
+                }
+                return;
+            }
+            Effect::Other => {
+                *state = State::default();
+                return;
+            }
+            Effect::Barrier => return,
+            Effect::Access(access) => access,
+        };
+        match signal {
+            Signal::Receive => add_access(&mut state.polled, step.stmt, access),
+            // One finding for each missing fence.
+            Signal::Send => state.written.clear(),
+            Signal::None => {
+                if is_data(access) && access.reads {
                     state
                         .polled
-                        .iter_mut()
-                        .for_each(|o| fence(o, of.level, Some(step.stmt)));
+                        .retain(|poll| !self.may_read_signalled_data(access, &poll.access));
                 }
-            }
-            Act::Other => *state = State::default(),
-            Act::Barrier => {}
-            Act::Access(access) => {
-                let open = |access: &Access| Open {
-                    stmt: step.stmt,
-                    access: access.clone(),
-                    level: Level::None,
-                    fence: None,
-                };
-                let add = |list: &mut Vec<Open>| {
-                    list.retain(|o| o.stmt != step.stmt);
-                    if list.len() < MOST {
-                        list.push(open(access));
-                    }
-                };
-                match kind {
-                    Signal::Receive => add(&mut state.polled),
-                    // One finding for each missing fence.
-                    Signal::Send => state.written.clear(),
-                    Signal::None => {
-                        if is_data(access) && access.reads {
-                            state
-                                .polled
-                                .retain(|o| !self.is_signalled(access, &o.access));
-                        }
-                        if access.orders_before() {
-                            state.written.clear();
-                        }
-                        if access.orders_after() {
-                            state.polled.clear();
-                        }
-                        if access.writes && is_data(access) {
-                            add(&mut state.written);
-                        }
-                    }
+                if access.orders_before() {
+                    state.written.clear();
+                }
+                if access.orders_after() {
+                    state.polled.clear();
+                }
+                if access.writes && is_data(access) {
+                    add_access(&mut state.written, step.stmt, access);
                 }
             }
         }
     }
 }
 
-/// Whether an access is an ordinary one of memory that other CTAs reach.
+/// Records a fence after accesses.
+fn add_fence(accesses: &mut [Unordered], level: Level, fence: StmtId) {
+    for access in accesses {
+        if level > access.fence_level {
+            (access.fence_level, access.fence) = (level, Some(fence));
+        }
+    }
+}
+
+/// Adds an access without a fence after it.
+fn add_access(accesses: &mut Vec<Unordered>, stmt: StmtId, access: &Access) {
+    accesses.retain(|access| access.stmt != stmt);
+    if accesses.len() < MOST {
+        accesses.push(Unordered {
+            stmt,
+            access: access.clone(),
+            fence_level: Level::None,
+            fence: None,
+        });
+    }
+}
+
+/// Returns `true` if an access is an ordinary one to memory that other CTAs reach.
 fn is_data(access: &Access) -> bool {
     !access.is_shared && !access.is_atomic && access.order == Some(Modifier::Weak)
 }
@@ -255,82 +274,90 @@ impl Analysis for Ordering<'_> {
     }
 
     fn len(&self, block: BlockId) -> u32 {
-        self.code.of(block).len() as u32
+        self.code.steps_of(block).len() as u32
     }
 
     fn effect(&self, block: BlockId, index: u32, state: &mut State) {
-        if let Some(step) = self.code.of(block).get(index as usize) {
-            self.step(step, self.kind(block, index as usize), state);
+        if let Some(step) = self.code.steps_of(block).get(index as usize) {
+            self.transfer(step, self.signal(block, index as usize), state);
         }
     }
 }
 
+/// Returns the finding about a step with the role `signal` in a state.
 fn violation(
     cx: &FunctionContext<'_>,
-    code: &Code,
     problem: &Ordering<'_>,
-    block: BlockId,
-    index: usize,
+    step: &Step,
+    signal: Signal,
     state: &State,
 ) -> Option<Finding> {
-    let step = code.of(block).get(index)?;
-    let Act::Access(access) = &step.act else {
-        return None;
-    };
-    match problem.kind(block, index) {
+    let access = step.access()?;
+    match signal {
         Signal::Send => {
             let needed = access.scope();
-            let mut written = state.written.iter();
-            let open = written.find(|o| o.level < needed && o.access.is_apart(access))?;
-            Some(sent(cx, step, open, needed))
+            let data = state
+                .written
+                .iter()
+                .find(|data| data.fence_level < needed && data.access.is_apart(access))?;
+            Some(send_finding(cx, step, data, needed))
         }
         Signal::None if is_data(access) && access.reads => {
-            let mut polled = state.polled.iter();
-            let open = polled.find(|o| {
-                o.level < o.access.scope()
-                    && o.access.is_apart(access)
-                    && o.stmt != step.stmt
-                    && problem.is_signalled(access, &o.access)
+            let poll = state.polled.iter().find(|poll| {
+                poll.fence_level < poll.access.scope()
+                    && poll.access.is_apart(access)
+                    && poll.stmt != step.stmt
+                    && problem.may_read_signalled_data(access, &poll.access)
             })?;
-            Some(received(cx, step, open, open.access.scope()))
+            Some(receive_finding(cx, step, poll, poll.access.scope()))
         }
         _ => None,
     }
 }
 
-fn sent(cx: &FunctionContext<'_>, step: &Step, open: &Open, needed: Level) -> Finding {
-    if let Some(fence) = open.fence {
-        return narrow(cx, fence, step.stmt, needed);
+fn send_finding(cx: &FunctionContext<'_>, step: &Step, data: &Unordered, needed: Level) -> Finding {
+    if let Some(fence) = data.fence {
+        return narrow_finding(cx, fence, step.stmt, needed);
     }
     let message = format!(
         "`{}` may become visible to other threads before the data that is written before it",
         cx.mnemonic(step.inst)
     );
     cx.finding(Lint::FenceStrength, Certainty::Possible, step.stmt, message)
-        .with_label(cx.span(open.stmt), "the data is written here")
+        .with_label(cx.span(data.stmt), "the data is written here")
         .with_help(format!(
             "add a fence with scope {} between them, or give the signal release semantics",
             needed.name()
         ))
 }
 
-fn received(cx: &FunctionContext<'_>, step: &Step, open: &Open, needed: Level) -> Finding {
-    if let Some(fence) = open.fence {
-        return narrow(cx, fence, open.stmt, needed);
+fn receive_finding(
+    cx: &FunctionContext<'_>,
+    step: &Step,
+    poll: &Unordered,
+    needed: Level,
+) -> Finding {
+    if let Some(fence) = poll.fence {
+        return narrow_finding(cx, fence, poll.stmt, needed);
     }
     let message = format!(
         "`{}` may be reordered before the preceding wait for a signal",
         cx.mnemonic(step.inst)
     );
     cx.finding(Lint::FenceStrength, Certainty::Possible, step.stmt, message)
-        .with_label(cx.span(open.stmt), "the thread waits here")
+        .with_label(cx.span(poll.stmt), "the thread waits here")
         .with_help(format!(
             "add a fence with scope {} between them, or give the wait acquire semantics",
             needed.name()
         ))
 }
 
-fn narrow(cx: &FunctionContext<'_>, fence: StmtId, signal: StmtId, needed: Level) -> Finding {
+fn narrow_finding(
+    cx: &FunctionContext<'_>,
+    fence: StmtId,
+    signal: StmtId,
+    needed: Level,
+) -> Finding {
     let message = format!(
         "the scope of the fence may be too narrow: the signal requires scope {}",
         needed.name()

@@ -4,14 +4,14 @@ use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
 
 use ptx_analysis::cfg::BlockId;
-use ptx_analysis::memory_access::{Access as Known, Provenance};
+use ptx_analysis::memory_access::{self, Provenance};
 use ptx_analysis::ssa::ValueId;
 use ptx_analysis::values::{Affine, SymbolId};
 use ptx_ir::facts::{Facts, Flow, Space};
 use ptx_ir::{FunctionKind, InstId, StmtId};
 use ptx_isa::{Action, Modifier, StateSpace};
 
-use super::signals::{WaitingLoops, compared};
+use super::signals::{WaitingLoops, values_in_comparisons};
 use crate::context::FunctionContext;
 
 /// A scope of threads; wider ones are greater.
@@ -25,7 +25,7 @@ pub(super) enum Level {
 }
 
 impl Level {
-    pub(super) fn of(scope: Option<Modifier>) -> Self {
+    fn from_scope(scope: Option<Modifier>) -> Self {
         match scope {
             Some(Modifier::Cta) => Self::Cta,
             Some(Modifier::Cluster) => Self::Cluster,
@@ -46,7 +46,7 @@ impl Level {
     }
 }
 
-/// A fence for memory.
+/// A fence that orders accesses through the generic proxy.
 #[derive(Copy, Clone, Debug)]
 pub(super) struct Fence {
     pub(super) level: Level,
@@ -54,8 +54,10 @@ pub(super) struct Fence {
 }
 
 impl Fence {
-    fn of(cx: &FunctionContext<'_>, inst: InstId) -> Option<Self> {
-        const PLAIN: &[Modifier] = &[
+    /// Returns the fence of an instruction. Returns `None` for other instructions, and for fences with a guard or with other modifiers than those of the
+    /// scope and order.
+    fn new(cx: &FunctionContext<'_>, inst: InstId) -> Option<Self> {
+        const ALLOWED: &[Modifier] = &[
             Modifier::Sc,
             Modifier::AcqRel,
             Modifier::Acquire,
@@ -71,9 +73,11 @@ impl Fence {
             return None;
         }
         let signature = cx.module().signature(cx.body().inst(inst)?.sig);
-        let is_plain = signature.modifiers().all(|m| PLAIN.contains(&m));
-        let level = Level::of(facts.scope());
-        (is_plain && facts.guard().is_none() && level != Level::None).then_some(Self {
+        let is_allowed = signature
+            .modifiers()
+            .all(|modifier| ALLOWED.contains(&modifier));
+        let level = Level::from_scope(facts.scope());
+        (is_allowed && facts.guard().is_none() && level != Level::None).then_some(Self {
             level,
             order: facts.order()?,
         })
@@ -87,15 +91,15 @@ impl Fence {
         self.order != Modifier::Release
     }
 
-    /// Whether it provides at least the ordering of another fence.
+    /// Returns `true` if the fence provides at least the ordering of another fence.
     pub(super) fn covers(self, other: Self) -> bool {
-        let order = match other.order {
+        let covers_order = match other.order {
             Modifier::Sc => self.order == Modifier::Sc,
             Modifier::Acquire => self.acquires(),
             Modifier::Release => self.releases(),
             _ => matches!(self.order, Modifier::AcqRel | Modifier::Sc),
         };
-        order && self.level >= other.level
+        covers_order && self.level >= other.level
     }
 }
 
@@ -104,10 +108,11 @@ impl Fence {
 pub(super) struct Access {
     pub(super) reads: bool,
     pub(super) writes: bool,
-    /// Whether it is atomic: it reads and writes.
+    /// The access reads and writes.
     pub(super) is_atomic: bool,
-    /// Whether only threads of the CTA can reach it.
+    /// The access is to shared memory of the CTA or the cluster.
     pub(super) is_shared: bool,
+    /// The access is to shared memory of the cluster.
     pub(super) is_cluster: bool,
     pub(super) is_volatile: bool,
     pub(super) order: Option<Modifier>,
@@ -116,9 +121,12 @@ pub(super) struct Access {
     pub(super) address: Option<Affine>,
 }
 
+/// An address as a key of sets: the constant, and the symbols with their factors.
+pub(super) type AddressKey = (i64, Vec<(SymbolId, i64)>);
+
 impl Access {
-    /// The address, as a key of sets.
-    pub(super) fn key(&self) -> Option<(i64, Vec<(SymbolId, i64)>)> {
+    /// Returns the address as a key of sets.
+    pub(super) fn address_key(&self) -> Option<AddressKey> {
         let address = self.address?;
         let terms = address
             .terms()
@@ -127,14 +135,15 @@ impl Access {
         Some((address.constant(), terms.collect()))
     }
 
-    /// Whether another access certainly has the same address.
+    /// Returns `true` if another access certainly has the same address.
     pub(super) fn is_same(&self, other: &Self) -> bool {
         self.address.is_some() && self.address == other.address
     }
 
-    fn of(facts: Facts<'_>, known: &Known) -> Option<Self> {
-        let access = &known.access;
-        let space = match known.space {
+    /// Returns `None` if no other thread can access the memory.
+    fn new(facts: Facts<'_>, resolved: &memory_access::Access) -> Option<Self> {
+        let access = &resolved.access;
+        let space = match resolved.space {
             Space::State(space) => Some(space),
             Space::Generic => None,
             _ => return None,
@@ -144,9 +153,10 @@ impl Access {
             return None;
         }
         let is_volatile = facts.has_modifier(Modifier::Volatile);
-        let order = match is_volatile {
-            true => Some(Modifier::Relaxed),
-            false => access.order,
+        let (order, level) = if is_volatile {
+            (Some(Modifier::Relaxed), Level::Sys)
+        } else {
+            (access.order, Level::from_scope(access.scope))
         };
         Some(Self {
             reads: access.reads(),
@@ -156,12 +166,9 @@ impl Access {
             is_cluster: space == Some(StateSpace::SharedCluster),
             is_volatile,
             order,
-            level: match is_volatile {
-                true => Level::Sys,
-                false => Level::of(access.scope),
-            },
-            provenance: known.provenance,
-            address: known.address,
+            level,
+            provenance: resolved.provenance,
+            address: resolved.address,
         })
     }
 
@@ -175,30 +182,28 @@ impl Access {
         }
     }
 
-    /// Whether it is strong, so that other threads can synchronize with it.
+    /// Returns `true` if the access is strong, so that other threads can synchronize with it.
     pub(super) fn is_strong(&self) -> bool {
         self.is_atomic || matches!(self.order, Some(order) if order != Modifier::Weak)
     }
 
-    /// Whether it orders earlier accesses.
+    /// Returns `true` if the access orders earlier accesses.
     pub(super) fn orders_before(&self) -> bool {
-        let order = self.order;
         matches!(
-            order,
+            self.order,
             Some(Modifier::Release | Modifier::AcqRel | Modifier::Sc)
         )
     }
 
-    /// Whether it orders later accesses.
+    /// Returns `true` if the access orders later accesses.
     pub(super) fn orders_after(&self) -> bool {
-        let order = self.order;
         matches!(
-            order,
+            self.order,
             Some(Modifier::Acquire | Modifier::AcqRel | Modifier::Sc)
         )
     }
 
-    /// Whether another access is certainly to different memory.
+    /// Returns `true` if another access is certainly to different memory.
     pub(super) fn is_apart(&self, other: &Self) -> bool {
         match (self.provenance, other.provenance) {
             (Some(a), Some(b)) if a != b => true,
@@ -210,7 +215,7 @@ impl Access {
 
 /// The effect of an instruction on memory ordering.
 #[derive(Clone, Debug)]
-pub(super) enum Act {
+pub(super) enum Effect {
     Fence(Fence),
     /// A barrier of the CTA that waits.
     Barrier,
@@ -219,26 +224,45 @@ pub(super) enum Act {
     Other,
 }
 
+/// An effect of an instruction. An instruction with several accesses has a step for each of them.
 #[derive(Clone, Debug)]
 pub(super) struct Step {
     pub(super) stmt: StmtId,
     pub(super) inst: InstId,
-    pub(super) act: Act,
-    /// Whether it waits for a signal: it loads from the same address in a loop until the value ends the loop.
+    pub(super) effect: Effect,
+    /// The step waits for a signal: it loads from the same address in a loop until the value ends the loop.
     pub(super) is_poll: bool,
+}
+
+/// A fence in the steps of a function.
+#[derive(Copy, Clone)]
+pub(super) struct FencePosition<'s> {
+    pub(super) block: BlockId,
+    /// The index of the step in the block.
+    pub(super) index: usize,
+    pub(super) step: &'s Step,
+    pub(super) fence: Fence,
+}
+
+/// The side of a fence.
+#[derive(Copy, Clone, PartialEq, Eq)]
+pub(super) enum Side {
+    Before,
+    After,
 }
 
 impl Step {
     pub(super) fn access(&self) -> Option<&Access> {
-        match &self.act {
-            Act::Access(access) => Some(access),
+        match &self.effect {
+            Effect::Access(access) => Some(access),
             _ => None,
         }
     }
 }
 
-/// The steps of the blocks of a function.
+/// The effects of a function on memory ordering.
 pub(super) struct Code {
+    /// The steps of each block.
     pub(super) blocks: Vec<Vec<Step>>,
     pub(super) is_kernel: bool,
     /// The values that are compared for equality.
@@ -248,37 +272,35 @@ pub(super) struct Code {
 impl Code {
     /// The steps of a function; `None` if fences do not matter in it.
     pub(super) fn new(cx: &FunctionContext<'_>) -> Option<Self> {
-        let strong = |f: Facts<'_>| {
-            f.action() == Some(Action::Fence)
-                || f.memory()
-                    .any(|a| a.reads() && (a.writes() || a.scope.is_some()))
-                || f.memory().any(|a| a.scope.is_some())
-                || f.has_modifier(Modifier::Volatile)
-        };
-        if !cx.instructions().any(|i| strong(i.facts)) {
+        if !cx.instructions().any(|inst| may_synchronize(&inst.facts)) {
             return None;
         }
-        let mut known: BTreeMap<StmtId, Vec<&Known>> = BTreeMap::new();
+        let mut accesses_of_stmt: BTreeMap<StmtId, Vec<&memory_access::Access>> = BTreeMap::new();
         for access in cx.accesses()?.all() {
-            known.entry(access.stmt).or_default().push(access);
+            accesses_of_stmt
+                .entry(access.stmt)
+                .or_default()
+                .push(access);
         }
         let mut blocks = vec![Vec::new(); cx.cfg().len()];
         let mut loops = WaitingLoops::new(cx);
-        for reached in cx.instructions() {
-            let block = cx.cfg().of_statement(reached.stmt);
+        for inst in cx.instructions() {
+            let block = cx.cfg().of_statement(inst.stmt);
             let Some(steps) = block.and_then(|b| blocks.get_mut(b.as_u32() as usize)) else {
                 continue;
             };
-            let accesses = known.get(&reached.stmt).map_or(&[][..], Vec::as_slice);
-            for act in acts(cx, reached.inst, reached.facts, accesses) {
-                let is_poll = match &act {
-                    Act::Access(access) => loops.is_poll(&reached, access),
+            let accesses = accesses_of_stmt
+                .get(&inst.stmt)
+                .map_or(&[][..], Vec::as_slice);
+            for effect in effects(cx, inst.inst, inst.facts, accesses) {
+                let is_poll = match &effect {
+                    Effect::Access(access) => loops.is_poll(&inst, access),
                     _ => false,
                 };
                 steps.push(Step {
-                    stmt: reached.stmt,
-                    inst: reached.inst,
-                    act,
+                    stmt: inst.stmt,
+                    inst: inst.inst,
+                    effect,
                     is_poll,
                 });
             }
@@ -287,11 +309,11 @@ impl Code {
         Some(Self {
             blocks,
             is_kernel: function.is_some_and(|f| f.kind == FunctionKind::Entry),
-            compared: compared(cx),
+            compared: values_in_comparisons(cx),
         })
     }
 
-    pub(super) fn of(&self, block: BlockId) -> &[Step] {
+    pub(super) fn steps_of(&self, block: BlockId) -> &[Step] {
         self.blocks
             .get(block.as_u32() as usize)
             .map_or(&[], Vec::as_slice)
@@ -301,67 +323,98 @@ impl Code {
         self.blocks.iter().flatten()
     }
 
-    /// The steps that may be executed before, or after, a step of a block on some path.
-    pub(super) fn around(
+    /// Returns the fences of the function, in the order of the blocks.
+    pub(super) fn fences(
         &self,
         cx: &FunctionContext<'_>,
-        block: BlockId,
-        index: usize,
-        after: bool,
+    ) -> impl Iterator<Item = FencePosition<'_>> {
+        cx.cfg().blocks().flat_map(move |(block, _)| {
+            let steps = self.steps_of(block).iter().enumerate();
+            steps.filter_map(move |(index, step)| match step.effect {
+                Effect::Fence(fence) => Some(FencePosition {
+                    block,
+                    index,
+                    step,
+                    fence,
+                }),
+                _ => None,
+            })
+        })
+    }
+
+    /// Returns the steps that may be executed before or after a fence on some path.
+    pub(super) fn reachable_steps(
+        &self,
+        cx: &FunctionContext<'_>,
+        fence: &FencePosition<'_>,
+        side: Side,
     ) -> Vec<&Step> {
-        let own = self.of(block);
-        let near = match after {
-            true => own.get(index + 1..),
-            false => own.get(..index),
+        let steps = self.steps_of(fence.block);
+        let steps_in_block = match side {
+            Side::Before => steps.get(..fence.index),
+            Side::After => steps.get(fence.index + 1..),
         };
-        let mut found: Vec<&Step> = near.unwrap_or_default().iter().collect();
-        let mut seen = vec![false; self.blocks.len()];
-        let mut open = vec![block];
-        while let Some(at) = open.pop() {
-            let next = match after {
-                true => cx.cfg().successors(at),
-                false => cx.cfg().predecessors(at),
+        let mut reachable: Vec<&Step> = steps_in_block.unwrap_or_default().iter().collect();
+        let mut is_visited = vec![false; self.blocks.len()];
+        let mut worklist = vec![fence.block];
+        while let Some(block) = worklist.pop() {
+            let neighbors = match side {
+                Side::Before => cx.cfg().predecessors(block),
+                Side::After => cx.cfg().successors(block),
             };
-            for &to in next {
-                let slot = seen.get_mut(to.as_u32() as usize);
-                if let Some(slot) = slot.filter(|slot| !**slot) {
+            for &neighbor in neighbors {
+                if let Some(slot @ false) = is_visited.get_mut(neighbor.as_u32() as usize) {
                     *slot = true;
-                    found.extend(self.of(to));
-                    open.push(to);
+                    reachable.extend(self.steps_of(neighbor));
+                    worklist.push(neighbor);
                 }
             }
         }
-        found
+        reachable
     }
 }
 
-fn acts(cx: &FunctionContext<'_>, inst: InstId, facts: Facts<'_>, known: &[&Known]) -> Vec<Act> {
-    if let Some(fence) = Fence::of(cx, inst) {
-        return vec![Act::Fence(fence)];
+/// Returns `true` for fences, and for accesses that may be strong.
+fn may_synchronize(facts: &Facts<'_>) -> bool {
+    facts.action() == Some(Action::Fence)
+        || facts.has_modifier(Modifier::Volatile)
+        || facts
+            .memory()
+            .any(|access| access.scope.is_some() || access.reads() && access.writes())
+}
+
+/// Returns the effects of an instruction. `accesses` are its memory accesses whose addresses are resolved.
+fn effects(
+    cx: &FunctionContext<'_>,
+    inst: InstId,
+    facts: Facts<'_>,
+    accesses: &[&memory_access::Access],
+) -> Vec<Effect> {
+    if let Some(fence) = Fence::new(cx, inst) {
+        return vec![Effect::Fence(fence)];
     }
     let waits = matches!(
         facts.action(),
         Some(Action::BarrierSync | Action::BarrierReduce)
     );
     if waits && facts.guard().is_none() {
-        return vec![Act::Barrier];
+        return vec![Effect::Barrier];
     }
-    let may_be_anything = matches!(facts.flow(), Flow::Call | Flow::Unknown)
+    let is_unknown = matches!(facts.flow(), Flow::Call | Flow::Unknown)
         || !facts.is_known()
         || facts.is_fence()
         || facts.is_barrier()
         || !facts.asynchronous().is_empty()
         || facts.action() == Some(Action::GridDependency);
-    if may_be_anything {
-        return vec![Act::Other];
+    let has_unknown_access = facts.memory().any(|access| {
+        matches!(access.space, Space::Surface | Space::Tensor | Space::Any) || access.is_mbarrier
+    });
+    if is_unknown || has_unknown_access {
+        return vec![Effect::Other];
     }
-    let accesses = known.iter().filter_map(|k| Access::of(facts, k));
-    let mut acts: Vec<Act> = accesses.map(Act::Access).collect();
-    let others = facts
-        .memory()
-        .any(|a| matches!(a.space, Space::Surface | Space::Tensor | Space::Any) || a.is_mbarrier);
-    if others {
-        acts = vec![Act::Other];
-    }
-    acts
+    accesses
+        .iter()
+        .filter_map(|access| Access::new(facts, access))
+        .map(Effect::Access)
+        .collect()
 }

@@ -3,98 +3,111 @@
 use alloc::vec::Vec;
 
 use ptx_analysis::asynchrony::Certainty;
+use ptx_ir::StmtId;
 
-use super::order::{Act, Code, Level, Step};
+use super::MOST_FENCES;
+use super::order::{Code, Effect, FencePosition, Level, Side, Step};
 use crate::context::FunctionContext;
 use crate::{Finding, Lint};
 
-/// The maximum number of examined fences of a function.
-const MOST: usize = 64;
-
-pub(super) fn check(cx: &FunctionContext<'_>, code: &Code, found: &mut Vec<Finding>) {
-    let mut seen = 0;
-    for (block, _) in cx.cfg().blocks() {
-        let steps = code.of(block);
-        // The last reported fence, and the fence that covers it.
-        let mut reported: Option<(usize, Option<usize>)> = None;
-        for (index, step) in steps.iter().enumerate() {
-            let Act::Fence(_) = step.act else { continue };
-            seen += 1;
-            if seen > MOST {
-                return;
-            }
-            let previous = index.checked_sub(1).and_then(|p| match reported {
-                // The fence that is kept in its place.
-                Some((last, kept)) if last == p => kept.filter(|kept| *kept < index),
-                _ => Some(p),
+pub(super) fn check(cx: &FunctionContext<'_>, code: &Code, findings: &mut Vec<Finding>) {
+    let mut last_redundant: Option<RedundantFence<'_>> = None;
+    for position in code.fences(cx).take(MOST_FENCES) {
+        let steps = code.steps_of(position.block);
+        let mut previous = position
+            .index
+            .checked_sub(1)
+            .and_then(|index| steps.get(index));
+        // After the redundant fence before this one is removed, the fence that covers it precedes this one.
+        if let (Some(redundant), Some(step)) = (&last_redundant, previous)
+            && redundant.stmt == step.stmt
+        {
+            previous = redundant.preceding_cover;
+        }
+        let next = steps.get(position.index + 1);
+        if let Some(cover) = covering_step(&position, previous, next) {
+            last_redundant = Some(RedundantFence {
+                stmt: position.step.stmt,
+                preceding_cover: previous.filter(|step| step.stmt == cover.stmt),
             });
-            let near = (previous.and_then(|p| steps.get(p)), steps.get(index + 1));
-            if let Some(other) = covering(step, near.0, near.1) {
-                let is_before = near.0.is_some_and(|p| p.stmt == other.stmt);
-                reported = Some((index, previous.filter(|_| is_before)));
-                found.push(covered(cx, step, other));
-            } else if code.is_kernel
-                && let Some(nothing) = orders_nothing(cx, code, block, index)
-            {
-                reported = Some((index, None));
-                found.push(useless(cx, step, nothing));
-            }
+            findings.push(covered_finding(cx, position.step, cover));
+        } else if code.is_kernel
+            && let Some(side) = side_without_accesses(cx, code, &position)
+        {
+            last_redundant = Some(RedundantFence {
+                stmt: position.step.stmt,
+                preceding_cover: None,
+            });
+            findings.push(useless_finding(cx, position.step, side));
         }
     }
 }
 
-/// The step next to a fence that provides at least the same ordering.
-fn covering<'s>(
-    fence: &Step,
+/// A fence that was reported.
+struct RedundantFence<'s> {
+    stmt: StmtId,
+    /// The step before the fence that makes it redundant; `None` if it is redundant for another reason.
+    preceding_cover: Option<&'s Step>,
+}
+
+/// Returns the step next to a fence that provides at least the same ordering.
+fn covering_step<'s>(
+    position: &FencePosition<'_>,
     previous: Option<&'s Step>,
     next: Option<&'s Step>,
 ) -> Option<&'s Step> {
-    let Act::Fence(own) = fence.act else {
-        return None;
-    };
-    let covers = |other: &&Step, strictly: bool| match other.act {
-        Act::Fence(other) => other.covers(own) && !(strictly && own.covers(other)),
-        Act::Barrier => own.level == Level::Cta,
+    let fence = position.fence;
+    let covers = |step: &Step| match step.effect {
+        Effect::Fence(other) => other.covers(fence),
+        Effect::Barrier => fence.level == Level::Cta,
         _ => false,
     };
-    // Of two equal fences, the second one is redundant.
-    previous
-        .filter(|other| covers(other, false))
-        .or_else(|| next.filter(|other| covers(other, true)))
+    previous.filter(|step| covers(step)).or_else(|| {
+        // Of two equal fences, the second one is redundant.
+        next.filter(|step| {
+            let is_equal = matches!(step.effect, Effect::Fence(other) if fence.covers(other));
+            covers(step) && !is_equal
+        })
+    })
 }
 
-/// Whether there is nothing to order before, or after, a fence.
-fn orders_nothing(
+/// Returns the side of a fence on which there are no accesses to order.
+fn side_without_accesses(
     cx: &FunctionContext<'_>,
     code: &Code,
-    block: ptx_analysis::cfg::BlockId,
-    index: usize,
-) -> Option<&'static str> {
-    let nothing = |after| {
-        let steps = code.around(cx, block, index, after);
-        let is_nothing = |s: &&Step| matches!(s.act, Act::Fence(_) | Act::Barrier);
-        steps.iter().all(is_nothing)
+    position: &FencePosition<'_>,
+) -> Option<Side> {
+    [Side::Before, Side::After].into_iter().find(|side| {
+        let steps = code.reachable_steps(cx, position, *side);
+        steps
+            .iter()
+            .all(|step| matches!(step.effect, Effect::Fence(_) | Effect::Barrier))
+    })
+}
+
+fn covered_finding(cx: &FunctionContext<'_>, fence: &Step, cover: &Step) -> Finding {
+    let (mnemonic, other) = (cx.mnemonic(fence.inst), cx.mnemonic(cover.inst));
+    let message = format!(
+        "`{mnemonic}` is redundant: the adjacent `{other}` provides at least the same ordering"
+    );
+    cx.finding(
+        Lint::FenceStrength,
+        Certainty::Definite,
+        fence.stmt,
+        message,
+    )
+    .with_label(cx.span(cover.stmt), "this is sufficient")
+    .with_help("remove the fence")
+    .with_fix(cx.span(fence.stmt), "")
+}
+
+fn useless_finding(cx: &FunctionContext<'_>, step: &Step, side: Side) -> Finding {
+    let mnemonic = cx.mnemonic(step.inst);
+    let side = match side {
+        Side::Before => "before",
+        Side::After => "after",
     };
-    match (nothing(false), nothing(true)) {
-        (true, _) => Some("before"),
-        (_, true) => Some("after"),
-        _ => None,
-    }
-}
-
-fn covered(cx: &FunctionContext<'_>, step: &Step, other: &Step) -> Finding {
-    let (own, by) = (cx.mnemonic(step.inst), cx.mnemonic(other.inst));
-    let message =
-        format!("`{own}` is redundant: the adjacent `{by}` provides at least the same ordering");
-    cx.finding(Lint::FenceStrength, Certainty::Definite, step.stmt, message)
-        .with_label(cx.span(other.stmt), "this is sufficient")
-        .with_help("remove the fence")
-        .with_fix(cx.span(step.stmt), "")
-}
-
-fn useless(cx: &FunctionContext<'_>, step: &Step, place: &str) -> Finding {
-    let own = cx.mnemonic(step.inst);
-    let message = format!("`{own}` is redundant: there is no memory access {place} it");
+    let message = format!("`{mnemonic}` is redundant: there is no memory access {side} it");
     cx.finding(Lint::FenceStrength, Certainty::Definite, step.stmt, message)
         .with_help("remove the fence")
         .with_fix(cx.span(step.stmt), "")

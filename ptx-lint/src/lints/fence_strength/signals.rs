@@ -13,51 +13,49 @@ use ptx_isa::Modifier;
 use super::order::{Access, Code, Step};
 use crate::context::{FunctionContext, Reached};
 
-/// The maximum depth of followed definitions, and how many of them.
-const DEPTH: u32 = 4;
-const FOLLOWED: usize = 32;
+/// The maximum depth and the maximum number of followed definitions.
+const MOST_DEPTH: u32 = 4;
+const MOST_DEFINITIONS: usize = 32;
 
 /// The maximum number of blocks of a loop that waits.
-const BLOCKS: usize = 4;
+const MOST_BLOCKS: usize = 4;
 
-/// Whether a step stores a flag: it is strong, but does not order earlier accesses.
+/// Returns `true` if a step stores a flag: it is strong, but does not order earlier accesses.
 pub(super) fn is_signal(
     cx: &FunctionContext<'_>,
     code: &Code,
     step: &Step,
     access: &Access,
 ) -> bool {
-    let relaxed = access.order == Some(Modifier::Relaxed);
-    if access.is_shared || !access.writes || !relaxed {
+    let is_relaxed = access.order == Some(Modifier::Relaxed);
+    if access.is_shared || !access.writes || !is_relaxed {
         return false;
     }
-    let facts = cx.facts().inst(step.inst);
-    let explicit = facts.has_modifier(Modifier::Relaxed);
-    match access.is_atomic {
-        false => true,
-        true => {
-            let compares = facts.has_modifier(Modifier::Cas);
-            // As for a counter of finished blocks.
-            let is_compared = || {
-                let mut results = cx.ssa().into_iter().flat_map(|ssa| ssa.defs(step.stmt));
-                results.any(|value| code.compared.contains(&value))
-            };
-            explicit || facts.has_modifier(Modifier::Exch) || !compares && is_compared()
-        }
+    if !access.is_atomic {
+        return true;
     }
+    let facts = cx.facts().inst(step.inst);
+    if facts.has_modifier(Modifier::Relaxed) || facts.has_modifier(Modifier::Exch) {
+        return true;
+    }
+    // The result of a counter of finished blocks is compared with the number of blocks.
+    !facts.has_modifier(Modifier::Cas)
+        && cx.ssa().is_some_and(|ssa| {
+            ssa.defs(step.stmt)
+                .any(|result| code.compared.contains(&result))
+        })
 }
 
-/// The values that a function compares for equality.
-pub(super) fn compared(cx: &FunctionContext<'_>) -> BTreeSet<ValueId> {
+/// Returns the values that a function compares for equality.
+pub(super) fn values_in_comparisons(cx: &FunctionContext<'_>) -> BTreeSet<ValueId> {
     let Some(ssa) = cx.ssa() else {
         return BTreeSet::new();
     };
-    let equality = |at: &Reached<'_>| {
-        at.facts.has_modifier(Modifier::Eq) || at.facts.has_modifier(Modifier::Ne)
-    };
-    let compares = cx.instructions().filter(equality);
-    compares
-        .flat_map(|at| ssa.uses(at.stmt))
+    cx.instructions()
+        .filter(|inst| {
+            inst.facts.has_modifier(Modifier::Eq) || inst.facts.has_modifier(Modifier::Ne)
+        })
+        .flat_map(|inst| ssa.uses(inst.stmt))
         .map(|read| read.value)
         .collect()
 }
@@ -65,7 +63,7 @@ pub(super) fn compared(cx: &FunctionContext<'_>) -> BTreeSet<ValueId> {
 /// The loops of a function that may wait for signals.
 pub(super) struct WaitingLoops<'a, 'c> {
     cx: &'a FunctionContext<'c>,
-    /// Of each small loop, whether it stores.
+    /// A cache: whether a loop stores.
     stores: BTreeMap<LoopId, bool>,
 }
 
@@ -77,96 +75,105 @@ impl<'a, 'c> WaitingLoops<'a, 'c> {
         }
     }
 
-    /// Whether an access loads from the same address in a loop until the value ends the loop.
-    pub(super) fn is_poll(&mut self, at: &Reached<'_>, access: &Access) -> bool {
-        let polls = !access.is_shared && access.reads && !access.orders_after();
-        polls && self.waits(at, access).unwrap_or(false)
+    /// Returns `true` if an access loads from the same address in a loop until the value ends the loop.
+    pub(super) fn is_poll(&mut self, inst: &Reached<'_>, access: &Access) -> bool {
+        let may_poll = !access.is_shared && access.reads && !access.orders_after();
+        may_poll && self.ends_loop(inst, access).unwrap_or(false)
     }
 
-    fn waits(&mut self, at: &Reached<'_>, access: &Access) -> Option<bool> {
+    /// Returns `true` if the loaded value ends a loop around the access. Returns `None` if the address or the loop is not that of a poll.
+    fn ends_loop(&mut self, inst: &Reached<'_>, access: &Access) -> Option<bool> {
         let cx = self.cx;
         let (ssa, values) = (cx.ssa()?, cx.values()?);
-        let block = cx.cfg().of_statement(at.stmt)?;
+        let block = cx.cfg().of_statement(inst.stmt)?;
         let loops = cx.analysis().loops();
-        let inner = loops.innermost(block)?;
-        let body = loops.body(inner);
-        if body.len() > BLOCKS {
+        let innermost = loops.innermost(block)?;
+        let body = loops.body(innermost);
+        if body.len() > MOST_BLOCKS {
             return None;
         }
-        let is_made_here = |value: ValueId| {
-            let at = match ssa.value(value) {
+        let is_defined_in_loop = |value: ValueId| {
+            let block = match ssa.value(value) {
                 Value::Def { stmt, .. } => cx.cfg().of_statement(stmt),
                 Value::Phi { block, .. } => Some(block),
                 _ => None,
             };
-            at.is_some_and(|b| body.contains(&b))
+            block.is_some_and(|block| body.contains(&block))
         };
-        // The address must be loop-invariant.
-        let mut terms = access.address.as_ref()?.terms().iter();
-        let changes = terms.any(|term| match values.symbol(term.symbol) {
-            Some(Symbol::Counter(_) | Symbol::Product(..)) => true,
-            Some(Symbol::Value { value, .. }) => is_made_here(value),
-            _ => false,
-        });
+        let address = access.address.as_ref()?;
+        let is_invariant = address
+            .terms()
+            .iter()
+            .all(|term| match values.symbol(term.symbol) {
+                Some(Symbol::Counter(_) | Symbol::Product(..)) => false,
+                Some(Symbol::Value { value, .. }) => !is_defined_in_loop(value),
+                _ => true,
+            });
         // Among atomic operations, only those that acquire a lock wait. A loop that emulates another operation compares with the previously read value.
-        let takes = at.facts.has_modifier(Modifier::Cas) || at.facts.has_modifier(Modifier::Exch);
-        let updates =
-            access.is_atomic && (!takes || ssa.uses(at.stmt).iter().any(|u| is_made_here(u.value)));
-        if changes || updates || self.stores(inner, body) {
+        let may_lock =
+            inst.facts.has_modifier(Modifier::Cas) || inst.facts.has_modifier(Modifier::Exch);
+        let is_update = access.is_atomic
+            && (!may_lock
+                || ssa
+                    .uses(inst.stmt)
+                    .iter()
+                    .any(|read| is_defined_in_loop(read.value)));
+        if !is_invariant || is_update || self.stores(innermost, body) {
             return None;
         }
-        let results: Vec<ValueId> = ssa.defs(at.stmt).collect();
+        let results: Vec<ValueId> = ssa.defs(inst.stmt).collect();
         Some(body.iter().any(|&block| {
-            let leaves = cx
-                .cfg()
-                .successors(block)
-                .iter()
-                .any(|to| !body.contains(to));
-            leaves && last(cx, block).is_some_and(|stmt| depends(ssa, stmt, &results))
+            let mut successors = cx.cfg().successors(block).iter();
+            successors.any(|to| !body.contains(to))
+                && last(cx, block).is_some_and(|stmt| depends(ssa, stmt, &results))
         }))
     }
 
-    /// Whether a loop stores.
+    /// Returns `true` if a loop stores.
     fn stores(&mut self, id: LoopId, body: &[BlockId]) -> bool {
         let cx = self.cx;
         *self.stores.entry(id).or_insert_with(|| {
-            let stores = |(_, statement)| match statement {
-                Statement::Inst(inst) => {
-                    let facts = cx.facts().inst(inst);
-                    facts.memory().any(|a| a.writes() && !a.reads())
-                }
-                _ => false,
-            };
-            let blocks = body
-                .iter()
-                .filter(|block| cx.analysis().is_reachable(**block));
-            let mut blocks = blocks.filter_map(|block| cx.cfg().block(*block));
-            blocks.any(|of| cx.body().range(of.first, of.end).any(stores))
+            body.iter()
+                .filter(|block| cx.analysis().is_reachable(**block))
+                .filter_map(|block| cx.cfg().block(*block))
+                .flat_map(|block| cx.body().range(block.first, block.end))
+                .any(|(_, statement)| match statement {
+                    Statement::Inst(inst) => {
+                        let facts = cx.facts().inst(inst);
+                        facts
+                            .memory()
+                            .any(|access| access.writes() && !access.reads())
+                    }
+                    _ => false,
+                })
         })
     }
 }
 
+/// Returns the last instruction of a block.
 fn last(cx: &FunctionContext<'_>, block: BlockId) -> Option<StmtId> {
     let block = cx.cfg().block(block)?;
-    let mut range = cx.body().range(block.first, block.end).rev();
-    range.find_map(|(stmt, s)| matches!(s, Statement::Inst(_)).then_some(stmt))
+    cx.body()
+        .range(block.first, block.end)
+        .rev()
+        .find_map(|(stmt, statement)| matches!(statement, Statement::Inst(_)).then_some(stmt))
 }
 
-/// Whether the operands of a statement are computed from some values, within few steps.
+/// Returns `true` if the operands of a statement are computed from one of the values. The search is limited.
 fn depends(ssa: &Ssa, stmt: StmtId, values: &[ValueId]) -> bool {
-    let (mut seen, mut open) = (Vec::new(), vec![(stmt, 0)]);
-    while let Some((stmt, depth)) = open.pop() {
+    let (mut visited, mut worklist) = (Vec::new(), vec![(stmt, 0)]);
+    while let Some((stmt, depth)) = worklist.pop() {
         for read in ssa.uses(stmt) {
             if values.contains(&read.value) {
                 return true;
             }
             if let Value::Def { stmt, .. } = ssa.value(read.value)
-                && depth < DEPTH
-                && seen.len() < FOLLOWED
-                && !seen.contains(&stmt)
+                && depth < MOST_DEPTH
+                && visited.len() < MOST_DEFINITIONS
+                && !visited.contains(&stmt)
             {
-                seen.push(stmt);
-                open.push((stmt, depth + 1));
+                visited.push(stmt);
+                worklist.push((stmt, depth + 1));
             }
         }
     }

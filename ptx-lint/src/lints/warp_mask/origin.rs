@@ -9,40 +9,46 @@ use ptx_ir::{Operand, Statement, StmtId};
 use ptx_isa::{Action, Role};
 
 use super::super::barrier_divergence::last;
-use super::Check;
+use super::MaskCheck;
 use crate::Certainty;
 
 /// The maximum number of followed copies.
-const COPIES: usize = 8;
+const MOST_COPIES: usize = 8;
 
-impl Check<'_, '_, '_> {
-    /// The error in a mask that is the result of a warp-level instruction.
+/// The maximum number of followed blocks after a branch.
+const MOST_BLOCKS: usize = 64;
+
+impl MaskCheck<'_, '_, '_> {
+    /// Returns the certainty and the message of the error in a mask that is the result of a warp-level instruction.
     pub(super) fn origin(&self, operand: Operand) -> Option<(Certainty, &'static str)> {
-        let value = self.cx.read(self.at.stmt, operand)?;
-        let (stmt, action) = self.made(value)?;
-        let made = self.cx.cfg().of_statement(stmt)?;
-        let known = self.divergence.causes(made, Uniformity::Warp);
-        let new: Vec<BlockId> = self
+        let value = self.cx.read(self.inst.stmt, operand)?;
+        let (stmt, action) = self.warp_level_definition(value)?;
+        let block_of_definition = self.cx.cfg().of_statement(stmt)?;
+        let causes_of_definition = self
+            .divergence
+            .causes(block_of_definition, Uniformity::Warp);
+        // The divergent branches between the definition and the use.
+        let branches: Vec<BlockId> = self
             .causes
             .iter()
             .copied()
-            .filter(|c| !known.contains(c))
+            .filter(|branch| !causes_of_definition.contains(branch))
             .collect();
-        let is_new = !new.is_empty() || self.is_guarded;
+        let diverges_after_definition = !branches.is_empty() || self.is_guarded;
         match action {
-            Action::ActiveLanes | Action::Match if is_new => Some((
+            Action::ActiveLanes | Action::Match if diverges_after_definition => Some((
                 Certainty::Possible,
                 "the mask was computed before the lanes diverged and may include lanes that do not reach the instruction",
             )),
-            Action::Vote => self.voted(stmt, &new),
+            Action::Vote => self.vote_error(stmt, &branches),
             _ => None,
         }
     }
 
-    /// The statement that defines a value, looking through copies, and its action.
-    fn made(&self, mut value: ValueId) -> Option<(StmtId, Action)> {
+    /// Returns the statement that defines a value, looking through copies, and its action.
+    fn warp_level_definition(&self, mut value: ValueId) -> Option<(StmtId, Action)> {
         let ssa = self.cx.ssa()?;
-        for _ in 0..COPIES {
+        for _ in 0..MOST_COPIES {
             let Value::Def {
                 stmt, old: None, ..
             } = ssa.value(value)
@@ -56,44 +62,51 @@ impl Check<'_, '_, '_> {
             if let Some(action) = facts.action() {
                 return Some((stmt, action));
             }
-            let [only] = ssa.uses(stmt) else { return None };
-            value = only.value;
-            let mut sources = facts.parts().filter(|(_, usage)| usage.reads());
-            if facts.memory().next().is_some() || sources.nth(1).is_some() {
+            let [read] = ssa.uses(stmt) else { return None };
+            value = read.value;
+            let mut operands = facts.parts().filter(|(_, usage)| usage.reads());
+            if facts.memory().next().is_some() || operands.nth(1).is_some() {
                 return None;
             }
         }
         None
     }
 
-    /// A mask of the lanes in which a predicate is true. `branches` are the divergent branches after the vote.
-    fn voted(&self, stmt: StmtId, branches: &[BlockId]) -> Option<(Certainty, &'static str)> {
-        let (predicate, inverted) = self.predicate(stmt)?;
-        let mut conditions: Vec<(ValueId, bool)> = Vec::new();
+    /// Returns the error in a mask of the lanes in which a predicate is true. `branches` are the divergent branches after the vote.
+    fn vote_error(&self, stmt: StmtId, branches: &[BlockId]) -> Option<(Certainty, &'static str)> {
+        let voted = self.predicate(stmt)?;
+        // All of these hold where the mask is used.
+        let mut conditions: Vec<Condition> = Vec::new();
         if self.is_guarded {
-            let (place, sense) = self.at.facts.guard_register()?;
-            conditions.push((self.cx.read_place(self.at.stmt, place)?, sense.holds(true)));
+            let (place, sense) = self.inst.facts.guard_register()?;
+            conditions.push(Condition {
+                predicate: self.cx.read_place(self.inst.stmt, place)?,
+                value: sense.holds(true),
+            });
         }
         for branch in branches {
-            let (at, facts) = last(self.cx, *branch)?;
+            let (stmt, facts) = last(self.cx, *branch)?;
             let (place, _) = facts.guard_register()?;
-            conditions.push((self.cx.read_place(at, place)?, self.taken(*branch)?));
+            conditions.push(Condition {
+                predicate: self.cx.read_place(stmt, place)?,
+                value: self.guard_towards_block(*branch)?,
+            });
         }
         match conditions.as_slice() {
-            [] => self.unguarded(predicate),
-            [(other, holds)] => (*other == predicate && *holds == inverted).then_some((
-                Certainty::Definite,
-                "the mask contains the lanes that take the other path",
-            )),
-            all => all.contains(&(predicate, !inverted)).then_some((
+[] => self.unconditional_error(voted.predicate),
+[condition] => (*condition == voted.inverted()).then_some((
+Certainty::Definite,
+"the mask contains the lanes that take the other path",
+)),
+_ => conditions.contains(&voted).then_some((
                 Certainty::Possible,
                 "the lanes diverged again after the vote, and the mask may include lanes that do not reach the instruction",
             )),
         }
     }
 
-    /// Handles instructions that all lanes execute, regardless of the predicate.
-    fn unguarded(&self, predicate: ValueId) -> Option<(Certainty, &'static str)> {
+    /// Returns the error if all lanes execute the instruction, regardless of the predicate of the vote.
+    fn unconditional_error(&self, predicate: ValueId) -> Option<(Certainty, &'static str)> {
         let Value::Def { stmt, variable, .. } = self.cx.ssa()?.value(predicate) else {
             return None;
         };
@@ -104,33 +117,48 @@ impl Check<'_, '_, '_> {
         ))
     }
 
-    /// The predicate of a vote, and whether it is inverted.
-    fn predicate(&self, stmt: StmtId) -> Option<(ValueId, bool)> {
+    /// Returns the condition for which a vote returns the lanes.
+    fn predicate(&self, stmt: StmtId) -> Option<Condition> {
         let Some(Statement::Inst(inst)) = self.cx.body().statement(stmt) else {
             return None;
         };
         let facts = self.cx.facts().inst(inst);
-        let operand = facts.operands().find(|o| o.role == Role::Use)?.operand;
-        let inverted = matches!(operand, Operand::Not(_));
-        Some((self.cx.read_place(stmt, facts.place(operand)?)?, inverted))
+        let operand = facts
+            .operands()
+            .find(|operand| operand.role == Role::Use)?
+            .operand;
+        Some(Condition {
+            predicate: self.cx.read_place(stmt, facts.place(operand)?)?,
+            value: !matches!(operand, Operand::Not(_)),
+        })
     }
 
-    /// The value of the guard with which a branch leads to the block.
-    fn taken(&self, branch: BlockId) -> Option<bool> {
+    /// Returns the value of the guard with which a branch leads to the block of the instruction.
+    fn guard_towards_block(&self, branch: BlockId) -> Option<bool> {
         let dominators = self.cx.analysis().dominators();
-        let mut edges = self.cx.cfg().out_edges(branch);
-        edges.find_map(|(_, edge)| {
-            let mut at = Some(edge.to);
-            let mut steps = 0;
-            while let Some(next) = at.filter(|n| *n != self.block && steps < BLOCKS) {
-                at = self.divergence.meets(next);
-                steps += 1;
-            }
-            let is_on = at == Some(self.block) || dominators.dominates(edge.to, self.block);
-            is_on.then_some(edge.when)?
+        self.cx.cfg().out_edges(branch).find_map(|(_, edge)| {
+            let mut post_dominators =
+                core::iter::successors(Some(edge.to), |block| self.divergence.meets(*block))
+                    .take(MOST_BLOCKS + 1);
+            let leads_to_block = post_dominators.any(|block| block == self.block)
+                || dominators.dominates(edge.to, self.block);
+            leads_to_block.then_some(edge.when)?
         })
     }
 }
 
-/// The maximum number of followed blocks after a branch.
-const BLOCKS: usize = 64;
+/// A value of a predicate register.
+#[derive(Copy, Clone, PartialEq, Eq)]
+struct Condition {
+    predicate: ValueId,
+    value: bool,
+}
+
+impl Condition {
+    fn inverted(self) -> Self {
+        Self {
+            value: !self.value,
+            ..self
+        }
+    }
+}

@@ -7,76 +7,80 @@ use ptx_analysis::cfg::BlockId;
 use ptx_analysis::graph::LoopId;
 use ptx_analysis::memory_access::{Access, Provenance};
 use ptx_analysis::ssa::Value;
-use ptx_analysis::values::{Affine, Symbol, SymbolId, Values};
+use ptx_analysis::values::{Symbol, SymbolId, Values};
 
 use crate::addresses::is_loaded;
 use crate::context::FunctionContext;
 
 /// The maximum number of instructions between the load of an index and its use.
-const FOLLOWED: u32 = 6;
+const MOST_STEPS: u32 = 6;
 
-/// The reason why an address may be misaligned.
+/// Returns the reason in the first term with a reason why an access may be misaligned.
 pub(super) fn reason(
     cx: &FunctionContext<'_>,
     values: &Values,
-    (access, needed): (&Access, u64),
-    form: &Affine,
+    access: &Access,
+    alignment: u64,
 ) -> Option<String> {
+    let address = access.address?;
     let block = cx.cfg().of_statement(access.stmt)?;
     let is_guarded = cx.facts().inst(access.inst).guard().is_some();
     let mut reason = None;
-    for term in form.terms() {
+    for term in address.terms() {
         let step = term.factor.unsigned_abs();
-        let of_term = match values.symbol(term.symbol)? {
+        let term_reason = match values.symbol(term.symbol)? {
             Symbol::Variable(_) | Symbol::Window(_) => continue,
-            _ if step.is_multiple_of(needed) => continue,
+            _ if step.is_multiple_of(alignment) => continue,
             Symbol::Counter(id) if !is_guarded && is_in_every_iteration(cx, id, block) => {
-                let same = form
+                let only_counter_changes = address
                     .terms()
                     .iter()
-                    .all(|t| is_same(cx, values, id, (t.symbol, t.factor), needed));
-                same.then(|| format!("it advances by {step} bytes in each iteration of the loop"))
+                    .all(|term| stays_aligned(cx, values, id, term.symbol, term.factor, alignment));
+                only_counter_changes
+                    .then(|| format!("it advances by {step} bytes in each iteration of the loop"))
             }
-            Symbol::Parameter { .. } if is_in_variable(access) && step > 1 => {
+            Symbol::Parameter { .. } if points_into_variable(access) && step > 1 => {
                 Some(format!("it depends on a parameter multiplied by {step}"))
             }
             Symbol::Parameter { bytes: 8, .. } if step == 1 && values.is_kernel() => continue,
             Symbol::Value { value, .. } => {
                 let divisor = values.alignment(value).divisor();
                 let step = step.saturating_mul(divisor);
-                if step.is_multiple_of(needed) {
+                if step.is_multiple_of(alignment) {
                     continue;
                 }
-                let is_index = is_in_variable(access) || divisor > 1;
-                let is_index = is_index && step > 1 && is_loaded(cx, value, FOLLOWED);
-                is_index.then(|| format!("it depends on a loaded index multiplied by {step}"))
+                let is_loaded_index = (points_into_variable(access) || divisor > 1)
+                    && step > 1
+                    && is_loaded(cx, value, MOST_STEPS);
+                is_loaded_index
+                    .then(|| format!("it depends on a loaded index multiplied by {step}"))
             }
             _ => None,
         };
-        reason = reason.or(of_term);
+        reason = reason.or(term_reason);
     }
     reason
 }
 
-/// Whether an address is in a variable.
-fn is_in_variable(access: &Access) -> bool {
+fn points_into_variable(access: &Access) -> bool {
     matches!(access.provenance, Some(Provenance::Variable(_)))
 }
 
-/// Whether a block is executed in each iteration of a loop.
+/// Returns `true` if a block is executed in each iteration of a loop.
 fn is_in_every_iteration(cx: &FunctionContext<'_>, id: LoopId, block: BlockId) -> bool {
     let (loops, dominators) = (cx.analysis().loops(), cx.analysis().dominators());
     let mut latches = loops.latches(cx.cfg(), id);
     loops.contains(id, block) && latches.all(|latch| dominators.dominates(block, latch))
 }
 
-/// Whether a term of an address stays aligned, or unchanged, from one iteration of a loop to the next.
-fn is_same(
+/// Returns `true` if a term of an address stays aligned, or unchanged, from one iteration of a loop to the next.
+fn stays_aligned(
     cx: &FunctionContext<'_>,
     values: &Values,
     id: LoopId,
-    (symbol, factor): (SymbolId, i64),
-    needed: u64,
+    symbol: SymbolId,
+    factor: i64,
+    alignment: u64,
 ) -> bool {
     let is_in_loop =
         |block: Option<BlockId>| block.is_none_or(|b| cx.analysis().loops().contains(id, b));
@@ -90,11 +94,12 @@ fn is_same(
                 Some(Value::Phi { block, .. }) => is_in_loop(Some(block)),
                 _ => false,
             };
-            step.is_multiple_of(needed) || !changes
+            step.is_multiple_of(alignment) || !changes
         }
         Some(Symbol::Product(a, b)) => {
-            let same = |symbol| is_same(cx, values, id, (symbol, 1), u64::MAX);
-            factor.unsigned_abs().is_multiple_of(needed) || same(a) && same(b)
+            // No factor is a multiple of this alignment.
+            let is_unchanged = |symbol| stays_aligned(cx, values, id, symbol, 1, u64::MAX);
+            factor.unsigned_abs().is_multiple_of(alignment) || is_unchanged(a) && is_unchanged(b)
         }
         Some(_) => true,
         None => false,
