@@ -239,14 +239,14 @@ fn compare(device: &dyn Device, example: &Example, how: Rewriting) -> Result<(),
     let expected = (example.expected)(&inputs, kernel);
     for parameter in &kernel.parameters {
         let Parameter::Buffer {
-            element, written, ..
+            element, is_output, ..
         } = parameter
         else {
             continue;
         };
         let found = buffers.next().ok_or("a buffer is missing")?;
         let wanted = bytes(*element, &expected);
-        if *written && found != wanted {
+        if *is_output && found != wanted {
             let width = wanted.len() / expected.len().max(1);
             let both = wanted.chunks(width).zip(found.chunks(width));
             let at = both.into_iter().position(|(a, b)| a != b);
