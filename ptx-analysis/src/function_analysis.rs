@@ -62,6 +62,7 @@ struct Results {
     regions: OnceBox<RegionGraphs>,
     stack: OnceBox<Stack>,
     ssa_with_cells: OnceBox<Result<Ssa, TooManyPhis>>,
+    ssa_graph_with_cells: OnceBox<SsaGraph>,
     uniformity: OnceBox<FunctionUniformity>,
     violations: OnceBox<Vec<Violation>>,
 }
@@ -244,5 +245,16 @@ impl<'m> FunctionAnalysis<'m> {
         }
         let ssa = cached(&self.results.ssa_with_cells, || ssa_with_cells(self, cells));
         ssa.as_ref().map_err(|error| *error)
+    }
+
+    /// The graph of [`ssa_with_cells`](Self::ssa_with_cells).
+    pub(crate) fn ssa_graph_with_cells(&self, cells: &Cells) -> Result<&SsaGraph, TooManyPhis> {
+        if cells.is_empty() {
+            return self.ssa_graph();
+        }
+        let ssa = self.ssa_with_cells(cells)?;
+        Ok(cached(&self.results.ssa_graph_with_cells, || {
+            SsaGraph::new(self, ssa)
+        }))
     }
 }

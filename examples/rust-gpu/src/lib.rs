@@ -15,9 +15,14 @@ use core::slice;
 ///
 /// `numbers` has `rows` rows of that width, which no other thread uses.
 unsafe fn row<'a>(numbers: *mut u32, width: u32, rows: u32) -> Option<(usize, &'a mut [u32])> {
-    let thread = unsafe { nvptx::_block_idx_x() * nvptx::_block_dim_x() + nvptx::_thread_idx_x() } as u32;
+    let thread =
+        unsafe { nvptx::_block_idx_x() * nvptx::_block_dim_x() + nvptx::_thread_idx_x() } as u32;
     let (at, width) = (thread as usize, width as usize);
-    (thread < rows).then(|| (at, unsafe { slice::from_raw_parts_mut(numbers.add(at * width), width) }))
+    (thread < rows).then(|| {
+        (at, unsafe {
+            slice::from_raw_parts_mut(numbers.add(at * width), width)
+        })
+    })
 }
 
 /// # Safety

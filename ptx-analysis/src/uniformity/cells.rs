@@ -3,8 +3,10 @@
 use alloc::vec::Vec;
 use core::ops::Range;
 
-use ptx_ir::facts::{FunctionFacts, MemoryAccess, Space};
-use ptx_ir::{Binding, EntityId as _, FunctionKind, Operand, Param, Statement, StmtId, VarId};
+use ptx_ir::facts::{Facts, FunctionFacts, MemoryAccess, Space};
+use ptx_ir::{
+    Binding, EntityId as _, FunctionKind, InstId, Operand, Param, Statement, StmtId, VarId,
+};
 use ptx_isa::{Access, StateSpace, Uniformity};
 
 use super::context::Context;
@@ -12,25 +14,35 @@ use super::graphs::Graphs;
 use super::words::{self, WORDS};
 use crate::cfg::BlockId;
 
-/// More stores to a variable are not followed.
-const STORES: usize = 32;
+/// The maximum number of stores to a word; the content of a word with more is not followed.
+const MAX_STORES: usize = 32;
+
+/// The position of a statement.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+struct Position {
+    block: BlockId,
+    /// The number of the statement in the order of the blocks.
+    order: u32,
+}
 
 /// A word of a variable.
 #[derive(Clone, Debug)]
 pub(super) struct Cell {
-    pub(super) level: Uniformity,
-    /// The blocks that store to it, and where in them.
-    stores: Vec<(BlockId, u32)>,
-    /// The statements that read it, and where they are.
+    /// The join of the uniformity of all stores.
+    pub(super) uniformity: Uniformity,
+    /// In the order of execution, after [`Cell::is_ordered`] returned `true`.
+    stores: Vec<Position>,
+    /// The statements that load it.
     pub(super) loads: Vec<StmtId>,
-    reads: Vec<(BlockId, u32)>,
-    /// Whether it is accessed in other ways.
+    /// The positions of `loads`, and of the returns of the function if it is a part of a result.
+    reads: Vec<Position>,
+    /// It is accessed in other ways.
     escapes: bool,
 }
 
 impl Cell {
     const EMPTY: Self = Self {
-        level: Uniformity::Grid,
+        uniformity: Uniformity::Grid,
         stores: Vec::new(),
         loads: Vec::new(),
         reads: Vec::new(),
@@ -39,272 +51,287 @@ impl Cell {
 
     /// The blocks that store to it.
     pub(super) fn stores(&self) -> impl Iterator<Item = BlockId> + '_ {
-        self.stores.iter().map(|(block, _)| *block)
+        self.stores.iter().map(|store| store.block)
     }
 
-    /// Whether each thread that reads it has executed all stores before, in the same order.
+    /// Returns whether each thread that reads it has executed all stores before, in the same order. Sorts the stores.
     fn is_ordered(&mut self, graphs: &Graphs<'_>) -> bool {
-        if self.escapes || self.stores.len() > STORES {
+        if self.escapes || self.stores.len() > MAX_STORES {
             return false;
         }
-        let depth = |block: BlockId| graphs.dominators.depth(block);
-        self.stores.sort_by_key(|&(block, at)| (depth(block), at));
-        let before = |a: (BlockId, u32), b: (BlockId, u32)| match a.0 == b.0 {
-            true => a.1 < b.1,
-            false => graphs.dominators.dominates(a.0, b.0),
+        self.stores
+            .sort_by_key(|store| (graphs.dominators.depth(store.block), store.order));
+        let precedes = |first: &Position, second: &Position| {
+            if first.block == second.block {
+                first.order < second.order
+            } else {
+                graphs.dominators.dominates(first.block, second.block)
+            }
+        };
+        let Some(last) = self.stores.last() else {
+            return true;
         };
         let mut pairs = self.stores.iter().zip(self.stores.iter().skip(1));
-        let last = self.stores.last();
-        pairs.all(|(a, b)| before(*a, *b))
-            && self
-                .reads
-                .iter()
-                .all(|r| last.is_none_or(|l| before(*l, *r)))
+        pairs.all(|(first, second)| precedes(first, second))
+            && self.reads.iter().all(|read| precedes(last, read))
     }
 }
 
 /// The variables of a function in `.param`, by words.
 pub(super) struct Cells {
-    /// By word; empty if all of them are parameters of a kernel.
-    all: Vec<Cell>,
-    /// The first word of each variable, and the end.
-    first: Vec<u32>,
-    /// Whether parameters are only read, and may be read through registers.
+    /// The words of all variables; empty if all variables are parameters of a kernel.
+    cells: Vec<Cell>,
+    /// The first word of each variable, and the end of the last one.
+    first_words: Vec<u32>,
+    /// All variables are parameters of a kernel, which may be read through registers.
     read_only: bool,
-    /// In which threads memory in `.param` is the same that is read through registers.
+    /// The uniformity of memory in `.param` that is read through equal addresses in registers.
     indirect: Uniformity,
 }
 
 impl Cells {
     pub(super) fn new(facts: FunctionFacts<'_>, graphs: &Graphs<'_>, context: &Context) -> Self {
         let body = facts.body();
-        let in_param = |space: StateSpace| space.base() == StateSpace::Param;
-        let local = body
+        let has_declarations = body
             .vars()
             .values()
-            .any(|v| in_param(v.space) && v.stmt.is_some());
-        if context.kind == FunctionKind::Entry && !local {
+            .any(|variable| is_param(variable.space) && variable.stmt.is_some());
+        if context.kind == FunctionKind::Entry && !has_declarations {
             return Self {
-                all: Vec::new(),
-                first: Vec::new(),
+                cells: Vec::new(),
+                first_words: Vec::new(),
                 read_only: true,
                 indirect: Uniformity::Grid,
             };
         }
-        let first = first_words(facts, context);
+        let first_words = first_words(facts, context);
+        let count = first_words.last().map_or(0, |end| *end as usize);
         let mut cells = Self {
-            all: vec![Cell::EMPTY; first.last().map_or(0, |n| *n as usize)],
-            first,
+            cells: vec![Cell::EMPTY; count],
+            first_words,
             read_only: false,
             indirect: Uniformity::Varying,
         };
+        cells.collect_accesses(facts, graphs, context);
+        cells.store_arguments(facts, context);
+        cells.give_up_unordered(facts, graphs, context);
+        cells
+    }
+
+    fn collect_accesses(
+        &mut self,
+        facts: FunctionFacts<'_>,
+        graphs: &Graphs<'_>,
+        context: &Context,
+    ) {
         let mut order = 0;
-        for (block, of) in graphs.cfg.blocks() {
-            for (stmt, statement) in body.range(of.first, of.end) {
+        for (id, block) in graphs.cfg.blocks() {
+            for (stmt, statement) in facts.body().range(block.first, block.end) {
                 order += 1;
                 if let Statement::Inst(inst) = statement {
-                    cells.statement(facts, (block, order), (stmt, inst));
+                    self.collect_instruction(facts, inst, stmt, Position { block: id, order });
                 }
             }
-            if of.returns {
-                for param in context.returns(facts) {
-                    for cell in cells.of_param(param) {
-                        cell.reads.push((block, order));
+            if block.returns {
+                for result in context.returns(facts) {
+                    for cell in self.param_cells(result) {
+                        cell.reads.push(Position { block: id, order });
                     }
                 }
             }
         }
-        cells.begin(facts, context);
-        // Nothing stores to the parameters of a kernel, even if their addresses are used.
-        let is_constant = |var: VarId| {
-            let declared = body.vars().get(var);
-            context.kind == FunctionKind::Entry && declared.is_some_and(|v| v.stmt.is_none())
-        };
-        let mut is_addressed = context.kind != FunctionKind::Entry;
-        for at in 0..body.vars().len() {
-            let var = VarId::new(at as u32);
-            let words = cells.words(var);
-            let is_parameter = body.vars().get(var).is_some_and(|v| in_param(v.space));
-            for cell in cells.all.get_mut(words).unwrap_or_default() {
-                is_addressed |= cell.escapes && is_parameter && !is_constant(var);
-                if !is_constant(var) && !cell.is_ordered(graphs) {
-                    cell.level = Uniformity::Varying;
-                }
-            }
-        }
-        if !is_addressed {
-            // Only addresses of parameters of the kernel are in registers.
-            cells.indirect = Uniformity::Grid;
-        }
-        cells
     }
 
-    /// What the parameters hold at the start of the function, before all stores.
-    fn begin(&mut self, facts: FunctionFacts<'_>, context: &Context) {
-        let params = context.params(facts).to_vec();
-        for (param, numbers) in words::numbered(facts.module(), &params) {
-            let arguments = context.arguments.get(numbers).unwrap_or_default();
-            let last = arguments.last().copied();
-            for (at, cell) in self.of_param(param).iter_mut().enumerate() {
-                let level = arguments.get(at).copied().or(last);
-                cell.level = level.unwrap_or(Uniformity::Varying);
-            }
-        }
-    }
-
-    fn of_param(&mut self, param: &Param) -> &mut [Cell] {
-        let Binding::Var(var) = param.binding else {
-            return &mut [];
-        };
-        let words = self.words(var);
-        self.all.get_mut(words).unwrap_or_default()
-    }
-
-    /// The words of a variable.
-    pub(super) fn words(&self, var: VarId) -> Range<usize> {
-        match self.first.get(var.index()..var.index() + 2) {
-            Some([start, end]) => *start as usize..*end as usize,
-            _ => 0..0,
-        }
-    }
-
-    /// The words of a variable that an element of what is loaded or stored reaches.
-    pub(super) fn element(
-        &self,
-        var: VarId,
-        access: &MemoryAccess,
-        (at, count): (usize, usize),
-    ) -> Range<usize> {
-        let all = self.words(var);
-        let Some((start, bytes)) = bytes(access).filter(|_| count > 0) else {
-            return all;
-        };
-        let size = bytes / count as u64;
-        let of = words::words(start.saturating_add(at as u64 * size), size);
-        (all.start + of.start).min(all.end)..(all.start + of.end).min(all.end)
-    }
-
-    /// The words of a variable that an access reaches.
-    pub(super) fn accessed(&self, var: VarId, access: &MemoryAccess) -> Range<usize> {
-        let all = self.words(var);
-        match bytes(access) {
-            Some((start, bytes)) => {
-                let of = words::words(start, bytes);
-                (all.start + of.start).min(all.end)..(all.start + of.end).min(all.end)
-            }
-            None => all,
-        }
-    }
-
-    /// Notes what a statement does to variables.
-    fn statement(
+    fn collect_instruction(
         &mut self,
         facts: FunctionFacts<'_>,
-        at: (BlockId, u32),
-        (stmt, inst): (StmtId, ptx_ir::InstId),
+        inst: InstId,
+        stmt: StmtId,
+        position: Position,
     ) {
-        let of = facts.inst(inst);
         let mut accessed: Vec<VarId> = Vec::new();
-        for access in of.memory() {
-            let (Some(Operand::Var(var)), Space::State(space)) = (access.base, access.space) else {
+        for access in facts.inst(inst).memory() {
+            let (Some(Operand::Var(variable)), Space::State(space)) = (access.base, access.space)
+            else {
                 continue;
             };
-            if space.base() != StateSpace::Param || access.offset.is_none() {
+            if !is_param(space) || access.offset.is_none() {
                 continue;
             }
-            accessed.push(var);
-            let words = self.accessed(var, &access);
-            for cell in self.all.get_mut(words).unwrap_or_default() {
+            accessed.push(variable);
+            let words = self.accessed(variable, &access);
+            for cell in self.cells.get_mut(words).unwrap_or_default() {
                 if access.writes() {
-                    cell.stores.push(at);
+                    cell.stores.push(position);
                 }
                 if access.reads() {
-                    cell.reads.push(at);
+                    cell.reads.push(position);
                     cell.loads.push(stmt);
                 }
             }
         }
         each_operand(facts, facts.body().operands(inst), &mut |operand| {
-            if let Operand::Var(var) = operand
-                && !accessed.contains(&var)
+            if let Operand::Var(variable) = operand
+                && !accessed.contains(&variable)
             {
-                let words = self.words(var);
-                let cells = self.all.get_mut(words).unwrap_or_default();
-                cells.iter_mut().for_each(|cell| cell.escapes = true);
+                let words = self.words(variable);
+                for cell in self.cells.get_mut(words).unwrap_or_default() {
+                    cell.escapes = true;
+                }
             }
         });
     }
 
+    /// Sets the contents of the parameters where the function begins.
+    fn store_arguments(&mut self, facts: FunctionFacts<'_>, context: &Context) {
+        for (param, words) in words::numbered(facts.module(), context.params(facts)) {
+            let arguments = context.arguments.get(words).unwrap_or_default();
+            let last = arguments.last();
+            for (index, cell) in self.param_cells(param).iter_mut().enumerate() {
+                let argument = arguments.get(index).or(last);
+                cell.uniformity = argument.copied().unwrap_or(Uniformity::Varying);
+            }
+        }
+    }
+
+    /// Assumes nothing about words whose stores and reads are not in one order for all threads.
+    fn give_up_unordered(
+        &mut self,
+        facts: FunctionFacts<'_>,
+        graphs: &Graphs<'_>,
+        context: &Context,
+    ) {
+        let is_kernel = context.kind == FunctionKind::Entry;
+        let mut has_changing_addresses = !is_kernel;
+        for (id, variable) in facts.body().vars().iter() {
+            // Nothing stores to the parameters of a kernel, even if their addresses are used.
+            if is_kernel && variable.stmt.is_none() {
+                continue;
+            }
+            let words = self.words(id);
+            for cell in self.cells.get_mut(words).unwrap_or_default() {
+                has_changing_addresses |= cell.escapes && is_param(variable.space);
+                if !cell.is_ordered(graphs) {
+                    cell.uniformity = Uniformity::Varying;
+                }
+            }
+        }
+        if !has_changing_addresses {
+            self.indirect = Uniformity::Grid;
+        }
+    }
+
+    fn param_cells(&mut self, param: &Param) -> &mut [Cell] {
+        let Binding::Var(variable) = param.binding else {
+            return &mut [];
+        };
+        let words = self.words(variable);
+        self.cells.get_mut(words).unwrap_or_default()
+    }
+
+    /// The words of a variable.
+    pub(super) fn words(&self, variable: VarId) -> Range<usize> {
+        let index = variable.index();
+        match self.first_words.get(index..index + 2) {
+            Some([start, end]) => *start as usize..*end as usize,
+            _ => 0..0,
+        }
+    }
+
+    /// The words of a variable that one of `count` elements of an access reaches.
+    pub(super) fn element(
+        &self,
+        variable: VarId,
+        access: &MemoryAccess,
+        index: usize,
+        count: usize,
+    ) -> Range<usize> {
+        match bytes(access).filter(|_| count > 0) {
+            Some((start, bytes)) => {
+                let size = bytes / count as u64;
+                self.byte_words(variable, start.saturating_add(index as u64 * size), size)
+            }
+            None => self.words(variable),
+        }
+    }
+
+    /// The words of a variable that an access reaches.
+    pub(super) fn accessed(&self, variable: VarId, access: &MemoryAccess) -> Range<usize> {
+        match bytes(access) {
+            Some((start, bytes)) => self.byte_words(variable, start, bytes),
+            None => self.words(variable),
+        }
+    }
+
+    /// The words of a variable that contain some of its bytes.
+    fn byte_words(&self, variable: VarId, start: u64, bytes: u64) -> Range<usize> {
+        let all = self.words(variable);
+        let words = words::words(start, bytes);
+        (all.start + words.start).min(all.end)..(all.start + words.end).min(all.end)
+    }
+
     /// A word.
     pub(super) fn get(&self, word: usize) -> Option<&Cell> {
-        self.all.get(word)
+        self.cells.get(word)
     }
 
     pub(super) fn get_mut(&mut self, word: usize) -> Option<&mut Cell> {
-        self.all.get_mut(word)
+        self.cells.get_mut(word)
     }
 
-    /// Whether all variables are parameters of a kernel.
+    /// Returns whether all variables are parameters of a kernel.
     pub(super) const fn are_read_only(&self) -> bool {
         self.read_only
     }
 
-    /// In which threads memory in `.param` is the same that has the same address in registers.
+    /// The uniformity of memory in `.param` that is read through equal addresses in registers.
     pub(super) const fn indirect(&self) -> Uniformity {
         self.indirect
     }
 }
 
-/// The bytes that an access reaches: the first, and how many.
+fn is_param(space: StateSpace) -> bool {
+    space.base() == StateSpace::Param
+}
+
+/// The first byte that an access reaches in its variable, and the number of bytes; `None` if they are unknown.
 fn bytes(access: &MemoryAccess) -> Option<(u64, u64)> {
     Some((u64::try_from(access.offset?).ok()?, access.bytes?))
 }
 
-/// The first word of each variable, and the end. Words that no instruction accesses are not followed.
+/// The first word of each variable, and the end of the last one. Words that no instruction accesses are not followed.
 fn first_words(facts: FunctionFacts<'_>, context: &Context) -> Vec<u32> {
     let body = facts.body();
     let mut counts = vec![1u32; body.vars().len()];
-    let mut grow = |var: VarId, count: usize| {
-        if let Some(of) = counts.get_mut(var.index()) {
-            *of = (*of).max(count as u32);
+    let mut grow = |variable: VarId, count: usize| {
+        if let Some(words) = counts.get_mut(variable.index()) {
+            *words = (*words).max(count as u32);
         }
     };
     let mut results: Vec<VarId> = Vec::new();
     for (inst, _) in body.insts() {
-        let of = facts.inst(inst);
-        for access in of.memory() {
-            if let (Some(Operand::Var(var)), Some((start, bytes))) = (access.base, bytes(&access)) {
-                grow(var, words::words(start, bytes).end);
+        let inst = facts.inst(inst);
+        for access in inst.memory() {
+            if let (Some(Operand::Var(variable)), Some((start, bytes))) =
+                (access.base, bytes(&access))
+            {
+                grow(variable, words::words(start, bytes).end);
             }
         }
-        for (list, _) in of
-            .call_lists()
-            .filter(|(_, access)| *access == Access::Write)
-        {
-            results.extend(list.iter().filter_map(|operand| match operand {
-                Operand::Var(var) => Some(*var),
-                _ => None,
-            }));
-        }
+        results.extend(call_variables(&inst, Access::Write));
     }
     for param in context.params(facts).iter().chain(context.returns(facts)) {
-        if let Binding::Var(var) = param.binding {
-            grow(var, words::count(facts.module(), param));
+        if let Binding::Var(variable) = param.binding {
+            grow(variable, words::count(facts.module(), param));
         }
     }
-    // What a call returns may be what another one gets.
+    // The result of a call may be the argument of another one.
     results.sort_unstable();
     results.dedup();
     for (inst, _) in body.insts() {
-        let lists = facts.inst(inst);
-        let lists = lists.call_lists();
-        for (list, _) in lists.filter(|(_, access)| *access == Access::Read) {
-            for operand in list {
-                if let Operand::Var(var) = operand
-                    && results.binary_search(var).is_ok()
-                {
-                    grow(*var, WORDS);
-                }
+        for variable in call_variables(&facts.inst(inst), Access::Read) {
+            if results.binary_search(&variable).is_ok() {
+                grow(variable, WORDS);
             }
         }
     }
@@ -316,11 +343,22 @@ fn first_words(facts: FunctionFacts<'_>, context: &Context) -> Vec<u32> {
     core::iter::once(0).chain(ends).collect()
 }
 
-/// Calls `each` with operands and their parts.
+/// The variables that a call reads as arguments or writes as results.
+fn call_variables<'a>(inst: &Facts<'a>, access: Access) -> impl Iterator<Item = VarId> + use<'a> {
+    inst.call_lists()
+        .filter(move |(_, list_access)| *list_access == access)
+        .flat_map(|(operands, _)| operands)
+        .filter_map(|operand| match operand {
+            Operand::Var(variable) => Some(*variable),
+            _ => None,
+        })
+}
+
+/// Calls `visit` with each operand that is not composed of others, and with the parts of the others.
 pub(super) fn each_operand(
     facts: FunctionFacts<'_>,
     operands: &[Operand],
-    each: &mut impl FnMut(Operand),
+    visit: &mut impl FnMut(Operand),
 ) {
     let pool = facts.body().pool();
     for operand in operands {
@@ -328,31 +366,31 @@ pub(super) fn each_operand(
             Operand::List(id) | Operand::Vector(id) | Operand::Bracket(id) => {
                 for &part in pool.list(id) {
                     match part {
-                        Operand::Vector(id) => pool.list(id).iter().for_each(|p| each(*p)),
-                        other => leaf(facts, other, each),
+                        Operand::Vector(id) => pool.list(id).iter().for_each(|part| visit(*part)),
+                        other => leaf(facts, other, visit),
                     }
                 }
             }
-            Operand::Pair(at) => {
-                let (first, second) = pool.pair(at);
-                leaf(facts, first, each);
-                leaf(facts, second, each);
+            Operand::Pair(pair) => {
+                let (first, second) = pool.pair(pair);
+                leaf(facts, first, visit);
+                leaf(facts, second, visit);
             }
-            other => leaf(facts, other, each),
+            other => leaf(facts, other, visit),
         }
     }
 }
 
-/// An operand, without what selects a part of it.
-fn leaf(facts: FunctionFacts<'_>, operand: Operand, each: &mut impl FnMut(Operand)) {
+/// Calls `visit` with the base of an address, and with the operand of a sign.
+fn leaf(facts: FunctionFacts<'_>, operand: Operand, visit: &mut impl FnMut(Operand)) {
     let pool = facts.body().pool();
     match operand {
         Operand::Address(id) => {
             if let Some(address) = pool.address(id) {
-                each(address.base);
+                visit(address.base);
             }
         }
-        Operand::Not(at) | Operand::Neg(at) => leaf(facts, pool.get(at), each),
-        other => each(other),
+        Operand::Not(inner) | Operand::Neg(inner) => leaf(facts, pool.get(inner), visit),
+        other => visit(other),
     }
 }

@@ -1,12 +1,12 @@
-//! The uniformity that functions pass to each other: of arguments, results, and calls.
+//! The fixed point over the functions that call or are called: the uniformity of arguments, calls and results.
 
 use alloc::vec::Vec;
 
-use ptx_ir::{EntityId as _, FuncId, Function, FunctionKind};
+use ptx_ir::{EntityId as _, FuncId, FunctionKind};
 use ptx_isa::Uniformity;
 
 use super::context::Context;
-use super::incremental::{Given, IncrementalUniformity, Inputs, Output};
+use super::incremental::{CallInputs, IncrementalUniformity, Inputs, Output};
 use super::words;
 use crate::calls::CallGraph;
 use crate::function_analysis::FunctionAnalysis;
@@ -14,7 +14,7 @@ use crate::incremental::{Budget, Runs, Spent};
 use crate::interprocedural::{self, Precision, Summaries, callees_first};
 use crate::module_analysis::ModuleAnalysis;
 
-/// Evaluates all functions that call or are called until nothing changes. `inputs` gets the inputs with which each was evaluated last.
+/// Evaluates all functions that call or are called until nothing changes. Writes the inputs of the last evaluation of each function to `inputs`.
 pub(super) fn solve(
     module: &ModuleAnalysis<'_>,
     uniformity: &IncrementalUniformity,
@@ -24,36 +24,27 @@ pub(super) fn solve(
 ) -> Result<(), Spent> {
     let calls = module.calls();
     let mut all = Connected::all(module, uniformity);
-    let found = interprocedural::solve(module, &all.order(), &mut all, memo, budget)?;
-    take(inputs, found, |_| true);
-    let is_called = |id: &FuncId| calls.is_called(*id);
-    if !uniformity.is_optimistic() && all.open.iter().any(is_called) {
-        // What other modules call and what that calls keeps what was found. Calls of the others are known, and so are the results of what they call.
-        let mut is_open = vec![false; inputs.len()];
-        for id in calls.reachable(all.open) {
-            is_open[id.index()] = true;
+    let last_inputs = interprocedural::solve(module, &all.order(), &mut all, memo, budget)?;
+    for (slot, last) in inputs.iter_mut().zip(last_inputs) {
+        *slot = last.or_else(|| slot.take());
+    }
+    if uniformity.is_optimistic() || !all.open.iter().any(|id| calls.is_called(*id)) {
+        return Ok(());
+    }
+    // Functions that other modules may reach keep these inputs. All calls of the others are in this module, and so are the calls of their callees: their
+    // inputs are more precise without the calls from other modules.
+    let mut is_open = vec![false; inputs.len()];
+    for id in calls.reachable(all.open) {
+        is_open[id.index()] = true;
+    }
+    let mut within = Connected::within(module, uniformity);
+    let last_inputs = interprocedural::solve(module, &within.order(), &mut within, memo, budget)?;
+    for ((slot, last), is_open) in inputs.iter_mut().zip(last_inputs).zip(is_open) {
+        if !is_open && last.is_some() {
+            *slot = last;
         }
-        let mut within = Connected::within(module, uniformity);
-        let found = interprocedural::solve(module, &within.order(), &mut within, memo, budget)?;
-        take(inputs, found, |at| is_open.get(at) == Some(&false));
     }
     Ok(())
-}
-
-/// Replaces the inputs of functions for which there are new ones.
-fn take(
-    inputs: &mut [Option<Inputs>],
-    found: Vec<Option<Inputs>>,
-    is_replaced: impl Fn(usize) -> bool,
-) {
-    for (at, found) in found.into_iter().enumerate() {
-        if found.is_some()
-            && is_replaced(at)
-            && let Some(slot) = inputs.get_mut(at)
-        {
-            *slot = found;
-        }
-    }
 }
 
 /// Functions that call or are called, with what they pass to each other so far.
@@ -62,22 +53,35 @@ struct Connected<'a> {
     calls: &'a CallGraph,
     uniformity: &'a IncrementalUniformity,
     functions: Vec<FuncId>,
-    /// The functions of which not all calls are known.
+    /// The functions with unknown calls.
     open: Vec<FuncId>,
+    /// For each of `functions`, the join of its calls.
     contexts: Vec<Option<Context>>,
+    /// For each of `functions`, the words of its results.
     results: Vec<Option<Vec<Uniformity>>>,
 }
 
+/// The calls of a function that an analysis knows.
+#[derive(Copy, Clone, PartialEq, Eq)]
+enum KnownCalls {
+    All,
+    Some,
+}
+
 impl<'a> Connected<'a> {
-    /// All functions of a module: other modules may call them.
+    /// All functions of a module. Other modules may call the functions that they see.
     fn all(module: &'a ModuleAnalysis<'a>, uniformity: &'a IncrementalUniformity) -> Self {
         let mut all = Self::empty(module, uniformity);
         for (id, function, _) in module.module().definitions() {
-            let is_known = function.kind == FunctionKind::Entry
-                || function.linkage.is_none()
-                    && !all.calls.is_address_taken(id)
-                    && all.calls.is_called(id);
-            all.add(id, is_known);
+            let is_internal = function.linkage.is_none()
+                && !all.calls.is_address_taken(id)
+                && all.calls.is_called(id);
+            let known_calls = if function.kind == FunctionKind::Entry || is_internal {
+                KnownCalls::All
+            } else {
+                KnownCalls::Some
+            };
+            all.add(id, known_calls);
         }
         all
     }
@@ -86,13 +90,20 @@ impl<'a> Connected<'a> {
     fn within(module: &'a ModuleAnalysis<'a>, uniformity: &'a IncrementalUniformity) -> Self {
         let mut within = Self::empty(module, uniformity);
         let calls = within.calls;
-        let kernels = module.module().definitions();
-        let kernels = kernels.filter(|(_, f, _)| f.kind == FunctionKind::Entry);
-        let kernels = kernels.map(|(id, ..)| id);
+        let kernels = module
+            .module()
+            .definitions()
+            .filter(|(_, function, _)| function.kind == FunctionKind::Entry)
+            .map(|(id, ..)| id);
         for id in calls.reachable(kernels.chain(calls.address_taken().iter().copied())) {
-            let is_kernel = |f: &Function| f.kind == FunctionKind::Entry;
-            let is_kernel = module.module().functions().get(id).is_some_and(is_kernel);
-            within.add(id, is_kernel || !calls.is_address_taken(id));
+            let function = module.module().functions().get(id);
+            let is_kernel = function.is_some_and(|function| function.kind == FunctionKind::Entry);
+            let known_calls = if is_kernel || !calls.is_address_taken(id) {
+                KnownCalls::All
+            } else {
+                KnownCalls::Some
+            };
+            within.add(id, known_calls);
         }
         within
     }
@@ -110,8 +121,8 @@ impl<'a> Connected<'a> {
         }
     }
 
-    /// Adds a function, unless it is alone; `is_known`: all of its calls are known.
-    fn add(&mut self, id: FuncId, is_known: bool) {
+    /// Adds a function, unless it neither calls nor is called.
+    fn add(&mut self, id: FuncId, known_calls: KnownCalls) {
         let module = self.module.module();
         let (Some(facts), Some(function)) =
             (self.module.facts().function(id), module.functions().get(id))
@@ -122,7 +133,7 @@ impl<'a> Connected<'a> {
             return;
         }
         let mut context = self.uniformity.context(facts, id);
-        if !is_known {
+        if known_calls == KnownCalls::Some {
             context.give_up();
             self.open.push(id);
         }
@@ -138,7 +149,7 @@ impl<'a> Connected<'a> {
     }
 
     /// Adds a call to the inputs of the callee; returns whether they changed.
-    fn enter(&mut self, call: &Given) -> bool {
+    fn enter(&mut self, call: &CallInputs) -> bool {
         let Some(Some(context)) = self.contexts.get_mut(call.callee.index()) else {
             return false;
         };
@@ -146,12 +157,10 @@ impl<'a> Connected<'a> {
         let mut arguments = call.arguments.clone();
         arguments.resize(context.arguments.len(), context.unknown());
         let before = context.before.join(call.before);
-        let is_new = entry != context.entry || before != context.before;
-        let is_raised = raise(&mut context.arguments, &arguments);
-        if is_raised || is_new {
-            (context.entry, context.before) = (entry, before);
-        }
-        is_raised || is_new
+        let are_raised = raise(&mut context.arguments, &arguments);
+        let is_changed = are_raised || entry != context.entry || before != context.before;
+        (context.entry, context.before) = (entry, before);
+        is_changed
     }
 }
 
@@ -197,12 +206,12 @@ impl Summaries for Connected<'_> {
     }
 }
 
-/// Joins; returns whether something is the same in fewer threads than before.
+/// Joins words with others. Returns whether a word is the same in fewer threads than before.
 fn raise(old: &mut [Uniformity], new: &[Uniformity]) -> bool {
-    let mut raised = false;
+    let mut are_raised = false;
     for (old, new) in old.iter_mut().zip(new) {
-        raised |= *old < *new;
+        are_raised |= *old < *new;
         *old = old.join(*new);
     }
-    raised
+    are_raised
 }

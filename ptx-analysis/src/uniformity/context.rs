@@ -3,11 +3,11 @@
 use alloc::vec::Vec;
 
 use ptx_dataflow::internals::Cells;
-use ptx_ir::facts::FunctionFacts;
-use ptx_ir::{FuncId, Function, FunctionKind, Param, SymbolKind};
+use ptx_ir::facts::{self, Facts, FunctionFacts};
+use ptx_ir::{FuncId, Function, FunctionKind, Param, SymbolId, SymbolKind};
 use ptx_isa::{Directive, SpecialReg, StateSpace, Uniformity};
 
-use super::visible::Before;
+use super::synchronization::{Before, Synchronization};
 use super::words;
 
 /// What is known of all calls of a function, or of the launches of a kernel.
@@ -110,6 +110,40 @@ impl Context {
             _ if component > 0 && before.is_multiple_of(32) => Uniformity::Warp,
             _ => register.uniformity(),
         }
+    }
+}
+
+/// The results and the synchronization of the functions that a function calls.
+#[derive(Copy, Clone)]
+pub(super) struct Callees<'a> {
+    /// The uniformity of a word of a result, among threads that made the call together; `None` if it is unknown.
+    pub(super) results: &'a dyn Fn(ResultWord) -> Option<Uniformity>,
+    pub(super) synchronization: &'a dyn Fn(SymbolId) -> Synchronization,
+}
+
+/// A word of a result of a callee.
+#[derive(Copy, Clone, Debug)]
+pub(super) struct ResultWord {
+    pub(super) callee: SymbolId,
+    /// The index of the result.
+    pub(super) result: usize,
+    /// The index of the word in the result.
+    pub(super) word: usize,
+}
+
+impl Callees<'_> {
+    /// Unknown callees.
+    pub(super) const UNKNOWN: Self = Self {
+        results: &|_| None,
+        synchronization: &|_| Synchronization::UNKNOWN,
+    };
+
+    /// The synchronization of the functions that an instruction may call; `None` if it is not a call.
+    pub(super) fn synchronization(&self, inst: &Facts<'_>) -> Option<Synchronization> {
+        Some(match inst.callees()? {
+            facts::Callees::Function(symbol) => (self.synchronization)(symbol),
+            _ => Synchronization::UNKNOWN,
+        })
     }
 }
 

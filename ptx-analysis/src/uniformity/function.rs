@@ -1,59 +1,36 @@
 //! The analysis of one function.
 
 use alloc::vec::Vec;
+use core::ops::Range;
 
-use ptx_ir::facts::{self, Facts, FunctionFacts};
-use ptx_ir::{Binding, Param, Statement, SymbolId};
+use ptx_ir::facts::{self, FunctionFacts};
+use ptx_ir::{Binding, Param, RegDeclId, Statement, SymbolId};
 use ptx_isa::{Access, Uniformity};
 
-use super::acquires::Synchronization;
-use super::context::Context;
+use super::context::{Callees, Context};
+use super::evaluation::{Evaluation, Site};
 use super::graphs::Graphs;
-use super::pass::Pass;
-use super::visible::Before;
+use super::synchronization::Before;
 use super::words::{self, Words};
 use super::{FunctionUniformity, UniformDef};
 use crate::cfg::BlockId;
 use crate::function_analysis::FunctionAnalysis;
 use crate::ssa::Value;
 
-/// A call of a function of the module, or of another one.
+/// A direct call.
 pub(super) struct Call {
     pub(super) callee: SymbolId,
     pub(super) arguments: Vec<Words>,
-    /// The largest group of which all threads call it, or none.
+    /// The largest group of which all threads execute the call, or none.
     pub(super) executed: Uniformity,
-    /// What may happen before it.
+    /// The synchronization that may happen before the call.
     pub(super) before: Before,
 }
 
-/// What is known of the functions that a function calls.
-pub(super) struct Callees<'a> {
-    /// In which threads a word of a result is the same, if that is known; the callers of the function share it.
-    pub(super) results: &'a dyn Fn(SymbolId, usize, usize) -> Option<Uniformity>,
-    pub(super) synchronization: &'a dyn Fn(SymbolId) -> Synchronization,
-}
-
-impl Callees<'_> {
-    /// Nothing is known.
-    pub(super) const UNKNOWN: Self = Self {
-        results: &|_, _, _| None,
-        synchronization: &|_| Synchronization::UNKNOWN,
-    };
-
-    /// What a call reaches does; `None` for other instructions.
-    pub(super) fn of(&self, inst: &Facts<'_>) -> Option<Synchronization> {
-        Some(match inst.callees()? {
-            facts::Callees::Function(symbol) => (self.synchronization)(symbol),
-            _ => Synchronization::UNKNOWN,
-        })
-    }
-}
-
-/// What is found about a function.
+/// The result of the analysis of a function.
 pub(super) struct Outcome {
     pub(super) uniformity: FunctionUniformity,
-    /// In which threads each word of the results is the same.
+    /// The uniformity of each word of the results.
     pub(super) results: Vec<Uniformity>,
     pub(super) calls: Vec<Call>,
 }
@@ -64,20 +41,23 @@ pub(super) fn analyze(
     context: &Context,
     callees: &Callees<'_>,
 ) -> Outcome {
-    let Ok(ssa) = function.ssa_with_cells(&context.cells) else {
+    let (Ok(ssa), Ok(ssa_graph)) = (
+        function.ssa_with_cells(&context.cells),
+        function.ssa_graph_with_cells(&context.cells),
+    ) else {
         return unknown(function.facts(), context);
     };
     let graphs = Graphs::new(function);
-    let mut pass = Pass::new(function, &graphs, ssa, context, callees);
-    pass.run();
+    let mut evaluation = Evaluation::new(function, &graphs, ssa, ssa_graph, context, callees);
+    evaluation.run();
     Outcome {
-        results: returns(&pass),
-        calls: calls(&pass),
-        uniformity: uniformity(&pass),
+        results: results(&evaluation),
+        calls: calls(&evaluation),
+        uniformity: uniformity(&evaluation),
     }
 }
 
-/// Nothing is known of the function.
+/// The outcome for a function without an SSA form.
 fn unknown(facts: FunctionFacts<'_>, context: &Context) -> Outcome {
     let mut calls = Vec::new();
     for (inst, _) in facts.body().insts() {
@@ -86,137 +66,163 @@ fn unknown(facts: FunctionFacts<'_>, context: &Context) -> Outcome {
                 callee,
                 arguments: Vec::new(),
                 executed: Uniformity::Varying,
-                before: match context.is_optimistic {
-                    true => Before::default(),
-                    false => Before::ANYTHING,
+                before: if context.is_optimistic {
+                    Before::default()
+                } else {
+                    Before::ANYTHING
                 },
             });
         }
     }
+    let words = words::total(facts.module(), context.returns(facts));
     Outcome {
         uniformity: FunctionUniformity::default(),
-        results: vec![Uniformity::Varying; words::total(facts.module(), context.returns(facts))],
+        results: vec![Uniformity::Varying; words],
         calls,
     }
 }
 
-fn uniformity(pass: &Pass<'_>) -> FunctionUniformity {
+fn uniformity(evaluation: &Evaluation<'_>) -> FunctionUniformity {
     let mut defs = Vec::new();
-    for (id, value) in pass.ssa.values() {
+    for (id, value) in evaluation.ssa.values() {
         if let Value::Def { stmt, variable, .. } = value
-            && variable < pass.ssa.carry()
+            && variable < evaluation.ssa.carry()
         {
             defs.push(UniformDef {
                 stmt,
                 variable,
-                uniformity: pass.values[id.as_u32() as usize],
+                uniformity: *evaluation.solver.value(id),
             });
         }
     }
     defs.sort_unstable();
     let mut guards = Vec::new();
-    for (stmt, statement) in pass.facts.body().statements() {
+    for (stmt, statement) in evaluation.facts.body().statements() {
         if let Statement::Inst(inst) = statement
-            && let Some((place, _)) = pass.facts.inst(inst).guard_register()
-            && let Some(block) = pass.block(stmt)
+            && let Some((register, _)) = evaluation.facts.inst(inst).guard_register()
+            && let Some(block) = evaluation.block(stmt)
         {
-            guards.push((stmt, pass.place(stmt, place, block)));
+            guards.push((stmt, evaluation.register(stmt, register, block)));
         }
     }
     guards.sort_unstable();
     FunctionUniformity {
         defs,
         guards,
-        blocks: pass.executions.clone(),
-        branches: pass.branches.clone(),
+        blocks: evaluation.executions.clone(),
+        branches: evaluation.branches.clone(),
     }
 }
 
-/// In which threads the results of the function are the same.
-fn returns(pass: &Pass<'_>) -> Vec<Uniformity> {
-    let blocks = pass.graphs.cfg.blocks();
-    let returning: Vec<BlockId> = blocks
-        .filter(|(_, b)| b.returns)
+/// The uniformity of each word of the results of a function.
+fn results(evaluation: &Evaluation<'_>) -> Vec<Uniformity> {
+    let returning: Vec<BlockId> = evaluation
+        .graphs
+        .cfg
+        .blocks()
+        .filter(|(_, block)| block.returns)
         .map(|(id, _)| id)
         .collect();
-    // Threads may return at different places.
-    let place = match returning.len() {
-        0 | 1 => Uniformity::Grid,
-        _ => pass
-            .branches
-            .iter()
-            .copied()
-            .fold(Uniformity::Grid, Uniformity::join),
-    };
-    let of = |param: &Param, word: usize, is_last: bool| {
-        let level = match param.binding {
-            Binding::Var(var) => {
-                let all = pass.cells.words(var);
-                let first = (all.start + word).min(all.end);
-                let words = match is_last {
-                    true => first..all.end,
-                    false => first..(first + 1).min(all.end),
-                };
-                let levels = returning.iter();
-                let levels = levels.map(|block| pass.words_level(words.clone(), *block));
-                levels.fold(Uniformity::Grid, Uniformity::join)
-            }
-            Binding::Register(decl) => {
-                let registers = pass.facts.body().registers();
-                let of_decl = |variable: u32| {
-                    let register = pass.variables.place(variable).register;
-                    registers.get(register).is_some_and(|r| r.decl == decl)
-                };
-                let returned = pass.ssa.returned().iter();
-                let levels = returned.filter(|r| of_decl(r.variable));
-                let levels = levels.map(|r| pass.read(r.value, r.block));
-                levels
-                    .reduce(Uniformity::join)
-                    .unwrap_or(Uniformity::Varying)
-            }
-            _ => Uniformity::Varying,
-        };
-        level.join(place)
-    };
+    // Threads may return from different blocks.
+    let mut returned_together = Uniformity::Grid;
+    if returning.len() > 1 {
+        for branch in &evaluation.branches {
+            returned_together = returned_together.join(*branch);
+        }
+    }
     let mut results = Vec::new();
-    let returns = pass.context.returns(pass.facts);
-    for (param, words) in words::numbered(pass.facts.module(), returns) {
-        let count = words.len();
-        results.extend((0..count).map(|word| of(param, word, word + 1 == count)));
+    let params = evaluation.context.returns(evaluation.facts);
+    for (param, words) in words::numbered(evaluation.facts.module(), params) {
+        for word in 0..words.len() {
+            let is_last = word + 1 == words.len();
+            let uniformity = match param.binding {
+                Binding::Var(_) => {
+                    let words = param_words(evaluation, param, word, is_last);
+                    returning.iter().fold(Uniformity::Grid, |joined, block| {
+                        joined.join(evaluation.words_uniformity(words.clone(), *block))
+                    })
+                }
+                Binding::Register(decl) => returned_register(evaluation, decl),
+                _ => Uniformity::Varying,
+            };
+            results.push(uniformity.join(returned_together));
+        }
     }
     results
 }
 
-/// The calls of functions by their names.
-fn calls(pass: &Pass<'_>) -> Vec<Call> {
+/// The words of a result in `.param` that count as one word of the result; the last one includes all words after it.
+fn param_words(
+    evaluation: &Evaluation<'_>,
+    param: &Param,
+    word: usize,
+    is_last: bool,
+) -> Range<usize> {
+    let Binding::Var(variable) = param.binding else {
+        return 0..0;
+    };
+    let words = evaluation.cells.words(variable);
+    let first = (words.start + word).min(words.end);
+    if is_last {
+        first..words.end
+    } else {
+        first..(first + 1).min(words.end)
+    }
+}
+
+/// The uniformity of the registers of a declaration where the function returns.
+fn returned_register(evaluation: &Evaluation<'_>, decl: RegDeclId) -> Uniformity {
+    let registers = evaluation.facts.body().registers();
+    evaluation
+        .ssa
+        .returned()
+        .iter()
+        .filter(|returned| {
+            let register = evaluation.variables.place(returned.variable).register;
+            registers.get(register).is_some_and(|r| r.decl == decl)
+        })
+        .map(|returned| evaluation.read(returned.value, returned.block))
+        .reduce(Uniformity::join)
+        .unwrap_or(Uniformity::Varying)
+}
+
+/// The direct calls of a function.
+fn calls(evaluation: &Evaluation<'_>) -> Vec<Call> {
     let mut calls = Vec::new();
-    for (stmt, statement) in pass.facts.body().statements() {
+    for (stmt, statement) in evaluation.facts.body().statements() {
         let Statement::Inst(inst) = statement else {
             continue;
         };
-        let of = pass.facts.inst(inst);
+        let inst_facts = evaluation.facts.inst(inst);
         let (Some(facts::Callees::Function(callee)), Some(block)) =
-            (of.callees(), pass.block(stmt))
+            (inst_facts.callees(), evaluation.block(stmt))
         else {
             continue;
         };
-        let lists = of
+        let site = Site {
+            stmt,
+            inst,
+            facts: inst_facts,
+            block,
+        };
+        let arguments = inst_facts
             .call_lists()
-            .filter(|(_, access)| *access == Access::Read);
-        let operands = lists.flat_map(|(list, _)| list);
-        let guard = of
-            .guard_register()
-            .map(|(place, _)| pass.place(stmt, place, block));
-        let executed = pass.executions.get(block.as_u32() as usize).copied();
+            .filter(|(_, access)| *access == Access::Read)
+            .flat_map(|(list, _)| list)
+            .map(|operand| evaluation.argument_words(&site, *operand))
+            .collect();
+        let executed = evaluation.executions.get(block.as_u32() as usize);
         calls.push(Call {
             callee,
-            arguments: operands.map(|o| pass.words(stmt, block, *o)).collect(),
+            arguments,
             executed: executed
+                .copied()
                 .unwrap_or(Uniformity::Varying)
-                .join(guard.unwrap_or(Uniformity::Grid)),
-            before: match pass.context.is_optimistic {
-                true => Before::default(),
-                false => pass.visible.before(stmt),
+                .join(evaluation.guard(&site)),
+            before: if evaluation.context.is_optimistic {
+                Before::default()
+            } else {
+                evaluation.visible.before(stmt)
             },
         });
     }

@@ -1,4 +1,4 @@
-//! The uniformity of a module that changes.
+//! The uniformity of a module that changes: a function is evaluated again only if its body or its inputs change.
 
 use alloc::vec::Vec;
 
@@ -7,12 +7,11 @@ use ptx_ir::{EntityId as _, FuncId, SymbolId};
 use ptx_isa::{StateSpace, Uniformity};
 
 use super::FunctionUniformity;
-use super::acquires::{Summaries, Synchronization};
 use super::connected;
-use super::context::{Context, has_local_variables};
-use super::function::{Callees, Outcome, analyze};
+use super::context::{Callees, Context, ResultWord, has_local_variables};
+use super::function::{Outcome, analyze};
 use super::stack::{Stack, makes_address};
-use super::visible::Before;
+use super::synchronization::{Before, Summaries, Synchronization};
 use super::words::{self, Words};
 use crate::calls::{CallGraph, Target};
 use crate::function_analysis::{FunctionAnalysis, map_functions};
@@ -20,7 +19,7 @@ use crate::incremental::{Budget, Runs, renumbered};
 use crate::interprocedural::replace_inputs;
 use crate::module_analysis::ModuleAnalysis;
 
-/// What the evaluation of a function depends on, apart from its own text.
+/// The inputs of the evaluation of a function, apart from its own text.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Inputs {
     pub(super) arguments: Vec<Uniformity>,
@@ -28,14 +27,14 @@ pub(super) struct Inputs {
     pub(super) local_pointers: bool,
     shared_pointers: bool,
     before: Before,
-    /// What the functions do that it calls, in the order of their ids.
+    /// The synchronization of its callees, by id.
     synchronization: Vec<(FuncId, Synchronization)>,
-    /// The words that the functions return that it calls, in the order of their ids.
+    /// The words of the results of its callees, by id.
     pub(super) results: Vec<(FuncId, Vec<Uniformity>)>,
 }
 
 impl Inputs {
-    /// Those of a function in a context; `results` gives what another one returns.
+    /// Collects the inputs of a function that is analyzed in `context`. `results` returns the words of the results of a callee.
     pub(super) fn new<'r>(
         context: &Context,
         calls: &CallGraph,
@@ -47,14 +46,16 @@ impl Inputs {
             .into_iter()
             .filter_map(Target::function)
             .collect();
-        let synchronization = callees.iter().map(|id| (*id, summaries.of(*id)));
         Self {
             arguments: context.arguments.clone(),
             entry: context.entry,
             local_pointers: context.local_pointers,
             shared_pointers: context.shared_pointers,
             before: context.before,
-            synchronization: synchronization.collect(),
+            synchronization: callees
+                .iter()
+                .map(|id| (*id, summaries.function(*id)))
+                .collect(),
             results: callees
                 .into_iter()
                 .filter_map(|id| Some((id, results(id)?.clone())))
@@ -62,7 +63,7 @@ impl Inputs {
         }
     }
 
-    /// The context again, but for the variables in local memory.
+    /// Creates the context of the function from its inputs, without the variables in local memory.
     fn context(&self, facts: FunctionFacts<'_>) -> Context {
         let mut context = Context::new(facts, facts.id());
         context.arguments.clone_from(&self.arguments);
@@ -73,6 +74,7 @@ impl Inputs {
         context
     }
 
+    /// Replaces ids of functions; `None` if one of them has no new id.
     fn renumber(&mut self, function: &impl Fn(FuncId) -> Option<FuncId>) -> Option<()> {
         for (id, _) in &mut self.results {
             *id = function(*id)?;
@@ -86,30 +88,32 @@ impl Inputs {
     }
 }
 
-/// What the evaluation of a function gave to others.
+/// The output of the evaluation of a function.
 #[derive(Clone, Debug)]
 pub(super) struct Output {
     pub(super) results: Vec<Uniformity>,
-    pub(super) calls: Vec<Given>,
-    /// Until it is taken.
+    pub(super) calls: Vec<CallInputs>,
+    /// `None` after it was taken.
     pub(super) uniformity: Option<FunctionUniformity>,
 }
 
-/// What a call gives to a function.
+/// The inputs of a function from one of its calls.
 #[derive(Clone, Debug)]
-pub(super) struct Given {
+pub(super) struct CallInputs {
     pub(super) callee: FuncId,
+    /// The words of the arguments.
     pub(super) arguments: Vec<Uniformity>,
+    /// The largest group of which all threads execute the call, or none.
     pub(super) executed: Uniformity,
     pub(super) before: Before,
 }
 
-/// What is known of the body of a function alone.
+/// Properties of the body of a function that do not depend on other functions.
 #[derive(Clone, Debug)]
 struct Body {
     stack: Stack,
     synchronization: Synchronization,
-    /// Whether it makes generic addresses of shared memory.
+    /// It makes generic addresses of shared memory.
     shares: bool,
 }
 
@@ -123,10 +127,10 @@ impl Body {
     }
 }
 
-/// What the functions of a module give to each other, kept while the module changes: the uniformity of each function is then that of a new
+/// The uniformity of arguments, calls and results of the functions of a module that changes. The uniformity of each function is that of a new
 /// [`ModuleUniformity`](super::ModuleUniformity).
 ///
-/// After a change, [`enter`](Self::enter) the functions that have another body and [`update`](Self::update) what they give to others.
+/// After a change, [`enter`](Self::enter) the functions that have another body, and [`update`](Self::update) the inputs of all functions.
 ///
 /// ```
 /// use ptx_analysis::incremental::Budget;
@@ -137,23 +141,23 @@ impl Body {
 ///
 /// let text = ".version 8.0\n.target sm_80\n.func f() { ret; }\n.entry k() { call f; ret; }\n.entry l() { call f; ret; }";
 /// let mut source = Incremental::new(text.as_bytes().to_vec(), ptx_ir::Limits::default());
-/// let mut kept = IncrementalUniformity::new();
+/// let mut uniformity = IncrementalUniformity::new();
 /// let facts = ModuleFacts::new(source.module());
 /// let module = ModuleAnalysis::new(&facts);
-/// kept.enter_all(&module);
-/// kept.update(&module, &mut Budget::unlimited());
+/// uniformity.enter_all(&module);
+/// uniformity.update(&module, &mut Budget::unlimited());
 ///
-/// // One function changes, and nothing that it gives to the others.
-/// let at = text.find("call").unwrap();
-/// source.replace(ptx_ir::Span::at(at, at), b".reg .b32 a; mov.u32 a, %tid.x; ");
+/// // One function changes, but not the inputs of the others.
+/// let offset = text.find("call").unwrap();
+/// source.replace(ptx_ir::Span::at(offset, offset), b".reg .b32 a; mov.u32 a, %tid.x; ");
 /// let facts = ModuleFacts::new(source.module());
 /// let module = ModuleAnalysis::new(&facts);
 /// let k = source.module().function("k").unwrap();
 /// let mut budget = Budget::unlimited();
-/// kept.enter(&module, &[k]);
-/// assert!(kept.update(&module, &mut budget));
+/// uniformity.enter(&module, &[k]);
+/// assert!(uniformity.update(&module, &mut budget));
 /// assert_eq!(budget.evaluated().collect::<Vec<_>>(), [k]);
-/// assert_eq!(kept.take(&module.function(k).unwrap(), module.calls()).as_ref(), ModuleUniformity::new(&facts).function(k));
+/// assert_eq!(uniformity.take(&module.function(k).unwrap(), module.calls()).as_ref(), ModuleUniformity::new(&facts).function(k));
 /// ```
 #[derive(Clone, Default, Debug)]
 pub struct IncrementalUniformity {
@@ -161,56 +165,52 @@ pub struct IncrementalUniformity {
     bodies: Vec<Option<Body>>,
     summaries: Summaries,
     runs: Runs<Inputs, Output>,
-    /// What each function was evaluated with at last.
+    /// The inputs of the last evaluation of each function.
     inputs: Vec<Option<Inputs>>,
-    /// How often these changed.
+    /// The number of changes of `inputs`.
     revisions: Vec<u32>,
-    /// Whether the address of a variable in local memory is more than the function that declares it uses.
+    /// Other functions may use the address of a variable in local memory.
     any_escapes: bool,
-    /// Whether a function makes generic addresses of shared memory.
+    /// A function makes generic addresses of shared memory.
     any_shared: bool,
 }
 
 impl IncrementalUniformity {
-    /// That of [`ModuleUniformity::new`](super::ModuleUniformity::new), of no function so far.
+    /// Creates an analysis with the assumptions of [`ModuleUniformity::new`](super::ModuleUniformity::new). It contains no functions.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// That of [`ModuleUniformity::optimistic`](super::ModuleUniformity::optimistic), of no function so far.
+    /// Creates an analysis with the assumptions of [`ModuleUniformity::optimistic`](super::ModuleUniformity::optimistic). It contains no functions.
     #[must_use]
     pub fn optimistic() -> Self {
-        Self::with(true)
-    }
-
-    pub(super) fn with(is_optimistic: bool) -> Self {
         Self {
-            is_optimistic,
+            is_optimistic: true,
             ..Self::default()
         }
     }
 
-    /// Takes the bodies of all functions.
+    /// Records the bodies of all functions.
     pub fn enter_all(&mut self, module: &ModuleAnalysis<'_>) {
         let bodies = map_functions(module.facts(), |id, _| {
             Some((id, Body::new(&module.function(id)?)))
         });
         for (id, body) in bodies.into_iter().flatten() {
-            self.take_body(id, body);
+            self.set_body(id, body);
         }
     }
 
-    /// Takes the new bodies of some functions.
+    /// Records the new bodies of functions.
     pub fn enter(&mut self, module: &ModuleAnalysis<'_>, changed: &[FuncId]) {
         for id in changed {
             if let Some(function) = module.function(*id) {
-                self.take_body(*id, Body::new(&function));
+                self.set_body(*id, Body::new(&function));
             }
         }
     }
 
-    fn take_body(&mut self, id: FuncId, body: Body) {
+    fn set_body(&mut self, id: FuncId, body: Body) {
         if self.bodies.len() <= id.index() {
             self.bodies.resize(id.index() + 1, None);
         }
@@ -218,35 +218,36 @@ impl IncrementalUniformity {
         self.runs.forget(id);
     }
 
-    /// Works out what functions give to each other. Gives false if the budget was spent before; then it has to be called again. The facts must
-    /// be those of all functions that were entered since it gave true, and of those that call or are called by others.
+    /// Computes the inputs that functions pass to each other. Returns `false` if the budget is spent first; then it has to be called again. The facts must
+    /// contain all functions that were entered since it returned `true`, and all functions that call or are called by others.
     pub fn update(&mut self, analysis: &ModuleAnalysis<'_>, budget: &mut Budget) -> bool {
         let (module, calls) = (analysis.module(), analysis.calls());
         let count = module.functions().len();
         let body = |id: FuncId| self.bodies.get(id.index())?.as_ref();
-        let definitions = module.definitions();
-        let bodies: Vec<&Body> = definitions.filter_map(|(id, ..)| body(id)).collect();
         let has_local_variables = has_local_variables(module);
-        self.any_escapes = has_local_variables || bodies.iter().any(|b| b.stack.escapes);
-        self.any_shared = bodies.iter().any(|b| b.shares);
-        let own = |id: FuncId| body(id).map(|b| b.synchronization);
-        self.summaries = match self.is_optimistic {
-            true => Summaries::default(),
-            false => Summaries::new(count, calls, own),
+        let bodies = || module.definitions().filter_map(|(id, ..)| body(id));
+        self.any_escapes = has_local_variables || bodies().any(|body| body.stack.escapes);
+        self.any_shared = bodies().any(|body| body.shares);
+        self.summaries = if self.is_optimistic {
+            Summaries::default()
+        } else {
+            Summaries::new(count, calls, |id| Some(body(id)?.synchronization))
         };
         let mut inputs = vec![None; count];
         for (id, ..) in module.definitions() {
-            if analysis.is_alone(id)
-                && let Some(of) = analysis.facts().function(id)
-            {
-                let mut context = self.context(of, id);
-                if let Some(body) = body(id).filter(|_| !self.is_optimistic) {
-                    // No other function makes addresses in its launches.
-                    context.local_pointers = has_local_variables || body.stack.escapes;
-                    context.shared_pointers = body.shares;
-                }
-                inputs[id.index()] = Some(Inputs::new(&context, calls, &self.summaries, |_| None));
+            if !analysis.is_alone(id) {
+                continue;
             }
+            let Some(facts) = analysis.facts().function(id) else {
+                continue;
+            };
+            let mut context = self.context(facts, id);
+            if let Some(body) = body(id).filter(|_| !self.is_optimistic) {
+                // No other function makes addresses in its launches.
+                context.local_pointers = has_local_variables || body.stack.escapes;
+                context.shared_pointers = body.shares;
+            }
+            inputs[id.index()] = Some(Inputs::new(&context, calls, &self.summaries, |_| None));
         }
         let mut runs = core::mem::take(&mut self.runs);
         let solved = connected::solve(analysis, self, &mut runs, &mut inputs, budget);
@@ -259,7 +260,7 @@ impl IncrementalUniformity {
         true
     }
 
-    /// A number that increases when what a function gets from others changes, so that its uniformity may.
+    /// A number that increases when the inputs of a function from others change, so that its uniformity may change.
     #[must_use]
     pub fn revision(&self, id: FuncId) -> u32 {
         self.revisions.get(id.index()).copied().unwrap_or(0)
@@ -275,47 +276,45 @@ impl IncrementalUniformity {
     ) -> Option<FunctionUniformity> {
         let id = function.id();
         let inputs = self.inputs.get(id.index())?.as_ref()?;
-        let known = self.runs.output(id, inputs);
-        match known.and_then(|output| output.uniformity.take()) {
-            Some(uniformity) => Some(uniformity),
-            None => Some(self.evaluate(function, calls)),
-        }
+        let output = self.runs.output(id, inputs);
+        let uniformity = output.and_then(|output| output.uniformity.take());
+        Some(uniformity.unwrap_or_else(|| self.evaluate(function, calls)))
     }
 
-    /// Frees what [`take`](Self::take) would give.
+    /// Frees the results that [`take`](Self::take) would move out.
     pub fn shrink(&mut self) {
         for output in self.runs.outputs() {
             output.uniformity = None;
         }
     }
 
-    /// After the module was parsed again: functions whose text is the same have other ids. `function` gives the new id of a name, and
-    /// `is_same` whether all of its text is the same.
+    /// Replaces the ids of functions after the module was parsed again. `function` returns the new id of a function with the same name, and `is_same` whether
+    /// its text is unchanged.
     pub fn renumber(
         &mut self,
         function: impl Fn(FuncId) -> Option<FuncId>,
         is_same: impl Fn(FuncId) -> bool,
     ) {
-        let same = |id| function(id).filter(|_| is_same(id));
-        renumbered(&mut self.bodies, same);
+        let unchanged = |id| function(id).filter(|_| is_same(id));
+        renumbered(&mut self.bodies, unchanged);
         renumbered(&mut self.revisions, &function);
-        renumbered(&mut self.inputs, same);
-        for inputs in &mut self.inputs {
-            if let Some(of) = inputs
-                && of.renumber(&function).is_none()
+        renumbered(&mut self.inputs, unchanged);
+        for slot in &mut self.inputs {
+            if let Some(inputs) = slot
+                && inputs.renumber(&function).is_none()
             {
-                *inputs = None;
+                *slot = None;
             }
         }
-        self.runs.renumber(same, |input, output| {
+        self.runs.renumber(unchanged, |inputs, output| {
             for call in &mut output.calls {
                 call.callee = function(call.callee)?;
             }
-            input.renumber(&function)
+            inputs.renumber(&function)
         });
     }
 
-    /// Evaluates a function with what the last [`update`](Self::update) found about its callers and callees.
+    /// Evaluates a function with the inputs from the last [`update`](Self::update).
     #[must_use]
     pub fn evaluate(
         &self,
@@ -340,21 +339,16 @@ impl IncrementalUniformity {
         if let Some(Some(body)) = self.bodies.get(context.function.index()) {
             context.cells = body.stack.cells.clone();
         }
-        let module = function.module();
-        let results = |symbol: SymbolId, index: usize, word: usize| {
-            let callee = calls.function(symbol)?;
-            let at = inputs.results.binary_search_by_key(&callee, |(id, _)| *id);
-            let returns = module.functions().get(callee)?.interface.returns;
-            let mut numbered = words::numbered(module, returns.of(module.params()));
-            let (_, words) = numbered.nth(index)?;
-            let number = (words.start + word).min(words.end - 1);
-            inputs.results.get(at.ok()?)?.1.get(number).copied()
-        };
+        let results = |word| result_word(function, inputs, calls, word);
         let synchronization = |symbol: SymbolId| {
-            let of = &inputs.synchronization;
             let callee = calls.function(symbol);
-            let at = callee.and_then(|id| of.binary_search_by_key(&id, |(id, _)| *id).ok());
-            at.map_or(Synchronization::UNKNOWN, |at| of[at].1)
+            let index = callee.and_then(|id| {
+                let callees = &inputs.synchronization;
+                callees.binary_search_by_key(&id, |(id, _)| *id).ok()
+            });
+            index.map_or(Synchronization::UNKNOWN, |index| {
+                inputs.synchronization[index].1
+            })
         };
         let callees = Callees {
             results: &results,
@@ -363,7 +357,7 @@ impl IncrementalUniformity {
         analyze(function, &context, &callees)
     }
 
-    /// What is known of a function before its callers are looked at.
+    /// Creates the context of a function before its callers are considered.
     pub(super) fn context(&self, facts: FunctionFacts<'_>, id: FuncId) -> Context {
         let mut context = Context::new(facts, id);
         context.local_pointers = self.any_escapes;
@@ -388,27 +382,52 @@ impl IncrementalUniformity {
         calls: &CallGraph,
     ) -> Output {
         let context = inputs.context(function.facts());
-        let unknown = match self.is_optimistic {
-            true => Uniformity::Grid,
-            false => Uniformity::Varying,
+        let unknown = if self.is_optimistic {
+            Uniformity::Grid
+        } else {
+            Uniformity::Varying
         };
         let outcome = self.analyze(function, context, inputs, calls);
         let module = function.module();
-        let calls = outcome.calls.into_iter().filter_map(|call| {
-            let callee = calls.function(call.callee)?;
-            let params = module.functions().get(callee)?.interface.params;
-            let params = params.of(module.params());
-            Some(Given {
+        let mut call_inputs = Vec::new();
+        for call in outcome.calls {
+            let Some(callee) = calls.function(call.callee) else {
+                continue;
+            };
+            let Some(header) = module.functions().get(callee) else {
+                continue;
+            };
+            let params = header.interface.params.of(module.params());
+            call_inputs.push(CallInputs {
                 callee,
                 arguments: Words::flat(module, params, &call.arguments, unknown),
                 executed: call.executed,
                 before: call.before,
-            })
-        });
+            });
+        }
         Output {
             results: outcome.results,
-            calls: calls.collect(),
+            calls: call_inputs,
             uniformity: Some(outcome.uniformity),
         }
     }
+}
+
+/// The uniformity of a word of a result of a call, if the callee was evaluated.
+fn result_word(
+    function: &FunctionAnalysis<'_>,
+    inputs: &Inputs,
+    calls: &CallGraph,
+    word: ResultWord,
+) -> Option<Uniformity> {
+    let module = function.module();
+    let callee = calls.function(word.callee)?;
+    let index = inputs
+        .results
+        .binary_search_by_key(&callee, |(id, _)| *id)
+        .ok()?;
+    let returns = module.functions().get(callee)?.interface.returns;
+    let (_, words) = words::numbered(module, returns.of(module.params())).nth(word.result)?;
+    let number = (words.start + word.word).min(words.end - 1);
+    inputs.results.get(index)?.1.get(number).copied()
 }

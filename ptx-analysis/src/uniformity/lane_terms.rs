@@ -1,73 +1,68 @@
-//! Which bits differ of what instructions compute ([`ptx_isa::Computation`]).
+//! The differing bits of the results of instructions on integers, from the expressions of the tables ([`ptx_isa::Computation`]).
 
 use ptx_dataflow::internals::Conditions;
-use ptx_ir::facts::Facts;
-use ptx_ir::{Operand, StmtId};
+use ptx_ir::Operand;
 use ptx_isa::{
     Assignment, Destination, Expr, ExprFunction as Function, Form, Modifier, Role, ScalarType,
     SlotAssignment, TypeKind, Uniformity,
 };
 
-use super::lane_bits::{LaneBits, ones};
-use super::pass::Pass;
-use crate::cfg::BlockId;
+use super::evaluation::{Evaluation, Site};
+use super::lane_bits::{LaneBits, Sign, ones};
 
 /// An instruction on integers.
-pub(super) struct Terms<'p, 'a> {
-    pass: &'p Pass<'a>,
-    facts: &'p Facts<'a>,
-    stmt: StmtId,
-    block: BlockId,
+pub(super) struct Terms<'e, 'a> {
+    evaluation: &'e Evaluation<'a>,
+    site: &'e Site<'a>,
     form: &'static Form,
-    slots: &'p SlotAssignment,
+    slots: &'e SlotAssignment,
     assignments: &'static [Assignment],
 }
 
-impl<'p, 'a> Terms<'p, 'a> {
-    /// Only of instructions that the tables describe exactly.
-    pub(super) fn new(
-        pass: &'p Pass<'a>,
-        (stmt, block): (StmtId, BlockId),
-        facts: &'p Facts<'a>,
-    ) -> Option<Self> {
-        let (form, slots) = facts.form()?;
+impl<'e, 'a> Terms<'e, 'a> {
+    /// `None` if the tables do not describe the instruction exactly.
+    pub(super) fn new(evaluation: &'e Evaluation<'a>, site: &'e Site<'a>) -> Option<Self> {
+        let (form, slots) = site.facts.form()?;
         let computation = form.computation().filter(|c| !c.is_approximate())?;
-        let limits = facts.has_modifier(Modifier::Sat) || facts.has_modifier(Modifier::Relu);
-        (!limits).then_some(Self {
-            pass,
-            facts,
-            stmt,
-            block,
+        let is_clamped =
+            site.facts.has_modifier(Modifier::Sat) || site.facts.has_modifier(Modifier::Relu);
+        (!is_clamped).then_some(Self {
+            evaluation,
+            site,
             form,
             slots,
             assignments: computation.assignments(),
         })
     }
 
-    /// What is known of a register that the instruction writes.
+    /// The differing bits of a register that the instruction writes.
     pub(super) fn result(&self, variable: u32) -> Option<LaneBits> {
-        let mut found = self.assignments.iter().filter_map(|a| match a.target() {
-            Destination::Operand(at) if self.variable(at) == Some(variable) => Some((at, a)),
-            _ => None,
+        let mut results = self.assignments.iter().filter_map(|assignment| {
+            let Destination::Operand(index) = assignment.target() else {
+                return None;
+            };
+            (self.variable(index)? == variable).then_some((index, assignment))
         });
-        let (Some((at, assignment)), None) = (found.next(), found.next()) else {
+        let (Some((index, assignment)), None) = (results.next(), results.next()) else {
             return None;
         };
-        let ty = self.integer(at)?;
+        let ty = self.integer_type(index)?;
         let value = self.bits(&assignment.value())?;
-        Some(value.fitted(ty.bits().into(), is_signed(ty)))
+        Some(value.fitted(ty.bits().into(), sign(ty)))
     }
 
-    fn variable(&self, at: u8) -> Option<u32> {
-        let operand = self.facts.operand(at.into())?.operand;
-        let mut variables = self.pass.variables.of(self.facts.place(operand)?);
-        let only = variables.next()?;
-        variables.next().is_none().then_some(only)
+    /// The variable that an operand is.
+    fn variable(&self, index: u8) -> Option<u32> {
+        let facts = &self.site.facts;
+        let operand = facts.operand(index.into())?.operand;
+        let mut variables = self.evaluation.variables.of(facts.place(operand)?);
+        let variable = variables.next()?;
+        variables.next().is_none().then_some(variable)
     }
 
     /// The type of an operand that is an integer of at most 64 bits.
-    fn integer(&self, at: u8) -> Option<ScalarType> {
-        let operand = self.form.operands().get(usize::from(at))?;
+    fn integer_type(&self, index: u8) -> Option<ScalarType> {
+        let operand = self.form.operands().get(usize::from(index))?;
         let ty = operand.ty().scalar_type(self.slots, self.form)?;
         is_integer(ty).then_some(ty)
     }
@@ -82,49 +77,49 @@ impl<'p, 'a> Terms<'p, 'a> {
 
     fn bits(&self, expr: &Expr) -> Option<LaneBits> {
         match *expr {
-            Expr::Operand(at) => self.operand(at),
-            Expr::Assigned(at) => self.bits(&self.local(at)?),
+            Expr::Operand(index) => self.operand(index),
+            Expr::Assigned(index) => self.bits(&self.local(index)?),
             Expr::Integer(_) => Some(LaneBits::uniform(Uniformity::Grid)),
-            Expr::If([when, then, otherwise]) => match self.truth(when)? {
-                true => self.bits(then),
-                false => self.bits(otherwise),
-            },
+            Expr::If([when, then, otherwise]) => {
+                self.bits(if self.truth(when)? { then } else { otherwise })
+            }
             Expr::Call(function, arguments) => self.function(function, arguments),
             _ => None,
         }
     }
 
-    /// A value that was assigned to a name.
-    fn local(&self, at: u8) -> Option<Expr> {
-        let assignment = self.assignments.get(usize::from(at))?;
+    /// The expression that was assigned to a name.
+    fn local(&self, index: u8) -> Option<Expr> {
+        let assignment = self.assignments.get(usize::from(index))?;
         (assignment.target() == Destination::Local).then(|| assignment.value())
     }
 
-    fn operand(&self, at: u8) -> Option<LaneBits> {
-        let ty = self.integer(at)?;
-        let role = self.form.operands().get(usize::from(at))?.role();
+    fn operand(&self, index: u8) -> Option<LaneBits> {
+        let ty = self.integer_type(index)?;
+        let role = self.form.operands().get(usize::from(index))?.role();
         if !matches!(role, Role::Use | Role::Imm | Role::Sreg | Role::Symbol) {
             return None;
         }
-        let (pass, pool) = (self.pass, self.pass.facts.body().pool());
-        let found = match self.facts.operand(at.into())?.operand {
+        let (evaluation, block) = (self.evaluation, self.site.block);
+        let bits = match self.site.facts.operand(index.into())?.operand {
             Operand::Small(_) | Operand::Imm(_) | Operand::Symbol(_) | Operand::Var(_) => {
                 LaneBits::uniform(Uniformity::Grid)
             }
-            Operand::Special(register) => pass.special_lanes(register, None, self.block),
-            Operand::Lane(selector, inner) => match pool.get(inner) {
+            Operand::Special(register) => evaluation.special_lanes(register, None, block),
+            Operand::Lane(selector, inner) => match evaluation.facts.body().pool().get(inner) {
                 Operand::Special(register) => {
-                    pass.special_lanes(register, selector.element(), self.block)
+                    evaluation.special_lanes(register, selector.element(), block)
                 }
                 _ => return None,
             },
             Operand::Reg(_) => {
-                let value = pass.ssa.read(self.stmt, self.variable(at)?)?;
-                pass.read_lanes(value, self.block)
+                let variable = self.variable(index)?;
+                let value = evaluation.ssa.read(self.site.stmt, variable)?;
+                evaluation.read_lanes(value, block)
             }
             _ => return None,
         };
-        Some(found.fitted(ty.bits().into(), is_signed(ty)))
+        Some(bits.fitted(ty.bits().into(), sign(ty)))
     }
 
     fn function(&self, function: Function, arguments: &'static [Expr]) -> Option<LaneBits> {
@@ -152,23 +147,23 @@ impl<'p, 'a> Terms<'p, 'a> {
             }
             (Function::Unsigned, [ty, a]) => {
                 let bits = self.ty(ty)?.bits();
-                Some(self.bits(a)?.fitted(bits.into(), false))
+                Some(self.bits(a)?.fitted(bits.into(), Sign::Unsigned))
             }
             (Function::Field, [ty, a, position, length]) => {
                 let shifted = self.bits(a)?.shifted_right(self.position(position)?);
                 let length = self.position(length).filter(|n| *n > 0)?;
-                Some(shifted.fitted(length, is_signed(self.ty(ty)?)))
+                Some(shifted.fitted(length, sign(self.ty(ty)?)))
             }
             _ => None,
         }
     }
 
     fn product(&self, a: &Expr, b: &Expr) -> Option<LaneBits> {
-        let power = |e: &Expr| {
-            let value = self.constant(e)?;
+        let zero_bits = |factor: &Expr| {
+            let value = self.constant(factor)?;
             (value > 0).then(|| value.trailing_zeros().min(63))
         };
-        match (power(a), power(b)) {
+        match (zero_bits(a), zero_bits(b)) {
             (_, Some(by)) => {
                 let product = self.bits(a)?.shifted_left(by);
                 Some(product.carried(LaneBits::uniform(Uniformity::Grid)))
@@ -178,7 +173,7 @@ impl<'p, 'a> Terms<'p, 'a> {
         }
     }
 
-    /// A number of bits.
+    /// The constant of an expression that is a number of bits.
     fn position(&self, expr: &Expr) -> Option<u32> {
         let value = self.constant(expr)?;
         u32::try_from(value).ok().filter(|n| *n < u64::BITS)
@@ -186,17 +181,16 @@ impl<'p, 'a> Terms<'p, 'a> {
 
     fn constant(&self, expr: &Expr) -> Option<i64> {
         match *expr {
-            Expr::Operand(at) => {
-                self.integer(at)?;
-                let pool = self.pass.facts.body().pool();
-                pool.integer(self.facts.operand(at.into())?.operand)
+            Expr::Operand(index) => {
+                self.integer_type(index)?;
+                let pool = self.evaluation.facts.body().pool();
+                pool.integer(self.site.facts.operand(index.into())?.operand)
             }
-            Expr::Assigned(at) => self.constant(&self.local(at)?),
+            Expr::Assigned(index) => self.constant(&self.local(index)?),
             Expr::Integer(value) => Some(value),
-            Expr::If([when, then, otherwise]) => match self.truth(when)? {
-                true => self.constant(then),
-                false => self.constant(otherwise),
-            },
+            Expr::If([when, then, otherwise]) => {
+                self.constant(if self.truth(when)? { then } else { otherwise })
+            }
             Expr::Call(Function::Width, [ty]) => Some(self.ty(ty)?.bits().into()),
             Expr::Call(Function::Ones, [n]) => Some(ones(self.position(n)?) as i64),
             Expr::Call(function, [a, b]) => {
@@ -213,16 +207,16 @@ impl<'p, 'a> Terms<'p, 'a> {
         }
     }
 
-    /// Whether a condition holds that modifiers, types and constants decide.
+    /// Returns whether a condition holds, if modifiers, types and constants decide it.
     fn truth(&self, expr: &Expr) -> Option<bool> {
-        let facts = self.facts;
+        let facts = &self.site.facts;
         let conditions = Conditions {
             form: self.form,
             slots: self.slots,
             has: |modifier| facts.has_modifier(modifier),
         };
         conditions.evaluate(expr, &mut |expr| match *expr {
-            Expr::Assigned(at) => self.truth(&self.local(at)?),
+            Expr::Assigned(index) => self.truth(&self.local(index)?),
             Expr::Call(Function::Equal, [a, b]) if a == b => Some(true),
             Expr::Call(function, [a, b]) => {
                 let (a, b) = (self.constant(a)?, self.constant(b)?);
@@ -249,6 +243,10 @@ fn is_integer(ty: ScalarType) -> bool {
     kind && ty.lanes() <= 1 && ty.bits() <= 64
 }
 
-fn is_signed(ty: ScalarType) -> bool {
-    ty.kind() == TypeKind::Signed
+fn sign(ty: ScalarType) -> Sign {
+    if ty.kind() == TypeKind::Signed {
+        Sign::Signed
+    } else {
+        Sign::Unsigned
+    }
 }

@@ -1,92 +1,35 @@
-//! Values that differ between threads but in fewer bits or lanes than is said by [`Uniformity::Varying`]: what follows from the index of the thread in kernels
-//! that require CTAs of whole warps.
+//! The bits and lanes in which values differ, for values that are not the same in a warp: what follows from the index of the thread in kernels that require
+//! CTAs of whole warps.
 
-use alloc::vec::Vec;
-
-use ptx_ir::facts::Facts;
-use ptx_ir::{InstId, StmtId};
 use ptx_isa::{SpecialReg, Uniformity};
 
-use super::context::Context;
-use super::lane_bits::LaneBits;
+use super::evaluation::{Evaluation, Site};
+use super::lane_bits::{LANES, LaneBits};
 use super::lane_terms::Terms;
-use super::pass::Pass;
-use super::phases::is_load;
+use super::phases::is_shared_load;
+use super::transfer::Definition;
 use crate::cfg::BlockId;
 use crate::ssa::ValueId;
 
-/// The lanes of a warp.
-pub(super) const LANES: u64 = 32;
-
-/// What is known of the values of a function.
-#[derive(Debug, Default)]
-pub(super) struct LaneValues {
-    /// The threads of a CTA in each dimension, if they are known.
-    threads: Option<[u64; 3]>,
-    /// Of the values that were looked at.
-    values: Vec<Option<LaneBits>>,
-}
-
-impl LaneValues {
-    /// Nothing is followed unless CTAs are of whole warps.
-    pub(super) fn new(context: &Context, values: usize) -> Self {
-        let threads = context.threads().filter(|_| !context.is_optimistic);
-        let is_whole = |of: &[u64; 3]| of.iter().product::<u64>().is_multiple_of(LANES);
-        match threads.filter(is_whole) {
-            Some(threads) => Self {
-                threads: Some(threads),
-                values: vec![None; values],
-            },
-            None => Self::default(),
-        }
-    }
-
-    /// Whether values are followed.
-    pub(super) const fn are_followed(&self) -> bool {
-        self.threads.is_some()
-    }
-
-    /// What is known of the index of a thread in a dimension.
-    fn index(&self, dimension: usize) -> Option<LaneBits> {
-        let threads = self.threads?;
-        let size = *threads.get(dimension)?;
-        let before: u64 = threads.iter().take(dimension).product();
-        let is_last = threads.iter().skip(dimension + 1).all(|of| *of == 1);
-        let bits = size.saturating_sub(1).checked_ilog2().map_or(0, |n| n + 1);
-        let fills = size.is_power_of_two() || is_last || size.is_multiple_of(LANES) && before == 1;
-        match before.is_power_of_two() && fills {
-            true => Some(LaneBits::of_index(before.trailing_zeros(), bits)),
-            false if before.is_multiple_of(LANES) => Some(LaneBits::of_index(u64::BITS, bits)),
-            false => None,
-        }
-    }
-
-    /// Nothing is known of a value any more.
-    pub(super) fn forget(&mut self, id: ValueId) {
-        if let Some(of) = self.values.get_mut(id.as_u32() as usize) {
-            *of = Some(LaneBits::UNKNOWN);
-        }
-    }
-}
-
-impl Pass<'_> {
-    /// What is known of a value where a block reads it.
+impl<'a> Evaluation<'a> {
+    /// The differing bits of a value where a block reads it.
     pub(super) fn read_lanes(&self, value: ValueId, block: BlockId) -> LaneBits {
-        let level = self.read(value, block);
-        if level <= Uniformity::Cta {
-            return LaneBits::uniform(level);
+        let uniformity = self.read(value, block);
+        if uniformity <= Uniformity::Cta {
+            return LaneBits::uniform(uniformity);
         }
-        let known = self.lanes.values.get(value.as_u32() as usize);
-        let Some(known) = known.copied().flatten() else {
-            return LaneBits::uniform(level);
+        let Some(bits) = self.lanes.get(value) else {
+            return LaneBits::uniform(uniformity);
         };
-        match self.made(value) {
-            Some(made) if made != block => known.chosen(self.control.temporal(made, block)),
-            _ => known,
+        match self.defining_block(value) {
+            Some(definition) if definition != block => {
+                bits.chosen(self.control.temporal(definition, block))
+            }
+            _ => bits,
         }
     }
 
-    /// What is known of a component of a special register.
+    /// The differing bits of a component of a special register.
     pub(super) fn special_lanes(
         &self,
         register: SpecialReg,
@@ -94,119 +37,123 @@ impl Pass<'_> {
         block: BlockId,
     ) -> LaneBits {
         let index = match (register, component) {
-            (SpecialReg::Tid, Some(component)) => self.lanes.index(component.into()),
+            (SpecialReg::Tid, Some(component)) => self.lanes.thread_index(component.into()),
             (SpecialReg::Laneid, None) => Some(LaneBits::of_index(0, LANES.ilog2())),
             _ => None,
         };
         index.unwrap_or_else(|| LaneBits::uniform(self.special(register, component, block)))
     }
 
-    /// In which threads a value is the same of which something was found, or that is the same in a group.
-    fn lower(&mut self, id: ValueId, found: LaneBits, level: Uniformity) -> Uniformity {
-        let Some(known) = self.lanes.values.get_mut(id.as_u32() as usize) else {
-            return level;
+    /// Joins the differing bits of a value with others. Returns the uniformity that follows from them and from `uniformity`.
+    fn raise_lanes(&mut self, id: ValueId, bits: LaneBits, uniformity: Uniformity) -> Uniformity {
+        let Some(joined) = self.lanes.raise(id, bits) else {
+            return uniformity;
         };
-        let joined = known.map_or(found, |known| known.join(found));
-        if *known != Some(joined) {
-            *known = Some(joined);
-            self.notify(id);
+        if joined.is_changed {
+            self.solver.revisit_readers(id);
         }
-        level.min(joined.level())
+        uniformity.min(joined.bits.uniformity())
     }
 
-    /// In which threads a phi is the same, which is at least so in a group.
+    /// Refines the uniformity of a phi by the differing bits of its arguments.
     pub(super) fn refined_phi(
         &mut self,
-        (id, block): (ValueId, BlockId),
-        level: Uniformity,
+        id: ValueId,
+        block: BlockId,
+        uniformity: Uniformity,
     ) -> Uniformity {
-        if !self.lanes.are_followed() || level < Uniformity::Warp {
-            return level;
+        if !self.lanes.are_followed() || uniformity < Uniformity::Warp {
+            return uniformity;
         }
-        let edges = self.graphs.cfg.in_edges(block);
-        let sources = edges.map(|(_, e)| self.graphs.dominators.is_reachable(e.from));
-        let args = self
-            .ssa
-            .args(id)
-            .iter()
-            .zip(sources.chain(core::iter::once(true)));
-        let args = args.filter(|(_, is_reachable)| *is_reachable);
-        let args = args.map(|(arg, _)| self.read_lanes(*arg, block));
-        let joined = args.reduce(LaneBits::join).unwrap_or(LaneBits::UNKNOWN);
-        self.lower(id, joined.chosen(self.control.join(block)), level)
+        let joined = self
+            .reachable_arguments(id, block)
+            .map(|argument| self.read_lanes(argument, block))
+            .reduce(LaneBits::join)
+            .unwrap_or(LaneBits::UNKNOWN);
+        self.raise_lanes(id, joined.chosen(self.control.join(block)), uniformity)
     }
 
-    /// In which threads what a statement writes is the same, which is at least so in a group.
+    /// Refines the uniformity of a value that an instruction defines by its differing bits.
     pub(super) fn refined(
         &mut self,
-        (stmt, inst, block): (StmtId, InstId, BlockId),
-        facts: &Facts<'_>,
-        (def, variable, old): (ValueId, u32, Option<ValueId>),
-        level: Uniformity,
+        site: &Site<'a>,
+        definition: Definition,
+        uniformity: Uniformity,
     ) -> Uniformity {
-        if !self.lanes.are_followed() || level < Uniformity::Warp {
-            return level;
+        if !self.lanes.are_followed() || uniformity < Uniformity::Warp {
+            return uniformity;
         }
-        let is_special = facts.results().any(|(_, of)| of.is_some());
-        let mut new = match is_special {
-            true => self.exchange_lanes((stmt, block), facts, variable),
-            false => self.result_lanes((stmt, inst, block), facts, variable),
+        let facts = &site.facts;
+        let states_uniformity = facts.results().any(|(_, stated)| stated.is_some());
+        let written = if states_uniformity {
+            self.exchange_lanes(site, definition.variable)
+        } else {
+            self.result_lanes(site, definition.variable)
         };
-        if let Some((place, _)) = facts.guard_register() {
-            let guards = self.variables.of(place).map(|v| self.ssa.read(stmt, v));
-            let guard = guards.fold(LaneBits::uniform(Uniformity::Grid), |all, of| {
-                let of = of.map_or(LaneBits::UNKNOWN, |of| self.read_lanes(of, block));
-                all.mixed(of)
-            });
-            let old = old.map(|old| self.read_lanes(old, block));
-            let both = old.map_or(new, |old| new.join(old));
-            new = match guard.is_same_in_warp() {
-                true => both.chosen(guard.level()),
-                false => both.mixed(guard),
-            };
-        } else if let Some(old) = old {
-            let is_cell = variable > self.ssa.carry();
-            new = match is_cell && facts.guard().is_none() {
-                true => new.mixed(self.read_lanes(old, block)),
-                false => LaneBits::UNKNOWN,
-            };
-        }
-        self.lower(def, new, level)
+        let bits = self.with_old_lanes(site, definition, written);
+        self.raise_lanes(definition.value, bits, uniformity)
     }
 
-    /// What is known of a result that is computed, or loaded.
-    fn result_lanes(
-        &mut self,
-        (stmt, inst, block): (StmtId, InstId, BlockId),
-        facts: &Facts<'_>,
-        variable: u32,
+    /// The differing bits of a variable after a statement that may keep its old value.
+    fn with_old_lanes(
+        &self,
+        site: &Site<'_>,
+        definition: Definition,
+        written: LaneBits,
     ) -> LaneBits {
+        let old = definition.old.map(|old| self.read_lanes(old, site.block));
+        let Some((register, _)) = site.facts.guard_register() else {
+            let is_cell = definition.variable > self.ssa.carry();
+            return match old {
+                None => written,
+                Some(old) if is_cell && site.facts.guard().is_none() => written.mixed(old),
+                Some(_) => LaneBits::UNKNOWN,
+            };
+        };
+        let mut guard = LaneBits::uniform(Uniformity::Grid);
+        for variable in self.variables.of(register) {
+            let value = self.ssa.read(site.stmt, variable);
+            guard = guard.mixed(value.map_or(LaneBits::UNKNOWN, |value| {
+                self.read_lanes(value, site.block)
+            }));
+        }
+        let both = old.map_or(written, |old| written.join(old));
+        if guard.is_same_in_warp() {
+            both.chosen(guard.uniformity())
+        } else {
+            both.mixed(guard)
+        }
+    }
+
+    /// The differing bits of a result that is computed or loaded.
+    fn result_lanes(&mut self, site: &Site<'a>, variable: u32) -> LaneBits {
+        let facts = &site.facts;
         let mut is_loaded = false;
-        if self.context.cells.of(stmt).is_empty() {
+        if self.context.cells.of(site.stmt).is_empty() {
             for access in facts.memory().filter(|access| access.reads()) {
                 is_loaded = true;
-                // What two threads load that have the same address.
-                let undisturbed = self.phases.is_undisturbed(stmt) && is_load(&access);
+                // Threads that load through the same address have to get the same.
+                let is_undisturbed =
+                    is_shared_load(&access) && self.phases.is_undisturbed(site.stmt);
                 let warp = Uniformity::Warp;
-                if !undisturbed && self.loaded(facts, &access, warp, (stmt, block)) > warp {
+                if !is_undisturbed && self.loaded(site, &access, warp) > warp {
                     return LaneBits::UNKNOWN;
                 }
             }
         }
-        let start = LaneBits::uniform(self.specials(inst, block));
-        let mixed = self.ssa.uses(stmt).iter().fold(start, |all, of| {
-            let of = self.read_lanes(of.value, block);
-            all.mixed(of)
-        });
+        let mut mixed = LaneBits::uniform(self.specials(site.inst, site.block));
+        for read in self.ssa.uses(site.stmt) {
+            mixed = mixed.mixed(self.read_lanes(read.value, site.block));
+        }
         if is_loaded {
             return mixed.mixed(LaneBits::uniform(Uniformity::Grid));
         }
-        let terms = Terms::new(self, (stmt, block), facts);
-        let computed = terms.and_then(|terms| terms.result(variable));
-        let computed = computed.unwrap_or(mixed);
-        let bits = self.exchanged_operands((stmt, inst), facts);
-        match bits.map(|bits| mixed.exchanged(bits)) {
-            Some(of) if of.depends().count_ones() < computed.depends().count_ones() => of,
+        let computed = Terms::new(self, site)
+            .and_then(|terms| terms.result(variable))
+            .unwrap_or(mixed);
+        let exchanged = self.exchanged_operands(site);
+        match exchanged.map(|lane_bits| mixed.exchanged(lane_bits)) {
+            Some(bits) if bits.lanes().count_ones() < computed.lanes().count_ones() => bits,
             _ => computed,
         }
     }

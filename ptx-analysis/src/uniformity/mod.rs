@@ -1,6 +1,6 @@
-//! Uniformity: in which threads the registers, predicates, blocks and branches of a function are the same.
+//! Uniformity: the groups of threads in which the registers, predicates, blocks and branches of a function are the same.
 //!
-//! # What is compared
+//! # Definitions
 //!
 //! Threads execute the same *instance* of a statement if they execute that statement, came to its function by the same instances of calls, and are in the same
 //! iteration of each loop around it, counted from where the loop was entered (for a loop with several entries: by how often its header was executed). A register is
@@ -10,9 +10,9 @@
 //! A *branch* is the same if all threads of a group that execute the same instance go on to the same place. A *block* is the same if for each of its instances
 //! either all threads of a group that entered the function together execute it, or none.
 //!
-//! # How it is found
+//! # Rules
 //!
-//! Each value starts as the same in the grid and is lowered by what it depends on:
+//! Each value starts as the same in the grid and becomes less uniform by its dependences:
 //!
 //! * **Data**: operands, special registers ([`SpecialReg::uniformity`](ptx_isa::SpecialReg::uniformity), with `.reqntid`), results that are not a function of the operands
 //!   ([`Form::result_uniformity`](ptx_isa::Form::result_uniformity)), and of a guarded write also the guard and the old value.
@@ -43,13 +43,13 @@
 //! Cost: linear in the values, their reads, the edges and the frontiers of branches. A function is analyzed again when the arguments or results of its calls
 //! change; after eight times, nothing is assumed of these. [`FunctionAnalysis::ssa`] refuses some functions: all of their values count as varying.
 
-mod acquires;
 mod barriers;
 mod blocks;
 mod cells;
 mod connected;
 mod context;
 mod control;
+mod evaluation;
 mod function;
 mod graphs;
 mod incremental;
@@ -58,10 +58,10 @@ mod lane_exchanges;
 mod lane_terms;
 mod lane_values;
 mod packed;
-mod pass;
 mod phases;
 mod stack;
-mod statement;
+mod synchronization;
+mod transfer;
 mod visible;
 mod words;
 
@@ -77,8 +77,8 @@ use crate::cfg::BlockId;
 use crate::function_analysis::{FunctionAnalysis, map_functions};
 use crate::incremental::Budget;
 use crate::module_analysis::ModuleAnalysis;
-use context::Context;
-use function::{Callees, analyze};
+use context::{Callees, Context};
+use function::analyze;
 pub(crate) use graphs::RegionGraphs;
 pub(crate) use stack::Stack;
 
@@ -90,7 +90,7 @@ pub struct UniformDef {
     pub stmt: StmtId,
     /// The register, as [`Variables`](crate::reg_lanes::Variables) number it.
     pub variable: u32,
-    /// In which threads it is the same afterwards.
+    /// The uniformity of the register after the statement.
     pub uniformity: Uniformity,
 }
 
@@ -118,7 +118,7 @@ pub struct FunctionUniformity {
 }
 
 impl FunctionUniformity {
-    /// The uniformity of a function of which the rest of the module is not known: nothing is assumed of its callers and callees.
+    /// Analyzes a function alone: nothing is assumed about its callers and callees.
     pub(crate) fn new(function: &FunctionAnalysis<'_>) -> Self {
         let mut context = Context::new(function.facts(), function.id());
         context.cells = function.stack().cells.clone();
@@ -136,7 +136,7 @@ impl FunctionUniformity {
         self.defs.get(start..end).unwrap_or_default()
     }
 
-    /// In which threads a register is the same after a statement that writes it.
+    /// The uniformity of a register after a statement that writes it.
     #[must_use]
     pub fn def(&self, stmt: StmtId, variable: u32) -> Uniformity {
         let mut defs = self.defs(stmt).iter();
@@ -144,25 +144,25 @@ impl FunctionUniformity {
         def.map_or(Uniformity::Varying, |d| d.uniformity)
     }
 
-    /// In which threads the guard of a statement is the same.
+    /// The uniformity of the guard of a statement.
     #[must_use]
     pub fn guard(&self, stmt: StmtId) -> Uniformity {
-        let at = self.guards.binary_search_by_key(&stmt, |(at, _)| *at);
-        at.map_or(Uniformity::Varying, |at| self.guards[at].1)
+        let index = self.guards.binary_search_by_key(&stmt, |(stmt, _)| *stmt);
+        index.map_or(Uniformity::Varying, |index| self.guards[index].1)
     }
 
     /// The largest group of which, for each instance of a block of [`Cfg::new`](crate::cfg::Cfg::new), all threads execute it or none.
     #[must_use]
     pub fn block(&self, block: BlockId) -> Uniformity {
-        let of = self.blocks.get(block.as_u32() as usize);
-        of.copied().unwrap_or(Uniformity::Varying)
+        let uniformity = self.blocks.get(block.as_u32() as usize);
+        uniformity.copied().unwrap_or(Uniformity::Varying)
     }
 
-    /// In which threads a block goes on to the same place.
+    /// The uniformity of the choice of the block that follows a block.
     #[must_use]
     pub fn branch(&self, block: BlockId) -> Uniformity {
-        let of = self.branches.get(block.as_u32() as usize);
-        of.copied().unwrap_or(Uniformity::Varying)
+        let uniformity = self.branches.get(block.as_u32() as usize);
+        uniformity.copied().unwrap_or(Uniformity::Varying)
     }
 }
 
@@ -181,12 +181,12 @@ impl FunctionUniformity {
 /// let uniformity = ModuleUniformity::new(&facts);
 /// let kernel = module.function("k").unwrap();
 /// let body = module.body(kernel).unwrap();
-/// let found: Vec<Uniformity> = body
+/// let definitions: Vec<Uniformity> = body
 ///     .statements()
 ///     .flat_map(|(stmt, _)| uniformity.function(kernel).unwrap().defs(stmt))
 ///     .map(|def| def.uniformity)
 ///     .collect();
-/// assert_eq!(found, [Uniformity::Grid, Uniformity::Cta, Uniformity::Varying]);
+/// assert_eq!(definitions, [Uniformity::Grid, Uniformity::Cta, Uniformity::Varying]);
 /// ```
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ModuleUniformity {
@@ -200,48 +200,40 @@ impl ModuleUniformity {
         Self::of(facts, |_| true)
     }
 
-    /// Analyzes some functions of a module, and all that call or are called: the facts must be those of the whole module.
+    /// Analyzes the functions for which `is_selected` returns `true`, and all functions that call or are called. The facts must be those of the whole module.
     #[must_use]
-    pub fn of(facts: &ModuleFacts<'_>, wanted: impl Fn(FuncId) -> bool + Sync) -> Self {
-        Self::with(facts, wanted, false)
+    pub fn of(facts: &ModuleFacts<'_>, is_selected: impl Fn(FuncId) -> bool + Sync) -> Self {
+        let module = ModuleAnalysis::new(facts);
+        Self::with(&module, IncrementalUniformity::new(), is_selected)
     }
 
     /// Analyzes a module under the assumption that only what depends on the index of the thread differs: memory that is loaded is as uniform as the
-    /// address, and functions of other modules call with, and return, what is the same. CTAs of unknown size are taken to have one of
-    /// [`CtaShape`](crate::threads::CtaShape). What is called varying then has a reason to differ; what is called uniform may differ still.
+    /// address, and functions of other modules call with, and return, values that are the same. CTAs of unknown size are taken to have one of
+    /// [`CtaShape`](crate::threads::CtaShape). A value that is called varying then has a reason to differ; one that is called uniform may differ still.
     #[must_use]
     pub fn optimistic(facts: &ModuleFacts<'_>) -> Self {
-        Self::with(facts, |_| true, true)
-    }
-
-    fn with(
-        facts: &ModuleFacts<'_>,
-        wanted: impl Fn(FuncId) -> bool + Sync,
-        is_optimistic: bool,
-    ) -> Self {
-        Self::with_module(&ModuleAnalysis::new(facts), wanted, is_optimistic)
+        let module = ModuleAnalysis::new(facts);
+        Self::with(&module, IncrementalUniformity::optimistic(), |_| true)
     }
 
     /// Analyzes a module whose functions share their analyses.
     pub(crate) fn of_module(module: &ModuleAnalysis<'_>) -> Self {
-        Self::with_module(module, |_| true, false)
+        Self::with(module, IncrementalUniformity::new(), |_| true)
     }
 
-    fn with_module(
+    fn with(
         module: &ModuleAnalysis<'_>,
-        wanted: impl Fn(FuncId) -> bool + Sync,
-        is_optimistic: bool,
+        mut driver: IncrementalUniformity,
+        is_selected: impl Fn(FuncId) -> bool + Sync,
     ) -> Self {
-        let mut of_module = IncrementalUniformity::with(is_optimistic);
-        of_module.enter_all(module);
-        of_module.update(module, &mut Budget::unlimited());
+        driver.enter_all(module);
+        driver.update(module, &mut Budget::unlimited());
         let mut functions = vec![None; module.module().functions().len()];
-        let known = &of_module;
         let alone = map_functions(module.facts(), |id, _| {
             let function = module
                 .function(id)
-                .filter(|_| wanted(id) && module.is_alone(id))?;
-            Some((id, known.evaluate(&function, module.calls())))
+                .filter(|_| is_selected(id) && module.is_alone(id))?;
+            Some((id, driver.evaluate(&function, module.calls())))
         });
         for (id, uniformity) in alone.into_iter().flatten() {
             functions[id.index()] = Some(uniformity);
@@ -250,7 +242,7 @@ impl ModuleUniformity {
             if !module.is_alone(id) {
                 let function = module.function(id);
                 functions[id.index()] =
-                    function.and_then(|function| of_module.take(&function, module.calls()));
+                    function.and_then(|function| driver.take(&function, module.calls()));
             }
         }
         Self { functions }

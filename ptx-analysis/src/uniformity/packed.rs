@@ -1,86 +1,87 @@
-//! Values that one instruction packs of several registers and another one takes apart again.
+//! Values that an instruction packs from several registers and another instruction unpacks.
 
-use ptx_ir::facts::{Facts, FunctionFacts};
-use ptx_ir::{ListId, Operand, Statement, StmtId};
+use ptx_ir::facts::Facts;
+use ptx_ir::{ListId, Operand, Statement};
 
+use super::evaluation::{Evaluation, Site};
 use crate::reg_lanes::Variables;
-use crate::ssa::{Ssa, Value};
+use crate::ssa::Value;
 
-/// An instruction that takes a value apart, and the one that packed it.
-pub(super) struct Parts<'a> {
-    pack: StmtId,
+/// The registers of an instruction that unpacks a value, and the instruction that packed it.
+pub(super) struct Unpacked<'a> {
+    /// The instruction that packed the value, with the block of the instruction that unpacks it.
+    pub(super) pack: Site<'a>,
     sources: &'a [Operand],
     results: &'a [Operand],
 }
 
-impl Parts<'_> {
-    /// The statement and the operand from which a result was packed.
+impl Unpacked<'_> {
+    /// The operand of [`pack`](Self::pack) that becomes the content of a variable.
     pub(super) fn source(
         &self,
         facts: &Facts<'_>,
         variables: &Variables,
         variable: u32,
-    ) -> Option<(StmtId, Operand)> {
-        let is_it = |operand: &Operand| {
-            let place = facts.place(*operand);
-            place.is_some_and(|place| variables.of(place).contains(&variable))
-        };
-        let at = self.results.iter().position(is_it)?;
-        let source = self.sources.get(at)?;
+    ) -> Option<Operand> {
+        let index = self.results.iter().position(|operand| {
+            let register = facts.place(*operand);
+            register.is_some_and(|register| variables.of(register).contains(&variable))
+        })?;
+        let source = self.sources.get(index)?;
         matches!(
             source,
             Operand::Reg(_) | Operand::Small(_) | Operand::Imm(_)
         )
-        .then_some((self.pack, *source))
+        .then_some(*source)
     }
 }
 
-/// Whether an instruction packs several registers into one, whatever their values.
+/// Returns whether an instruction packs several registers into one, whatever their values.
 pub(super) fn is_pack(facts: &Facts<'_>) -> bool {
-    is_move(facts) && vector(facts, true).is_some() && vector(facts, false).is_none()
+    is_move(facts) && read_vector(facts).is_some() && written_vector(facts).is_none()
 }
 
-/// The parts of the value that a statement takes apart, if another statement packed as many of the same size.
-pub(super) fn parts<'a>(
-    of: FunctionFacts<'a>,
-    ssa: &Ssa,
-    variables: &Variables,
-    (stmt, facts): (StmtId, &Facts<'a>),
-) -> Option<Parts<'a>> {
-    if !is_move(facts) || vector(facts, true).is_some() {
+/// Returns the registers of an instruction that unpacks a value, if another instruction packed as many registers of the same size.
+pub(super) fn unpacked<'a>(evaluation: &Evaluation<'a>, site: &Site<'a>) -> Option<Unpacked<'a>> {
+    let facts = &site.facts;
+    if !is_move(facts) || read_vector(facts).is_some() {
         return None;
     }
-    let results = vector(facts, false)?;
-    let mut reads = facts.registers().filter(|m| m.usage.reads());
-    let (read, None) = (reads.next()?, reads.next()) else {
+    let results = written_vector(facts)?;
+    let mut reads = facts
+        .registers()
+        .filter(|mention| mention.usage.reads())
+        .flat_map(|mention| evaluation.variables.of(mention.place));
+    let (variable, None) = (reads.next()?, reads.next()) else {
         return None;
     };
-    let mut read = variables.of(read.place);
-    let (variable, None) = (read.next()?, read.next()) else {
-        return None;
-    };
+    let read = evaluation.ssa.read(site.stmt, variable)?;
     let Value::Def {
-        stmt: pack,
-        old: None,
-        ..
-    } = ssa.value(ssa.read(stmt, variable)?)
+        stmt, old: None, ..
+    } = evaluation.ssa.value(read)
     else {
         return None;
     };
-    let Some(Statement::Inst(inst)) = of.body().statement(pack) else {
+    let body = evaluation.facts.body();
+    let Some(Statement::Inst(inst)) = body.statement(stmt) else {
         return None;
     };
-    let packing = of.inst(inst);
-    let list = |list| of.body().pool().list(list);
-    let sources = vector(&packing, true).filter(|_| is_pack(&packing))?;
-    (list(sources).len() == list(results).len()).then(|| Parts {
+    let pack = Site {
+        stmt,
+        inst,
+        facts: evaluation.facts.inst(inst),
+        block: site.block,
+    };
+    let sources = read_vector(&pack.facts).filter(|_| is_pack(&pack.facts))?;
+    let (sources, results) = (body.pool().list(sources), body.pool().list(results));
+    (sources.len() == results.len()).then_some(Unpacked {
         pack,
-        sources: list(sources),
-        results: list(results),
+        sources,
+        results,
     })
 }
 
-/// Whether an instruction only moves registers.
+/// Returns whether an instruction only moves registers.
 fn is_move(facts: &Facts<'_>) -> bool {
     facts.is_known()
         && facts.guard().is_none()
@@ -89,10 +90,29 @@ fn is_move(facts: &Facts<'_>) -> bool {
         && facts.parts().count() == 2
 }
 
-/// The only vector that an instruction reads, or writes.
-fn vector(facts: &Facts<'_>, is_read: bool) -> Option<ListId> {
-    let mut vectors = facts.parts().filter_map(|(operand, usage)| match operand {
-        Operand::Vector(list) if usage.reads() == is_read => Some(list),
+/// The only vector that an instruction reads.
+fn read_vector(facts: &Facts<'_>) -> Option<ListId> {
+    only_vector(
+        facts
+            .parts()
+            .filter(|(_, usage)| usage.reads())
+            .map(|(operand, _)| operand),
+    )
+}
+
+/// The only vector that an instruction writes.
+fn written_vector(facts: &Facts<'_>) -> Option<ListId> {
+    only_vector(
+        facts
+            .parts()
+            .filter(|(_, usage)| !usage.reads())
+            .map(|(operand, _)| operand),
+    )
+}
+
+fn only_vector(operands: impl Iterator<Item = Operand>) -> Option<ListId> {
+    let mut vectors = operands.filter_map(|operand| match operand {
+        Operand::Vector(list) => Some(list),
         _ => None,
     });
     let only = vectors.next()?;

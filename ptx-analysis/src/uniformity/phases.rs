@@ -1,10 +1,11 @@
-//! Loads from shared memory to which no thread of the CTA can store at the same time: what threads load there from one address is the same.
+//! Loads from shared memory to which no thread of the CTA can store at the same time: threads that load there from one address get the same.
 //!
 //! Barriers that all threads of a CTA execute divide its execution into phases. The threads that execute the same instance of a load do so in the same
-//! phase. In that phase, another thread executes what is on some way from the barrier before it to the one after it, and turns off the way of the load
-//! only where threads take different ways. If nothing there stores to shared memory, all threads load the same.
+//! phase. In that phase, another thread executes the instructions on some path from the barrier before it to the one after it, and leaves the path of the
+//! load only where threads take different paths. If nothing there stores to shared memory, all threads load the same.
 //!
-//! Nothing is assumed of functions that call others, that have irreducible loops, that access the shared memory of other CTAs, or that start asynchronous operations.
+//! Nothing is assumed about functions that call others, that have irreducible loops, that access the shared memory of other CTAs, or that start
+//! asynchronous operations.
 
 use alloc::vec::Vec;
 
@@ -12,15 +13,16 @@ use ptx_ir::facts::{FunctionFacts, MemoryAccess, Space};
 use ptx_ir::{FunctionKind, InstId, Statement, StmtId};
 use ptx_isa::{Access, Action, Modifier, Proxy, StateSpace, Uniformity};
 
-use super::barriers::uses_barrier;
 use super::context::Context;
 use super::graphs::Graphs;
+use super::synchronization::uses_barrier;
 use crate::cfg::BlockId;
+use crate::dataflow::{Analysis, Direction, JoinSemiLattice, solve};
 use crate::graph::LoopKind;
 
-/// What matters of a statement.
+/// An instruction on shared memory, or a barrier.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
-enum Kind {
+enum Event {
     Store,
     Load,
     Barrier,
@@ -29,52 +31,42 @@ enum Kind {
 /// The loads, stores and barriers of a function.
 #[derive(Debug, Default)]
 pub(super) struct Phases {
-    /// By block, in their order.
-    events: Vec<Vec<(StmtId, Kind)>>,
-    /// The loads during which nothing is stored, in the order of their ids.
+    /// The events of each block in their order; empty if nothing is assumed.
+    events: Vec<Vec<(StmtId, Event)>>,
+    /// The loads during which nothing is stored, by id.
     undisturbed: Vec<StmtId>,
 }
 
 impl Phases {
-    /// Before anything is known of the branches, nothing is stored during any load.
+    /// Collects the events of a function. All loads are undisturbed until branches are known to diverge.
     pub(super) fn new(facts: FunctionFacts<'_>, graphs: &Graphs<'_>, context: &Context) -> Self {
         let mut loops = graphs.loops.iter();
         let is_reducible = loops.all(|(_, l)| l.kind() != LoopKind::Irreducible);
         if context.kind != FunctionKind::Entry || context.is_optimistic || !is_reducible {
             return Self::default();
         }
-        let mut phases = Self {
-            events: vec![Vec::new(); graphs.cfg.len()],
-            undisturbed: Vec::new(),
+        let Ok(events) = events(facts, graphs) else {
+            return Self::default();
         };
-        for (id, block) in graphs.cfg.blocks() {
-            for (stmt, statement) in facts.body().range(block.first, block.end) {
-                let kind = match statement {
-                    Statement::Inst(inst) => kind(facts, inst),
-                    Statement::Opaque(_) => return Self::default(),
-                    _ => Ok(None),
-                };
-                match kind {
-                    Ok(Some(kind)) => phases.events[id.as_u32() as usize].push((stmt, kind)),
-                    Ok(None) => {}
-                    Err(NotFollowed) => return Self::default(),
-                }
-            }
+        let mut undisturbed: Vec<StmtId> = events
+            .iter()
+            .flatten()
+            .filter(|(_, event)| *event == Event::Load)
+            .map(|(stmt, _)| *stmt)
+            .collect();
+        undisturbed.sort_unstable();
+        Self {
+            events,
+            undisturbed,
         }
-        let loads = phases.events.iter().flatten();
-        let loads = loads.filter(|(_, kind)| *kind == Kind::Load);
-        let mut loads: Vec<StmtId> = loads.map(|(stmt, _)| *stmt).collect();
-        loads.sort_unstable();
-        phases.undisturbed = loads;
-        phases
     }
 
-    /// Whether nothing is stored to shared memory while threads of a CTA execute an instance of a load from it.
+    /// Returns whether nothing is stored to shared memory while threads of a CTA execute an instance of a load from it.
     pub(super) fn is_undisturbed(&self, load: StmtId) -> bool {
         self.undisturbed.binary_search(&load).is_ok()
     }
 
-    /// Looks again at what is stored, now that more is known of branches and of the barriers at which all threads meet; gives the loads of which nothing is known any more.
+    /// Updates the undisturbed loads for less uniform branches and for fewer barriers at which all threads meet. Returns the loads that are disturbed now.
     pub(super) fn update(
         &mut self,
         graphs: &Graphs<'_>,
@@ -84,123 +76,191 @@ impl Phases {
         if self.undisturbed.is_empty() {
             return Vec::new();
         }
-        let meets = |stmt: StmtId| meeting.binary_search(&stmt).is_ok();
-        let stored_after = self.stored_after(graphs, &meets);
-        let mut stored_before = vec![false; self.events.len()];
-        let mut found = Vec::new();
-        let mut work: Vec<BlockId> = graphs.order.order().to_vec();
-        work.reverse();
-        while let Some(id) = work.pop() {
-            let at = id.as_u32() as usize;
-            let mut stored = stored_before[at];
-            for (stmt, kind) in &self.events[at] {
-                stored = after(*kind, stored, meets(*stmt));
+        let later = Later {
+            events: &self.events,
+            meeting,
+        };
+        let Ok(stored_later) = solve(graphs.cfg, &later, u64::MAX) else {
+            return self.give_up();
+        };
+        let is_stored_later = |block| stored_later.state(block).is_some_and(|stored| stored.0);
+        let earlier = Earlier {
+            events: &self.events,
+            meeting,
+            diverges: graphs
+                .cfg
+                .blocks()
+                .map(|(id, _)| {
+                    let branch = branches.get(id.as_u32() as usize).copied();
+                    branch > Some(Uniformity::Cta) && is_stored_later(id)
+                })
+                .collect(),
+        };
+        let Ok(stored_earlier) = solve(graphs.cfg, &earlier, u64::MAX) else {
+            return self.give_up();
+        };
+        let mut disturbed = Vec::new();
+        for ((block, _), events) in graphs.cfg.blocks().zip(&self.events) {
+            let mut stored = stored_earlier.state(block).copied().unwrap_or_default();
+            for &(stmt, event) in events {
+                disturbed.extend((event == Event::Load && stored.0).then_some(stmt));
+                stored.apply(stmt, event, meeting);
             }
-            // Other threads may go another way, on which something is stored.
-            stored |= stored_after[at] && branches[at] > Uniformity::Cta;
-            for &to in graphs.cfg.successors(id) {
-                let before = &mut stored_before[to.as_u32() as usize];
-                if stored && !*before {
-                    *before = true;
-                    work.push(to);
-                }
+            let mut stored = Stored(is_stored_later(block));
+            for &(stmt, event) in events.iter().rev() {
+                disturbed.extend((event == Event::Load && stored.0).then_some(stmt));
+                stored.apply(stmt, event, meeting);
             }
         }
-        for (at, events) in self.events.iter().enumerate() {
-            let stored = (stored_before[at], stored_after[at]);
-            disturbed(events, stored, &meets, &mut found);
-        }
-        found.retain(|load| self.is_undisturbed(*load));
-        self.undisturbed.retain(|load| !found.contains(load));
-        found
+        disturbed.retain(|load| self.is_undisturbed(*load));
+        self.undisturbed.retain(|load| !disturbed.contains(load));
+        disturbed
     }
 
-    /// Nothing is known of the loads any more.
+    /// Assumes nothing about any load. Returns the loads about which something was assumed.
     pub(super) fn give_up(&mut self) -> Vec<StmtId> {
         core::mem::take(&mut self.undisturbed)
     }
+}
 
-    /// Of each block, whether something may be stored after it and before the next barrier.
-    fn stored_after(&self, graphs: &Graphs<'_>, meets: &dyn Fn(StmtId) -> bool) -> Vec<bool> {
-        let mut stored_after = vec![false; self.events.len()];
-        let mut work: Vec<BlockId> = graphs.order.order().to_vec();
-        while let Some(id) = work.pop() {
-            let at = id.as_u32() as usize;
-            let mut stored = stored_after[at];
-            for (stmt, kind) in self.events[at].iter().rev() {
-                stored = after(*kind, stored, meets(*stmt));
-            }
-            for &from in graphs.cfg.predecessors(id) {
-                let slot = &mut stored_after[from.as_u32() as usize];
-                if stored && !*slot {
-                    *slot = true;
-                    work.push(from);
-                }
-            }
-        }
-        stored_after
+/// A thread may store to shared memory between a position and a barrier at which all threads meet.
+#[derive(Copy, Clone, Default)]
+struct Stored(bool);
+
+impl JoinSemiLattice for Stored {
+    fn join(&mut self, other: &Self) -> bool {
+        let joined = self.0 | other.0;
+        core::mem::replace(&mut self.0, joined) != joined
     }
 }
 
-/// Whether something was stored since a barrier, after an event.
-const fn after(kind: Kind, stored: bool, meets: bool) -> bool {
-    match kind {
-        Kind::Store => true,
-        Kind::Barrier if meets => false,
-        Kind::Barrier | Kind::Load => stored,
+impl Stored {
+    fn apply(&mut self, stmt: StmtId, event: Event, meeting: &[StmtId]) {
+        match event {
+            Event::Store => self.0 = true,
+            Event::Barrier if meeting.binary_search(&stmt).is_ok() => self.0 = false,
+            Event::Barrier | Event::Load => {}
+        }
     }
 }
 
-/// Adds the loads of a block during which something may be stored; `stored`: before the block since a barrier, and after it up to the next one.
-fn disturbed(
-    events: &[(StmtId, Kind)],
-    (mut before, mut later): (bool, bool),
-    meets: &dyn Fn(StmtId) -> bool,
-    found: &mut Vec<StmtId>,
-) {
-    let mut add = |stmt: StmtId, kind: Kind, stored: bool| {
-        if kind == Kind::Load && stored {
-            found.push(stmt);
-        }
-    };
-    for &(stmt, kind) in events {
-        add(stmt, kind, before);
-        before = after(kind, before, meets(stmt));
+/// The stores between a position and the next barrier.
+struct Later<'a> {
+    events: &'a [Vec<(StmtId, Event)>],
+    /// The barriers at which all threads meet, by id.
+    meeting: &'a [StmtId],
+}
+
+/// The stores between the last barrier and a position, of threads on any path that leads away from the path of a thread.
+struct Earlier<'a> {
+    events: &'a [Vec<(StmtId, Event)>],
+    /// The barriers at which all threads meet, by id.
+    meeting: &'a [StmtId],
+    /// For each block whether threads of a CTA may leave it on different paths, one of which leads to a store before the next barrier.
+    diverges: Vec<bool>,
+}
+
+impl Analysis for Later<'_> {
+    type Node = BlockId;
+    type Domain = Stored;
+    const DIRECTION: Direction = Direction::Backward;
+
+    fn bottom(&self) -> Stored {
+        Stored(false)
     }
-    for &(stmt, kind) in events.iter().rev() {
-        add(stmt, kind, later);
-        later = after(kind, later, meets(stmt));
+
+    fn boundary(&self) -> Stored {
+        Stored(false)
+    }
+
+    fn len(&self, block: BlockId) -> u32 {
+        self.events.get(block.as_u32() as usize).map_or(0, Vec::len) as u32
+    }
+
+    fn effect(&self, block: BlockId, index: u32, state: &mut Stored) {
+        if let Some(&(stmt, event)) = self.events[block.as_u32() as usize].get(index as usize) {
+            state.apply(stmt, event, self.meeting);
+        }
+    }
+}
+
+impl Analysis for Earlier<'_> {
+    type Node = BlockId;
+    type Domain = Stored;
+    const DIRECTION: Direction = Direction::Forward;
+
+    fn bottom(&self) -> Stored {
+        Stored(false)
+    }
+
+    fn boundary(&self) -> Stored {
+        Stored(false)
+    }
+
+    /// The events of the block and its branch.
+    fn len(&self, block: BlockId) -> u32 {
+        self.events.get(block.as_u32() as usize).map_or(0, Vec::len) as u32 + 1
+    }
+
+    fn effect(&self, block: BlockId, index: u32, state: &mut Stored) {
+        match self.events[block.as_u32() as usize].get(index as usize) {
+            Some(&(stmt, event)) => state.apply(stmt, event, self.meeting),
+            None => state.0 |= self.diverges.get(block.as_u32() as usize) == Some(&true),
+        }
     }
 }
 
 /// The function does something that is not followed.
 struct NotFollowed;
 
-fn kind(facts: FunctionFacts<'_>, inst: InstId) -> Result<Option<Kind>, NotFollowed> {
-    let of = facts.inst(inst);
-    let follows = of.is_known()
-        && of.callees().is_none()
-        && of.asynchronous().is_empty()
-        && !matches!(of.action(), Some(Action::MapShared));
-    if !follows || of.memory().any(|access| is_remote(&access)) {
-        return Err(NotFollowed);
+/// The events of each block.
+fn events(
+    facts: FunctionFacts<'_>,
+    graphs: &Graphs<'_>,
+) -> Result<Vec<Vec<(StmtId, Event)>>, NotFollowed> {
+    let mut blocks = Vec::with_capacity(graphs.cfg.len());
+    for (_, block) in graphs.cfg.blocks() {
+        let mut events = Vec::new();
+        for (stmt, statement) in facts.body().range(block.first, block.end) {
+            match statement {
+                Statement::Inst(inst) => {
+                    events.extend(event(facts, inst)?.map(|event| (stmt, event)));
+                }
+                Statement::Opaque(_) => return Err(NotFollowed),
+                _ => {}
+            }
+        }
+        blocks.push(events);
     }
-    if uses_barrier(&of) {
-        return Ok(Some(Kind::Barrier));
-    }
-    if of.memory().any(|access| may_store(&access)) {
-        return Ok(Some(Kind::Store));
-    }
-    let loads = of.memory().any(|access| is_load(&access));
-    Ok(loads.then_some(Kind::Load))
+    Ok(blocks)
 }
 
-/// Whether an access reaches the shared memory of other CTAs.
+fn event(facts: FunctionFacts<'_>, inst: InstId) -> Result<Option<Event>, NotFollowed> {
+    let inst = facts.inst(inst);
+    let is_followed = inst.is_known()
+        && inst.callees().is_none()
+        && inst.asynchronous().is_empty()
+        && inst.action() != Some(Action::MapShared);
+    if !is_followed || inst.memory().any(|access| is_remote(&access)) {
+        return Err(NotFollowed);
+    }
+    Ok(if uses_barrier(&inst) {
+        Some(Event::Barrier)
+    } else if inst.memory().any(|access| may_store(&access)) {
+        Some(Event::Store)
+    } else if inst.memory().any(|access| is_shared_load(&access)) {
+        Some(Event::Load)
+    } else {
+        None
+    })
+}
+
+/// Returns whether an access reaches the shared memory of other CTAs.
 fn is_remote(access: &MemoryAccess) -> bool {
     matches!(access.space, Space::State(StateSpace::SharedCluster))
 }
 
-/// Whether an access may write shared memory.
+/// Returns whether an access may write shared memory.
 fn may_store(access: &MemoryAccess) -> bool {
     let is_elsewhere = match access.space {
         Space::State(space) => space.base() != StateSpace::Shared,
@@ -210,8 +270,8 @@ fn may_store(access: &MemoryAccess) -> bool {
     access.writes() && !is_elsewhere
 }
 
-/// Whether an access is a weak load from shared memory.
-pub(super) fn is_load(access: &MemoryAccess) -> bool {
+/// Returns whether an access is a weak load from shared memory.
+pub(super) fn is_shared_load(access: &MemoryAccess) -> bool {
     let is_shared =
         matches!(access.space, Space::State(space) if space.base() == StateSpace::Shared);
     is_shared

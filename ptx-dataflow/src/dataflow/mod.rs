@@ -12,6 +12,8 @@ mod solve;
 pub mod sparse;
 mod sparse_set;
 
+use ptx_isa::Uniformity;
+
 use crate::graph::Node;
 
 pub use bits::BitSet;
@@ -41,6 +43,14 @@ impl<S: JoinSemiLattice> JoinSemiLattice for Option<S> {
                 true
             }
         }
+    }
+}
+
+/// A chain: a value that is the same in fewer threads is greater.
+impl JoinSemiLattice for Uniformity {
+    fn join(&mut self, other: &Self) -> bool {
+        let joined = (*self).max(*other);
+        core::mem::replace(self, joined) != joined
     }
 }
 
