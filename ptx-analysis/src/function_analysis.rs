@@ -6,8 +6,9 @@ use alloc::vec::Vec;
 use core::ops::Deref;
 
 use once_cell::race::OnceBox;
+use ptx_dataflow::dataflow::sparse::SsaGraph;
 use ptx_dataflow::function_dataflow::{FunctionDataflow, SavedDataflow};
-use ptx_dataflow::internals::{Cells, ssa_with_cells};
+use ptx_dataflow::internals::{Cells, ssa_graph, ssa_with_cells};
 use ptx_ir::facts::{FunctionFacts, StaleFacts, Stamp};
 
 use crate::asynchrony::{Violation, violations};
@@ -254,7 +255,7 @@ impl<'m> FunctionAnalysis<'m> {
         }
         let ssa = self.ssa_with_cells(cells)?;
         Ok(cached(&self.results.ssa_graph_with_cells, || {
-            SsaGraph::new(self, ssa)
+            ssa_graph(self, ssa)
         }))
     }
 }

@@ -2,6 +2,7 @@
 
 use ptx_ir::facts::FunctionFacts;
 
+use crate::dataflow::sparse::SsaGraph;
 use crate::function_dataflow::FunctionDataflow;
 use crate::ssa::{Ssa, TooManyPhis};
 
@@ -18,6 +19,11 @@ pub use crate::ssa::cells::{CellAccess, CellUse, Cells};
 /// The function needs more phis than the limit: see [`TooManyPhis`].
 pub fn ssa_with_cells(function: &FunctionDataflow<'_>, cells: &Cells) -> Result<Ssa, TooManyPhis> {
     Ssa::with_cells(function, cells)
+}
+
+/// Creates the graph of an SSA form of a function.
+pub fn ssa_graph(function: &FunctionDataflow<'_>, ssa: &Ssa) -> SsaGraph {
+    SsaGraph::new(function, ssa)
 }
 
 /// Records that an analysis of a function is computed, if the feature `count-builds` is enabled.
