@@ -70,6 +70,40 @@ impl Name {
 /// The largest number of handles of one range.
 pub(crate) const MOST_MEMBERS: u64 = 1 << 16;
 
+/// An attribute of a variable or a function. Manual 5.4.8, 11.5.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+#[non_exhaustive]
+pub enum Attribute {
+    /// `.managed`: a variable in memory that host and device share.
+    Managed,
+    /// `.unified(a, b)`: one address for host and device, with the two halves of its identifier.
+    Unified(Number, Number),
+}
+
+/// Writes the attributes of a declaration with their directive, if there are any.
+pub(crate) fn write_attributes(
+    attributes: &[Attribute],
+    out: &mut String,
+) -> Result<(), BuildError> {
+    for (index, attribute) in attributes.iter().enumerate() {
+        if index == 0 {
+            let _ = write!(out, "{}(", Directive::Attribute);
+        } else {
+            out.push_str(", ");
+        }
+        let _ = match attribute {
+            Attribute::Managed => write!(out, ".managed"),
+            Attribute::Unified(first, second) => {
+                write!(out, ".unified({}, {})", first.text()?, second.text()?)
+            }
+        };
+    }
+    if !attributes.is_empty() {
+        out.push_str(") ");
+    }
+    Ok(())
+}
+
 /// Variables, registers or a parameter, to be declared by a [module](crate::ModuleBuilder::declare), a
 /// [function](crate::FunctionBuilder::declare) or as a [parameter](crate::FunctionBuilder::param).
 ///
@@ -91,7 +125,7 @@ pub struct Declaration {
     pub(crate) align: Option<Number>,
     vector: u8,
     linkage: Option<Linkage>,
-    attributes: Vec<String>,
+    attributes: Vec<Attribute>,
     pointer: Option<(&'static str, Option<Number>)>,
     late_align: Option<Number>,
     hidden: bool,
@@ -183,10 +217,10 @@ impl Declaration {
         self
     }
 
-    /// An attribute as it is written: `.managed`, `.unified(1, 2)`.
+    /// Adds an attribute.
     #[must_use]
-    pub fn attribute(mut self, attribute: &str) -> Self {
-        self.attributes.push(String::from(attribute));
+    pub fn attribute(mut self, attribute: Attribute) -> Self {
+        self.attributes.push(attribute);
         self
     }
 
@@ -280,10 +314,7 @@ impl Declaration {
             let _ = write!(out, "{} ", Directive::Hidden);
         }
         let _ = write!(out, "{} ", self.space.text());
-        if !self.attributes.is_empty() {
-            let all = lexical::attributes(&self.attributes)?;
-            let _ = write!(out, "{}({all}) ", Directive::Attribute);
-        }
+        write_attributes(&self.attributes, out)?;
         if let Some(align) = &self.align {
             let _ = write!(out, "{} {} ", Directive::Align, align.text()?);
         }

@@ -7,7 +7,7 @@ use core::fmt::Write as _;
 use ptx_ir::{Code, FunctionKind, Linkage};
 use ptx_isa::{Directive, DirectivePosition, Ending};
 
-use crate::declaration::{Declaration, linkage_text};
+use crate::declaration::{Attribute, Declaration, linkage_text, write_attributes};
 use crate::error::{BuildError, BuildErrorKind};
 use crate::lexical;
 use crate::number::Number;
@@ -29,7 +29,7 @@ use crate::number::Number;
 #[derive(Clone, PartialEq, Default, Debug)]
 pub struct FunctionHeader {
     pub(crate) linkage: Option<Linkage>,
-    pub(crate) attributes: Vec<String>,
+    pub(crate) attributes: Vec<Attribute>,
     pub(crate) returns: Vec<Declaration>,
     pub(crate) params: Vec<Declaration>,
     pub(crate) directives: Vec<Result<String, BuildError>>,
@@ -51,10 +51,10 @@ impl FunctionHeader {
         self
     }
 
-    /// An attribute as it is written: `.unified(1, 2)`.
+    /// Adds an attribute, such as [`Attribute::Unified`].
     #[must_use]
-    pub fn attribute(mut self, attribute: &str) -> Self {
-        self.attributes.push(attribute.to_string());
+    pub fn attribute(mut self, attribute: Attribute) -> Self {
+        self.attributes.push(attribute);
         self
     }
 
@@ -136,10 +136,7 @@ impl FunctionHeader {
             let help = "attributes are for functions and variables";
             return BuildErrorKind::Argument.refuse(Code::Attribute, message, help);
         }
-        if !self.attributes.is_empty() {
-            let all = lexical::attributes(&self.attributes)?;
-            let _ = write!(out, "{}({all}) ", Directive::Attribute);
-        }
+        write_attributes(&self.attributes, &mut out)?;
         self.write_returns(&mut out)?;
         out.push_str(name);
         if !self.params.is_empty() {

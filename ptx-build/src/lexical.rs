@@ -51,28 +51,6 @@ pub(crate) fn ends_with_digit(range: &str) -> bool {
     range.ends_with(|c: char| c.is_ascii_digit())
 }
 
-/// Attributes, each with its dot, some with numbers in parentheses.
-pub(crate) fn attributes(all: &[String]) -> Result<String, BuildError> {
-    for text in all {
-        let bytes = text.as_bytes();
-        let word = scan::dot_word_end(bytes, 0);
-        let arguments = text.get(word..).unwrap_or_default();
-        let numbers = arguments
-            .strip_prefix('(')
-            .and_then(|a| a.strip_suffix(')'));
-        let fits = match numbers {
-            Some(numbers) => numbers.split(',').all(is_constant),
-            None => arguments.is_empty(),
-        };
-        if !bytes.starts_with(b".") || word < 2 || !fits {
-            let message = format!("invalid attribute `{text}`");
-            let help = "an attribute is `.managed` or `.unified(1, 2)`";
-            return BuildErrorKind::Spelling.refuse(Code::Attribute, message, help);
-        }
-    }
-    Ok(all.join(", "))
-}
-
 /// A string with its quotes.
 pub(crate) fn string(text: &str) -> Result<String, BuildError> {
     let mut bytes = text.bytes();

@@ -283,7 +283,7 @@ impl<'r> Replay<'r> {
             declaration = declaration.linkage(linkage);
         }
         for attribute in decl.attributes.of(&tables.attributes) {
-            declaration = declaration.attribute(&self.attribute(*attribute)?);
+            declaration = declaration.attribute(self.attribute(*attribute)?);
         }
         if decl.align != Operand::Absent {
             declaration = declaration.align(self.number(pool, decl.align)?);
@@ -308,13 +308,13 @@ impl<'r> Replay<'r> {
         Ok(declaration)
     }
 
-    fn attribute(&self, attribute: Attribute) -> Result<String, RebuildError> {
+    fn attribute(&self, attribute: Attribute) -> Result<ptx_build::Attribute, RebuildError> {
         let pool = self.module.pool();
         match attribute {
-            Attribute::Managed => Ok(".managed".into()),
-            Attribute::Unified(a, b) => {
-                let (a, b) = (self.number(pool, a)?, self.number(pool, b)?);
-                Ok(format!(".unified({}, {})", a.text()?, b.text()?))
+            Attribute::Managed => Ok(ptx_build::Attribute::Managed),
+            Attribute::Unified(first, second) => {
+                let (first, second) = (self.number(pool, first)?, self.number(pool, second)?);
+                Ok(ptx_build::Attribute::Unified(first, second))
             }
             _ => Err(unknown("an attribute")),
         }
@@ -397,7 +397,7 @@ impl<'r> Replay<'r> {
             .attributes
             .of(self.module.declarations().attributes())
         {
-            interface = interface.attribute(&self.attribute(*attribute)?);
+            interface = interface.attribute(self.attribute(*attribute)?);
         }
         Ok(interface)
     }

@@ -1,6 +1,5 @@
 //! The header of the function: linkage, attributes, directives, parameters and results.
 
-use alloc::string::ToString;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::fmt::Write as _;
@@ -11,7 +10,7 @@ use ptx_isa::{Directive, StateSpace};
 use super::body::Fresh;
 use super::{FunctionBuilder, no_results};
 use crate::check::{self, Parsed};
-use crate::declaration::Declaration;
+use crate::declaration::{Attribute, Declaration};
 use crate::error::{BuildError, BuildErrorKind};
 use crate::handle::{Reg, Variable};
 use crate::interface::FunctionHeader;
@@ -33,10 +32,10 @@ impl<'m> FunctionBuilder<'m> {
         self
     }
 
-    /// An attribute as it is written: `.unified(1, 2)`.
-    pub fn attribute(&mut self, attribute: &str) -> &mut Self {
+    /// Adds an attribute, such as [`Attribute::Unified`].
+    pub fn attribute(&mut self, attribute: Attribute) -> &mut Self {
         if let Some(interface) = self.interface() {
-            interface.attributes.push(attribute.to_string());
+            interface.attributes.push(attribute);
         }
         self
     }

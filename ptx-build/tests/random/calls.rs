@@ -99,7 +99,7 @@ fn interface(d: &mut Dice, w: &World) -> FunctionHeader {
         of = of.linkage(linkage(d));
     }
     if d.one_in(10) {
-        of = of.attribute(&attribute(d));
+        of = of.attribute(attribute(d));
     }
     if d.one_in(10) {
         let numbers: Vec<_> = (0..d.below(4)).map(|_| d.number()).collect();
@@ -223,7 +223,7 @@ pub(crate) fn of_function(
         3 => drop(k.linkage(ptx_ir::Linkage::Visible)),
         4 if !d.one_in(6) => {}
         4 => match d.one_in(6) {
-            true => drop(k.attribute(&attribute(d))),
+            true => drop(k.attribute(attribute(d))),
             false => drop(k.directive(directive(d), &[1, 2, 3, 4][..d.below(5)])),
         },
         5 | 6 => {

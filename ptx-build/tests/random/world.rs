@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use ptx_build::{
-    CodeLabel, Declaration, Func, Init, ModuleBuilder, OperandExpr as O, Reg, RegRange, Variable,
+    Attribute, CodeLabel, Declaration, Func, Init, ModuleBuilder, OperandExpr as O, Reg, RegRange,
+    Variable,
 };
 use ptx_ir::{AddressForm, Component, Linkage};
 use ptx_isa::{PtxVersion, ScalarType as T, SpecialReg, StateSpace as S, Target};
@@ -275,7 +276,7 @@ impl World {
             one = one.linkage(linkage(d));
         }
         if d.one_in(15) && space != S::Param && space != S::Reg {
-            one = one.attribute(&attribute(d));
+            one = one.attribute(attribute(d));
         }
         if d.one_in(15) {
             one = one.pointer(
@@ -299,22 +300,21 @@ pub(crate) fn linkage(d: &mut Dice) -> Linkage {
     ])
 }
 
-pub(crate) fn attribute(d: &mut Dice) -> String {
-    const ALL: &[&str] = &[
-        ".managed",
-        ".unified(1, 2)",
-        ".unified(0xAB, 0xCD)",
-        "managed",
+pub(crate) fn attribute(d: &mut Dice) -> Attribute {
+    const NUMBERS: &[&str] = &[
+        "1",
+        "0xAB",
         "",
-        ".managed, .managed",
-        ".x",
-        ".unified",
-        ".managed) .b32 x; (",
-        ".unified(1",
+        "x",
+        "1, 2",
+        "1) .b32 x; (",
         "é",
-        ".managed // x",
-        ".unified(1, 2, 3)",
+        "1 // x",
         "\n",
     ];
-    d.of(ALL).to_string()
+    if d.one_in(3) {
+        return Attribute::Managed;
+    }
+    let [a, b] = [d.of(NUMBERS), d.of(NUMBERS)];
+    Attribute::Unified((*a).into(), (*b).into())
 }

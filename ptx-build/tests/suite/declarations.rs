@@ -4,8 +4,8 @@
 
 use crate::common::check;
 use ptx_build::{
-    Argument, BuildError, BuildErrorKind, Declaration, FunctionHeader, Init, ModuleBuilder, at,
-    bracket,
+    Argument, Attribute, BuildError, BuildErrorKind, Declaration, FunctionHeader, Init,
+    ModuleBuilder, at, bracket,
 };
 use ptx_ir::{FunctionKind, Linkage};
 use ptx_isa::{Directive, PtxVersion, ScalarType as T, StateSpace as S, Target, TargetOption};
@@ -23,20 +23,23 @@ fn has(text: &str, parts: &[&str]) {
 #[test]
 fn attributes() -> Result<(), BuildError> {
     let mut m = module((9, 0), Target::Sm90);
-    let managed = Declaration::new(S::Global, T::S32, "managed").attribute(".managed");
+    let managed = Declaration::new(S::Global, T::S32, "managed").attribute(Attribute::Managed);
     let managed = m.declare(managed.init(Init::Int(7)))?;
     let both = Declaration::new(S::Global, T::B8, "page")
         .align(16)
         .array([64]);
-    m.declare(both.attribute(".managed").attribute(".unified(19, 0x60)"))?;
+    m.declare(
+        both.attribute(Attribute::Managed)
+            .attribute(Attribute::Unified(19.into(), "0x60".into())),
+    )?;
     let elsewhere = Declaration::new(S::Global, T::F64, "elsewhere").linkage(Linkage::Extern);
-    m.declare(elsewhere.attribute(".unified(7, 8)"))?;
+    m.declare(elsewhere.attribute(Attribute::Unified(7.into(), 8.into())))?;
     let outside = FunctionHeader::new()
         .linkage(Linkage::Extern)
-        .attribute(".unified(1, 2)");
+        .attribute(Attribute::Unified(1.into(), 2.into()));
     m.declare_function(FunctionKind::Func, "outside", outside)?;
     let mut f = m.func("unified")?;
-    f.attribute(".unified(0xAB, 0xCD)");
+    f.attribute(Attribute::Unified("0xAB".into(), "0xCD".into()));
     f.ret().emit(())?;
     f.finish()?;
     let mut k = m.kernel("k")?;
@@ -44,18 +47,11 @@ fn attributes() -> Result<(), BuildError> {
     k.ld().global().s32((r, at(managed)))?;
     k.ret().emit(())?;
     k.finish()?;
-    // Invalid attributes, and one that does not fit.
-    let odd = |m: &mut ModuleBuilder, text: &str| {
-        let odd = Declaration::new(S::Global, T::B32, "odd").attribute(text);
-        m.declare(odd).unwrap_err().kind()
-    };
-    assert_eq!(odd(&mut m, "managed"), BuildErrorKind::Spelling);
-    assert_eq!(
-        odd(&mut m, ".managed) .b32 x; .global .attribute(.managed"),
-        BuildErrorKind::Spelling
-    );
-    assert_eq!(odd(&mut m, ".unified(1)"), BuildErrorKind::Illegal);
-    let shared = Declaration::new(S::Shared, T::B32, "odd").attribute(".managed");
+    // An attribute whose number is none, and one that does not fit.
+    let odd = Attribute::Unified("1) .b32 x; (".into(), 2.into());
+    let odd = Declaration::new(S::Global, T::B32, "odd").attribute(odd);
+    assert_eq!(m.declare(odd).unwrap_err().kind(), BuildErrorKind::Spelling);
+    let shared = Declaration::new(S::Shared, T::B32, "odd").attribute(Attribute::Managed);
     assert_eq!(m.declare(shared).unwrap_err().code().to_string(), "PTX0609");
     has(
         &check(m),
