@@ -335,7 +335,7 @@ impl<'a> ThreadValues<'a> {
                 let Some(old) = old else { return Some(new) };
                 let facts = self.facts.inst(inst);
                 let (place, sense) = facts.guard_register()?;
-                let guard = self.ssa.read(stmt, self.variables.of(place).start)?;
+                let guard = self.ssa.read(stmt, self.variables.of(place).first())?;
                 let guard = self.follow(guard, depth + 1)?;
                 let old = self.follow(old, depth + 1)?;
                 Some(self.for_each_sample(|sample| {
@@ -368,7 +368,7 @@ impl<'a> ThreadValues<'a> {
     /// The value of the guard of an instruction, with its `!`.
     pub fn guard(&mut self, stmt: StmtId, facts: &Facts<'_>) -> Option<PerThread> {
         let (place, sense) = facts.guard_register()?;
-        let value = self.ssa.read(stmt, self.variables.of(place).start)?;
+        let value = self.ssa.read(stmt, self.variables.of(place).first())?;
         let value = self.value(value)?;
         Some(self.for_each_sample(|sample| value.get(sample) ^ u64::from(sense.is_negated())))
     }

@@ -2,21 +2,21 @@
 
 use alloc::vec::Vec;
 
-use ptx_ir::Statement;
-use ptx_ir::facts::Mentions;
+use ptx_ir::facts::{Mentions, RegAccess};
+use ptx_ir::{EntityId as _, Statement};
 
 use crate::cfg::BlockId;
 use crate::function_dataflow::FunctionDataflow;
 use crate::graph::Csr;
-use crate::reg_lanes::Variables;
+use crate::reg_lanes::{VariableId, Variables};
 
 /// For each block its uses, kills and definitions, as lists of variables. One pass over the instructions.
 #[derive(Clone, Debug)]
 pub struct Summary {
-    pub(crate) uses: Csr,
-    pub(crate) kills: Csr,
-    defs: Csr,
-    pub(crate) returned: Csr,
+    pub(crate) uses: Csr<VariableId>,
+    pub(crate) kills: Csr<VariableId>,
+    defs: Csr<VariableId>,
+    pub(crate) returned: Csr<VariableId>,
 }
 
 impl Summary {
@@ -31,7 +31,7 @@ impl Summary {
             kills: Vec::new(),
             defs: Vec::new(),
         };
-        let mut results: Vec<u32> = Vec::new();
+        let mut results: Vec<VariableId> = Vec::new();
         for register in facts.results() {
             results.extend(variables.of(register.into()));
         }
@@ -49,7 +49,7 @@ impl Summary {
                 }
             }
         }
-        let lists = |pairs: &Vec<(u32, u32)>| Csr::new(cfg.len(), pairs.iter().copied());
+        let lists = |pairs: &Vec<(u32, VariableId)>| Csr::new(cfg.len(), pairs.iter().copied());
         Self {
             uses: lists(&pass.uses),
             kills: lists(&pass.kills),
@@ -60,25 +60,25 @@ impl Summary {
 
     /// What a block reads before any unconditional write in the block.
     #[must_use]
-    pub fn uses(&self, block: BlockId) -> &[u32] {
+    pub fn uses(&self, block: BlockId) -> &[VariableId] {
         self.uses.row(block.as_u32())
     }
 
     /// What a block writes unconditionally.
     #[must_use]
-    pub fn kills(&self, block: BlockId) -> &[u32] {
+    pub fn kills(&self, block: BlockId) -> &[VariableId] {
         self.kills.row(block.as_u32())
     }
 
     /// What a block writes, conditionally or not.
     #[must_use]
-    pub fn defs(&self, block: BlockId) -> &[u32] {
+    pub fn defs(&self, block: BlockId) -> &[VariableId] {
         self.defs.row(block.as_u32())
     }
 
     /// What the caller reads where a block returns: the registers that hold the results of the function.
     #[must_use]
-    pub fn returned(&self, block: BlockId) -> &[u32] {
+    pub fn returned(&self, block: BlockId) -> &[VariableId] {
         self.returned.row(block.as_u32())
     }
 }
@@ -91,9 +91,9 @@ const DEFINED: u32 = 4;
 struct Pass<'a> {
     variables: &'a Variables,
     seen: Vec<u64>,
-    uses: Vec<(u32, u32)>,
-    kills: Vec<(u32, u32)>,
-    defs: Vec<(u32, u32)>,
+    uses: Vec<(u32, VariableId)>,
+    kills: Vec<(u32, VariableId)>,
+    defs: Vec<(u32, VariableId)>,
 }
 
 impl Pass<'_> {
@@ -102,7 +102,7 @@ impl Pass<'_> {
         // All reads come before all writes.
         let mut writes = false;
         for mention in mentions.clone() {
-            writes |= !matches!(mention.usage, ptx_ir::facts::RegAccess::Read);
+            writes |= !matches!(mention.usage, RegAccess::Read);
             if mention.usage.reads() {
                 for variable in self.variables.of(mention.place) {
                     let old = self.marks(block, variable);
@@ -136,17 +136,17 @@ impl Pass<'_> {
     }
 
     #[inline]
-    fn marks(&self, block: u32, variable: u32) -> u32 {
-        match self.seen.get(variable as usize) {
+    fn marks(&self, block: u32, variable: VariableId) -> u32 {
+        match self.seen.get(variable.index()) {
             Some(&seen) if seen >> 3 == u64::from(block) + 1 => (seen & 7) as u32,
             _ => 0,
         }
     }
 
     #[inline]
-    fn mark(&mut self, block: u32, variable: u32, mark: u32) {
+    fn mark(&mut self, block: u32, variable: VariableId, mark: u32) {
         let marks = self.marks(block, variable) | mark;
-        if let Some(seen) = self.seen.get_mut(variable as usize) {
+        if let Some(seen) = self.seen.get_mut(variable.index()) {
             *seen = (u64::from(block) + 1) << 3 | u64::from(marks);
         }
     }

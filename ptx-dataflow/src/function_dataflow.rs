@@ -11,14 +11,13 @@ use ptx_ir::{Body, FuncId, Module, StmtId, parallel};
 use crate::block_summary::Summary;
 use crate::cfg::{BlockId, Cfg};
 use crate::constants::Constants;
-use crate::dataflow::SparseSet;
 use crate::dataflow::sparse::SsaGraph;
 use crate::dead_code::LiveCode;
 use crate::graph::{Digraph, Dominators, Graph, Loops, PostDominators, ReversePostOrder};
 use crate::liveness::{LiveCursor, Liveness};
 use crate::pressure::Pressure;
 use crate::reaching::Reaching;
-use crate::reg_lanes::Variables;
+use crate::reg_lanes::{VariableSet, Variables};
 use crate::ssa::{Ssa, TooManyPhis};
 use crate::value_numbering::ValueNumbers;
 use crate::values::Values;
@@ -237,9 +236,9 @@ impl<'m> FunctionDataflow<'m> {
 
     /// The variables that are live before an instruction, without those that it only writes. For all instructions of a block, use [`LiveCursor`].
     #[must_use]
-    pub fn live_before(&self, stmt: StmtId) -> SparseSet {
+    pub fn live_before(&self, stmt: StmtId) -> VariableSet {
         let Some(mut cursor) = LiveCursor::after(self, stmt) else {
-            return SparseSet::new();
+            return VariableSet::new();
         };
         cursor.previous();
         cursor.live().clone()
@@ -247,9 +246,9 @@ impl<'m> FunctionDataflow<'m> {
 
     /// The variables that are live after an instruction. For all instructions of a block, use [`LiveCursor`].
     #[must_use]
-    pub fn live_after(&self, stmt: StmtId) -> SparseSet {
+    pub fn live_after(&self, stmt: StmtId) -> VariableSet {
         let cursor = LiveCursor::after(self, stmt);
-        cursor.map_or_else(SparseSet::new, |cursor| cursor.live().clone())
+        cursor.map_or_else(VariableSet::new, |cursor| cursor.live().clone())
     }
 
     /// The greatest number of registers that are live at once.

@@ -19,6 +19,18 @@ macro_rules! ids {
                 self.0
             }
         }
+
+        impl ptx_ir::EntityId for $name {
+            #[inline]
+            fn from_index(index: usize) -> Self {
+                Self(index as u32)
+            }
+
+            #[inline]
+            fn index(self) -> usize {
+                self.0 as usize
+            }
+        }
     )*};
 }
 pub(crate) use ids;

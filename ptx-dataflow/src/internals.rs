@@ -10,7 +10,7 @@ use crate::ssa::{Ssa, TooManyPhis};
 pub use crate::builds::counting::take_builds;
 pub use crate::conditions::{Condition, Conditions};
 pub use crate::constants::instruction::{Operands, Source, Target};
-pub use crate::ssa::cells::{CellAccess, CellUse, Cells};
+pub use crate::ssa::cells::{CellAccess, CellUse, Cells, cell_variable};
 
 /// Computes the SSA form in which cells of memory are further variables.
 ///

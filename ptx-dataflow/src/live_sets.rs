@@ -9,16 +9,17 @@ use alloc::vec::Vec;
 use core::cmp::Reverse;
 
 use crate::graph::{Csr, DepthFirst, Graph, Numbered as _};
+use crate::reg_lanes::VariableId;
 use crate::shared_sets::{SetId, SharedSets, WordUpdate, push_updates};
 
 /// What blocks do to variables: for each block a row of variables below `bound`.
 pub(crate) struct Effects<'a> {
     /// Read before any unconditional write in the block.
-    pub(crate) uses: &'a Csr,
+    pub(crate) uses: &'a Csr<VariableId>,
     /// Written unconditionally.
-    pub(crate) kills: &'a Csr,
+    pub(crate) kills: &'a Csr<VariableId>,
     /// Read after the function, where the block returns.
-    pub(crate) at_end: &'a Csr,
+    pub(crate) at_end: &'a Csr<VariableId>,
     /// One more than the greatest variable.
     pub(crate) bound: u32,
 }
@@ -71,6 +72,11 @@ impl LiveSets {
         get(&self.live_out, block)
     }
 
+    /// Returns whether a variable is live before the first instruction of a block.
+    pub(crate) fn is_live_in(&self, block: u32, variable: VariableId) -> bool {
+        self.sets.contains(self.live_in(block), variable.as_u32())
+    }
+
     /// What is live at the start and at the end of every block.
     pub(crate) fn all(&self) -> impl Iterator<Item = SetId> + '_ {
         self.live_in.iter().chain(&self.live_out).copied()
@@ -79,6 +85,10 @@ impl LiveSets {
 
 fn get(sets: &[SetId], block: u32) -> SetId {
     sets.get(block as usize).copied().unwrap_or(SetId::EMPTY)
+}
+
+fn numbers(variables: &[VariableId]) -> impl Iterator<Item = u32> + '_ {
+    variables.iter().map(|variable| variable.as_u32())
 }
 
 struct Solver<'a, G> {
@@ -104,10 +114,14 @@ impl<G: Graph> Solver<'_, G> {
         }
         for block in 0..self.graph.node_count() {
             self.starts.push(self.updates.len());
-            let (uses, kills) = (effects.uses.row(block), effects.kills.row(block));
-            push_updates(&mut self.updates, uses, kills);
+            push_updates(
+                &mut self.updates,
+                numbers(effects.uses.row(block)),
+                numbers(effects.kills.row(block)),
+            );
             let mut at_end = Vec::new();
-            push_updates(&mut at_end, effects.at_end.row(block), &[]);
+            let read_at_end = numbers(effects.at_end.row(block));
+            push_updates(&mut at_end, read_at_end, core::iter::empty());
             if let Some(live_out) = self.found.live_out.get_mut(block as usize) {
                 *live_out = self.found.sets.update(SetId::EMPTY, &at_end);
             }

@@ -13,9 +13,9 @@ use ptx_ir::facts::RegLane;
 use ptx_ir::{Statement, StmtId};
 
 use crate::cfg::BlockId;
-use crate::dataflow::SparseSet;
 use crate::function_dataflow::FunctionDataflow;
 use crate::live_sets::{Effects, LiveSets};
+use crate::reg_lanes::{VariableId, VariableSet};
 use crate::shared_sets::{Counts, Iter, SetId, SharedSets};
 
 /// The variables that are live at the start and at the end of each block.
@@ -96,8 +96,8 @@ pub struct LiveSet<'a> {
 impl<'a> LiveSet<'a> {
     /// Whether a variable is live. Logarithmic in the number of variables.
     #[must_use]
-    pub fn contains(&self, variable: u32) -> bool {
-        self.sets.contains(self.set, variable)
+    pub fn contains(&self, variable: VariableId) -> bool {
+        self.sets.contains(self.set, variable.as_u32())
     }
 
     /// The live variables, ascending.
@@ -120,13 +120,13 @@ impl<'a> LiveSet<'a> {
 
     /// The live variables as a list, ascending.
     #[must_use]
-    pub fn to_vec(&self) -> Vec<u32> {
+    pub fn to_vec(&self) -> Vec<VariableId> {
         self.iter().collect()
     }
 }
 
 impl<'a> IntoIterator for LiveSet<'a> {
-    type Item = u32;
+    type Item = VariableId;
     type IntoIter = LiveIter<'a>;
 
     fn into_iter(self) -> LiveIter<'a> {
@@ -139,10 +139,10 @@ impl<'a> IntoIterator for LiveSet<'a> {
 pub struct LiveIter<'a>(Iter<'a>);
 
 impl Iterator for LiveIter<'_> {
-    type Item = u32;
+    type Item = VariableId;
 
-    fn next(&mut self) -> Option<u32> {
-        self.0.next()
+    fn next(&mut self) -> Option<VariableId> {
+        self.0.next().map(VariableId::new)
     }
 }
 
@@ -169,7 +169,7 @@ impl Iterator for LiveIter<'_> {
 #[derive(Debug)]
 pub struct LiveCursor<'a> {
     function: &'a FunctionDataflow<'a>,
-    live: SparseSet,
+    live: VariableSet,
     /// The instructions before the position, in the order of the text.
     before: Vec<(StmtId, Statement)>,
 }
@@ -203,7 +203,7 @@ impl<'a> LiveCursor<'a> {
 
     /// The variables that are live at the position.
     #[must_use]
-    pub const fn live(&self) -> &SparseSet {
+    pub const fn live(&self) -> &VariableSet {
         &self.live
     }
 

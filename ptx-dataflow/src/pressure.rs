@@ -10,12 +10,12 @@
 use alloc::vec::Vec;
 
 use ptx_ir::facts::Mentions;
-use ptx_ir::{Body, Statement, StmtId};
+use ptx_ir::{Body, EntityId as _, Statement, StmtId};
 use ptx_isa::RegisterClass;
 
 use crate::function_dataflow::FunctionDataflow;
 use crate::liveness::LiveSet;
-use crate::reg_lanes::Variables;
+use crate::reg_lanes::{VariableId, Variables};
 
 /// The classes that are counted.
 pub const CLASSES: [RegisterClass; 6] = [
@@ -61,9 +61,9 @@ pub struct LivePoint<'a> {
     /// The greater one of the two for each class separately, in the order of [`CLASSES`].
     pub by_class: [u32; CLASSES.len()],
     /// The variables that it writes and that are live after it.
-    pub written: &'a [u32],
+    pub written: &'a [VariableId],
     /// The variables that it reads and that are not live after it, or that it writes, too.
-    pub read: &'a [u32],
+    pub read: &'a [VariableId],
 }
 
 impl Pressure {
@@ -94,9 +94,9 @@ impl Pressure {
         let (facts, body) = (function.facts(), function.body());
         crate::builds::record("pressure", facts);
         let (variables, liveness) = (function.variables(), function.liveness());
-        let classes = (0..variables.len() as u32).map(|v| variables.class(body, v));
-        let classes: Vec<u8> = classes
-            .map(|c| CLASSES.iter().position(|k| Some(*k) == c).unwrap_or(3) as u8)
+        let classes: Vec<u8> = variables
+            .ids()
+            .map(|variable| class_index(variables.class(body, variable)))
             .collect();
         let mut count = Count {
             variables,
@@ -146,10 +146,10 @@ struct Count<'a> {
     /// For each variable the last block that changed its state, and whether it is live there now.
     changed: Vec<(u32, bool)>,
     /// Variables that the current instruction writes and that are dead after it.
-    passing: Vec<u32>,
+    passing: Vec<VariableId>,
     /// Those that are live after the current instruction and that it writes, and those that become live before it.
-    written: Vec<u32>,
-    read: Vec<u32>,
+    written: Vec<VariableId>,
+    read: Vec<VariableId>,
     now: Pressure,
     peak: Pressure,
 }
@@ -165,8 +165,8 @@ impl<'a> Count<'a> {
     }
 
     /// Sets whether a variable is live; returns whether that changed.
-    fn change(&mut self, variable: u32, live: bool) -> bool {
-        let index = variable as usize;
+    fn change(&mut self, variable: VariableId, live: bool) -> bool {
+        let index = variable.index();
         let (Some(entry), Some(&class)) = (self.changed.get_mut(index), self.classes.get(index))
         else {
             return false;
@@ -247,6 +247,15 @@ impl<'a> Count<'a> {
         self.note(stmt, units, by_class);
         (units, by_class)
     }
+}
+
+/// The position of a class in [`CLASSES`]. Registers of unknown type count as 32 bits.
+fn class_index(class: Option<RegisterClass>) -> u8 {
+    let class = class.unwrap_or(RegisterClass::Bits32);
+    CLASSES
+        .iter()
+        .position(|known| *known == class)
+        .unwrap_or(3) as u8
 }
 
 /// How many registers of 32 bits a register of a class takes.

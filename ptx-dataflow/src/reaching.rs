@@ -8,13 +8,13 @@
 use alloc::vec::Vec;
 
 use ptx_ir::facts::{FunctionFacts, Mentions};
-use ptx_ir::{Statement, StmtId};
+use ptx_ir::{EntityId as _, Statement, StmtId};
 
 use crate::cfg::{BlockId, Cfg};
 use crate::function_dataflow::FunctionDataflow;
 use crate::graph::Csr;
 use crate::liveness::Liveness;
-use crate::reg_lanes::Variables;
+use crate::reg_lanes::{VariableId, Variables};
 
 /// A read or a write of a variable.
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -23,7 +23,7 @@ pub struct Site {
     /// The statement.
     pub stmt: StmtId,
     /// The variable.
-    pub variable: u32,
+    pub variable: VariableId,
     /// Of a write: whether the old value may remain.
     pub conditional: bool,
 }
@@ -109,7 +109,7 @@ impl Reaching {
 
     /// The read of a variable by a statement.
     #[must_use]
-    pub fn read(&self, stmt: StmtId, variable: u32) -> Option<UseId> {
+    pub fn read(&self, stmt: StmtId, variable: VariableId) -> Option<UseId> {
         let of = |id: UseId| self.uses.get(id.0 as usize).map(|u| u.variable);
         let mut reads = self.uses_of_statement.row(stmt.as_u32()).iter();
         reads.find(|&&id| of(id) == Some(variable)).copied()
@@ -135,13 +135,14 @@ impl Reaching {
 }
 
 /// Follows the definitions that leave their blocks: (block, variable, definition), sorted, for each one that arrives.
-fn arriving(cfg: &Cfg, liveness: &Liveness, leaving: &[Leaving]) -> Vec<(u32, u32, u32)> {
-    let live = |block: u32, variable: u32| liveness.live_in(BlockId::new(block)).contains(variable);
+fn arriving(cfg: &Cfg, liveness: &Liveness, leaving: &[Leaving]) -> Vec<(u32, VariableId, u32)> {
+    let live =
+        |block: u32, variable: VariableId| liveness.live_in(BlockId::new(block)).contains(variable);
     let entry = Cfg::ENTRY;
-    let mut found: Vec<(u32, u32, u32)> = Vec::new();
+    let mut found: Vec<(u32, VariableId, u32)> = Vec::new();
     let mut work: Vec<u32> = Vec::new();
     // Which block writes which variable unconditionally, sorted for searches.
-    let mut ended: Vec<(u32, u32)> = leaving
+    let mut ended: Vec<(u32, VariableId)> = leaving
         .iter()
         .filter(|l| l.ends)
         .map(|l| (l.block, l.variable))
@@ -149,7 +150,7 @@ fn arriving(cfg: &Cfg, liveness: &Liveness, leaving: &[Leaving]) -> Vec<(u32, u3
     ended.sort_unstable();
     let mut seen = vec![0u32; cfg.len()];
     let mut stamp = 0;
-    let mut follow = |def: u32, variable: u32, start: &mut Vec<u32>| {
+    let mut follow = |def: u32, variable: VariableId, start: &mut Vec<u32>| {
         stamp += 1;
         while let Some(block) = start.pop() {
             let Some(mark) = seen.get_mut(block as usize) else {
@@ -183,7 +184,7 @@ fn arriving(cfg: &Cfg, liveness: &Liveness, leaving: &[Leaving]) -> Vec<(u32, u3
 /// A definition at the end of its block.
 struct Leaving {
     block: u32,
-    variable: u32,
+    variable: VariableId,
     def: Option<u32>,
     /// Whether the block writes the variable unconditionally; set once for each variable.
     ends: bool,
@@ -241,7 +242,7 @@ impl<'a> Local<'a> {
                             continue;
                         }
                         local.defs.push(site);
-                        let Some((block, now)) = local.now.get_mut(variable as usize) else {
+                        let Some((block, now)) = local.now.get_mut(variable.index()) else {
                             continue;
                         };
                         if *block != stamp {
@@ -267,7 +268,7 @@ impl<'a> Local<'a> {
                         def: None,
                         ends,
                     });
-                } else if let Some((_, now)) = local.now.get(variable as usize) {
+                } else if let Some((_, now)) = local.now.get(variable.index()) {
                     local.leaving.extend(now.iter().map(|&def| Leaving {
                         block: id.as_u32(),
                         variable,
@@ -281,7 +282,12 @@ impl<'a> Local<'a> {
     }
 
     /// Connects every read with what arrives.
-    fn resolve(&mut self, facts: FunctionFacts<'_>, cfg: &Cfg, arriving: &[(u32, u32, u32)]) {
+    fn resolve(
+        &mut self,
+        facts: FunctionFacts<'_>,
+        cfg: &Cfg,
+        arriving: &[(u32, VariableId, u32)],
+    ) {
         for (block, _) in &mut self.now {
             *block = 0;
         }
@@ -332,10 +338,10 @@ impl<'a> Local<'a> {
 fn current<'n>(
     now: &'n mut Vec<(u32, Vec<u32>)>,
     block: u32,
-    variable: u32,
-    arriving: &[(u32, u32, u32)],
+    variable: VariableId,
+    arriving: &[(u32, VariableId, u32)],
 ) -> &'n mut Vec<u32> {
-    let index = variable as usize;
+    let index = variable.index();
     if index >= now.len() {
         now.resize(index + 1, (0, Vec::new()));
     }

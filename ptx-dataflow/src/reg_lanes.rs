@@ -1,21 +1,29 @@
 //! The registers of a function and the elements of its vector registers, which dataflow analyses follow separately.
 //!
-//! They have dense numbers, called *variables*: registers in the order of their ids, a vector register one number for each
+//! Their dense numbers are called *variables*: registers are in the order of their ids, and a vector register has one number for each
 //! element. A statement that names a whole vector register names all its elements.
 
 use alloc::vec::Vec;
-use core::ops::Range;
 
 use ptx_ir::facts::RegLane;
-use ptx_ir::{Body, RegId};
+use ptx_ir::{Body, EntityId as _, RegId};
 use ptx_isa::RegisterClass;
+
+use crate::dataflow::SparseSet;
+
+crate::ids::ids! {
+    /// A register of a function, or an element of a vector register: see [`Variables`].
+    ///
+    /// The SSA form has further variables, whose numbers follow: the carry flag ([`Ssa::carry`](crate::ssa::Ssa::carry)), and cells of local memory.
+    VariableId;
+}
 
 /// The numbers of the registers of a body and of their elements.
 #[derive(Clone, Debug)]
 pub struct Variables {
-    /// Where the numbers of each register begin; empty where all registers are scalars.
+    /// The first variable of each register, and the end of the last one; empty where all registers are scalars.
     starts: Vec<u32>,
-    /// The register of each number; empty likewise.
+    /// The register of each variable; empty where all registers are scalars.
     registers: Vec<RegId>,
     len: u32,
 }
@@ -24,12 +32,7 @@ impl Variables {
     /// Numbers the registers of a body.
     #[must_use]
     pub fn new(body: &Body) -> Self {
-        let lanes = |r: &ptx_ir::Register| {
-            let decl = body.reg_decls().get(r.decl);
-            u32::from(decl.map_or(1, |d| d.vector.max(1)))
-        };
-        let vectors = body.reg_decls().values().any(|d| d.vector > 1);
-        if !vectors {
+        if !body.reg_decls().values().any(|d| d.vector > 1) {
             return Self {
                 starts: Vec::new(),
                 registers: Vec::new(),
@@ -40,7 +43,9 @@ impl Variables {
         let mut registers = Vec::new();
         for (id, register) in body.registers().iter() {
             starts.push(registers.len() as u32);
-            registers.extend((0..lanes(register)).map(|_| id));
+            let declaration = body.reg_decls().get(register.decl);
+            let elements = declaration.map_or(1, |d| usize::from(d.vector.max(1)));
+            registers.extend(core::iter::repeat_n(id, elements));
         }
         let len = registers.len() as u32;
         starts.push(len);
@@ -63,45 +68,155 @@ impl Variables {
         self.len == 0
     }
 
+    /// All variables, in the order of their numbers.
+    #[must_use]
+    pub fn ids(&self) -> VariableRange {
+        VariableRange {
+            start: 0,
+            end: self.len,
+        }
+    }
+
     /// The variables that an instruction mentions.
     #[inline]
     #[must_use]
-    pub fn of(&self, place: RegLane) -> Range<u32> {
+    pub fn of(&self, place: RegLane) -> VariableRange {
         let id = place.register.as_u32();
         if self.starts.is_empty() {
-            return id..id + 1;
+            return VariableRange {
+                start: id,
+                end: id + 1,
+            };
         }
         let bound = |i: usize| self.starts.get(i).copied().unwrap_or(self.len);
         let (start, end) = (bound(id as usize), bound(id as usize + 1));
         match place.lane {
             // A selector of a scalar, or one beyond its vector, is an error: it denotes the whole register.
-            Some(lane) if start + u32::from(lane) < end && end - start > 1 => {
-                let at = start + u32::from(lane);
-                at..at + 1
+            Some(element) if start + u32::from(element) < end && end - start > 1 => {
+                let variable = start + u32::from(element);
+                VariableRange {
+                    start: variable,
+                    end: variable + 1,
+                }
             }
-            _ => start..end,
+            _ => VariableRange { start, end },
         }
     }
 
     /// The register, or the element of a vector register, with this number.
     #[inline]
     #[must_use]
-    pub fn place(&self, variable: u32) -> RegLane {
-        let Some(&register) = self.registers.get(variable as usize) else {
-            return RegId::new(variable).into();
+    pub fn place(&self, variable: VariableId) -> RegLane {
+        let Some(&register) = self.registers.get(variable.index()) else {
+            return RegId::new(variable.0).into();
         };
         let range = self.of(register.into());
         RegLane {
             register,
-            lane: (range.len() > 1).then_some((variable - range.start) as u8),
+            lane: (range.len() > 1).then_some((variable.0 - range.start) as u8),
         }
     }
 
-    /// The class of register that holds it; `None` where its type is unknown.
+    /// The class of register that holds a variable; `None` where its type is unknown.
     #[must_use]
-    pub fn class(&self, body: &Body, variable: u32) -> Option<RegisterClass> {
+    pub fn class(&self, body: &Body, variable: VariableId) -> Option<RegisterClass> {
         let register = body.registers().get(self.place(variable).register)?;
         let ty = body.reg_decls().get(register.decl)?.ty.known()?;
         ty.register_class()
+    }
+}
+
+/// Consecutive variables: those of a register or of an element.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct VariableRange {
+    start: u32,
+    end: u32,
+}
+
+impl VariableRange {
+    /// The first variable. A register has at least one.
+    #[must_use]
+    pub const fn first(&self) -> VariableId {
+        VariableId(self.start)
+    }
+
+    /// The variable of a scalar register or of an element; `None` for a whole vector register.
+    #[must_use]
+    pub fn single(&self) -> Option<VariableId> {
+        (self.len() == 1).then_some(self.first())
+    }
+
+    /// Whether a variable is one of them.
+    #[must_use]
+    pub fn contains(&self, variable: &VariableId) -> bool {
+        (self.start..self.end).contains(&variable.0)
+    }
+}
+
+impl Iterator for VariableRange {
+    type Item = VariableId;
+
+    fn next(&mut self) -> Option<VariableId> {
+        let variable = (self.start < self.end).then_some(VariableId(self.start))?;
+        self.start += 1;
+        Some(variable)
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        let len = self.end.saturating_sub(self.start) as usize;
+        (len, Some(len))
+    }
+}
+
+impl ExactSizeIterator for VariableRange {}
+
+/// A set of variables. Its memory is linear in its elements: see [`SparseSet`].
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
+pub struct VariableSet(SparseSet);
+
+impl VariableSet {
+    /// The empty set.
+    #[must_use]
+    pub const fn new() -> Self {
+        Self(SparseSet::new())
+    }
+
+    /// Whether the set contains a variable. Logarithmic in its size.
+    #[must_use]
+    pub fn contains(&self, variable: VariableId) -> bool {
+        self.0.contains(variable.0)
+    }
+
+    /// Adds a variable; returns whether the set changed.
+    pub fn insert(&mut self, variable: VariableId) -> bool {
+        self.0.insert(variable.0)
+    }
+
+    /// Removes a variable; returns whether the set changed.
+    pub fn remove(&mut self, variable: VariableId) -> bool {
+        self.0.remove(variable.0)
+    }
+
+    /// The number of variables.
+    #[must_use]
+    pub fn count(&self) -> usize {
+        self.0.count()
+    }
+
+    /// Whether the set has no variables.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The variables, ascending.
+    pub fn iter(&self) -> impl Iterator<Item = VariableId> + '_ {
+        self.0.iter().map(VariableId)
+    }
+}
+
+impl FromIterator<VariableId> for VariableSet {
+    fn from_iter<I: IntoIterator<Item = VariableId>>(variables: I) -> Self {
+        Self(variables.into_iter().map(|variable| variable.0).collect())
     }
 }

@@ -324,15 +324,19 @@ impl Iterator for Bits {
 }
 
 /// Appends the updates that remove some numbers and then add others, in ascending order of words.
-pub(crate) fn push_updates(updates: &mut Vec<WordUpdate>, add: &[u32], remove: &[u32]) {
+pub(crate) fn push_updates(
+    updates: &mut Vec<WordUpdate>,
+    add: impl Iterator<Item = u32>,
+    remove: impl Iterator<Item = u32>,
+) {
     let first = updates.len();
     let bit = |item: u32| 1 << (item % 64);
-    updates.extend(remove.iter().map(|&item| WordUpdate {
+    updates.extend(remove.map(|item| WordUpdate {
         word: item / 64,
         remove: bit(item),
         add: 0,
     }));
-    updates.extend(add.iter().map(|&item| WordUpdate {
+    updates.extend(add.map(|item| WordUpdate {
         word: item / 64,
         remove: 0,
         add: bit(item),

@@ -13,13 +13,13 @@
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
-use ptx_ir::facts::{Facts, FunctionFacts, RegAccess};
+use ptx_ir::facts::{Facts, FunctionFacts, RegAccess, RegLane};
 use ptx_ir::{InstId, Operand, Statement, StmtId};
 use ptx_isa::ScalarType;
 
 use crate::cfg::BlockId;
 use crate::function_dataflow::FunctionDataflow;
-use crate::reg_lanes::Variables;
+use crate::reg_lanes::{VariableId, Variables};
 use crate::ssa::{Ssa, Value, ValueId};
 use ptx_semantics::fold::{commutes, is_copy};
 
@@ -168,10 +168,7 @@ impl Pass<'_> {
         let guard = inst.and_then(|inst| {
             let f = self.facts.inst(inst);
             let (place, sense) = f.guard_register()?;
-            Some((
-                self.register(stmt, self.variables.of(place))?,
-                sense.is_negated(),
-            ))
+            Some((self.register(stmt, place)?, sense.is_negated()))
         });
         for def in self.ssa.defs(stmt) {
             let Value::Def { variable, old, .. } = self.ssa.value(def) else {
@@ -202,12 +199,14 @@ impl Pass<'_> {
         }
     }
 
-    /// The number of what is read in a register that is one variable.
-    fn register(&self, stmt: StmtId, mut variables: core::ops::Range<u32>) -> Option<u32> {
-        match (variables.next(), variables.next()) {
-            (Some(variable), None) => self.get(self.ssa.read(stmt, variable)?),
-            _ => None,
-        }
+    /// The number of the value that a statement reads in a scalar register or an element.
+    fn register(&self, stmt: StmtId, place: RegLane) -> Option<u32> {
+        self.variable(stmt, self.variables.of(place).single()?)
+    }
+
+    /// The number of the value that a statement reads in a variable.
+    fn variable(&self, stmt: StmtId, variable: VariableId) -> Option<u32> {
+        self.get(self.ssa.read(stmt, variable)?)
     }
 
     /// The mnemonic and the sources of an instruction that always makes the same of the same.
@@ -244,8 +243,7 @@ impl Pass<'_> {
         let mut key = vec![Atom::Mnemonic(sig.as_u32())];
         key.extend(sources.into_iter().flatten());
         if f.reads_carry() {
-            let carry = self.ssa.carry();
-            key.push(Atom::Number(self.register(stmt, carry..carry + 1)?));
+            key.push(Atom::Number(self.variable(stmt, self.ssa.carry())?));
         }
         let width = signature.types().next().map(ScalarType::bits);
         Some(Expression { key, copied, width })
@@ -263,21 +261,21 @@ impl Pass<'_> {
             Operand::Not(at) => {
                 key.push(Atom::Inverted);
                 let place = f.place(pool.get(at))?;
-                Atom::Number(self.register(stmt, self.variables.of(place))?)
+                Atom::Number(self.register(stmt, place)?)
             }
             Operand::Reg(_) => {
                 let place = f.place(operand)?;
-                Atom::Number(self.register(stmt, self.variables.of(place))?)
+                Atom::Number(self.register(stmt, place)?)
             }
             Operand::Lane(selector, at) => match (selector.element(), pool.get(at)) {
                 (Some(_), Operand::Reg(_)) => {
                     let place = f.place(operand)?;
-                    Atom::Number(self.register(stmt, self.variables.of(place))?)
+                    Atom::Number(self.register(stmt, place)?)
                 }
                 (None, Operand::Reg(_)) => {
                     let place = f.place(operand)?;
                     key.push(Atom::Literal(0, selector.bits().into()));
-                    Atom::Number(self.register(stmt, self.variables.of(place))?)
+                    Atom::Number(self.register(stmt, place)?)
                 }
                 (_, Operand::Special(register)) => {
                     key.push(Atom::Literal(1, selector.bits().into()));
@@ -311,7 +309,12 @@ impl Pass<'_> {
     }
 
     /// The number of what an instruction writes to a variable.
-    fn result(&mut self, expression: &Expression, f: &Facts<'_>, variable: u32) -> Option<u32> {
+    fn result(
+        &mut self,
+        expression: &Expression,
+        f: &Facts<'_>,
+        variable: VariableId,
+    ) -> Option<u32> {
         if variable == self.ssa.carry() {
             let mut key = expression.key.clone();
             key.push(Atom::Result(u32::MAX));

@@ -264,7 +264,7 @@ fn live_statements(module: &Module, name: &NameRef, function: FuncId) -> Vec<Stm
     };
     let analysis = FunctionAnalysis::new(facts);
     let variables = analysis.variables().of(register.into());
-    let is_accessed = |lane: RegLane| variables.contains(&analysis.variables().of(lane).start);
+    let is_accessed = |lane: RegLane| variables.contains(&analysis.variables().of(lane).first());
     let mut statements = Vec::new();
     for (block, range) in analysis.cfg().blocks() {
         let live_out = analysis.liveness().live_out(block);

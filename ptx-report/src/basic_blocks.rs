@@ -4,6 +4,7 @@ use std::cell::RefCell;
 
 use ptx_analysis::cfg::{Block, BlockId};
 use ptx_analysis::function_analysis::FunctionAnalysis;
+use ptx_analysis::reg_lanes::VariableId;
 use ptx_ir::{Body, EntityId as _, LineIndex, Module, Span, Statement, StmtId};
 
 use crate::live_lists::{list_entries, live_lists_fit};
@@ -187,7 +188,7 @@ impl<'a> BasicBlocks<'a> {
 
     /// The registers that hold the results of the function, if a block may return.
     #[must_use]
-    pub fn returned(&self, id: BlockId) -> &'a [u32] {
+    pub fn returned(&self, id: BlockId) -> &'a [VariableId] {
         let summary = self.analysis.summary();
         let mut all = std::iter::once(id).chain(self.dispatch_after(id));
         let returned = all.find_map(|b| Some(summary.returned(b)).filter(|r| !r.is_empty()));

@@ -4,6 +4,7 @@ use ptx_analysis::function_analysis::FunctionAnalysis;
 use ptx_analysis::graph::LoopId;
 use ptx_analysis::memory_access::{Access, Accesses, Pattern};
 use ptx_analysis::provenance::{FunctionProvenance, Pointer};
+use ptx_analysis::reg_lanes::VariableId;
 use ptx_analysis::ssa::Ssa;
 use ptx_analysis::values::{Affine, Symbol, Values};
 use ptx_ir::StmtId;
@@ -171,7 +172,7 @@ impl<'a> FunctionValues<'a> {
     }
 
     /// The registers that a statement writes, with the affine forms of their values unless these are single symbols.
-    pub fn forms(self, stmt: StmtId) -> impl Iterator<Item = (u32, Affine)> + 'a {
+    pub fn forms(self, stmt: StmtId) -> impl Iterator<Item = (VariableId, Affine)> + 'a {
         self.ssa.defs(stmt).filter_map(move |def| {
             let form = self.values.affine(def);
             let symbol = form.as_symbol().and_then(|s| self.values.symbol(s));
@@ -182,7 +183,7 @@ impl<'a> FunctionValues<'a> {
     }
 
     /// The registers that a statement writes and that are addresses.
-    pub fn pointers(self, stmt: StmtId) -> impl Iterator<Item = (u32, Pointer)> + 'a {
+    pub fn pointers(self, stmt: StmtId) -> impl Iterator<Item = (VariableId, Pointer)> + 'a {
         self.ssa.defs(stmt).filter_map(move |def| {
             let pointer = self.provenance.pointer(def)?;
             Some((self.ssa.variable(def)?, pointer))

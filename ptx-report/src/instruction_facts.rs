@@ -5,7 +5,7 @@ use std::cell::RefCell;
 
 use ptx_analysis::reg_lanes::Variables;
 use ptx_ir::facts::{Facts, MemoryAccess, Mentions, RegLane, RegUse, Space};
-use ptx_ir::{Body, Module, NameId, Operand};
+use ptx_ir::{Body, EntityId as _, Module, NameId, Operand};
 use ptx_isa::{self, Modifier};
 use serde::Serialize;
 use smallvec::SmallVec;
@@ -102,7 +102,7 @@ impl<'a> FactNames<'a> {
     #[inline]
     #[must_use]
     pub fn register(&self, place: RegLane) -> &str {
-        self.registers.get(self.variables.of(place).start)
+        self.registers.get(self.variables.of(place).first())
     }
 
     /// The names of the registers of a place: several for a whole vector register.
@@ -197,7 +197,7 @@ impl<'a> FactNames<'a> {
         *list += 1;
         for mention in mentions.filter(is_selected) {
             for variable in self.variables.of(mention.place) {
-                let last = seen.get_mut(variable as usize);
+                let last = seen.get_mut(variable.index());
                 if last.is_some_and(|last| std::mem::replace(last, *list) != *list) {
                     each(self.registers.get(variable));
                 }

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::fmt::Write as _;
 
-use ptx_analysis::reg_lanes::Variables;
+use ptx_analysis::reg_lanes::{VariableId, Variables};
 use ptx_ir::{Body, EntityId, Module, NameId};
 
 /// The name of every variable of a function.
@@ -63,16 +63,16 @@ impl RegisterNames {
 
     /// The name of a variable.
     #[must_use]
-    pub fn get(&self, variable: u32) -> &str {
+    pub fn get(&self, variable: VariableId) -> &str {
         let end = |index: usize| self.ends.get(index).map_or(0, |end| *end as usize);
-        let index = variable as usize;
+        let index = variable.index();
         let start = index.checked_sub(1).map_or(0, end);
         self.text.get(start..end(index)).unwrap_or_default()
     }
 
     /// All names, by variable.
     pub fn iter(&self) -> impl Iterator<Item = &str> {
-        (0..self.ends.len() as u32).map(|variable| self.get(variable))
+        (0..self.ends.len()).map(|index| self.get(VariableId::from_index(index)))
     }
 }
 

@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 use std::io;
 
 use ptx_report::control_flow::{self, Graph};
-use ptxkit::analysis::cfg::{self, BlockId, EdgeKind};
-use ptxkit::analysis::dataflow::SparseSet;
+use ptxkit::analysis::cfg::{self, BlockId};
 use ptxkit::analysis::function_analysis::FunctionAnalysis;
 use ptxkit::analysis::graph::{Graph as _, LoopId, LoopKind, is_reducible};
+use ptxkit::analysis::reg_lanes::{VariableId, VariableSet};
 use ptxkit::analysis::source_lines::SourceLines;
 use ptxkit::ir::{EntityId, FuncId, StmtId};
 use pyo3::prelude::*;
@@ -81,7 +81,7 @@ impl Place {
     fn names<'py>(
         &self,
         py: Python<'py>,
-        live: impl IntoIterator<Item = u32>,
+        live: impl IntoIterator<Item = VariableId>,
     ) -> PyResult<Bound<'py, PyFrozenSet>> {
         let names = self.module.get().names(self.function);
         let names = live.into_iter().filter_map(|v| Some(names?.get(py, v)));
@@ -99,7 +99,7 @@ impl Place {
     }
 }
 
-fn live_at(analysis: &FunctionAnalysis<'_>, at: StmtId, side: Side) -> SparseSet {
+fn live_at(analysis: &FunctionAnalysis<'_>, at: StmtId, side: Side) -> VariableSet {
     match side {
         Side::Before => analysis.live_before(at),
         Side::After => analysis.live_after(at),

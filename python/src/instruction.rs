@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use ptx_report::labels;
+use ptxkit::analysis::reg_lanes::VariableId;
 use ptxkit::ir::facts::{Callees, Facts, Flow, RegUse, Targets};
 use ptxkit::ir::{
     Body, EntityId, FuncId, Inst, InstId, Operand as IrOperand, Signature, Statement, StmtId,
@@ -201,10 +202,10 @@ impl Instruction {
         py: Python<'py>,
         belong: impl Fn(&RegUse) -> bool,
     ) -> PyResult<Bound<'py, PyTuple>> {
-        let mut found: Vec<u32> = Vec::new();
+        let mut found: Vec<VariableId> = Vec::new();
         let names = self.module.get().names(self.function);
         if let Some(names) = names {
-            let mut add = |v: u32| {
+            let mut add = |v: VariableId| {
                 if !found.contains(&v) {
                     found.push(v);
                 }

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use ptx_report::function_values::{Coalescing, FunctionValues};
 use ptx_report::report::Report;
+use ptxkit::analysis::reg_lanes::VariableId;
 use ptxkit::lint::{LintOptions, lint};
 use pyo3::prelude::*;
 use serde::Serialize;
@@ -73,7 +74,7 @@ impl Instruction {
         };
         let text = values.text(names.text());
         let forms = values.forms(stmt);
-        let name = |variable: u32| names.text().get(variable).to_owned();
+        let name = |variable: VariableId| names.text().get(variable).to_owned();
         forms.map(|(v, form)| (name(v), text.form(&form))).collect()
     }
 

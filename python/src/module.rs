@@ -7,7 +7,7 @@ use std::sync::{Arc, OnceLock};
 use ptx_report::register_names::RegisterNames;
 use ptxkit::analysis::calls::CallGraph;
 use ptxkit::analysis::function_analysis::{FunctionAnalysis, SavedAnalysis};
-use ptxkit::analysis::reg_lanes::Variables;
+use ptxkit::analysis::reg_lanes::{VariableId, Variables};
 use ptxkit::analysis::source_lines::{SourceLines, file_number};
 use ptxkit::analysis::uniformity::ModuleUniformity;
 use ptxkit::ir::facts::{FactTables, FunctionFacts, ModuleFacts, RegLane};
@@ -90,9 +90,9 @@ impl Names {
     }
 
     /// The name of a variable. The same object each time.
-    pub(crate) fn get(&self, py: Python<'_>, variable: u32) -> Py<PyString> {
+    pub(crate) fn get(&self, py: Python<'_>, variable: VariableId) -> Py<PyString> {
         let new = || PyString::new(py, self.text.get(variable)).unbind();
-        match self.strings.get(variable as usize) {
+        match self.strings.get(variable.index()) {
             Some(cell) => cell.get_or_init(py, new).clone_ref(py),
             None => new(),
         }
@@ -110,7 +110,7 @@ impl Names {
 
     /// The name of a register.
     pub(crate) fn of(&self, place: RegLane) -> &str {
-        self.text.get(self.variables.of(place).start)
+        self.text.get(self.variables.of(place).first())
     }
 }
 

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use ptxkit::analysis::reaching;
+use ptxkit::analysis::reg_lanes::VariableId;
 use ptxkit::ir::StmtId;
 use pyo3::exceptions::PyKeyError;
 use pyo3::prelude::*;
@@ -29,7 +30,10 @@ impl Function {
             .map(|(id, site)| ((site.stmt, site.variable), id));
         Ok(Reaching {
             writes: writes.collect(),
-            registers: names.map(str::to_owned).zip(0..).collect(),
+            registers: names
+                .map(str::to_owned)
+                .zip((0..).map(VariableId::new))
+                .collect(),
             place,
             reaching,
         })
@@ -51,8 +55,8 @@ pub(crate) struct Reaching {
     place: Place,
     reaching: reaching::Reaching,
     /// The writes by statement and register.
-    writes: HashMap<(StmtId, u32), reaching::DefId>,
-    registers: HashMap<String, u32>,
+    writes: HashMap<(StmtId, VariableId), reaching::DefId>,
+    registers: HashMap<String, VariableId>,
 }
 
 impl Reaching {
@@ -62,7 +66,7 @@ impl Reaching {
     }
 
     /// The statement that an instruction is, and the number of a register.
-    fn site(&self, at: &Instruction, register: &str) -> PyResult<(StmtId, u32)> {
+    fn site(&self, at: &Instruction, register: &str) -> PyResult<(StmtId, VariableId)> {
         let stmt = self.place.stmt(at)?;
         let variable = self.registers.get(register).copied();
         let unknown = || PyKeyError::new_err(register.to_owned());

@@ -3,6 +3,7 @@
 use std::sync::{Arc, OnceLock};
 
 use ptxkit::analysis::constants::Constants;
+use ptxkit::analysis::reg_lanes::VariableId;
 use ptxkit::analysis::ssa::{self, Use, Value, ValueId};
 use ptxkit::ir::StmtId;
 use pyo3::prelude::*;
@@ -65,7 +66,7 @@ impl Ssa {
         }
     }
 
-    fn name<'py>(&self, py: Python<'py>, variable: u32) -> Bound<'py, PyString> {
+    fn name<'py>(&self, py: Python<'py>, variable: VariableId) -> Bound<'py, PyString> {
         let names = self.place.module.get().names(self.place.function);
         match names {
             Some(names) if variable != self.values.ssa.carry() => {
@@ -78,7 +79,7 @@ impl Ssa {
     fn by_name<'py>(
         &self,
         py: Python<'py>,
-        values: impl Iterator<Item = (u32, ValueId)>,
+        values: impl Iterator<Item = (VariableId, ValueId)>,
     ) -> PyResult<Bound<'py, PyDict>> {
         let found = PyDict::new(py);
         for (variable, id) in values {

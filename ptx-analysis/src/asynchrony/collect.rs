@@ -312,7 +312,7 @@ impl<'a> Collector<'a> {
     fn registers(&self, facts: Facts<'_>, is_move: bool) -> Option<Kind> {
         let (mut reads, mut writes) = (Vec::new(), Vec::new());
         for mention in facts.registers() {
-            for variable in self.variables.of(mention.place) {
+            for variable in self.variables.of(mention.place).map(VariableId::as_u32) {
                 if self.registers.contains(variable) {
                     if mention.usage.reads() {
                         reads.push(variable);

@@ -16,6 +16,7 @@ use crate::cfg::Cfg;
 use crate::dataflow::sparse::{Bounds, Item, SparseSolver};
 use crate::dataflow::{BitSet, JoinSemiLattice};
 use crate::function_analysis::FunctionAnalysis;
+use crate::reg_lanes::VariableId;
 use crate::ssa::{Ssa, Value, ValueId};
 use crate::values::{Affine, Symbol, Values};
 
@@ -431,7 +432,7 @@ impl<'a> Places<'a> {
         let Operand::Reg(register) = operand else {
             return None;
         };
-        let variable = self.analysis.variables().of(register.into()).start;
+        let variable = self.analysis.variables().of(register.into()).first();
         self.ssa?.read(stmt, variable)
     }
 
@@ -475,7 +476,7 @@ impl<'a> Places<'a> {
         let (Some(ssa), Some(values)) = (self.ssa, self.values) else {
             return (None, None, None);
         };
-        let variable = self.analysis.variables().of(register.into()).start;
+        let variable = self.analysis.variables().of(register.into()).first();
         let Some(value) = ssa.read(stmt, variable) else {
             return (None, None, None);
         };
@@ -530,7 +531,7 @@ impl<'a> Places<'a> {
     }
 
     /// The value of the guard of a statement.
-    pub(super) fn guard(&self, stmt: StmtId, variable: u32) -> Option<ValueId> {
+    pub(super) fn guard(&self, stmt: StmtId, variable: VariableId) -> Option<ValueId> {
         self.ssa?.read(stmt, variable)
     }
 

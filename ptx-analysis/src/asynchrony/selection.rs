@@ -94,7 +94,7 @@ impl Conditions<'_> {
             return None;
         };
         let (register, _) = self.facts.inst(inst).guard_register()?;
-        let variable = self.analysis.variables().of(register).start;
+        let variable = self.analysis.variables().of(register).first();
         self.ssa.read(stmt, variable)
     }
 

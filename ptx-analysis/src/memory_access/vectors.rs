@@ -232,7 +232,7 @@ impl Context<'_> {
         let facts = self.facts.inst(access.inst);
         let guard = match facts.guard_register() {
             Some((register, sense)) => {
-                let variable = self.analysis.variables().of(register).start;
+                let variable = self.analysis.variables().of(register).first();
                 Some((self.ssa.read(access.stmt, variable)?, sense.is_negated()))
             }
             None if facts.guard().is_some() => return None,

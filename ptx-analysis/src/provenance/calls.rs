@@ -16,6 +16,7 @@ use crate::function_analysis::FunctionAnalysis;
 use crate::incremental::Budget;
 use crate::memory_access::Provenance;
 use crate::module_analysis::ModuleAnalysis;
+use crate::reg_lanes::VariableId;
 use crate::values::VariableRef;
 
 /// The function of the CUDA device runtime that allocates global memory.
@@ -108,7 +109,7 @@ fn returns(pass: &mut Pass<'_>) -> Vec<Known> {
             ),
             (Binding::Register(decl), _) => {
                 let registers = pass.facts.body().registers();
-                let of_decl = |variable: u32| {
+                let of_decl = |variable: VariableId| {
                     let place = pass.analysis.variables().place(variable);
                     registers
                         .get(place.register)

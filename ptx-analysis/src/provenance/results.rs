@@ -10,10 +10,11 @@ use super::expression::Scope;
 use super::origin::{Known, Origin};
 use super::pass::Pass;
 use crate::memory_access::Provenance;
+use crate::reg_lanes::VariableId;
 use crate::ssa::Value;
 
 /// The variables that an instruction writes, with what is known of their values.
-pub(super) type Results = Vec<(u32, Known)>;
+pub(super) type Results = Vec<(VariableId, Known)>;
 
 /// The address that an action gives, whatever its operands are.
 fn given(action: Action, stmt: StmtId, f: &Facts<'_>) -> Option<Origin> {
@@ -240,7 +241,13 @@ impl Pass<'_> {
     }
 
     /// The variable that holds a result, or an element of it.
-    fn written(&self, f: &Facts<'_>, at: usize, element: usize, elements: usize) -> Option<u32> {
+    fn written(
+        &self,
+        f: &Facts<'_>,
+        at: usize,
+        element: usize,
+        elements: usize,
+    ) -> Option<VariableId> {
         let (form, _) = f.form()?;
         let operand = match f.operand(at)?.operand {
             // Parts of one result that is divided among registers are not known.
@@ -251,8 +258,7 @@ impl Pass<'_> {
             other if elements == 1 => other,
             _ => return None,
         };
-        let range = self.analysis.variables().of(f.place(operand)?);
-        (range.len() == 1).then_some(range.start)
+        self.analysis.variables().of(f.place(operand)?).single()
     }
 
     fn loaded_element(

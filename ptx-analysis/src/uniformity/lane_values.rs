@@ -9,6 +9,7 @@ use super::lane_terms::Terms;
 use super::phases::is_shared_load;
 use super::transfer::Definition;
 use crate::cfg::BlockId;
+use crate::reg_lanes::VariableId;
 use crate::ssa::ValueId;
 
 impl<'a> Evaluation<'a> {

@@ -138,7 +138,7 @@ impl FunctionUniformity {
 
     /// The uniformity of a register after a statement that writes it.
     #[must_use]
-    pub fn def(&self, stmt: StmtId, variable: u32) -> Uniformity {
+    pub fn def(&self, stmt: StmtId, variable: VariableId) -> Uniformity {
         let mut defs = self.defs(stmt).iter();
         let def = defs.find(|d| d.variable == variable);
         def.map_or(Uniformity::Varying, |d| d.uniformity)

@@ -25,7 +25,7 @@ fn found(header: &str, before: &str, body: &str) -> [&'static str; 3] {
     let mut last = "none";
     for (stmt, _) in body.statements() {
         for def in of.defs(stmt) {
-            let register = &body.registers()[ptx_ir::RegId::new(def.variable)];
+            let register = &body.registers()[ptx_ir::RegId::new(def.variable.as_u32())];
             let name = module.name(body.reg_decls()[register.decl].name);
             if (name, register.number) == ("%r", 1) {
                 last = def.uniformity.name();

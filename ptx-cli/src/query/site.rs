@@ -7,6 +7,7 @@ use std::rc::Rc;
 
 use ptx_analysis::cfg::{Block, BlockId};
 use ptx_analysis::function_analysis::FunctionAnalysis;
+use ptx_analysis::reg_lanes::VariableId;
 use ptx_analysis::source_lines::{FunctionLines, SourceLines};
 use ptx_ir::facts::{Facts, FunctionFacts, MemoryAccess, ModuleFacts, RegLane, RegUse};
 use ptx_ir::{Body, FuncId, Function, InstId, LineIndex, Module, OpaqueId, Span, StmtId};
@@ -150,7 +151,8 @@ impl<'a> InFunction<'a> {
 
     /// The name of a register as `ptxkit dump` writes it.
     pub(crate) fn register(&self, place: RegLane) -> &str {
-        self.names().get(self.analysis.variables().of(place).start)
+        self.names()
+            .get(self.analysis.variables().of(place).first())
     }
 }
 
@@ -216,7 +218,7 @@ impl<'f, 'a> Site<'f, 'a> {
             None => self.facts.registers(),
         };
         let uses = mentions.filter(used);
-        let mut found: Vec<u32> = uses.flat_map(|u| variables.of(u.place)).collect();
+        let mut found: Vec<VariableId> = uses.flat_map(|u| variables.of(u.place)).collect();
         found.sort_unstable();
         found.dedup();
         found.iter().for_each(|&v| name(names.get(v)));

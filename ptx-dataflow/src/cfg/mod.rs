@@ -30,15 +30,6 @@ crate::ids::ids! {
     EdgeId;
 }
 
-impl EntityId for BlockId {
-    fn from_index(index: usize) -> Self {
-        Self(index as u32)
-    }
-    fn index(self) -> usize {
-        self.0 as usize
-    }
-}
-
 impl Node for BlockId {
     fn from_u32(number: u32) -> Self {
         Self(number)

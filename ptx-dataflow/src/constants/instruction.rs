@@ -9,7 +9,7 @@ use ptx_semantics::fold::{Folded, Operation, Video, fold, fold_partial};
 use ptx_semantics::{Place, extended, source, visit_results, visit_sources};
 
 use super::Constant;
-use crate::reg_lanes::Variables;
+use crate::reg_lanes::{VariableId, Variables};
 use crate::ssa::{Ssa, ValueId};
 
 /// A source of an instruction.
@@ -79,14 +79,11 @@ where
 
     /// A register that a statement reads.
     fn register(&self, stmt: StmtId, place: RegLane) -> Source {
-        let mut variables = self.variables.of(place);
-        match (variables.next(), variables.next()) {
-            (Some(variable), None) => {
-                let read = self.ssa.read(stmt, variable);
-                read.map_or(Source::Unknown, Source::Value)
-            }
-            _ => Source::Unknown,
-        }
+        self.variables
+            .of(place)
+            .single()
+            .and_then(|variable| self.ssa.read(stmt, variable))
+            .map_or(Source::Unknown, Source::Value)
     }
 
     /// A source of a statement, with the value of the register that it is.
@@ -174,10 +171,10 @@ where
     }
 
     /// What of a result goes to a variable.
-    pub fn part(&self, folded: &Folded, f: &Facts<'_>, variable: u32) -> Constant {
+    pub fn part(&self, folded: &Folded, f: &Facts<'_>, variable: VariableId) -> Constant {
         let is_written = |place: Place| match place {
             Place::Carry => variable == self.ssa.carry(),
-            Place::Register(register) => self.variables.of(register) == (variable..variable + 1),
+            Place::Register(register) => self.variables.of(register).single() == Some(variable),
             _ => false,
         };
         let mut found = Constant::Unreached;
@@ -195,12 +192,12 @@ where
     }
 
     /// The result that goes to a variable; `None` if several do, or a part of one.
-    pub fn target(&self, f: &Facts<'_>, variable: u32) -> Option<Target> {
+    pub fn target(&self, f: &Facts<'_>, variable: VariableId) -> Option<Target> {
         let results = f.parts().filter(|(_, usage)| *usage == RegAccess::Write);
         let mut found = None;
         for (nth, (operand, _)) in results.enumerate() {
             let range = self.variables.of(f.place(operand)?);
-            if range.len() == 1 && range.start == variable {
+            if range.single() == Some(variable) {
                 found = match (found, nth) {
                     (None, 0) => Some(Target::First),
                     (None, 1) => Some(Target::Second),
@@ -212,7 +209,7 @@ where
     }
 
     /// The result in a register that may be wider.
-    pub fn extended(&self, folded: &Folded, variable: u32) -> Constant {
+    pub fn extended(&self, folded: &Folded, variable: VariableId) -> Constant {
         let Some(class) = self.variables.class(self.facts.body(), variable) else {
             return Constant::Overdefined;
         };

@@ -32,6 +32,7 @@ use super::JoinSemiLattice;
 use crate::cfg::{BlockId, Cfg, EdgeId};
 use crate::function_dataflow::FunctionDataflow;
 use crate::graph::Csr;
+use crate::reg_lanes::VariableId;
 use crate::ssa::{Ssa, TooManyPhis, Value, ValueId};
 
 /// A sparse dataflow problem. Transfer functions must be monotone.
@@ -39,6 +40,7 @@ use crate::ssa::{Ssa, TooManyPhis, Value, ValueId};
 /// ```
 /// use ptx_dataflow::dataflow::{JoinSemiLattice, SparseAnalysis, SparseSolver, solve_sparse};
 /// use ptx_dataflow::function_dataflow::FunctionDataflow;
+/// use ptx_dataflow::reg_lanes::VariableId;
 /// use ptx_ir::facts::{Facts, ModuleFacts};
 /// use ptx_ir::{Operand, StmtId};
 ///
@@ -59,7 +61,7 @@ use crate::ssa::{Ssa, TooManyPhis, Value, ValueId};
 ///     type Domain = Special;
 ///     fn bottom(&self) -> Special { Special(false) }
 ///     fn top(&self) -> Special { Special(true) }
-///     fn entry(&self, _variable: u32) -> Special { Special(false) }
+///     fn entry(&self, _variable: VariableId) -> Special { Special(false) }
 ///     fn inst(&mut self, facts: Facts<'_>, stmt: StmtId, solver: &mut SparseSolver<'_, Special>) {
 ///         let mut result = Special(facts.parts().any(|(operand, _)| matches!(operand, Operand::Special(_))));
 ///         for read in solver.ssa().uses(stmt) {
@@ -97,7 +99,7 @@ pub trait SparseAnalysis {
     fn top(&self) -> Self::Domain;
 
     /// The fact of a variable where the function begins. The default is [`top`](Self::top).
-    fn entry(&self, variable: u32) -> Self::Domain {
+    fn entry(&self, variable: VariableId) -> Self::Domain {
         let _ = variable;
         self.top()
     }

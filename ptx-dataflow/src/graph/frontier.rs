@@ -49,7 +49,11 @@ impl<N: Node> Frontiers<N> {
             joins.clear();
             joins.extend(graph.succ(node).filter(ends));
             updates.clear();
-            push_updates(&mut updates, &joins, children);
+            push_updates(
+                &mut updates,
+                joins.iter().copied(),
+                children.iter().copied(),
+            );
             of[node as usize] = sets.update(frontier, &updates);
         }
         Self {

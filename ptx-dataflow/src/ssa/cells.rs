@@ -4,6 +4,8 @@ use alloc::vec::Vec;
 
 use ptx_ir::StmtId;
 
+use crate::reg_lanes::VariableId;
+
 /// The kind of an access to a cell.
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum CellUse {
@@ -80,4 +82,10 @@ impl Cells {
         let end = self.accesses.partition_point(|a| a.stmt <= stmt);
         self.accesses.get(start..end).unwrap_or_default()
     }
+}
+
+/// The variable of a cell: cells follow the carry flag.
+#[must_use]
+pub fn cell_variable(carry: VariableId, cell: u32) -> VariableId {
+    VariableId::new(carry.as_u32() + 1 + cell)
 }

@@ -5,10 +5,10 @@ use alloc::vec::Vec;
 use ptx_ir::facts::{Flow, FunctionFacts, Mentions, Stamp};
 use ptx_ir::{Body, EntityId, Statement, StmtId};
 
-use super::cells::{CellAccess, CellUse, Cells};
+use super::cells::{CellAccess, CellUse, Cells, cell_variable};
 use super::{Returned, Ssa, Use, Value, ValueId};
 use crate::cfg::{BlockId, Cfg};
-use crate::reg_lanes::Variables;
+use crate::reg_lanes::{VariableId, Variables};
 
 /// What sees the value of a variable at the start of a block.
 #[derive(Copy, Clone, Debug)]
@@ -33,7 +33,7 @@ impl Slot {
 /// A place in a block that sees what a variable holds at the start of the block.
 #[derive(Copy, Clone, Debug)]
 pub(super) struct Exposed {
-    pub(super) variable: u32,
+    pub(super) variable: VariableId,
     pub(super) block: u32,
     pub(super) slot: Slot,
 }
@@ -41,7 +41,7 @@ pub(super) struct Exposed {
 /// The last write of a variable in a block.
 #[derive(Copy, Clone, Debug)]
 pub(super) struct Last {
-    pub(super) variable: u32,
+    pub(super) variable: VariableId,
     pub(super) block: u32,
     pub(super) value: ValueId,
     /// Whether the block writes the variable unconditionally.
@@ -64,7 +64,7 @@ pub(super) struct Local {
     /// Where those of each block start, in `exposed` and in `lasts`.
     pub(super) starts: Vec<(u32, u32)>,
     /// The number of the carry flag, and the numbers of all variables end before `bound`.
-    pub(super) carry: u32,
+    pub(super) carry: VariableId,
     pub(super) bound: u32,
 }
 
@@ -75,8 +75,8 @@ impl Local {
         variables: &Variables,
         cells: &Cells,
     ) -> Self {
-        let carry = variables.len() as u32;
-        let bound = carry + 1 + cells.count();
+        let carry = VariableId::from_index(variables.len());
+        let bound = carry.as_u32() + 1 + cells.count();
         let mut pass = Pass {
             variables,
             now: vec![(0, 0); bound as usize],
@@ -97,7 +97,7 @@ impl Local {
             },
         };
         let body = facts.body();
-        let mut results: Vec<u32> = Vec::new();
+        let mut results: Vec<VariableId> = Vec::new();
         for register in facts.results() {
             results.extend(variables.of(register.into()));
         }
@@ -205,7 +205,7 @@ impl Pass<'_> {
             self.read(at, flag, first_use);
         }
         for access in cells.iter().filter(|a| a.usage.reads()) {
-            self.read(at, flag + 1 + access.cell, first_use);
+            self.read(at, cell_variable(flag, access.cell), first_use);
         }
         let first_def = self.local.values.len();
         for mention in mentions.clone() {
@@ -221,18 +221,18 @@ impl Pass<'_> {
         }
         for access in cells.iter().filter(|a| !a.usage.reads()) {
             let may = is_conditional || access.usage == CellUse::MayWrite;
-            self.write(at, flag + 1 + access.cell, may, first_def);
+            self.write(at, cell_variable(flag, access.cell), may, first_def);
         }
     }
 
-    fn last(&self, block: u32, variable: u32) -> Option<usize> {
-        let &(stamp, index) = self.now.get(variable as usize)?;
+    fn last(&self, block: u32, variable: VariableId) -> Option<usize> {
+        let &(stamp, index) = self.now.get(variable.index())?;
         (stamp == block + 1).then_some(index as usize)
     }
 
-    fn read(&mut self, (block, stmt): (u32, StmtId), variable: u32, first: usize) {
+    fn read(&mut self, (block, stmt): (u32, StmtId), variable: VariableId, first: usize) {
         let number = self.local.uses.len() as u32;
-        let Some(last) = self.last_use.get_mut(variable as usize) else {
+        let Some(last) = self.last_use.get_mut(variable.index()) else {
             return;
         };
         if *last > first as u32 {
@@ -247,7 +247,7 @@ impl Pass<'_> {
         });
     }
 
-    fn returned(&mut self, block: BlockId, variable: u32) {
+    fn returned(&mut self, block: BlockId, variable: VariableId) {
         let number = self.local.returned.len() as u32;
         let value = self.sees(block.as_u32(), variable, Slot::Returned(number));
         self.local.returned.push(Returned {
@@ -258,7 +258,7 @@ impl Pass<'_> {
     }
 
     /// What is seen in a variable at this place of a block, as far as the block itself says; `slot` sees what arrives.
-    fn sees(&mut self, block: u32, variable: u32, slot: Slot) -> ValueId {
+    fn sees(&mut self, block: u32, variable: VariableId, slot: Slot) -> ValueId {
         let known = self
             .last(block, variable)
             .and_then(|i| self.local.lasts.get(i));
@@ -277,7 +277,13 @@ impl Pass<'_> {
         value
     }
 
-    fn write(&mut self, (block, stmt): (u32, StmtId), variable: u32, may: bool, first: usize) {
+    fn write(
+        &mut self,
+        (block, stmt): (u32, StmtId),
+        variable: VariableId,
+        may: bool,
+        first: usize,
+    ) {
         let last = self.last(block, variable);
         let last = last.and_then(|i| self.local.lasts.get_mut(i));
         // A register that is listed twice among the results is written once.
@@ -300,7 +306,7 @@ impl Pass<'_> {
                         slot: Slot::Old(value),
                     });
                 }
-                if let Some(now) = self.now.get_mut(variable as usize) {
+                if let Some(now) = self.now.get_mut(variable.index()) {
                     *now = (block + 1, self.local.lasts.len() as u32);
                 }
                 self.local.lasts.push(Last {

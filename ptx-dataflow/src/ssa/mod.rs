@@ -42,6 +42,7 @@ use ptx_ir::{EntityId, StmtId};
 use crate::cfg::BlockId;
 use crate::function_dataflow::FunctionDataflow;
 use crate::graph::Csr;
+use crate::reg_lanes::VariableId;
 
 crate::ids::ids! {
     /// A value of an [`Ssa`]: dense, from 0.
@@ -81,14 +82,14 @@ pub enum Value {
     /// The register held it when the function began: a parameter, or an undefined value.
     Entry {
         /// The variable.
-        variable: u32,
+        variable: VariableId,
     },
     /// A statement wrote it.
     Def {
         /// The statement.
         stmt: StmtId,
         /// The variable.
-        variable: u32,
+        variable: VariableId,
         /// Of a merge, the value that remains where the statement does not write; [`Ssa::UNKNOWN`] if it is never read.
         old: Option<ValueId>,
     },
@@ -97,7 +98,7 @@ pub enum Value {
         /// The block.
         block: BlockId,
         /// The variable.
-        variable: u32,
+        variable: VariableId,
     },
 }
 
@@ -108,7 +109,7 @@ pub struct Use {
     /// The statement that reads.
     pub stmt: StmtId,
     /// The variable that it reads.
-    pub variable: u32,
+    pub variable: VariableId,
     /// The value it sees.
     pub value: ValueId,
 }
@@ -120,7 +121,7 @@ pub struct Returned {
     /// The block that returns.
     pub block: BlockId,
     /// The register, or the element of one.
-    pub variable: u32,
+    pub variable: VariableId,
     /// Its value after the last statement of the block.
     pub value: ValueId,
 }
@@ -143,7 +144,7 @@ pub struct Ssa {
     args: Vec<ValueId>,
     arg_starts: Vec<u32>,
     first_phi: u32,
-    carry: u32,
+    carry: VariableId,
 }
 
 impl Ssa {
@@ -206,7 +207,7 @@ impl Ssa {
 
     /// The variable that holds a value.
     #[must_use]
-    pub fn variable(&self, id: ValueId) -> Option<u32> {
+    pub fn variable(&self, id: ValueId) -> Option<VariableId> {
         match self.value(id) {
             Value::Unknown => None,
             Value::Entry { variable }
@@ -218,8 +219,8 @@ impl Ssa {
     ptx_isa::getters! {
         /// Which function it is of, at which revision of the module.
         stamp: Stamp = stamp;
-        /// The number of the carry flag: one more than that of the last of [`Variables`].
-        carry: u32 = carry;
+        /// The carry flag: the variable after those of [`Variables`](crate::reg_lanes::Variables).
+        carry: VariableId = carry;
         /// Every read, in the order of the statements.
         all_uses: &[Use] = &uses;
         /// The results that the function returns in registers, for each block where it may return. Results that the body never
@@ -243,7 +244,7 @@ impl Ssa {
 
     /// The value that a statement sees in a variable that it reads.
     #[must_use]
-    pub fn read(&self, stmt: StmtId, variable: u32) -> Option<ValueId> {
+    pub fn read(&self, stmt: StmtId, variable: VariableId) -> Option<ValueId> {
         let mut uses = self.uses(stmt).iter();
         uses.find(|u| u.variable == variable).map(|u| u.value)
     }

@@ -5,16 +5,19 @@
 
 use alloc::vec::Vec;
 
+use ptx_ir::EntityId as _;
+
 use super::TooManyPhis;
 use super::local::Local;
 use crate::cfg::{BlockId, Cfg};
 use crate::graph::{Csr, Dominators, Frontiers, IteratedFrontiers};
 use crate::live_sets::{Effects, LiveSets};
+use crate::reg_lanes::VariableId;
 
 /// A phi to be made.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(super) struct Placed {
-    pub(super) variable: u32,
+    pub(super) variable: VariableId,
     pub(super) block: BlockId,
 }
 
@@ -43,25 +46,30 @@ pub(super) fn place(
     let variables = local.bound as usize;
     let mut is_read = vec![false; variables];
     for exposed in local.exposed.iter().filter(|e| e.slot.reads()) {
-        if let Some(read) = is_read.get_mut(exposed.variable as usize) {
+        if let Some(read) = is_read.get_mut(exposed.variable.index()) {
             *read = true;
         }
     }
-    let writes = local.lasts.iter();
-    let writes = writes.map(|l| (l.variable, BlockId::new(l.block)));
-    let writes = writes.filter(|&(_, block)| dominators.is_reachable(block));
-    let writes = Csr::new(variables, writes);
+    let writes = Csr::new(
+        variables,
+        local
+            .lasts
+            .iter()
+            .map(|last| (last.variable.as_u32(), BlockId::new(last.block)))
+            .filter(|&(_, block)| dominators.is_reachable(block)),
+    );
     let frontiers = Frontiers::new(cfg, dominators);
     let mut iterated = IteratedFrontiers::new(&frontiers);
     let mut placed = Vec::new();
     let mut cost = 0u64;
-    for (variable, _) in (0u32..).zip(&is_read).filter(|&(_, &read)| read) {
-        let blocks = iterated.of(writes.row(variable), |block| {
-            let needed = live.sets.contains(live.live_in(block.as_u32()), variable);
-            cost += match needed {
-                true => 1 + cfg.predecessors(block).len() as u64,
-                false => 1,
-            };
+    for (number, _) in (0u32..).zip(&is_read).filter(|&(_, &read)| read) {
+        let variable = VariableId::new(number);
+        let blocks = iterated.of(writes.row(number), |block| {
+            let needed = live.is_live_in(block.as_u32(), variable);
+            cost += 1;
+            if needed {
+                cost += cfg.predecessors(block).len() as u64;
+            }
             needed && cost <= limit
         });
         if cost > limit {

@@ -2,12 +2,15 @@
 
 use alloc::vec::Vec;
 
+use ptx_ir::EntityId as _;
+
 use super::local::{Exposed, Last, Local, Slot};
 use super::phi_placement::Placed;
 use super::{Ssa, Value, ValueId};
 use crate::cfg::{BlockId, Cfg};
 use crate::graph::{Csr, Dominators};
 use crate::live_sets::LiveSets;
+use crate::reg_lanes::VariableId;
 
 struct Renamer<'a> {
     cfg: &'a Cfg,
@@ -18,7 +21,7 @@ struct Renamer<'a> {
     starts: &'a [(u32, u32)],
     /// The current value of each variable, and what to restore on the way back up.
     current: Vec<ValueId>,
-    undo: Vec<(u32, ValueId)>,
+    undo: Vec<(VariableId, ValueId)>,
     ssa: Ssa,
 }
 
@@ -36,7 +39,9 @@ pub(super) fn rename(
         if let Some(slot) = current.get_mut(variable as usize) {
             *slot = ValueId(values.len() as u32);
         }
-        values.push(Value::Entry { variable });
+        values.push(Value::Entry {
+            variable: VariableId::new(variable),
+        });
     }
     let first_phi = values.len() as u32;
     values.extend(placed.iter().map(|p| Value::Phi {
@@ -82,7 +87,7 @@ fn unknown_args(cfg: &Cfg, placed: &[Placed], at_entry: &[ValueId]) -> (Vec<Valu
         let edges = cfg.in_edges(phi.block).len();
         args.resize(args.len() + edges, Ssa::UNKNOWN);
         if phi.block == Cfg::ENTRY {
-            args.extend(at_entry.get(phi.variable as usize));
+            args.extend(at_entry.get(phi.variable.index()));
         }
         starts.push(args.len() as u32);
     }
@@ -103,7 +108,7 @@ impl<'a> Renamer<'a> {
                 continue;
             }
             for (variable, value) in self.undo.drain(*undo..).rev() {
-                if let Some(slot) = self.current.get_mut(variable as usize) {
+                if let Some(slot) = self.current.get_mut(variable.index()) {
                     *slot = value;
                 }
             }
@@ -134,7 +139,7 @@ impl<'a> Renamer<'a> {
     }
 
     /// The value and the variable of a phi of a block.
-    fn phi(&self, block: BlockId, index: usize) -> Option<(ValueId, u32)> {
+    fn phi(&self, block: BlockId, index: usize) -> Option<(ValueId, VariableId)> {
         let phi = ValueId(*self.ssa.phis.row(block.as_u32()).get(index)?);
         Some((phi, self.ssa.variable(phi)?))
     }
@@ -163,13 +168,13 @@ impl<'a> Renamer<'a> {
         (exposed.unwrap_or_default(), lasts.unwrap_or_default())
     }
 
-    fn current(&self, variable: u32) -> ValueId {
-        let value = self.current.get(variable as usize).copied();
+    fn current(&self, variable: VariableId) -> ValueId {
+        let value = self.current.get(variable.index()).copied();
         value.unwrap_or(Ssa::UNKNOWN)
     }
 
-    fn set(&mut self, variable: u32, value: ValueId) {
-        if let Some(slot) = self.current.get_mut(variable as usize) {
+    fn set(&mut self, variable: VariableId, value: ValueId) {
+        if let Some(slot) = self.current.get_mut(variable.index()) {
             self.undo.push((variable, core::mem::replace(slot, value)));
         }
     }
@@ -190,8 +195,7 @@ impl<'a> Renamer<'a> {
                 }
             }
             Slot::Old(merge) => {
-                let live = self.live.live_in(exposed.block);
-                if self.live.sets.contains(live, exposed.variable)
+                if self.live.is_live_in(exposed.block, exposed.variable)
                     && let Some(Value::Def { old, .. }) = self.ssa.values.get_mut(merge.0 as usize)
                 {
                     *old = Some(value);

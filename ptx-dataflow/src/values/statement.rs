@@ -14,10 +14,11 @@ use super::interval::Interval;
 use super::number::{Abstract, Number, Source, Truth};
 use super::pass::Pass;
 use super::symbol::{Symbol, VariableRef};
+use crate::reg_lanes::VariableId;
 use crate::ssa::{Ssa, Value};
 
 /// The variables that an instruction writes, with what is known of their values.
-type Results = Vec<(u32, Abstract)>;
+type Results = Vec<(VariableId, Abstract)>;
 
 impl Pass<'_> {
     pub(super) fn statement(&mut self, stmt: StmtId, statement: Statement) {
@@ -174,9 +175,8 @@ impl Pass<'_> {
     }
 
     /// The only variable that an operand is.
-    fn variable(&self, f: &Facts<'_>, operand: Operand) -> Option<u32> {
-        let range = self.of.variables.of(f.place(operand)?);
-        (range.len() == 1).then_some(range.start)
+    fn variable(&self, f: &Facts<'_>, operand: Operand) -> Option<VariableId> {
+        self.of.variables.of(f.place(operand)?).single()
     }
 
     fn source(&self, stmt: StmtId, operand: Operand) -> Source {
@@ -322,7 +322,7 @@ impl Scope<'_, '_> {
         at: usize,
         element: usize,
         elements: usize,
-    ) -> Option<u32> {
+    ) -> Option<VariableId> {
         let pass = &*self.pass;
         let operand = match f.operand(at)?.operand {
             // Parts of one result that is divided among registers are not known.
@@ -333,8 +333,7 @@ impl Scope<'_, '_> {
             other if elements == 1 => other,
             _ => return None,
         };
-        let range = pass.of.variables.of(f.place(operand)?);
-        (range.len() == 1).then_some(range.start)
+        pass.of.variables.of(f.place(operand)?).single()
     }
 
     /// What is known of a result.
@@ -383,7 +382,7 @@ impl Scope<'_, '_> {
     }
 
     /// A result in a register that may be wider than its type.
-    fn extended(&self, variable: u32, found: Abstract, ty: Option<ScalarType>) -> Abstract {
+    fn extended(&self, variable: VariableId, found: Abstract, ty: Option<ScalarType>) -> Abstract {
         let (Abstract::Number(mut number), Some(ty)) = (found, ty) else {
             return found;
         };

@@ -8,9 +8,10 @@ use brute::random::program::{State, program};
 use ptx_dataflow::cfg::{BlockId, Cfg};
 use ptx_dataflow::constants::{Constant, Constants};
 use ptx_dataflow::function_dataflow::FunctionDataflow;
+use ptx_dataflow::reg_lanes::VariableId;
 use ptx_dataflow::ssa::Ssa;
 use ptx_ir::facts::{FunctionFacts, ModuleFacts};
-use ptx_ir::{Module, Statement, StmtId};
+use ptx_ir::{EntityId as _, Module, Statement, StmtId};
 
 struct Found {
     cfg: Cfg,
@@ -31,7 +32,7 @@ fn analyse(module: &Module) -> Found {
     let insts = body
         .statements()
         .filter(|(_, s)| matches!(s, Statement::Inst(_)));
-    let name = |v: u32| {
+    let name = |v: VariableId| {
         let register = body.registers().get(variables.place(v).register).unwrap();
         let decl = body.reg_decls().get(register.decl).unwrap();
         let number = decl
@@ -41,7 +42,8 @@ fn analyse(module: &Module) -> Found {
     };
     Found {
         stmts: insts.map(|(stmt, _)| stmt).collect(),
-        names: (0..variables.len() as u32)
+        names: variables
+            .ids()
             .map(name)
             .chain(["carry".to_owned()])
             .collect(),
@@ -113,9 +115,9 @@ fn claims_hold_when_run() {
                     );
                 }
                 last = Some(block);
-                let mut check = |id, variable: u32, state: &State, what: &str| {
+                let mut check = |id, variable: VariableId, state: &State, what: &str| {
                     let claim = found.constants.value(id);
-                    let name = &found.names[variable as usize];
+                    let name = &found.names[variable.index()];
                     if let Some(is) = value(state, name) {
                         let good = match claim {
                             Constant::Unreached => false,

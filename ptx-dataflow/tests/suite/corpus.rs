@@ -17,6 +17,7 @@ use ptx_dataflow::function_dataflow::FunctionDataflow;
 use ptx_dataflow::graph::{Digraph, Graph};
 use ptx_dataflow::liveness::LiveCursor;
 use ptx_dataflow::pressure::{CLASSES, LivePoint, Pressure};
+use ptx_dataflow::reg_lanes::VariableId;
 use ptx_ir::facts::{FunctionFacts, ModuleFacts, RegLane};
 use ptx_ir::{Statement, StmtId};
 use ptx_isa::RegisterClass;
@@ -88,18 +89,18 @@ fn graphs(folder: &Path, most_bytes: u64) -> (u32, usize) {
 struct Inst {
     stmt: StmtId,
     block: BlockId,
-    reads: BTreeSet<u32>,
-    writes: BTreeSet<u32>,
-    maybe: BTreeSet<u32>,
+    reads: BTreeSet<VariableId>,
+    writes: BTreeSet<VariableId>,
+    maybe: BTreeSet<VariableId>,
     next: Vec<usize>,
     /// What the caller reads after it.
-    returned: BTreeSet<u32>,
+    returned: BTreeSet<VariableId>,
 }
 
 /// What may come next on the way from a block: its instructions, or the way out with the results.
 struct Entry {
     insts: Vec<usize>,
-    returned: BTreeSet<u32>,
+    returned: BTreeSet<VariableId>,
 }
 
 /// The instructions of a function, and the first ones on the way from each block.
@@ -136,7 +137,7 @@ fn instructions(
         register,
         lane: None,
     });
-    let results: BTreeSet<u32> = results.flat_map(|p| analysis.variables().of(p)).collect();
+    let results: BTreeSet<VariableId> = results.flat_map(|p| analysis.variables().of(p)).collect();
     let returned = |block: BlockId| match cfg.block(block).is_some_and(|b| b.returns) {
         true => results.clone(),
         false => BTreeSet::new(),
@@ -179,15 +180,15 @@ fn instructions(
 }
 
 /// What may be read after an instruction.
-fn live_after(inst: &Inst, before: &[BTreeSet<u32>]) -> BTreeSet<u32> {
+fn live_after(inst: &Inst, before: &[BTreeSet<VariableId>]) -> BTreeSet<VariableId> {
     let next = inst.next.iter().flat_map(|&n| &before[n]);
     next.chain(&inst.returned).copied().collect()
 }
 
 /// What may be read from the start of each instruction on, before it is surely written: by going round until nothing new
 /// comes.
-fn live(insts: &[Inst]) -> Vec<BTreeSet<u32>> {
-    let mut before: Vec<BTreeSet<u32>> = insts.iter().map(|i| i.reads.clone()).collect();
+fn live(insts: &[Inst]) -> Vec<BTreeSet<VariableId>> {
+    let mut before: Vec<BTreeSet<VariableId>> = insts.iter().map(|i| i.reads.clone()).collect();
     loop {
         let mut grew = false;
         for (at, inst) in insts.iter().enumerate().rev() {
@@ -203,7 +204,7 @@ fn live(insts: &[Inst]) -> Vec<BTreeSet<u32>> {
 }
 
 /// The instructions that see what `variable` is at the start of the instructions in `from`.
-fn seen_by(insts: &[Inst], from: &[usize], variable: u32) -> BTreeSet<usize> {
+fn seen_by(insts: &[Inst], from: &[usize], variable: VariableId) -> BTreeSet<usize> {
     let (mut seen, mut work) = (BTreeSet::new(), from.to_vec());
     while let Some(at) = work.pop() {
         if seen.insert(at) && !insts[at].writes.contains(&variable) {
@@ -219,7 +220,7 @@ fn dataflow(facts: FunctionFacts<'_>, analysis: &FunctionDataflow<'_>) {
     let before = live(&insts);
     let mut total = 0;
     for (block, _) in analysis.cfg().blocks() {
-        let start = |b: BlockId| -> BTreeSet<u32> {
+        let start = |b: BlockId| -> BTreeSet<VariableId> {
             let entry = &entries[b.as_u32() as usize];
             let firsts = entry.insts.iter().flat_map(|&f| &before[f]);
             firsts.chain(&entry.returned).copied().collect()
@@ -228,10 +229,10 @@ fn dataflow(facts: FunctionFacts<'_>, analysis: &FunctionDataflow<'_>) {
             .cfg()
             .out_edges(block)
             .flat_map(|(_, e)| start(e.to));
-        let mut end: BTreeSet<u32> = next.collect();
+        let mut end: BTreeSet<VariableId> = next.collect();
         end.extend(analysis.summary().returned(block));
-        let live_in: BTreeSet<u32> = analysis.liveness().live_in(block).iter().collect();
-        let live_out: BTreeSet<u32> = analysis.liveness().live_out(block).iter().collect();
+        let live_in: BTreeSet<VariableId> = analysis.liveness().live_in(block).iter().collect();
+        let live_out: BTreeSet<VariableId> = analysis.liveness().live_out(block).iter().collect();
         total += live_in.len() + live_out.len();
         assert_eq!(live_in, start(block));
         assert_eq!(live_out, end);
@@ -239,11 +240,11 @@ fn dataflow(facts: FunctionFacts<'_>, analysis: &FunctionDataflow<'_>) {
     assert_eq!(analysis.liveness().total(), total as u64);
 
     // Pressure: before each instruction, and after it together with what it writes.
-    let class = |v: &u32| {
+    let class = |v: &VariableId| {
         let class = analysis.variables().class(facts.body(), *v);
         class.unwrap_or(RegisterClass::Bits32)
     };
-    let units = |set: &BTreeSet<u32>| -> u32 {
+    let units = |set: &BTreeSet<VariableId>| -> u32 {
         let classes = set.iter().map(class);
         let units = classes.map(|c| match c {
             RegisterClass::Predicate => 0,

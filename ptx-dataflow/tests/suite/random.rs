@@ -14,6 +14,7 @@ use common::{Known, Random, Sample, function};
 use ptx_dataflow::cfg::{BlockId, Cfg};
 use ptx_dataflow::function_dataflow::FunctionDataflow;
 use ptx_dataflow::graph::{Digraph, Dominators, Loops};
+use ptx_dataflow::reg_lanes::VariableId;
 use ptx_ir::facts::{FunctionFacts, ModuleFacts, RegLane};
 use ptx_ir::{Module, Statement, StmtId};
 
@@ -198,7 +199,9 @@ fn what_is_live_may_be_read() {
     each(25, |sample, facts, analysis| {
         let module = facts.module();
         let members = members(facts, analysis.cfg());
-        let names: BTreeMap<u32, String> = (0..analysis.variables().len() as u32)
+        let names: BTreeMap<VariableId, String> = analysis
+            .variables()
+            .ids()
             .map(|v| {
                 (
                     v,
@@ -401,8 +404,9 @@ fn definitions_reach_what_may_see_them() {
             .map(|(stmt, _)| stmt)
             .zip(0..)
             .collect();
-        let named =
-            |variable: u32| name(module, facts, analysis.variables().place(variable)).remove(0);
+        let named = |variable: VariableId| {
+            name(module, facts, analysis.variables().place(variable)).remove(0)
+        };
         let reads: usize = sample.insts.iter().map(|i| set(&i.reads).len()).sum();
         let writes: usize = sample.insts.iter().map(|i| set(&i.writes).len()).sum();
         assert_eq!(

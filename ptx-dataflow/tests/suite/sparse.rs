@@ -5,6 +5,7 @@ use crate::common;
 use ptx_dataflow::cfg::{BlockId, Cfg, EdgeId};
 use ptx_dataflow::dataflow::{JoinSemiLattice, SparseAnalysis, SparseSolver, solve_sparse};
 use ptx_dataflow::function_dataflow::FunctionDataflow;
+use ptx_dataflow::reg_lanes::VariableId;
 use ptx_dataflow::ssa::{Ssa, Value, ValueId};
 use ptx_ir::facts::{Facts, ModuleFacts};
 use ptx_ir::{EntityId as _, Statement, StmtId};
@@ -60,7 +61,7 @@ fn guard(function: &FunctionDataflow<'_>, ssa: &Ssa, block: BlockId) -> Option<V
         _ => None,
     })?;
     let (register, _) = function.facts().inst(inst).guard_register()?;
-    ssa.read(stmt, function.variables().of(register).start)
+    ssa.read(stmt, function.variables().of(register).first())
 }
 
 struct Tags;
@@ -76,8 +77,8 @@ impl SparseAnalysis for Tags {
         Tag::Several
     }
 
-    fn entry(&self, variable: u32) -> Tag {
-        Tag::Number(variable)
+    fn entry(&self, variable: VariableId) -> Tag {
+        Tag::Number(variable.as_u32())
     }
 
     fn inst(&mut self, _facts: Facts<'_>, stmt: StmtId, solver: &mut SparseSolver<'_, Tag>) {
@@ -109,7 +110,7 @@ impl SparseAnalysis for ReachedTags<'_, '_> {
         Tag::Several
     }
 
-    fn entry(&self, variable: u32) -> Tag {
+    fn entry(&self, variable: VariableId) -> Tag {
         Tags.entry(variable)
     }
 
@@ -139,7 +140,7 @@ fn naive(function: &FunctionDataflow<'_>, ssa: &Ssa, follows_edges: bool) -> Nai
     let cfg = function.cfg();
     let start = |(_, value)| match value {
         Value::Unknown => Tag::Several,
-        Value::Entry { variable } => Tag::Number(variable),
+        Value::Entry { variable } => Tag::Number(variable.as_u32()),
         _ => Tag::Bottom,
     };
     let mut naive = Naive {

@@ -10,18 +10,18 @@ use std::time::{Duration, Instant};
 use crate::{brute, common};
 use ptx_dataflow::cfg::{BlockId, Cfg};
 use ptx_dataflow::function_dataflow::FunctionDataflow;
-use ptx_dataflow::reg_lanes::Variables;
+use ptx_dataflow::reg_lanes::{VariableId, Variables};
 use ptx_dataflow::ssa::{Ssa, Value, ValueId};
 use ptx_ir::facts::{Flow, FunctionFacts, Mentions, ModuleFacts, RegLane};
-use ptx_ir::{Statement, StmtId};
+use ptx_ir::{EntityId as _, Statement, StmtId};
 
 /// A statement: its block, what it reads, what it surely writes, what it may write.
 #[derive(Default)]
 struct Step {
     stmt: u32,
-    reads: BTreeSet<u32>,
-    writes: BTreeSet<u32>,
-    may: BTreeSet<u32>,
+    reads: BTreeSet<VariableId>,
+    writes: BTreeSet<VariableId>,
+    may: BTreeSet<VariableId>,
 }
 
 fn step(stmt: u32, variables: &Variables, mentions: Mentions<'_>) -> Step {
@@ -47,7 +47,7 @@ fn step(stmt: u32, variables: &Variables, mentions: Mentions<'_>) -> Step {
 
 /// The statements of each block.
 fn steps(facts: FunctionFacts<'_>, cfg: &Cfg, variables: &Variables) -> Vec<Vec<Step>> {
-    let carry = variables.len() as u32;
+    let carry = VariableId::from_index(variables.len());
     let mut blocks = Vec::new();
     for (_, block) in cfg.blocks() {
         let mut list = Vec::new();
@@ -94,7 +94,7 @@ fn seen(
     reached: &[bool],
     blocks: &[Vec<Step>],
     (block, index): (u32, usize),
-    variable: u32,
+    variable: VariableId,
 ) -> BTreeSet<Option<u32>> {
     let mut found = BTreeSet::new();
     let mut done = vec![false; blocks.len()];
@@ -130,9 +130,9 @@ fn seen(
 fn live(
     cfg: &Cfg,
     blocks: &[Vec<Step>],
-    results: &BTreeSet<u32>,
+    results: &BTreeSet<VariableId>,
     block: u32,
-    variable: u32,
+    variable: VariableId,
 ) -> bool {
     let mut done = vec![false; blocks.len()];
     let mut work = vec![block];
@@ -202,20 +202,20 @@ fn check(facts: FunctionFacts<'_>, name: &str) -> (usize, usize) {
         register,
         lane: None,
     });
-    let results: BTreeSet<u32> = results.flat_map(|p| variables.of(p)).collect();
-    assert_eq!(ssa.carry() + 1, count);
+    let results: BTreeSet<VariableId> = results.flat_map(|p| variables.of(p)).collect();
+    assert_eq!(ssa.carry().as_u32() + 1, count);
 
     // Every read sees what reaches it; every write has its value.
     let (mut reads, mut merges) = (0, 0);
     for (block, list) in (0u32..).zip(&blocks) {
         for (index, step) in list.iter().enumerate() {
             let stmt = StmtId::new(step.stmt);
-            let uses: BTreeSet<u32> = ssa.uses(stmt).iter().map(|u| u.variable).collect();
+            let uses: BTreeSet<VariableId> = ssa.uses(stmt).iter().map(|u| u.variable).collect();
             assert_eq!(uses, step.reads, "{name} {stmt:?}");
             assert_eq!(ssa.uses(stmt).len(), step.reads.len());
             reads += step.reads.len();
-            let written: BTreeSet<u32> = &step.writes | &step.may;
-            let defs: Vec<u32> = ssa.defs(stmt).filter_map(|v| ssa.variable(v)).collect();
+            let written: BTreeSet<VariableId> = &step.writes | &step.may;
+            let defs: Vec<VariableId> = ssa.defs(stmt).filter_map(|v| ssa.variable(v)).collect();
             assert_eq!(defs.iter().copied().collect::<BTreeSet<_>>(), written);
             assert_eq!(defs.len(), written.len());
             for value in ssa.defs(stmt) {
@@ -235,7 +235,7 @@ fn check(facts: FunctionFacts<'_>, name: &str) -> (usize, usize) {
                 match opened(ssa, old) {
                     Some(found) => {
                         let wanted = seen(cfg, &reached, &blocks, (block, index), variable);
-                        assert_eq!(found, wanted, "{name} {stmt:?} keeps {variable}");
+                        assert_eq!(found, wanted, "{name} {stmt:?} keeps {variable:?}");
                         merges += 1;
                     }
                     // The old value is never read.
@@ -252,7 +252,7 @@ fn check(facts: FunctionFacts<'_>, name: &str) -> (usize, usize) {
                     assert_eq!(
                         opened(ssa, used.value),
                         Some(wanted),
-                        "{name} {stmt:?} reads {}",
+                        "{name} {stmt:?} reads {:?}",
                         used.variable
                     );
                 } else if used.value != Ssa::UNKNOWN {
@@ -289,7 +289,7 @@ fn check(facts: FunctionFacts<'_>, name: &str) -> (usize, usize) {
         })
         .collect();
     let mut wanted = BTreeSet::new();
-    for variable in 0..count {
+    for variable in (0..count).map(VariableId::new) {
         let writes = |s: &Step| s.writes.contains(&variable) || s.may.contains(&variable);
         let written = (0..blocks.len()).filter(|&b| reached[b] && blocks[b].iter().any(writes));
         let mut nodes: BTreeSet<u32> = written.map(|b| b as u32).collect();
@@ -332,7 +332,7 @@ fn check(facts: FunctionFacts<'_>, name: &str) -> (usize, usize) {
                 }
                 let end = blocks[from as usize].len();
                 let wanted = seen(cfg, &reached, &blocks, (from, end), variable);
-                assert_eq!(opened(ssa, arg), Some(wanted), "{name} phi of {variable}");
+                assert_eq!(opened(ssa, arg), Some(wanted), "{name} phi of {variable:?}");
                 // A value that arrives dominates the edge it arrives by.
                 let home = match ssa.value(arg) {
                     Value::Phi { block, .. } => block,

@@ -7,10 +7,11 @@ use brute::random::program::{State, program};
 use ptx_dataflow::cfg::{BlockId, Cfg};
 use ptx_dataflow::function_dataflow::FunctionDataflow;
 use ptx_dataflow::graph::Dominators;
+use ptx_dataflow::reg_lanes::VariableId;
 use ptx_dataflow::ssa::{Ssa, Value, ValueId};
 use ptx_dataflow::value_numbering::ValueNumbers;
 use ptx_ir::facts::ModuleFacts;
-use ptx_ir::{Module, Statement, StmtId};
+use ptx_ir::{EntityId as _, Module, Statement, StmtId};
 
 struct Found {
     cfg: Cfg,
@@ -30,7 +31,7 @@ fn analyse(module: &Module) -> Found {
     let insts = body
         .statements()
         .filter(|(_, s)| matches!(s, Statement::Inst(_)));
-    let name = |v: u32| {
+    let name = |v: VariableId| {
         let register = body.registers().get(variables.place(v).register).unwrap();
         let decl = body.reg_decls().get(register.decl).unwrap();
         let number = decl
@@ -40,7 +41,8 @@ fn analyse(module: &Module) -> Found {
     };
     Found {
         stmts: insts.map(|(stmt, _)| stmt).collect(),
-        names: (0..variables.len() as u32)
+        names: variables
+            .ids()
             .map(name)
             .chain(["carry".to_owned()])
             .collect(),
@@ -73,7 +75,7 @@ impl Found {
     }
 
     fn value(&self, state: &State, id: ValueId) -> Option<u32> {
-        let name = &self.names[self.ssa.variable(id)? as usize];
+        let name = &self.names[self.ssa.variable(id)?.index()];
         let index = |rest: &str| rest.parse::<usize>().unwrap();
         if name == "carry" {
             Some(state.carry.into())

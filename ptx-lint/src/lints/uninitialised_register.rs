@@ -11,6 +11,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use ptx_analysis::asynchrony::Certainty;
+use ptx_analysis::reg_lanes::VariableId;
 use ptx_analysis::ssa::{Ssa, Use};
 use ptx_ir::{Span, StmtId};
 
@@ -22,7 +23,7 @@ use search::Search;
 
 /// The reads of an uninitialized register.
 struct Reads {
-    variable: u32,
+    variable: VariableId,
     certainty: Certainty,
     first: StmtId,
     others: Vec<StmtId>,
@@ -41,7 +42,7 @@ pub(crate) fn check(cx: &FunctionContext<'_>, found: &mut Vec<Finding>) {
     let Some(live) = cx.live_code() else { return };
     let harmless = Harmless::new(cx, ssa.carry());
     let guarded = GuardedLoads::new(cx, ssa);
-    let mut all: BTreeMap<u32, Reads> = BTreeMap::new();
+    let mut all: BTreeMap<VariableId, Reads> = BTreeMap::new();
     // An unknown instruction may read anything.
     let live = |i: &Reached<'_>| i.facts.is_known() && live.contains(i.stmt);
     for inst in cx.instructions().filter(live) {
@@ -74,7 +75,12 @@ pub(crate) fn check(cx: &FunctionContext<'_>, found: &mut Vec<Finding>) {
     found.extend(groups.iter().filter_map(|group| finding(cx, ssa, group)));
 }
 
-fn add(all: &mut BTreeMap<u32, Reads>, read: &Use, certainty: Certainty, written: Option<StmtId>) {
+fn add(
+    all: &mut BTreeMap<VariableId, Reads>,
+    read: &Use,
+    certainty: Certainty,
+    written: Option<StmtId>,
+) {
     let new = Reads {
         variable: read.variable,
         certainty,
@@ -132,7 +138,7 @@ fn finding(cx: &FunctionContext<'_>, ssa: &Ssa, group: &[Reads]) -> Option<Findi
 }
 
 /// The name of a variable of the dataflow analyses, for a message.
-fn name(cx: &FunctionContext<'_>, ssa: &Ssa, variable: u32) -> String {
+fn name(cx: &FunctionContext<'_>, ssa: &Ssa, variable: VariableId) -> String {
     if variable == ssa.carry() {
         return String::from("the carry flag");
     }

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use ptx_analysis::function_analysis::FunctionAnalysis;
 use ptx_analysis::liveness::LiveCursor;
 use ptx_analysis::pressure::{CLASSES, Pressure};
+use ptx_analysis::reg_lanes::VariableId;
 use ptx_ir::facts::ModuleFacts;
 use ptx_ir::{FuncId, StmtId};
 use ptx_report::labels;
@@ -113,7 +114,7 @@ fn points(analysis: &FunctionAnalysis<'_>) -> (Vec<Point>, Pressure) {
 }
 
 /// The registers that are live before each point; `None` if all lists together are too long.
-fn live_lists(analysis: &FunctionAnalysis<'_>, points: &[Point]) -> Option<Vec<Vec<u32>>> {
+fn live_lists(analysis: &FunctionAnalysis<'_>, points: &[Point]) -> Option<Vec<Vec<VariableId>>> {
     let body = analysis.body();
     let max_entries = list_entries(body.statement_table().len());
     let mut entries = 0;

@@ -6,6 +6,7 @@ use ptx_analysis::cfg::BlockId;
 use ptx_analysis::function_analysis::FunctionAnalysis;
 use ptx_analysis::graph::LoopId;
 use ptx_analysis::pressure::Pressure;
+use ptx_analysis::reg_lanes::VariableId;
 use ptx_analysis::source_lines::SourceLines;
 use ptx_ir::{EntityId, Statement};
 use serde::Serialize;
@@ -80,8 +81,8 @@ impl Details {
             if let Some(&(block, inst)) = index_of.get(&point.stmt) {
                 let inst = &mut insts[block][inst];
                 inst.units = point.units;
-                inst.written = point.written.to_vec();
-                inst.read = point.read.to_vec();
+                inst.written = numbers(point.written.iter().copied());
+                inst.read = numbers(point.read.iter().copied());
             }
         });
         let loops = analysis.loops();
@@ -93,7 +94,7 @@ impl Details {
         let ids = cfg.blocks().map(|(id, _)| id);
         let live_out = ids
             .clone()
-            .map(|id| analysis.liveness().live_out(id).to_vec());
+            .map(|id| numbers(analysis.liveness().live_out(id)));
         Self {
             loops: loops.iter().map(of_loop).collect(),
             innermost: ids.map(|id| loops.innermost(id).map(number)).collect(),
@@ -108,6 +109,11 @@ impl Details {
             units: pressure.units,
         }
     }
+}
+
+/// The numbers of variables, which are indices in [`Details::registers`].
+fn numbers(variables: impl IntoIterator<Item = VariableId>) -> Vec<u32> {
+    variables.into_iter().map(VariableId::as_u32).collect()
 }
 
 /// Source lines by their text.

@@ -7,6 +7,7 @@ use ptx_analysis::function_analysis::FunctionAnalysis;
 use ptx_analysis::liveness::LiveSet;
 use ptx_analysis::memory_access::Pattern;
 use ptx_analysis::provenance::CallSummaries;
+use ptx_analysis::reg_lanes::VariableId;
 use ptx_analysis::uniformity::{FunctionUniformity, ModuleUniformity};
 use ptx_ir::facts::{FunctionFacts, ModuleFacts, Space};
 use ptx_ir::{FuncId, LineIndex, Module, StmtId};
@@ -244,7 +245,7 @@ impl<'a> Analyses<'a> {
         let mut successors = Vec::new();
         let has_successors = blocks.successors(id, &mut |to| successors.push(to));
         let registers = self.names.registers();
-        let names = |variables: &[u32]| {
+        let names = |variables: &[VariableId]| {
             let variables = variables.iter();
             variables.map(|&variable| registers.get(variable)).collect()
         };

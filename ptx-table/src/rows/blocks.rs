@@ -1,6 +1,7 @@
 //! The table of basic blocks.
 
 use ptx_analysis::cfg::{Block, BlockId};
+use ptx_analysis::reg_lanes::VariableId;
 use ptx_ir::Statement;
 use ptx_report::basic_blocks::BasicBlocks;
 
@@ -28,7 +29,11 @@ struct LineRange {
 
 impl BlockRow<'_> {
     /// Writes the names of registers.
-    fn registers(&self, registers: impl IntoIterator<Item = u32>, sink: TextSink<'_>) -> bool {
+    fn registers(
+        &self,
+        registers: impl IntoIterator<Item = VariableId>,
+        sink: TextSink<'_>,
+    ) -> bool {
         let names = self.function.names.registers();
         for register in registers {
             sink(names.get(register));
@@ -37,7 +42,7 @@ impl BlockRow<'_> {
     }
 
     /// Writes the names of live registers, unless the lists of the function are too long.
-    fn live(&self, registers: impl IntoIterator<Item = u32>, sink: TextSink<'_>) -> bool {
+    fn live(&self, registers: impl IntoIterator<Item = VariableId>, sink: TextSink<'_>) -> bool {
         self.blocks.has_live_lists() && self.registers(registers, sink)
     }
 

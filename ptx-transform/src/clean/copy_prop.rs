@@ -46,7 +46,7 @@ pub(super) struct Copies<'a> {
 impl<'a> Copies<'a> {
     pub(super) fn new(view: &'a View<'a>) -> Self {
         let written = |(id, value): (ValueId, Value)| match value {
-            Value::Def { variable, .. } => Some((variable, id.as_u32())),
+            Value::Def { variable, .. } => Some((variable.as_u32(), id.as_u32())),
             _ => None,
         };
         let writes: Vec<_> = view.ssa.values().filter_map(written).collect();
@@ -82,7 +82,7 @@ impl<'a> Copies<'a> {
         let Some(variable) = view.scalar(register) else {
             return false;
         };
-        let writes = self.writes.row(variable);
+        let writes = self.writes.row(variable.as_u32());
         let statement = |id: u32| match view.ssa.value(ValueId::new(id)) {
             Value::Def { stmt, .. } => stmt,
             _ => since,

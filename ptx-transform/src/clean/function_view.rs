@@ -9,7 +9,7 @@ use ptx_analysis::cfg::{BlockId, Cfg};
 use ptx_analysis::function_analysis::FunctionAnalysis;
 use ptx_analysis::graph::Dominators;
 use ptx_analysis::provenance::{CallSummaries, FunctionProvenance};
-use ptx_analysis::reg_lanes::Variables;
+use ptx_analysis::reg_lanes::{VariableId, Variables};
 use ptx_analysis::ssa::{Ssa, TooManyPhis, ValueId};
 use ptx_ir::facts::{Facts, Flow, FunctionFacts, ModuleFacts, RegLane};
 use ptx_ir::{Body, EntityId, FunctionKind, InstId, Module, RegId, Statement, StmtId};
@@ -105,13 +105,12 @@ impl<'a> View<'a> {
     }
 
     /// The variable of a register that is one variable.
-    pub(super) fn variable(&self, place: RegLane) -> Option<u32> {
-        let mut range = self.variables.of(place);
-        range.next().filter(|_| range.next().is_none())
+    pub(super) fn variable(&self, place: RegLane) -> Option<VariableId> {
+        self.variables.of(place).single()
     }
 
     /// The variable of a register that is not a vector.
-    pub(super) fn scalar(&self, register: RegId) -> Option<u32> {
+    pub(super) fn scalar(&self, register: RegId) -> Option<VariableId> {
         let lane = None;
         self.variable(RegLane { register, lane })
     }

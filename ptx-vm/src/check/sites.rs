@@ -2,8 +2,9 @@
 
 use ptx_analysis::function_analysis::FunctionAnalysis;
 use ptx_analysis::reaching::UseId;
+use ptx_analysis::reg_lanes::VariableId;
 use ptx_ir::facts::{Facts, FunctionFacts, ModuleFacts};
-use ptx_ir::{FuncId, Module, Operand, Statement, StmtId};
+use ptx_ir::{EntityId as _, FuncId, Module, Operand, Statement, StmtId};
 use ptx_isa::{AsyncPhase, Completion, Directive, Modifier};
 
 use super::scope::Scope;
@@ -266,11 +267,11 @@ fn unwritten(
 }
 
 /// The element of a load or a store that is a variable, which is not the address.
-fn element(function: &Function, at: usize, variable: u32) -> Option<u32> {
+fn element(function: &Function, at: usize, variable: VariableId) -> Option<u32> {
     let (Step::Load(access) | Step::Store(access)) = &function.steps.get(at)?.step else {
         return None;
     };
-    let place = function.registers.get(variable as usize).copied();
+    let place = function.registers.get(variable.index()).copied();
     let is_address = matches!((access.address.base, place), (Base::Register(a), Some(b)) if a == b);
     let mut elements = (0..32)
         .zip(&access.places)
@@ -318,7 +319,7 @@ pub(super) fn parameters(
     facts: FunctionFacts<'_>,
     id: FuncId,
     variables: &ptx_analysis::reg_lanes::Variables,
-) -> Vec<u32> {
+) -> Vec<VariableId> {
     let module = facts.module();
     let Some(function) = module.functions().get(id) else {
         return Vec::new();
@@ -340,7 +341,7 @@ pub(super) fn parameters(
 pub(super) fn name(
     facts: FunctionFacts<'_>,
     variables: &ptx_analysis::reg_lanes::Variables,
-    variable: u32,
+    variable: VariableId,
 ) -> Box<str> {
     let place = variables.place(variable);
     let body = facts.body();

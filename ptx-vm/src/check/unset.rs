@@ -8,8 +8,9 @@ use std::collections::HashMap;
 use ptx_analysis::cfg::Cfg;
 use ptx_analysis::function_analysis::FunctionAnalysis;
 use ptx_analysis::reaching::{DefId, Reaching, UseId};
+use ptx_analysis::reg_lanes::VariableId;
 use ptx_ir::facts::{Facts, Flow, FunctionFacts, MemoryAccess, Space};
-use ptx_ir::{Binding, FuncId, InstId, Operand, Statement, StmtId};
+use ptx_ir::{Binding, EntityId as _, FuncId, InstId, Operand, Statement, StmtId};
 use ptx_isa::StateSpace;
 
 use super::sites::{Site, name, parameters};
@@ -25,9 +26,9 @@ pub(super) struct Finder<'a> {
     variables: &'a ptx_analysis::reg_lanes::Variables,
     reaching: &'a Reaching,
     /// The statement of each write, which are in this order.
-    defs: Vec<(StmtId, u32)>,
+    defs: Vec<(StmtId, VariableId)>,
     /// The variable that each read reads, and its statement.
-    uses: Vec<(StmtId, u32)>,
+    uses: Vec<(StmtId, VariableId)>,
     /// The variables that are written somewhere.
     written: Vec<bool>,
     /// The statements that do nothing but compute registers for others that do more.
@@ -59,7 +60,7 @@ struct Suspects {
     /// The reads that may see a register without a value, or a value that was computed from one.
     reads: Vec<bool>,
     /// The statements that store such variables to memory of the CTA or the thread.
-    stored: Vec<(StmtId, u32)>,
+    stored: Vec<(StmtId, VariableId)>,
 }
 
 impl<'a> Finder<'a> {
@@ -72,7 +73,7 @@ impl<'a> Finder<'a> {
         let (variables, reaching) = (analysis.variables(), analysis.reaching());
         let mut written = vec![false; variables.len()];
         for (_, of) in reaching.defs() {
-            written[of.variable as usize] = true;
+            written[of.variable.index()] = true;
         }
         let mut finder = Self {
             facts: analysis.facts(),
@@ -118,7 +119,7 @@ impl<'a> Finder<'a> {
             }
         }
         for &(stmt, variable) in &self.defs {
-            if let Some(number) = numbers[variable as usize]
+            if let Some(number) = numbers[variable.index()]
                 && let Some(site) = step(stmt).and_then(|s| sites.get_mut(s))
             {
                 site.writes.push(number);
@@ -132,12 +133,17 @@ impl<'a> Finder<'a> {
     }
 
     /// The number of a variable among those that are followed.
-    fn number(&self, variable: u32, numbers: &mut [Option<u32>], found: &mut Vec<Variable>) -> u32 {
-        let Some(number) = numbers.get_mut(variable as usize) else {
+    fn number(
+        &self,
+        variable: VariableId,
+        numbers: &mut [Option<u32>],
+        found: &mut Vec<Variable>,
+    ) -> u32 {
+        let Some(number) = numbers.get_mut(variable.index()) else {
             return u32::MAX;
         };
         *number.get_or_insert_with(|| {
-            let place = self.function.registers.get(variable as usize).copied();
+            let place = self.function.registers.get(variable.index()).copied();
             let class = self.variables.class(self.facts.body(), variable);
             found.push(Variable {
                 name: format!("`{}`", name(self.facts, self.variables, variable)).into(),
@@ -164,7 +170,7 @@ impl<'a> Finder<'a> {
     }
 
     /// The reads that may see a register without a value, or a value that was computed from one.
-    fn suspects(&self, parameters: &[u32]) -> Suspects {
+    fn suspects(&self, parameters: &[VariableId]) -> Suspects {
         let mut suspects = Suspects {
             reads: vec![false; self.uses.len()],
             stored: Vec::new(),
@@ -218,7 +224,7 @@ impl<'a> Finder<'a> {
     }
 
     /// Whether a statement stores a variable to memory where it is followed.
-    fn is_kept(&self, stmt: StmtId, variable: u32) -> bool {
+    fn is_kept(&self, stmt: StmtId, variable: VariableId) -> bool {
         self.inst(stmt)
             .is_some_and(|inst| self.is_stored(&self.facts.inst(inst), variable))
     }
@@ -301,9 +307,9 @@ impl Finder<'_> {
         }
     }
 
-    fn guard(&self, stmt: StmtId) -> Option<u32> {
+    fn guard(&self, stmt: StmtId) -> Option<VariableId> {
         let (register, _) = self.facts.inst(self.inst(stmt)?).guard_register()?;
-        Some(self.variables.of(register).start)
+        Some(self.variables.of(register).first())
     }
 
     /// The loads, perhaps from memory of one thread or CTA, whose results may not matter. Those of shared variables are left out: there are many.
@@ -374,7 +380,7 @@ impl Finder<'_> {
 
     /// Whether a statement only passes a variable on, which may not be needed: to a parameter, where padding of a structure may never have been
     /// written, to other lanes, or to memory of the CTA, where blocks of threads exchange elements that only some of them have.
-    fn passes_on(&self, stmt: StmtId, variable: u32) -> bool {
+    fn passes_on(&self, stmt: StmtId, variable: VariableId) -> bool {
         let Some(inst) = self.inst(stmt) else {
             return false;
         };
@@ -405,7 +411,7 @@ impl Finder<'_> {
     }
 
     /// Whether an instruction stores a variable to memory that is not that of the whole device, and does not use it as the address.
-    fn is_stored(&self, facts: &Facts<'_>, variable: u32) -> bool {
+    fn is_stored(&self, facts: &Facts<'_>, variable: VariableId) -> bool {
         let mut stores = facts.memory().filter(MemoryAccess::writes);
         let (Some(store), None) = (stores.next(), facts.memory().nth(1)) else {
             return false;
@@ -418,7 +424,7 @@ impl Finder<'_> {
             .any(|place| self.variables.of(place).contains(&variable));
         let is_memory = match space(&store) {
             Some(StateSpace::Global | StateSpace::Param) => false,
-            Some(StateSpace::Shared) => self.written[variable as usize],
+            Some(StateSpace::Shared) => self.written[variable.index()],
             _ => true,
         };
         store.access == ptx_isa::Access::Write && is_memory && !is_address

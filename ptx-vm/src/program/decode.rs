@@ -4,10 +4,10 @@ use std::collections::HashMap;
 
 use ptx_analysis::cfg::Cfg;
 use ptx_analysis::graph::PostDominators;
-use ptx_analysis::reg_lanes::Variables as Numbers;
+use ptx_analysis::reg_lanes::{VariableId, Variables as Numbers};
 use ptx_ir::facts::FunctionFacts;
 use ptx_ir::query::Queries;
-use ptx_ir::{Binding, FuncId, FunctionKind, LabelId, Param, Statement};
+use ptx_ir::{Binding, EntityId as _, FuncId, FunctionKind, LabelId, Param, Statement};
 
 use super::frame::Frame;
 use super::instruction::Labels;
@@ -29,20 +29,19 @@ pub(super) fn function(
     queries.enter(module, id, body);
     let mut code = Code::new();
     let numbers = Numbers::new(body);
-    let width = |v: u32| numbers.class(body, v).map_or(64, |c| c.bits());
-    let registers: Vec<Place> = (0..numbers.len() as u32)
-        .map(|v| code.new_register(width(v)))
-        .collect();
+    let width = |v: VariableId| numbers.class(body, v).map_or(64, |c| c.bits());
+    let registers: Vec<Place> = numbers.ids().map(|v| code.new_register(width(v))).collect();
     let default = ptx_ir::Function::EMPTY;
     let declared = module.functions().get(id).unwrap_or(&default);
     let of_param = |param: &Param| match param.binding {
         Binding::Register(decl) => {
             let mut all = body.registers().iter();
             let register = all.find(|(_, r)| r.decl == decl);
-            let range = register.map(|(register, _)| numbers.of(register.into()));
-            let range = range.unwrap_or_default();
-            let places = registers.get(range.start as usize..range.end as usize);
-            places.unwrap_or_default().to_vec()
+            register
+                .into_iter()
+                .flat_map(|(register, _)| numbers.of(register.into()))
+                .filter_map(|variable| registers.get(variable.index()).copied())
+                .collect()
         }
         _ => Vec::new(),
     };

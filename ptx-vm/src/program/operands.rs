@@ -2,7 +2,7 @@
 
 use ptx_ir::constant::ConstKind;
 use ptx_ir::facts::{FunctionFacts, Space};
-use ptx_ir::{AddressForm, FuncId, InstId, Operand, RegId, SymbolKind};
+use ptx_ir::{AddressForm, EntityId as _, FuncId, InstId, Operand, RegId, SymbolKind};
 use ptx_isa::{Marks, Role, ScalarType, SpecialReg, StateSpace, TypeKind};
 
 use super::accesses::{address_of, window};
@@ -36,9 +36,10 @@ impl Context<'_> {
     /// The places of a register: one, or of a vector register one per element.
     pub(super) fn register(&self, register: RegId, lane: Option<u8>) -> Vec<Place> {
         let place = ptx_ir::facts::RegLane { register, lane };
-        let range = self.numbers.of(place);
-        let range = range.start as usize..range.end as usize;
-        self.registers.get(range).unwrap_or_default().to_vec()
+        self.numbers
+            .of(place)
+            .filter_map(|variable| self.registers.get(variable.index()).copied())
+            .collect()
     }
 
     /// The places of the value of an operand of a type; of a vector, of its elements. Operations may be added that compute it.

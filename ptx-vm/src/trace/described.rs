@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use ptx_ir::facts::{FactTables, FunctionFacts, ModuleFacts, RegLane};
 use ptx_ir::query::Queries;
-use ptx_ir::{FuncId, InstId, Module, Operand};
+use ptx_ir::{EntityId as _, FuncId, InstId, Module, Operand};
 use ptx_isa::{Role, ScalarType, TypeKind};
 
 use super::{RegisterValues, StepRegister};
@@ -172,7 +172,7 @@ impl<'a> Types<'a> {
             (None, None) => return,
         };
         for variable in function.numbers.of(of) {
-            let Some(&place) = function.registers.get(variable as usize) else {
+            let Some(&place) = function.registers.get(variable.index()) else {
                 continue;
             };
             let mentioned = Mentioned {

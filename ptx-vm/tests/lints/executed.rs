@@ -3,9 +3,9 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Mutex;
 
-use ptx_analysis::reg_lanes::Variables;
+use ptx_analysis::reg_lanes::{VariableId, Variables};
 use ptx_ir::facts::{ModuleFacts, RegLane};
-use ptx_ir::{Binding, FuncId, InstId};
+use ptx_ir::{Binding, EntityId as _, FuncId, InstId};
 use ptx_vm::{ExecutedStep, StepObserver, StepPlace, StepRegister, StepState};
 
 /// The lanes of a warp.
@@ -50,7 +50,7 @@ impl Executed {
 struct Registers {
     variables: Variables,
     /// What the caller writes.
-    parameters: Vec<u32>,
+    parameters: Vec<VariableId>,
     /// The guards of instructions.
     guards: HashMap<InstId, RegLane>,
     /// Those that read and those that write the carry flag, which has the number after that of the last variable.
@@ -140,7 +140,7 @@ impl StepObserver for Observer {
             let written = state.written(warp, step, registers);
             written.iter_mut().for_each(|lanes| *lanes &= !new);
             for variable in &registers.parameters {
-                written[*variable as usize] |= new;
+                written[variable.index()] |= new;
             }
             let (lanes, unset) = unset(written, step, registers);
             state.note(warp, step.place, lanes, unset);
@@ -150,7 +150,7 @@ impl StepObserver for Observer {
         for write in step.writes {
             if let StepRegister::Register(register) = write.register() {
                 for variable in registers.variables.of(register) {
-                    written[variable as usize] |= active;
+                    written[variable.index()] |= active;
                 }
             }
         }
@@ -169,7 +169,7 @@ fn unset(written: &[u32], step: &ExecutedStep<'_>, registers: &Registers) -> (u3
         let StepRegister::Register(register) = read.register() else {
             continue;
         };
-        let missing = |variable: u32| !written[variable as usize];
+        let missing = |variable: VariableId| !written[variable.index()];
         let missing = registers.variables.of(register).map(missing);
         let missing = missing.fold(0, |all, lanes| all | lanes);
         if guard == Some(&register) {

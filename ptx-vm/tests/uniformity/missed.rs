@@ -3,13 +3,14 @@
 use std::collections::{HashMap, HashSet};
 
 use ptx_analysis::function_analysis::FunctionAnalysis;
+use ptx_analysis::reg_lanes::VariableId;
 use ptx_analysis::ssa::{Ssa, Value, ValueId};
 use ptx_analysis::uniformity::{FunctionUniformity, Uniformity};
 use ptx_ir::facts::FunctionFacts;
 use ptx_ir::{Statement, StmtId};
 
 /// A register that a statement writes.
-type Def = (StmtId, u32);
+type Def = (StmtId, VariableId);
 
 /// The values that the values of a function are computed of.
 #[derive(Debug, Default)]

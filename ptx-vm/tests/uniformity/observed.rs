@@ -4,7 +4,7 @@ use std::sync::Mutex;
 
 use ptx_analysis::calls::CallGraph;
 use ptx_analysis::cfg::BlockId;
-use ptx_analysis::reg_lanes::Variables;
+use ptx_analysis::reg_lanes::{VariableId, Variables};
 use ptx_analysis::uniformity::{ModuleUniformity, Uniformity};
 use ptx_ir::facts::{Flow, FunctionFacts, ModuleFacts};
 use ptx_ir::{FuncId, FunctionKind, InstId, Module};
@@ -22,7 +22,7 @@ use super::tally::Tally;
 #[derive(Copy, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub(crate) enum What {
     /// A register after an instruction.
-    Def(FuncId, InstId, u32),
+    Def(FuncId, InstId, VariableId),
     /// The guard of an instruction.
     Guard(FuncId, InstId),
     /// Where the block goes on that an instruction ends.
@@ -354,7 +354,7 @@ impl StepObserver for Observer<'_> {
             let StepRegister::Register(register) = write.register() else {
                 continue;
             };
-            let variable = function.variables.of(register).start;
+            let variable = function.variables.of(register).first();
             let what = What::Def(place.function, place.inst, variable);
             let value = |lane: usize| {
                 let bits = write.bits(lane);

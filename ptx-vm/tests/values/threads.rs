@@ -145,7 +145,7 @@ impl<'a> Threads<'a> {
             match value.register() {
                 StepRegister::Register(of) => {
                     for variable in function.variables.of(of) {
-                        let known = &mut frame.registers[variable as usize];
+                        let known = &mut frame.registers[variable.index()];
                         if known.is_none() {
                             *known = Some(value.bits(lane) as u64);
                         }
@@ -178,11 +178,9 @@ impl<'a> Threads<'a> {
             let StepRegister::Register(of) = value.register() else {
                 continue;
             };
-            let variables = function.variables.of(of);
-            if variables.len() != 1 {
+            let Some(variable) = function.variables.of(of).single() else {
                 continue;
-            }
-            let variable = variables.start;
+            };
             let defs = function.ssa.defs(stmt);
             let of_variable = |d: &ValueId| function.ssa.variable(*d) == Some(variable);
             let Some(def) = defs.clone().find(of_variable) else {
@@ -190,12 +188,12 @@ impl<'a> Threads<'a> {
             };
             let expected = function.expected(def);
             if value.ty().bits() < expected.width || expected.width > 64 {
-                frame.registers[variable as usize] = None;
+                frame.registers[variable.index()] = None;
                 frame.values[def.as_u32() as usize] = None;
                 continue;
             }
             let bits = value.bits(lane) as u64;
-            frame.registers[variable as usize] = Some(bits);
+            frame.registers[variable.index()] = Some(bits);
             frame.values[def.as_u32() as usize] = Some(bits);
             self.value(function, thread, frame, def, bits);
         }
@@ -205,7 +203,7 @@ impl<'a> Threads<'a> {
     fn keep(&mut self, function: &Function, frame: &mut Frame, stmt: ptx_ir::StmtId) {
         for def in function.ssa.defs(stmt) {
             if let Some(variable) = function.ssa.variable(def)
-                && let Some(bits) = frame.registers.get(variable as usize)
+                && let Some(bits) = frame.registers.get(variable.index())
             {
                 frame.values[def.as_u32() as usize] = *bits;
             }
@@ -228,8 +226,10 @@ impl<'a> Threads<'a> {
         }
         let mut phis = Vec::new();
         for phi in function.ssa.phis(block) {
-            let variable = function.ssa.variable(phi).unwrap_or(u32::MAX);
-            let bits = frame.registers.get(variable as usize).copied().flatten();
+            let bits = function
+                .ssa
+                .variable(phi)
+                .and_then(|variable| *frame.registers.get(variable.index())?);
             frame.values[phi.as_u32() as usize] = bits;
             phis.extend(bits.map(|bits| (phi, bits)));
         }

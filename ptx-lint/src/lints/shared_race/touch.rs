@@ -6,6 +6,7 @@ use alloc::vec::Vec;
 use ptx_analysis::cfg::BlockId;
 use ptx_analysis::graph::LoopId;
 use ptx_analysis::memory_access::{Access, Provenance};
+use ptx_analysis::reg_lanes::VariableId;
 use ptx_analysis::ssa::{Value, ValueId};
 use ptx_analysis::threads::{PerThread, ThreadValues};
 use ptx_analysis::uniformity::Uniformity;
@@ -371,7 +372,7 @@ pub(super) fn stored_values(cx: &FunctionContext<'_>, stmt: StmtId) -> Vec<Value
         .iter()
         .flat_map(|operand| facts.places(operand))
         .chain(guard);
-    let others: Vec<u32> = places.flat_map(|place| variables.of(place)).collect();
+    let others: Vec<VariableId> = places.flat_map(|place| variables.of(place)).collect();
     let reads = ssa.uses(stmt).iter();
     let reads = reads.filter(|read| !others.contains(&read.variable));
     reads.map(|read| read.value).collect()

@@ -2,6 +2,7 @@
 
 use alloc::vec::Vec;
 
+use ptx_analysis::reg_lanes::VariableId;
 use ptx_analysis::source_lines::FunctionLines;
 use ptx_analysis::ssa::Use;
 use ptx_ir::facts::{MemoryAccess, RegAccess, RegLane, Space};
@@ -25,11 +26,11 @@ const NEAR: usize = 32;
 pub(super) struct Harmless<'a> {
     cx: &'a FunctionContext<'a>,
     lines: FunctionLines<'a, 'a>,
-    carry: u32,
+    carry: VariableId,
 }
 
 impl<'a> Harmless<'a> {
-    pub(super) fn new(cx: &'a FunctionContext<'a>, carry: u32) -> Self {
+    pub(super) fn new(cx: &'a FunctionContext<'a>, carry: VariableId) -> Self {
         let lines = cx.source_lines().function(cx.body());
         Self { cx, lines, carry }
     }

@@ -5,6 +5,7 @@ use alloc::vec::Vec;
 
 use ptx_analysis::asynchrony::Certainty;
 use ptx_analysis::graph::Csr;
+use ptx_analysis::reg_lanes::VariableId;
 use ptx_analysis::source_lines::FunctionLines;
 use ptx_analysis::ssa::{Ssa, Use, Value, ValueId};
 use ptx_ir::{Binding, RegDeclId, Statement, StmtId};
@@ -256,7 +257,7 @@ impl<'a> Search<'a> {
 fn suspects(cx: &FunctionContext<'_>, ssa: &Ssa) -> Vec<bool> {
     let parameters = parameters(cx);
     let variables = cx.analysis().variables();
-    let is_parameter = |variable: u32| {
+    let is_parameter = |variable: VariableId| {
         let register = cx
             .body()
             .registers()
@@ -294,7 +295,7 @@ fn suspects(cx: &FunctionContext<'_>, ssa: &Ssa) -> Vec<bool> {
 pub(super) fn is_of_assembly(
     cx: &FunctionContext<'_>,
     lines: &FunctionLines<'_, '_>,
-    variable: u32,
+    variable: VariableId,
 ) -> bool {
     let register = cx.analysis().variables().place(variable).register;
     let register = cx.body().registers().get(register);
