@@ -9,6 +9,7 @@ use super::events::{Event, Events, Kind};
 use super::mechanism::Mechanism;
 use super::place::Place;
 use super::{Rule, Violation};
+use crate::reg_lanes::VariableId;
 
 /// The maximum number of initializations that are examined.
 const MOST_INITIALIZATIONS: usize = 64;
@@ -34,7 +35,7 @@ struct Causes<'a> {
     /// The deallocations of tensor memory.
     frees: Vec<InstId>,
     /// The writes of registers, by their variables.
-    register_writes: BTreeMap<u32, Vec<InstId>>,
+    register_writes: BTreeMap<VariableId, Vec<InstId>>,
 }
 
 /// An initialization of an mbarrier object.

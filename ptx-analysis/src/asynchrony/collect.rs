@@ -16,7 +16,7 @@ use super::selection::Deciders;
 use crate::cfg::{Block, BlockId, Cfg};
 use crate::dataflow::BitSet;
 use crate::function_analysis::FunctionAnalysis;
-use crate::reg_lanes::Variables;
+use crate::reg_lanes::{VariableId, Variables};
 use crate::values::LaunchBounds;
 use ptx_semantics::fold::is_copy;
 
@@ -120,7 +120,7 @@ impl<'a> Collector<'a> {
             for (operand, usage) in inst.parts() {
                 if is_accessed_later(inst, operand, usage) {
                     for variable in inst.places(&operand).flat_map(|p| variables.of(p)) {
-                        registers.insert(variable);
+                        registers.insert(variable.as_u32());
                     }
                 }
             }
@@ -312,8 +312,8 @@ impl<'a> Collector<'a> {
     fn registers(&self, facts: Facts<'_>, is_move: bool) -> Option<Kind> {
         let (mut reads, mut writes) = (Vec::new(), Vec::new());
         for mention in facts.registers() {
-            for variable in self.variables.of(mention.place).map(VariableId::as_u32) {
-                if self.registers.contains(variable) {
+            for variable in self.variables.of(mention.place) {
+                if self.registers.contains(variable.as_u32()) {
                     if mention.usage.reads() {
                         reads.push(variable);
                     }
@@ -466,7 +466,7 @@ impl<'a> Collector<'a> {
         else {
             return Some(kind);
         };
-        let predicate_variable = self.variables.of(predicate).start;
+        let predicate_variable = self.variables.of(predicate).first();
         let written = self.places.written(stmt);
         if written.iter().all(|&value| !self.places.decides(value)) {
             return None;
@@ -478,7 +478,7 @@ impl<'a> Collector<'a> {
         }
         let is_tested = branch
             .guard_register()
-            .filter(|(register, _)| self.variables.of(*register).start == predicate_variable)
+            .filter(|(register, _)| self.variables.of(*register).first() == predicate_variable)
             .and_then(|_| self.places.guard(last_stmt, predicate_variable))
             .is_some_and(|value| written.contains(&value));
         if !is_tested {

@@ -10,6 +10,7 @@ use super::mechanism::Mechanism;
 use super::place::Place;
 use super::selection::Deciders;
 use crate::cfg::{BlockId, Cfg};
+use crate::reg_lanes::VariableId;
 
 /// An asynchronous operation. An instruction whose effects on two memories are awaited separately starts one operation for each.
 #[derive(Clone, Debug)]
@@ -24,9 +25,9 @@ pub(super) struct Operation {
     pub(super) mechanism: Mechanism,
     pub(super) action: Option<Action>,
     /// The variables of the registers that the operation writes after its instruction, sorted.
-    pub(super) written: Vec<u32>,
+    pub(super) written: Vec<VariableId>,
     /// The variables of the registers that the operation reads after its instruction, sorted.
-    pub(super) read: Vec<u32>,
+    pub(super) read: Vec<VariableId>,
     /// The memory that the operation writes.
     pub(super) destination: Option<Place>,
     /// The memory that the operation reads.
@@ -87,8 +88,8 @@ pub(super) struct ParityWait {
 pub(super) enum Kind {
     /// Reads and writes registers that operations use; the registers are given by their variables.
     Registers {
-        reads: Vec<u32>,
-        writes: Vec<u32>,
+        reads: Vec<VariableId>,
+        writes: Vec<VariableId>,
         /// The instruction only moves the registers.
         is_move: bool,
     },

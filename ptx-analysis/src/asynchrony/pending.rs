@@ -19,6 +19,7 @@ use super::tensor_conflicts::{Product, TensorMemory};
 use super::{Certainty, Rule, Violation};
 use crate::dataflow::JoinSemiLattice;
 use crate::function_analysis::FunctionAnalysis;
+use crate::reg_lanes::VariableId;
 
 /// Adds the accesses of a function to what is pending.
 pub(super) fn check(events: &Events, analysis: &FunctionAnalysis<'_>, found: &mut Vec<Violation>) {
@@ -106,7 +107,7 @@ fn certainty(pending: Pending) -> Certainty {
     }
 }
 
-fn intersects(sorted: &[u32], variables: &[u32]) -> bool {
+fn intersects(sorted: &[VariableId], variables: &[VariableId]) -> bool {
     variables.iter().any(|v| sorted.binary_search(v).is_ok())
 }
 
@@ -187,8 +188,8 @@ impl Waiting<'_> {
 
     fn registers(
         &self,
-        reads: &[u32],
-        writes: &[u32],
+        reads: &[VariableId],
+        writes: &[VariableId],
         pending: Pending,
     ) -> Option<(Rule, Certainty)> {
         let operation = self.events.operation(pending.operation)?;

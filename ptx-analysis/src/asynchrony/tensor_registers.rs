@@ -12,6 +12,7 @@ use super::mechanism::Mechanism;
 use super::protocol::{Protocol, follow};
 use super::{Rule, Violation};
 use crate::cfg::Cfg;
+use crate::reg_lanes::VariableId;
 
 /// Adds the writes to registers of pending loads.
 pub(super) fn check(events: &Events, cfg: &Cfg, violations: &mut Vec<Violation>) {
@@ -46,7 +47,7 @@ struct LoadedRegister {
 struct Loads<'a> {
     events: &'a Events,
     /// The registers of loads by their variables.
-    registers: BTreeMap<u32, LoadedRegister>,
+    registers: BTreeMap<VariableId, LoadedRegister>,
 }
 
 impl Protocol for Loads<'_> {

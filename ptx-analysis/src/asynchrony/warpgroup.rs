@@ -10,6 +10,7 @@ use super::mechanism::Mechanism;
 use super::protocol::{Protocol, follow};
 use super::{Rule, Violation};
 use crate::cfg::Cfg;
+use crate::reg_lanes::VariableId;
 
 /// The maximum number of operations whose shapes are compared.
 const MOST_OPERATIONS: usize = 256;
@@ -43,7 +44,7 @@ fn is_product(operation: &Operation) -> bool {
 struct WrittenRegisters<'a> {
     events: &'a Events,
     /// The numbers of the registers of products, by their variables.
-    numbers: BTreeMap<u32, u32>,
+    numbers: BTreeMap<VariableId, u32>,
 }
 
 impl WrittenRegisters<'_> {

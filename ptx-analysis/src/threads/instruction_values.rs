@@ -8,9 +8,9 @@ use ptx_isa::{Modifier, ScalarType, SpecialReg};
 
 use super::{InstructionStatement, PerThread, ThreadValues};
 use crate::constants::Constant;
+use crate::reg_lanes::VariableId;
 use crate::ssa::ValueId;
-use ptx_dataflow::internals::{CellAccess, CellUse};
-use ptx_dataflow::internals::{Operands, Source, Target};
+use ptx_dataflow::internals::{CellAccess, CellUse, Operands, Source, Target, cell_variable};
 use ptx_semantics::fold::{Video, fold_columns};
 
 /// The values that an instruction reads.
@@ -34,7 +34,7 @@ impl ThreadValues<'_> {
     pub(super) fn written(
         &mut self,
         statement: InstructionStatement,
-        variable: u32,
+        variable: VariableId,
         depth: u32,
     ) -> Option<PerThread> {
         let stmt = statement.stmt;
@@ -68,7 +68,7 @@ impl ThreadValues<'_> {
         &self,
         statement: InstructionStatement,
         facts: &Facts<'_>,
-        variable: u32,
+        variable: VariableId,
         read_values: &ReadValues,
     ) -> Option<(PerThread, u64)> {
         if facts.reads_carry() {
@@ -140,7 +140,7 @@ impl ThreadValues<'_> {
         &mut self,
         statement: InstructionStatement,
         facts: &Facts<'_>,
-        variable: u32,
+        variable: VariableId,
         read_values: &ReadValues,
     ) -> Option<PerThread> {
         let InstructionStatement { stmt, inst } = statement;
@@ -180,10 +180,10 @@ impl ThreadValues<'_> {
         &mut self,
         access: CellAccess,
         facts: &Facts<'_>,
-        variable: u32,
+        variable: VariableId,
         depth: u32,
     ) -> Option<PerThread> {
-        let cell_variable = self.ssa.carry() + 1 + access.cell;
+        let cell_variable = cell_variable(self.ssa.carry(), access.cell);
         let bytes = facts.memory().next()?.bytes;
         match access.usage {
             CellUse::Read => {

@@ -32,6 +32,7 @@ use super::words::{self, Words};
 use crate::cfg::{BlockId, Cfg};
 use crate::dataflow::sparse::{Bounds, Item, SparseSolver, SsaGraph};
 use crate::function_analysis::FunctionAnalysis;
+use crate::reg_lanes::VariableId;
 use crate::reg_lanes::Variables;
 use crate::ssa::{Ssa, Value, ValueId};
 use crate::threads::ThreadValues;
@@ -289,7 +290,7 @@ impl<'a> Evaluation<'a> {
     }
 
     /// The variables that hold parameters, with the uniformity of the arguments.
-    fn register_parameters(&self) -> Vec<(u32, Uniformity)> {
+    fn register_parameters(&self) -> Vec<(VariableId, Uniformity)> {
         let mut parameters = Vec::new();
         let params = self.context.params(self.facts);
         for (param, words) in words::numbered(self.facts.module(), params) {

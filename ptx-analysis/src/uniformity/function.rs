@@ -15,7 +15,6 @@ use super::words::{self, Words};
 use super::{FunctionUniformity, UniformDef};
 use crate::cfg::BlockId;
 use crate::function_analysis::FunctionAnalysis;
-use crate::reg_lanes::VariableId;
 use crate::ssa::Value;
 
 /// A direct call.

@@ -11,11 +11,12 @@ use ptx_semantics::fold::commutes;
 use super::evaluation::{Evaluation, Site};
 use super::lane_bits::LaneBits;
 use super::transfer::{SEGMENT_BITS, WHOLE_WARP};
+use crate::reg_lanes::VariableId;
 use crate::ssa::{Value, ValueId};
 
 impl<'a> Evaluation<'a> {
     /// The differing bits of a register that lanes read from each other.
-    pub(super) fn exchange_lanes(&mut self, site: &Site<'a>, variable: u32) -> LaneBits {
+    pub(super) fn exchange_lanes(&mut self, site: &Site<'a>, variable: VariableId) -> LaneBits {
         let facts = &site.facts;
         if self.result_uniformity(facts, variable) != Some(ResultUniformity::LaneValue) {
             return LaneBits::UNKNOWN;

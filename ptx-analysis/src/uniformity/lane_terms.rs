@@ -9,6 +9,7 @@ use ptx_isa::{
 
 use super::evaluation::{Evaluation, Site};
 use super::lane_bits::{LaneBits, Sign, ones};
+use crate::reg_lanes::VariableId;
 
 /// An instruction on integers.
 pub(super) struct Terms<'e, 'a> {
@@ -36,7 +37,7 @@ impl<'e, 'a> Terms<'e, 'a> {
     }
 
     /// The differing bits of a register that the instruction writes.
-    pub(super) fn result(&self, variable: u32) -> Option<LaneBits> {
+    pub(super) fn result(&self, variable: VariableId) -> Option<LaneBits> {
         let mut results = self.assignments.iter().filter_map(|assignment| {
             let Destination::Operand(index) = assignment.target() else {
                 return None;
@@ -52,7 +53,7 @@ impl<'e, 'a> Terms<'e, 'a> {
     }
 
     /// The variable that an operand is.
-    fn variable(&self, index: u8) -> Option<u32> {
+    fn variable(&self, index: u8) -> Option<VariableId> {
         let facts = &self.site.facts;
         let operand = facts.operand(index.into())?.operand;
         let mut variables = self.evaluation.variables.of(facts.place(operand)?);

@@ -127,7 +127,7 @@ impl<'a> Evaluation<'a> {
     }
 
     /// The differing bits of a result that is computed or loaded.
-    fn result_lanes(&mut self, site: &Site<'a>, variable: u32) -> LaneBits {
+    fn result_lanes(&mut self, site: &Site<'a>, variable: VariableId) -> LaneBits {
         let facts = &site.facts;
         let mut is_loaded = false;
         if self.context.cells.of(site.stmt).is_empty() {

@@ -77,6 +77,7 @@ use crate::cfg::BlockId;
 use crate::function_analysis::{FunctionAnalysis, map_functions};
 use crate::incremental::Budget;
 use crate::module_analysis::ModuleAnalysis;
+use crate::reg_lanes::VariableId;
 use context::{Callees, Context};
 use function::analyze;
 pub(crate) use graphs::RegionGraphs;
@@ -89,7 +90,7 @@ pub struct UniformDef {
     /// The statement.
     pub stmt: StmtId,
     /// The register, as [`Variables`](crate::reg_lanes::Variables) number it.
-    pub variable: u32,
+    pub variable: VariableId,
     /// The uniformity of the register after the statement.
     pub uniformity: Uniformity,
 }

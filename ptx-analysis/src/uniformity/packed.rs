@@ -4,6 +4,7 @@ use ptx_ir::facts::Facts;
 use ptx_ir::{ListId, Operand, Statement};
 
 use super::evaluation::{Evaluation, Site};
+use crate::reg_lanes::VariableId;
 use crate::reg_lanes::Variables;
 use crate::ssa::Value;
 
@@ -21,7 +22,7 @@ impl Unpacked<'_> {
         &self,
         facts: &Facts<'_>,
         variables: &Variables,
-        variable: u32,
+        variable: VariableId,
     ) -> Option<Operand> {
         let index = self.results.iter().position(|operand| {
             let register = facts.place(*operand);

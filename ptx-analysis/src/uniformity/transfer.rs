@@ -17,6 +17,7 @@ use super::phases::is_shared_load;
 use super::visible::is_weak_load;
 use super::words::WORDS;
 use crate::cfg::BlockId;
+use crate::reg_lanes::VariableId;
 use crate::ssa::{Value, ValueId};
 
 /// The operand `lane-segment` of an exchange within a whole warp: no bits of segments, and a clamp that no lane exceeds.
@@ -28,7 +29,7 @@ pub(super) const SEGMENT_BITS: i64 = 0x1f1f;
 #[derive(Copy, Clone)]
 pub(super) struct Definition {
     pub(super) value: ValueId,
-    pub(super) variable: u32,
+    pub(super) variable: VariableId,
     /// The value that remains where the statement does not write.
     pub(super) old: Option<ValueId>,
 }
@@ -198,7 +199,7 @@ impl<'a> Evaluation<'a> {
         &self,
         facts: &Facts<'_>,
         load: &ParameterLoad,
-        variable: u32,
+        variable: VariableId,
     ) -> Option<Range<usize>> {
         let elements = self.facts.body().pool().list(load.elements);
         let index = elements.iter().position(|element| {
@@ -360,7 +361,12 @@ impl<'a> Evaluation<'a> {
     }
 
     /// The uniformity of a result for which the form states one; `operands` is the uniformity of all operands.
-    fn stated(&mut self, site: &Site<'_>, variable: u32, operands: Uniformity) -> Uniformity {
+    fn stated(
+        &mut self,
+        site: &Site<'_>,
+        variable: VariableId,
+        operands: Uniformity,
+    ) -> Uniformity {
         let facts = &site.facts;
         match self.result_uniformity(facts, variable) {
             None => operands,
@@ -415,7 +421,7 @@ impl<'a> Evaluation<'a> {
     pub(super) fn result_uniformity(
         &self,
         facts: &Facts<'_>,
-        variable: u32,
+        variable: VariableId,
     ) -> Option<ResultUniformity> {
         let (_, stated) = facts.results().find(|(operand, _)| {
             let mut registers = facts.places(operand);
@@ -425,7 +431,7 @@ impl<'a> Evaluation<'a> {
     }
 
     /// Returns whether a variable is the predicate that is true in the elected lane of a warp.
-    fn is_elected(&self, facts: &Facts<'_>, variable: u32) -> bool {
+    fn is_elected(&self, facts: &Facts<'_>, variable: VariableId) -> bool {
         let class = self.variables.class(self.facts.body(), variable);
         facts.action() == Some(Action::Elect) && class == Some(RegisterClass::Predicate)
     }
