@@ -2,11 +2,10 @@
 
 use alloc::vec::Vec;
 
-use ptx_ir::facts::{Mentions, RegAccess};
+use ptx_ir::facts::{FunctionFacts, Mentions, RegAccess};
 use ptx_ir::{EntityId as _, Statement};
 
-use crate::cfg::BlockId;
-use crate::function_dataflow::FunctionDataflow;
+use crate::cfg::{BlockId, Cfg};
 use crate::graph::Csr;
 use crate::reg_lanes::{VariableId, Variables};
 
@@ -21,9 +20,8 @@ pub struct Summary {
 
 impl Summary {
     /// Summarizes the blocks of a function.
-    pub(crate) fn new(function: &FunctionDataflow<'_>) -> Self {
-        crate::builds::record("block summary", function.facts());
-        let (facts, cfg, variables) = (function.facts(), function.cfg(), function.variables());
+    pub(crate) fn new(facts: FunctionFacts<'_>, cfg: &Cfg, variables: &Variables) -> Self {
+        crate::builds::record("block summary", facts);
         let mut pass = Pass {
             variables,
             seen: vec![0; variables.len()],

@@ -9,10 +9,9 @@
 
 use alloc::vec::Vec;
 
-use ptx_ir::facts::Facts;
+use ptx_ir::facts::{Facts, FunctionFacts};
 use ptx_ir::{EntityId, Statement, StmtId};
 
-use crate::function_dataflow::FunctionDataflow;
 use crate::ssa::{Ssa, Value, ValueId};
 
 /// The live instructions of a function.
@@ -38,9 +37,9 @@ pub struct LiveCode {
 
 impl LiveCode {
     /// Follows the values of a function from the instructions with effects back to their definitions.
-    pub(crate) fn new(function: &FunctionDataflow<'_>, ssa: &Ssa) -> Self {
-        crate::builds::record("live code", function.facts());
-        let (facts, body) = (function.facts(), function.body());
+    pub(crate) fn new(facts: FunctionFacts<'_>, ssa: &Ssa) -> Self {
+        crate::builds::record("live code", facts);
+        let body = facts.body();
         let mut marks = Marks {
             ssa,
             statements: vec![false; body.statement_table().len()],

@@ -18,9 +18,10 @@ use crate::liveness::{LiveCursor, Liveness};
 use crate::pressure::Pressure;
 use crate::reaching::Reaching;
 use crate::reg_lanes::{VariableSet, Variables};
+use crate::ssa::cells::Cells;
 use crate::ssa::{Ssa, TooManyPhis};
 use crate::value_numbering::ValueNumbers;
-use crate::values::Values;
+use crate::values::{Context, Values};
 
 /// Calls `work` for each function that has a body, with its facts, and gives the results in the order of the functions. With
 /// the feature `parallel`, the functions of a large module are divided among several threads.
@@ -225,13 +226,17 @@ impl<'m> FunctionDataflow<'m> {
     /// The variables that each block reads and writes.
     #[must_use]
     pub fn summary(&self) -> &Summary {
-        cached(&self.results.summary, || Summary::new(self))
+        cached(&self.results.summary, || {
+            Summary::new(self.facts, self.cfg(), self.variables())
+        })
     }
 
     /// The variables that are live at the start and at the end of each block.
     #[must_use]
     pub fn liveness(&self) -> &Liveness {
-        cached(&self.results.liveness, || Liveness::new(self))
+        cached(&self.results.liveness, || {
+            Liveness::new(self.facts, self.cfg(), self.variables(), self.summary())
+        })
     }
 
     /// The variables that are live before an instruction, without those that it only writes. For all instructions of a block, use [`LiveCursor`].
@@ -254,7 +259,9 @@ impl<'m> FunctionDataflow<'m> {
     /// The greatest number of registers that are live at once.
     #[must_use]
     pub fn pressure(&self) -> Pressure {
-        *cached(&self.results.pressure, || Pressure::new(self))
+        *cached(&self.results.pressure, || {
+            Pressure::new(self.facts, self.cfg(), self.variables(), self.liveness())
+        })
     }
 
     /// The dominators of the blocks.
@@ -321,7 +328,9 @@ impl<'m> FunctionDataflow<'m> {
     /// The definitions that reach each read.
     #[must_use]
     pub fn reaching(&self) -> &Reaching {
-        cached(&self.results.reaching, || Reaching::new(self))
+        cached(&self.results.reaching, || {
+            Reaching::new(self.facts, self.cfg(), self.variables(), self.liveness())
+        })
     }
 
     /// The SSA form.
@@ -330,7 +339,16 @@ impl<'m> FunctionDataflow<'m> {
     ///
     /// The function needs more phis than the limit: see [`TooManyPhis`].
     pub fn ssa(&self) -> Result<&Ssa, TooManyPhis> {
-        let ssa = cached(&self.results.ssa, || Ssa::new(self));
+        let ssa = cached(&self.results.ssa, || {
+            let dominators = self.dominators();
+            Ssa::new(
+                self.facts,
+                self.cfg(),
+                self.variables(),
+                dominators,
+                &Cells::NONE,
+            )
+        });
         ssa.as_ref().map_err(|error| *error)
     }
 
@@ -352,7 +370,7 @@ impl<'m> FunctionDataflow<'m> {
     pub fn constants(&self) -> Result<&Constants, TooManyPhis> {
         let ssa = self.ssa()?;
         Ok(cached(&self.results.constants, || {
-            Constants::new(self, ssa)
+            Constants::new(self.facts, self.cfg(), self.variables(), ssa)
         }))
     }
 
@@ -364,7 +382,8 @@ impl<'m> FunctionDataflow<'m> {
     pub fn value_numbers(&self) -> Result<&ValueNumbers, TooManyPhis> {
         let ssa = self.ssa()?;
         Ok(cached(&self.results.value_numbers, || {
-            ValueNumbers::new(self, ssa)
+            let order = self.reverse_post_order();
+            ValueNumbers::new(self.facts, self.cfg(), order, self.variables(), ssa)
         }))
     }
 
@@ -375,7 +394,9 @@ impl<'m> FunctionDataflow<'m> {
     /// As [`ssa`](Self::ssa).
     pub fn live_code(&self) -> Result<&LiveCode, TooManyPhis> {
         let ssa = self.ssa()?;
-        Ok(cached(&self.results.live_code, || LiveCode::new(self, ssa)))
+        Ok(cached(&self.results.live_code, || {
+            LiveCode::new(self.facts, ssa)
+        }))
     }
 
     /// Affine forms, intervals, known low bits and trip counts.
@@ -385,7 +406,17 @@ impl<'m> FunctionDataflow<'m> {
     /// As [`ssa`](Self::ssa).
     pub fn values(&self) -> Result<&Values, TooManyPhis> {
         let ssa = self.ssa()?;
-        Ok(cached(&self.results.values, || Values::new(self, ssa)))
+        Ok(cached(&self.results.values, || {
+            Values::new(Context {
+                facts: self.facts,
+                cfg: self.cfg(),
+                variables: self.variables(),
+                dominators: self.dominators(),
+                loops: self.loops(),
+                order: self.reverse_post_order(),
+                ssa,
+            })
+        }))
     }
 }
 

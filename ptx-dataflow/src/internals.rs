@@ -18,7 +18,13 @@ pub use crate::ssa::cells::{CellAccess, CellUse, Cells, cell_variable};
 ///
 /// The function needs more phis than the limit: see [`TooManyPhis`].
 pub fn ssa_with_cells(function: &FunctionDataflow<'_>, cells: &Cells) -> Result<Ssa, TooManyPhis> {
-    Ssa::with_cells(function, cells)
+    Ssa::new(
+        function.facts(),
+        function.cfg(),
+        function.variables(),
+        function.dominators(),
+        cells,
+    )
 }
 
 /// Creates the graph of an SSA form of a function.

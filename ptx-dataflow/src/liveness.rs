@@ -9,13 +9,14 @@
 
 use alloc::vec::Vec;
 
-use ptx_ir::facts::RegLane;
+use ptx_ir::facts::{FunctionFacts, RegLane};
 use ptx_ir::{Statement, StmtId};
 
-use crate::cfg::BlockId;
+use crate::block_summary::Summary;
+use crate::cfg::{BlockId, Cfg};
 use crate::function_dataflow::FunctionDataflow;
 use crate::live_sets::{Effects, LiveSets};
-use crate::reg_lanes::{VariableId, VariableSet};
+use crate::reg_lanes::{VariableId, VariableSet, Variables};
 use crate::shared_sets::{Counts, Iter, SetId, SharedSets};
 
 /// The variables that are live at the start and at the end of each block.
@@ -38,9 +39,13 @@ pub struct Liveness {
 
 impl Liveness {
     /// Solves the dataflow equations of a function.
-    pub(crate) fn new(function: &FunctionDataflow<'_>) -> Self {
-        crate::builds::record("liveness", function.facts());
-        let (summary, variables) = (function.summary(), function.variables());
+    pub(crate) fn new(
+        facts: FunctionFacts<'_>,
+        cfg: &Cfg,
+        variables: &Variables,
+        summary: &Summary,
+    ) -> Self {
+        crate::builds::record("liveness", facts);
         let effects = Effects {
             uses: &summary.uses,
             kills: &summary.kills,
@@ -48,7 +53,7 @@ impl Liveness {
             bound: variables.len() as u32,
         };
         Self {
-            sets: LiveSets::new(function.cfg(), &effects),
+            sets: LiveSets::new(cfg, &effects),
         }
     }
 

@@ -9,12 +9,13 @@
 
 use alloc::vec::Vec;
 
-use ptx_ir::facts::Mentions;
+use ptx_ir::facts::{FunctionFacts, Mentions};
 use ptx_ir::{Body, EntityId as _, Statement, StmtId};
 use ptx_isa::RegisterClass;
 
+use crate::cfg::Cfg;
 use crate::function_dataflow::FunctionDataflow;
-use crate::liveness::LiveSet;
+use crate::liveness::{LiveSet, Liveness};
 use crate::reg_lanes::{VariableId, Variables};
 
 /// The classes that are counted.
@@ -68,14 +69,19 @@ pub struct LivePoint<'a> {
 
 impl Pressure {
     /// Counts the live registers of a function.
-    pub(crate) fn new(function: &FunctionDataflow<'_>) -> Self {
-        Self::visit(function, &mut |_| {})
+    pub(crate) fn new(
+        facts: FunctionFacts<'_>,
+        cfg: &Cfg,
+        variables: &Variables,
+        liveness: &Liveness,
+    ) -> Self {
+        count(facts, cfg, variables, liveness, &mut |_| {})
     }
 
     /// Counts the live registers of a function and calls `visitor` for each instruction: block after block in the order of
-    /// [`Cfg::blocks`](crate::cfg::Cfg::blocks), in each block from the last instruction to the first. What is live before an instruction is what is
+    /// [`Cfg::blocks`], in each block from the last instruction to the first. What is live before an instruction is what is
     /// live after it without [`LivePoint::written`] and with [`LivePoint::read`]; after the last one that is
-    /// [`Liveness::live_out`](crate::liveness::Liveness::live_out).
+    /// [`Liveness::live_out`].
     ///
     /// ```
     /// use ptx_dataflow::function_dataflow::FunctionDataflow;
@@ -91,48 +97,63 @@ impl Pressure {
     /// assert_eq!(units, [0, 2, 2]);
     /// ```
     pub fn visit(function: &FunctionDataflow<'_>, visitor: &mut dyn FnMut(LivePoint<'_>)) -> Self {
-        let (facts, body) = (function.facts(), function.body());
-        crate::builds::record("pressure", facts);
-        let (variables, liveness) = (function.variables(), function.liveness());
-        let classes: Vec<u8> = variables
-            .ids()
-            .map(|variable| class_index(variables.class(body, variable)))
-            .collect();
-        let mut count = Count {
-            variables,
-            body,
-            classes: &classes,
-            end: None,
-            block: 0,
-            changed: vec![(0, false); variables.len()],
-            passing: Vec::new(),
-            written: Vec::new(),
-            read: Vec::new(),
-            now: Pressure::default(),
-            peak: Pressure::default(),
-        };
-        let mut counts = liveness.counts(&classes);
-        for (id, block) in function.cfg().blocks() {
-            let end = liveness.live_out(id);
-            count.start(end, counts.of(end.set));
-            for (stmt, statement) in body.range(block.first, block.end).rev() {
-                let mentions = match statement {
-                    Statement::Inst(inst) => facts.inst(inst).registers(),
-                    Statement::Opaque(opaque) => facts.opaque(opaque),
-                    _ => continue,
-                };
-                let (units, by_class) = count.step(stmt, &mentions);
-                visitor(LivePoint {
-                    stmt,
-                    units,
-                    by_class,
-                    written: &count.written,
-                    read: &count.read,
-                });
-            }
-        }
-        count.peak
+        count(
+            function.facts(),
+            function.cfg(),
+            function.variables(),
+            function.liveness(),
+            visitor,
+        )
     }
+}
+
+fn count(
+    facts: FunctionFacts<'_>,
+    cfg: &Cfg,
+    variables: &Variables,
+    liveness: &Liveness,
+    visitor: &mut dyn FnMut(LivePoint<'_>),
+) -> Pressure {
+    crate::builds::record("pressure", facts);
+    let body = facts.body();
+    let classes: Vec<u8> = variables
+        .ids()
+        .map(|variable| class_index(variables.class(body, variable)))
+        .collect();
+    let mut count = Count {
+        variables,
+        body,
+        classes: &classes,
+        end: None,
+        block: 0,
+        changed: vec![(0, false); variables.len()],
+        passing: Vec::new(),
+        written: Vec::new(),
+        read: Vec::new(),
+        now: Pressure::default(),
+        peak: Pressure::default(),
+    };
+    let mut counts = liveness.counts(&classes);
+    for (id, block) in cfg.blocks() {
+        let end = liveness.live_out(id);
+        count.start(end, counts.of(end.set));
+        for (stmt, statement) in body.range(block.first, block.end).rev() {
+            let mentions = match statement {
+                Statement::Inst(inst) => facts.inst(inst).registers(),
+                Statement::Opaque(opaque) => facts.opaque(opaque),
+                _ => continue,
+            };
+            let (units, by_class) = count.step(stmt, &mentions);
+            visitor(LivePoint {
+                stmt,
+                units,
+                by_class,
+                written: &count.written,
+                read: &count.read,
+            });
+        }
+    }
+    count.peak
 }
 
 struct Count<'a> {

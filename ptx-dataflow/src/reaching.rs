@@ -11,7 +11,6 @@ use ptx_ir::facts::{FunctionFacts, Mentions};
 use ptx_ir::{EntityId as _, Statement, StmtId};
 
 use crate::cfg::{BlockId, Cfg};
-use crate::function_dataflow::FunctionDataflow;
 use crate::graph::Csr;
 use crate::liveness::Liveness;
 use crate::reg_lanes::{VariableId, Variables};
@@ -62,10 +61,14 @@ const START: u32 = u32::MAX;
 
 impl Reaching {
     /// Follows every definition.
-    pub(crate) fn new(function: &FunctionDataflow<'_>) -> Self {
-        crate::builds::record("reaching definitions", function.facts());
-        let (facts, cfg, liveness) = (function.facts(), function.cfg(), function.liveness());
-        let mut local = Local::new(facts, cfg, function.variables());
+    pub(crate) fn new(
+        facts: FunctionFacts<'_>,
+        cfg: &Cfg,
+        variables: &Variables,
+        liveness: &Liveness,
+    ) -> Self {
+        crate::builds::record("reaching definitions", facts);
+        let mut local = Local::new(facts, cfg, variables);
         let arriving = arriving(cfg, liveness, &local.leaving);
         local.resolve(facts, cfg, &arriving);
         let Local {

@@ -17,8 +17,8 @@ use ptx_ir::facts::{Facts, FunctionFacts, RegAccess, RegLane};
 use ptx_ir::{InstId, Operand, Statement, StmtId};
 use ptx_isa::ScalarType;
 
-use crate::cfg::BlockId;
-use crate::function_dataflow::FunctionDataflow;
+use crate::cfg::{BlockId, Cfg};
+use crate::graph::ReversePostOrder;
 use crate::reg_lanes::{VariableId, Variables};
 use crate::ssa::{Ssa, Value, ValueId};
 use ptx_semantics::fold::{commutes, is_copy};
@@ -43,12 +43,17 @@ pub struct ValueNumbers {
 
 impl ValueNumbers {
     /// Numbers every value.
-    pub(crate) fn new(function: &FunctionDataflow<'_>, ssa: &Ssa) -> Self {
-        crate::builds::record("value numbers", function.facts());
-        let (facts, cfg) = (function.facts(), function.cfg());
+    pub(crate) fn new(
+        facts: FunctionFacts<'_>,
+        cfg: &Cfg,
+        order: &ReversePostOrder<BlockId>,
+        variables: &Variables,
+        ssa: &Ssa,
+    ) -> Self {
+        crate::builds::record("value numbers", facts);
         let mut pass = Pass {
             facts,
-            variables: function.variables(),
+            variables,
             ssa,
             numbers: (0..ssa.len() as u32).collect(),
             done: vec![false; ssa.len()],
@@ -60,7 +65,7 @@ impl ValueNumbers {
                 pass.set(id, id.as_u32());
             }
         }
-        for &block in function.reverse_post_order().order() {
+        for &block in order.order() {
             for phi in ssa.phis(block) {
                 pass.phi(block, phi);
             }

@@ -17,7 +17,6 @@ use ptx_ir::{InstId, Statement, StmtId};
 use ptx_isa::{Modifier, ScalarType, SpecialReg};
 
 use crate::cfg::{BlockId, Cfg, EdgeId, EdgeKind};
-use crate::function_dataflow::FunctionDataflow;
 use crate::graph::Csr;
 use crate::reg_lanes::Variables;
 use crate::ssa::{Ssa, Value, ValueId};
@@ -82,9 +81,14 @@ pub struct Constants {
 
 impl Constants {
     /// Follows values and control from the entry.
-    pub(crate) fn new(function: &FunctionDataflow<'_>, ssa: &Ssa) -> Self {
-        crate::builds::record("constants", function.facts());
-        let mut pass = Pass::new(function.facts(), function.cfg(), function.variables(), ssa);
+    pub(crate) fn new(
+        facts: FunctionFacts<'_>,
+        cfg: &Cfg,
+        variables: &Variables,
+        ssa: &Ssa,
+    ) -> Self {
+        crate::builds::record("constants", facts);
+        let mut pass = Pass::new(facts, cfg, variables, ssa);
         pass.start();
         pass.run();
         pass.found

@@ -36,13 +36,13 @@ mod renaming;
 use alloc::vec::Vec;
 use core::ops::Range;
 
-use ptx_ir::facts::Stamp;
+use ptx_ir::facts::{FunctionFacts, Stamp};
 use ptx_ir::{EntityId, StmtId};
 
-use crate::cfg::BlockId;
-use crate::function_dataflow::FunctionDataflow;
-use crate::graph::Csr;
-use crate::reg_lanes::VariableId;
+use crate::cfg::{BlockId, Cfg};
+use crate::graph::{Csr, Dominators};
+use crate::reg_lanes::{VariableId, Variables};
+use cells::Cells;
 
 crate::ids::ids! {
     /// A value of an [`Ssa`]: dense, from 0.
@@ -50,7 +50,7 @@ crate::ids::ids! {
 }
 
 /// A function that needs more phis and arguments of phis than the limit: some nests of loops need a number of them that
-/// is quadratic in the size of the function. See [`FunctionDataflow::ssa`].
+/// is quadratic in the size of the function. See [`FunctionDataflow::ssa`](crate::function_dataflow::FunctionDataflow::ssa).
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
 #[non_exhaustive]
 pub struct TooManyPhis {
@@ -151,28 +151,24 @@ impl Ssa {
     /// The value of reads in unreachable blocks, and the old value of merges where it is never read.
     pub const UNKNOWN: ValueId = ValueId(0);
 
-    /// Computes the values of a function.
+    /// Computes the values of a function. The cells of memory are variables as well.
     ///
     /// # Errors
     ///
     /// If the function needs more phis and arguments of phis than 262,144 and 16 for each statement.
-    pub(crate) fn new(function: &FunctionDataflow<'_>) -> Result<Self, TooManyPhis> {
-        Self::with_cells(function, &cells::Cells::NONE)
-    }
-
-    /// The second form: cells of memory are further variables.
-    pub(crate) fn with_cells(
-        function: &FunctionDataflow<'_>,
-        cells: &cells::Cells,
+    pub(crate) fn new(
+        facts: FunctionFacts<'_>,
+        cfg: &Cfg,
+        variables: &Variables,
+        dominators: &Dominators<BlockId>,
+        cells: &Cells,
     ) -> Result<Self, TooManyPhis> {
         let name = if cells.is_empty() {
             "ssa"
         } else {
             "ssa with cells"
         };
-        crate::builds::record(name, function.facts());
-        let (facts, cfg, variables) = (function.facts(), function.cfg(), function.variables());
-        let dominators = function.dominators();
+        crate::builds::record(name, facts);
         let local = local::Local::new(facts, cfg, variables, cells);
         let live = phi_placement::live_sets(cfg, &local);
         let statements = facts.body().statement_table().len() as u64;
@@ -219,7 +215,7 @@ impl Ssa {
     ptx_isa::getters! {
         /// Which function it is of, at which revision of the module.
         stamp: Stamp = stamp;
-        /// The carry flag: the variable after those of [`Variables`](crate::reg_lanes::Variables).
+        /// The carry flag: the variable after those of [`Variables`].
         carry: VariableId = carry;
         /// Every read, in the order of the statements.
         all_uses: &[Use] = &uses;
@@ -260,7 +256,7 @@ impl Ssa {
         self.phis.row(block.as_u32()).iter().map(|&v| ValueId(v))
     }
 
-    /// The arguments of a phi: one for each edge, in the order of [`Cfg::in_edges`](crate::cfg::Cfg::in_edges); at the entry of the function one more
+    /// The arguments of a phi: one for each edge, in the order of [`Cfg::in_edges`]; at the entry of the function one more
     /// after them, the value at the start. Empty for other values.
     #[must_use]
     pub fn args(&self, phi: ValueId) -> &[ValueId] {

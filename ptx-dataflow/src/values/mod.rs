@@ -43,12 +43,12 @@ use affine::Need;
 use entry::Entries;
 use induction::Known;
 use number::{Comparison, Truth};
-use pass::{Context, Pass};
+pub(crate) use pass::Context;
+use pass::Pass;
 use symbol::{Symbols, special_range};
 
-use crate::function_dataflow::FunctionDataflow;
 use crate::graph::LoopId;
-use crate::ssa::{Ssa, ValueId};
+use crate::ssa::ValueId;
 
 /// The maximum number of values that [`Values::without_wrap`] replaces in a form.
 const REPLACED: usize = 64;
@@ -86,18 +86,21 @@ pub struct Values {
 
 impl Values {
     /// Analyzes all values of a function.
-    pub(crate) fn new(function: &FunctionDataflow<'_>, ssa: &Ssa) -> Self {
-        crate::builds::record("values", function.facts());
-        let of = Context::new(function, ssa);
-        let Context { facts, loops, .. } = of;
-        let order = function.reverse_post_order();
+    pub(crate) fn new(of: Context<'_>) -> Self {
+        let Context {
+            facts,
+            loops,
+            order,
+            ..
+        } = of;
+        crate::builds::record("values", facts);
         let mut pass = Pass::new(of, Symbols::default(), Known::default());
         pass.run(order);
         if !loops.is_empty() {
             pass.known.inductions = pass.inductions();
             let exits = loop_exits::of_loops(of.cfg, loops);
             for ((id, _), exits) in loops.iter().zip(&exits) {
-                if let Some(count) = pass.trip_count(id, exits, function.dominators()) {
+                if let Some(count) = pass.trip_count(id, exits, of.dominators) {
                     pass.known.trip_counts.insert(id, count);
                 }
             }

@@ -18,31 +18,20 @@ use super::launch_bounds::LaunchBounds;
 use super::number::{Abstract, Comparison, Number, Source, Truth};
 use super::symbol::{Symbol, SymbolId, Symbols, VariableRef, special_alignment, special_range};
 use crate::cfg::{BlockId, Cfg};
-use crate::function_dataflow::FunctionDataflow;
-use crate::graph::{LoopId, Loops, ReversePostOrder};
+use crate::graph::{Dominators, LoopId, Loops, ReversePostOrder};
 use crate::reg_lanes::Variables;
 use crate::ssa::{Ssa, Value, ValueId};
 
 /// What the analyses before this one found.
 #[derive(Copy, Clone)]
-pub(super) struct Context<'a> {
-    pub(super) facts: FunctionFacts<'a>,
-    pub(super) cfg: &'a Cfg,
-    pub(super) variables: &'a Variables,
-    pub(super) loops: &'a Loops<BlockId>,
-    pub(super) ssa: &'a Ssa,
-}
-
-impl<'a> Context<'a> {
-    pub(super) fn new(function: &'a FunctionDataflow<'a>, ssa: &'a Ssa) -> Self {
-        Self {
-            facts: function.facts(),
-            cfg: function.cfg(),
-            variables: function.variables(),
-            loops: function.loops(),
-            ssa,
-        }
-    }
+pub(crate) struct Context<'a> {
+    pub(crate) facts: FunctionFacts<'a>,
+    pub(crate) cfg: &'a Cfg,
+    pub(crate) variables: &'a Variables,
+    pub(crate) dominators: &'a Dominators<BlockId>,
+    pub(crate) loops: &'a Loops<BlockId>,
+    pub(crate) order: &'a ReversePostOrder<BlockId>,
+    pub(crate) ssa: &'a Ssa,
 }
 
 pub(super) struct Pass<'a> {
