@@ -1,4 +1,4 @@
-//! What each block reads before it writes it, what it writes, and what it returns.
+//! The variables that each block reads before it writes them, writes, and returns.
 
 use alloc::vec::Vec;
 
@@ -9,7 +9,7 @@ use crate::cfg::{BlockId, Cfg};
 use crate::graph::Csr;
 use crate::reg_lanes::{VariableId, Variables};
 
-/// For each block its uses, kills and definitions, as lists of variables. One pass over the instructions.
+/// The uses, kills and definitions of each block, as lists of variables. Computed in one pass over the instructions.
 #[derive(Clone, Debug)]
 pub struct Summary {
     pub(crate) uses: Csr<VariableId>,
@@ -24,7 +24,7 @@ impl Summary {
         crate::builds::record("block summary", facts);
         let mut pass = Pass {
             variables,
-            seen: vec![0; variables.len()],
+            marks: vec![0; variables.len()],
             uses: Vec::new(),
             kills: Vec::new(),
             defs: Vec::new(),
@@ -35,76 +35,78 @@ impl Summary {
         }
         let mut returned = Vec::new();
         for (id, block) in cfg.blocks() {
-            let at = id.as_u32();
+            let number = id.as_u32();
             if block.returns {
-                returned.extend(results.iter().map(|&variable| (at, variable)));
+                returned.extend(results.iter().map(|&variable| (number, variable)));
             }
             for (_, statement) in facts.body().range(block.first, block.end) {
                 match statement {
-                    Statement::Inst(inst) => pass.mentions(at, &facts.inst(inst).registers()),
-                    Statement::Opaque(opaque) => pass.mentions(at, &facts.opaque(opaque)),
+                    Statement::Inst(inst) => pass.add(number, &facts.inst(inst).registers()),
+                    Statement::Opaque(opaque) => pass.add(number, &facts.opaque(opaque)),
                     _ => {}
                 }
             }
         }
-        let lists = |pairs: &Vec<(u32, VariableId)>| Csr::new(cfg.len(), pairs.iter().copied());
+        let by_block = |pairs: &[(u32, VariableId)]| Csr::new(cfg.len(), pairs.iter().copied());
         Self {
-            uses: lists(&pass.uses),
-            kills: lists(&pass.kills),
-            defs: lists(&pass.defs),
-            returned: lists(&returned),
+            uses: by_block(&pass.uses),
+            kills: by_block(&pass.kills),
+            defs: by_block(&pass.defs),
+            returned: by_block(&returned),
         }
     }
 
-    /// What a block reads before any unconditional write in the block.
+    /// The variables that a block reads before any unconditional write in the block.
     #[must_use]
     pub fn uses(&self, block: BlockId) -> &[VariableId] {
         self.uses.row(block.as_u32())
     }
 
-    /// What a block writes unconditionally.
+    /// The variables that a block writes unconditionally.
     #[must_use]
     pub fn kills(&self, block: BlockId) -> &[VariableId] {
         self.kills.row(block.as_u32())
     }
 
-    /// What a block writes, conditionally or not.
+    /// The variables that a block writes, conditionally or not.
     #[must_use]
     pub fn defs(&self, block: BlockId) -> &[VariableId] {
         self.defs.row(block.as_u32())
     }
 
-    /// What the caller reads where a block returns: the registers that hold the results of the function.
+    /// The variables that hold the results of the function, if a block returns: the caller reads them.
     #[must_use]
     pub fn returned(&self, block: BlockId) -> &[VariableId] {
         self.returned.row(block.as_u32())
     }
 }
 
-/// Marks of a variable: the number of the block they belong to, times eight, and the marks.
+/// The marks of a variable in a block.
 const USED: u32 = 1;
 const KILLED: u32 = 2;
 const DEFINED: u32 = 4;
 
 struct Pass<'a> {
     variables: &'a Variables,
-    seen: Vec<u64>,
+    /// For each variable its marks in the last block that mentions it, and in the bits above them the number of the block plus 1.
+    marks: Vec<u64>,
     uses: Vec<(u32, VariableId)>,
     kills: Vec<(u32, VariableId)>,
     defs: Vec<(u32, VariableId)>,
 }
 
 impl Pass<'_> {
+    /// Adds the registers that a statement mentions.
     #[inline]
-    fn mentions(&mut self, block: u32, mentions: &Mentions<'_>) {
+    fn add(&mut self, block: u32, mentions: &Mentions<'_>) {
         // All reads come before all writes.
         let mut writes = false;
         for mention in mentions.clone() {
             writes |= !matches!(mention.usage, RegAccess::Read);
             if mention.usage.reads() {
                 for variable in self.variables.of(mention.place) {
-                    let old = self.marks(block, variable);
-                    if old & (USED | KILLED) == 0 {
+                    let marks = self.marks(block, variable);
+                    if marks & (USED | KILLED) == 0 {
                         self.mark(block, variable, USED);
                         self.uses.push((block, variable));
                     }
@@ -120,12 +122,12 @@ impl Pass<'_> {
                 continue;
             }
             for variable in self.variables.of(mention.place) {
-                let old = self.marks(block, variable);
-                if always && old & KILLED == 0 {
+                let marks = self.marks(block, variable);
+                if always && marks & KILLED == 0 {
                     self.mark(block, variable, KILLED);
                     self.kills.push((block, variable));
                 }
-                if old & DEFINED == 0 {
+                if marks & DEFINED == 0 {
                     self.mark(block, variable, DEFINED);
                     self.defs.push((block, variable));
                 }
@@ -135,8 +137,8 @@ impl Pass<'_> {
 
     #[inline]
     fn marks(&self, block: u32, variable: VariableId) -> u32 {
-        match self.seen.get(variable.index()) {
-            Some(&seen) if seen >> 3 == u64::from(block) + 1 => (seen & 7) as u32,
+        match self.marks.get(variable.index()) {
+            Some(&entry) if entry >> 3 == u64::from(block) + 1 => (entry & 7) as u32,
             _ => 0,
         }
     }
@@ -144,8 +146,8 @@ impl Pass<'_> {
     #[inline]
     fn mark(&mut self, block: u32, variable: VariableId, mark: u32) {
         let marks = self.marks(block, variable) | mark;
-        if let Some(seen) = self.seen.get_mut(variable.index()) {
-            *seen = (u64::from(block) + 1) << 3 | u64::from(marks);
+        if let Some(entry) = self.marks.get_mut(variable.index()) {
+            *entry = (u64::from(block) + 1) << 3 | u64::from(marks);
         }
     }
 }

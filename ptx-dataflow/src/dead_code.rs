@@ -1,8 +1,8 @@
-//! Which instructions matter: those with effects, and those whose results reach one.
+//! Live code: the instructions with effects, and the instructions whose results they depend on.
 //!
-//! Instructions with effects are live, and so are the registers that hold the results of the function where it returns. What
-//! a live instruction reads is live as well: all writes that reach it, and the old value if such a write is guarded. All other
-//! instructions are dead, including those that only feed each other around a loop. Instructions that the lanes of a mask
+//! Instructions with effects are live, and so are the values of the registers that hold the results of the function where it returns. The values that
+//! a live instruction reads are live as well: all writes that reach it, and the old value if such a write is guarded. All other
+//! instructions are dead, including cycles of instructions that only use the results of each other. Instructions that the lanes of a mask
 //! execute together are live, since other lanes may wait for them or read their sources.
 //!
 //! Cost: linear in the instructions and values.
@@ -44,62 +44,67 @@ impl LiveCode {
             ssa,
             statements: vec![false; body.statement_table().len()],
             values: vec![false; ssa.len()],
-            work: Vec::new(),
+            worklist: Vec::new(),
         };
         for (stmt, statement) in body.statements() {
             match statement {
                 Statement::Inst(inst) if is_removable(&facts.inst(inst)) => {}
-                Statement::Inst(_) | Statement::Opaque(_) => marks.statement(stmt),
+                Statement::Inst(_) | Statement::Opaque(_) => marks.mark_statement(stmt),
                 _ => {}
             }
         }
-        marks.work.extend(ssa.returned().iter().map(|r| r.value));
-        marks.run();
-        let statements = marks.statements;
-        Self { statements }
+        marks
+            .worklist
+            .extend(ssa.returned().iter().map(|returned| returned.value));
+        marks.mark_values();
+        Self {
+            statements: marks.statements,
+        }
     }
 
-    /// Whether a statement is live. Only instructions and statements that were not recognized are.
+    /// Returns whether a statement is live. Only instructions and statements that were not recognized are.
     #[must_use]
     pub fn contains(&self, stmt: StmtId) -> bool {
         self.statements.get(stmt.index()) == Some(&true)
     }
 }
 
-/// Whether an instruction can be removed if its results are not read.
-fn is_removable(f: &Facts<'_>) -> bool {
-    f.may_be_removed() && f.lanes().is_none()
+/// Returns whether an instruction can be removed if its results are not read.
+fn is_removable(facts: &Facts<'_>) -> bool {
+    facts.may_be_removed() && facts.lanes().is_none()
 }
 
+/// The live statements and values.
 struct Marks<'a> {
     ssa: &'a Ssa,
     statements: Vec<bool>,
     values: Vec<bool>,
-    work: Vec<ValueId>,
+    worklist: Vec<ValueId>,
 }
 
 impl Marks<'_> {
-    /// Marks a statement as live, and with it the values it reads.
-    fn statement(&mut self, stmt: StmtId) {
-        if let Some(seen @ false) = self.statements.get_mut(stmt.index()) {
-            *seen = true;
+    /// Marks a statement, and adds the values that it reads to the worklist.
+    fn mark_statement(&mut self, stmt: StmtId) {
+        if let Some(is_live @ false) = self.statements.get_mut(stmt.index()) {
+            *is_live = true;
             let uses = self.ssa.uses(stmt).iter();
-            self.work.extend(uses.map(|u| u.value));
+            self.worklist.extend(uses.map(|u| u.value));
         }
     }
 
-    fn run(&mut self) {
-        while let Some(value) = self.work.pop() {
-            match self.values.get_mut(value.as_u32() as usize) {
-                Some(seen @ false) => *seen = true,
+    /// Marks the values of the worklist, and the statements and values that they depend on.
+    fn mark_values(&mut self) {
+        while let Some(value) = self.worklist.pop() {
+            match self.values.get_mut(value.index()) {
+                Some(is_live @ false) => *is_live = true,
                 _ => continue,
             }
             match self.ssa.value(value) {
                 Value::Def { stmt, old, .. } => {
-                    self.work.extend(old);
-                    self.statement(stmt);
+                    self.worklist.extend(old);
+                    self.mark_statement(stmt);
                 }
-                Value::Phi { .. } => self.work.extend(self.ssa.args(value)),
+                Value::Phi { .. } => self.worklist.extend(self.ssa.args(value)),
                 Value::Unknown | Value::Entry { .. } => {}
             }
         }

@@ -1,10 +1,10 @@
-//! Which registers are live where: whose value may still be read.
+//! Live registers: those whose value may be read later.
 //!
 //! A backward may-analysis over sets of registers, joined by union. A guarded write does not end the life of a value. The
 //! registers that hold the results of a function are read by its caller: they are live where it returns, though not
 //! where its thread ends. Unreachable blocks are analyzed like any other. Exact for the paths of the graph.
 //!
-//! The sets of neighbouring blocks share what they have in common, so that `v` registers that are live through `b` blocks
+//! The sets of neighbouring blocks share equal parts, so that `v` registers that are live through `b` blocks
 //! take `O(v + b)` memory instead of `O(v * b)`. Listing all of them still takes `O(v * b)` time.
 
 use alloc::vec::Vec;
@@ -57,28 +57,29 @@ impl Liveness {
         }
     }
 
-    /// What is live before the first instruction of a block.
+    /// The variables that are live before the first instruction of a block.
     #[must_use]
     pub fn live_in(&self, block: BlockId) -> LiveSet<'_> {
         self.set(self.sets.live_in(block.as_u32()))
     }
 
-    /// What is live after the last instruction of a block.
+    /// The variables that are live after the last instruction of a block.
     #[must_use]
     pub fn live_out(&self, block: BlockId) -> LiveSet<'_> {
         self.set(self.sets.live_out(block.as_u32()))
     }
 
-    /// How many variables are live at the start and at the end of all blocks together: how long the lists of
-    /// [`Liveness::live_in`] and [`Liveness::live_out`] are. Does not list them.
+    /// The total length of [`Liveness::live_in`] and [`Liveness::live_out`] of all blocks. Does not list them.
     #[must_use]
     pub fn total(&self) -> u64 {
         let mut counts = Counts::<1>::new(&self.sets.sets, &[]);
-        let all = self.sets.all();
-        all.map(|set| u64::from(counts.of(set)[0])).sum()
+        self.sets
+            .all()
+            .map(|set| u64::from(counts.of(set)[0]))
+            .sum()
     }
 
-    /// Counts by class in any of the sets.
+    /// The numbers of live variables by class, for any of the sets.
     pub(crate) fn counts<'a, const N: usize>(&'a self, classes: &'a [u8]) -> Counts<'a, N> {
         Counts::new(&self.sets.sets, classes)
     }
@@ -99,7 +100,7 @@ pub struct LiveSet<'a> {
 }
 
 impl<'a> LiveSet<'a> {
-    /// Whether a variable is live. Logarithmic in the number of variables.
+    /// Returns whether a variable is live. Logarithmic in the number of variables.
     #[must_use]
     pub fn contains(&self, variable: VariableId) -> bool {
         self.sets.contains(self.set, variable.as_u32())
@@ -111,13 +112,13 @@ impl<'a> LiveSet<'a> {
         LiveIter(self.sets.iter(self.set))
     }
 
-    /// Whether no variable is live.
+    /// Returns whether no variable is live.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.set == SetId::EMPTY
     }
 
-    /// How many variables are live. Linear; see [`Liveness::total`] for a sum over all blocks.
+    /// The number of live variables. Linear; see [`Liveness::total`] for a sum over all blocks.
     #[must_use]
     pub fn count(&self) -> usize {
         self.iter().count()
@@ -183,16 +184,18 @@ impl<'a> LiveCursor<'a> {
     /// The position after the last instruction of a block.
     #[must_use]
     pub fn at_end(function: &'a FunctionDataflow<'_>, block: BlockId) -> Self {
-        let is_executed =
-            |statement: &Statement| matches!(statement, Statement::Inst(_) | Statement::Opaque(_));
-        let before = function.cfg().block(block).map(|range| {
-            let statements = function.body().range(range.first, range.end);
-            statements.filter(|(_, s)| is_executed(s)).collect()
-        });
+        let before = match function.cfg().block(block) {
+            Some(block) => function
+                .body()
+                .range(block.first, block.end)
+                .filter(|(_, s)| matches!(s, Statement::Inst(_) | Statement::Opaque(_)))
+                .collect(),
+            None => Vec::new(),
+        };
         Self {
             function,
             live: function.liveness().live_out(block).iter().collect(),
-            before: before.unwrap_or_default(),
+            before,
         }
     }
 
@@ -215,8 +218,10 @@ impl<'a> LiveCursor<'a> {
     /// Returns whether a register, or an element of a vector register, is live at the position; of a whole vector register, whether any element is.
     #[must_use]
     pub fn is_live(&self, place: RegLane) -> bool {
-        let mut variables = self.function.variables().of(place);
-        variables.any(|variable| self.live.contains(variable))
+        self.function
+            .variables()
+            .of(place)
+            .any(|variable| self.live.contains(variable))
     }
 
     /// Moves before the previous instruction, or statement that was not recognized, and returns it; `None` at the start of the block.

@@ -1,7 +1,7 @@
 //! The greatest number of registers that are live at once.
 //!
-//! Counted at each instruction: the registers that are live before it; and those that are live after it together with those
-//! that it writes, as a result needs a register even if it is never read. A register of up to 32 bits is one unit, of 64
+//! Two numbers are counted at each instruction: the registers that are live before it, and the registers that are live after it or written
+//! by it, as a result needs a register even if it is never read. A register of up to 32 bits is one unit, of 64
 //! bits two units, of 128 bits four; predicates are not counted in units. ptxas unrolls, reorders and rematerializes, so
 //! this is a measure of the text, not of the machine code.
 //!
@@ -42,24 +42,24 @@ pub const CLASSES: [RegisterClass; 6] = [
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Default, Debug)]
 #[non_exhaustive]
 pub struct Pressure {
-    /// In units of 32 bits.
+    /// The greatest number of live registers, in units of 32 bits.
     pub units: u32,
-    /// The first instruction with that number of units.
+    /// The first instruction with this number of units.
     pub at: Option<StmtId>,
     /// The greatest number of each class separately, in the order of [`CLASSES`].
     pub by_class: [u32; CLASSES.len()],
 }
 
-/// What is live at an instruction, and how that differs before it and after it.
+/// The live registers at an instruction, and the differences between those before and those after it.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct LivePoint<'a> {
     /// The instruction.
     pub stmt: StmtId,
-    /// The greater one of what is live before it, and of what is live after it together with its results; in units of 32
-    /// bits.
+    /// The greater one of two numbers in units of 32 bits: the registers that are live before it, and the registers that are live after it or written by
+    /// it.
     pub units: u32,
-    /// The greater one of the two for each class separately, in the order of [`CLASSES`].
+    /// The greater one of the two numbers for each class separately, in the order of [`CLASSES`].
     pub by_class: [u32; CLASSES.len()],
     /// The variables that it writes and that are live after it.
     pub written: &'a [VariableId],
@@ -79,8 +79,8 @@ impl Pressure {
     }
 
     /// Counts the live registers of a function and calls `visitor` for each instruction: block after block in the order of
-    /// [`Cfg::blocks`], in each block from the last instruction to the first. What is live before an instruction is what is
-    /// live after it without [`LivePoint::written`] and with [`LivePoint::read`]; after the last one that is
+    /// [`Cfg::blocks`], in each block from the last instruction to the first. The variables that are live before an instruction are those that are
+    /// live after it without [`LivePoint::written`] and with [`LivePoint::read`]. Those after the last instruction are
     /// [`Liveness::live_out`].
     ///
     /// ```
@@ -107,6 +107,7 @@ impl Pressure {
     }
 }
 
+/// Counts the live registers, and calls `visitor` as [`Pressure::visit`] does.
 fn count(
     facts: FunctionFacts<'_>,
     cfg: &Cfg,
@@ -120,73 +121,79 @@ fn count(
         .ids()
         .map(|variable| class_index(variables.class(body, variable)))
         .collect();
-    let mut count = Count {
+    let mut counter = Counter {
         variables,
         body,
         classes: &classes,
-        end: None,
+        live_out: None,
         block: 0,
         changed: vec![(0, false); variables.len()],
         passing: Vec::new(),
         written: Vec::new(),
         read: Vec::new(),
-        now: Pressure::default(),
+        current: Pressure::default(),
         peak: Pressure::default(),
     };
     let mut counts = liveness.counts(&classes);
     for (id, block) in cfg.blocks() {
-        let end = liveness.live_out(id);
-        count.start(end, counts.of(end.set));
+        let live_out = liveness.live_out(id);
+        counter.start_block(live_out, counts.of(live_out.set));
         for (stmt, statement) in body.range(block.first, block.end).rev() {
             let mentions = match statement {
                 Statement::Inst(inst) => facts.inst(inst).registers(),
                 Statement::Opaque(opaque) => facts.opaque(opaque),
                 _ => continue,
             };
-            let (units, by_class) = count.step(stmt, &mentions);
+            let (units, by_class) = counter.step(stmt, &mentions);
             visitor(LivePoint {
                 stmt,
                 units,
                 by_class,
-                written: &count.written,
-                read: &count.read,
+                written: &counter.written,
+                read: &counter.read,
             });
         }
     }
-    count.peak
+    counter.peak
 }
 
-struct Count<'a> {
+struct Counter<'a> {
     body: &'a Body,
     variables: &'a Variables,
+    /// The class of each variable, as an index in [`CLASSES`].
     classes: &'a [u8],
-    /// What is live at the end of the current block.
-    end: Option<LiveSet<'a>>,
-    /// The current block, counted from one.
+    /// The live variables at the end of the current block.
+    live_out: Option<LiveSet<'a>>,
+    /// The number of the current block, from 1.
     block: u32,
-    /// For each variable the last block that changed its state, and whether it is live there now.
+    /// For each variable the last block that changed its state, and whether it is live at the current position in that block.
     changed: Vec<(u32, bool)>,
     /// Variables that the current instruction writes and that are dead after it.
     passing: Vec<VariableId>,
-    /// Those that are live after the current instruction and that it writes, and those that become live before it.
+    /// Variables that the current instruction writes and that are live after it.
     written: Vec<VariableId>,
+    /// Variables that become live before the current instruction.
     read: Vec<VariableId>,
-    now: Pressure,
+    /// The numbers at the current position.
+    current: Pressure,
     peak: Pressure,
 }
 
-impl<'a> Count<'a> {
-    /// Begins at the end of the next block.
-    fn start(&mut self, end: LiveSet<'a>, by_class: [u32; CLASSES.len()]) {
-        self.end = Some(end);
+impl<'a> Counter<'a> {
+    /// Moves to the end of the next block.
+    fn start_block(&mut self, live_out: LiveSet<'a>, by_class: [u32; CLASSES.len()]) {
+        self.live_out = Some(live_out);
         self.block += 1;
-        let units = CLASSES.iter().zip(by_class).map(|(c, n)| units(*c) * n);
-        self.now.units = units.sum();
-        self.now.by_class = by_class;
+        self.current.units = CLASSES
+            .iter()
+            .zip(by_class)
+            .map(|(class, count)| units(*class) * count)
+            .sum();
+        self.current.by_class = by_class;
     }
 
     /// Sets whether a variable is live; returns whether that changed.
-    fn change(&mut self, variable: VariableId, live: bool) -> bool {
+    fn set_live(&mut self, variable: VariableId, live: bool) -> bool {
         let index = variable.index();
         let (Some(entry), Some(&class)) = (self.changed.get_mut(index), self.classes.get(index))
         else {
@@ -194,7 +201,9 @@ impl<'a> Count<'a> {
         };
         let was_live = match *entry {
             (block, was_live) if block == self.block => was_live,
-            _ => self.end.is_some_and(|end| end.contains(variable)),
+            _ => self
+                .live_out
+                .is_some_and(|live_out| live_out.contains(variable)),
         };
         *entry = (self.block, live);
         if was_live == live {
@@ -202,71 +211,80 @@ impl<'a> Count<'a> {
         }
         let class = usize::from(class);
         let units = CLASSES.get(class).map_or(0, |c| units(*c));
-        let slot = self.now.by_class.get_mut(class);
         if live {
-            self.now.units += units;
-            slot.into_iter().for_each(|n| *n += 1);
+            self.current.units += units;
         } else {
-            self.now.units -= units;
-            slot.into_iter().for_each(|n| *n -= 1);
+            self.current.units -= units;
+        }
+        if let Some(count) = self.current.by_class.get_mut(class) {
+            if live {
+                *count += 1;
+            } else {
+                *count -= 1;
+            }
         }
         true
     }
 
-    /// Adds what is live at an instruction to the greatest numbers.
-    fn note(&mut self, stmt: StmtId, units: u32, by_class: [u32; CLASSES.len()]) {
-        let first = || {
-            let at = self.peak.at;
-            at.is_none_or(|at| self.body.precedes(stmt, at))
+    /// Raises the peak to the numbers at an instruction.
+    fn raise_peak(&mut self, stmt: StmtId, units: u32, by_class: [u32; CLASSES.len()]) {
+        let is_peak = match self.peak.at {
+            // The first one of equal peaks counts.
+            Some(peak) if units == self.peak.units => self.body.precedes(stmt, peak),
+            Some(_) => units > self.peak.units,
+            None => true,
         };
-        if units > self.peak.units || units == self.peak.units && first() {
+        if is_peak {
             self.peak.units = units;
             self.peak.at = Some(stmt);
         }
-        for (peak, here) in self.peak.by_class.iter_mut().zip(by_class) {
-            *peak = (*peak).max(here);
-        }
+        raise(&mut self.peak.by_class, by_class);
     }
 
-    /// Goes back over an instruction; returns the greater numbers of units and of each class after it and before it.
+    /// Moves before an instruction; returns the greater numbers of units and of each class after it and before it.
     fn step(&mut self, stmt: StmtId, mentions: &Mentions<'_>) -> (u32, [u32; CLASSES.len()]) {
         let variables = self.variables;
         self.written.clear();
         self.read.clear();
-        for m in mentions.clone() {
-            if m.usage.writes() || m.usage.may_write() {
-                for variable in variables.of(m.place) {
-                    if self.change(variable, true) {
+        for mention in mentions.clone() {
+            if mention.usage.writes() || mention.usage.may_write() {
+                for variable in variables.of(mention.place) {
+                    if self.set_live(variable, true) {
                         self.passing.push(variable);
                     }
                 }
             }
         }
-        let after = self.now;
+        let after = self.current;
         while let Some(variable) = self.passing.pop() {
-            self.change(variable, false);
+            self.set_live(variable, false);
         }
-        for m in mentions.clone().filter(|m| m.usage.writes()) {
-            for variable in variables.of(m.place) {
-                if self.change(variable, false) {
+        for mention in mentions.clone().filter(|m| m.usage.writes()) {
+            for variable in variables.of(mention.place) {
+                if self.set_live(variable, false) {
                     self.written.push(variable);
                 }
             }
         }
-        for m in mentions.clone().filter(|m| m.usage.reads()) {
-            for variable in variables.of(m.place) {
-                if self.change(variable, true) {
+        for mention in mentions.clone().filter(|m| m.usage.reads()) {
+            for variable in variables.of(mention.place) {
+                if self.set_live(variable, true) {
                     self.read.push(variable);
                 }
             }
         }
-        let units = after.units.max(self.now.units);
+        let units = after.units.max(self.current.units);
         let mut by_class = after.by_class;
-        for (here, now) in by_class.iter_mut().zip(self.now.by_class) {
-            *here = (*here).max(now);
-        }
-        self.note(stmt, units, by_class);
+        raise(&mut by_class, self.current.by_class);
+        self.raise_peak(stmt, units, by_class);
         (units, by_class)
+    }
+}
+
+/// Replaces each count by the greater one of itself and the count in `others`.
+fn raise(counts: &mut [u32; CLASSES.len()], others: [u32; CLASSES.len()]) {
+    for (count, other) in counts.iter_mut().zip(others) {
+        *count = (*count).max(other);
     }
 }
 
@@ -279,7 +297,7 @@ fn class_index(class: Option<RegisterClass>) -> u8 {
         .unwrap_or(3) as u8
 }
 
-/// How many registers of 32 bits a register of a class takes.
+/// The number of registers of 32 bits that a register of a class takes.
 fn units(class: RegisterClass) -> u32 {
     match class {
         RegisterClass::Predicate => 0,

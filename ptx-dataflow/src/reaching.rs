@@ -1,8 +1,8 @@
-//! Which definitions reach which reads, and which reads may see a register that was never written.
+//! Reaching definitions: the writes whose value a read may see, and the reads that may see a register that was never written.
 //!
 //! A forward may-analysis over sets of definitions, joined by union: an unconditional write replaces those before it, a
-//! conditional one adds to them. Each definition is followed on its own to the blocks where its variable is live, so that
-//! the cost is that of the result instead of definitions times blocks. The result can be quadratic in the size of the
+//! conditional one adds to them. Each definition is propagated separately to the blocks where its variable is live, so that
+//! the cost is linear in the result instead of definitions times blocks. The result can be quadratic in the size of the
 //! function; [`Ssa`](crate::ssa::Ssa) answers most questions in less. Exact for the paths of the graph.
 
 use alloc::vec::Vec;
@@ -23,11 +23,11 @@ pub struct Site {
     pub stmt: StmtId,
     /// The variable.
     pub variable: VariableId,
-    /// Of a write: whether the old value may remain.
+    /// Of a write, whether the old value may remain.
     pub conditional: bool,
 }
 
-/// Definitions, reads, and what connects them.
+/// The definitions and reads of a function, and which definitions reach which reads.
 ///
 /// ```
 /// use ptx_dataflow::function_dataflow::FunctionDataflow;
@@ -56,11 +56,11 @@ crate::ids::ids! {
     UseId;
 }
 
-/// The value at the start of the function, in the lists of a block.
+/// The value of a variable where the function begins, in place of a definition.
 const START: u32 = u32::MAX;
 
 impl Reaching {
-    /// Follows every definition.
+    /// Propagates every definition.
     pub(crate) fn new(
         facts: FunctionFacts<'_>,
         cfg: &Cfg,
@@ -78,44 +78,59 @@ impl Reaching {
             uninitialized,
             ..
         } = local;
-        let forth = links.iter().map(|&(u, d)| (u, DefId(d)));
-        let defs_of_use = Csr::new(uses.len(), forth);
-        let back = links.iter().map(|&(u, d)| (d, UseId(u)));
-        let uses_of_def = Csr::new(defs.len(), back);
-        let statements = uses
-            .iter()
-            .zip(0..)
-            .map(|(u, id)| (u.stmt.as_u32(), UseId(id)));
+        let defs_of_use = Csr::new(
+            uses.len(),
+            links.iter().map(|link| (link.read, DefId(link.def))),
+        );
+        let uses_of_def = Csr::new(
+            defs.len(),
+            links.iter().map(|link| (link.def, UseId(link.read))),
+        );
+        let uses_of_statement = Csr::new(
+            facts.body().statement_table().len(),
+            uses.iter()
+                .zip(0..)
+                .map(|(site, number)| (site.stmt.as_u32(), UseId(number))),
+        );
         Self {
-            uses_of_statement: Csr::new(facts.body().statement_table().len(), statements),
             defs,
             uses,
             defs_of_use,
             uses_of_def,
+            uses_of_statement,
             uninitialized,
         }
     }
 
-    /// Every write, in the order of the statements.
+    /// All writes, in the order of the statements.
     #[must_use]
     pub fn defs(&self) -> impl ExactSizeIterator<Item = (DefId, &Site)> + Clone {
-        let defs = self.defs.iter().enumerate();
-        defs.map(|(i, site)| (DefId(i as u32), site))
+        self.defs
+            .iter()
+            .enumerate()
+            .map(|(index, site)| (DefId::from_index(index), site))
     }
 
-    /// Every read, in the order of the statements.
+    /// All reads, in the order of the statements.
     #[must_use]
     pub fn uses(&self) -> impl ExactSizeIterator<Item = (UseId, &Site)> + Clone {
-        let uses = self.uses.iter().enumerate();
-        uses.map(|(i, site)| (UseId(i as u32), site))
+        self.uses
+            .iter()
+            .enumerate()
+            .map(|(index, site)| (UseId::from_index(index), site))
     }
 
     /// The read of a variable by a statement.
     #[must_use]
     pub fn read(&self, stmt: StmtId, variable: VariableId) -> Option<UseId> {
-        let of = |id: UseId| self.uses.get(id.0 as usize).map(|u| u.variable);
-        let mut reads = self.uses_of_statement.row(stmt.as_u32()).iter();
-        reads.find(|&&id| of(id) == Some(variable)).copied()
+        self.uses_of_statement
+            .row(stmt.as_u32())
+            .iter()
+            .copied()
+            .find(|read| {
+                let site = self.uses.get(read.index());
+                site.is_some_and(|site| site.variable == variable)
+            })
     }
 
     /// The writes whose value a read may see.
@@ -130,78 +145,127 @@ impl Reaching {
         self.uses_of_def.row(def.0)
     }
 
-    /// Whether a read may see what was there when the function began.
+    /// Returns whether a read may see the value that the register had where the function begins.
     #[must_use]
     pub fn may_be_uninitialized(&self, read: UseId) -> bool {
-        self.uninitialized.get(read.0 as usize) == Some(&true)
+        self.uninitialized.get(read.index()) == Some(&true)
     }
 }
 
-/// Follows the definitions that leave their blocks: (block, variable, definition), sorted, for each one that arrives.
-fn arriving(cfg: &Cfg, liveness: &Liveness, leaving: &[Leaving]) -> Vec<(u32, VariableId, u32)> {
-    let live =
-        |block: u32, variable: VariableId| liveness.live_in(BlockId::new(block)).contains(variable);
-    let entry = Cfg::ENTRY;
-    let mut found: Vec<(u32, VariableId, u32)> = Vec::new();
-    let mut work: Vec<u32> = Vec::new();
-    // Which block writes which variable unconditionally, sorted for searches.
-    let mut ended: Vec<(u32, VariableId)> = leaving
+/// A definition that reaches the start of a block, in the order of blocks, variables and definitions.
+#[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord)]
+struct Arriving {
+    block: u32,
+    variable: VariableId,
+    /// The number of the definition, or [`START`].
+    def: u32,
+}
+
+/// Propagates the definitions that leave their blocks. The result is sorted.
+fn arriving(cfg: &Cfg, liveness: &Liveness, leaving: &[Leaving]) -> Vec<Arriving> {
+    // The blocks that write a variable unconditionally, with the variable, sorted.
+    let mut killed: Vec<(u32, VariableId)> = leaving
         .iter()
-        .filter(|l| l.ends)
+        .filter(|l| l.def.is_none())
         .map(|l| (l.block, l.variable))
         .collect();
-    ended.sort_unstable();
-    let mut seen = vec![0u32; cfg.len()];
-    let mut stamp = 0;
-    let mut follow = |def: u32, variable: VariableId, start: &mut Vec<u32>| {
-        stamp += 1;
-        while let Some(block) = start.pop() {
-            let Some(mark) = seen.get_mut(block as usize) else {
-                continue;
-            };
-            if *mark == stamp || !live(block, variable) {
-                continue;
-            }
-            *mark = stamp;
-            found.push((block, variable, def));
-            if ended.binary_search(&(block, variable)).is_err() {
-                let next = cfg.successors(BlockId::new(block)).iter();
-                start.extend(next.map(|b| b.as_u32()));
-            }
-        }
+    killed.sort_unstable();
+    let mut propagation = Propagation {
+        cfg,
+        liveness,
+        killed,
+        last_round: vec![0; cfg.len()],
+        round: 0,
+        worklist: Vec::new(),
+        arriving: Vec::new(),
     };
-    for variable in liveness.live_in(entry) {
-        work.push(entry.as_u32());
-        follow(START, variable, &mut work);
+    for variable in liveness.live_in(Cfg::ENTRY) {
+        propagation.worklist.push(Cfg::ENTRY);
+        propagation.run(START, variable);
     }
     for leaving in leaving {
-        let Some(def) = leaving.def else { continue };
-        let next = cfg.successors(BlockId::new(leaving.block)).iter();
-        work.extend(next.map(|b| b.as_u32()));
-        follow(def, leaving.variable, &mut work);
+        if let Some(def) = leaving.def {
+            let successors = cfg.successors(BlockId::new(leaving.block));
+            propagation.worklist.extend(successors);
+            propagation.run(def, leaving.variable);
+        }
     }
-    found.sort_unstable();
-    found
+    propagation.arriving.sort_unstable();
+    propagation.arriving
+}
+
+/// Propagates one definition after the other along the edges.
+struct Propagation<'a> {
+    cfg: &'a Cfg,
+    liveness: &'a Liveness,
+    /// The blocks that write a variable unconditionally, with the variable, sorted.
+    killed: Vec<(u32, VariableId)>,
+    /// The last round that reached each block. A round propagates one definition.
+    last_round: Vec<u32>,
+    round: u32,
+    worklist: Vec<BlockId>,
+    arriving: Vec<Arriving>,
+}
+
+impl Propagation<'_> {
+    /// Propagates a definition from the starts of the blocks in the worklist.
+    fn run(&mut self, def: u32, variable: VariableId) {
+        self.round += 1;
+        while let Some(block) = self.worklist.pop() {
+            let Some(last_round) = self.last_round.get_mut(block.index()) else {
+                continue;
+            };
+            if *last_round == self.round || !self.liveness.live_in(block).contains(variable) {
+                continue;
+            }
+            *last_round = self.round;
+            let number = block.as_u32();
+            self.arriving.push(Arriving {
+                block: number,
+                variable,
+                def,
+            });
+            if self.killed.binary_search(&(number, variable)).is_err() {
+                self.worklist.extend(self.cfg.successors(block));
+            }
+        }
+    }
 }
 
 /// A definition at the end of its block.
 struct Leaving {
     block: u32,
     variable: VariableId,
+    /// The number of the definition. `None` means that the block writes the variable unconditionally; there is one such entry for each variable, besides
+    /// those of its definitions.
     def: Option<u32>,
-    /// Whether the block writes the variable unconditionally; set once for each variable.
-    ends: bool,
 }
 
+/// A definition that reaches a read, by their numbers.
+#[derive(Copy, Clone)]
+struct Link {
+    read: u32,
+    def: u32,
+}
+
+/// The definitions of a variable at a position.
+#[derive(Clone, Default)]
+struct Current {
+    /// The block of the position, counted from one; 0 before the first block.
+    block: u32,
+    defs: Vec<u32>,
+}
+
+/// The definitions and reads of the blocks.
 struct Local<'a> {
     variables: &'a Variables,
     defs: Vec<Site>,
     uses: Vec<Site>,
     leaving: Vec<Leaving>,
-    links: Vec<(u32, u32)>,
+    links: Vec<Link>,
     uninitialized: Vec<bool>,
-    /// The current definitions of each variable, and the block that they belong to, counted from one.
-    now: Vec<(u32, Vec<u32>)>,
+    /// The current definitions by variable.
+    current: Vec<Current>,
 }
 
 impl<'a> Local<'a> {
@@ -214,163 +278,194 @@ impl<'a> Local<'a> {
             leaving: Vec::new(),
             links: Vec::new(),
             uninitialized: Vec::new(),
-            now: vec![(0, Vec::new()); variables.len()],
+            current: vec![Current::default(); variables.len()],
         };
-        let mut touched = Vec::new();
+        // The variables that the block writes, each with whether it does so unconditionally.
+        let mut written: Vec<(VariableId, bool)> = Vec::new();
         for (id, block) in cfg.blocks() {
-            let stamp = id.as_u32() + 1;
-            touched.clear();
-            each(facts, block.first, block.end, |stmt, mentions| {
-                for m in mentions
-                    .clone()
-                    .filter(|m| m.usage.writes() || m.usage.may_write())
-                {
-                    for variable in variables.of(m.place) {
-                        let def = local.defs.len() as u32;
-                        let conditional = !m.usage.writes();
-                        let site = Site {
-                            stmt,
-                            variable,
-                            conditional,
-                        };
-                        // A register that is listed twice among the results is written once.
-                        if local.defs.last().is_some_and(|d| d.stmt == stmt)
-                            && local
-                                .defs
-                                .iter()
-                                .rev()
-                                .take_while(|d| d.stmt == stmt)
-                                .any(|d| *d == site)
-                        {
-                            continue;
-                        }
-                        local.defs.push(site);
-                        let Some((block, now)) = local.now.get_mut(variable.index()) else {
-                            continue;
-                        };
-                        if *block != stamp {
-                            *block = stamp;
-                            now.clear();
-                            touched.push((variable, false));
-                        }
-                        if !conditional {
-                            now.clear();
-                            touched.push((variable, true));
-                        }
-                        now.push(def);
-                    }
-                }
+            written.clear();
+            visit_mentions(facts, block.first, block.end, |stmt, mentions| {
+                local.add_writes(id, stmt, mentions, &mut written);
             });
-            touched.sort_unstable();
-            touched.dedup();
-            for &(variable, ends) in &touched {
-                if ends {
-                    local.leaving.push(Leaving {
-                        block: id.as_u32(),
-                        variable,
-                        def: None,
-                        ends,
-                    });
-                } else if let Some((_, now)) = local.now.get(variable.index()) {
-                    local.leaving.extend(now.iter().map(|&def| Leaving {
-                        block: id.as_u32(),
-                        variable,
-                        def: Some(def),
-                        ends: false,
-                    }));
-                }
+            written.sort_unstable();
+            written.dedup();
+            for &(variable, is_unconditional) in &written {
+                local.leave(id, variable, is_unconditional);
             }
         }
         local
     }
 
-    /// Connects every read with what arrives.
-    fn resolve(
+    /// Adds the writes of a statement.
+    fn add_writes(
         &mut self,
-        facts: FunctionFacts<'_>,
-        cfg: &Cfg,
-        arriving: &[(u32, VariableId, u32)],
+        block: BlockId,
+        stmt: StmtId,
+        mentions: &Mentions<'_>,
+        written: &mut Vec<(VariableId, bool)>,
     ) {
-        for (block, _) in &mut self.now {
-            *block = 0;
+        let first_def = self.defs.len();
+        let writes = mentions
+            .clone()
+            .filter(|m| m.usage.writes() || m.usage.may_write());
+        for mention in writes {
+            let conditional = !mention.usage.writes();
+            for variable in self.variables.of(mention.place) {
+                let site = Site {
+                    stmt,
+                    variable,
+                    conditional,
+                };
+                // A register that is listed twice among the results is written once.
+                if self.defs.iter().skip(first_def).any(|def| *def == site) {
+                    continue;
+                }
+                let def = self.defs.len() as u32;
+                self.defs.push(site);
+                let Some(current) = self.current.get_mut(variable.index()) else {
+                    continue;
+                };
+                if current.block != block.as_u32() + 1 {
+                    current.block = block.as_u32() + 1;
+                    current.defs.clear();
+                    written.push((variable, false));
+                }
+                if !conditional {
+                    current.defs.clear();
+                    written.push((variable, true));
+                }
+                current.defs.push(def);
+            }
         }
-        let variables = self.variables;
+    }
+
+    /// Adds the definitions of a variable at the end of a block.
+    fn leave(&mut self, block: BlockId, variable: VariableId, is_unconditional: bool) {
+        let leaving = |def| Leaving {
+            block: block.as_u32(),
+            variable,
+            def,
+        };
+        if is_unconditional {
+            self.leaving.push(leaving(None));
+        } else if let Some(current) = self.current.get(variable.index()) {
+            self.leaving
+                .extend(current.defs.iter().map(|&def| leaving(Some(def))));
+        }
+    }
+
+    /// Links each read with the definitions that reach it.
+    fn resolve(&mut self, facts: FunctionFacts<'_>, cfg: &Cfg, arriving: &[Arriving]) {
+        for current in &mut self.current {
+            current.block = 0;
+        }
         let mut next_def = 0;
         for (id, block) in cfg.blocks() {
-            each(facts, block.first, block.end, |stmt, mentions| {
-                let first = self.uses.len();
-                for m in mentions.clone().filter(|m| m.usage.reads()) {
-                    for variable in variables.of(m.place) {
-                        let site = Site {
-                            stmt,
-                            variable,
-                            conditional: false,
-                        };
-                        if self.uses.iter().skip(first).any(|u| *u == site) {
-                            continue;
-                        }
-                        let number = self.uses.len() as u32;
-                        self.uses.push(site);
-                        let now = current(&mut self.now, id.as_u32(), variable, arriving);
-                        self.uninitialized.push(now.contains(&START));
-                        let defs = now.iter().filter(|&&d| d != START);
-                        self.links.extend(defs.map(|&def| (number, def)));
-                    }
-                }
-                while let Some(site) = self.defs.get(next_def).filter(|d| d.stmt == stmt) {
-                    let now = current(&mut self.now, id.as_u32(), site.variable, arriving);
-                    let def = next_def as u32;
-                    // Around a loop it may reach itself: then it is where it arrived.
-                    let key = |d| (id.as_u32(), site.variable, d);
-                    let first = arriving.partition_point(|a| *a < key(0));
-                    let came = arriving.binary_search(&key(def)).ok().map(|at| at - first);
-                    if !site.conditional {
-                        now.clear();
-                        now.push(def);
-                    } else if came.is_none_or(|at| now.get(at) != Some(&def)) {
-                        now.push(def);
-                    }
+            visit_mentions(facts, block.first, block.end, |stmt, mentions| {
+                self.add_reads(id, stmt, mentions, arriving);
+                while let Some(site) = self.defs.get(next_def).filter(|d| d.stmt == stmt).copied() {
+                    self.apply_write(id, site, next_def as u32, arriving);
                     next_def += 1;
                 }
             });
         }
     }
+
+    /// Adds the reads of a statement.
+    fn add_reads(
+        &mut self,
+        block: BlockId,
+        stmt: StmtId,
+        mentions: &Mentions<'_>,
+        arriving: &[Arriving],
+    ) {
+        let first_use = self.uses.len();
+        for mention in mentions.clone().filter(|m| m.usage.reads()) {
+            for variable in self.variables.of(mention.place) {
+                let site = Site {
+                    stmt,
+                    variable,
+                    conditional: false,
+                };
+                if self.uses.iter().skip(first_use).any(|read| *read == site) {
+                    continue;
+                }
+                let read = self.uses.len() as u32;
+                self.uses.push(site);
+                let defs = current_defs(&mut self.current, block, variable, arriving);
+                self.uninitialized.push(defs.contains(&START));
+                self.links.extend(
+                    defs.iter()
+                        .filter(|&&def| def != START)
+                        .map(|&def| Link { read, def }),
+                );
+            }
+        }
+    }
+
+    /// Changes the current definitions by a write.
+    fn apply_write(&mut self, block: BlockId, site: Site, def: u32, arriving: &[Arriving]) {
+        let defs = current_defs(&mut self.current, block, site.variable, arriving);
+        if !site.conditional {
+            defs.clear();
+            defs.push(def);
+            return;
+        }
+        // Around a loop, a definition may arrive at its own block: then it is already among the current ones, at the position where it arrived.
+        let arrival = |def| Arriving {
+            block: block.as_u32(),
+            variable: site.variable,
+            def,
+        };
+        let first = arriving.partition_point(|a| *a < arrival(0));
+        let is_current = arriving
+            .binary_search(&arrival(def))
+            .is_ok_and(|index| defs.get(index - first) == Some(&def));
+        if !is_current {
+            defs.push(def);
+        }
+    }
 }
 
-/// The current definitions of a variable in a block.
-fn current<'n>(
-    now: &'n mut Vec<(u32, Vec<u32>)>,
-    block: u32,
+/// The current definitions of a variable in a block: at first, those that arrive.
+fn current_defs<'n>(
+    current: &'n mut Vec<Current>,
+    block: BlockId,
     variable: VariableId,
-    arriving: &[(u32, VariableId, u32)],
+    arriving: &[Arriving],
 ) -> &'n mut Vec<u32> {
     let index = variable.index();
-    if index >= now.len() {
-        now.resize(index + 1, (0, Vec::new()));
+    if index >= current.len() {
+        current.resize(index + 1, Current::default());
     }
-    let (stamp, defs) = &mut now[index];
-    if *stamp != block + 1 {
-        *stamp = block + 1;
-        defs.clear();
-        let start = arriving.partition_point(|&(b, v, _)| (b, v) < (block, variable));
-        let rest = arriving.get(start..).unwrap_or_default().iter();
-        let mine = rest.take_while(|&&(b, v, _)| (b, v) == (block, variable));
-        defs.extend(mine.map(|&(_, _, def)| def));
+    let current = &mut current[index];
+    let number = block.as_u32();
+    if current.block != number + 1 {
+        current.block = number + 1;
+        current.defs.clear();
+        let first = arriving.partition_point(|a| (a.block, a.variable) < (number, variable));
+        let arriving = arriving.get(first..).unwrap_or_default();
+        current.defs.extend(
+            arriving
+                .iter()
+                .take_while(|a| (a.block, a.variable) == (number, variable))
+                .map(|a| a.def),
+        );
     }
-    defs
+    &mut current.defs
 }
 
-/// Calls `with` with the mentions of every statement from `first` to before `end`.
-fn each(
+/// Calls `visitor` with the mentions of every statement from `first` to before `end`.
+fn visit_mentions(
     facts: FunctionFacts<'_>,
     first: StmtId,
     end: StmtId,
-    mut with: impl FnMut(StmtId, &Mentions<'_>),
+    mut visitor: impl FnMut(StmtId, &Mentions<'_>),
 ) {
     for (stmt, statement) in facts.body().range(first, end) {
         match statement {
-            Statement::Inst(inst) => with(stmt, &facts.inst(inst).registers()),
-            Statement::Opaque(opaque) => with(stmt, &facts.opaque(opaque)),
+            Statement::Inst(inst) => visitor(stmt, &facts.inst(inst).registers()),
+            Statement::Opaque(opaque) => visitor(stmt, &facts.opaque(opaque)),
             _ => {}
         }
     }

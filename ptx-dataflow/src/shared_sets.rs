@@ -1,9 +1,17 @@
-//! Sets of small numbers that share the parts they have in common.
+//! Persistent sets of small numbers, which share equal parts.
 //!
-//! All sets live in one [`SharedSets`]; a set is a [`SetId`]. A set is a binary trie whose leaves are 64-bit words, and
-//! no operation changes a node: `union` and `update` reuse every subtree that they do not change. A set that differs
+//! A [`SharedSets`] stores many sets; a [`SetId`] is one of them. A set is a binary trie whose leaves are 64-bit words. Nodes never
+//! change: `union` and `update` reuse every subtree that they do not change. A set that differs
 //! from another one in `k` numbers therefore takes `O(k log n)` memory, and operations on two such sets take
 //! `O(k log n)` time.
+//!
+//! ```text
+//!        node            set with the words w0, w1, w2 and w3
+//!       /    \
+//!    node    node        a second set that differs in w3 has a new root, a new
+//!    /  \    /  \        node above w2 and w3, and a new w3; it shares the rest
+//!   w0  w1  w2  w3
+//! ```
 
 use alloc::vec::Vec;
 
@@ -16,10 +24,10 @@ impl SetId {
     pub(crate) const EMPTY: Self = Self(0);
 }
 
-/// What [`SharedSets::update`] does to one word of a set: first remove bits, then add bits.
+/// A change of one word of a set: first bits are removed, then bits are added.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(crate) struct WordUpdate {
-    /// The numbers `64 * word` to `64 * word + 63`.
+    /// The index of the word, which has the numbers `64 * word` to `64 * word + 63`.
     pub(crate) word: u32,
     pub(crate) remove: u64,
     pub(crate) add: u64,
@@ -37,7 +45,7 @@ pub(crate) struct SharedSets {
 }
 
 impl SharedSets {
-    /// A store for sets of the numbers `0..bound`.
+    /// Creates a store for sets of the numbers `0..bound`.
     pub(crate) fn new(bound: u32) -> Self {
         let words = bound.div_ceil(64).max(1);
         Self {
@@ -47,25 +55,25 @@ impl SharedSets {
         }
     }
 
-    /// Whether `item` is in `set`.
+    /// Returns whether `item` is in `set`.
     pub(crate) fn contains(&self, set: SetId, item: u32) -> bool {
         let word = item / 64;
         if word >> self.height != 0 {
             return false;
         }
-        let mut at = set.0;
+        let mut subtree = set.0;
         for level in (0..self.height).rev() {
-            at = self.children(at)[(word >> level & 1) as usize];
+            subtree = self.children(subtree)[(word >> level & 1) as usize];
         }
-        self.word(at) >> (item % 64) & 1 == 1
+        self.word(subtree) >> (item % 64) & 1 == 1
     }
 
-    /// The numbers in both or in either; `a` itself if `b` adds nothing.
+    /// The union of two sets; `a` itself if `b` is a subset of it.
     pub(crate) fn union(&mut self, a: SetId, b: SetId) -> SetId {
-        SetId(self.union_at(a.0, b.0, self.height))
+        SetId(self.union_subtrees(a.0, b.0, self.height))
     }
 
-    fn union_at(&mut self, a: u32, b: u32, height: u32) -> u32 {
+    fn union_subtrees(&mut self, a: u32, b: u32, height: u32) -> u32 {
         if a == b || b == 0 {
             return a;
         }
@@ -73,49 +81,56 @@ impl SharedSets {
             return b;
         }
         if height == 0 {
-            let (mine, theirs) = (self.word(a), self.word(b));
-            return match mine | theirs {
-                both if both == mine => a,
-                both if both == theirs => b,
-                both => push(&mut self.words, both),
+            let (a_word, b_word) = (self.word(a), self.word(b));
+            return match a_word | b_word {
+                union if union == a_word => a,
+                union if union == b_word => b,
+                union => push(&mut self.words, union),
             };
         }
-        let (mine, theirs) = (self.children(a), self.children(b));
-        let left = self.union_at(mine[0], theirs[0], height - 1);
-        let right = self.union_at(mine[1], theirs[1], height - 1);
+        let (a_children, b_children) = (self.children(a), self.children(b));
+        let left = self.union_subtrees(a_children[0], b_children[0], height - 1);
+        let right = self.union_subtrees(a_children[1], b_children[1], height - 1);
         match [left, right] {
-            both if both == mine => a,
-            both if both == theirs => b,
-            both => push(&mut self.nodes, both),
+            union if union == a_children => a,
+            union if union == b_children => b,
+            union => push(&mut self.nodes, union),
         }
     }
 
-    /// `set` with some words changed; `set` itself if nothing changes. `updates` are in ascending order of words, each
+    /// Returns `set` with some words changed; `set` itself if nothing changes. `updates` are in ascending order of words, each
     /// word at most once.
     pub(crate) fn update(&mut self, set: SetId, updates: &[WordUpdate]) -> SetId {
-        SetId(self.update_at(set.0, updates, self.height, 0))
+        SetId(self.update_subtree(set.0, updates, self.height, 0))
     }
 
-    fn update_at(&mut self, at: u32, updates: &[WordUpdate], height: u32, first: u32) -> u32 {
+    /// Updates the subtree `subtree`, whose first word has the index `first_word`.
+    fn update_subtree(
+        &mut self,
+        subtree: u32,
+        updates: &[WordUpdate],
+        height: u32,
+        first_word: u32,
+    ) -> u32 {
         let Some(update) = updates.first() else {
-            return at;
+            return subtree;
         };
         if height == 0 {
-            let old = self.word(at);
+            let old = self.word(subtree);
             return match old & !update.remove | update.add {
                 0 => 0,
-                new if new == old => at,
+                new if new == old => subtree,
                 new => push(&mut self.words, new),
             };
         }
-        let middle = first + (1 << (height - 1));
+        let middle = first_word + (1 << (height - 1));
         let (low, high) = updates.split_at(updates.partition_point(|u| u.word < middle));
-        let old = self.children(at);
-        let left = self.update_at(old[0], low, height - 1, first);
-        let right = self.update_at(old[1], high, height - 1, middle);
+        let old = self.children(subtree);
+        let left = self.update_subtree(old[0], low, height - 1, first_word);
+        let right = self.update_subtree(old[1], high, height - 1, middle);
         match [left, right] {
             [0, 0] => 0,
-            new if new == old => at,
+            new if new == old => subtree,
             new => push(&mut self.nodes, new),
         }
     }
@@ -127,9 +142,9 @@ impl SharedSets {
             len: 0,
         };
         pending.push(Subtree {
-            at: set.0,
+            id: set.0,
             height: self.height,
-            word: 0,
+            first_word: 0,
         });
         Iter {
             sets: self,
@@ -138,7 +153,7 @@ impl SharedSets {
         }
     }
 
-    /// The numbers in `set` but for those in subtrees that were visited before, which are skipped.
+    /// The numbers in `set`, without the subtrees that were visited before.
     pub(crate) fn iter_unvisited<'a>(
         &'a self,
         set: SetId,
@@ -150,32 +165,35 @@ impl SharedSets {
         }
     }
 
-    fn children(&self, at: u32) -> [u32; 2] {
-        self.nodes.get(at as usize).copied().unwrap_or([0, 0])
+    fn children(&self, node: u32) -> [u32; 2] {
+        self.nodes.get(node as usize).copied().unwrap_or([0, 0])
     }
 
-    fn word(&self, at: u32) -> u64 {
-        self.words.get(at as usize).copied().unwrap_or(0)
+    fn word(&self, leaf: u32) -> u64 {
+        self.words.get(leaf as usize).copied().unwrap_or(0)
     }
 }
 
+/// Appends an item and returns its index.
 fn push<T>(list: &mut Vec<T>, item: T) -> u32 {
     list.push(item);
     (list.len() - 1) as u32
 }
 
-/// Words have 26-bit numbers.
+/// The maximum height of a trie: the indices of words have 26 bits.
 const MAX_HEIGHT: usize = 26;
 
-/// A subtree and the number of its first word.
+/// A subtree of a set.
 #[derive(Copy, Clone, Default, Debug)]
 struct Subtree {
-    at: u32,
+    /// The index of the node, or of the word if `height` is 0.
+    id: u32,
     height: u32,
-    word: u32,
+    /// The index of its first word in the set.
+    first_word: u32,
 }
 
-/// Subtrees still to be visited, the next one last; at most one of each height.
+/// A stack of subtrees that are not visited yet; at most one of each height.
 #[derive(Clone, Debug)]
 struct Pending {
     subtrees: [Subtree; MAX_HEIGHT + 1],
@@ -184,7 +202,7 @@ struct Pending {
 
 impl Pending {
     fn push(&mut self, subtree: Subtree) {
-        if subtree.at != 0
+        if subtree.id != 0
             && let Some(slot) = self.subtrees.get_mut(self.len)
         {
             *slot = subtree;
@@ -192,33 +210,39 @@ impl Pending {
         }
     }
 
-    /// The next word that is not empty and the number of its first bit. Subtrees for which `skip` holds are left out.
+    /// The next word that is not empty. Subtrees for which `skip` returns `true` are left out.
     fn next_word(
         &mut self,
         sets: &SharedSets,
         mut skip: impl FnMut(Subtree) -> bool,
-    ) -> Option<(u64, u32)> {
+    ) -> Option<Bits> {
         loop {
             self.len = self.len.checked_sub(1)?;
             let subtree = *self.subtrees.get(self.len)?;
             if skip(subtree) {
                 continue;
             }
-            let Subtree { at, height, word } = subtree;
-            let Some(height) = height.checked_sub(1) else {
-                return Some((sets.word(at), word * 64));
-            };
-            let [left, right] = sets.children(at);
-            let middle = word + (1 << height);
-            self.push(Subtree {
-                at: right,
+            let Subtree {
+                id,
                 height,
-                word: middle,
+                first_word,
+            } = subtree;
+            let Some(height) = height.checked_sub(1) else {
+                return Some(Bits {
+                    word: sets.word(id),
+                    first: first_word * 64,
+                });
+            };
+            let [left, right] = sets.children(id);
+            self.push(Subtree {
+                id: right,
+                height,
+                first_word: first_word + (1 << height),
             });
             self.push(Subtree {
-                at: left,
+                id: left,
                 height,
-                word,
+                first_word,
             });
         }
     }
@@ -240,8 +264,7 @@ impl Iterator for Iter<'_> {
             if let Some(item) = self.bits.next() {
                 return Some(item);
             }
-            let (word, first) = self.pending.next_word(self.sets, |_| false)?;
-            self.bits = Bits { word, first };
+            self.bits = self.pending.next_word(self.sets, |_| false)?;
         }
     }
 }
@@ -250,12 +273,13 @@ impl Iterator for Iter<'_> {
 #[derive(Clone, Debug)]
 pub(crate) struct Visited {
     round: u32,
+    /// The last round in which each word and each node was visited.
     words: Vec<u32>,
     nodes: Vec<u32>,
 }
 
 impl Visited {
-    /// Nothing is visited. The store must not grow while this is used.
+    /// Creates the marks of a store, which must not grow while they are used. Nothing is visited.
     pub(crate) fn new(sets: &SharedSets) -> Self {
         Self {
             round: 1,
@@ -275,12 +299,13 @@ impl Visited {
             0 => &mut self.words,
             _ => &mut self.nodes,
         };
-        let mark = marks.get_mut(subtree.at as usize);
-        mark.is_some_and(|mark| core::mem::replace(mark, self.round) == self.round)
+        marks
+            .get_mut(subtree.id as usize)
+            .is_some_and(|mark| core::mem::replace(mark, self.round) == self.round)
     }
 }
 
-/// The numbers in subtrees not visited before; see [`SharedSets::iter_unvisited`].
+/// The numbers in subtrees that were not visited before; see [`SharedSets::iter_unvisited`].
 pub(crate) struct IterUnvisited<'a> {
     iter: Iter<'a>,
     visited: &'a mut Visited,
@@ -295,17 +320,15 @@ impl Iterator for IterUnvisited<'_> {
                 return Some(item);
             }
             let visited = &mut *self.visited;
-            let next = self
+            self.iter.bits = self
                 .iter
                 .pending
-                .next_word(self.iter.sets, |s| visited.mark(s));
-            let (word, first) = next?;
-            self.iter.bits = Bits { word, first };
+                .next_word(self.iter.sets, |subtree| visited.mark(subtree))?;
         }
     }
 }
 
-/// The numbers of the bits of a word.
+/// The numbers in a word.
 #[derive(Copy, Clone, Default, Debug)]
 struct Bits {
     word: u64,
@@ -329,7 +352,7 @@ pub(crate) fn push_updates(
     add: impl Iterator<Item = u32>,
     remove: impl Iterator<Item = u32>,
 ) {
-    let first = updates.len();
+    let first_new = updates.len();
     let bit = |item: u32| 1 << (item % 64);
     updates.extend(remove.map(|item| WordUpdate {
         word: item / 64,
@@ -341,38 +364,39 @@ pub(crate) fn push_updates(
         remove: 0,
         add: bit(item),
     }));
-    let Some(mine) = updates.get_mut(first..) else {
+    let Some(new_updates) = updates.get_mut(first_new..) else {
         return;
     };
-    mine.sort_unstable_by_key(|u| u.word);
-    // One update for each word.
+    new_updates.sort_unstable_by_key(|u| u.word);
+    // Merges the updates of each word.
     let mut last = 0;
-    for at in 1..mine.len() {
-        let next = mine[at];
-        if mine[last].word == next.word {
-            mine[last].remove |= next.remove;
-            mine[last].add |= next.add;
+    for index in 1..new_updates.len() {
+        let next = new_updates[index];
+        if new_updates[last].word == next.word {
+            new_updates[last].remove |= next.remove;
+            new_updates[last].add |= next.add;
         } else {
             last += 1;
-            mine[last] = next;
+            new_updates[last] = next;
         }
     }
-    let len = mine.len().min(last + 1);
-    updates.truncate(first + len);
+    let len = new_updates.len().min(last + 1);
+    updates.truncate(first_new + len);
 }
 
 /// Counts the numbers of sets by class. The counts of a subtree are computed once, however many sets share it.
 #[derive(Clone, Debug)]
 pub(crate) struct Counts<'a, const N: usize> {
     sets: &'a SharedSets,
-    /// The class of each number; 0 for those not listed.
+    /// The class of each number; 0 for numbers without an entry.
     classes: &'a [u8],
+    /// The counts of each word and each node, once computed.
     words: Vec<Option<[u32; N]>>,
     nodes: Vec<Option<[u32; N]>>,
 }
 
 impl<'a, const N: usize> Counts<'a, N> {
-    /// `classes` holds the class of each number, below `N`.
+    /// Counts the numbers of sets of a store. `classes` has the class of each number, below `N`.
     pub(crate) fn new(sets: &'a SharedSets, classes: &'a [u8]) -> Self {
         Self {
             sets,
@@ -382,36 +406,38 @@ impl<'a, const N: usize> Counts<'a, N> {
         }
     }
 
-    /// How many numbers of each class are in `set`.
+    /// The number of numbers of each class in `set`.
     pub(crate) fn of(&mut self, set: SetId) -> [u32; N] {
         self.of_subtree(set.0, self.sets.height, 0)
     }
 
-    fn of_subtree(&mut self, at: u32, height: u32, word: u32) -> [u32; N] {
-        if at == 0 {
+    fn of_subtree(&mut self, subtree: u32, height: u32, first_word: u32) -> [u32; N] {
+        if subtree == 0 {
             return [0; N];
         }
-        let known = match height {
-            0 => self.words.get(at as usize),
-            _ => self.nodes.get(at as usize),
+        let memo = match height {
+            0 => self.words.get(subtree as usize),
+            _ => self.nodes.get(subtree as usize),
         };
-        if let Some(&Some(counts)) = known {
+        if let Some(&Some(counts)) = memo {
             return counts;
         }
         let counts = match height {
-            0 => self.of_word(self.sets.word(at), word * 64),
+            0 => self.of_word(self.sets.word(subtree), first_word * 64),
             _ => {
-                let [left, right] = self.sets.children(at);
-                let middle = word + (1 << (height - 1));
-                let mut counts = self.of_subtree(left, height - 1, word);
-                let others = self.of_subtree(right, height - 1, middle);
-                counts.iter_mut().zip(others).for_each(|(a, b)| *a += b);
+                let [left, right] = self.sets.children(subtree);
+                let middle = first_word + (1 << (height - 1));
+                let mut counts = self.of_subtree(left, height - 1, first_word);
+                let right_counts = self.of_subtree(right, height - 1, middle);
+                for (count, right_count) in counts.iter_mut().zip(right_counts) {
+                    *count += right_count;
+                }
                 counts
             }
         };
         let memo = match height {
-            0 => self.words.get_mut(at as usize),
-            _ => self.nodes.get_mut(at as usize),
+            0 => self.words.get_mut(subtree as usize),
+            _ => self.nodes.get_mut(subtree as usize),
         };
         if let Some(memo) = memo {
             *memo = Some(counts);

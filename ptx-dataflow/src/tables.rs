@@ -1,4 +1,4 @@
-//! Tables of labels with their ranges expanded: `case<3>` denotes `case0`, `case1`, `case2`.
+//! Tables of branch targets, with ranges of labels expanded: `case<3>` denotes `case0`, `case1`, `case2`.
 
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
@@ -6,33 +6,33 @@ use alloc::vec::Vec;
 use ptx_ir::facts::FunctionFacts;
 use ptx_ir::{Body, EntityId, LabelId, NameId, Operand, OperandRef, ScopeId};
 
-/// The targets of the tables of one function.
+/// Finds the targets of the tables of one function.
 ///
-/// It has the labels of the function by name, which are looked up when the first range is met.
+/// It keeps the labels of the function by name, once the first range needs them.
 #[derive(Clone, Default, Debug)]
 pub struct Tables<'a> {
     labels: Option<BTreeMap<&'a [u8], Vec<LabelId>>>,
 }
 
 impl<'a> Tables<'a> {
-    /// The targets of the table that `table` names, in order; `None` for what is not recognized. `facts` are those of the same function
-    /// each time. Linear in the targets.
+    /// The targets of the table with the label `table`, in order; `None` for an entry that is not recognized. `facts` must be those of the same function
+    /// in each call. Linear in the targets.
     pub fn targets(&mut self, facts: FunctionFacts<'a>, table: LabelId) -> Vec<Option<LabelId>> {
         let body = facts.body();
         let mut targets = Vec::new();
         for &operand in facts.table(table).unwrap_or_default() {
             match operand {
                 Operand::Label(label) => targets.push(Some(label)),
-                Operand::Range(at) => {
-                    let Some((name, count)) = range(body, at) else {
+                Operand::Range(range) => {
+                    let Some(range) = LabelRange::read(body, range) else {
                         targets.push(None);
                         continue;
                     };
-                    let base = facts.module().name_bytes(name);
+                    let stem = facts.module().name_bytes(range.stem);
                     let scope = body.labels().get(table).map(|l| l.scope);
-                    targets.extend((0..count).map(|n| {
-                        let member = [base, format!("{n}").as_bytes()].concat();
-                        self.visible(facts, &member, scope?)
+                    targets.extend((0..range.count).map(|number| {
+                        let name = [stem, format!("{number}").as_bytes()].concat();
+                        self.visible_label(facts, &name, scope?)
                     }));
                 }
                 _ => targets.push(None),
@@ -41,8 +41,8 @@ impl<'a> Tables<'a> {
         targets
     }
 
-    /// The label of a name that is seen from a scope.
-    fn visible(
+    /// The label with a name that is visible in a scope.
+    fn visible_label(
         &mut self,
         facts: FunctionFacts<'a>,
         name: &[u8],
@@ -58,34 +58,48 @@ impl<'a> Tables<'a> {
             labels
         });
         let candidates = labels.get(name)?;
-        around(body, scope).find_map(|scope| {
-            let here = |id: &&LabelId| body.labels().get(**id).is_some_and(|l| l.scope == scope);
-            candidates.iter().find(here).copied()
+        enclosing_scopes(body, scope).find_map(|scope| {
+            candidates.iter().copied().find(|&id| {
+                let label = body.labels().get(id);
+                label.is_some_and(|label| label.scope == scope)
+            })
         })
     }
 }
 
-/// The name and the count of a range; `None` if it has more members than there are labels: then not all can be set.
-fn range(body: &Body, at: OperandRef) -> Option<(NameId, usize)> {
-    let pair = body.pool().operands().get(at.index()..at.index() + 2)?;
-    let &[Operand::Name(name), Operand::Small(count)] = pair else {
-        return None;
-    };
-    let count = usize::try_from(count).ok()?;
-    (count <= body.labels().len()).then_some((name, count))
+/// A range of labels, such as `case<3>`.
+struct LabelRange {
+    stem: NameId,
+    count: usize,
 }
 
-/// How many targets a table has.
+impl LabelRange {
+    /// Reads a range; `None` if it has more members than the function has labels, so that some of them do not exist.
+    fn read(body: &Body, range: OperandRef) -> Option<Self> {
+        let pair = body
+            .pool()
+            .operands()
+            .get(range.index()..range.index() + 2)?;
+        let &[Operand::Name(stem), Operand::Small(count)] = pair else {
+            return None;
+        };
+        let count = usize::try_from(count).ok()?;
+        (count <= body.labels().len()).then_some(Self { stem, count })
+    }
+}
+
+/// The number of targets of a table.
 pub(crate) fn size(body: &Body, list: &[Operand]) -> usize {
-    let members = |operand: &Operand| match *operand {
-        Operand::Range(at) => range(body, at).map_or(1, |(_, count)| count),
-        _ => 1,
-    };
-    list.iter().map(members).fold(0, usize::saturating_add)
+    list.iter()
+        .map(|operand| match *operand {
+            Operand::Range(range) => LabelRange::read(body, range).map_or(1, |range| range.count),
+            _ => 1,
+        })
+        .fold(0, usize::saturating_add)
 }
 
-/// A scope and those around it, from inside out.
-fn around(body: &Body, scope: ScopeId) -> impl Iterator<Item = ScopeId> + '_ {
+/// A scope and the scopes that enclose it, from the inside out.
+fn enclosing_scopes(body: &Body, scope: ScopeId) -> impl Iterator<Item = ScopeId> + '_ {
     core::iter::successors(Some(scope), |&inner| {
         let outer = body.scope(inner)?.parent;
         (outer != inner).then_some(outer)

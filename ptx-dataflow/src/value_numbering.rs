@@ -1,12 +1,11 @@
-//! Value numbering along the dominator tree: which values are equal whatever the input is.
+//! Value numbering along the dominator tree: values with the same number are equal for every input.
 //!
-//! Two values have one number if they are made by the same mnemonic from operands with the same numbers, by a copy of
-//! the other, by phis of one block whose arguments have the same numbers, or by merges of the same old and new values
-//! under the same guard. Where the definition of one dominates that of the other, the later one always repeats what the
-//! earlier one made last; in two branches, neither of which dominates the other, nothing is said. What an instruction
-//! makes that depends on memory, on other threads or on the time, or that has side effects, has a separate number; so have
-//! arguments that arrive over the back edge of a loop. Operands that may change places are ordered where the
-//! operation is known to allow that.
+//! Two values have the same number if they are results of the same mnemonic for operands with the same numbers, if one is a copy of
+//! the other, if they are phis of one block whose arguments have the same numbers, or merges of the same old and new values
+//! under the same guard. If the definition of one dominates that of the other, the later value always equals the last
+//! value of the earlier definition. Nothing follows for values of which neither dominates the other. A result that depends on memory, on other threads or on
+//! the time, and a result of an instruction with side effects, has a separate number; so has an
+//! argument of a phi for the back edge of a loop. The operands of commutative operations are sorted.
 //!
 //! Cost: linear in instructions, operands and arguments, times the logarithm of the number of values.
 
@@ -14,7 +13,7 @@ use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
 use ptx_ir::facts::{Facts, FunctionFacts, RegAccess, RegLane};
-use ptx_ir::{InstId, Operand, Statement, StmtId};
+use ptx_ir::{EntityId as _, InstId, Operand, Statement, StmtId};
 use ptx_isa::ScalarType;
 
 use crate::cfg::{BlockId, Cfg};
@@ -42,7 +41,7 @@ pub struct ValueNumbers {
 }
 
 impl ValueNumbers {
-    /// Numbers every value.
+    /// Numbers all values.
     pub(crate) fn new(
         facts: FunctionFacts<'_>,
         cfg: &Cfg,
@@ -56,9 +55,9 @@ impl ValueNumbers {
             variables,
             ssa,
             numbers: (0..ssa.len() as u32).collect(),
-            done: vec![false; ssa.len()],
-            known: BTreeMap::new(),
-            next: ssa.len() as u32,
+            is_numbered: vec![false; ssa.len()],
+            expressions: BTreeMap::new(),
+            next_number: ssa.len() as u32,
         };
         for (id, value) in ssa.values() {
             if matches!(value, Value::Entry { .. }) {
@@ -69,8 +68,8 @@ impl ValueNumbers {
             for phi in ssa.phis(block) {
                 pass.phi(block, phi);
             }
-            if let Some(b) = cfg.block(block) {
-                for (stmt, _) in facts.body().range(b.first, b.end) {
+            if let Some(block) = cfg.block(block) {
+                for (stmt, _) in facts.body().range(block.first, block.end) {
                     pass.statement(stmt);
                 }
             }
@@ -83,29 +82,33 @@ impl ValueNumbers {
     /// The number of a value.
     #[must_use]
     pub fn number(&self, id: ValueId) -> u32 {
-        let number = self.numbers.get(id.as_u32() as usize);
-        number.copied().unwrap_or(id.as_u32())
+        self.numbers.get(id.index()).copied().unwrap_or(id.as_u32())
     }
 
-    /// Whether the later of two values repeats the earlier one, if the definition of that dominates it.
+    /// Returns whether two values have the same number: the later one equals the earlier one if the definition of the earlier one dominates it.
     #[must_use]
     pub fn same(&self, a: ValueId, b: ValueId) -> bool {
         self.number(a) == self.number(b)
     }
 }
 
-/// What an expression is made of.
+/// A part of the key of an expression, which is written in prefix notation.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 enum Atom {
+    /// The number of a value.
     Number(u32),
-    /// A constant, a special register, the address of a variable: as it is written.
+    /// A constant, a special register or the address of a variable: its kind and its bits.
     Literal(u8, u64),
     Mnemonic(u32),
-    /// Which result of an instruction.
+    /// The position of a result of an instruction.
     Result(u32),
+    /// A phi of a block.
     Phi(u32),
+    /// A merge under a guard, which is negated or not.
     Merge(bool),
+    /// The negation of the predicate that follows.
     Inverted,
+    /// The ends of a vector.
     Open,
     Close,
 }
@@ -115,55 +118,53 @@ struct Pass<'a> {
     variables: &'a Variables,
     ssa: &'a Ssa,
     numbers: Vec<u32>,
-    done: Vec<bool>,
-    known: BTreeMap<Vec<Atom>, u32>,
-    next: u32,
+    /// Whether each value has its final number.
+    is_numbered: Vec<bool>,
+    /// The numbers of expressions.
+    expressions: BTreeMap<Vec<Atom>, u32>,
+    next_number: u32,
 }
 
 impl Pass<'_> {
     fn set(&mut self, id: ValueId, number: u32) {
-        let index = id.as_u32() as usize;
-        if let (Some(slot), Some(done)) = (self.numbers.get_mut(index), self.done.get_mut(index)) {
-            (*slot, *done) = (number, true);
+        let index = id.index();
+        if let (Some(entry), Some(is_numbered)) =
+            (self.numbers.get_mut(index), self.is_numbered.get_mut(index))
+        {
+            (*entry, *is_numbered) = (number, true);
         }
     }
 
-    /// The number of a value that has one by now.
+    /// The number of a value, if it was visited.
     fn get(&self, id: ValueId) -> Option<u32> {
-        let index = id.as_u32() as usize;
-        self.done.get(index).filter(|&&d| d)?;
-        self.numbers.get(index).copied()
+        let number = self.numbers.get(id.index()).copied()?;
+        self.is_numbered.get(id.index())?.then_some(number)
     }
 
-    fn fresh(&mut self) -> u32 {
-        self.next += 1;
-        self.next - 1
+    /// The number of an expression. A new expression gets a new number.
+    fn expression_number(&mut self, key: Vec<Atom>) -> u32 {
+        *self.expressions.entry(key).or_insert_with(|| {
+            self.next_number += 1;
+            self.next_number - 1
+        })
     }
 
-    /// The number of an expression.
-    fn of(&mut self, key: Vec<Atom>) -> u32 {
-        if let Some(&number) = self.known.get(&key) {
-            return number;
-        }
-        let number = self.fresh();
-        self.known.insert(key, number);
-        number
-    }
-
+    /// Numbers a phi.
     fn phi(&mut self, block: BlockId, phi: ValueId) {
         let args: Option<Vec<u32>> = self.ssa.args(phi).iter().map(|&a| self.get(a)).collect();
         let number = match args.as_deref() {
-            Some([first, rest @ ..]) if rest.iter().all(|a| a == first) => *first,
+            Some([first, others @ ..]) if others.iter().all(|arg| arg == first) => *first,
             Some(args) if !args.is_empty() => {
                 let mut key = vec![Atom::Phi(block.as_u32())];
-                key.extend(args.iter().map(|&a| Atom::Number(a)));
-                self.of(key)
+                key.extend(args.iter().map(|&arg| Atom::Number(arg)));
+                self.expression_number(key)
             }
             _ => phi.as_u32(),
         };
         self.set(phi, number);
     }
 
+    /// Numbers the values that a statement writes.
     fn statement(&mut self, stmt: StmtId) {
         let inst = match self.facts.body().statement(stmt) {
             Some(Statement::Inst(inst)) => Some(inst),
@@ -171,8 +172,8 @@ impl Pass<'_> {
         };
         let expression = inst.and_then(|inst| self.expression(stmt, inst));
         let guard = inst.and_then(|inst| {
-            let f = self.facts.inst(inst);
-            let (place, sense) = f.guard_register()?;
+            let facts = self.facts.inst(inst);
+            let (place, sense) = facts.guard_register()?;
             Some((self.register(stmt, place)?, sense.is_negated()))
         });
         for def in self.ssa.defs(stmt) {
@@ -181,8 +182,8 @@ impl Pass<'_> {
             };
             let new = match (&expression, inst) {
                 (Some(expression), Some(inst)) => {
-                    let f = self.facts.inst(inst);
-                    self.result(expression, &f, variable)
+                    let facts = self.facts.inst(inst);
+                    self.result(expression, &facts, variable)
                 }
                 _ => None,
             };
@@ -190,7 +191,7 @@ impl Pass<'_> {
                 (new, None) => new.unwrap_or(def.as_u32()),
                 (Some(new), Some(old)) => match (self.get(old), guard) {
                     (Some(old), _) if old == new => new,
-                    (Some(old), Some((guard, negated))) => self.of(vec![
+                    (Some(old), Some((guard, negated))) => self.expression_number(vec![
                         Atom::Merge(negated),
                         Atom::Number(guard),
                         Atom::Number(new),
@@ -214,21 +215,27 @@ impl Pass<'_> {
         self.get(self.ssa.read(stmt, variable)?)
     }
 
-    /// The mnemonic and the sources of an instruction that always makes the same of the same.
+    /// The mnemonic and the sources of an instruction whose results are a function of its sources.
     fn expression(&self, stmt: StmtId, inst: InstId) -> Option<Expression> {
-        let f = self.facts.inst(inst);
-        if !f.may_be_duplicated() || f.memory().next().is_some() || !f.asynchronous().is_empty() {
+        let facts = self.facts.inst(inst);
+        if !facts.may_be_duplicated()
+            || facts.memory().next().is_some()
+            || !facts.asynchronous().is_empty()
+        {
             return None;
         }
         let sig = self.facts.body().inst(inst)?.sig;
         let signature = self.facts.module().signature(sig);
         let (opcode, mut sources) = (signature.opcode()?, Vec::new());
-        for (operand, usage) in f.parts().filter(|(_, usage)| *usage != RegAccess::Write) {
+        for (operand, usage) in facts
+            .parts()
+            .filter(|(_, usage)| *usage != RegAccess::Write)
+        {
             if usage != RegAccess::Read {
                 return None;
             }
             let mut key = Vec::new();
-            self.operand(stmt, operand, &f, &mut key)?;
+            self.operand(stmt, operand, &facts, &mut key)?;
             sources.push(key);
         }
         let modifiers: Vec<_> = signature.modifiers().collect();
@@ -247,38 +254,39 @@ impl Pass<'_> {
         };
         let mut key = vec![Atom::Mnemonic(sig.as_u32())];
         key.extend(sources.into_iter().flatten());
-        if f.reads_carry() {
+        if facts.reads_carry() {
             key.push(Atom::Number(self.variable(stmt, self.ssa.carry())?));
         }
         let width = signature.types().next().map(ScalarType::bits);
         Some(Expression { key, copied, width })
     }
 
+    /// Appends an operand to the key of an expression; `None` for an operand without a number.
     fn operand(
         &self,
         stmt: StmtId,
         operand: Operand,
-        f: &Facts<'_>,
+        facts: &Facts<'_>,
         key: &mut Vec<Atom>,
     ) -> Option<()> {
         let pool = &self.facts.body().pool();
         let atom = match operand {
             Operand::Not(at) => {
                 key.push(Atom::Inverted);
-                let place = f.place(pool.get(at))?;
+                let place = facts.place(pool.get(at))?;
                 Atom::Number(self.register(stmt, place)?)
             }
             Operand::Reg(_) => {
-                let place = f.place(operand)?;
+                let place = facts.place(operand)?;
                 Atom::Number(self.register(stmt, place)?)
             }
             Operand::Lane(selector, at) => match (selector.element(), pool.get(at)) {
                 (Some(_), Operand::Reg(_)) => {
-                    let place = f.place(operand)?;
+                    let place = facts.place(operand)?;
                     Atom::Number(self.register(stmt, place)?)
                 }
                 (None, Operand::Reg(_)) => {
-                    let place = f.place(operand)?;
+                    let place = facts.place(operand)?;
                     key.push(Atom::Literal(0, selector.bits().into()));
                     Atom::Number(self.register(stmt, place)?)
                 }
@@ -303,7 +311,7 @@ impl Pass<'_> {
                     if matches!(part, Operand::Vector(_)) {
                         return None;
                     }
-                    self.operand(stmt, part, f, key)?;
+                    self.operand(stmt, part, facts, key)?;
                 }
                 Atom::Close
             }
@@ -313,62 +321,65 @@ impl Pass<'_> {
         Some(())
     }
 
-    /// The number of what an instruction writes to a variable.
+    /// The number of the result that an instruction writes to a variable.
     fn result(
         &mut self,
         expression: &Expression,
-        f: &Facts<'_>,
+        facts: &Facts<'_>,
         variable: VariableId,
     ) -> Option<u32> {
         if variable == self.ssa.carry() {
             let mut key = expression.key.clone();
             key.push(Atom::Result(u32::MAX));
-            return Some(self.of(key));
+            return Some(self.expression_number(key));
         }
         let body = self.facts.body();
-        let mut found = None;
-        let results = f.parts().filter(|(_, usage)| *usage == RegAccess::Write);
-        for (nth, (operand, _)) in (0u32..).zip(results) {
-            let parts = match operand {
+        let mut position = None;
+        let results = facts
+            .parts()
+            .filter(|(_, usage)| *usage == RegAccess::Write);
+        for (result, (operand, _)) in (0u32..).zip(results) {
+            let components = match operand {
                 Operand::Vector(list) => body.pool().list(list),
                 _ => core::slice::from_ref(&operand),
             };
-            for (part, &operand) in (0u32..).zip(parts) {
-                let Some(place) = f.place(operand) else {
+            for (component, &operand) in (0u32..).zip(components) {
+                let Some(place) = facts.place(operand) else {
                     continue;
                 };
                 let range = self.variables.of(place);
                 if range.contains(&variable) {
-                    // Twice among the results, or a whole vector by its name.
-                    if found.is_some() || range.len() > 1 {
+                    // The variable is listed twice among the results, or as a part of a whole vector register.
+                    if position.is_some() || range.len() > 1 {
                         return None;
                     }
-                    let vector = matches!(parts, [_, _, ..]);
-                    found = Some((nth, part, vector));
+                    let is_in_vector = matches!(components, [_, _, ..]);
+                    position = Some((result, component, is_in_vector));
                 }
             }
         }
-        let (nth, part, vector) = found?;
+        let (result, component, is_in_vector) = position?;
         let width = self.variables.class(body, variable)?.bits();
         match expression.copied {
-            Some(number) if !vector && nth == 0 && expression.width == Some(width) => {
+            Some(number) if !is_in_vector && result == 0 && expression.width == Some(width) => {
                 return Some(number);
             }
             _ => {}
         }
-        // A wider register holds the result extended: another value.
+        // A wider register has the extended result, which is another value.
         let mut key = expression.key.clone();
-        key.push(Atom::Result(nth << 8 | part));
+        key.push(Atom::Result(result << 8 | component));
         key.push(Atom::Literal(32, width.into()));
-        Some(self.of(key))
+        Some(self.expression_number(key))
     }
 }
 
-/// What an instruction computes.
+/// The computation of an instruction.
 struct Expression {
+    /// The mnemonic and the sources.
     key: Vec<Atom>,
-    /// Of a copy, the number of its source.
+    /// The number of the source, if the instruction is a copy.
     copied: Option<u32>,
-    /// The width of its first type.
+    /// The width of the first type in bits.
     width: Option<u16>,
 }

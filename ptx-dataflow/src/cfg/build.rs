@@ -10,14 +10,14 @@ use ptx_isa::Directive;
 use super::{Block, BlockId, Edge, EdgeKind};
 use crate::tables::{self, Tables};
 
-/// How a block ends.
+/// The end of a block.
 #[derive(Copy, Clone)]
 enum End {
-    /// Into the next one.
+    /// The next block begins.
     Next,
-    /// With an instruction.
+    /// An instruction that may leave the block.
     Inst(InstId),
-    /// With a statement that was not recognized.
+    /// A statement that was not recognized.
     Opaque,
 }
 
@@ -25,8 +25,9 @@ enum End {
 pub(super) struct Parts {
     pub(super) blocks: Vec<Block>,
     pub(super) edges: Vec<Edge>,
-    /// Where the edges of each block start; one more at the end.
+    /// The first edge of each block, and after the last block the number of edges.
     pub(super) starts: Vec<u32>,
+    /// The blocks of labels.
     pub(super) labels: Vec<Option<BlockId>>,
 }
 
@@ -50,27 +51,30 @@ struct Builder<'a> {
     edges: Vec<Edge>,
     starts: Vec<u32>,
     labels: Vec<Option<BlockId>>,
-    /// How many blocks have statements.
-    real: usize,
-    /// How often each table is used.
-    tables: BTreeMap<LabelId, Uses>,
-    /// How many blocks end in a jump with unknown targets.
-    unknowns: usize,
-    /// Whether shared tables, and whether unknown jumps, get dispatch blocks.
-    dispatch_tables: bool,
-    dispatch_unknown: bool,
-    /// The dispatch block of unknown jumps.
-    unknown: Option<BlockId>,
-    /// The table of each dispatch block; `None` for all labels.
-    dispatch: Vec<Option<LabelId>>,
-    names: Tables<'a>,
+    /// The number of blocks with statements. Dispatch blocks follow them.
+    block_count: usize,
+    /// The uses of tables.
+    tables: BTreeMap<LabelId, TableUses>,
+    /// The number of blocks that end in a jump with unknown targets.
+    unknown_jumps: usize,
+    /// Tables that several jumps share get dispatch blocks.
+    dispatches_tables: bool,
+    /// Jumps with unknown targets share a dispatch block.
+    dispatches_unknown: bool,
+    /// The dispatch block of jumps with unknown targets.
+    unknown_dispatch: Option<BlockId>,
+    /// The table of each dispatch block; `None` for the block that leads to all labels.
+    dispatch_tables: Vec<Option<LabelId>>,
+    targets: Tables<'a>,
 }
 
+/// The jumps that use a table.
 #[derive(Copy, Clone)]
-struct Uses {
+struct TableUses {
     count: usize,
-    /// Whether all of its entries are labels.
-    recognized: bool,
+    /// All entries of the table are labels.
+    is_recognized: bool,
+    /// The dispatch block of the table.
     dispatch: Option<BlockId>,
 }
 
@@ -83,14 +87,14 @@ impl<'a> Builder<'a> {
             edges: Vec::new(),
             starts: Vec::new(),
             labels: vec![None; facts.body().labels().len()],
-            real: 0,
+            block_count: 0,
             tables: BTreeMap::new(),
-            unknowns: 0,
-            dispatch_tables: false,
-            dispatch_unknown: false,
-            unknown: None,
-            dispatch: Vec::new(),
-            names: Tables::default(),
+            unknown_jumps: 0,
+            dispatches_tables: false,
+            dispatches_unknown: false,
+            unknown_dispatch: None,
+            dispatch_tables: Vec::new(),
+            targets: Tables::default(),
         }
     }
 
@@ -100,16 +104,16 @@ impl<'a> Builder<'a> {
         let last = StmtId::from_index(body.statement_table().len());
         let mut first = body.statements().next().map_or(last, |(id, _)| id);
         let mut label = None;
-        let mut content = false;
+        let mut has_insts = false;
         for (stmt, statement) in body.statements() {
             let end = match statement {
                 Statement::Label(id) => {
-                    if self.is_of_table(stmt) {
+                    if self.is_table_label(stmt) {
                         continue;
                     }
-                    if label.is_some() || content {
-                        self.close(first, stmt, label, End::Next);
-                        (first, content) = (stmt, false);
+                    if label.is_some() || has_insts {
+                        self.push_block(first, stmt, label, End::Next);
+                        (first, has_insts) = (stmt, false);
                     }
                     label = Some(id);
                     if let Some(entry) = self.labels.get_mut(id.index()) {
@@ -118,7 +122,7 @@ impl<'a> Builder<'a> {
                     continue;
                 }
                 Statement::Inst(id) => {
-                    content = true;
+                    has_insts = true;
                     let facts = self.facts.inst(id);
                     match facts.flow() {
                         Flow::Next => continue,
@@ -128,40 +132,43 @@ impl<'a> Builder<'a> {
                     End::Inst(id)
                 }
                 Statement::Opaque(_) => {
-                    self.unknowns += 1;
+                    self.unknown_jumps += 1;
                     End::Opaque
                 }
                 _ => continue,
             };
             let next = body.after(stmt).unwrap_or(last);
-            self.close(first, next, label, end);
-            (first, label, content) = (next, None, false);
+            self.push_block(first, next, label, end);
+            (first, label, has_insts) = (next, None, false);
         }
-        if label.is_some() || content || self.blocks.is_empty() {
-            self.close(first, last, label, End::Next);
+        if label.is_some() || has_insts || self.blocks.is_empty() {
+            self.push_block(first, last, label, End::Next);
         } else if let Some(block) = self.blocks.last_mut() {
-            // What comes after the last instruction does nothing.
+            // The statements after the last instruction have no effects.
             block.end = last;
         }
-        self.real = self.blocks.len();
-        self.count_edges();
+        self.block_count = self.blocks.len();
+        self.limit_edges();
     }
 
-    /// Decides whether dispatch blocks are needed.
-    fn count_edges(&mut self) {
+    /// Decides which jumps get dispatch blocks, so that the number of edges is linear in the statements.
+    fn limit_edges(&mut self) {
         let body = self.facts.body();
         let budget = 8 * body.statement_table().len() + 1024;
-        let edges = self.tables.iter().map(|(&label, uses)| {
-            let list = self.facts.table(label).unwrap_or_default();
-            uses.count.saturating_mul(tables::size(body, list))
-        });
-        let edges = edges.fold(0usize, usize::saturating_add);
-        let unknown = self.unknowns.saturating_mul(body.labels().len());
-        self.dispatch_tables = edges > budget;
-        self.dispatch_unknown = unknown > budget;
+        let table_edges = self
+            .tables
+            .iter()
+            .map(|(&label, uses)| {
+                let list = self.facts.table(label).unwrap_or_default();
+                uses.count.saturating_mul(tables::size(body, list))
+            })
+            .fold(0usize, usize::saturating_add);
+        let unknown_edges = self.unknown_jumps.saturating_mul(body.labels().len());
+        self.dispatches_tables = table_edges > budget;
+        self.dispatches_unknown = unknown_edges > budget;
     }
 
-    fn close(&mut self, first: StmtId, end: StmtId, label: Option<LabelId>, how: End) {
+    fn push_block(&mut self, first: StmtId, end: StmtId, label: Option<LabelId>, block_end: End) {
         self.blocks.push(Block {
             first,
             end,
@@ -171,11 +178,11 @@ impl<'a> Builder<'a> {
             unknown: false,
             is_dispatch: false,
         });
-        self.ends.push(how);
+        self.ends.push(block_end);
     }
 
-    /// Whether the label at `stmt` names a table instead of a position in the code.
-    fn is_of_table(&self, stmt: StmtId) -> bool {
+    /// Returns whether the label at `stmt` names a table instead of a position in the code.
+    fn is_table_label(&self, stmt: StmtId) -> bool {
         let body = self.facts.body();
         match body.after(stmt).and_then(|s| body.statement(s)) {
             Some(Statement::Prototype(_)) => true,
@@ -187,94 +194,98 @@ impl<'a> Builder<'a> {
         }
     }
 
+    /// Counts a jump through a table, or with unknown targets.
     fn count_targets(&mut self, facts: &Facts<'_>) {
         match facts.targets() {
             Targets::List(list) => {
-                let recognized = |o: &Operand| matches!(o, Operand::Label(_) | Operand::Range(_));
-                let uses = self.tables.entry(list.label).or_insert_with(|| Uses {
+                let uses = self.tables.entry(list.label).or_insert_with(|| TableUses {
                     count: 0,
-                    recognized: list.operands.iter().all(recognized),
+                    is_recognized: list
+                        .operands
+                        .iter()
+                        .all(|o| matches!(o, Operand::Label(_) | Operand::Range(_))),
                     dispatch: None,
                 });
                 uses.count += 1;
-                self.unknowns += usize::from(!uses.recognized);
+                self.unknown_jumps += usize::from(!uses.is_recognized);
             }
-            Targets::Unknown => self.unknowns += 1,
+            Targets::Unknown => self.unknown_jumps += 1,
             _ => {}
         }
     }
 
-    /// Adds the edges. Dispatch blocks come after the blocks with statements, and their edges last.
+    /// Adds the edges, by their sources. Dispatch blocks come after the blocks with statements.
     fn connect(&mut self) {
-        for index in 0..self.real {
+        for index in 0..self.block_count {
             self.starts.push(self.edges.len() as u32);
             let from = BlockId::from_index(index);
             match self.ends.get(index) {
                 Some(&End::Inst(inst)) => self.connect_inst(from, inst),
                 Some(End::Opaque) => {
-                    self.set(from, |b| b.unknown = true);
-                    self.unknown_from(from, None);
-                    self.next(from, None);
+                    self.update(from, |b| b.unknown = true);
+                    self.connect_to_unknown(from, None);
+                    self.connect_to_next(from, None);
                 }
-                _ => self.next(from, None),
+                _ => self.connect_to_next(from, None),
             }
         }
         // A dispatch block whose table is not recognized may add another one.
-        let mut nth = 0;
-        while let Some(&table) = self.dispatch.get(nth) {
+        let mut index = 0;
+        while let Some(&table) = self.dispatch_tables.get(index) {
             self.starts.push(self.edges.len() as u32);
-            let dispatch = BlockId::from_index(self.real + nth);
-            nth += 1;
+            let dispatch = BlockId::from_index(self.block_count + index);
+            index += 1;
             match table {
-                Some(label) => self.table_from(dispatch, label, None),
-                None => self.all_from(dispatch, None),
+                Some(label) => self.connect_to_table(dispatch, label, None),
+                None => self.connect_to_all(dispatch, None),
             }
         }
         self.starts.push(self.edges.len() as u32);
     }
 
+    /// Adds the edges of a block that ends with an instruction.
     fn connect_inst(&mut self, from: BlockId, inst: InstId) {
         let facts = self.facts.inst(inst);
         let taken = facts.guard_register().map(|(_, sense)| sense.holds(true));
         match facts.flow() {
             Flow::Next => {}
             Flow::Unknown => {
-                self.set(from, |b| b.unknown = true);
-                self.unknown_from(from, None);
+                self.update(from, |b| b.unknown = true);
+                self.connect_to_unknown(from, None);
             }
-            Flow::Return => self.returns(from),
-            Flow::Exit | Flow::Trap | Flow::Call => self.set(from, |b| b.exits = true),
+            Flow::Return => self.set_returns(from),
+            Flow::Exit | Flow::Trap | Flow::Call => self.update(from, |b| b.exits = true),
             _ => match facts.targets() {
                 Targets::Label(label) => match self.labels.get(label.index()) {
                     Some(&Some(to)) => self.edge(from, to, EdgeKind::Jump, taken),
-                    _ => self.unknown_from(from, taken),
+                    _ => self.connect_to_unknown(from, taken),
                 },
                 Targets::List(list) => {
-                    let shared = self.tables.get(&list.label).copied();
-                    match shared.filter(|uses| uses.count > 1 && self.dispatch_tables) {
+                    let uses = self.tables.get(&list.label).copied();
+                    match uses.filter(|uses| uses.count > 1 && self.dispatches_tables) {
                         Some(uses) => {
                             let dispatch = self.table_dispatch(list.label, uses);
                             self.edge(from, dispatch, EdgeKind::Table(0), taken);
                         }
-                        None => self.table_from(from, list.label, taken),
+                        None => self.connect_to_table(from, list.label, taken),
                     }
                 }
-                _ => self.unknown_from(from, taken),
+                _ => self.connect_to_unknown(from, taken),
             },
         }
         if facts.falls_through() {
-            self.next(from, taken.map(|t| !t));
+            self.connect_to_next(from, taken.map(|holds| !holds));
         }
     }
 
-    fn set(&mut self, block: BlockId, change: impl FnOnce(&mut Block)) {
+    fn update(&mut self, block: BlockId, change: impl FnOnce(&mut Block)) {
         if let Some(block) = self.blocks.get_mut(block.index()) {
             change(block);
         }
     }
 
-    fn returns(&mut self, block: BlockId) {
-        self.set(block, |b| (b.exits, b.returns) = (true, true));
+    fn set_returns(&mut self, block: BlockId) {
+        self.update(block, |b| (b.exits, b.returns) = (true, true));
     }
 
     fn edge(&mut self, from: BlockId, to: BlockId, kind: EdgeKind, when: Option<bool>) {
@@ -286,37 +297,37 @@ impl<'a> Builder<'a> {
         });
     }
 
-    /// To the following block; from the last one out of the function.
-    fn next(&mut self, from: BlockId, when: Option<bool>) {
-        if from.index() + 1 < self.real {
+    /// Adds the edge to the following block. The last block returns instead.
+    fn connect_to_next(&mut self, from: BlockId, when: Option<bool>) {
+        if from.index() + 1 < self.block_count {
             self.edge(from, BlockId(from.0 + 1), EdgeKind::Next, when);
         } else {
-            self.returns(from);
+            self.set_returns(from);
         }
     }
 
     /// The dispatch block of a table.
-    fn table_dispatch(&mut self, table: LabelId, mut uses: Uses) -> BlockId {
+    fn table_dispatch(&mut self, table: LabelId, mut uses: TableUses) -> BlockId {
         let dispatch = uses
             .dispatch
-            .unwrap_or_else(|| self.dispatch_block(Some(table)));
+            .unwrap_or_else(|| self.push_dispatch_block(Some(table)));
         uses.dispatch = Some(dispatch);
         self.tables.insert(table, uses);
         dispatch
     }
 
-    fn dispatch_block(&mut self, table: Option<LabelId>) -> BlockId {
+    fn push_dispatch_block(&mut self, table: Option<LabelId>) -> BlockId {
         let end = StmtId::from_index(self.facts.body().statement_table().len());
         let id = BlockId::from_index(self.blocks.len());
-        self.close(end, end, None, End::Next);
-        self.set(id, |b| b.is_dispatch = true);
-        self.dispatch.push(table);
+        self.push_block(end, end, None, End::Next);
+        self.update(id, |b| b.is_dispatch = true);
+        self.dispatch_tables.push(table);
         id
     }
 
-    /// To every label, and out.
-    fn all_from(&mut self, from: BlockId, when: Option<bool>) {
-        self.returns(from);
+    /// Adds the edges to all labels. The block may also return.
+    fn connect_to_all(&mut self, from: BlockId, when: Option<bool>) {
+        self.set_returns(from);
         for label in 0..self.labels.len() {
             if let Some(&Some(to)) = self.labels.get(label) {
                 self.edge(from, to, EdgeKind::Unknown, when);
@@ -324,34 +335,33 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// To unknown targets.
-    fn unknown_from(&mut self, from: BlockId, when: Option<bool>) {
-        self.returns(from);
-        if !self.dispatch_unknown {
-            self.all_from(from, when);
+    /// Adds the edges of a jump with unknown targets.
+    fn connect_to_unknown(&mut self, from: BlockId, when: Option<bool>) {
+        self.set_returns(from);
+        if !self.dispatches_unknown {
+            self.connect_to_all(from, when);
             return;
         }
-        let dispatch = match self.unknown {
+        let dispatch = match self.unknown_dispatch {
             Some(dispatch) => dispatch,
-            None => self.dispatch_block(None),
+            None => self.push_dispatch_block(None),
         };
-        self.unknown = Some(dispatch);
+        self.unknown_dispatch = Some(dispatch);
         self.edge(from, dispatch, EdgeKind::Unknown, when);
     }
 
-    /// To the labels of a table, and to unknown targets if one of them is not recognized.
-    fn table_from(&mut self, from: BlockId, table: LabelId, when: Option<bool>) {
-        let mut recognized = true;
-        let targets = self.names.targets(self.facts, table);
+    /// Adds the edges to the labels of a table, and to unknown targets if an entry is not recognized.
+    fn connect_to_table(&mut self, from: BlockId, table: LabelId, when: Option<bool>) {
+        let mut is_recognized = true;
+        let targets = self.targets.targets(self.facts, table);
         for (number, label) in (0u32..).zip(targets) {
-            let to = label.and_then(|l| self.labels.get(l.index()).copied().flatten());
-            match to {
+            match label.and_then(|label| *self.labels.get(label.index())?) {
                 Some(to) => self.edge(from, to, EdgeKind::Table(number), when),
-                None => recognized = false,
+                None => is_recognized = false,
             }
         }
-        if !recognized {
-            self.unknown_from(from, when);
+        if !is_recognized {
+            self.connect_to_unknown(from, when);
         }
     }
 }

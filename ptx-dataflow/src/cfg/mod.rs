@@ -39,7 +39,7 @@ impl Node for BlockId {
     }
 }
 
-/// Why control may follow an edge.
+/// The reason why control may follow an edge.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
 #[non_exhaustive]
 pub enum EdgeKind {
@@ -61,7 +61,7 @@ pub struct Edge {
     pub from: BlockId,
     /// The block that control enters.
     pub to: BlockId,
-    /// Why control may follow the edge.
+    /// The reason why control may follow the edge.
     pub kind: EdgeKind,
     /// The value that the guard of the last instruction of `from` must have; `None` if there is no guard.
     pub when: Option<bool>,
@@ -71,19 +71,19 @@ pub struct Edge {
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Hash)]
 #[non_exhaustive]
 pub struct Block {
-    /// Its first statement.
+    /// The first statement.
     pub first: StmtId,
-    /// One past its last statement.
+    /// The statement after the last one.
     pub end: StmtId,
-    /// The label at its start.
+    /// The label at the start.
     pub label: Option<LabelId>,
-    /// Whether control can leave the function from here.
+    /// Control can leave the function from the end of the block.
     pub exits: bool,
-    /// Whether control may return to the caller from here, who reads the results then. Not so where a thread ends.
+    /// Control may return from the end of the block to the caller, which reads the results. It does not where a thread ends.
     pub returns: bool,
-    /// Whether its end was not recognized.
+    /// The end of the block was not recognized.
     pub unknown: bool,
-    /// Whether it is a dispatch block, without statements.
+    /// It is a dispatch block, without statements.
     pub is_dispatch: bool,
 }
 
@@ -93,11 +93,11 @@ pub struct Cfg {
     blocks: Vec<Block>,
     /// In the order of their sources.
     edges: Vec<Edge>,
-    /// Where the edges of each block start.
+    /// The first edge of each block, and after the last block the number of edges.
     starts: Vec<u32>,
     /// The edges into each block.
     in_edges: Csr<EdgeId>,
-    /// For each edge its position among the edges into its target.
+    /// The position of each edge among the edges into its target.
     positions: Vec<u32>,
     successors: Csr<BlockId>,
     predecessors: Csr<BlockId>,
@@ -129,8 +129,8 @@ impl Cfg {
         crate::builds::record("control flow", facts);
         let parts = build::build(facts);
         let count = parts.blocks.len();
-        let targets = (0u32..).zip(&parts.edges);
-        let in_edges = Csr::new(count, targets.map(|(id, e)| (e.to.0, EdgeId(id))));
+        let edges = (0u32..).zip(&parts.edges);
+        let in_edges = Csr::new(count, edges.map(|(id, e)| (e.to.0, EdgeId(id))));
         let successors = parts.edges.iter().map(|e| (e.from.0, e.to));
         let predecessors = parts.edges.iter().map(|e| (e.to.0, e.from));
         Self {
@@ -156,13 +156,15 @@ impl Cfg {
         self.blocks.len()
     }
 
-    /// Every block with its id.
+    /// All blocks with their ids.
     #[must_use]
     pub fn blocks(
         &self,
     ) -> impl ExactSizeIterator<Item = (BlockId, &Block)> + DoubleEndedIterator + Clone {
-        let blocks = self.blocks.iter().enumerate();
-        blocks.map(|(i, b)| (BlockId::from_index(i), b))
+        self.blocks
+            .iter()
+            .enumerate()
+            .map(|(index, block)| (BlockId::from_index(index), block))
     }
 
     /// A block; `None` if it is not one of this graph.
@@ -183,17 +185,19 @@ impl Cfg {
         self.predecessors.row(id.0)
     }
 
-    /// Every edge, in the order of their sources.
+    /// All edges, in the order of their sources.
     #[must_use]
     pub fn edges(&self) -> impl ExactSizeIterator<Item = (EdgeId, &Edge)> + Clone {
-        let edges = self.edges.iter().enumerate();
-        edges.map(|(i, e)| (EdgeId(i as u32), e))
+        self.edges
+            .iter()
+            .enumerate()
+            .map(|(index, edge)| (EdgeId::from_index(index), edge))
     }
 
     /// An edge; `None` if it is not one of this graph.
     #[must_use]
     pub fn edge(&self, id: EdgeId) -> Option<&Edge> {
-        self.edges.get(id.0 as usize)
+        self.edges.get(id.index())
     }
 
     /// The edges out of a block.
@@ -206,18 +210,22 @@ impl Cfg {
     /// The edges into a block.
     #[must_use]
     pub fn in_edges(&self, id: BlockId) -> impl ExactSizeIterator<Item = (EdgeId, &Edge)> + Clone {
-        let edges = self.in_edges.row(id.0).iter();
-        edges.map(|&id| (id, &self.edges[id.0 as usize]))
+        self.in_edges
+            .row(id.0)
+            .iter()
+            .map(|&id| (id, &self.edges[id.index()]))
     }
 
-    /// The position of an edge among [`Cfg::in_edges`] of its target, and so of its argument among those of each phi.
+    /// The position of an edge among [`Cfg::in_edges`] of its target, which is the position of its argument in each phi.
     #[must_use]
     pub fn in_position(&self, id: EdgeId) -> Option<usize> {
-        self.positions.get(id.0 as usize).map(|&p| p as usize)
+        self.positions
+            .get(id.index())
+            .map(|&position| position as usize)
     }
 
     fn out_range(&self, id: BlockId) -> Range<u32> {
-        let bound = |i: usize| self.starts.get(i).copied().unwrap_or(0);
+        let bound = |index: usize| self.starts.get(index).copied().unwrap_or(0);
         let start = bound(id.index());
         start..bound(id.index() + 1).max(start)
     }
@@ -234,39 +242,41 @@ impl Cfg {
         if !self.of_statements.is_empty() {
             return *self.of_statements.get(stmt.index())?;
         }
-        let before = |b: &Block| !b.is_dispatch && b.end.as_u32() <= stmt.as_u32();
-        let at = self.blocks.partition_point(before);
-        self.blocks.get(at).filter(|b| !b.is_dispatch)?;
-        Some(BlockId::from_index(at))
+        let index = self
+            .blocks
+            .partition_point(|b| !b.is_dispatch && b.end.as_u32() <= stmt.as_u32());
+        self.blocks.get(index).filter(|b| !b.is_dispatch)?;
+        Some(BlockId::from_index(index))
     }
 }
 
+/// The position of each edge among the edges into its target.
 fn positions(in_edges: &Csr<EdgeId>, edges: usize) -> Vec<u32> {
     let mut positions = vec![0; edges];
     for block in 0..in_edges.len() as u32 {
         for (position, edge) in (0..).zip(in_edges.row(block)) {
-            if let Some(slot) = positions.get_mut(edge.0 as usize) {
-                *slot = position;
+            if let Some(entry) = positions.get_mut(edge.index()) {
+                *entry = position;
             }
         }
     }
     positions
 }
 
-/// The block of each statement of an edited body.
+/// The block of each statement of an edited body; empty if the order of the ids is that of the statements.
 fn of_statements(body: &Body, blocks: &[Block]) -> Vec<Option<BlockId>> {
     if body.edits().is_none() {
         return Vec::new();
     }
-    let mut found = vec![None; body.statement_table().len()];
-    for (at, block) in blocks.iter().enumerate().filter(|(_, b)| !b.is_dispatch) {
+    let mut statement_blocks = vec![None; body.statement_table().len()];
+    for (index, block) in blocks.iter().enumerate().filter(|(_, b)| !b.is_dispatch) {
         for (stmt, _) in body.range(block.first, block.end) {
-            if let Some(slot) = found.get_mut(stmt.index()) {
-                *slot = Some(BlockId::from_index(at));
+            if let Some(entry) = statement_blocks.get_mut(stmt.index()) {
+                *entry = Some(BlockId::from_index(index));
             }
         }
     }
-    found
+    statement_blocks
 }
 
 impl Graph for Cfg {

@@ -28,7 +28,7 @@ impl BitSet {
         self.universe
     }
 
-    /// Whether the set contains `item`.
+    /// Returns whether the set contains `item`.
     #[must_use]
     pub fn contains(&self, item: u32) -> bool {
         self.words
@@ -59,23 +59,23 @@ impl BitSet {
 
     /// Adds the elements of `other`; returns whether the set changed.
     pub fn union(&mut self, other: &Self) -> bool {
-        self.combine(other, |a, b| a | b)
+        self.combine(other, |old, word| old | word)
     }
 
-    /// Removes what is not in `other`; returns whether the set changed.
+    /// Removes the elements that `other` does not contain; returns whether the set changed.
     pub fn intersect(&mut self, other: &Self) -> bool {
-        self.combine(other, |a, b| a & b)
+        self.combine(other, |old, word| old & word)
     }
 
     /// Removes the elements of `other`; returns whether the set changed.
     pub fn subtract(&mut self, other: &Self) -> bool {
-        self.combine(other, |a, b| a & !b)
+        self.combine(other, |old, word| old & !word)
     }
 
     fn combine(&mut self, other: &Self, new: impl Fn(u64, u64) -> u64) -> bool {
         let mut changed = 0;
-        for (word, &theirs) in self.words.iter_mut().zip(&other.words) {
-            let old = core::mem::replace(word, new(*word, theirs));
+        for (word, &operand) in self.words.iter_mut().zip(&other.words) {
+            let old = core::mem::replace(word, new(*word, operand));
             changed |= old ^ *word;
         }
         changed != 0
@@ -95,7 +95,7 @@ impl BitSet {
             .sum()
     }
 
-    /// Whether the set has no elements.
+    /// Returns whether the set has no elements.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.words.iter().all(|&word| word == 0)
@@ -105,16 +105,16 @@ impl BitSet {
     pub fn iter(&self) -> impl Iterator<Item = u32> + '_ {
         (0u32..)
             .zip(&self.words)
-            .flat_map(|(at, &word)| ones(at, word))
+            .flat_map(|(index, &word)| ones(index, word))
     }
 }
 
-/// The numbers of the bits set in the word of this index.
-pub(super) fn ones(at: u32, mut word: u64) -> impl Iterator<Item = u32> {
+/// The elements in the word with this index: the numbers of its bits that are 1.
+pub(super) fn ones(index: u32, mut word: u64) -> impl Iterator<Item = u32> {
     core::iter::from_fn(move || {
         let bit = (word != 0).then(|| word.trailing_zeros())?;
         word &= word - 1;
-        Some(at * 64 + bit)
+        Some(index * 64 + bit)
     })
 }
 

@@ -1,10 +1,10 @@
-//! Any result as a graph for Graphviz.
+//! Graphs with text at their nodes, such as results of analyses, in the language of Graphviz.
 
 use crate::graph::{Graph, Node as _, Numbered as _};
 use alloc::string::String;
 use core::fmt::{Display, Formatter, Result};
 
-/// Displays a graph in the language of Graphviz. `label` gives the text of a node, for example its state.
+/// Displays a graph in the language of Graphviz. `label` returns the text of a node, for example its state.
 #[derive(Clone, Copy, Debug)]
 pub struct Dot<'a, G, F> {
     /// The graph.

@@ -1,4 +1,4 @@
-//! Dataflow by instruction: the effect of an analysis is given for one instruction with its facts.
+//! Dataflow problems whose effects are defined for single instructions and their facts.
 
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
@@ -51,10 +51,10 @@ pub trait InstAnalysis {
     /// The direction in which they flow.
     const DIRECTION: Direction;
 
-    /// The least value: nothing is known to reach this position.
+    /// The least fact.
     fn bottom(&self) -> Self::Domain;
 
-    /// The facts where control enters the function; backward, where control leaves it. The default is [`bottom`](Self::bottom).
+    /// The fact where control enters the function; backward, where control leaves it. The default is [`bottom`](Self::bottom).
     fn boundary(&self) -> Self::Domain {
         self.bottom()
     }
@@ -123,11 +123,12 @@ impl<D: JoinSemiLattice> InstSolution<D> {
     }
 }
 
-/// An analysis by instruction as one by block.
+/// An [`InstAnalysis`] as an [`Analysis`] of blocks.
 struct ByBlock<'a, A> {
     facts: FunctionFacts<'a>,
     analysis: &'a A,
-    /// For each block the statements that have an effect, in the order of the text; `None` for those that were not recognized.
+    /// For each block the statements that have an effect, in the order of the text, with their instructions. The instruction is `None` for a statement that
+    /// was not recognized.
     blocks: Vec<Vec<(StmtId, Option<InstId>)>>,
 }
 
@@ -153,8 +154,9 @@ impl<'a, A: InstAnalysis> ByBlock<'a, A> {
     }
 
     fn of_block(&self, block: BlockId) -> &[(StmtId, Option<InstId>)] {
-        let statements = self.blocks.get(block.as_u32() as usize);
-        statements.map_or(&[], Vec::as_slice)
+        self.blocks
+            .get(block.as_u32() as usize)
+            .map_or(&[], Vec::as_slice)
     }
 
     /// The statements of a block in the direction of the analysis.
@@ -220,7 +222,7 @@ impl<K: Ord, V> Default for MapLattice<K, V> {
 }
 
 impl<K: Ord, V> MapLattice<K, V> {
-    /// The map without keys.
+    /// The empty map.
     #[must_use]
     pub const fn new() -> Self {
         Self {
@@ -257,9 +259,9 @@ impl<K: Ord, V> MapLattice<K, V> {
 
 impl<K: Ord + Clone, V: PartialEq + Clone> JoinSemiLattice for MapLattice<K, V> {
     fn join(&mut self, other: &Self) -> bool {
-        let count = self.entries.len();
+        let old_len = self.entries.len();
         self.entries
             .retain(|key, value| other.entries.get(key) == Some(value));
-        self.entries.len() != count
+        self.entries.len() != old_len
     }
 }

@@ -1,11 +1,10 @@
 //! Facts that hold at every point of a graph, as the least solution of equations along its edges.
 //!
-//! An [`Analysis`] defines what a fact is (a [`JoinSemiLattice`]), what an instruction does to it and what holds at the
+//! An [`Analysis`] defines the lattice of facts (a [`JoinSemiLattice`]), the effects of instructions and the facts at the
 //! boundary; [`solve`] finds the least fixed point, [`Cursor`] the state at any instruction. An [`InstAnalysis`] is the simpler form for the instructions of
 //! a function: it gets each instruction with its facts. A [`SparseAnalysis`] has one fact for each value of the SSA form instead of a state for each block.
 
 mod bits;
-mod cursor;
 mod dot;
 mod insts;
 mod solve;
@@ -17,10 +16,9 @@ use ptx_isa::Uniformity;
 use crate::graph::Node;
 
 pub use bits::BitSet;
-pub use cursor::Cursor;
 pub use dot::Dot;
 pub use insts::{InstAnalysis, InstSolution, MapLattice, solve_insts};
-pub use solve::{Incomplete, Solution, solve};
+pub use solve::{Cursor, Incomplete, Solution, solve};
 pub use sparse::{SparseAnalysis, SparseSolution, SparseSolver, solve_sparse};
 pub use sparse_set::SparseSet;
 
@@ -57,9 +55,9 @@ impl JoinSemiLattice for Uniformity {
 /// The direction in which facts flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Direction {
-    /// From the entry to the exits: what has happened.
+    /// From the entry to the exits: facts about past instructions.
     Forward,
-    /// From the exits to the entry: what may still happen.
+    /// From the exits to the entry: facts about future instructions.
     Backward,
 }
 
@@ -71,12 +69,12 @@ pub trait Analysis {
     type Domain: JoinSemiLattice;
     /// The direction in which they flow.
     const DIRECTION: Direction;
-    /// Whether [`Analysis::edge`] does anything. If not, it is not called, which saves copies of states.
+    /// If `false`, [`Analysis::edge`] is not called, which saves copies of states.
     const EDGES: bool = false;
 
-    /// The least value: nothing is known to reach this position.
+    /// The least fact.
     fn bottom(&self) -> Self::Domain;
-    /// What holds where control enters the graph; backward, where control leaves it.
+    /// The fact where control enters the graph; backward, where control leaves it.
     fn boundary(&self) -> Self::Domain;
     /// The number of instructions of a block.
     fn len(&self, block: Self::Node) -> u32;
@@ -86,10 +84,16 @@ pub trait Analysis {
     /// Applies all instructions of a block, in the direction of the analysis. Overriding this with a summary saves time.
     fn block(&self, block: Self::Node, state: &mut Self::Domain) {
         match Self::DIRECTION {
-            Direction::Forward => (0..self.len(block)).for_each(|i| self.effect(block, i, state)),
-            Direction::Backward => (0..self.len(block))
-                .rev()
-                .for_each(|i| self.effect(block, i, state)),
+            Direction::Forward => {
+                for index in 0..self.len(block) {
+                    self.effect(block, index, state);
+                }
+            }
+            Direction::Backward => {
+                for index in (0..self.len(block)).rev() {
+                    self.effect(block, index, state);
+                }
+            }
         }
     }
 

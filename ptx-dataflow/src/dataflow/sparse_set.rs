@@ -1,16 +1,17 @@
-//! A set of numbers out of a huge universe.
+//! Sets of numbers from a large universe.
 
 use super::JoinSemiLattice;
 use super::bits::ones;
 use alloc::vec::Vec;
 
-/// A set that stores only the words of 64 bits that are not empty, ascending.
+/// A set of numbers that stores only the words of 64 bits that are not empty, ascending.
 ///
 /// A function of 100,000 registers and 50,000 blocks would need 625 MB of [`BitSet`](super::BitSet)s; few registers are
-/// live at a time. Memory is linear in the elements; operations on two sets are linear in both; those on one element
-/// look it up in logarithmic time and move the words after it when a word is added or removed.
+/// live at a time. Memory is linear in the elements; operations on two sets are linear in both. Operations on one element
+/// look it up in logarithmic time, and move the words after it if a word is added or removed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SparseSet {
+    /// The words with their indices: word `i` has the numbers from `64 * i`.
     words: Vec<(u32, u64)>,
 }
 
@@ -21,11 +22,13 @@ impl SparseSet {
         Self { words: Vec::new() }
     }
 
+    /// The position of the word of an item, or the position where to insert it.
     fn find(&self, item: u32) -> Result<usize, usize> {
-        self.words.binary_search_by_key(&(item / 64), |&(at, _)| at)
+        self.words
+            .binary_search_by_key(&(item / 64), |&(index, _)| index)
     }
 
-    /// Whether the set contains `item`.
+    /// Returns whether the set contains `item`.
     #[must_use]
     pub fn contains(&self, item: u32) -> bool {
         self.find(item)
@@ -62,61 +65,64 @@ impl SparseSet {
 
     /// Adds the elements of `other`; returns whether the set changed. Allocates only if it grows.
     pub fn union(&mut self, other: &Self) -> bool {
-        let (mut changed, mut missing, mut i) = (0, 0, 0);
-        for &(at, word) in &other.words {
-            while self.words.get(i).is_some_and(|&(mine, _)| mine < at) {
-                i += 1;
+        let (mut added, mut missing_words, mut position) = (0, 0, 0);
+        for &(index, new_word) in &other.words {
+            while self.words.get(position).is_some_and(|&(i, _)| i < index) {
+                position += 1;
             }
-            match self.words.get_mut(i) {
-                Some((mine, bits)) if *mine == at => {
-                    changed |= word & !*bits;
-                    *bits |= word;
+            match self.words.get_mut(position) {
+                Some((i, word)) if *i == index => {
+                    added |= new_word & !*word;
+                    *word |= new_word;
                 }
-                _ => missing += 1,
+                _ => missing_words += 1,
             }
         }
-        if missing > 0 {
-            self.merge(other, missing);
+        if missing_words > 0 {
+            self.insert_missing(other, missing_words);
         }
-        changed != 0 || missing > 0
+        added != 0 || missing_words > 0
     }
 
-    /// Adds the words that only `other` has, moving words to their new positions from the last one on.
-    fn merge(&mut self, other: &Self, missing: usize) {
-        let mut mine = self.words.len();
-        let mut to = mine + missing;
-        self.words.resize(to, (0, 0));
-        for &(at, word) in other.words.iter().rev() {
-            while mine > 0 && self.words[mine - 1].0 > at {
-                (mine, to) = (mine - 1, to - 1);
-                self.words[to] = self.words[mine];
+    /// Adds the `missing_words` words that only `other` has, moving words to their new positions from the last one on.
+    fn insert_missing(&mut self, other: &Self, missing_words: usize) {
+        let mut source = self.words.len();
+        let mut target = source + missing_words;
+        self.words.resize(target, (0, 0));
+        for &(index, word) in other.words.iter().rev() {
+            while source > 0 && self.words[source - 1].0 > index {
+                (source, target) = (source - 1, target - 1);
+                self.words[target] = self.words[source];
             }
-            if mine > 0 && self.words[mine - 1].0 == at {
+            if source > 0 && self.words[source - 1].0 == index {
                 continue;
             }
-            to -= 1;
-            self.words[to] = (at, word);
+            target -= 1;
+            self.words[target] = (index, word);
         }
     }
 
-    /// Removes what is not in `other`; returns whether the set changed.
+    /// Removes the elements that `other` does not contain; returns whether the set changed.
     pub fn intersect(&mut self, other: &Self) -> bool {
-        self.combine(other, |mine, theirs| mine & theirs)
+        self.combine(other, |old, word| old & word)
     }
 
     /// Removes the elements of `other`; returns whether the set changed.
     pub fn subtract(&mut self, other: &Self) -> bool {
-        self.combine(other, |mine, theirs| mine & !theirs)
+        self.combine(other, |old, word| old & !word)
     }
 
     fn combine(&mut self, other: &Self, new: impl Fn(u64, u64) -> u64) -> bool {
-        let (mut changed, mut i) = (0, 0);
-        self.words.retain_mut(|(at, word)| {
-            while other.words.get(i).is_some_and(|&(theirs, _)| theirs < *at) {
-                i += 1;
+        let (mut changed, mut position) = (0, 0);
+        self.words.retain_mut(|(index, word)| {
+            while other.words.get(position).is_some_and(|&(i, _)| i < *index) {
+                position += 1;
             }
-            let theirs = other.words.get(i).filter(|w| w.0 == *at).map_or(0, |w| w.1);
-            let old = core::mem::replace(word, new(*word, theirs));
+            let operand = match other.words.get(position) {
+                Some((i, operand)) if i == index => *operand,
+                _ => 0,
+            };
+            let old = core::mem::replace(word, new(*word, operand));
             changed |= old ^ *word;
             *word != 0
         });
@@ -137,7 +143,7 @@ impl SparseSet {
             .sum()
     }
 
-    /// Whether the set has no elements.
+    /// Returns whether the set has no elements.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.words.is_empty()
@@ -145,7 +151,9 @@ impl SparseSet {
 
     /// The elements, ascending.
     pub fn iter(&self) -> impl Iterator<Item = u32> + '_ {
-        self.words.iter().flat_map(|&(at, word)| ones(at, word))
+        self.words
+            .iter()
+            .flat_map(|&(index, word)| ones(index, word))
     }
 }
 

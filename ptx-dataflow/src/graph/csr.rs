@@ -14,8 +14,7 @@ impl<T: Copy> Csr<T> {
     /// Linear: a counting sort.
     pub fn new(len: usize, pairs: impl Iterator<Item = (u32, T)> + Clone) -> Self {
         let mut starts = vec![0u32; len + 1];
-        let inside = |&(row, _): &(u32, T)| (row as usize) < len;
-        for (row, _) in pairs.clone().filter(inside) {
+        for (row, _) in pairs.clone().filter(|&(row, _)| (row as usize) < len) {
             starts[row as usize + 1] += 1;
         }
         for i in 0..len {
@@ -23,7 +22,7 @@ impl<T: Copy> Csr<T> {
         }
         let mut next = starts.clone();
         let mut items = Vec::new();
-        for (row, item) in pairs.filter(inside) {
+        for (row, item) in pairs.filter(|&(row, _)| (row as usize) < len) {
             if items.is_empty() {
                 items.resize(starts[len] as usize, item);
             }
@@ -46,13 +45,13 @@ impl<T> Csr<T> {
         }
     }
 
-    /// How many rows there are.
+    /// The number of rows.
     #[must_use]
     pub fn len(&self) -> usize {
         self.starts.len() - 1
     }
 
-    /// Whether there is no row.
+    /// Returns whether there is no row.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0

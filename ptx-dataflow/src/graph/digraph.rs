@@ -12,7 +12,7 @@ pub struct Digraph {
     exits: Option<Vec<bool>>,
 }
 
-/// Why [`Digraph::new`] refuses a list of edges.
+/// A list of edges that [`Digraph::new`] refuses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum BadGraph {
@@ -68,7 +68,7 @@ impl Digraph {
         Ok(Self::from_valid(nodes, entry, edges))
     }
 
-    /// As [`Digraph::new`], where all ends are known to be nodes.
+    /// Creates a graph as [`Digraph::new`] does. The entry and all ends must be nodes.
     pub(crate) fn from_valid(nodes: u32, entry: u32, edges: &[(u32, u32)]) -> Self {
         Self {
             entry,

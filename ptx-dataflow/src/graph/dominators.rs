@@ -42,17 +42,17 @@ impl<N: Node> Dominators<N> {
         self.tree.immediate(node.as_u32()).map(N::from_u32)
     }
 
-    /// Whether the entry reaches `node`.
+    /// Returns whether the entry reaches `node`.
     pub fn is_reachable(&self, node: N) -> bool {
         self.tree.is_reachable(node.as_u32())
     }
 
-    /// Whether `a` dominates `b`; every reachable node dominates itself. Constant time.
+    /// Returns whether `a` dominates `b`; every reachable node dominates itself. Constant time.
     pub fn dominates(&self, a: N, b: N) -> bool {
         self.tree.dominates(a.as_u32(), b.as_u32())
     }
 
-    /// Whether `a` dominates `b` and is not `b`.
+    /// Returns whether `a` dominates `b` and is not `b`.
     pub fn strictly_dominates(&self, a: N, b: N) -> bool {
         a != b && self.dominates(a, b)
     }
@@ -60,18 +60,19 @@ impl<N: Node> Dominators<N> {
     /// `node` and all nodes that dominate it, the nearest first; empty for an unreachable node.
     pub fn ancestors(&self, node: N) -> Ancestors<'_, N> {
         Ancestors {
-            up: self.tree.ancestors(node.as_u32()),
+            ancestors: self.tree.ancestors(node.as_u32()),
             nodes: PhantomData,
         }
     }
 
-    /// The nearest node that dominates both.
+    /// The nearest node that dominates both nodes.
     pub fn nearest_common(&self, a: N, b: N) -> Option<N> {
-        let common = self.tree.nearest_common(a.as_u32(), b.as_u32());
-        common.map(N::from_u32)
+        self.tree
+            .nearest_common(a.as_u32(), b.as_u32())
+            .map(N::from_u32)
     }
 
-    /// How many nodes dominate `node`, itself not counted.
+    /// The number of nodes that dominate `node`, itself not counted.
     pub fn depth(&self, node: N) -> u32 {
         self.tree.depth(node.as_u32())
     }
@@ -82,19 +83,17 @@ impl<N: Node> Dominators<N> {
         self.tree.order().iter().map(|&n| N::from_u32(n))
     }
 
-    /// For each node, by its number, those that it dominates immediately. Linear.
+    /// The children in the dominator tree by the number of the parent: the nodes that it dominates immediately. Linear.
     #[must_use]
     pub fn children(&self) -> Csr<N> {
-        let order = self.tree.order.iter().skip(1);
-        let edges = order.map(|&n| (self.tree.idom[n as usize], N::from_u32(n)));
-        Csr::new(self.tree.idom.len(), edges)
+        self.tree.children()
     }
 }
 
 /// `node` and the nodes that dominate it: see [`Dominators::ancestors`].
 #[derive(Clone, Debug)]
 pub struct Ancestors<'a, N = u32> {
-    up: TreeAncestors<'a>,
+    ancestors: TreeAncestors<'a>,
     nodes: PhantomData<fn(N) -> N>,
 }
 
@@ -102,17 +101,17 @@ impl<N: Node> Iterator for Ancestors<'_, N> {
     type Item = N;
 
     fn next(&mut self) -> Option<N> {
-        self.up.next().map(N::from_u32)
+        self.ancestors.next().map(N::from_u32)
     }
 }
 
-/// A dominator tree by the numbers of the nodes; see [`Dominators`] for what the functions do.
+/// A dominator tree by the numbers of the nodes; its functions are described at [`Dominators`].
 #[derive(Clone, Debug)]
 pub(crate) struct DominatorTree {
     idom: Vec<u32>,
     /// The reachable nodes, each after its immediate dominator.
     order: Vec<u32>,
-    /// An interval for each node: `a` dominates `b` if the interval of `a` contains the start of that of `b`.
+    /// The interval of each node: `a` dominates `b` if the interval of `a` contains the start of that of `b`.
     start: Vec<u32>,
     end: Vec<u32>,
     depth: Vec<u32>,
@@ -145,17 +144,17 @@ impl DominatorTree {
         for number in (1..order.len()).rev() {
             size[by_number[number] as usize] += size[number];
         }
-        // The next free place inside the interval of each node.
-        let mut free = vec![0u32; order.len()];
+        // The next free position inside the interval of each node.
+        let mut next_free = vec![0u32; order.len()];
         for (number, &node) in order.iter().enumerate() {
-            let place = &mut free[by_number[number] as usize];
-            let from = *place;
-            *place += size[number];
-            free[number] = from + 1;
-            start[node as usize] = from;
-            end[node as usize] = from + size[number];
-            if let Some(up) = some(idom[node as usize]) {
-                depth[node as usize] = depth[up as usize] + 1;
+            let next = &mut next_free[by_number[number] as usize];
+            let first = *next;
+            *next += size[number];
+            next_free[number] = first + 1;
+            start[node as usize] = first;
+            end[node as usize] = first + size[number];
+            if let Some(parent) = some(idom[node as usize]) {
+                depth[node as usize] = depth[parent as usize] + 1;
             }
         }
         Self {
@@ -179,8 +178,8 @@ impl DominatorTree {
 
     pub(crate) fn dominates(&self, a: u32, b: u32) -> bool {
         self.is_reachable(a) && self.is_reachable(b) && {
-            let at = self.start[b as usize];
-            self.start[a as usize] <= at && at < self.end[a as usize]
+            let interval = self.start[a as usize]..self.end[a as usize];
+            interval.contains(&self.start[b as usize])
         }
     }
 
@@ -213,12 +212,12 @@ impl DominatorTree {
         &self.order
     }
 
-    pub(crate) fn children(&self) -> Csr {
+    pub(crate) fn children<N: Node>(&self) -> Csr<N> {
         let edges = self
             .order
             .iter()
             .skip(1)
-            .map(|&n| (self.idom[n as usize], n));
+            .map(|&node| (self.idom[node as usize], N::from_u32(node)));
         Csr::new(self.idom.len(), edges)
     }
 }
@@ -240,11 +239,11 @@ impl Iterator for TreeAncestors<'_> {
     }
 }
 
-/// Immediate dominators, all in numbers of a depth-first search; that of the root is the root.
+/// Computes immediate dominators. Nodes are numbered by a depth-first search; the immediate dominator of the root is the root.
 fn semi_nca<I: Iterator<Item = u32>>(parent: &[u32], predecessors: impl Fn(u32) -> I) -> Vec<u32> {
     let len = parent.len();
     let mut semi: Vec<u32> = (0..len as u32).collect();
-    // The forest of nodes done so far: `link` leads up (shortened on the way), `best` is the node with the least
+    // The forest of the nodes that were processed: `link` leads to an ancestor and is shortened by `compress`; `best` is the node with the least
     // semidominator between a node and its link.
     let mut link = parent.to_vec();
     let mut best = semi.clone();
@@ -252,7 +251,7 @@ fn semi_nca<I: Iterator<Item = u32>>(parent: &[u32], predecessors: impl Fn(u32) 
     for node in (1..len as u32).rev() {
         let mut least = parent[node as usize];
         for p in predecessors(node) {
-            // Nodes up to `node` are not in the forest yet: each is its own root.
+            // Nodes up to `node` are not in the forest: each is its own root.
             let candidate = if p <= node {
                 p
             } else {
@@ -264,16 +263,16 @@ fn semi_nca<I: Iterator<Item = u32>>(parent: &[u32], predecessors: impl Fn(u32) 
     }
     let mut idom = parent.to_vec();
     for node in 1..len {
-        let mut up = idom[node];
-        while up > semi[node] {
-            up = idom[up as usize];
+        let mut ancestor = idom[node];
+        while ancestor > semi[node] {
+            ancestor = idom[ancestor as usize];
         }
-        idom[node] = up;
+        idom[node] = ancestor;
     }
     idom
 }
 
-/// The node with the least semidominator on the way from `node` up to the node above `limit`; shortens the way.
+/// Returns the node with the least semidominator on the path from `node` to its last ancestor above `limit`, and compresses the path.
 fn compress(
     node: u32,
     limit: u32,
@@ -282,20 +281,19 @@ fn compress(
     semi: &[u32],
     path: &mut Vec<u32>,
 ) -> u32 {
-    let mut at = node;
-    while link[at as usize] > limit {
-        path.push(at);
-        at = link[at as usize];
+    let mut ancestor = node;
+    while link[ancestor as usize] > limit {
+        path.push(ancestor);
+        ancestor = link[ancestor as usize];
     }
-    // `at` hangs under a node outside the forest; those below it learn its best and skip it.
-    let mut above = at;
-    while let Some(below) = path.pop() {
-        let (mine, theirs) = (best[below as usize], best[above as usize]);
-        if semi[theirs as usize] < semi[mine as usize] {
-            best[below as usize] = theirs;
+    // The link of `ancestor` is outside of the forest. The nodes below it get the same link, and its best node if that is better.
+    while let Some(descendant) = path.pop() {
+        let (lower, upper) = (best[descendant as usize], best[ancestor as usize]);
+        if semi[upper as usize] < semi[lower as usize] {
+            best[descendant as usize] = upper;
         }
-        link[below as usize] = link[above as usize];
-        above = below;
+        link[descendant as usize] = link[ancestor as usize];
+        ancestor = descendant;
     }
     best[node as usize]
 }

@@ -1,6 +1,6 @@
-//! Dominance frontiers: where the dominance of a node ends.
+//! Dominance frontiers: the nodes where the dominance of a node ends.
 
-use super::{DominatorTree, Dominators, Graph, Node, Numbered as _};
+use super::{Csr, DominatorTree, Dominators, Graph, Node, Numbered as _};
 use crate::shared_sets::{Iter, SetId, SharedSets, Visited, WordUpdate, push_updates};
 use alloc::vec::Vec;
 use core::marker::PhantomData;
@@ -12,7 +12,8 @@ use core::marker::PhantomData;
 #[derive(Clone, Debug)]
 pub struct Frontiers<N = u32> {
     sets: SharedSets,
-    of: Vec<SetId>,
+    /// The frontier of each node.
+    set_ids: Vec<SetId>,
     nodes: PhantomData<fn(N) -> N>,
 }
 
@@ -30,35 +31,30 @@ impl<N: Node> Frontiers<N> {
         Self::from_tree(graph, dominators.tree())
     }
 
-    /// The same for a graph with other node ids.
+    /// Computes the frontiers of a graph whose node ids may be of another type.
     pub(crate) fn from_tree(graph: &impl Graph, dominators: &DominatorTree) -> Self {
         let count = graph.node_count();
         let mut sets = SharedSets::new(count);
-        let mut of = vec![SetId::EMPTY; count as usize];
-        let children = dominators.children();
+        let mut set_ids = vec![SetId::EMPTY; count as usize];
+        let children: Csr = dominators.children();
         let mut updates: Vec<WordUpdate> = Vec::new();
-        let mut joins: Vec<u32> = Vec::new();
-        // Children come before their parents: what they do not dominate, less what the parent does.
+        // Children come before their parents. The frontier of a parent has the nodes of its children's frontiers that it does not dominate.
         for &node in dominators.order().iter().rev() {
             let children = children.row(node);
             let mut frontier = SetId::EMPTY;
             for &child in children {
-                frontier = sets.union(frontier, of[child as usize]);
+                frontier = sets.union(frontier, set_ids[child as usize]);
             }
-            let ends = |to: &u32| dominators.immediate(*to) != Some(node);
-            joins.clear();
-            joins.extend(graph.succ(node).filter(ends));
+            let joins = graph
+                .succ(node)
+                .filter(|&to| dominators.immediate(to) != Some(node));
             updates.clear();
-            push_updates(
-                &mut updates,
-                joins.iter().copied(),
-                children.iter().copied(),
-            );
-            of[node as usize] = sets.update(frontier, &updates);
+            push_updates(&mut updates, joins, children.iter().copied());
+            set_ids[node as usize] = sets.update(frontier, &updates);
         }
         Self {
             sets,
-            of,
+            set_ids,
             nodes: PhantomData,
         }
     }
@@ -71,14 +67,17 @@ impl<N: Node> Frontiers<N> {
         }
     }
 
-    /// Whether `join` is in the frontier of `node`. Logarithmic.
+    /// Returns whether `join` is in the frontier of `node`. Logarithmic.
     pub fn contains(&self, node: N, join: N) -> bool {
         let frontier = self.set(node.as_u32());
         self.sets.contains(frontier, join.as_u32())
     }
 
     fn set(&self, node: u32) -> SetId {
-        self.of.get(node as usize).copied().unwrap_or(SetId::EMPTY)
+        self.set_ids
+            .get(node as usize)
+            .copied()
+            .unwrap_or(SetId::EMPTY)
     }
 }
 
@@ -100,16 +99,16 @@ impl<N: Node> Iterator for Frontier<'_, N> {
 /// Iterated dominance frontiers: the frontier of a set of nodes, of that set with its frontier, and so on. This is where
 /// definitions in those nodes need phis.
 ///
-/// A query costs `O(k log V)` for `k` nodes that are found or rejected, as parts of frontiers that were already visited
-/// are skipped. The value may be used for any number of queries.
+/// A query costs `O(k log V)` for `k` nodes that are kept or rejected, as parts of frontiers that were already visited
+/// are skipped. A value may be used for any number of queries.
 #[derive(Clone, Debug)]
 pub struct IteratedFrontiers<'a, N = u32> {
     frontiers: &'a Frontiers<N>,
     visited: Visited,
-    /// The last query in which each node was found, rejected or given.
-    seen: Vec<u32>,
+    /// The number of the last query that reached each node.
+    last_query: Vec<u32>,
     query: u32,
-    work: Vec<u32>,
+    worklist: Vec<u32>,
 }
 
 impl<'a, N: Node> IteratedFrontiers<'a, N> {
@@ -119,34 +118,34 @@ impl<'a, N: Node> IteratedFrontiers<'a, N> {
         Self {
             frontiers,
             visited: Visited::new(&frontiers.sets),
-            seen: vec![0; frontiers.of.len()],
+            last_query: vec![0; frontiers.set_ids.len()],
             query: 0,
-            work: Vec::new(),
+            worklist: Vec::new(),
         }
     }
 
     /// The iterated frontier of `nodes`, ascending.
     ///
-    /// `keep` is asked once about each candidate; a rejected one is left out, and its own frontier is not followed.
+    /// `keep` is called once for each candidate. If it returns `false`, the candidate is left out, and its own frontier is not followed.
     pub fn of(&mut self, nodes: &[N], mut keep: impl FnMut(N) -> bool) -> Vec<N> {
         self.query += 1;
         self.visited.clear();
-        let mut found = Vec::new();
-        self.work.extend(nodes.iter().map(|n| n.as_u32()));
-        while let Some(node) = self.work.pop() {
+        let mut frontier = Vec::new();
+        self.worklist.extend(nodes.iter().map(|n| n.as_u32()));
+        while let Some(node) = self.worklist.pop() {
             let set = self.frontiers.set(node);
-            for join in self.frontiers.sets.iter_unvisited(set, &mut self.visited) {
-                let Some(seen) = self.seen.get_mut(join as usize) else {
+            for number in self.frontiers.sets.iter_unvisited(set, &mut self.visited) {
+                let Some(last_query) = self.last_query.get_mut(number as usize) else {
                     continue;
                 };
-                let node = N::from_u32(join);
-                if core::mem::replace(seen, self.query) != self.query && keep(node) {
-                    found.push(node);
-                    self.work.push(join);
+                let node = N::from_u32(number);
+                if core::mem::replace(last_query, self.query) != self.query && keep(node) {
+                    frontier.push(node);
+                    self.worklist.push(number);
                 }
             }
         }
-        found.sort_unstable();
-        found
+        frontier.sort_unstable();
+        frontier
     }
 }

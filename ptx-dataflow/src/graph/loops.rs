@@ -1,7 +1,6 @@
-//! Loops.
+//! The loops of a graph: their headers, bodies, exits and preheaders.
 
-use super::loop_headers::{Headers, nest_headers};
-use super::natural_loops::natural_headers;
+use super::loop_headers::{Headers, natural_headers, nest_headers};
 use super::{DepthFirst, Dominators, Graph, NONE, Node, Numbered as _, some};
 use alloc::vec::Vec;
 
@@ -26,8 +25,9 @@ pub struct Loop<N = u32> {
     parent: Option<LoopId>,
     depth: u32,
     kind: LoopKind,
-    from: u32,
-    to: u32,
+    /// The range of the loop in [`Loops::bodies`].
+    start: u32,
+    end: u32,
 }
 
 impl<N: Node> Loop<N> {
@@ -47,7 +47,7 @@ impl<N: Node> Loop<N> {
 /// The loops that the entry of a graph reaches, with their bodies, exits and preheaders. Two loops are disjoint, or one
 /// contains the other.
 ///
-/// There are two ways to see the loops of a graph; they agree where the graph [is reducible](is_reducible).
+/// There are two definitions of a loop, which agree where the graph [is reducible](is_reducible).
 /// [`Loops::natural`] has natural loops only, as compilers use them; [`Loops::new`] has irreducible loops too.
 #[derive(Clone, Debug)]
 pub struct Loops<N = u32> {
@@ -68,8 +68,10 @@ impl<N: Node> Loops<N> {
         let dominators = dominators.tree();
         for info in &mut nest.loops {
             let header = info.header.as_u32();
-            let enters = |p| search.is_ancestor(header, p) && !dominators.dominates(header, p);
-            if graph.pred(header).any(enters) {
+            let is_irreducible = graph
+                .pred(header)
+                .any(|p| search.is_ancestor(header, p) && !dominators.dominates(header, p));
+            if is_irreducible {
                 info.kind = LoopKind::Irreducible;
             }
         }
@@ -77,36 +79,37 @@ impl<N: Node> Loops<N> {
     }
 
     /// The natural loops. The header of a loop dominates the source of an edge to it; the loop is the header and all nodes
-    /// from which control reaches such a source without passing the header. What is entered at several nodes is not a
+    /// from which control reaches such a source without passing the header. A cycle that is entered at several nodes is not a
     /// natural loop.
     pub fn natural(graph: &impl Graph<Node = N>, dominators: &Dominators<N>) -> Self {
         let search = DepthFirst::new(graph);
         Self::from_headers(&search, &natural_headers(graph, dominators.tree()))
     }
 
-    /// The loops with these headers, all called natural.
+    /// Creates the loops with these headers. Their kind is [`LoopKind::Natural`].
     fn from_headers(search: &DepthFirst, headers: &Headers) -> Self {
         let nodes = headers.is_header.len();
-        let mut id_of = vec![NONE; nodes];
+        let mut loop_of_header = vec![NONE; nodes];
         let mut innermost = vec![NONE; nodes];
         let mut loops: Vec<Loop<N>> = Vec::new();
         // Headers come before the other nodes of their loops.
         for &node in search.preorder() {
-            let at = node as usize;
-            let around = some(headers.around[at]).map(|header| id_of[header as usize]);
-            if headers.is_header[at] {
-                id_of[at] = loops.len() as u32;
+            let index = node as usize;
+            let enclosing_loop =
+                some(headers.enclosing[index]).map(|header| loop_of_header[header as usize]);
+            if headers.is_header[index] {
+                loop_of_header[index] = loops.len() as u32;
                 loops.push(Loop {
                     header: N::from_u32(node),
-                    parent: around.map(LoopId),
-                    depth: 1 + around.map_or(0, |id| loops[id as usize].depth),
+                    parent: enclosing_loop.map(LoopId),
+                    depth: 1 + enclosing_loop.map_or(0, |id| loops[id as usize].depth),
                     kind: LoopKind::Natural,
-                    from: 0,
-                    to: 0,
+                    start: 0,
+                    end: 0,
                 });
-                innermost[at] = id_of[at];
-            } else if let Some(id) = around {
-                innermost[at] = id;
+                innermost[index] = loop_of_header[index];
+            } else if let Some(id) = enclosing_loop {
+                innermost[index] = id;
             }
         }
         let mut nest = Self {
@@ -119,46 +122,46 @@ impl<N: Node> Loops<N> {
         nest
     }
 
-    /// Gives each loop its range of `bodies`.
+    /// Assigns each loop its range in `bodies`, and adds the nodes.
     fn lay_out(&mut self, search: &DepthFirst) {
         let mut size = vec![0u32; self.loops.len()];
         for &id in self.innermost.iter().filter(|&&id| id != NONE) {
             size[id as usize] += 1;
         }
         for id in (0..self.loops.len()).rev() {
-            if let Some(LoopId(up)) = self.loops[id].parent {
-                size[up as usize] += size[id];
+            if let Some(LoopId(parent)) = self.loops[id].parent {
+                size[parent as usize] += size[id];
             }
         }
-        // The next free position in each loop; its header has the first.
-        let mut free: Vec<u32> = Vec::with_capacity(self.loops.len());
-        let mut end = 0;
+        // The next free position in each loop; its header has the first one.
+        let mut next_free: Vec<u32> = Vec::with_capacity(self.loops.len());
+        let mut total_size = 0;
         for (info, &size) in self.loops.iter_mut().zip(&size) {
             let next = match info.parent {
-                Some(LoopId(up)) => &mut free[up as usize],
-                None => &mut end,
+                Some(LoopId(parent)) => &mut next_free[parent as usize],
+                None => &mut total_size,
             };
-            let from = *next;
+            let start = *next;
             *next += size;
-            (info.from, info.to) = (from, from + size);
-            free.push(from + 1);
+            (info.start, info.end) = (start, start + size);
+            next_free.push(start + 1);
         }
-        let bodies = search.preorder().first().map(|&n| N::from_u32(n));
-        self.bodies = bodies.map_or_else(Vec::new, |fill| vec![fill; end as usize]);
+        let filler = search.preorder().first().map(|&n| N::from_u32(n));
+        self.bodies = filler.map_or_else(Vec::new, |node| vec![node; total_size as usize]);
         for &node in search.preorder() {
             let Some(id) = some(self.innermost[node as usize]) else {
                 continue;
             };
             let info = &self.loops[id as usize];
-            let at = if info.header.as_u32() == node {
-                info.from
+            let position = if info.header.as_u32() == node {
+                info.start
             } else {
-                let next = &mut free[id as usize];
+                let next = &mut next_free[id as usize];
                 *next += 1;
                 *next - 1
             };
-            self.bodies[at as usize] = N::from_u32(node);
-            self.position[node as usize] = at;
+            self.bodies[position as usize] = N::from_u32(node);
+            self.position[node as usize] = position;
         }
     }
 
@@ -174,7 +177,7 @@ impl<N: Node> Loops<N> {
         self.loops.is_empty()
     }
 
-    /// Every loop, outer ones before inner ones.
+    /// All loops, outer ones before inner ones.
     #[must_use]
     pub fn iter(
         &self,
@@ -192,16 +195,16 @@ impl<N: Node> Loops<N> {
     /// The nodes of a loop and of the loops inside it, the header first.
     #[must_use]
     pub fn body(&self, id: LoopId) -> &[N] {
-        let range = self.get(id).map(|l| l.from as usize..l.to as usize);
-        let body = range.and_then(|range| self.bodies.get(range));
-        body.unwrap_or_default()
+        self.get(id)
+            .and_then(|info| self.bodies.get(info.start as usize..info.end as usize))
+            .unwrap_or_default()
     }
 
     /// Whether a loop contains `node`. Constant time.
     pub fn contains(&self, id: LoopId, node: N) -> bool {
-        let position = self.position.get(node.as_u32() as usize).copied();
-        let inside = |l: &Loop<N>| position.is_some_and(|at| (l.from..l.to).contains(&at));
-        self.get(id).is_some_and(inside)
+        self.get(id)
+            .zip(self.position.get(node.as_u32() as usize))
+            .is_some_and(|(info, position)| (info.start..info.end).contains(position))
     }
 
     /// The innermost loop that contains `node`.
@@ -225,9 +228,8 @@ impl<N: Node> Loops<N> {
     /// The loops that an edge leaves, inner ones first.
     #[doc(hidden)]
     pub fn left(&self, from: N, to: N) -> impl Iterator<Item = LoopId> + '_ {
-        let outer = |id: &LoopId| self.get(*id).and_then(|l| l.parent());
-        let all = core::iter::successors(self.innermost(from), outer);
-        all.take_while(move |id| !self.contains(*id, to))
+        core::iter::successors(self.innermost(from), |id| self.get(*id)?.parent)
+            .take_while(move |id| !self.contains(*id, to))
     }
 
     /// The edges out of a loop, each as its source inside and its target outside.
@@ -236,11 +238,12 @@ impl<N: Node> Loops<N> {
         graph: &'a impl Graph<Node = N>,
         id: LoopId,
     ) -> impl Iterator<Item = (N, N)> + 'a {
-        let body = self.body(id).iter();
-        body.flat_map(move |&from| {
-            let targets = graph.successors(from).iter();
-            let outside = targets.filter(move |&&to| !self.contains(id, to));
-            outside.map(move |&to| (from, to))
+        self.body(id).iter().flat_map(move |&from| {
+            graph
+                .successors(from)
+                .iter()
+                .filter(move |&&to| !self.contains(id, to))
+                .map(move |&to| (from, to))
         })
     }
 
@@ -250,24 +253,30 @@ impl<N: Node> Loops<N> {
         graph: &'a impl Graph<Node = N>,
         id: LoopId,
     ) -> impl Iterator<Item = N> + 'a {
-        let header = self.get(id).map(|l| l.header);
-        let before = header.map_or(&[][..], |h| graph.predecessors(h)).iter();
-        before.copied().filter(move |&p| self.contains(id, p))
+        self.get(id)
+            .map_or(&[][..], |info| graph.predecessors(info.header))
+            .iter()
+            .copied()
+            .filter(move |&node| self.contains(id, node))
     }
 
     /// The preheader of a natural loop: the only predecessor of the header outside of the loop, if it has no other
-    /// successor. What is computed at its end is computed once before the loop. `None` if there is no such node.
+    /// successor. Code at its end is executed once before the loop. `None` if there is no such node.
     pub fn preheader(&self, graph: &impl Graph<Node = N>, id: LoopId) -> Option<N> {
         let info = self.get(id).filter(|l| l.kind == LoopKind::Natural)?;
-        let before = graph.predecessors(info.header).iter();
-        let mut outside = before.copied().filter(|&p| !self.contains(id, p));
-        let node = outside.next()?;
-        let only = outside.next().is_none() && graph.successors(node).len() == 1;
-        (only && !graph.exits(node)).then_some(node)
+        let mut entering = graph
+            .predecessors(info.header)
+            .iter()
+            .copied()
+            .filter(|&node| !self.contains(id, node));
+        let node = entering.next()?;
+        let is_preheader =
+            entering.next().is_none() && graph.successors(node).len() == 1 && !graph.exits(node);
+        is_preheader.then_some(node)
     }
 }
 
-/// Whether every retreating edge of a depth-first search leads to a node that dominates its source. This holds for all
+/// Returns whether every retreating edge of a depth-first search leads to a node that dominates its source. This holds for all
 /// searches or for none.
 pub fn is_reducible<N: Node>(graph: &impl Graph<Node = N>, dominators: &Dominators<N>) -> bool {
     let search = DepthFirst::new(graph);

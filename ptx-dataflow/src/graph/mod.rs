@@ -1,23 +1,20 @@
-//! Directed graphs with dense node ids, and what follows from their shape alone.
+//! Directed graphs with dense node ids, and analyses of their shape: orders, dominators, loops and components.
 //!
-//! Everything here works on any [`Graph`], knows nothing of PTX, uses no recursion, and is linear or nearly linear in
-//! nodes and edges unless its own page says otherwise.
+//! The algorithms work on any [`Graph`], know nothing of PTX, use no recursion, and are linear or nearly linear in
+//! nodes and edges unless their documentation says otherwise.
 
-mod control;
 mod csr;
 mod digraph;
 mod dominators;
 mod frontier;
 mod loop_headers;
 mod loops;
-mod natural_loops;
 mod order;
 #[cfg(feature = "petgraph")]
 mod petgraph;
 mod post;
 mod scc;
 
-pub use control::{ControlDependence, Dependents};
 pub use csr::Csr;
 pub use digraph::{BadGraph, Digraph};
 pub(crate) use dominators::DominatorTree;
@@ -28,7 +25,7 @@ pub(crate) use order::DepthFirst;
 pub use order::ReversePostOrder;
 #[cfg(feature = "petgraph")]
 pub use petgraph::{Petgraph, Seen};
-pub use post::PostDominators;
+pub use post::{ControlDependence, Dependents, PostDominators};
 pub use scc::{ComponentId, Components};
 
 /// The id of a node: a dense number.
@@ -53,19 +50,19 @@ pub trait Graph {
     /// The ids of the nodes.
     type Node: Node;
 
-    /// How many nodes there are.
+    /// The number of nodes.
     fn node_count(&self) -> u32;
-    /// Where control enters. Meaningless in a graph without nodes.
+    /// The node where control enters. Meaningless in a graph without nodes.
     fn entry(&self) -> Self::Node;
     /// The targets of the edges out of `node`; empty for a node that does not exist.
     fn successors(&self, node: Self::Node) -> &[Self::Node];
     /// The sources of the edges into `node`, once for each edge.
     fn predecessors(&self, node: Self::Node) -> &[Self::Node];
-    /// Whether control can leave the graph from `node`. A node that exits may have successors too (a guarded exit).
+    /// Returns whether control can leave the graph from `node`. A node that exits may have successors too (a guarded exit).
     fn exits(&self, node: Self::Node) -> bool {
         self.successors(node).is_empty()
     }
-    /// Every node, in the order of the numbers.
+    /// All nodes, in the order of their numbers.
     fn nodes(&self) -> impl ExactSizeIterator<Item = Self::Node> + DoubleEndedIterator + Clone {
         (0..self.node_count()).map(Self::Node::from_u32)
     }
@@ -116,9 +113,10 @@ pub(crate) trait Numbered: Graph {
 
 impl<G: Graph> Numbered for G {}
 
-/// The entry of a dense table of nodes that has no node.
+/// The value that means "no node" in a dense table of nodes.
 const NONE: u32 = u32::MAX;
 
+/// Returns a node of a dense table, unless it is [`NONE`].
 fn some(node: u32) -> Option<u32> {
     (node != NONE).then_some(node)
 }

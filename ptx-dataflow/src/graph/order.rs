@@ -1,4 +1,4 @@
-//! Depth-first search and the orders it gives.
+//! Depth-first search, and the orders of nodes that follow from it.
 
 use super::{Graph, NONE, Node, Numbered as _, some};
 use alloc::vec::Vec;
@@ -21,7 +21,7 @@ impl DepthFirst {
         Self::from_roots(graph, core::iter::once(graph.root()))
     }
 
-    /// Searches from the entry, then from each node not seen yet, in ascending order: every node is reached.
+    /// Searches from the entry, then from each node that was not reached, in ascending order: every node is reached.
     pub(crate) fn whole(graph: &impl Graph) -> Self {
         Self::from_roots(
             graph,
@@ -31,35 +31,35 @@ impl DepthFirst {
 
     fn from_roots(graph: &impl Graph, roots: impl Iterator<Item = u32>) -> Self {
         let nodes = graph.node_count() as usize;
-        let mut dfs = Self {
+        let mut search = Self {
             preorder: Vec::with_capacity(nodes),
             postorder: Vec::with_capacity(nodes),
             parent: vec![NONE; nodes],
             number: vec![NONE; nodes],
             last: vec![NONE; nodes],
         };
-        // A node and how many of its successors are done.
+        // A node and the number of its successors that were visited.
         let mut stack: Vec<(u32, u32)> = Vec::new();
         for root in roots {
-            if dfs.number.get(root as usize) == Some(&NONE) {
-                dfs.discover(root, &mut stack);
+            if search.number.get(root as usize) == Some(&NONE) {
+                search.discover(root, &mut stack);
             }
-            while let Some((node, done)) = stack.last_mut() {
+            while let Some((node, visited)) = stack.last_mut() {
                 let node = *node;
-                if let Some(next) = graph.succ_at(node, *done as usize) {
-                    *done += 1;
-                    if dfs.number[next as usize] == NONE {
-                        dfs.parent[next as usize] = node;
-                        dfs.discover(next, &mut stack);
+                if let Some(next) = graph.succ_at(node, *visited as usize) {
+                    *visited += 1;
+                    if search.number[next as usize] == NONE {
+                        search.parent[next as usize] = node;
+                        search.discover(next, &mut stack);
                     }
                 } else {
-                    dfs.last[node as usize] = dfs.preorder.len() as u32 - 1;
-                    dfs.postorder.push(node);
+                    search.last[node as usize] = search.preorder.len() as u32 - 1;
+                    search.postorder.push(node);
                     stack.pop();
                 }
             }
         }
-        dfs
+        search
     }
 
     fn discover(&mut self, node: u32, stack: &mut Vec<(u32, u32)>) {
@@ -68,12 +68,12 @@ impl DepthFirst {
         stack.push((node, 0));
     }
 
-    /// The nodes reached, in the order of discovery.
+    /// The reached nodes, in the order of discovery.
     pub(crate) fn preorder(&self) -> &[u32] {
         &self.preorder
     }
 
-    /// The nodes reached, each after all that was discovered from it.
+    /// The reached nodes, each after all nodes that were discovered from it.
     pub(crate) fn postorder(&self) -> &[u32] {
         &self.postorder
     }
@@ -83,15 +83,17 @@ impl DepthFirst {
         self.parent.get(node as usize).copied().and_then(some)
     }
 
-    /// The position of `node` in [`DepthFirst::preorder`]; `None` for a node not reached.
+    /// The position of `node` in [`DepthFirst::preorder`]; `None` for a node that was not reached.
     pub(crate) fn number(&self, node: u32) -> Option<u32> {
         self.number.get(node as usize).copied().and_then(some)
     }
 
-    /// Whether `below` is `above` or was discovered from it, directly or not.
-    pub(crate) fn is_ancestor(&self, above: u32, below: u32) -> bool {
-        match (self.number(above), self.number(below)) {
-            (Some(from), Some(number)) => from <= number && number <= self.last[above as usize],
+    /// Returns whether `descendant` is `ancestor` or was discovered from it, directly or not.
+    pub(crate) fn is_ancestor(&self, ancestor: u32, descendant: u32) -> bool {
+        match (self.number(ancestor), self.number(descendant)) {
+            (Some(first), Some(number)) => {
+                first <= number && number <= self.last[ancestor as usize]
+            }
             _ => false,
         }
     }
@@ -105,12 +107,12 @@ pub struct ReversePostOrder<N = u32> {
 }
 
 impl<N: Node> ReversePostOrder<N> {
-    /// The order of what the entry reaches.
+    /// The order of the nodes that the entry reaches.
     pub fn new(graph: &impl Graph<Node = N>) -> Self {
         Self::from_search(graph, &DepthFirst::new(graph))
     }
 
-    /// The order of all nodes: after those that the entry reaches, searches start at each node not seen yet, in ascending
+    /// The order of all nodes: after those that the entry reaches, searches start at each node that was not reached, in ascending
     /// order.
     pub fn whole(graph: &impl Graph<Node = N>) -> Self {
         Self::from_search(graph, &DepthFirst::whole(graph))
@@ -118,14 +120,12 @@ impl<N: Node> ReversePostOrder<N> {
 
     fn from_search(graph: &impl Graph<Node = N>, search: &DepthFirst) -> Self {
         let mut position = vec![NONE; graph.node_count() as usize];
-        for (at, &node) in (0u32..).zip(search.postorder.iter().rev()) {
-            position[node as usize] = at;
+        let mut order = Vec::with_capacity(search.postorder.len());
+        for &node in search.postorder.iter().rev() {
+            position[node as usize] = order.len() as u32;
+            order.push(N::from_u32(node));
         }
-        let order = search.postorder.iter().rev();
-        Self {
-            order: order.map(|&n| N::from_u32(n)).collect(),
-            position,
-        }
+        Self { order, position }
     }
 
     /// The nodes in order.
@@ -136,10 +136,9 @@ impl<N: Node> ReversePostOrder<N> {
 
     /// The position of `node` in the order; `None` for a node that is not in it.
     pub fn position(&self, node: N) -> Option<u32> {
-        self.position_of(node.as_u32())
-    }
-
-    pub(crate) fn position_of(&self, node: u32) -> Option<u32> {
-        self.position.get(node as usize).copied().and_then(some)
+        self.position
+            .get(node.as_u32() as usize)
+            .copied()
+            .and_then(some)
     }
 }

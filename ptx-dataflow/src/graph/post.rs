@@ -1,17 +1,18 @@
-//! Post-dominators: `a` post-dominates `b` if every path from `b` to the virtual exit passes `a`.
+//! Post-dominators and control dependence. A node `a` post-dominates `b` if every path from `b` to the virtual exit passes `a`.
 //!
 //! The virtual exit is one more node. An edge leads to it from
 //!
 //! * every node that [exits](Graph::exits), and
-//! * of every infinite loop, a strongly connected component that no edge leaves and no node of which exits: from each
-//!   node with an edge back to the header, the node of the component that comes first in
-//!   [reverse post-order of the whole graph](super::ReversePostOrder::whole). The loop is thought to end after some
-//!   whole iteration, so that a branch inside its body still has a place where its sides meet again.
+//! * every latch of an infinite loop. An infinite loop is a strongly connected component that no edge leaves and no node of which exits; its header is the
+//!   node that comes first in [reverse post-order of the whole graph](super::ReversePostOrder::whole), and its latches are the nodes with an edge to the
+//!   header. The loop is assumed to end after some whole iteration, so that the two sides of a branch inside its body still meet again.
 //!
-//! Hence every node reaches the virtual exit and every node has post-dominators, also those the entry does not reach.
+//! Hence every node reaches the virtual exit and every node has post-dominators, also nodes that the entry does not reach.
 
+use super::dominators::TreeAncestors;
 use super::{
-    Components, Digraph, Dominators, Frontiers, Graph, Node, Numbered as _, ReversePostOrder,
+    Components, Digraph, Dominators, Frontier, Frontiers, Graph, Node, Numbered as _,
+    ReversePostOrder,
 };
 use alloc::vec::Vec;
 use core::marker::PhantomData;
@@ -52,13 +53,15 @@ impl<N: Node> PostDominators<N> {
 
     /// The nearest node that post-dominates `node` and is not `node`; `None` if that is the virtual exit.
     ///
-    /// This is where a warp reconverges whose threads take different ways at `node`.
+    /// This is where the threads of a warp reconverge if they take different branches at `node`.
     pub fn immediate(&self, node: N) -> Option<N> {
-        let up = self.tree.immediate(node.as_u32());
-        up.filter(|&up| up != self.virtual_exit()).map(N::from_u32)
+        self.tree
+            .immediate(node.as_u32())
+            .filter(|&ancestor| ancestor != self.virtual_exit())
+            .map(N::from_u32)
     }
 
-    /// Whether `a` post-dominates `b`; every node post-dominates itself. Constant time.
+    /// Returns whether `a` post-dominates `b`; every node post-dominates itself. Constant time.
     pub fn dominates(&self, a: N, b: N) -> bool {
         self.tree.dominates(a.as_u32(), b.as_u32())
     }
@@ -73,8 +76,21 @@ impl<N: Node> PostDominators<N> {
     /// The nodes with an edge to the virtual exit.
     #[must_use]
     pub fn leaving(&self) -> impl ExactSizeIterator<Item = N> + Clone {
-        let leaving = self.reversed.successors(self.virtual_exit()).iter();
-        leaving.map(|&n| N::from_u32(n))
+        self.reversed
+            .successors(self.virtual_exit())
+            .iter()
+            .map(|&node| N::from_u32(node))
+    }
+
+    /// The nodes that are certain to be executed once the edge from `from` to `to` is taken, but not before: they depend on
+    /// this edge. A walk up the tree from `to`.
+    pub fn dependents(&self, from: N, to: N) -> Dependents<'_, N> {
+        let tree = self.tree.tree();
+        Dependents {
+            ancestors: tree.ancestors(to.as_u32()),
+            stop: tree.immediate(from.as_u32()),
+            nodes: PhantomData,
+        }
     }
 
     /// The post-dominance frontier of every node.
@@ -84,6 +100,7 @@ impl<N: Node> PostDominators<N> {
     }
 }
 
+/// Reverses the edges of a graph, and adds the virtual exit as its entry.
 fn reverse<N: Node>(graph: &impl Graph<Node = N>) -> Digraph {
     let exit = graph.node_count();
     let mut edges: Vec<(u32, u32)> = Vec::new();
@@ -98,23 +115,67 @@ fn reverse<N: Node>(graph: &impl Graph<Node = N>) -> Digraph {
     let order = ReversePostOrder::whole(graph);
     for id in components.ids() {
         let members = components.members(id);
-        let ends = |&node: &N| {
-            let mut targets = graph.successors(node).iter();
-            graph.exits(node) || targets.any(|&to| components.of(to) != Some(id))
-        };
-        if members.iter().any(ends) {
+        let may_end = members.iter().any(|&node| {
+            graph.exits(node)
+                || graph
+                    .successors(node)
+                    .iter()
+                    .any(|&to| components.of(to) != Some(id))
+        });
+        if may_end {
             continue;
         }
         let Some(&header) = members.iter().min_by_key(|&&node| order.position(node)) else {
             continue;
         };
-        let latch = |&&node: &&N| graph.successors(node).contains(&header);
-        let latches = members.iter().filter(latch);
-        edges.extend(latches.map(|&node| (exit, node.as_u32())));
+        edges.extend(
+            members
+                .iter()
+                .filter(|&&node| graph.successors(node).contains(&header))
+                .map(|latch| (exit, latch.as_u32())),
+        );
         // A node without successors may be declared not to exit: it gets its own edge.
         if graph.successors(header).is_empty() {
             edges.push((exit, header.as_u32()));
         }
     }
     Digraph::from_valid(exit + 1, exit, &edges)
+}
+
+/// For each node the branches that it depends on (Ferrante, Ottenstein, Warren): `n` depends on `b` if `n` post-dominates a
+/// successor of `b` but does not strictly post-dominate `b`. It is the post-dominance frontier; a guarded exit and the
+/// end of an infinite loop count as branches to the virtual exit.
+#[derive(Clone, Debug)]
+pub struct ControlDependence<N = u32>(Frontiers<N>);
+
+impl<N: Node> ControlDependence<N> {
+    /// Computes the dependence of every node.
+    #[must_use]
+    pub fn new(post: &PostDominators<N>) -> Self {
+        Self(post.frontiers())
+    }
+
+    /// The nodes whose branches decide whether `node` is executed, ascending.
+    pub fn of(&self, node: N) -> Frontier<'_, N> {
+        self.0.of(node)
+    }
+}
+
+/// The nodes that depend on an edge: see [`PostDominators::dependents`].
+#[derive(Clone, Debug)]
+pub struct Dependents<'a, N = u32> {
+    ancestors: TreeAncestors<'a>,
+    stop: Option<u32>,
+    nodes: PhantomData<fn(N) -> N>,
+}
+
+impl<N: Node> Iterator for Dependents<'_, N> {
+    type Item = N;
+
+    fn next(&mut self) -> Option<N> {
+        self.ancestors
+            .next()
+            .filter(|&node| Some(node) != self.stop)
+            .map(N::from_u32)
+    }
 }

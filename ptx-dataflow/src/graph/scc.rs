@@ -1,4 +1,4 @@
-//! Strongly connected components (Tarjan), linear.
+//! Strongly connected components, by the algorithm of Tarjan: linear.
 
 use super::{Csr, Graph, NONE, Node, Numbered as _, some};
 use alloc::vec::Vec;
@@ -30,58 +30,66 @@ impl<N: Node> Components<N> {
         let mut number = vec![NONE; nodes as usize];
         let mut low = vec![NONE; nodes as usize];
         let mut component = vec![NONE; nodes as usize];
-        let (mut next, mut found) = (0, 0);
-        let (mut open, mut stack): (Vec<u32>, Vec<(u32, u32)>) = (Vec::new(), Vec::new());
+        let (mut next_number, mut component_count) = (0, 0);
+        // The nodes whose component is not complete, in the order of their numbers.
+        let mut open: Vec<u32> = Vec::new();
+        // A node and the number of its successors that were visited.
+        let mut stack: Vec<(u32, u32)> = Vec::new();
         for root in 0..nodes {
             if number[root as usize] == NONE {
                 stack.push((root, 0));
             }
-            while let Some((node, done)) = stack.last_mut() {
-                let (node, index) = (*node, *done as usize);
-                let at = node as usize;
-                if index == 0 && number[at] == NONE {
-                    (number[at], low[at]) = (next, next);
-                    next += 1;
+            while let Some((node, visited)) = stack.last_mut() {
+                let (node, edge) = (*node, *visited as usize);
+                let index = node as usize;
+                if edge == 0 && number[index] == NONE {
+                    (number[index], low[index]) = (next_number, next_number);
+                    next_number += 1;
                     open.push(node);
-                } else if let Some(back) = index.checked_sub(1).and_then(|i| graph.succ_at(node, i))
+                } else if let Some(successor) = edge
+                    .checked_sub(1)
+                    .and_then(|edge| graph.succ_at(node, edge))
+                    && component[successor as usize] == NONE
                 {
-                    // This successor is done, or was seen before.
-                    if component[back as usize] == NONE {
-                        low[at] = low[at].min(low[back as usize]);
-                    }
+                    low[index] = low[index].min(low[successor as usize]);
                 }
-                if let Some(to) = graph.succ_at(node, index) {
-                    *done += 1;
-                    if number[to as usize] == NONE {
-                        stack.push((to, 0));
+                if let Some(successor) = graph.succ_at(node, edge) {
+                    *visited += 1;
+                    if number[successor as usize] == NONE {
+                        stack.push((successor, 0));
                     }
                     continue;
                 }
-                if low[at] == number[at] {
+                if low[index] == number[index] {
                     while let Some(member) = open.pop() {
-                        component[member as usize] = found;
+                        component[member as usize] = component_count;
                         if member == node {
                             break;
                         }
                     }
-                    found += 1;
+                    component_count += 1;
                 }
                 stack.pop();
             }
         }
-        // Tarjan finds a component after those it leads to.
+        // A component was completed after the components that it leads to.
         for id in &mut component {
-            *id = found - 1 - *id;
+            *id = component_count - 1 - *id;
         }
-        let members = component.iter().copied().zip(graph.nodes());
-        let members = Csr::new(found as usize, members);
+        let members = Csr::new(
+            component_count as usize,
+            component.iter().copied().zip(graph.nodes()),
+        );
         Self { component, members }
     }
 
     /// The component of `node`.
     pub fn of(&self, node: N) -> Option<ComponentId> {
-        let component = self.component.get(node.as_u32() as usize).copied();
-        component.and_then(some).map(ComponentId)
+        self.component
+            .get(node.as_u32() as usize)
+            .copied()
+            .and_then(some)
+            .map(ComponentId)
     }
 
     /// The nodes of a component, ascending.
@@ -90,18 +98,18 @@ impl<N: Node> Components<N> {
         self.members.row(component.0)
     }
 
-    /// Every component.
+    /// All components.
     pub fn ids(&self) -> impl ExactSizeIterator<Item = ComponentId> + use<N> {
         (0..self.members.len() as u32).map(ComponentId)
     }
 
-    /// How many components there are.
+    /// The number of components.
     #[must_use]
     pub fn len(&self) -> usize {
         self.members.len()
     }
 
-    /// Whether there is no component: the graph has no nodes.
+    /// Returns whether there is no component: the graph has no nodes.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.members.is_empty()

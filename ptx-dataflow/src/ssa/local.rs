@@ -1,4 +1,4 @@
-//! The reads and writes of each block in order, and which of them see the value at the start of the block.
+//! The values that the statements of a block define, and the uses that see the value of a variable at the start of the block.
 
 use alloc::vec::Vec;
 
@@ -10,65 +10,77 @@ use super::{Returned, Ssa, Use, Value, ValueId};
 use crate::cfg::{BlockId, Cfg};
 use crate::reg_lanes::{VariableId, Variables};
 
-/// What sees the value of a variable at the start of a block.
+/// The kind of an upward-exposed use.
 #[derive(Copy, Clone, Debug)]
-pub(super) enum Slot {
+pub(super) enum ExposedKind {
     /// A read, by its number.
     Use(u32),
     /// A result of the function, by its number.
     Returned(u32),
-    /// A read after merges only: it makes the variable live.
-    Through,
+    /// A read after merges only, which make the old value live. The read itself sees the last merge.
+    ThroughMerge,
     /// The old value of a merge.
-    Old(ValueId),
+    OldValue(ValueId),
 }
 
-impl Slot {
-    /// Whether it makes the variable live: not so for what a conditional write leaves unchanged.
+impl ExposedKind {
+    /// Returns whether the use makes the variable live. The old value of a merge is live only if the merge is.
     pub(super) const fn reads(self) -> bool {
-        !matches!(self, Self::Old(_))
+        !matches!(self, Self::OldValue(_))
     }
 }
 
-/// A place in a block that sees what a variable holds at the start of the block.
+/// An upward-exposed use: it sees the value that a variable has at the start of the block.
 #[derive(Copy, Clone, Debug)]
-pub(super) struct Exposed {
+pub(super) struct ExposedUse {
     pub(super) variable: VariableId,
     pub(super) block: u32,
-    pub(super) slot: Slot,
+    pub(super) kind: ExposedKind,
 }
 
-/// The last write of a variable in a block.
+/// The last definition of a variable in a block.
 #[derive(Copy, Clone, Debug)]
-pub(super) struct Last {
+pub(super) struct LastDef {
     pub(super) variable: VariableId,
     pub(super) block: u32,
     pub(super) value: ValueId,
-    /// Whether the block writes the variable unconditionally.
-    pub(super) ends: bool,
+    /// Whether any definition in the block is unconditional, so that the value at the start of the block does not reach its end.
+    pub(super) is_unconditional: bool,
 }
 
-pub(super) struct Local {
+/// The definitions and uses of a function, resolved inside of blocks.
+pub(super) struct LocalValues {
     pub(super) stamp: Stamp,
     pub(super) values: Vec<Value>,
     pub(super) uses: Vec<Use>,
-    /// The results where blocks return.
+    /// The results of the function at the ends of blocks that return.
     pub(super) returned: Vec<Returned>,
+    /// The first use and the first definition of each statement, by position.
     pub(super) use_starts: Vec<u32>,
     pub(super) def_starts: Vec<u32>,
     /// The position of each statement, if edits changed their order; else empty.
-    pub(super) places: Vec<u32>,
-    /// In the order of the blocks, as are the last writes.
-    pub(super) exposed: Vec<Exposed>,
-    pub(super) lasts: Vec<Last>,
-    /// Where those of each block start, in `exposed` and in `lasts`.
-    pub(super) starts: Vec<(u32, u32)>,
-    /// The number of the carry flag, and the numbers of all variables end before `bound`.
+    pub(super) positions: Vec<u32>,
+    /// In the order of the blocks.
+    pub(super) exposed: Vec<ExposedUse>,
+    /// In the order of the blocks.
+    pub(super) last_defs: Vec<LastDef>,
+    /// The first entries of each block.
+    pub(super) starts: Vec<BlockStart>,
+    /// The carry flag.
     pub(super) carry: VariableId,
+    /// The number of variables, including the carry flag and cells.
     pub(super) bound: u32,
 }
 
-impl Local {
+/// The first indices of a block in [`LocalValues::exposed`] and [`LocalValues::last_defs`].
+#[derive(Copy, Clone, Debug)]
+pub(super) struct BlockStart {
+    pub(super) exposed: u32,
+    pub(super) last_defs: u32,
+}
+
+impl LocalValues {
+    /// Finds the definitions and uses of all blocks.
     pub(super) fn new(
         facts: FunctionFacts<'_>,
         cfg: &Cfg,
@@ -79,8 +91,10 @@ impl Local {
         let bound = carry.as_u32() + 1 + cells.count();
         let mut pass = Pass {
             variables,
-            now: vec![(0, 0); bound as usize],
+            current: vec![CurrentDef::default(); bound as usize],
             last_use: vec![0; bound as usize],
+            first_use: 0,
+            first_def: 0,
             local: Self {
                 stamp: Stamp::of(facts),
                 values: vec![Value::Unknown],
@@ -88,9 +102,9 @@ impl Local {
                 returned: Vec::new(),
                 use_starts: Vec::new(),
                 def_starts: Vec::new(),
-                places: places(facts.body()),
+                positions: positions(facts.body()),
                 exposed: Vec::new(),
-                lasts: Vec::new(),
+                last_defs: Vec::new(),
                 starts: Vec::with_capacity(cfg.len()),
                 carry,
                 bound,
@@ -103,18 +117,21 @@ impl Local {
         }
         for (id, block) in cfg.blocks() {
             let local = &mut pass.local;
-            let starts = (local.exposed.len() as u32, local.lasts.len() as u32);
-            local.starts.push(starts);
+            local.starts.push(BlockStart {
+                exposed: local.exposed.len() as u32,
+                last_defs: local.last_defs.len() as u32,
+            });
             for (stmt, statement) in body.range(block.first, block.end) {
                 let local = &mut pass.local;
-                let place = local.places.get(stmt.index()).copied();
-                let place = place.unwrap_or(stmt.as_u32());
-                // Blocks are in the order of the statements; statements between them do nothing.
-                while local.use_starts.len() <= place as usize {
-                    local.use_starts.push(local.uses.len() as u32);
-                    local.def_starts.push(local.values.len() as u32);
-                }
-                let at = (id.as_u32(), stmt);
+                let position = local.positions.get(stmt.index()).copied();
+                // Blocks are in the order of the statements; statements between them have no effects.
+                local.start_statements(position.unwrap_or(stmt.as_u32()) as usize);
+                pass.first_use = pass.local.uses.len();
+                pass.first_def = pass.local.values.len();
+                let location = Location {
+                    block: id.as_u32(),
+                    stmt,
+                };
                 match statement {
                     Statement::Inst(inst) => {
                         let f = facts.inst(inst);
@@ -126,7 +143,13 @@ impl Local {
                             writes: f.writes_carry(),
                             may_keep: is_conditional || f.flow() == Flow::Call,
                         };
-                        pass.statement(at, &f.registers(), carry, is_conditional, cells.of(stmt));
+                        pass.statement(
+                            location,
+                            &f.registers(),
+                            carry,
+                            is_conditional,
+                            cells.of(stmt),
+                        );
                     }
                     Statement::Opaque(opaque) => {
                         let carry = CarryAccess {
@@ -134,7 +157,7 @@ impl Local {
                             writes: true,
                             may_keep: true,
                         };
-                        pass.statement(at, &facts.opaque(opaque), carry, true, &[]);
+                        pass.statement(location, &facts.opaque(opaque), carry, true, &[]);
                     }
                     _ => {}
                 }
@@ -144,26 +167,31 @@ impl Local {
             }
         }
         let mut local = pass.local;
-        while local.use_starts.len() <= body.statement_table().len() {
-            local.use_starts.push(local.uses.len() as u32);
-            local.def_starts.push(local.values.len() as u32);
-        }
+        local.start_statements(body.statement_table().len());
         local
+    }
+
+    /// Sets the first use and the first definition of the statements up to a position that have none.
+    fn start_statements(&mut self, position: usize) {
+        while self.use_starts.len() <= position {
+            self.use_starts.push(self.uses.len() as u32);
+            self.def_starts.push(self.values.len() as u32);
+        }
     }
 }
 
-/// The positions of the statements of an edited body, by id.
-fn places(body: &Body) -> Vec<u32> {
+/// The positions of the statements of an edited body, by id; empty if the order of the ids is that of the statements.
+fn positions(body: &Body) -> Vec<u32> {
     if body.edits().is_none() {
         return Vec::new();
     }
-    let mut places = vec![u32::MAX - 1; body.statement_table().len()];
-    for ((stmt, _), place) in body.statements().zip(0u32..) {
-        if let Some(entry) = places.get_mut(stmt.index()) {
-            *entry = place;
+    let mut positions = vec![u32::MAX - 1; body.statement_table().len()];
+    for ((stmt, _), position) in body.statements().zip(0u32..) {
+        if let Some(entry) = positions.get_mut(stmt.index()) {
+            *entry = position;
         }
     }
-    places
+    positions
 }
 
 /// The accesses of a statement to the carry flag.
@@ -175,81 +203,100 @@ struct CarryAccess {
     may_keep: bool,
 }
 
+/// A statement and the number of its block.
+#[derive(Copy, Clone)]
+struct Location {
+    block: u32,
+    stmt: StmtId,
+}
+
+/// The entry in [`LocalValues::last_defs`] of the block that wrote a variable last.
+#[derive(Copy, Clone, Default)]
+struct CurrentDef {
+    /// The number of the block, from 1; 0 if no block wrote the variable.
+    block: u32,
+    index: u32,
+}
+
 struct Pass<'a> {
     variables: &'a Variables,
-    /// For each variable the block that wrote it last, counted from one, and which of `lasts` that is.
-    now: Vec<(u32, u32)>,
-    /// For each variable its last entry in `uses`, counted from one.
+    /// By variable.
+    current: Vec<CurrentDef>,
+    /// The last entry in `uses` of each variable, counted from one.
     last_use: Vec<u32>,
-    local: Local,
+    /// The first use and the first value of the current statement.
+    first_use: usize,
+    first_def: usize,
+    local: LocalValues,
 }
 
 impl Pass<'_> {
     /// Adds the reads and then the writes of a statement. A conditional statement may leave the old values of cells.
     fn statement(
         &mut self,
-        at: (u32, StmtId),
+        location: Location,
         mentions: &Mentions<'_>,
         carry: CarryAccess,
         is_conditional: bool,
         cells: &[CellAccess],
     ) {
         let flag = self.local.carry;
-        let first_use = self.local.uses.len();
         for mention in mentions.clone().filter(|m| m.usage.reads()) {
             for variable in self.variables.of(mention.place) {
-                self.read(at, variable, first_use);
+                self.read(location, variable);
             }
         }
         if carry.reads {
-            self.read(at, flag, first_use);
+            self.read(location, flag);
         }
         for access in cells.iter().filter(|a| a.usage.reads()) {
-            self.read(at, cell_variable(flag, access.cell), first_use);
+            self.read(location, cell_variable(flag, access.cell));
         }
-        let first_def = self.local.values.len();
         for mention in mentions.clone() {
-            let (always, sometimes) = (mention.usage.writes(), mention.usage.may_write());
-            if always || sometimes {
+            let is_unconditional = mention.usage.writes();
+            if is_unconditional || mention.usage.may_write() {
                 for variable in self.variables.of(mention.place) {
-                    self.write(at, variable, !always, first_def);
+                    self.write(location, variable, is_unconditional);
                 }
             }
         }
         if carry.writes {
-            self.write(at, flag, carry.may_keep, first_def);
+            self.write(location, flag, !carry.may_keep);
         }
         for access in cells.iter().filter(|a| !a.usage.reads()) {
-            let may = is_conditional || access.usage == CellUse::MayWrite;
-            self.write(at, cell_variable(flag, access.cell), may, first_def);
+            let is_unconditional = !is_conditional && access.usage == CellUse::Write;
+            self.write(location, cell_variable(flag, access.cell), is_unconditional);
         }
     }
 
-    fn last(&self, block: u32, variable: VariableId) -> Option<usize> {
-        let &(stamp, index) = self.now.get(variable.index())?;
-        (stamp == block + 1).then_some(index as usize)
+    /// The index of the last definition of a variable in a block.
+    fn last_def(&self, block: u32, variable: VariableId) -> Option<usize> {
+        let current = self.current.get(variable.index())?;
+        (current.block == block + 1).then_some(current.index as usize)
     }
 
-    fn read(&mut self, (block, stmt): (u32, StmtId), variable: VariableId, first: usize) {
+    /// Adds a read of the current statement. A variable that it reads twice has one entry.
+    fn read(&mut self, location: Location, variable: VariableId) {
         let number = self.local.uses.len() as u32;
-        let Some(last) = self.last_use.get_mut(variable.index()) else {
+        let Some(last_use) = self.last_use.get_mut(variable.index()) else {
             return;
         };
-        if *last > first as u32 {
+        if *last_use > self.first_use as u32 {
             return;
         }
-        *last = number + 1;
-        let value = self.sees(block, variable, Slot::Use(number));
+        *last_use = number + 1;
+        let value = self.local_value(location.block, variable, ExposedKind::Use(number));
         self.local.uses.push(Use {
-            stmt,
+            stmt: location.stmt,
             variable,
             value,
         });
     }
 
+    /// Adds a result of the function at the end of a block.
     fn returned(&mut self, block: BlockId, variable: VariableId) {
         let number = self.local.returned.len() as u32;
-        let value = self.sees(block.as_u32(), variable, Slot::Returned(number));
+        let value = self.local_value(block.as_u32(), variable, ExposedKind::Returned(number));
         self.local.returned.push(Returned {
             block,
             variable,
@@ -257,70 +304,72 @@ impl Pass<'_> {
         });
     }
 
-    /// What is seen in a variable at this place of a block, as far as the block itself says; `slot` sees what arrives.
-    fn sees(&mut self, block: u32, variable: VariableId, slot: Slot) -> ValueId {
-        let known = self
-            .last(block, variable)
-            .and_then(|i| self.local.lasts.get(i));
-        let value = known.map_or(Ssa::UNKNOWN, |l| l.value);
-        let slot = match known {
-            None => Some(slot),
-            Some(last) if !last.ends => Some(Slot::Through),
-            _ => None,
+    /// The value of a variable at the current position of a block, if the block defines it. Otherwise it is a use of `kind` of the value at the start of the
+    /// block.
+    fn local_value(&mut self, block: u32, variable: VariableId, kind: ExposedKind) -> ValueId {
+        let last_def = self
+            .last_def(block, variable)
+            .and_then(|index| self.local.last_defs.get(index));
+        let value = last_def.map_or(Ssa::UNKNOWN, |def| def.value);
+        let exposed_kind = match last_def {
+            None => Some(kind),
+            Some(def) if !def.is_unconditional => Some(ExposedKind::ThroughMerge),
+            Some(_) => None,
         };
-        let exposed = slot.map(|slot| Exposed {
-            variable,
-            block,
-            slot,
-        });
-        self.local.exposed.extend(exposed);
+        self.local
+            .exposed
+            .extend(exposed_kind.map(|kind| ExposedUse {
+                variable,
+                block,
+                kind,
+            }));
         value
     }
 
-    fn write(
-        &mut self,
-        (block, stmt): (u32, StmtId),
-        variable: VariableId,
-        may: bool,
-        first: usize,
-    ) {
-        let last = self.last(block, variable);
-        let last = last.and_then(|i| self.local.lasts.get_mut(i));
+    /// Adds a definition by the current statement.
+    fn write(&mut self, location: Location, variable: VariableId, is_unconditional: bool) {
+        let block = location.block;
+        let last_def = self
+            .last_def(block, variable)
+            .and_then(|index| self.local.last_defs.get_mut(index));
         // A register that is listed twice among the results is written once.
-        if last.as_ref().is_some_and(|l| l.value.0 as usize >= first) {
+        if last_def
+            .as_ref()
+            .is_some_and(|def| def.value.0 as usize >= self.first_def)
+        {
             return;
         }
         let value = ValueId(self.local.values.len() as u32);
-        let mut old = may.then_some(Ssa::UNKNOWN);
-        match last {
-            Some(last) => {
-                old = may.then_some(last.value);
-                last.value = value;
-                last.ends |= !may;
-            }
-            None => {
-                if may {
-                    self.local.exposed.push(Exposed {
-                        variable,
-                        block,
-                        slot: Slot::Old(value),
-                    });
-                }
-                if let Some(now) = self.now.get_mut(variable.index()) {
-                    *now = (block + 1, self.local.lasts.len() as u32);
-                }
-                self.local.lasts.push(Last {
+        let mut old = Ssa::UNKNOWN;
+        if let Some(def) = last_def {
+            old = def.value;
+            def.value = value;
+            def.is_unconditional |= is_unconditional;
+        } else {
+            if !is_unconditional {
+                self.local.exposed.push(ExposedUse {
                     variable,
                     block,
-                    value,
-                    ends: !may,
+                    kind: ExposedKind::OldValue(value),
                 });
             }
+            if let Some(current) = self.current.get_mut(variable.index()) {
+                *current = CurrentDef {
+                    block: block + 1,
+                    index: self.local.last_defs.len() as u32,
+                };
+            }
+            self.local.last_defs.push(LastDef {
+                variable,
+                block,
+                value,
+                is_unconditional,
+            });
         }
         self.local.values.push(Value::Def {
-            stmt,
+            stmt: location.stmt,
             variable,
-            old,
+            old: (!is_unconditional).then_some(old),
         });
     }
 }

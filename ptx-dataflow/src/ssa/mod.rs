@@ -1,13 +1,22 @@
-//! Static single assignment: which value each read sees. The program is not changed; this is a view of it.
+//! Static single assignment: the value that each read sees. The program is not changed; the form is a view of it.
 //!
-//! A value is what one write makes, what a register held when the function began, or a *phi*: what arrives at a block where
-//! different values meet. A write that may not happen (under a guard, or of a statement that was not recognized) is a
-//! *merge* of what it writes and of the old value. Elements of vector registers have separate values, and the carry flag
-//! is a variable with the number after those of all others. The form is minimal and pruned: there is a phi where the
-//! iterated dominance frontier of the writes is, if the variable is live there.
+//! A value is the result of one write, the value of a register where the function begins, or a *phi*: the value of a variable at the start of a block where
+//! different values meet. A conditional write (under a guard, or of a statement that was not recognized) is a
+//! *merge* of the new value and the old value. Elements of vector registers have separate values, and the carry flag
+//! is a variable with the number after those of all registers. The form is minimal and pruned: a variable has a phi in the blocks of the
+//! iterated dominance frontier of its writes where it is live.
+//!
+//! ```text
+//!        mov a, 1        v1 = def a
+//!    @p  mov a, 2        v2 = def a, old v1        a merge: 2 or v1
+//!    @q  bra L
+//!        mov a, 3        v3 = def a
+//!    L:                  v4 = phi a (v2, v3)
+//!        st [d], a       use of v4
+//! ```
 //!
 //! Unreachable blocks are never executed: a read there sees [`Ssa::UNKNOWN`] unless the same block wrote the register, and
-//! their edges bring [`Ssa::UNKNOWN`].
+//! the arguments of phis for edges from there are [`Ssa::UNKNOWN`].
 //!
 //! Cost: `O(n log n)` in instructions, edges, phis and arguments of phis. Nests of loops exist that need a quadratic number
 //! of phis. A function that needs more phis and arguments of phis than 262,144 and 16 for each statement has no SSA form: [`TooManyPhis`].
@@ -54,7 +63,7 @@ crate::ids::ids! {
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
 #[non_exhaustive]
 pub struct TooManyPhis {
-    /// The number of phis and arguments that was allowed.
+    /// The allowed number of phis and arguments.
     pub limit: u64,
 }
 
@@ -70,21 +79,21 @@ impl core::fmt::Display for TooManyPhis {
 
 impl core::error::Error for TooManyPhis {}
 
-/// How many phis and arguments any function may need, and how many more for each statement.
+/// The number of phis and arguments that every function may need, and the additional number for each statement.
 const PHIS: u64 = 1 << 18;
 const PHIS_PER_STATEMENT: u64 = 16;
 
-/// What makes a value.
+/// The origin of a value.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Value {
     /// Unknown; see [`Ssa::UNKNOWN`].
     Unknown,
-    /// The register held it when the function began: a parameter, or an undefined value.
+    /// The register has the value where the function begins: a parameter, or an undefined value.
     Entry {
         /// The variable.
         variable: VariableId,
     },
-    /// A statement wrote it.
+    /// A statement writes the value.
     Def {
         /// The statement.
         stmt: StmtId,
@@ -110,11 +119,11 @@ pub struct Use {
     pub stmt: StmtId,
     /// The variable that it reads.
     pub variable: VariableId,
-    /// The value it sees.
+    /// The value that it sees.
     pub value: ValueId,
 }
 
-/// The value of a register that holds a result of the function, where the function returns.
+/// The value of a register that holds a result of the function, at the end of a block that returns.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
 #[non_exhaustive]
 pub struct Returned {
@@ -122,7 +131,7 @@ pub struct Returned {
     pub block: BlockId,
     /// The register, or the element of one.
     pub variable: VariableId,
-    /// Its value after the last statement of the block.
+    /// The value after the last statement of the block.
     pub value: ValueId,
 }
 
@@ -133,14 +142,14 @@ pub struct Ssa {
     values: Vec<Value>,
     uses: Vec<Use>,
     returned: Vec<Returned>,
-    /// Where the uses and the definitions of each statement start.
+    /// The first use and the first definition of each statement, by position.
     use_starts: Vec<u32>,
     def_starts: Vec<u32>,
     /// The position of each statement, if edits changed their order; else empty.
-    places: Vec<u32>,
+    positions: Vec<u32>,
     /// The phis of each block.
     phis: Csr,
-    /// Of each phi, in the order of the values.
+    /// The arguments of the phis, in the order of the values.
     args: Vec<ValueId>,
     arg_starts: Vec<u32>,
     first_phi: u32,
@@ -169,10 +178,9 @@ impl Ssa {
             "ssa with cells"
         };
         crate::builds::record(name, facts);
-        let local = local::Local::new(facts, cfg, variables, cells);
+        let local = local::LocalValues::new(facts, cfg, variables, cells);
         let live = phi_placement::live_sets(cfg, &local);
-        let statements = facts.body().statement_table().len() as u64;
-        let limit = PHIS + PHIS_PER_STATEMENT * statements;
+        let limit = PHIS + PHIS_PER_STATEMENT * facts.body().statement_table().len() as u64;
         let placed = phi_placement::place(cfg, dominators, &local, &live, limit)?;
         Ok(renaming::rename(cfg, dominators, local, &live, &placed))
     }
@@ -187,18 +195,22 @@ impl Ssa {
         self.values.len()
     }
 
-    /// What makes a value.
+    /// The origin of a value.
     #[must_use]
     pub fn value(&self, id: ValueId) -> Value {
-        let value = self.values.get(id.0 as usize);
-        value.copied().unwrap_or(Value::Unknown)
+        self.values
+            .get(id.index())
+            .copied()
+            .unwrap_or(Value::Unknown)
     }
 
-    /// Every value with its id: first those that statements write, in their order, then those at the entry, then phis.
+    /// All values with their ids: first the values that statements write, in their order, then the values at the entry, then phis.
     #[must_use]
     pub fn values(&self) -> impl ExactSizeIterator<Item = (ValueId, Value)> + '_ {
-        let values = self.values.iter().enumerate();
-        values.map(|(i, &v)| (ValueId(i as u32), v))
+        self.values
+            .iter()
+            .enumerate()
+            .map(|(index, &value)| (ValueId::from_index(index), value))
     }
 
     /// The variable that holds a value.
@@ -213,26 +225,29 @@ impl Ssa {
     }
 
     ptx_isa::getters! {
-        /// Which function it is of, at which revision of the module.
+        /// The function and the revision of the module that the form belongs to.
         stamp: Stamp = stamp;
         /// The carry flag: the variable after those of [`Variables`].
         carry: VariableId = carry;
-        /// Every read, in the order of the statements.
+        /// All reads, in the order of the statements.
         all_uses: &[Use] = &uses;
-        /// The results that the function returns in registers, for each block where it may return. Results that the body never
-        /// mentions are left out.
+        /// The results that the function returns in registers, for each block where it may return, without results that the body never
+        /// mentions.
         returned: &[Returned] = &returned;
     }
 
-    fn place(&self, stmt: StmtId) -> u32 {
-        let place = self.places.get(stmt.index()).copied();
-        place.unwrap_or(stmt.as_u32())
+    /// The position of a statement in the order of the text.
+    fn position(&self, stmt: StmtId) -> u32 {
+        self.positions
+            .get(stmt.index())
+            .copied()
+            .unwrap_or(stmt.as_u32())
     }
 
-    /// What a statement reads, its guard included, each variable once.
+    /// The reads of a statement, including its guard, each variable once.
     #[must_use]
     pub fn uses(&self, stmt: StmtId) -> &[Use] {
-        let range = row(&self.use_starts, self.place(stmt));
+        let range = row(&self.use_starts, self.position(stmt));
         self.uses
             .get(range.start as usize..range.end as usize)
             .unwrap_or_default()
@@ -241,19 +256,24 @@ impl Ssa {
     /// The value that a statement sees in a variable that it reads.
     #[must_use]
     pub fn read(&self, stmt: StmtId, variable: VariableId) -> Option<ValueId> {
-        let mut uses = self.uses(stmt).iter();
-        uses.find(|u| u.variable == variable).map(|u| u.value)
+        self.uses(stmt)
+            .iter()
+            .find(|u| u.variable == variable)
+            .map(|u| u.value)
     }
 
     /// The values that a statement writes or may write, one for each variable.
     pub fn defs(&self, stmt: StmtId) -> impl ExactSizeIterator<Item = ValueId> + Clone + use<> {
-        row(&self.def_starts, self.place(stmt)).map(ValueId)
+        row(&self.def_starts, self.position(stmt)).map(ValueId)
     }
 
     /// The phis of a block.
     #[must_use]
     pub fn phis(&self, block: BlockId) -> impl ExactSizeIterator<Item = ValueId> + Clone + '_ {
-        self.phis.row(block.as_u32()).iter().map(|&v| ValueId(v))
+        self.phis
+            .row(block.as_u32())
+            .iter()
+            .map(|&number| ValueId(number))
     }
 
     /// The arguments of a phi: one for each edge, in the order of [`Cfg::in_edges`]; at the entry of the function one more
@@ -270,8 +290,9 @@ impl Ssa {
     }
 }
 
+/// The range of the entries of a row, whose first entries are in `starts`; empty for a row that does not exist.
 fn row(starts: &[u32], index: u32) -> Range<u32> {
-    let at = |i: usize| starts.get(i).copied().unwrap_or(0);
-    let from = at(index as usize);
-    from..at(index as usize + 1).max(from)
+    let bound = |index: usize| starts.get(index).copied().unwrap_or(0);
+    let first = bound(index as usize);
+    first..bound(index as usize + 1).max(first)
 }

@@ -1,4 +1,4 @@
-//! Which blocks get a phi for which variable: those in the iterated dominance frontier of its writes where it is live.
+//! Places phis: a variable has one in each block of the iterated dominance frontier of its writes where it is live.
 //!
 //! A frontier is not followed beyond a block where the variable is dead: from there on the variable is written again
 //! before it is read.
@@ -8,54 +8,57 @@ use alloc::vec::Vec;
 use ptx_ir::EntityId as _;
 
 use super::TooManyPhis;
-use super::local::Local;
+use super::local::LocalValues;
 use crate::cfg::{BlockId, Cfg};
 use crate::graph::{Csr, Dominators, Frontiers, IteratedFrontiers};
 use crate::live_sets::{Effects, LiveSets};
 use crate::reg_lanes::VariableId;
 
-/// A phi to be made.
+/// A phi of a variable at the start of a block.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
-pub(super) struct Placed {
+pub(super) struct PlacedPhi {
     pub(super) variable: VariableId,
     pub(super) block: BlockId,
 }
 
-/// Where variables are live. What a conditional write leaves unchanged is not counted as read by it.
-pub(super) fn live_sets(cfg: &Cfg, local: &Local) -> LiveSets {
-    let read = local.exposed.iter().filter(|e| e.slot.reads());
-    let killed = local.lasts.iter().filter(|l| l.ends);
-    let rows = cfg.len();
+/// Computes the live variables of blocks. A conditional write does not read the old value.
+pub(super) fn live_sets(cfg: &Cfg, local: &LocalValues) -> LiveSets {
+    let uses = local.exposed.iter().filter(|exposed| exposed.kind.reads());
+    let kills = local.last_defs.iter().filter(|def| def.is_unconditional);
     let effects = Effects {
-        uses: &Csr::new(rows, read.map(|e| (e.block, e.variable))),
-        kills: &Csr::new(rows, killed.map(|l| (l.block, l.variable))),
-        at_end: &Csr::new(rows, core::iter::empty()),
+        uses: &Csr::new(cfg.len(), uses.map(|e| (e.block, e.variable))),
+        kills: &Csr::new(cfg.len(), kills.map(|def| (def.block, def.variable))),
+        at_end: &Csr::new(cfg.len(), core::iter::empty()),
         bound: local.bound,
     };
     LiveSets::new(cfg, &effects)
 }
 
-/// The phis, by variable and then by block.
+/// Places the phis, in the order of variables and then of blocks.
+///
+/// # Errors
+///
+/// There are more phis and arguments of phis than `limit`.
 pub(super) fn place(
     cfg: &Cfg,
     dominators: &Dominators<BlockId>,
-    local: &Local,
+    local: &LocalValues,
     live: &LiveSets,
     limit: u64,
-) -> Result<Vec<Placed>, TooManyPhis> {
+) -> Result<Vec<PlacedPhi>, TooManyPhis> {
     let variables = local.bound as usize;
     let mut is_read = vec![false; variables];
-    for exposed in local.exposed.iter().filter(|e| e.slot.reads()) {
-        if let Some(read) = is_read.get_mut(exposed.variable.index()) {
-            *read = true;
+    for exposed in local.exposed.iter().filter(|e| e.kind.reads()) {
+        if let Some(flag) = is_read.get_mut(exposed.variable.index()) {
+            *flag = true;
         }
     }
     let writes = Csr::new(
         variables,
         local
-            .lasts
+            .last_defs
             .iter()
-            .map(|last| (last.variable.as_u32(), BlockId::new(last.block)))
+            .map(|def| (def.variable.as_u32(), BlockId::new(def.block)))
             .filter(|&(_, block)| dominators.is_reachable(block)),
     );
     let frontiers = Frontiers::new(cfg, dominators);
@@ -75,7 +78,11 @@ pub(super) fn place(
         if cost > limit {
             return Err(TooManyPhis { limit });
         }
-        placed.extend(blocks.into_iter().map(|block| Placed { variable, block }));
+        placed.extend(
+            blocks
+                .into_iter()
+                .map(|block| PlacedPhi { variable, block }),
+        );
     }
     Ok(placed)
 }

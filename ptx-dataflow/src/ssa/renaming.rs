@@ -1,43 +1,45 @@
-//! Which value each read sees: a walk over the dominator tree that keeps the current value of each variable.
+//! Resolves the uses that see a value from another block, by a walk over the dominator tree that keeps the current value of each variable.
 
 use alloc::vec::Vec;
 
 use ptx_ir::EntityId as _;
 
-use super::local::{Exposed, Last, Local, Slot};
-use super::phi_placement::Placed;
+use super::local::{BlockStart, ExposedKind, ExposedUse, LastDef, LocalValues};
+use super::phi_placement::PlacedPhi;
 use super::{Ssa, Value, ValueId};
 use crate::cfg::{BlockId, Cfg};
 use crate::graph::{Csr, Dominators};
 use crate::live_sets::LiveSets;
 use crate::reg_lanes::VariableId;
 
+/// The state of the walk.
 struct Renamer<'a> {
     cfg: &'a Cfg,
     live: &'a LiveSets,
-    exposed: &'a [Exposed],
-    lasts: &'a [Last],
-    /// Where the parts of `exposed` and `lasts` that belong to each block start.
-    starts: &'a [(u32, u32)],
-    /// The current value of each variable, and what to restore on the way back up.
+    exposed: &'a [ExposedUse],
+    last_defs: &'a [LastDef],
+    /// The first entries of each block in `exposed` and `last_defs`.
+    starts: &'a [BlockStart],
+    /// The current value of each variable.
     current: Vec<ValueId>,
+    /// The values to restore when the walk leaves a block.
     undo: Vec<(VariableId, ValueId)>,
     ssa: Ssa,
 }
 
-/// Makes the values of the phis and resolves everything that reads at the start of a block.
+/// Creates the values of the phis, and resolves upward-exposed uses.
 pub(super) fn rename(
     cfg: &Cfg,
     dominators: &Dominators<BlockId>,
-    local: Local,
+    local: LocalValues,
     live: &LiveSets,
-    placed: &[Placed],
+    placed: &[PlacedPhi],
 ) -> Ssa {
     let mut values = local.values;
     let mut current = vec![Ssa::UNKNOWN; local.bound as usize];
     for variable in live.sets.iter(live.live_in(Cfg::ENTRY.as_u32())) {
-        if let Some(slot) = current.get_mut(variable as usize) {
-            *slot = ValueId(values.len() as u32);
+        if let Some(value) = current.get_mut(variable as usize) {
+            *value = ValueId(values.len() as u32);
         }
         values.push(Value::Entry {
             variable: VariableId::new(variable),
@@ -57,7 +59,7 @@ pub(super) fn rename(
         returned: local.returned,
         use_starts: local.use_starts,
         def_starts: local.def_starts,
-        places: local.places,
+        positions: local.positions,
         phis: Csr::new(cfg.len(), phis),
         args,
         arg_starts,
@@ -68,7 +70,7 @@ pub(super) fn rename(
         cfg,
         live,
         exposed: &local.exposed,
-        lasts: &local.lasts,
+        last_defs: &local.last_defs,
         starts: &local.starts,
         current,
         undo: Vec::new(),
@@ -78,9 +80,8 @@ pub(super) fn rename(
     renamer.ssa
 }
 
-/// The arguments of the phis before the walk: unknown but for what there was when the function began; and where those of
-/// each phi start.
-fn unknown_args(cfg: &Cfg, placed: &[Placed], at_entry: &[ValueId]) -> (Vec<ValueId>, Vec<u32>) {
+/// The arguments of the phis before the walk, and the first one of each phi. They are unknown, but for the values where the function begins.
+fn unknown_args(cfg: &Cfg, placed: &[PlacedPhi], at_entry: &[ValueId]) -> (Vec<ValueId>, Vec<u32>) {
     let mut args = Vec::new();
     let mut starts = vec![0];
     for phi in placed {
@@ -95,45 +96,47 @@ fn unknown_args(cfg: &Cfg, placed: &[Placed], at_entry: &[ValueId]) -> (Vec<Valu
 }
 
 impl<'a> Renamer<'a> {
+    /// Visits the blocks, each after its immediate dominator.
     fn walk(&mut self, dominators: &Dominators<BlockId>) {
         let children = dominators.children();
-        // A block, how many of its children are done, and how much to undo after it.
+        // A block, the number of its children that were visited, and the length of `undo` before it.
         let mut stack: Vec<(BlockId, usize, usize)> = vec![(Cfg::ENTRY, 0, 0)];
         self.block(Cfg::ENTRY);
-        while let Some((block, done, undo)) = stack.last_mut() {
-            if let Some(&child) = children.row(block.as_u32()).get(*done) {
-                *done += 1;
+        while let Some((block, visited_children, undo_len)) = stack.last_mut() {
+            if let Some(&child) = children.row(block.as_u32()).get(*visited_children) {
+                *visited_children += 1;
                 stack.push((child, 0, self.undo.len()));
                 self.block(child);
                 continue;
             }
-            for (variable, value) in self.undo.drain(*undo..).rev() {
-                if let Some(slot) = self.current.get_mut(variable.index()) {
-                    *slot = value;
+            for (variable, value) in self.undo.drain(*undo_len..).rev() {
+                if let Some(current) = self.current.get_mut(variable.index()) {
+                    *current = value;
                 }
             }
             stack.pop();
         }
     }
 
+    /// Resolves the uses in a block, and sets the arguments of the phis of its successors.
     fn block(&mut self, block: BlockId) {
-        for i in 0..self.ssa.phis.row(block.as_u32()).len() {
-            if let Some((phi, variable)) = self.phi(block, i) {
+        for index in 0..self.ssa.phis.row(block.as_u32()).len() {
+            if let Some((phi, variable)) = self.phi(block, index) {
                 self.set(variable, phi);
             }
         }
-        let (exposed, lasts) = self.rows(block);
+        let (exposed, last_defs) = self.rows(block);
         for exposed in exposed {
             self.resolve(exposed);
         }
-        for last in lasts {
+        for last in last_defs {
             self.set(last.variable, last.value);
         }
         let cfg = self.cfg;
         for (id, edge) in cfg.out_edges(block) {
             let position = cfg.in_position(id).unwrap_or(0);
-            for i in 0..self.ssa.phis.row(edge.to.as_u32()).len() {
-                self.arrive(edge.to, i, position);
+            for index in 0..self.ssa.phis.row(edge.to.as_u32()).len() {
+                self.set_argument(edge.to, index, position);
             }
         }
     }
@@ -144,57 +147,70 @@ impl<'a> Renamer<'a> {
         Some((phi, self.ssa.variable(phi)?))
     }
 
-    /// Sets the argument of a phi that an edge brings.
-    fn arrive(&mut self, block: BlockId, index: usize, position: usize) {
+    /// Sets the argument of a phi for the edge at a position.
+    fn set_argument(&mut self, block: BlockId, index: usize, position: usize) {
         let Some((phi, variable)) = self.phi(block, index) else {
             return;
         };
         let number = phi.0.saturating_sub(self.ssa.first_phi);
         let start = self.ssa.arg_starts.get(number as usize).copied();
-        let at = start.unwrap_or(0) as usize + position;
         let value = self.current(variable);
-        if let Some(arg) = self.ssa.args.get_mut(at) {
+        if let Some(arg) = self
+            .ssa
+            .args
+            .get_mut(start.unwrap_or(0) as usize + position)
+        {
             *arg = value;
         }
     }
 
-    fn rows(&self, block: BlockId) -> (&'a [Exposed], &'a [Last]) {
-        let index = block.as_u32() as usize;
-        let end = (self.exposed.len() as u32, self.lasts.len() as u32);
-        let from = self.starts.get(index).copied().unwrap_or(end);
-        let to = self.starts.get(index + 1).copied().unwrap_or(end);
-        let exposed = self.exposed.get(from.0 as usize..to.0 as usize);
-        let lasts = self.lasts.get(from.1 as usize..to.1 as usize);
-        (exposed.unwrap_or_default(), lasts.unwrap_or_default())
+    /// The upward-exposed uses and the last definitions of a block.
+    fn rows(&self, block: BlockId) -> (&'a [ExposedUse], &'a [LastDef]) {
+        let end = BlockStart {
+            exposed: self.exposed.len() as u32,
+            last_defs: self.last_defs.len() as u32,
+        };
+        let start = self.starts.get(block.index()).copied().unwrap_or(end);
+        let next = self.starts.get(block.index() + 1).copied().unwrap_or(end);
+        let exposed = start.exposed as usize..next.exposed as usize;
+        let last_defs = start.last_defs as usize..next.last_defs as usize;
+        (
+            self.exposed.get(exposed).unwrap_or_default(),
+            self.last_defs.get(last_defs).unwrap_or_default(),
+        )
     }
 
     fn current(&self, variable: VariableId) -> ValueId {
-        let value = self.current.get(variable.index()).copied();
-        value.unwrap_or(Ssa::UNKNOWN)
+        self.current
+            .get(variable.index())
+            .copied()
+            .unwrap_or(Ssa::UNKNOWN)
     }
 
+    /// Sets the current value of a variable until the walk leaves the block.
     fn set(&mut self, variable: VariableId, value: ValueId) {
-        if let Some(slot) = self.current.get_mut(variable.index()) {
-            self.undo.push((variable, core::mem::replace(slot, value)));
+        if let Some(current) = self.current.get_mut(variable.index()) {
+            let old = core::mem::replace(current, value);
+            self.undo.push((variable, old));
         }
     }
 
-    /// Gives what reads at the start of a block the current value.
-    fn resolve(&mut self, exposed: &Exposed) {
+    /// Sets the value of an upward-exposed use to the current one.
+    fn resolve(&mut self, exposed: &ExposedUse) {
         let value = self.current(exposed.variable);
-        match exposed.slot {
-            Slot::Through => {}
-            Slot::Use(number) => {
+        match exposed.kind {
+            ExposedKind::ThroughMerge => {}
+            ExposedKind::Use(number) => {
                 if let Some(read) = self.ssa.uses.get_mut(number as usize) {
                     read.value = value;
                 }
             }
-            Slot::Returned(number) => {
+            ExposedKind::Returned(number) => {
                 if let Some(result) = self.ssa.returned.get_mut(number as usize) {
                     result.value = value;
                 }
             }
-            Slot::Old(merge) => {
+            ExposedKind::OldValue(merge) => {
                 if self.live.is_live_in(exposed.block, exposed.variable)
                     && let Some(Value::Def { old, .. }) = self.ssa.values.get_mut(merge.0 as usize)
                 {
