@@ -359,7 +359,9 @@ impl<'m> FunctionDataflow<'m> {
     /// As [`ssa`](Self::ssa).
     pub fn ssa_graph(&self) -> Result<&SsaGraph, TooManyPhis> {
         let ssa = self.ssa()?;
-        Ok(cached(&self.results.ssa_graph, || SsaGraph::new(self, ssa)))
+        Ok(cached(&self.results.ssa_graph, || {
+            SsaGraph::new(self.body(), self.cfg(), self.reverse_post_order(), ssa)
+        }))
     }
 
     /// The values that are always the same number, and the blocks that are never executed because of that.
@@ -368,9 +370,9 @@ impl<'m> FunctionDataflow<'m> {
     ///
     /// As [`ssa`](Self::ssa).
     pub fn constants(&self) -> Result<&Constants, TooManyPhis> {
-        let ssa = self.ssa()?;
+        let (ssa, graph) = (self.ssa()?, self.ssa_graph()?);
         Ok(cached(&self.results.constants, || {
-            Constants::new(self.facts, self.cfg(), self.variables(), ssa)
+            Constants::new(self.facts, self.cfg(), self.variables(), ssa, graph)
         }))
     }
 

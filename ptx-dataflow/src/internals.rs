@@ -28,8 +28,14 @@ pub fn ssa_with_cells(function: &FunctionDataflow<'_>, cells: &Cells) -> Result<
 }
 
 /// Creates the graph of an SSA form of a function.
+#[must_use]
 pub fn ssa_graph(function: &FunctionDataflow<'_>, ssa: &Ssa) -> SsaGraph {
-    SsaGraph::new(function, ssa)
+    SsaGraph::new(
+        function.body(),
+        function.cfg(),
+        function.reverse_post_order(),
+        ssa,
+    )
 }
 
 /// Records that an analysis of a function is computed, if the feature `count-builds` is enabled.

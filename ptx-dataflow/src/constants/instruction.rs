@@ -180,7 +180,7 @@ where
         let mut found = Constant::Unreached;
         visit_results(f, folded, |place, bits| {
             if is_written(place) {
-                found = found.meet(bits.map_or(Constant::Overdefined, Constant::Constant));
+                found = found.joined(bits.map_or(Constant::Overdefined, Constant::Constant));
             }
         });
         // Written, but by what is not known here.

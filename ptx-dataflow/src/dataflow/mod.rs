@@ -8,6 +8,7 @@ mod bits;
 mod dot;
 mod insts;
 mod solve;
+mod solve_sparse;
 pub mod sparse;
 mod sparse_set;
 
@@ -19,7 +20,8 @@ pub use bits::BitSet;
 pub use dot::Dot;
 pub use insts::{InstAnalysis, InstSolution, MapLattice, solve_insts};
 pub use solve::{Cursor, Incomplete, Solution, solve};
-pub use sparse::{SparseAnalysis, SparseSolution, SparseSolver, solve_sparse};
+pub use solve_sparse::solve_sparse;
+pub use sparse::{SparseAnalysis, SparseSolution, SparseSolver};
 pub use sparse_set::SparseSet;
 
 /// Values that can be joined where paths meet. A join is associative, commutative and idempotent.

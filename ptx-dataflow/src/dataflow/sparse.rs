@@ -25,15 +25,14 @@
 use alloc::vec::Vec;
 use core::ops::Range;
 
-use ptx_ir::facts::Facts;
-use ptx_ir::{EntityId as _, Statement, StmtId};
+use ptx_ir::facts::{Facts, FunctionFacts};
+use ptx_ir::{Body, EntityId as _, Statement, StmtId};
 
 use super::JoinSemiLattice;
 use crate::cfg::{BlockId, Cfg, EdgeId};
-use crate::function_dataflow::FunctionDataflow;
-use crate::graph::Csr;
+use crate::graph::{Csr, ReversePostOrder};
 use crate::reg_lanes::VariableId;
-use crate::ssa::{Ssa, TooManyPhis, Value, ValueId};
+use crate::ssa::{Ssa, Value, ValueId};
 
 /// A sparse dataflow problem. Transfer functions must be monotone.
 ///
@@ -130,23 +129,33 @@ pub trait SparseAnalysis {
     }
 }
 
-/// Solves a sparse dataflow problem in at most `max_sweeps` sweeps over the function.
-///
-/// # Errors
-///
-/// The function has no SSA form: see [`FunctionDataflow::ssa`].
-pub fn solve_sparse<A: SparseAnalysis>(
-    function: &FunctionDataflow<'_>,
+/// A function and its SSA form.
+#[derive(Copy, Clone)]
+pub(crate) struct SparseInput<'a> {
+    pub(crate) facts: FunctionFacts<'a>,
+    pub(crate) cfg: &'a Cfg,
+    pub(crate) ssa: &'a Ssa,
+    pub(crate) graph: &'a SsaGraph,
+}
+
+/// Solves a problem as [`solve_sparse`](super::solve_sparse) does.
+pub(crate) fn solve_on_graph<A: SparseAnalysis>(
+    input: SparseInput<'_>,
     analysis: &mut A,
     max_sweeps: u32,
-) -> Result<SparseSolution<A::Domain>, TooManyPhis> {
-    let (ssa, graph) = (function.ssa()?, function.ssa_graph()?);
+) -> SparseSolution<A::Domain> {
+    let SparseInput {
+        facts,
+        cfg,
+        ssa,
+        graph,
+    } = input;
     let bounds = Bounds {
         bottom: analysis.bottom(),
         top: analysis.top(),
         max_sweeps,
     };
-    let mut solver = SparseSolver::new(function.cfg(), ssa, graph, bounds);
+    let mut solver = SparseSolver::new(cfg, ssa, graph, bounds);
     for (id, value) in ssa.values() {
         if let Value::Entry { variable } = value {
             let fact = analysis.entry(variable);
@@ -158,7 +167,6 @@ pub fn solve_sparse<A: SparseAnalysis>(
     } else {
         solver.revisit_all();
     }
-    let facts = function.facts();
     while let Some(item) = solver.next_item() {
         match item {
             Item::Phi(phi) => analysis.phi(phi, &mut solver),
@@ -175,7 +183,7 @@ pub fn solve_sparse<A: SparseAnalysis>(
             }
         }
     }
-    Ok(solver.finish())
+    solver.finish()
 }
 
 /// The solution of a [`SparseAnalysis`].
@@ -252,15 +260,19 @@ pub struct SsaGraph {
 
 impl SsaGraph {
     /// Creates the graph of an SSA form of a function.
-    pub(crate) fn new(function: &FunctionDataflow<'_>, ssa: &Ssa) -> Self {
-        let (cfg, body) = (function.cfg(), function.body());
+    pub(crate) fn new(
+        body: &Body,
+        cfg: &Cfg,
+        order: &ReversePostOrder<BlockId>,
+        ssa: &Ssa,
+    ) -> Self {
         let mut items = Vec::new();
         let mut blocks = Vec::new();
         let mut block_items = vec![0..0; cfg.len()];
         let mut statement_items = vec![NO_ITEM; body.statement_table().len()];
         // The items that read values, by the number of the value.
         let mut reads: Vec<(u32, u32)> = Vec::with_capacity(ssa.all_uses().len());
-        for &block in function.reverse_post_order().order() {
+        for &block in order.order() {
             let first = items.len() as u32;
             for phi in ssa.phis(block) {
                 let item = items.len() as u32;
@@ -329,7 +341,7 @@ pub struct Bounds<D> {
 
 /// The facts and the dirty items while a problem is solved.
 ///
-/// [`solve_sparse`] drives it. An analysis whose transfer functions share further state can own a solver and call [`next_item`](Self::next_item) itself.
+/// [`solve_sparse`](super::solve_sparse) drives it. An analysis whose transfer functions share further state can own a solver and call [`next_item`](Self::next_item) itself.
 #[derive(Clone, Debug)]
 pub struct SparseSolver<'g, D> {
     cfg: &'g Cfg,
