@@ -1,4 +1,4 @@
-//! Counts how often analyses are computed, for tests: with the feature `count-builds`.
+//! Counts how often analyses are computed: for tests, with the feature `count-builds`.
 
 use ptx_ir::facts::FunctionFacts;
 

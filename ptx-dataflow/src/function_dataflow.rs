@@ -23,7 +23,7 @@ use crate::ssa::{Ssa, TooManyPhis};
 use crate::value_numbering::ValueNumbers;
 use crate::values::{Context, Values};
 
-/// Calls `work` for each function that has a body, with its facts, and gives the results in the order of the functions. With
+/// Calls `work` for each function that has a body, with its facts, and returns the results in the order of the functions. With
 /// the feature `parallel`, the functions of a large module are divided among several threads.
 ///
 /// ```
@@ -50,11 +50,11 @@ pub fn map_functions<'f, T: Send>(
 /// The control flow and dataflow analyses of one function. Each is computed when it is first asked for, together with those that it needs, and kept.
 ///
 /// A clone shares the results with the original. If several threads ask for an analysis at the same time, each may compute it; all of them get the
-/// result that was finished first. The results do not depend on the order of the questions.
+/// result that was finished first. The results do not depend on the order in which the analyses are asked for.
 ///
 /// `ptx_analysis::function_analysis::FunctionAnalysis` adds the analyses of threads and memory, and derefs to this type.
 ///
-/// Analyses of values need the SSA form, which some functions exceed the limit of: they return [`TooManyPhis`] (see [`TooManyPhis`]).
+/// Analyses of values need the SSA form. They return [`TooManyPhis`] for the functions that exceed its limit.
 ///
 /// ```
 /// use ptx_dataflow::function_dataflow::FunctionDataflow;
@@ -147,7 +147,7 @@ impl SavedDataflow {
     }
 }
 
-/// Returns the content of a cell, and computes it if the cell is empty.
+/// Returns the content of a cell, which is computed if the cell is empty.
 fn cached<T>(cell: &OnceBox<T>, compute: impl FnOnce() -> T) -> &T {
     cell.get_or_init(|| Box::new(compute()))
 }
@@ -177,7 +177,7 @@ impl<'m> FunctionDataflow<'m> {
         })
     }
 
-    /// The results so far. What is computed later by either of them is shared, too.
+    /// The results. Analyses that are computed later are shared between the saved results and this owner.
     #[must_use]
     pub fn save(&self) -> SavedDataflow {
         SavedDataflow {
@@ -312,17 +312,17 @@ impl<'m> FunctionDataflow<'m> {
         self.dominators().immediate(block)
     }
 
-    /// The immediate post-dominator of a block, considering only paths that leave the function: `None` where they have
-    /// none in common, and where no path leaves. [`post_dominators`](Self::post_dominators) considers infinite loops too.
+    /// The immediate post-dominator of a block, considering only paths that leave the function; `None` if these have no
+    /// block in common, or if there is no such path. [`post_dominators`](Self::post_dominators) considers infinite loops too.
     #[must_use]
     pub fn ipdom(&self, block: BlockId) -> Option<BlockId> {
-        let tree = cached(&self.results.exit_dominators, || {
+        let exit = self.cfg().node_count();
+        cached(&self.results.exit_dominators, || {
             Dominators::new(&reversed(self.cfg()))
-        });
-        let exit = self.cfg().len() as u32;
-        tree.immediate(block.as_u32())
-            .filter(|&node| node != exit)
-            .map(BlockId::new)
+        })
+        .immediate(block.as_u32())
+        .filter(|&node| node != exit)
+        .map(BlockId::new)
     }
 
     /// The definitions that reach each read.
@@ -376,7 +376,7 @@ impl<'m> FunctionDataflow<'m> {
         }))
     }
 
-    /// The values that are equal whatever the input is.
+    /// The values that are equal for every input.
     ///
     /// # Errors
     ///
@@ -389,7 +389,7 @@ impl<'m> FunctionDataflow<'m> {
         }))
     }
 
-    /// The instructions that matter.
+    /// The instructions with effects, and those whose results they depend on.
     ///
     /// # Errors
     ///
@@ -422,13 +422,14 @@ impl<'m> FunctionDataflow<'m> {
     }
 }
 
-/// The reversed graph, entered at one node after all blocks that exit.
+/// Reverses the edges of a graph, and adds an entry with edges to all blocks that exit.
 fn reversed(cfg: &Cfg) -> Digraph {
     let exit = cfg.node_count();
-    let back = cfg.edges().map(|(_, e)| (e.to.as_u32(), e.from.as_u32()));
-    let leaving = cfg.blocks().filter(|(_, b)| b.exits);
-    let edges: Vec<(u32, u32)> = back
-        .chain(leaving.map(|(id, _)| (exit, id.as_u32())))
+    let mut edges: Vec<(u32, u32)> = cfg
+        .edges()
+        .map(|(_, e)| (e.to.as_u32(), e.from.as_u32()))
         .collect();
+    let exiting = cfg.blocks().filter(|(_, block)| block.exits);
+    edges.extend(exiting.map(|(id, _)| (exit, id.as_u32())));
     Digraph::from_valid(exit + 1, exit, &edges)
 }

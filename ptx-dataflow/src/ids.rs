@@ -1,4 +1,4 @@
-//! Typed numbers.
+//! The typed numbers of blocks, edges, values and other entities of an analysis.
 
 macro_rules! ids {
     ($($(#[$doc:meta])* $name:ident;)*) => {$(

@@ -88,7 +88,7 @@ impl ThreadValues<'_> {
         let modifiers: Vec<Modifier> = signature.modifiers().collect();
         let mut columns = Some(Vec::new());
         let mut varies = varies_by_sample(read_values);
-        let video = operands.sources((statement.stmt, facts), &types, |source| {
+        let video = operands.sources(statement.stmt, facts, &types, |source| {
             varies |= matches!(source, Source::Special(..));
             match (&mut columns, self.column(source, read_values)) {
                 (Some(columns), Some(column)) => columns.push(column),

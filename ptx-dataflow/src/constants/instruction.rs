@@ -56,18 +56,20 @@ where
     V: Fn(ValueId) -> Constant,
     S: Fn(SpecialReg, Option<u8>) -> Constant,
 {
-    /// What a statement reads in a register.
+    /// The constant that a statement reads from a register.
+    #[must_use]
     pub fn place(&self, stmt: StmtId, place: RegLane) -> Constant {
-        self.known(self.register(stmt, place))
+        self.constant(self.register(stmt, place))
     }
 
-    /// The bits of an operand of an instruction with these types.
+    /// The constant of an operand of an instruction with these types.
+    #[must_use]
     pub fn operand(&self, stmt: StmtId, operand: Operand, types: &[ScalarType]) -> Constant {
-        self.known(self.resolved(stmt, source(self.facts.body(), operand, types)))
+        self.constant(self.resolve(stmt, source(self.facts.body(), operand, types)))
     }
 
-    /// What is known of a source.
-    fn known(&self, source: Source) -> Constant {
+    /// The constant of a source.
+    fn constant(&self, source: Source) -> Constant {
         match source {
             Source::Bits(bits) => Constant::Constant(bits),
             Source::Value(id) => (self.value)(id),
@@ -77,7 +79,7 @@ where
         }
     }
 
-    /// A register that a statement reads.
+    /// The value that a statement reads from a register.
     fn register(&self, stmt: StmtId, place: RegLane) -> Source {
         self.variables
             .of(place)
@@ -86,8 +88,8 @@ where
             .map_or(Source::Unknown, Source::Value)
     }
 
-    /// A source of a statement, with the value of the register that it is.
-    fn resolved(&self, stmt: StmtId, source: ptx_semantics::SourceOperand) -> Source {
+    /// Replaces registers by the values that a statement reads from them.
+    fn resolve(&self, stmt: StmtId, source: ptx_semantics::SourceOperand) -> Source {
         use ptx_semantics::SourceOperand as Unresolved;
         match source {
             Unresolved::Bits(bits) => Source::Bits(bits),
@@ -103,49 +105,58 @@ where
         }
     }
 
-    /// Calls `add` for each source of an instruction; `None` if something else than a source or a result is among its operands.
+    /// Calls `visitor` for each source of an instruction; returns `None` if an operand is neither a source nor a result.
     pub fn sources(
         &self,
-        (stmt, f): (StmtId, &Facts<'_>),
+        stmt: StmtId,
+        facts: &Facts<'_>,
         types: &[ScalarType],
-        mut add: impl FnMut(Source),
+        mut visitor: impl FnMut(Source),
     ) -> Option<Video> {
-        visit_sources(f, types, |_, source| add(self.resolved(stmt, source)))
+        visit_sources(facts, types, |_, source| {
+            visitor(self.resolve(stmt, source));
+        })
     }
 
-    /// The result of an instruction, or the state of its values if it has no constant result.
+    /// The results of an instruction; `Err` has the lattice element of all results if none is constant. `modifiers` is a buffer.
+    ///
+    /// # Errors
+    ///
+    /// No result is constant.
     pub fn result(
         &self,
         stmt: StmtId,
         inst: InstId,
-        f: &Facts<'_>,
+        facts: &Facts<'_>,
         modifiers: &mut Vec<Modifier>,
     ) -> Result<Folded, Constant> {
-        let Some(sig) = self.facts.body().inst(inst).map(|i| i.sig) else {
+        let Some(record) = self.facts.body().inst(inst) else {
             return Err(Constant::Overdefined);
         };
-        let signature = self.facts.module().signature(sig);
+        let signature = self.facts.module().signature(record.sig);
         let Some(opcode): Option<Opcode> = signature.opcode() else {
             return Err(Constant::Overdefined);
         };
         let types: Vec<ScalarType> = signature.types().collect();
         modifiers.clear();
         modifiers.extend(signature.modifiers());
-        let mut never = false;
         let mut operands = Vec::new();
-        let sources = self.sources((stmt, f), &types, |source| {
-            operands.push(self.known(source))
-        });
-        let video = sources.ok_or(Constant::Overdefined)?;
+        let video = self
+            .sources(stmt, facts, &types, |source| {
+                operands.push(self.constant(source));
+            })
+            .ok_or(Constant::Overdefined)?;
+        let mut is_unreached = operands.contains(&Constant::Unreached);
         let mut carry = None;
-        if f.reads_carry() {
-            let read = self.ssa.read(stmt, self.ssa.carry());
-            let read = read.map_or(Constant::Overdefined, &self.value);
-            never |= read == Constant::Unreached;
-            carry = read.known().map(|bits| bits == 1);
+        if facts.reads_carry() {
+            let flag = self
+                .ssa
+                .read(stmt, self.ssa.carry())
+                .map_or(Constant::Overdefined, &self.value);
+            is_unreached |= flag == Constant::Unreached;
+            carry = flag.known().map(|bits| bits == 1);
         }
-        never |= operands.contains(&Constant::Unreached);
-        if never {
+        if is_unreached {
             return Err(Constant::Unreached);
         }
         let operands: Vec<Option<u128>> = operands.into_iter().map(Constant::known).collect();
@@ -170,45 +181,50 @@ where
         folded.ok_or(Constant::Overdefined)
     }
 
-    /// What of a result goes to a variable.
-    pub fn part(&self, folded: &Folded, f: &Facts<'_>, variable: VariableId) -> Constant {
+    /// The part of the results of an instruction that it writes to a variable.
+    #[must_use]
+    pub fn part(&self, folded: &Folded, facts: &Facts<'_>, variable: VariableId) -> Constant {
         let is_written = |place: Place| match place {
             Place::Carry => variable == self.ssa.carry(),
             Place::Register(register) => self.variables.of(register).single() == Some(variable),
             _ => false,
         };
-        let mut found = Constant::Unreached;
-        visit_results(f, folded, |place, bits| {
+        let mut constant = Constant::Unreached;
+        visit_results(facts, folded, |place, bits| {
             if is_written(place) {
-                found = found.joined(bits.map_or(Constant::Overdefined, Constant::Constant));
+                constant = constant.joined(bits.map_or(Constant::Overdefined, Constant::Constant));
             }
         });
-        // Written, but by what is not known here.
-        if found == Constant::Unreached {
+        // No result is the variable: the instruction writes it in another way.
+        if constant == Constant::Unreached {
             Constant::Overdefined
         } else {
-            found
+            constant
         }
     }
 
-    /// The result that goes to a variable; `None` if several do, or a part of one.
-    pub fn target(&self, f: &Facts<'_>, variable: VariableId) -> Option<Target> {
-        let results = f.parts().filter(|(_, usage)| *usage == RegAccess::Write);
-        let mut found = None;
-        for (nth, (operand, _)) in results.enumerate() {
-            let range = self.variables.of(f.place(operand)?);
+    /// The result that an instruction writes to a variable; `None` for a part of a result, or several of them.
+    #[must_use]
+    pub fn target(&self, facts: &Facts<'_>, variable: VariableId) -> Option<Target> {
+        let results = facts
+            .parts()
+            .filter(|(_, usage)| *usage == RegAccess::Write);
+        let mut target = None;
+        for (position, (operand, _)) in results.enumerate() {
+            let range = self.variables.of(facts.place(operand)?);
             if range.single() == Some(variable) {
-                found = match (found, nth) {
+                target = match (target, position) {
                     (None, 0) => Some(Target::First),
                     (None, 1) => Some(Target::Second),
                     _ => return None,
                 };
             }
         }
-        found
+        target
     }
 
-    /// The result in a register that may be wider.
+    /// A result, extended to the width of its register.
+    #[must_use]
     pub fn extended(&self, folded: &Folded, variable: VariableId) -> Constant {
         let Some(class) = self.variables.class(self.facts.body(), variable) else {
             return Constant::Overdefined;

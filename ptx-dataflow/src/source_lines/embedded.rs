@@ -1,10 +1,10 @@
-//! Sources that a module contains. Manual 11.5.6.
+//! Intermediate sources that a module contains. Manual 11.5.6.
 
 use alloc::borrow::Cow;
 use alloc::string::String;
 
 use ptx_ir::lex::{Lexer, TokenKind};
-use ptx_ir::{Module, Operand, Span};
+use ptx_ir::{DirectiveStmt, Module, Operand, Span};
 use ptx_isa::Directive;
 
 /// A source that a module contains: a `.code_block` of `.nv_intermediate_source_section`.
@@ -15,11 +15,11 @@ pub struct EmbeddedSource<'m> {
     pub file: i64,
     /// The name of its language, such as `TileIR`.
     pub language: Cow<'m, str>,
-    /// Its text, without the newline before `.source_end`.
+    /// The text, without the newline before `.source_end`.
     pub text: Cow<'m, str>,
 }
 
-/// Where the parts of a `.code_block` are in a text.
+/// The positions of the parts of a `.code_block` in a text.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
 #[non_exhaustive]
 pub struct CodeBlock {
@@ -61,35 +61,43 @@ pub fn code_blocks(section: &[u8]) -> impl Iterator<Item = CodeBlock> + '_ {
     })
 }
 
-/// The lines between the one of `.source_begin` and that of `.source_end`.
+/// The lines after that of `.source_begin` and before that of `.source_end`.
 fn trim_lines(section: &[u8], token: Span) -> Span {
     let text = token.of(section);
-    let newline = |b: &u8| *b == b'\n';
-    let start = text.iter().position(newline).map_or(0, |at| at + 1);
-    let end = text.trim_ascii_end().iter().rposition(newline);
-    let start = token.start + start as u32;
-    Span::new(start, (token.start + end.unwrap_or(0) as u32).max(start))
+    let is_newline = |byte: &u8| *byte == b'\n';
+    let first_newline = text.iter().position(is_newline);
+    let last_newline = text.trim_ascii_end().iter().rposition(is_newline);
+    let start = token.start + first_newline.map_or(0, |newline| newline + 1) as u32;
+    let end = token.start + last_newline.unwrap_or(0) as u32;
+    Span::new(start, end.max(start))
 }
 
 /// The sources that a module contains, in order.
 pub(super) fn sources(module: &Module) -> impl Iterator<Item = EmbeddedSource<'_>> {
-    let all = module.directives().values();
-    let all = all.filter(|d| d.directive == Directive::NvIntermediateSourceSection);
-    let of_section = move |d: &ptx_ir::DirectiveStmt| {
-        let args = module.pool().slice(d.args);
-        let (section, numbers) = match args {
-            [Operand::Str(text), numbers @ ..] => (module.name_bytes(*text), numbers),
-            _ => (&[][..], args),
-        };
-        let part = move |span: Span| String::from_utf8_lossy(span.of(section));
-        let source = move |(block, number): (CodeBlock, &Operand)| {
+    module
+        .directives()
+        .values()
+        .filter(|d| d.directive == Directive::NvIntermediateSourceSection)
+        .flat_map(|directive| sources_of_section(module, directive))
+}
+
+/// The sources of a `.nv_intermediate_source_section`, in order.
+fn sources_of_section<'m>(
+    module: &'m Module,
+    directive: &DirectiveStmt,
+) -> impl Iterator<Item = EmbeddedSource<'m>> + use<'m> {
+    let args = module.pool().slice(directive.args);
+    let (section, file_numbers) = match args {
+        [Operand::Str(text), file_numbers @ ..] => (module.name_bytes(*text), file_numbers),
+        _ => (&[][..], args),
+    };
+    code_blocks(section)
+        .zip(file_numbers)
+        .filter_map(move |(block, number)| {
             Some(EmbeddedSource {
                 file: module.pool().integer(*number)?,
-                language: part(block.language),
-                text: part(block.text),
+                language: String::from_utf8_lossy(block.language.of(section)),
+                text: String::from_utf8_lossy(block.text.of(section)),
             })
-        };
-        code_blocks(section).zip(numbers).filter_map(source)
-    };
-    all.flat_map(of_section)
+        })
 }

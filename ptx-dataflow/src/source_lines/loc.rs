@@ -14,10 +14,10 @@ pub struct Position {
     pub column: u32,
 }
 
-/// What a `.loc` says. Manual 11.5.4.
+/// The operands of a `.loc`. Manual 11.5.4.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub struct Loc {
-    /// Where the code comes from.
+    /// The position of the code in a source.
     pub position: Position,
     /// For inlined code: the function that contains the position, and the position of the call.
     pub inlined: Option<(DebugName, Position)>,
@@ -33,7 +33,7 @@ pub struct DebugName {
 }
 
 impl Loc {
-    /// Reads the operands of a `.loc` or `.loc_intermediate`; `None` if they are not those of one.
+    /// Reads the operands of a `.loc` or `.loc_intermediate`; `None` if they are malformed.
     #[must_use]
     pub fn read(pool: &OperandPool, loc: &DirectiveStmt) -> Option<Self> {
         let args = pool.slice(loc.args);

@@ -1,5 +1,5 @@
-//! The source line of each instruction: from `.loc` and `.file`, with the calls that were inlined, and from line markers of a
-//! preprocessor; and which instructions are inline assembly.
+//! The source lines of instructions, from `.loc` and `.file` with the calls that were inlined, and from line markers of a
+//! preprocessor; and the instructions of inline assembly.
 //!
 //! A `.loc` applies to all statements after it, up to the next one of the function (manual 11.5.4). The `.loc_intermediate` directives
 //! after it give lines of intermediate sources, such as Tile IR, which the module may contain. Compilers enclose inline assembly in the comments `// begin inline asm` and `// end inline asm`.
@@ -34,11 +34,11 @@ pub use embedded::{CodeBlock, EmbeddedSource, code_blocks};
 pub use loc::{DebugName, Loc, Position, file_number};
 use strings::Strings;
 
-/// What `.file` directives and debug sections say about the source lines of a module.
+/// The files and debug sections of a module, which source lines refer to.
 #[derive(Clone, Debug)]
 pub struct SourceLines<'m> {
     module: &'m Module,
-    /// Numbers and paths, sorted by number. The first of several with one number counts.
+    /// The numbers and paths of files, sorted by number. If several files have one number, the first one counts.
     files: Vec<(i64, &'m [u8])>,
     strings: Strings,
 }
@@ -47,15 +47,17 @@ impl<'m> SourceLines<'m> {
     /// Reads the files and debug sections of a module. Linear in their size.
     #[must_use]
     pub fn new(module: &'m Module) -> Self {
-        let file = |(_, item): (_, Item)| {
-            let Item::Directive(id) = item else {
-                return None;
-            };
-            let directive = module.directives().get(id)?;
-            let number = file_number(module, directive)?;
-            Some((number, loc::file_path(module, directive)?))
-        };
-        let mut files: Vec<_> = module.items().filter_map(file).collect();
+        let mut files: Vec<(i64, &[u8])> = module
+            .items()
+            .filter_map(|(_, item)| {
+                let Item::Directive(id) = item else {
+                    return None;
+                };
+                let directive = module.directives().get(id)?;
+                let number = file_number(module, directive)?;
+                Some((number, loc::file_path(module, directive)?))
+            })
+            .collect();
         files.sort_by_key(|(number, _)| *number);
         files.dedup_by_key(|(number, _)| *number);
         Self {
@@ -74,14 +76,15 @@ impl<'m> SourceLines<'m> {
     /// The path of a file as written in its `.file`.
     #[must_use]
     pub fn path(&self, file: i64) -> Option<Cow<'m, str>> {
-        let found = self
+        let index = self
             .files
-            .binary_search_by_key(&file, |(number, _)| *number);
-        let (_, path) = self.files.get(found.ok()?)?;
+            .binary_search_by_key(&file, |(number, _)| *number)
+            .ok()?;
+        let (_, path) = self.files.get(index)?;
         Some(String::from_utf8_lossy(path))
     }
 
-    /// The linkage name at a place in a debug section, as the compiler wrote it.
+    /// The linkage name at a position in a debug section, as the compiler wrote it.
     #[must_use]
     pub fn name(&self, name: DebugName) -> Option<Cow<'_, str>> {
         self.strings.get(name).map(String::from_utf8_lossy)
@@ -113,13 +116,13 @@ impl<'m> SourceLines<'m> {
 pub struct FunctionLines<'l, 'm> {
     module: &'l SourceLines<'m>,
     places: Vec<Place<'m>>,
-    /// The indices of places and their positions in intermediate sources, in order.
+    /// The indices of places with their positions in intermediate sources, in order.
     intermediate: Vec<(u32, Position)>,
-    /// By statement.
+    /// The line of each statement.
     statements: Vec<Line>,
 }
 
-/// Where a statement comes from.
+/// The origin of a statement.
 #[derive(Copy, Clone, Default, Debug)]
 struct Line {
     /// The index of its place + 1; 0 if it has none.
@@ -128,7 +131,7 @@ struct Line {
     assembly: u32,
 }
 
-/// Where code comes from.
+/// The origin of consecutive statements.
 #[derive(Clone, Debug)]
 enum Place<'m> {
     /// A `.loc`, and for inlined code the index of the place of the call, if a `.loc` of the function names it.
@@ -143,7 +146,7 @@ enum Place<'m> {
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
 #[non_exhaustive]
 pub enum FrameId {
-    /// That of a place, see [`FunctionLines::place`].
+    /// A place of the function: see [`FunctionLines::place`].
     Place(u32),
     /// A call that no `.loc` of the function describes.
     Call(Position),
@@ -171,7 +174,7 @@ impl<'l, 'm> FunctionLines<'l, 'm> {
         self.frame_ids(stmt).map(|id| self.frame(id))
     }
 
-    /// The same as numbers. Statements with different lines share the calls through which they were inlined.
+    /// The numbers of the [`frames`](Self::frames) of a statement. Statements with different lines share the calls through which they were inlined.
     pub fn frame_ids(&self, stmt: StmtId) -> impl Iterator<Item = FrameId> + use<'_, 'l, 'm> {
         let mut next = self.place(stmt).map(FrameId::Place);
         core::iter::from_fn(move || {
@@ -182,7 +185,7 @@ impl<'l, 'm> FunctionLines<'l, 'm> {
                     Place::Unknown => return None,
                     Place::Marked(..) => None,
                     Place::Loc(_, Some(call)) => Some(FrameId::Place(*call)),
-                    Place::Loc(loc, None) => loc.inlined.map(|(_, at)| FrameId::Call(at)),
+                    Place::Loc(loc, None) => loc.inlined.map(|(_, call)| FrameId::Call(call)),
                 },
             };
             Some(id)
@@ -192,22 +195,28 @@ impl<'l, 'm> FunctionLines<'l, 'm> {
     /// The lines of a statement in intermediate sources. Manual 11.5.5.
     pub fn intermediate(&self, stmt: StmtId) -> impl Iterator<Item = Frame<'m>> + use<'_, 'l, 'm> {
         let place = self.place(stmt).unwrap_or(u32::MAX);
-        let first = self.intermediate.partition_point(|(at, _)| *at < place);
-        let all = self.intermediate.get(first..).unwrap_or_default().iter();
-        all.take_while(move |(at, _)| *at == place)
-            .map(|(_, position)| self.at(*position, None))
+        let first = self
+            .intermediate
+            .partition_point(|(index, _)| *index < place);
+        self.intermediate
+            .get(first..)
+            .unwrap_or_default()
+            .iter()
+            .take_while(move |(index, _)| *index == place)
+            .map(|(_, position)| self.frame_at(*position, None))
     }
 
-    /// A number that only statements with the same [`frames`](Self::frames) and [`intermediate`](Self::intermediate) lines share; `None`
-    /// for those without.
+    /// The number of the place of a statement. Statements with the same number have the same [`frames`](Self::frames) and
+    /// [`intermediate`](Self::intermediate) lines. `None` for a statement without lines.
     #[inline]
     #[must_use]
     pub fn place(&self, stmt: StmtId) -> Option<u32> {
-        let line = self.statements.get(stmt.index());
-        line.and_then(|line| line.place.checked_sub(1))
+        self.statements
+            .get(stmt.index())
+            .and_then(|line| line.place.checked_sub(1))
     }
 
-    /// Whether a statement is inside of inline assembly.
+    /// Returns whether a statement is inside of inline assembly.
     #[must_use]
     pub fn is_inline_asm(&self, stmt: StmtId) -> bool {
         self.statements
@@ -228,8 +237,7 @@ impl<'l, 'm> FunctionLines<'l, 'm> {
         self.module
     }
 
-    /// What `.loc` directives say about a number that [`frame_ids`](Self::frame_ids) returned: its position, and the name of the
-    /// function that was inlined. `None` for a line that a line marker names.
+    /// The position of a frame according to its `.loc`, and the name of the function that was inlined. `None` for a line that a line marker names.
     #[must_use]
     pub fn position(&self, id: FrameId) -> Option<(Position, Option<DebugName>)> {
         match id {
@@ -241,12 +249,12 @@ impl<'l, 'm> FunctionLines<'l, 'm> {
         }
     }
 
-    /// The line of a number that [`frame_ids`](Self::frame_ids) returned; an empty one for others.
+    /// The frame with a number that [`frame_ids`](Self::frame_ids) returned; an empty one for other numbers.
     #[must_use]
     pub fn frame(&self, id: FrameId) -> Frame<'m> {
         if let Some((position, name)) = self.position(id) {
             let name = name.and_then(|name| self.module.name(name));
-            return self.at(position, name.map(Cow::into_owned));
+            return self.frame_at(position, name.map(Cow::into_owned));
         }
         let marked = match id {
             FrameId::Place(index) => self.places.get(index as usize),
@@ -264,7 +272,7 @@ impl<'l, 'm> FunctionLines<'l, 'm> {
         }
     }
 
-    fn at(&self, position: Position, function: Option<String>) -> Frame<'m> {
+    fn frame_at(&self, position: Position, function: Option<String>) -> Frame<'m> {
         Frame {
             file: self.module.path(position.file),
             line: position.line,
@@ -274,24 +282,33 @@ impl<'l, 'm> FunctionLines<'l, 'm> {
     }
 }
 
+/// A line marker: the line after it is line `number` of the file `path`.
+#[derive(Copy, Clone)]
+struct Marker<'m> {
+    /// The line of the module after the marker.
+    next_line: u32,
+    path: &'m [u8],
+    number: u32,
+}
+
 /// Reads the statements of a function in order.
 struct Reader<'m> {
     module: &'m Module,
     body: &'m Body,
     places: Vec<Place<'m>>,
-    /// The positions of calls that were inlined, sorted, each with the last place of its `.loc`.
+    /// The positions of inlined calls, sorted, each with the last place whose `.loc` has this position.
     calls: Vec<(Position, Option<u32>)>,
     statements: Vec<Line>,
     intermediate: Vec<(u32, Position)>,
-    /// For the statements that follow.
+    /// The line of the statements that follow.
     line: Line,
-    /// No instruction has the place yet.
+    /// No instruction follows the last place.
     is_new_place: bool,
-    /// The number of assembly statements so far.
+    /// The number of assembly statements before the position.
     assemblies: u32,
-    /// A line marker: the line of the source after it, and its path and number.
-    marker: Option<(u32, &'m [u8], u32)>,
-    /// The lines of the source, once a marker was found.
+    /// The last line marker, unless a `.loc` follows it.
+    marker: Option<Marker<'m>>,
+    /// The lines of the source, if it has a line marker.
     lines: Option<LineIndex>,
     /// The end of the last statement.
     end: u32,
@@ -315,17 +332,19 @@ impl<'m> Reader<'m> {
         }
     }
 
+    /// Reads a statement and the text before it.
     fn statement(&mut self, stmt: StmtId, statement: Statement) {
         let span = self.body.source_span(stmt);
         // Statements that were inserted have no place in the source.
         if span.end > span.start && span.start >= self.end {
             self.comments(Span::new(self.end, span.start));
             self.end = span.end;
-            if let (Some((after, path, number)), Some(lines)) = (self.marker, &self.lines) {
+            if let (Some(marker), Some(lines)) = (self.marker, &self.lines) {
                 let line = lines.position(span.start).line;
-                self.place(Place::Marked(
-                    path,
-                    number.saturating_add(line.saturating_sub(after)),
+                let distance = line.saturating_sub(marker.next_line);
+                self.push_place(Place::Marked(
+                    marker.path,
+                    marker.number.saturating_add(distance),
                 ));
             }
         }
@@ -349,13 +368,13 @@ impl<'m> Reader<'m> {
         }
     }
 
+    /// Adds the place of a `.loc`.
     fn loc(&mut self, loc: Loc) {
-        let (_, call) = loc.inlined.unzip();
-        let call = call.and_then(|call| *self.last_place(call)?);
+        let call = loc.inlined.and_then(|(_, call)| *self.last_place(call)?);
         self.marker = None;
-        let place = self.place(Place::Loc(loc, call));
-        if let Some(last) = self.last_place(loc.position) {
-            *last = Some(place);
+        let place = self.push_place(Place::Loc(loc, call));
+        if let Some(last_place) = self.last_place(loc.position) {
+            *last_place = Some(place);
         }
     }
 
@@ -363,19 +382,22 @@ impl<'m> Reader<'m> {
     fn intermediate(&mut self, position: Position) {
         if !self.is_new_place {
             let last = self.places.last().cloned();
-            self.place(last.unwrap_or(Place::Unknown));
+            self.push_place(last.unwrap_or(Place::Unknown));
         }
         self.intermediate.push((self.line.place - 1, position));
     }
 
-    /// The last place of the position of a call.
+    /// The last place with the position of a call; `None` if no call is inlined at the position.
     fn last_place(&mut self, call: Position) -> Option<&mut Option<u32>> {
-        let found = self.calls.binary_search_by_key(&call, |(at, _)| *at);
-        self.calls.get_mut(found.ok()?).map(|(_, place)| place)
+        let index = self
+            .calls
+            .binary_search_by_key(&call, |(position, _)| *position)
+            .ok()?;
+        self.calls.get_mut(index).map(|(_, place)| place)
     }
 
     /// Adds the place of the statements that follow.
-    fn place(&mut self, place: Place<'m>) -> u32 {
+    fn push_place(&mut self, place: Place<'m>) -> u32 {
         self.places.push(place);
         self.line.place = self.places.len() as u32;
         self.is_new_place = true;
@@ -400,7 +422,7 @@ impl<'m> Reader<'m> {
                 TokenKind::LineMarker => {
                     let lines = self.lines.get_or_insert_with(|| LineIndex::new(source));
                     let line = lines.position(gap.start + token.span.start).line;
-                    self.marker = marker(word).map(|(path, number)| (line + 1, path, number));
+                    self.marker = Marker::read(word, line + 1);
                 }
                 _ => {}
             }
@@ -410,27 +432,34 @@ impl<'m> Reader<'m> {
 
 /// The positions of the calls that the `.loc` directives of a function name, sorted.
 fn calls(body: &Body) -> Vec<(Position, Option<u32>)> {
-    let all = body.directives().values();
-    let locs = all.filter(|d| d.directive == Directive::Loc);
-    let call = |loc| {
-        Loc::read(body.pool(), loc)?
-            .inlined
-            .map(|(_, call)| (call, None))
-    };
-    let mut calls: Vec<_> = locs.filter_map(call).collect();
+    let mut calls: Vec<(Position, Option<u32>)> = body
+        .directives()
+        .values()
+        .filter(|directive| directive.directive == Directive::Loc)
+        .filter_map(|directive| Loc::read(body.pool(), directive)?.inlined)
+        .map(|(_, call)| (call, None))
+        .collect();
     calls.sort_unstable();
     calls.dedup();
     calls
 }
 
-/// The path and the number of a line marker.
-fn marker(text: &[u8]) -> Option<(&[u8], u32)> {
-    let text = text.strip_prefix(b"#")?.trim_ascii();
-    let text = text.strip_prefix(b"line").unwrap_or(text).trim_ascii();
-    let digits = text.iter().take_while(|b| b.is_ascii_digit()).count();
-    let (digits, rest) = text.split_at_checked(digits)?;
-    let path = rest.trim_ascii().strip_prefix(b"\"")?;
-    let end = path.iter().position(|b| *b == b'"')?;
-    let number = core::str::from_utf8(digits).ok()?.parse().ok()?;
-    Some((path.get(..end)?, number))
+impl<'m> Marker<'m> {
+    /// Reads `# 7 "a.cu"` or `#line 7 "a.cu"`.
+    fn read(text: &'m [u8], next_line: u32) -> Option<Self> {
+        let directive = text.strip_prefix(b"#")?.trim_ascii();
+        let operands = directive
+            .strip_prefix(b"line")
+            .unwrap_or(directive)
+            .trim_ascii();
+        let digit_count = operands.iter().take_while(|b| b.is_ascii_digit()).count();
+        let (digits, path) = operands.split_at_checked(digit_count)?;
+        let path = path.trim_ascii().strip_prefix(b"\"")?;
+        let path_len = path.iter().position(|b| *b == b'"')?;
+        Some(Self {
+            next_line,
+            path: path.get(..path_len)?,
+            number: core::str::from_utf8(digits).ok()?.parse().ok()?,
+        })
+    }
 }

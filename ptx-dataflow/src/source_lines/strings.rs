@@ -1,4 +1,4 @@
-//! Strings in debug sections.
+//! The strings of debug sections.
 
 use alloc::vec::Vec;
 
@@ -6,27 +6,30 @@ use ptx_ir::{Module, NameId, SectionEntry};
 
 use super::loc::DebugName;
 
-/// The bytes of the debug sections, and where their labels are.
+/// The bytes of the debug sections, and the offsets of their labels.
 #[derive(Clone, Default, Debug)]
 pub(super) struct Strings {
-    /// Bytes of all sections with labels, one after the other; labels and other references are 0.
+    /// The bytes of all sections with labels, one after the other. References are zero bytes.
     bytes: Vec<u8>,
-    /// Labels and sections with their offsets in `bytes`, sorted by name.
-    places: Vec<(NameId, usize)>,
+    /// The labels and sections with their offsets in `bytes`, sorted by name.
+    labels: Vec<(NameId, usize)>,
 }
 
 impl Strings {
     pub(super) fn new(module: &Module) -> Self {
         let mut strings = Self::default();
         for section in module.sections().values() {
-            let has_label = |e: &SectionEntry| matches!(e, SectionEntry::Label(_));
-            if !section.entries.iter().any(has_label) {
+            let has_label = section
+                .entries
+                .iter()
+                .any(|entry| matches!(entry, SectionEntry::Label(_)));
+            if !has_label {
                 continue;
             }
-            strings.places.push((section.name, strings.bytes.len()));
+            strings.labels.push((section.name, strings.bytes.len()));
             for entry in &section.entries {
                 match *entry {
-                    SectionEntry::Label(name) => strings.places.push((name, strings.bytes.len())),
+                    SectionEntry::Label(name) => strings.labels.push((name, strings.bytes.len())),
                     SectionEntry::Int { ty, value, .. } => {
                         let width = (ty.bits() / 8) as usize;
                         let bytes = i64::from(value).to_le_bytes();
@@ -40,17 +43,20 @@ impl Strings {
                 }
             }
         }
-        strings.places.sort_unstable();
+        strings.labels.sort_unstable();
         strings
     }
 
-    /// The string at a place, up to its 0 byte.
+    /// The string at a label and an offset, up to its zero byte.
     pub(super) fn get(&self, name: DebugName) -> Option<&[u8]> {
-        let at = self.places.partition_point(|(n, _)| *n < name.base);
-        let (_, start) = self.places.get(at).filter(|(n, _)| *n == name.base)?;
-        let start = start.checked_add(usize::try_from(name.offset).ok()?)?;
-        let rest = self.bytes.get(start..)?;
-        let end = rest.iter().position(|b| *b == 0)?;
-        rest.get(..end)
+        let first = self.labels.partition_point(|(label, _)| *label < name.base);
+        let (label, base) = self.labels.get(first)?;
+        if *label != name.base {
+            return None;
+        }
+        let start = base.checked_add(usize::try_from(name.offset).ok()?)?;
+        let bytes = self.bytes.get(start..)?;
+        let len = bytes.iter().position(|byte| *byte == 0)?;
+        bytes.get(..len)
     }
 }
