@@ -16,7 +16,7 @@ use super::selection::Deciders;
 use crate::cfg::{Block, BlockId, Cfg};
 use crate::dataflow::BitSet;
 use crate::function_analysis::FunctionAnalysis;
-use crate::reg_lanes::{VariableId, Variables};
+use crate::reg_lanes::Variables;
 use crate::values::LaunchBounds;
 use ptx_semantics::fold::is_copy;
 
