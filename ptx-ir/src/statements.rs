@@ -1,6 +1,7 @@
 //! The statements of a body, and the items of a module, in order.
 
 use core::fmt;
+use core::mem::{Discriminant, discriminant};
 use core::ops::Range;
 
 use crate::edit_log::Edits;
@@ -18,8 +19,8 @@ pub type Items<'m> = InOrder<'m, ItemId, Item>;
 pub struct InOrder<'m, K, V> {
     rows: &'m [V],
     order: Order<'m, K>,
-    /// The placeholder for no statement, which is skipped; `None` where it is not.
-    removed: Option<V>,
+    /// The variant of the placeholder for no statement, which is skipped; `None` where it is not.
+    removed: Option<Discriminant<V>>,
 }
 
 #[derive(Clone)]
@@ -44,7 +45,7 @@ impl<'m, K: EntityId, V> InOrder<'m, K, V> {
         Self {
             rows: all.as_slice(),
             order,
-            removed,
+            removed: removed.as_ref().map(discriminant),
         }
     }
 
@@ -64,11 +65,12 @@ impl<'m, K: EntityId, V> InOrder<'m, K, V> {
     }
 }
 
-impl<K: EntityId, V: Copy + PartialEq> InOrder<'_, K, V> {
+impl<K: EntityId, V: Copy> InOrder<'_, K, V> {
+    /// The row of an id; `None` if it is a placeholder.
     #[inline]
-    fn found(&self, id: K) -> Option<(K, V)> {
-        let value = *self.rows.get(id.index())?;
-        (Some(value) != self.removed).then_some((id, value))
+    fn row(&self, id: K) -> Option<(K, V)> {
+        let row = *self.rows.get(id.index())?;
+        (Some(discriminant(&row)) != self.removed).then_some((id, row))
     }
 }
 
@@ -98,7 +100,7 @@ fn below<K: EntityId>(edits: &Edits<K>, low: u64, high: &mut u64) -> Option<K> {
     Some(id)
 }
 
-impl<K: EntityId, V: Copy + PartialEq> Iterator for InOrder<'_, K, V> {
+impl<K: EntityId, V: Copy> Iterator for InOrder<'_, K, V> {
     type Item = (K, V);
 
     #[inline]
@@ -108,8 +110,8 @@ impl<K: EntityId, V: Copy + PartialEq> Iterator for InOrder<'_, K, V> {
                 Order::Plain(range) => K::from_index(range.next()?),
                 Order::Placed(edits, low, high) => above(edits, low, *high)?,
             };
-            if let Some(found) = self.found(id) {
-                return Some(found);
+            if let Some(row) = self.row(id) {
+                return Some(row);
             }
         }
     }
@@ -123,7 +125,7 @@ impl<K: EntityId, V: Copy + PartialEq> Iterator for InOrder<'_, K, V> {
     }
 }
 
-impl<K: EntityId, V: Copy + PartialEq> DoubleEndedIterator for InOrder<'_, K, V> {
+impl<K: EntityId, V: Copy> DoubleEndedIterator for InOrder<'_, K, V> {
     #[inline]
     fn next_back(&mut self) -> Option<Self::Item> {
         loop {
@@ -131,8 +133,8 @@ impl<K: EntityId, V: Copy + PartialEq> DoubleEndedIterator for InOrder<'_, K, V>
                 Order::Plain(range) => K::from_index(range.next_back()?),
                 Order::Placed(edits, low, high) => below(edits, *low, high)?,
             };
-            if let Some(found) = self.found(id) {
-                return Some(found);
+            if let Some(row) = self.row(id) {
+                return Some(row);
             }
         }
     }

@@ -130,20 +130,21 @@ impl<'a> Facts<'a> {
                 data: access.data.and_then(|part| facts.part_with_usage(part)),
             }
         });
-        let parameters = facts.call_lists().flat_map(move |(operands, access)| {
-            let variables = operands.iter().filter(|o| matches!(o, Operand::Var(_)));
-            variables.map(move |&variable| MemoryAccess {
-                space: Space::State(StateSpace::Param),
-                access,
-                base: Some(variable),
-                offset: Some(0),
-                operand: Some(variable),
-                ..MemoryAccess::ANY
-            })
+        // Most instructions are no calls: the operands of calls are not looked for in them.
+        let of_call = (!facts.is_known() || facts.is_call()).then(|| {
+            let parameters = facts.call_lists().flat_map(|(operands, access)| {
+                let variables = operands.iter().filter(|o| matches!(o, Operand::Var(_)));
+                variables.map(move |&variable| MemoryAccess {
+                    space: Space::State(StateSpace::Param),
+                    access,
+                    base: Some(variable),
+                    offset: Some(0),
+                    operand: Some(variable),
+                    ..MemoryAccess::ANY
+                })
+            });
+            parameters.chain([MemoryAccess::ANY])
         });
-        let any = !facts.is_known() || facts.is_call();
-        of_form
-            .chain(parameters)
-            .chain(any.then_some(MemoryAccess::ANY))
+        of_form.chain(of_call.into_iter().flatten())
     }
 }
