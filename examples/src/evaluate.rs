@@ -34,8 +34,7 @@ pub fn on_machine(kernel: &Kernel, inputs: &[Vec<f32>]) -> Result<Vec<f32>> {
                     output = Some((address, *count));
                 } else {
                     let content = inputs.next().ok_or("an input is missing")?;
-                    let bytes: Vec<u8> = content.iter().flat_map(|x| x.to_le_bytes()).collect();
-                    machine.write(address, &bytes)?;
+                    machine.write_slice(address, content)?;
                 }
                 launch.argument(address.to_le_bytes())
             }
@@ -44,11 +43,7 @@ pub fn on_machine(kernel: &Kernel, inputs: &[Vec<f32>]) -> Result<Vec<f32>> {
     }
     machine.launch(&launch)?;
     let (address, count) = output.ok_or("there is no output")?;
-    let bytes = machine.read(address, 4 * count)?;
-    Ok(bytes
-        .chunks_exact(4)
-        .map(|bytes| f32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]))
-        .collect())
+    Ok(machine.read_slice(address, count)?)
 }
 
 /// Evaluates an expression on the CPU. Each operator rounds its result, as in the kernel.

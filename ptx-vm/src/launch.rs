@@ -17,7 +17,7 @@ use crate::error::{RunError, StopReason};
 use crate::execute::{self, Both, Grid, Observer, Observing, Probe, Results};
 use crate::executor::{OneThread, Progress, RunOptions};
 use crate::matrix::model::Model;
-use crate::memory::{Device, Heap};
+use crate::memory::{Device, DeviceValue, Fault, Heap, bytes_of, values_of};
 use crate::profile::{Counts, Profile, Profiler};
 use crate::program::{MALLOC, Program};
 use crate::schedule::Schedule;
@@ -275,9 +275,10 @@ impl<'m> Machine<'m> {
     ///
     /// If the range is not within allocated memory.
     pub fn read(&self, address: u64, bytes: usize) -> Result<Vec<u8>, RunError> {
+        let fail = |fault: Fault| RunError::new(fault.into());
+        self.device.check(address, bytes).map_err(fail)?;
         let mut all = vec![0; bytes];
-        let read = self.device.read_bytes(address, &mut all);
-        read.map_err(|fault| RunError::new(fault.into()))?;
+        self.device.read_bytes(address, &mut all).map_err(fail)?;
         Ok(all)
     }
 
@@ -291,6 +292,39 @@ impl<'m> Machine<'m> {
         written.map_err(|fault| RunError::new(self.device.reason(fault)))?;
         self.set_written(address, bytes.len() as u64);
         Ok(())
+    }
+
+    /// Copies numbers from memory.
+    ///
+    /// ```
+    /// let module = ptx_parse::parse_str(".version 8.0\n.target sm_80\n").module;
+    /// let mut machine = ptx_vm::Machine::new(&module);
+    /// let data = machine.allocate(16).ok_or("no memory")?;
+    /// machine.write_slice(data, &[1.5f32, -2.0])?;
+    /// assert_eq!(machine.read_slice::<f32>(data, 2)?, [1.5, -2.0]);
+    /// assert_eq!(machine.read(data, 4)?, 1.5f32.to_le_bytes());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// If the range is not within allocated memory.
+    pub fn read_slice<T: DeviceValue>(&self, address: u64, len: usize) -> Result<Vec<T>, RunError> {
+        let bytes = self.read(address, len.saturating_mul(size_of::<T>()))?;
+        Ok(values_of(&bytes))
+    }
+
+    /// Copies numbers to memory: see [`read_slice`](Self::read_slice).
+    ///
+    /// # Errors
+    ///
+    /// If the range is not within allocated memory.
+    pub fn write_slice<T: DeviceValue>(
+        &mut self,
+        address: u64,
+        values: &[T],
+    ) -> Result<(), RunError> {
+        self.write(address, &bytes_of(values))
     }
 
     /// Sets the memory of the host in bytes that the machine may use until the next launch, which has its own limit

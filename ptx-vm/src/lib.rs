@@ -22,10 +22,10 @@
 //! .into_result()?;
 //! let mut machine = Machine::new(&module);
 //! let data = machine.allocate(12).ok_or("no memory")?;
-//! machine.write(data, &[1, 0, 0, 0, 2, 0, 0, 0, 3, 0, 0, 0])?;
+//! machine.write_slice(data, &[1u32, 2, 3])?;
 //! let launch = Launch::new("twice").shape(1, 3).argument(data.to_le_bytes());
 //! machine.launch(&launch)?;
-//! assert_eq!(machine.read(data, 12)?, [2, 0, 0, 0, 4, 0, 0, 0, 6, 0, 0, 0]);
+//! assert_eq!(machine.read_slice::<u32>(data, 3)?, [2, 4, 6]);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 #![forbid(unsafe_code)]
@@ -52,6 +52,7 @@ pub use error::{RunError, StopReason, Wait};
 pub use execute::performs;
 pub use executor::{Executor, OneThread, Progress, RunOptions};
 pub use launch::{Launch, LaunchLimits, Machine, Outcome, UnsupportedInstruction};
+pub use memory::DeviceValue;
 pub use profile::{InstructionProfile, MatrixProfile, MemoryProfile, Profile};
 pub use schedule::{Schedule, UnknownSchedule};
 pub use trace::{

@@ -74,7 +74,7 @@ impl Device {
     }
 
     /// An error if there is no memory at some of the addresses: that of the first one.
-    fn check(&self, address: u64, bytes: usize) -> Result<(), Fault> {
+    pub(crate) fn check(&self, address: u64, bytes: usize) -> Result<(), Fault> {
         // Memory has whole words.
         let limit = self.end().next_multiple_of(WORD as u64);
         let end = address.saturating_add(bytes as u64);

@@ -3,9 +3,12 @@
 mod copies;
 mod device;
 mod heap;
+mod value;
 
 pub(crate) use device::Device;
 pub(crate) use heap::Heap;
+pub use value::DeviceValue;
+pub(crate) use value::{bytes_of, values_of};
 
 use crate::lanes::{Double, LANES, lanes};
 

@@ -99,3 +99,31 @@ fn a_machine_has_one_heap_and_only_if_it_is_used() {
     assert_eq!(malloc(1 << 38, 0), 0);
     assert!(malloc(1 << 37, 0) > first + (1 << 37));
 }
+
+/// Numbers of the host are little-endian bytes of memory, in the order of the slice.
+#[test]
+fn slices_of_numbers_are_copied() {
+    let module = ptx_parse::parse_str(".version 8.0\n.target sm_80\n").module;
+    let mut machine = Machine::new(&module);
+    let data = machine.allocate(64).unwrap();
+    machine.write_slice(data, &[-1.5f64, f64::MAX]).unwrap();
+    machine.write_slice(data + 16, &[i16::MIN, 7]).unwrap();
+    machine.write_slice(data + 20, &[u128::MAX - 1]).unwrap();
+    let doubles: Vec<f64> = machine.read_slice(data, 2).unwrap();
+    assert_eq!(doubles, [-1.5, f64::MAX]);
+    assert_eq!(machine.read(data + 16, 4).unwrap(), [0, 0x80, 7, 0]);
+    let words: Vec<u32> = machine.read_slice(data + 20, 4).unwrap();
+    assert_eq!(words, [u32::MAX - 1, u32::MAX, u32::MAX, u32::MAX]);
+    assert_eq!(machine.read_slice::<u8>(data, 0).unwrap(), []);
+}
+
+/// A range outside of memory is refused before anything is reserved for it, also if its number of bytes does not fit.
+#[test]
+fn ranges_outside_of_memory_are_errors() {
+    let module = ptx_parse::parse_str(".version 8.0\n.target sm_80\n").module;
+    let mut machine = Machine::new(&module);
+    let data = machine.allocate(4).unwrap();
+    assert!(machine.read(data, usize::MAX).is_err());
+    assert!(machine.read_slice::<u64>(data, usize::MAX / 4).is_err());
+    assert!(machine.write_slice(0, &[1u64]).is_err());
+}
