@@ -8,7 +8,7 @@ use divan::Bencher;
 use ptx_ir::{Module, Operand};
 use ptx_isa::{Access, ScalarType, StateSpace};
 use ptx_transform::instrument::{
-    Bounds, Error, Outside, Probe, Records, Timing, Trace, instrument,
+    Bounds, Error, Outside, Probe, Records, Timing, Trace, instrument_in_place,
 };
 
 const SIZE: usize = 5_000_000;
@@ -43,7 +43,7 @@ fn module(name: &str) -> Module {
 /// Whatever is read is compared with a number; an access above it traps.
 fn loads(module: &mut Module) -> usize {
     let reads = |a: ptx_ir::facts::MemoryAccess| a.access == Access::Read;
-    let report = instrument(
+    let report = instrument_in_place(
         module,
         |c| c.facts.memory().any(reads).then_some(Timing::Before),
         check,

@@ -8,7 +8,8 @@ use std::error::Error;
 use ptx_ir::facts::Space;
 use ptx_ir::{Module, Operand};
 use ptx_isa::StateSpace;
-use ptx_transform::instrument::{Bounds, Outside, Timing, instrument, symbol, with_code};
+use ptx_transform::insert_items;
+use ptx_transform::instrument::{Bounds, Outside, Timing, instrument};
 
 use crate::kernel::Kernel;
 use crate::saxpy;
@@ -22,17 +23,17 @@ pub fn check(module: &Module, low: u64, high: u64) -> Result<(Module, usize), Bo
         high,
         outside: Outside::Trap,
     };
-    let (checked, report) = bounds.apply(module)?;
-    Ok((checked, report.sites.len()))
+    let checked = bounds.apply(module)?;
+    Ok((checked.module, checked.report.sites.len()))
 }
 
 /// A counter in global memory, `accesses`, goes up by one at every access that is executed.
 pub fn count(module: &Module) -> Result<Module, Box<dyn Error>> {
-    let mut module = with_code(module, ".visible .global .align 8 .u64 accesses;")?;
-    let counter = symbol(&module, "accesses").ok_or("it was added")?;
+    let module = insert_items(module, ".visible .global .align 8 .u64 accesses;")?.module;
+    let counter = Operand::Symbol(module.symbol("accesses").ok_or("it was inserted")?);
     let global = Space::State(StateSpace::Global);
-    instrument(
-        &mut module,
+    let counted = instrument(
+        &module,
         |c| {
             c.facts
                 .memory()
@@ -45,7 +46,7 @@ pub fn count(module: &Module) -> Result<Module, Box<dyn Error>> {
             probe.emit("red.global.add.u64", &[counter, Operand::Small(1)])
         },
     )?;
-    Ok(module)
+    Ok(counted.module)
 }
 
 /// The kernel of [`saxpy`], counted and checked: the range is all of memory until the host sets it.
@@ -53,6 +54,6 @@ pub fn kernel() -> Result<Kernel, Box<dyn Error>> {
     let original = saxpy::kernel()?;
     let module = ptx_parse::parse(original.text.as_bytes()).module;
     let (module, _) = check(&count(&module)?, 0, u64::MAX)?;
-    let text = String::from_utf8(ptx_print::verbatim(&module))?;
+    let text = String::from_utf8(module.source().to_vec())?;
     Ok(Kernel { text, ..original })
 }

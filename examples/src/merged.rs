@@ -40,12 +40,9 @@ pub fn kernel() -> Result<Kernel, Box<dyn Error>> {
     let function = function()?;
     let [compiled, by_hand] = [COMPILED, &function].map(|text| ptx_parse::parse(text.as_bytes()));
     let modules = [&compiled.module, &by_hand.module];
-    let linked = ptx_transform::link(&modules, &Default::default()).map_err(|found| {
-        let messages = found.iter().map(|d| d.diagnostic.message.as_str());
-        messages.collect::<Vec<_>>().join("; ")
-    })?;
+    let linked = ptx_transform::link(&modules, &Default::default())?;
     Ok(Kernel {
-        text: String::from_utf8(linked.text)?,
+        text: String::from_utf8(linked.text().to_vec())?,
         name: "imports",
         parameters: vec![Parameter::output("o", Element::U32, 2)],
         grid: [1, 1, 1],

@@ -192,21 +192,15 @@ fn shims(module: &Module) -> Result<String> {
 
 /// Several modules as one.
 fn linked(modules: &[&Module]) -> Result<Module> {
-    let linked = link(modules, &LinkOptions::default()).map_err(|found| {
-        let messages = found.iter().map(|d| d.diagnostic.message.to_string());
-        messages.collect::<Vec<_>>().join("; ")
-    })?;
-    parsed(&linked.text)
+    verified(link(modules, &LinkOptions::default())?.module)
 }
 
-/// A module without errors.
-fn parsed(text: &[u8]) -> Result<Module> {
-    let parsed = ptx_parse::parse(text);
-    let mut found = parsed.diagnostics;
-    found.extend(ptx_verify::verify(&parsed.module, &Default::default()));
-    match found.iter().find(|d| d.severity == Severity::Error) {
+/// The module, if it is legal.
+fn verified(module: Module) -> Result<Module> {
+    let diagnostics = ptx_verify::verify(&module, &Default::default());
+    match diagnostics.iter().find(|d| d.severity == Severity::Error) {
         Some(error) => Err(error.message.to_string().into()),
-        None => Ok(parsed.module),
+        None => Ok(module),
     }
 }
 
@@ -217,8 +211,8 @@ pub fn module(files: &[Vec<u8>], kernels: &[&str]) -> Result<Module> {
         .map(|text| ptx_parse::parse(text).module)
         .collect();
     let all = linked(&modules.iter().collect::<Vec<_>>())?;
-    let needed = parsed(&extract(&all, kernels)?.rewritten.text)?;
-    let shims = parsed(shims(&needed)?.as_bytes())?;
+    let needed = verified(extract(&all, kernels)?.module)?;
+    let shims = verified(ptx_parse::parse_str(&shims(&needed)?).into_result()?)?;
     linked(&[&needed, &shims])
 }
 
@@ -232,15 +226,9 @@ pub fn instrumented(module: &Module, kernels: &[&str]) -> Result<Module> {
             .into_iter()
             .for_each(|entity| renaming.set(entity, format!("{PREFIX}{kernel}")));
     }
-    let renamed = parsed(&renaming.apply(module, &names)?.text)?;
-    let bounds = Bounds {
-        name: "global_memory".into(),
-        space: S::Global,
-        low: 0x100,
-        high: 1 << 47,
-        outside: Outside::Trap,
-    };
-    parsed(&ptx_print::verbatim(&bounds.apply(&renamed)?.0))
+    let renamed = renaming.apply(module, &names)?.module;
+    let bounds = Bounds { name: "global_memory".into(), space: S::Global, low: 0x100, high: 1 << 47, outside: Outside::Trap };
+    verified(bounds.apply(&renamed)?.module)
 }
 
 /// The numbers of all rows and a result for each row.
@@ -250,36 +238,17 @@ type Output = (Vec<u32>, Vec<u32>);
 pub fn on_machine(module: &Module, kernel: &str, numbers: &[u32], width: usize) -> Result<Output> {
     let rows = numbers.len() / width;
     let mut machine = Machine::new(module);
-    let bytes = |words: &[u32]| {
-        words
-            .iter()
-            .flat_map(|w| w.to_le_bytes())
-            .collect::<Vec<u8>>()
-    };
     let (data, results) = (4 * numbers.len(), 4 * rows);
     let [to_data, to_results] = [data, results].map(|bytes| machine.allocate(bytes as u64));
     let (to_data, to_results) = to_data.zip(to_results).ok_or("no memory")?;
-    machine.write(to_data, &bytes(numbers))?;
-    let mut launch = Launch::new(kernel)
-        .shape(rows.div_ceil(64) as u32, 64)
-        .argument(to_data.to_le_bytes());
-    launch = launch
-        .argument((width as u32).to_le_bytes())
-        .argument((rows as u32).to_le_bytes());
+    machine.write_slice(to_data, numbers)?;
+    let mut launch = Launch::new(kernel).shape(rows.div_ceil(64) as u32, 64).argument(to_data.to_le_bytes());
+    launch = launch.argument((width as u32).to_le_bytes()).argument((rows as u32).to_le_bytes());
     if !kernel.ends_with("sort_rows") {
         launch = launch.argument(to_results.to_le_bytes());
     }
     machine.launch(&launch)?;
-    let words = |bytes: Vec<u8>| {
-        bytes
-            .chunks_exact(4)
-            .map(|w| u32::from_le_bytes([w[0], w[1], w[2], w[3]]))
-            .collect()
-    };
-    Ok((
-        words(machine.read(to_data, data)?),
-        words(machine.read(to_results, results)?),
-    ))
+    Ok((machine.read_slice(to_data, numbers.len())?, machine.read_slice(to_results, rows)?))
 }
 
 /// What the same functions compute here.

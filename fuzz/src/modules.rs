@@ -7,7 +7,7 @@ use ptx_ir::facts::ModuleFacts;
 use ptx_ir::{Code, Diagnostic, FunctionKind, Module, Severity, compare};
 use ptx_lint::{LintOptions, lint};
 use ptx_transform::clean::{self, Pass, clean};
-use ptx_transform::{LinkOptions, Minify};
+use ptx_transform::{LinkOptions, MinifyOptions};
 use ptx_vm::{Checker, Launch, Machine};
 
 use test_support::edits;
@@ -82,7 +82,7 @@ pub fn edit(text: &[u8]) {
         let (_, edit) = edits::EDITS[rng.usize(..edits::EDITS.len())];
         edits::make(&mut module, edit, &mut rng);
     }
-    let (new, map) = ptx_print::verbatim_with_map(&module);
+    let ptx_ir::Rewritten { text: new, map, .. } = ptx_print::verbatim_with_map(&module);
     for (old, at, len) in map.pieces() {
         let (old, at, len) = (old as usize, at as usize, len as usize);
         assert_eq!(module.source()[old..old + len], new[at..at + len]);
@@ -104,29 +104,28 @@ const LIBRARY: &str =
 /// A text without errors that is rewritten has no errors; of another one, rewriting ends.
 pub fn transform(text: &[u8]) {
     let (module, is_valid) = parse(text);
-    let all = Minify::new().with_symbols(true).with_dead(true);
+    let all = MinifyOptions::default().with_symbols(true).with_dead(true);
     let mut texts = vec![
-        ptx_transform::strip(&module).text,
-        ptx_transform::minify(&module, all).text,
-        ptx_transform::renumber(&module).text,
-        ptx_transform::flatten(&module).text,
+        ptx_transform::strip(&module).text().to_vec(),
+        ptx_transform::minify(&module, &all).text().to_vec(),
+        ptx_transform::renumber(&module).text().to_vec(),
+        ptx_transform::flatten(&module).text().to_vec(),
     ];
     let first = module
         .definitions()
         .next()
         .map(|(_, f, _)| module.name(f.name));
     if let Some(first) = first {
-        texts.extend(ptx_transform::extract(&module, &[first]).map(|e| e.rewritten.text));
+        texts.extend(ptx_transform::extract(&module, &[first]).map(|e| e.text().to_vec()));
         if let Ok(split) = ptx_transform::split(&module, &[first]) {
-            texts.extend([split.part.rewritten.text, split.rest.rewritten.text]);
+            texts.extend([split.part, split.rest].map(|part| part.text().to_vec()));
         }
     }
     let library = ptx_parse::parse_str(LIBRARY).module;
-    let linked = ptx_transform::link(&[&module, &library], &LinkOptions::new());
-    texts.extend(linked.map(|linked| linked.text));
-    let mut cleaned = module;
-    clean(&mut cleaned, &clean::Options::new(Pass::ALL));
-    texts.push(ptx_print::verbatim(&cleaned));
+    let linked = ptx_transform::link(&[&module, &library], &LinkOptions::default());
+    texts.extend(linked.map(|linked| linked.text().to_vec()));
+    let cleaned = clean(&module, &clean::Options::default().with_passes(Pass::ALL));
+    texts.push(cleaned.text().to_vec());
     for new in texts.iter().filter(|_| is_valid) {
         let again = ptx_parse::parse(new);
         let text = String::from_utf8_lossy(new);

@@ -131,12 +131,13 @@ impl Question<'_> {
             self.outcome.unchecked.insert(target);
             return Ok(());
         };
-        let text = ptx_transform::retarget(self.module, target, version);
-        let text = text.context("a header without version or target")?;
-        let mut verdict = assembler.run(&text, Job::Check)?;
+        let retargeted = ptx_transform::retarget(self.module, target, version);
+        let retargeted = retargeted.context("a header without version or target")?;
+        let text = retargeted.text();
+        let mut verdict = assembler.run(text, Job::Check)?;
         // The text needs an option of ptxas, which is not a rule of PTX.
         if verdict.output.contains("--compile-only") {
-            verdict = assembler.run(&text, Job::CheckRelocatable)?;
+            verdict = assembler.run(text, Job::CheckRelocatable)?;
         }
         // An older ptxas supports neither the newest versions nor comments with arbitrary bytes.
         let limitations = ["Unsupported .version", "Unexpected non-ASCII"];

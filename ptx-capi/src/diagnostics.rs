@@ -157,7 +157,7 @@ pub extern "C" fn ptxkit_check(
             let module = non_null(module)?;
             let target: Option<Target> = parse_optional(&target, "target")?;
             let version: Option<PtxVersion> = parse_optional(&version, "PTX version")?;
-            let options = Options::new(version, target);
+            let options = Options::default().with_version(version).with_target(target);
             let mut diagnostics = module.diagnostics.clone();
             diagnostics.extend(verify::verify(&module.ir, &options));
             if warnings & PTXKIT_WARN_UNUSED != 0 {

@@ -7,7 +7,7 @@ use ptxkit::ir::Module;
 use ptxkit::isa::{PtxVersion, Target};
 use ptxkit::print::{self, Style};
 use ptxkit::transform::clean::{self, Pass};
-use ptxkit::transform::{self, ExtractError, LinkOptions, Minify};
+use ptxkit::transform::{self, ExtractError, LinkOptions, MinifyOptions};
 use ptxkit::verify::{self, Options};
 
 use crate::diagnostics::parse_optional;
@@ -67,7 +67,7 @@ pub extern "C" fn ptxkit_strip(
     module: Option<&ptxkit_module>,
     text: Option<&mut MaybeUninit<Option<Box<ptxkit_text>>>>,
 ) -> ptxkit_status {
-    rewrite(module, text, |ir| Ok(transform::strip(ir).text))
+    rewrite(module, text, |ir| Ok(transform::strip(ir).text().to_vec()))
 }
 
 /// Shortens a module: removes whitespace and comments, and shortens names that are not visible to other modules.
@@ -77,7 +77,8 @@ pub extern "C" fn ptxkit_minify(
     text: Option<&mut MaybeUninit<Option<Box<ptxkit_text>>>>,
 ) -> ptxkit_status {
     rewrite(module, text, |ir| {
-        Ok(transform::minify(ir, Minify::new()).text)
+        let options = MinifyOptions::default();
+        Ok(transform::minify(ir, &options).text().to_vec())
     })
 }
 
@@ -95,7 +96,7 @@ pub extern "C" fn ptxkit_extract(
             ExtractError::Unknown { .. } => Failure::not_found(error),
             _ => Failure::refused(error),
         })?;
-        Ok(part.rewritten.text)
+        Ok(part.text().to_vec())
     })
 }
 
@@ -124,7 +125,8 @@ pub extern "C" fn ptxkit_rename(
         for entity in entities {
             renaming.set(entity, new_name);
         }
-        Ok(renaming.apply(ir, &names).map_err(Failure::refused)?.text)
+        let renamed = renaming.apply(ir, &names).map_err(Failure::refused)?;
+        Ok(renamed.text().to_vec())
     })
 }
 
@@ -150,9 +152,8 @@ pub extern "C" fn ptxkit_retarget(
             let version = ir.header().version;
             version.map_or(first_version, |v| v.max(first_version))
         });
-        let text = transform::retarget(ir, target, version)
-            .ok_or_else(|| Failure::refused("the header has no `.version` or no `.target`"))?;
-        let retargeted = ptxkit_module::new(text);
+        let rewriting = transform::retarget(ir, target, version).map_err(Failure::refused)?;
+        let retargeted = ptxkit_module::new(rewriting.text().to_vec());
         let diagnostics = verify::verify(&retargeted.ir, &Options::default());
         retargeted.refuse_errors(&diagnostics)?;
         Ok(retargeted.ir.source().to_vec())
@@ -175,14 +176,11 @@ pub extern "C" fn ptxkit_clean(
             .map(str::parse)
             .collect::<Result<_, _>>()
             .map_err(Failure::argument)?;
-        let options = if passes.is_empty() {
-            clean::Options::default()
-        } else {
-            clean::Options::new(passes)
-        };
-        let mut ir = ir.clone();
-        clean::clean(&mut ir, &options);
-        Ok(print::verbatim(&ir))
+        let mut options = clean::Options::default();
+        if !passes.is_empty() {
+            options.passes = passes;
+        }
+        Ok(clean::clean(ir, &options).text().to_vec())
     })
 }
 
@@ -207,12 +205,15 @@ pub extern "C" fn ptxkit_link(
             }
             let hidden = texts(slice(&hidden, hidden_count)?)?;
             let irs: Vec<&Module> = modules.iter().map(|module| &module.ir).collect();
-            let options = LinkOptions::new().with_hidden(&hidden);
-            let linked = transform::link(&irs, &options).map_err(|diagnostics| {
-                let first = diagnostics.first().map(|d| d.diagnostic.message.as_str());
+            let options = LinkOptions::default().with_hidden(&hidden);
+            let linked = transform::link(&irs, &options).map_err(|error| {
+                let first = error
+                    .diagnostics()
+                    .first()
+                    .map(|d| d.diagnostic.message.as_str());
                 Failure::refused(first.unwrap_or("the modules cannot be linked"))
             })?;
-            Ok(ptxkit_text(linked.text))
+            Ok(ptxkit_text(linked.text().to_vec()))
         })
     })
 }

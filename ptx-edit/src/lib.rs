@@ -84,6 +84,7 @@ mod operand_grammar;
 mod placement;
 mod rename;
 mod resolve;
+mod rewriting;
 mod signature;
 mod symbol_visibility;
 mod unused_labels;
@@ -95,12 +96,17 @@ pub use construct::NewStmt;
 pub use cursor::Cursor;
 pub use editor::{EditModule, Editor, ModuleEditor};
 pub use error::EditError;
-pub use names::{
-    Entity, EntityMap, NameForm, NameRef, Names, OwnSymbols, RenameError, Renaming, TakenNames,
-    own_symbols,
-};
+pub use names::{Entity, NameRef, Names, OwnSymbols, RenameError, Renaming, own_symbols};
 pub use ptx_ir::RemovedComments;
+pub use rewriting::Rewriting;
 pub use signature::{NewParam, ParamList};
+
+/// Tables of names for the other crates of this project. Not part of the public interface: nothing here is covered by semantic
+/// versioning.
+#[doc(hidden)]
+pub mod raw {
+    pub use crate::names::{EntityMap, NameForm, TakenNames};
+}
 
 #[cfg(doc)]
 use ptx_ir::Module;

@@ -292,6 +292,14 @@ impl Module {
             .or_else(|| of_name().next())
             .map(|(id, _)| id)
     }
+
+    /// The first symbol of this name: a function or a variable of the module. Linear in the symbols.
+    #[must_use]
+    pub fn symbol(&self, name: &str) -> Option<SymbolId> {
+        let name = self.find_name(name.as_bytes())?;
+        let mut symbols = self.symbols.iter();
+        Some(symbols.find(|(_, symbol)| symbol.name == name)?.0)
+    }
 }
 
 /// The tables.

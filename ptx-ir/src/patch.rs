@@ -48,6 +48,14 @@ pub struct Rewritten {
     pub map: OffsetMap,
 }
 
+impl Rewritten {
+    /// A text with the map that leads to it.
+    #[must_use]
+    pub const fn new(text: Vec<u8>, map: OffsetMap) -> Self {
+        Self { text, map }
+    }
+}
+
 /// Patches of a text, in any order.
 ///
 /// ```

@@ -35,6 +35,20 @@ impl Default for LintOptions {
 }
 
 impl LintOptions {
+    /// Sets the lints to run.
+    #[must_use]
+    pub fn with_lints(mut self, lints: impl Into<Vec<Lint>>) -> Self {
+        self.lints = lints.into();
+        self
+    }
+
+    /// Sets the minimum certainty of reported findings.
+    #[must_use]
+    pub const fn with_certainty(mut self, certainty: Certainty) -> Self {
+        self.certainty = certainty;
+        self
+    }
+
     /// Returns the information that the enabled lints need.
     pub(crate) fn needs(&self) -> Needs {
         let is_needed = |need| self.lints.iter().any(|lint| lint.needs(need));

@@ -35,7 +35,7 @@ extern crate std;
 use alloc::borrow::Cow;
 use alloc::string::ToString as _;
 use alloc::vec::Vec;
-use ptx_ir::{Body, FuncId, Item, ItemId, Module, OffsetMap, Operand, Span, StmtId};
+use ptx_ir::{Body, FuncId, Item, ItemId, Module, OffsetMap, Operand, Rewritten, Span, StmtId};
 
 mod buffer;
 mod built;
@@ -74,10 +74,11 @@ pub enum Indent {
 }
 
 impl Style {
-    /// The default style with another indentation.
+    /// Sets the indentation of one level of nesting.
     #[must_use]
-    pub const fn with_indent(indent: Indent) -> Self {
-        Self { indent }
+    pub const fn with_indent(mut self, indent: Indent) -> Self {
+        self.indent = indent;
+        self
     }
 }
 
@@ -97,22 +98,22 @@ pub fn verbatim(module: &Module) -> Vec<u8> {
         return canonical(module, &Style::default());
     }
     if module.is_edited() {
-        return splice::print(module).0;
+        return splice::print(module).text;
     }
     module.source().to_vec()
 }
 
 /// [`verbatim`], and where the bytes of the source are in it.
 #[must_use]
-pub fn verbatim_with_map(module: &Module) -> (Vec<u8>, OffsetMap) {
+pub fn verbatim_with_map(module: &Module) -> Rewritten {
     if !module.has_source() {
-        return (verbatim(module), OffsetMap::new());
+        return Rewritten::new(verbatim(module), OffsetMap::new());
     }
     if module.is_edited() {
         return splice::print(module);
     }
     let source = module.source();
-    (source.to_vec(), OffsetMap::identity(source.len() as u32))
+    Rewritten::new(source.to_vec(), OffsetMap::identity(source.len() as u32))
 }
 
 /// [`verbatim`] to a sink.
@@ -125,7 +126,7 @@ pub fn write_verbatim<S: Sink>(module: &Module, sink: &mut S) -> Result<(), S::E
         return write_canonical(module, &Style::default(), sink);
     }
     if module.is_edited() {
-        return sink.put(&splice::print(module).0);
+        return sink.put(&splice::print(module).text);
     }
     sink.put(module.source())
 }

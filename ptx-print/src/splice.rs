@@ -6,7 +6,9 @@ use ptx_ir::RemovedComments;
 use ptx_ir::lex::{Lexer, TokenKind};
 use ptx_ir::raw::{Change, Edits, NewText, Patch, Piece, pieces};
 use ptx_ir::trivia_map::{Extent, TriviaMap};
-use ptx_ir::{Body, EntityId, FuncId, Item, ItemId, Module, OffsetMap, Span, Statement, StmtId};
+use ptx_ir::{
+    Body, EntityId, FuncId, Item, ItemId, Module, OffsetMap, Rewritten, Span, Statement, StmtId,
+};
 
 use crate::Style;
 use crate::buffer::Out;
@@ -16,11 +18,11 @@ use crate::canonical::Printer;
 const NEIGHBOURS: usize = 16;
 
 /// The text of a module, and where the bytes of its source are in it.
-pub(crate) fn print(module: &Module) -> (Vec<u8>, OffsetMap) {
+pub(crate) fn print(module: &Module) -> Rewritten {
     let mut written = Vec::new();
     let mut splice = Splice::new(module, &mut written);
     splice.module();
-    (splice.text, splice.map)
+    Rewritten::new(splice.text, splice.map)
 }
 
 /// The text of an item as it is now.

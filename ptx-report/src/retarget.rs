@@ -87,11 +87,14 @@ pub fn retarget(
             blocked,
         });
     }
-    ptx_transform::retarget(module, target, version).ok_or_else(|| Refused {
-        why: "the header has no `.version` or no `.target`".to_owned(),
-        errors,
-        blocked,
-    })
+    match ptx_transform::retarget(module, target, version) {
+        Ok(retargeted) => Ok(retargeted.text().to_vec()),
+        Err(error) => Err(Refused {
+            why: error.to_string(),
+            errors,
+            blocked,
+        }),
+    }
 }
 
 /// The reason why a version does not support a target, if it does not.
@@ -116,7 +119,7 @@ fn errors_on(
     (target, version): (Target, PtxVersion),
 ) -> (Vec<Diagnostic>, Vec<Cause>) {
     let mut found = syntax;
-    let options = Options::new(Some(version), Some(target));
+    let options = Options::default().with_version(version).with_target(target);
     found.extend(ptx_verify::verify(module, &options));
     // The new header fixes errors of the old one.
     let header = header_end(module);

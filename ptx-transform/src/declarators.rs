@@ -81,7 +81,7 @@ mod tests {
     use alloc::string::String;
 
     use super::*;
-    use crate::item_text::items;
+    use crate::items::items;
 
     const TEXT: &str = ".version 8.0\n.target sm_80\n.address_size 64\n.visible /*v*/ .global .align 4 .b8 a[4] = {1, 2}, b [ 2 ], // b\n c = {(1), 2};";
 

@@ -5,27 +5,18 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt;
 
+use ptx_edit::Rewriting;
 use ptx_ir::{
-    Body, Code, DeclId, Diagnostic, EntityId, EntitySet, Item, Module, NameId, Operand, Rewritten,
-    SectionId, Span, SymbolId, TextPatches,
+    Body, Code, DeclId, Diagnostic, DirectiveId, EntityId, EntitySet, Item, Module, NameId,
+    Operand, SectionId, Span, SymbolId, TextPatches,
 };
 use ptx_isa::Directive;
 
+use crate::debug;
 use crate::declarators::Declaration;
 use crate::dependencies::Dependencies;
-use crate::item_text::{ItemText, items};
+use crate::items::{ItemText, external_declaration, items};
 use crate::printed::Printed;
-use crate::{debug, headers};
-
-/// A part of a module.
-#[derive(Clone, Debug)]
-#[non_exhaustive]
-pub struct Extracted {
-    /// The text, and where its bytes were in the module.
-    pub rewritten: Rewritten,
-    /// Warnings about what could not be kept, with spans in the original module.
-    pub notes: Vec<Diagnostic>,
-}
 
 /// Why a function cannot be extracted.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -70,8 +61,8 @@ impl core::error::Error for ExtractError {}
 /// Extracts functions and kernels with everything they depend on: the functions that they call, directly or through addresses,
 /// variables, the names in the initializers of these, aliases, and declarations. Module directives stay; of the `.file`
 /// directives, only those that a remaining `.loc` refers to. A comment directly above something that is removed, or after it on
-/// its line, is removed as well. Debug sections that refer to something that is removed are removed, with a warning. All
-/// other bytes stay unchanged. The time is linear in the size of the module.
+/// its line, is removed as well. Debug sections that refer to something that is removed are removed, with a warning in the
+/// report. All other bytes stay unchanged. The time is linear in the size of the module.
 ///
 /// ```
 /// let text = b".version 8.0
@@ -89,7 +80,7 @@ impl core::error::Error for ExtractError {}
 /// ";
 /// let module = ptx_parse::parse(text).module;
 /// let part = ptx_transform::extract(&module, &["k"])?;
-/// assert_eq!(part.rewritten.text, b".version 8.0
+/// assert_eq!(part.text(), b".version 8.0
 /// .target sm_80
 /// .address_size 64
 ///
@@ -104,178 +95,199 @@ impl core::error::Error for ExtractError {}
 /// # Errors
 ///
 /// A name is unknown, or only declared in the module.
-pub fn extract(module: &Module, functions: &[&str]) -> Result<Extracted, ExtractError> {
+pub fn extract(
+    module: &Module,
+    functions: &[&str],
+) -> Result<Rewriting<Vec<Diagnostic>>, ExtractError> {
     let printed = Printed::of(module);
-    let part = extract_text(printed.module(), functions)?;
-    Ok(part.of_original(&printed))
-}
-
-impl Extracted {
-    /// The part with offsets in the source of the module that was printed.
-    pub(crate) fn of_original(mut self, printed: &Printed<'_>) -> Self {
-        for note in &mut self.notes {
-            printed.diagnostic_to_original(note);
-        }
-        self.rewritten = printed.rewritten(self.rewritten);
-        self
-    }
-}
-
-/// [`extract`] from a module whose source is its text.
-fn extract_text(module: &Module, functions: &[&str]) -> Result<Extracted, ExtractError> {
+    let module = printed.module();
     let roots = roots(module, functions)?;
     let needs = Dependencies::of(module);
     let reached = needs.reach(&roots);
-    let items = items(module);
-    let stays = |s: SymbolId| match reached.contains(needs.first(s)) {
-        true => Retention::Keep,
-        false => Retention::Drop,
+    let retention = |symbol| {
+        if reached.contains(needs.first(symbol)) {
+            Retention::Keep
+        } else {
+            Retention::Drop
+        }
     };
-    let mut patches = TextPatches::new();
-    let notes = keep(module, &items, &stays, &mut patches);
-    Ok(Extracted {
-        rewritten: patches.apply(module.source()),
-        notes,
-    })
+    let items = items(module);
+    Ok(retain(&printed, &items, &retention, TextPatches::new()))
+}
+
+/// Makes a module of the symbols that are kept, with other patches of its text. The report has warnings about what could not be
+/// kept.
+pub(crate) fn retain(
+    printed: &Printed<'_>,
+    items: &[ItemText],
+    retention: &impl Fn(SymbolId) -> Retention,
+    mut patches: TextPatches,
+) -> Rewriting<Vec<Diagnostic>> {
+    let module = printed.module();
+    let mut warnings = keep(module, items, retention, &mut patches);
+    for warning in &mut warnings {
+        printed.diagnostic_to_original(warning);
+    }
+    let rewriting = printed.rewriting(patches.apply(module.source()));
+    rewriting.with_report(warnings)
+}
+
+/// A function that can be extracted.
+#[derive(Copy, Clone)]
+struct Root {
+    /// The symbol of the first declaration.
+    symbol: Option<SymbolId>,
+    /// A declaration has a body, or the function is an alias of one that has.
+    is_defined: bool,
 }
 
 /// The symbols of the functions with these names.
 pub(crate) fn roots(module: &Module, functions: &[&str]) -> Result<Vec<SymbolId>, ExtractError> {
-    // For each name the first function, and whether it is defined: it has a body, or is an alias of one that has.
-    let mut all: Vec<Option<(Option<SymbolId>, bool)>> = vec![None; module.name_count()];
-    for f in module.functions().values() {
-        if let Some(entry) = all.get_mut(f.name.index()) {
-            entry.get_or_insert((f.symbol, false)).1 |= f.body.is_some();
+    let mut roots_by_name: Vec<Option<Root>> = vec![None; module.name_count()];
+    for function in module.functions().values() {
+        if let Some(entry) = roots_by_name.get_mut(function.name.index()) {
+            let root = entry.get_or_insert(Root {
+                symbol: function.symbol,
+                is_defined: false,
+            });
+            root.is_defined |= function.body.is_some();
         }
     }
-    let aliases = module.directives().values();
-    for d in aliases.filter(|d| d.directive == Directive::Alias) {
-        let alias = module.pool().slice(d.args).first().and_then(|a| a.symbol());
-        if let Some(symbol) = alias.and_then(|alias| module.symbols().get(alias))
-            && let Some(Some((_, defined))) = all.get_mut(symbol.name.index())
+    let directives = module.directives().values();
+    for alias in directives.filter(|d| d.directive == Directive::Alias) {
+        let first = module.pool().slice(alias.args).first();
+        let symbol = first.and_then(|operand| operand.symbol());
+        if let Some(symbol) = symbol.and_then(|symbol| module.symbols().get(symbol))
+            && let Some(Some(root)) = roots_by_name.get_mut(symbol.name.index())
         {
-            *defined = true;
+            root.is_defined = true;
         }
     }
-    let find = |name: &&str| {
-        let found = module.find_name(name.as_bytes());
-        match found.and_then(|id| *all.get(id.index())?) {
-            Some((Some(symbol), true)) => Ok(symbol),
+    let root = |name: &&str| {
+        let id = module.find_name(name.as_bytes());
+        match id.and_then(|id| *roots_by_name.get(id.index())?) {
+            Some(Root {
+                symbol: Some(symbol),
+                is_defined: true,
+            }) => Ok(symbol),
             Some(_) => Err(ExtractError::Undefined {
                 name: (*name).to_owned(),
             }),
-            None => {
-                let functions = module.functions().values();
-                let mut names: Vec<&str> = functions.map(|f| module.name(f.name)).collect();
-                names.sort_unstable();
-                let nearest = ptx_parse::suggest::name(name, names);
-                Err(ExtractError::Unknown {
-                    name: (*name).to_owned(),
-                    nearest: nearest.map(str::to_owned),
-                })
-            }
+            None => Err(unknown_function(module, name)),
         }
     };
-    functions.iter().map(find).collect()
+    functions.iter().map(root).collect()
 }
 
-/// What happens to a name.
+/// The error for a name that no function has.
+fn unknown_function(module: &Module, name: &str) -> ExtractError {
+    let functions = module.functions().values();
+    let mut names: Vec<&str> = functions.map(|f| module.name(f.name)).collect();
+    names.sort_unstable();
+    let nearest = ptx_parse::suggest::name(name, names);
+    ExtractError::Unknown {
+        name: name.to_owned(),
+        nearest: nearest.map(str::to_owned),
+    }
+}
+
+/// The treatment of a symbol in a part of a module.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Retention {
-    /// It stays.
+    /// The symbol stays.
     Keep,
-    /// It becomes an external declaration.
+    /// The symbol becomes an external declaration.
     Declare,
-    /// It is removed.
+    /// The symbol is removed.
     Drop,
 }
 
-/// Removes everything except some names and what belongs to them; returns warnings about what is lost.
-pub(crate) fn keep(
+/// Removes everything except some symbols and what belongs to them; returns warnings about debug information that is lost.
+fn keep(
     module: &Module,
     items: &[ItemText],
-    stays: &impl Fn(SymbolId) -> Retention,
+    retention: &impl Fn(SymbolId) -> Retention,
     patches: &mut TextPatches,
 ) -> Vec<Diagnostic> {
-    let kept = Kept::of(module, items, stays);
-    let mut lost = None;
+    let debug_info = KeptDebugInfo::of(module, items, retention);
+    let mut first_lost_section = None;
     let mut declared = EntitySet::new();
     for item in items {
         match item.item {
-            Item::Decl(id) => declaration(module, item, id, stays, patches),
+            Item::Decl(id) => keep_names(module, item, id, retention, patches),
             Item::Function(id) => {
-                let Some(function) = module.functions().get(id) else {
+                let function = module.functions().get(id);
+                let Some(symbol) = function.and_then(|f| f.symbol) else {
                     continue;
                 };
-                let Some(symbol) = function.symbol else {
-                    continue;
-                };
-                match stays(symbol) {
+                match retention(symbol) {
                     Retention::Keep => {}
                     Retention::Declare if declared.insert(symbol) => {
-                        let at = item.extent.with_comments(module.source());
-                        patches.replace(at, headers::external(module, item.id));
+                        let span = item.extent.with_comments(module.source());
+                        patches.replace(span, external_declaration(module, item.id));
                     }
                     _ => patches.remove(item.extent.removal()),
                 }
             }
-            Item::Section(id) if !kept.sections.contains(id) => {
-                lost.get_or_insert(item.extent.statement);
+            Item::Section(id) if !debug_info.sections.contains(id) => {
+                first_lost_section.get_or_insert(item.extent.statement);
                 patches.remove(item.extent.removal());
             }
-            Item::Directive(_) if !kept.has(module, item, stays) => {
+            Item::Directive(id) if !debug_info.keeps_directive(module, id, retention) => {
                 patches.remove(item.extent.removal());
             }
             _ => {}
         }
     }
-    let Some(first) = lost else {
+    let Some(section) = first_lost_section else {
         return Vec::new();
     };
-    if kept.sections.is_empty() {
+    if debug_info.sections.is_empty() {
         drop_option(module, items, patches);
     }
     vec![lost_note(
-        first,
+        section,
         "it refers to functions or variables that are not in this part",
     )]
 }
 
-fn declaration(
+/// Keeps the names of a declaration that are kept, with external declarations of others before it.
+fn keep_names(
     module: &Module,
     item: &ItemText,
     id: DeclId,
-    stays: &impl Fn(SymbolId) -> Retention,
+    retention: &impl Fn(SymbolId) -> Retention,
     patches: &mut TextPatches,
 ) {
-    let declarators = module.declarations().declarators(id).iter();
-    let stays: Vec<Retention> = declarators
-        .map(|d| d.binding.symbol().map_or(Retention::Keep, stays))
+    let retentions: Vec<Retention> = module
+        .declarations()
+        .declarators(id)
+        .iter()
+        .map(|d| d.binding.symbol().map_or(Retention::Keep, retention))
         .collect();
-    let whole: Vec<bool> = stays.iter().map(|s| *s == Retention::Keep).collect();
-    if !whole.contains(&false) {
+    let kept: Vec<bool> = retentions.iter().map(|r| *r == Retention::Keep).collect();
+    if !kept.contains(&false) {
         return;
     }
-    let text = Declaration::read(module, item.extent.statement);
-    let mut others = Vec::new();
-    for (i, _) in stays
-        .iter()
-        .enumerate()
-        .filter(|(_, s)| **s == Retention::Declare)
-    {
-        others.extend(text.external(module, i).unwrap_or_default());
-        others.push(b'\n');
+    let declaration = Declaration::read(module, item.extent.statement);
+    let mut external_declarations = Vec::new();
+    for (index, retention) in retentions.iter().enumerate() {
+        if *retention == Retention::Declare {
+            external_declarations.extend(declaration.external(module, index).unwrap_or_default());
+            external_declarations.push(b'\n');
+        }
     }
-    let at = match whole.contains(&true) {
-        true => item.extent.statement,
-        false => item.extent.with_comments(module.source()),
+    let span = if kept.contains(&true) {
+        item.extent.statement
+    } else {
+        item.extent.with_comments(module.source())
     };
-    if !text.replace(patches, at, &whole, &others) {
+    if !declaration.replace(patches, span, &kept, &external_declarations) {
         patches.remove(item.extent.removal());
     }
 }
 
-/// A warning about debug information that is removed.
+/// A warning about debug information that is removed, at the start of `span`.
 pub(crate) fn lost_note(span: Span, why: &str) -> Diagnostic {
     let message = format!("debug information removed: {why}");
     let head = Span::new(span.start, span.end.min(span.start + 8));
@@ -286,35 +298,41 @@ pub(crate) fn lost_note(span: Span, why: &str) -> Diagnostic {
 pub(crate) fn drop_option(module: &Module, items: &[ItemText], patches: &mut TextPatches) {
     for item in items {
         if module.directive(item.item) == Some(Directive::Target)
-            && let Some(at) = debug::target_option(module.source(), item.extent.statement)
+            && let Some(option) = debug::target_option(module.source(), item.extent.statement)
         {
-            patches.remove(at);
+            patches.remove(option);
         }
     }
 }
 
-/// What stays besides names.
-struct Kept {
+/// The debug information that is kept.
+struct KeptDebugInfo {
     sections: EntitySet<SectionId>,
-    /// The numbers of the files, sorted; `None` if all stay.
+    /// The numbers of the files, sorted; `None` if all are kept.
     files: Option<Vec<i64>>,
 }
 
-impl Kept {
-    fn of(module: &Module, items: &[ItemText], stays: &impl Fn(SymbolId) -> Retention) -> Self {
-        let bodies = || bodies(module, items, stays).filter(|(_, kept)| *kept);
+impl KeptDebugInfo {
+    fn of(module: &Module, items: &[ItemText], retention: &impl Fn(SymbolId) -> Retention) -> Self {
+        let kept_bodies = || {
+            let bodies = bodies(module, items, retention);
+            bodies.filter(|body| body.is_kept).map(|body| body.body)
+        };
         let sections = if module.sections().is_empty() {
             EntitySet::new()
         } else {
-            let removed = removed_names(module, items, stays);
-            debug::sections(module, &removed, bodies().map(|(b, _)| b))
+            let removed = removed_names(module, items, retention);
+            debug::sections(module, &removed, kept_bodies())
         };
         // The data of sections refer to files by number.
-        let mut all = module.sections().ids();
-        let all = all.len() > 0 && all.all(|id| sections.contains(id));
-        let files = (!all).then(|| {
-            let of_body = |(b, _)| debug::locations(b).flat_map(move |p| debug::files(b, p));
-            let mut files: Vec<i64> = bodies().flat_map(of_body).collect();
+        let mut ids = module.sections().ids();
+        let keeps_all_sections = ids.len() > 0 && ids.all(|id| sections.contains(id));
+        let files = (!keeps_all_sections).then(|| {
+            let mut files: Vec<i64> = kept_bodies()
+                .flat_map(|body| {
+                    debug::locations(body).flat_map(move |loc| debug::files(body, loc))
+                })
+                .collect();
             files.extend(debug::embedded(module));
             files.sort_unstable();
             files
@@ -322,68 +340,83 @@ impl Kept {
         Self { sections, files }
     }
 
-    /// Whether a directive stays.
-    fn has(
+    /// A directive is kept: it is no alias of a removed name, and no `.file` that nothing refers to.
+    fn keeps_directive(
         &self,
         module: &Module,
-        item: &ItemText,
-        stays: &impl Fn(SymbolId) -> Retention,
+        id: DirectiveId,
+        retention: &impl Fn(SymbolId) -> Retention,
     ) -> bool {
-        let Item::Directive(id) = item.item else {
+        let Some(statement) = module.directives().get(id) else {
             return true;
         };
-        let Some(d) = module.directives().get(id) else {
-            return true;
-        };
-        let first = module.pool().slice(d.args).first();
-        match (d.directive, first) {
-            (Directive::Alias, Some(Operand::Symbol(alias))) => stays(*alias) == Retention::Keep,
-            (Directive::File, _) => match (
-                &self.files,
-                ptx_analysis::source_lines::file_number(module, d),
-            ) {
-                (Some(used), Some(number)) => used.binary_search(&number).is_ok(),
-                _ => true,
-            },
+        let first = module.pool().slice(statement.args).first();
+        match (statement.directive, first) {
+            (Directive::Alias, Some(Operand::Symbol(alias))) => {
+                retention(*alias) == Retention::Keep
+            }
+            (Directive::File, _) => {
+                let number = ptx_analysis::source_lines::file_number(module, statement);
+                match (&self.files, number) {
+                    (Some(used), Some(number)) => used.binary_search(&number).is_ok(),
+                    _ => true,
+                }
+            }
             _ => true,
         }
     }
 }
 
-/// Every body, and whether it stays.
+/// The body of a function that may be kept.
+#[derive(Copy, Clone)]
+struct RetainedBody<'m> {
+    body: &'m Body,
+    is_kept: bool,
+}
+
+/// Every body of a module.
 fn bodies<'m>(
     module: &'m Module,
     items: &'m [ItemText],
-    stays: &'m impl Fn(SymbolId) -> Retention,
-) -> impl Iterator<Item = (&'m Body, bool)> {
-    items.iter().filter_map(move |c| match c.item {
+    retention: &'m impl Fn(SymbolId) -> Retention,
+) -> impl Iterator<Item = RetainedBody<'m>> {
+    items.iter().filter_map(move |item| match item.item {
         Item::Function(id) => {
             let symbol = module.functions().get(id)?.symbol;
-            let stay = symbol.map_or(Retention::Keep, stays);
-            Some((module.body(id)?, stay == Retention::Keep))
+            Some(RetainedBody {
+                body: module.body(id)?,
+                is_kept: symbol.map_or(Retention::Keep, retention) == Retention::Keep,
+            })
         }
         _ => None,
     })
 }
 
-/// The names of everything that is removed, unless something that stays has the same name.
+/// The names of everything that is removed, except those that something that is kept has as well.
 fn removed_names(
     module: &Module,
     items: &[ItemText],
-    stays: &impl Fn(SymbolId) -> Retention,
+    retention: &impl Fn(SymbolId) -> Retention,
 ) -> EntitySet<NameId> {
     let (mut removed, mut kept) = (EntitySet::new(), EntitySet::new());
     for (id, symbol) in module.symbols().iter() {
-        let of = if stays(id) != Retention::Drop {
+        let names = if retention(id) == Retention::Drop {
+            &mut removed
+        } else {
+            &mut kept
+        };
+        names.insert(symbol.name);
+    }
+    for body in bodies(module, items, retention) {
+        let names = if body.is_kept {
             &mut kept
         } else {
             &mut removed
         };
-        of.insert(symbol.name);
+        names.extend(debug::names(body.body));
     }
-    for (body, stays) in bodies(module, items, stays) {
-        let of = if stays { &mut kept } else { &mut removed };
-        of.extend(debug::names(body));
-    }
-    removed.iter().filter(|n| !kept.contains(*n)).collect()
+    removed
+        .iter()
+        .filter(|name| !kept.contains(*name))
+        .collect()
 }

@@ -1,5 +1,6 @@
-//! Modules whose source is their text, as every rewriting of text needs.
+//! Modules whose source is their text, as every pass on the text needs.
 
+use ptx_edit::Rewriting;
 use ptx_ir::{Diagnostic, Module, OffsetMap, Rewritten, Span};
 
 /// A module whose source is its text: the original, or what was parsed from its printed or rewritten text.
@@ -17,8 +18,7 @@ impl<'m> Printed<'m> {
             changed: None,
         };
         if !original.has_current_source() {
-            let (text, map) = ptx_print::verbatim_with_map(original);
-            printed.then(&text, map);
+            printed.then(reparse(original));
         }
         printed
     }
@@ -37,16 +37,16 @@ impl<'m> Printed<'m> {
         }
     }
 
-    /// The result of a rewriting of the text, with a map from the source of the original.
-    pub(crate) fn rewritten(&self, mut next: Rewritten) -> Rewritten {
+    /// The module that a pass on the text makes, with the map from the source of the original.
+    pub(crate) fn rewriting(&self, mut next: Rewritten) -> Rewriting {
         next.map = self.map_from_original(next.map);
-        next
+        next.into()
     }
 
-    /// Replaces the text by one to which `map` leads from it.
-    pub(crate) fn then(&mut self, text: &[u8], map: OffsetMap) {
-        let map = self.map_from_original(map);
-        self.changed = Some((ptx_parse::parse(text).module, map));
+    /// Replaces the module by one that a pass made from it.
+    pub(crate) fn then(&mut self, next: Rewriting) {
+        let map = self.map_from_original(next.map);
+        self.changed = Some((next.module, map));
     }
 
     /// A span of the text in the source of the original; empty where that has no such text.
@@ -54,9 +54,7 @@ impl<'m> Printed<'m> {
         let Some((_, map)) = &self.changed else {
             return span;
         };
-        let start = map.to_old(span.start).unwrap_or_default();
-        let end = map.to_old(span.end.saturating_sub(1));
-        Span::new(start, end.map_or(start, |e| e + 1).max(start))
+        to_old(map, span)
     }
 
     /// Replaces the spans of a diagnostic about the text by those in the source of the original. A fix of a text that is not the
@@ -74,8 +72,36 @@ impl<'m> Printed<'m> {
     }
 }
 
-/// Rewrites the text of a module as it is now.
-pub(crate) fn rewrite(module: &Module, how: impl FnOnce(&Module) -> Rewritten) -> Rewritten {
+/// A span of a new text in the old one; empty where that has no such text.
+pub(crate) fn to_old(map: &OffsetMap, span: Span) -> Span {
+    let start = map.to_old(span.start).unwrap_or_default();
+    let last = map.to_old(span.end.saturating_sub(1));
+    Span::new(start, last.map_or(start, |last| last + 1).max(start))
+}
+
+/// Rewrites the current text of a module.
+pub(crate) fn rewrite(module: &Module, pass: impl FnOnce(&Module) -> Rewritten) -> Rewriting {
     let printed = Printed::of(module);
-    printed.rewritten(how(printed.module()))
+    printed.rewriting(pass(printed.module()))
+}
+
+/// Prints an edited or built module and parses the text, for what needs a module whose source is its text, such as
+/// [`Renaming`](ptx_edit::Renaming). A module that was not edited is cloned.
+///
+/// ```
+/// use ptx_edit::EditModule as _;
+/// use ptx_isa::Target;
+/// let mut module = ptx_parse::parse(b".version 8.0\n.target sm_80 // A100\n").module;
+/// module.editor().set_target(Target::Sm90)?;
+/// assert_eq!(ptx_transform::reparse(&module).text(), b".version 8.0\n.target sm_90 // A100\n");
+/// # Ok::<(), ptx_edit::EditError>(())
+/// ```
+#[must_use]
+pub fn reparse(module: &Module) -> Rewriting {
+    if module.has_current_source() {
+        // A clone shares the tables.
+        let map = OffsetMap::identity(module.source().len() as u32);
+        return Rewriting::new(module.clone(), map);
+    }
+    ptx_print::verbatim_with_map(module).into()
 }

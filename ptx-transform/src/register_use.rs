@@ -2,8 +2,9 @@
 
 use alloc::vec::Vec;
 
-use ptx_edit::{Entity, EntityMap, NameRef};
-use ptx_ir::{Binding, Body, DeclarationSpans, Declarator, FuncId, Module, Span, Statement};
+use ptx_edit::raw::EntityMap;
+use ptx_edit::{Entity, NameRef};
+use ptx_ir::{Binding, Body, DeclarationSpans, FuncId, Module, Span, Statement};
 use ptx_isa::StateSpace;
 
 use crate::declarators::removed;
@@ -23,44 +24,58 @@ pub(crate) enum InnerComments {
     Remove,
 }
 
+/// A member of a range with its new number.
+#[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Renumbered {
+    pub(crate) old: u32,
+    pub(crate) new: u32,
+}
+
 /// The registers that a module uses, with new numbers for the members of ranges.
 pub(crate) struct Usage {
-    /// Which entities are used other than in declarations.
+    /// The entities that are used other than in declarations.
     used: EntityMap<bool>,
-    /// The part of `numbers` that belongs to a range.
+    /// The part of `numbers` that belongs to a range: its start and its end.
     ranges: EntityMap<(usize, usize)>,
-    /// The old and the new numbers, sorted in each range.
-    numbers: Vec<(u32, u32)>,
+    /// The members of the ranges, sorted by their old number in each range.
+    numbers: Vec<Renumbered>,
 }
 
 impl Usage {
-    pub(crate) fn of(module: &Module, mentions: &[NameRef], order: NumberOrder) -> Self {
+    /// Numbers the members of each range. The time is O(n log n) in the names.
+    pub(crate) fn of(module: &Module, names: &[NameRef], order: NumberOrder) -> Self {
         let mut usage = Self {
             used: EntityMap::new(module),
             ranges: EntityMap::new(module),
             numbers: Vec::new(),
         };
+        // The entity, the number and the place of each use of a member.
         let mut uses: Vec<(Entity, u32, usize)> = Vec::new();
-        for (place, m) in mentions.iter().enumerate().filter(|(_, m)| !m.declares) {
-            usage.used.replace(m.entity, true);
-            if let (Entity::Register(..), Some(number)) = (m.entity, m.member) {
-                uses.push((m.entity, number, place));
+        for (place, name) in names.iter().enumerate().filter(|(_, name)| !name.declares) {
+            usage.used.replace(name.entity, true);
+            if let (Entity::Register(..), Some(number)) = (name.entity, name.member) {
+                uses.push((name.entity, number, place));
             }
         }
         uses.sort_unstable();
         for range in uses.chunk_by(|a, b| a.0 == b.0) {
+            // The rank, the place of the first use and the old number of each member.
             let mut ranked: Vec<(usize, usize, u32)> = Vec::new();
-            for uses in range.chunk_by(|a, b| a.1 == b.1) {
+            for member_uses in range.chunk_by(|a, b| a.1 == b.1) {
                 let rank = match order {
                     NumberOrder::FirstUse => 0,
-                    NumberOrder::Frequency => usize::MAX - uses.len(),
+                    NumberOrder::Frequency => usize::MAX - member_uses.len(),
                 };
-                ranked.extend(uses.first().map(|&(_, old, first)| (rank, first, old)));
+                ranked.extend(
+                    member_uses
+                        .first()
+                        .map(|&(_, old, place)| (rank, place, old)),
+                );
             }
             ranked.sort_unstable();
-            let mut numbers: Vec<(u32, u32)> = (0..)
+            let mut numbers: Vec<Renumbered> = (0..)
                 .zip(ranked)
-                .map(|(new, (.., old))| (old, new))
+                .map(|(new, (.., old))| Renumbered { old, new })
                 .collect();
             numbers.sort_unstable();
             let start = usage.numbers.len();
@@ -72,64 +87,67 @@ impl Usage {
         usage
     }
 
-    /// Whether it is used.
+    /// The entity is used other than in its declaration.
     pub(crate) fn is_used(&self, entity: Entity) -> bool {
         self.used.get(entity) == Some(&true)
     }
 
-    /// The old and the new numbers of the used members of a range; empty for anything else.
-    pub(crate) fn numbers(&self, entity: Entity) -> &[(u32, u32)] {
+    /// The used members of a range, sorted by their old number; empty for any other entity.
+    pub(crate) fn numbers(&self, entity: Entity) -> &[Renumbered] {
         let (start, end) = self.ranges.get(entity).copied().unwrap_or_default();
         self.numbers.get(start..end).unwrap_or_default()
     }
 }
 
 /// The new number of a member of a range.
-pub(crate) fn new_number(numbers: &[(u32, u32)], old: u32) -> Option<u32> {
-    let at = numbers.binary_search_by_key(&old, |(old, _)| *old).ok()?;
-    Some(numbers.get(at)?.1)
+pub(crate) fn new_number(numbers: &[Renumbered], old: u32) -> Option<u32> {
+    let index = numbers.binary_search_by_key(&old, |n| n.old).ok()?;
+    Some(numbers.get(index)?.new)
 }
 
 /// The parts of declarations in a body that declare unused registers. Declarations with comments between their
 /// tokens are only shortened if these are removed.
 pub(crate) fn unused(
-    f: FuncId,
+    function: FuncId,
     body: &Body,
     source: &[u8],
     comments: InnerComments,
     is_used: impl Fn(Entity) -> bool,
 ) -> Vec<Span> {
-    let mut pieces = Vec::new();
+    let mut unused_parts = Vec::new();
     for (id, statement) in body.statements() {
-        let Statement::Decl(d) = statement else {
+        let Statement::Decl(declaration) = statement else {
             continue;
         };
         // A declaration without names declares nothing.
-        let space = body.declarations().decls.get(d).map(|d| d.space);
-        if space != Some(StateSpace::Reg) {
+        let record = body.declarations().decls.get(declaration);
+        if record.map(|d| d.space) != Some(StateSpace::Reg) {
             continue;
         }
-        let used = |d: &Declarator| match d.binding {
-            Binding::Register(decl) => is_used(Entity::Register(f, decl)),
-            _ => true,
-        };
-        let all = body.declarations().declarators(d);
-        let used: Vec<bool> = all.iter().map(used).collect();
+        let used: Vec<bool> = body
+            .declarations()
+            .declarators(declaration)
+            .iter()
+            .map(|declarator| match declarator.binding {
+                Binding::Register(register) => is_used(Entity::Register(function, register)),
+                _ => true,
+            })
+            .collect();
         let span = body.source_span(id);
         if !used.contains(&true) {
-            pieces.push(span);
+            unused_parts.push(span);
         } else if used.contains(&false)
             && body
                 .stmt_spans()
                 .get(id.as_u32() as usize)
-                .is_some_and(|o| comments == InnerComments::Remove || !o.has_comments())
+                .is_some_and(|s| comments == InnerComments::Remove || !s.has_comments())
         {
             let spans = DeclarationSpans::read(span.of(source), span.start);
             let names = spans.map(|s| s.declarators).unwrap_or_default();
             if names.len() == used.len() {
-                pieces.extend(removed(&names, &used));
+                unused_parts.extend(removed(&names, &used));
             }
         }
     }
-    pieces
+    unused_parts
 }

@@ -2,9 +2,10 @@
 
 use alloc::vec::Vec;
 
-use ptx_edit::{Entity, EntityMap, NameForm, Names, TakenNames};
+use ptx_edit::raw::{EntityMap, NameForm, TakenNames};
+use ptx_edit::{Entity, Names, Rewriting};
 use ptx_ir::name::split_numeric_suffix;
-use ptx_ir::{Body, EntitySet, Item, Module, NameId, RegDeclId, Rewritten, Span, TextPatches};
+use ptx_ir::{Body, EntitySet, Module, NameId, RegDeclId, Rewritten, Span, TextPatches};
 
 use crate::printed::rewrite;
 use crate::register_use::{self, InnerComments, NumberOrder, Usage, new_number};
@@ -19,11 +20,11 @@ use crate::register_use::{self, InnerComments, NumberOrder, Usage, new_number};
 /// ```
 /// let text = ".version 8.0\n.target sm_80\n.entry k()\n{\n\t.reg .pred %p<9>;\n\t.reg .b32 %r<9>;\n\tmov.b32 %r7, 0;\n\tmov.b32 %r2, %r7;\n}\n";
 /// let module = ptx_parse::parse_str(text).module;
-/// let new = String::from_utf8(ptx_transform::renumber(&module).text).unwrap();
-/// assert!(new.ends_with("{\n\t.reg .b32 %r<2>;\n\tmov.b32 %r0, 0;\n\tmov.b32 %r1, %r0;\n}\n"));
+/// let new = ptx_transform::renumber(&module);
+/// assert!(new.text().ends_with(b"{\n\t.reg .b32 %r<2>;\n\tmov.b32 %r0, 0;\n\tmov.b32 %r1, %r0;\n}\n"));
 /// ```
 #[must_use]
-pub fn renumber(module: &Module) -> Rewritten {
+pub fn renumber(module: &Module) -> Rewriting {
     rewrite(module, renumber_text)
 }
 
@@ -31,91 +32,94 @@ pub fn renumber(module: &Module) -> Rewritten {
 fn renumber_text(module: &Module) -> Rewritten {
     let names = Names::of(module);
     let source = module.source();
-    let mut outside = TakenNames::default();
-    for m in names.refs() {
-        if matches!(m.entity, Entity::Symbol(_) | Entity::Unknown(_)) {
-            outside.add(m.whole().of(source), NameForm::Plain);
+    // The names that a member of a range could be confused with: those of the module and unresolved ones.
+    let mut module_names = TakenNames::default();
+    for name in names.refs() {
+        if matches!(name.entity, Entity::Symbol(_) | Entity::Unknown(_)) {
+            module_names.add(name.whole().of(source), NameForm::Plain);
         }
     }
     let usage = Usage::of(module, names.refs(), NumberOrder::FirstUse);
     let mut ambiguous: EntityMap<bool> = EntityMap::new(module);
     let mut patches = TextPatches::new();
-    for (_, item) in module.items() {
-        let Item::Function(f) = item else {
-            continue;
-        };
-        let Some(body) = module.body(f) else {
-            continue;
-        };
-        for decl in ambiguous_ranges(module, body, &outside).iter() {
-            ambiguous.replace(Entity::Register(f, decl), true);
+    for (function, _, body) in module.definitions() {
+        for range in ambiguous_ranges(module, body, &module_names).iter() {
+            ambiguous.replace(Entity::Register(function, range), true);
         }
-        let pieces = register_use::unused(f, body, source, InnerComments::Keep, |e| {
-            usage.is_used(e) || ambiguous.get(e) == Some(&true)
-        });
-        for piece in pieces {
-            patches.remove(whole_lines(source, piece));
+        let is_used = |entity| usage.is_used(entity) || ambiguous.get(entity) == Some(&true);
+        let unused = register_use::unused(function, body, source, InnerComments::Keep, is_used);
+        for span in unused {
+            patches.remove(whole_lines(source, span));
         }
     }
-    for m in names.refs() {
-        let numbers = usage.numbers(m.entity);
-        if numbers.is_empty() || ambiguous.get(m.entity) == Some(&true) {
+    for name in names.refs() {
+        let numbers = usage.numbers(name.entity);
+        if numbers.is_empty() || ambiguous.get(name.entity) == Some(&true) {
             continue;
         }
-        let new = match m.member {
+        let number = match name.member {
             Some(old) => new_number(numbers, old),
-            None => (m.declares && !m.number.is_empty()).then_some(numbers.len() as u32),
+            None => (name.declares && !name.number.is_empty()).then_some(numbers.len() as u32),
         };
-        if let Some(new) = new {
-            patches.replace(m.number, format!("{new}"));
+        if let Some(number) = number {
+            patches.replace(name.number, format!("{number}"));
         }
     }
     patches.apply(source)
 }
 
-/// A part of the source, extended to the whole line if nothing else is on it.
-pub(crate) fn whole_lines(source: &[u8], piece: Span) -> Span {
-    let is_space = |b: &u8| matches!(b, b' ' | b'\t' | b'\r');
-    let before = source.get(..piece.start as usize).unwrap_or_default();
-    let after = source.get(piece.end as usize..).unwrap_or_default();
+/// A span of the source, extended to the whole line if nothing else is on it.
+pub(crate) fn whole_lines(source: &[u8], span: Span) -> Span {
+    let is_space = |byte: &u8| matches!(byte, b' ' | b'\t' | b'\r');
+    let before = source.get(..span.start as usize).unwrap_or_default();
+    let after = source.get(span.end as usize..).unwrap_or_default();
     let indent = before.iter().rev().take_while(|b| is_space(b)).count();
-    let rest = after.iter().take_while(|b| is_space(b)).count();
-    let begins = before.len() == indent || before.get(before.len() - indent - 1) == Some(&b'\n');
-    if begins && after.get(rest) == Some(&b'\n') {
-        return Span::new(piece.start - indent as u32, piece.end + rest as u32 + 1);
+    let trailing = after.iter().take_while(|b| is_space(b)).count();
+    let starts_line =
+        before.len() == indent || before.get(before.len() - indent - 1) == Some(&b'\n');
+    if starts_line && after.get(trailing) == Some(&b'\n') {
+        return Span::new(span.start - indent as u32, span.end + trailing as u32 + 1);
     }
-    piece
+    span
 }
 
-/// Ranges of a function whose members may be spelled like something else that is visible there.
-fn ambiguous_ranges(module: &Module, body: &Body, outside: &TakenNames) -> EntitySet<RegDeclId> {
-    let ranges = body.reg_decls().iter().filter(|(_, d)| d.count.is_some());
-    let mut ranges: Vec<(NameId, RegDeclId)> = ranges.map(|(id, d)| (d.name, id)).collect();
+/// The ranges of a function whose members may be spelled like another name that is visible there.
+fn ambiguous_ranges(
+    module: &Module,
+    body: &Body,
+    module_names: &TakenNames,
+) -> EntitySet<RegDeclId> {
+    let mut ranges: Vec<(NameId, RegDeclId)> = body
+        .reg_decls()
+        .iter()
+        .filter(|(_, declaration)| declaration.count.is_some())
+        .map(|(id, declaration)| (declaration.name, id))
+        .collect();
     ranges.sort_unstable();
-    let mut found = EntitySet::new();
-    for same in ranges.chunk_by(|a, b| a.0 == b.0) {
-        let name = same.first().map(|(name, _)| module.name_bytes(*name));
-        if same.len() > 1 || name.is_some_and(|name| outside.has_member(name)) {
-            found.extend(same.iter().map(|(_, id)| *id));
+    let mut ambiguous = EntitySet::new();
+    for namesakes in ranges.chunk_by(|a, b| a.0 == b.0) {
+        let name = namesakes.first().map(|(name, _)| module.name_bytes(*name));
+        if namesakes.len() > 1 || name.is_some_and(|name| module_names.has_member(name)) {
+            ambiguous.extend(namesakes.iter().map(|(_, id)| *id));
         }
     }
-    let mut add = |name: NameId| {
-        let first = ranges.partition_point(|(n, _)| *n < name);
-        let same = ranges.iter().skip(first).take_while(|(n, _)| *n == name);
-        found.extend(same.map(|(_, id)| *id));
+    let mut add_ranges_named = |name: NameId| {
+        let first = ranges.partition_point(|(range_name, _)| *range_name < name);
+        let namesakes = ranges.iter().skip(first);
+        let namesakes = namesakes.take_while(|(range_name, _)| *range_name == name);
+        ambiguous.extend(namesakes.map(|(_, id)| *id));
     };
-    let decls = body.reg_decls().values().map(|d| d.name);
-    let vars = body.vars().values().map(|v| v.name);
+    let registers = body.reg_decls().values().map(|d| d.name);
+    let variables = body.vars().values().map(|v| v.name);
     let labels = body.labels().values().map(|l| l.name);
-    for name in decls.chain(vars).chain(labels) {
+    for name in registers.chain(variables).chain(labels) {
         let (stem, digits) = split_numeric_suffix(module.name_bytes(name));
         if let Some(stem) = module.find_name(stem).filter(|_| !digits.is_empty()) {
-            add(stem);
+            add_ranges_named(stem);
         }
     }
-    // Ranges of variables with the same name.
-    for var in body.vars().values().filter(|v| v.number.is_some()) {
-        add(var.name);
+    for variable_range in body.vars().values().filter(|v| v.number.is_some()) {
+        add_ranges_named(variable_range.name);
     }
-    found
+    ambiguous
 }

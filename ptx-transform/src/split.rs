@@ -4,24 +4,26 @@ use alloc::borrow::ToOwned;
 use alloc::string::String;
 use alloc::vec::Vec;
 
+use ptx_edit::Rewriting;
 use ptx_ir::{
-    Declarator, EntitySet, FunctionKind, Item, Linkage, Module, SymbolId, SymbolKind, TextPatches,
+    Declarator, Diagnostic, EntitySet, FunctionKind, Item, Linkage, Module, SymbolId, SymbolKind,
+    TextPatches,
 };
 use ptx_isa::{Directive, StateSpace, TypeKind};
 
 use crate::dependencies::{Dependencies, mentioned};
-use crate::extract::{self, ExtractError, Extracted, Retention};
-use crate::item_text::{ItemText, items};
+use crate::extract::{self, ExtractError, Retention};
+use crate::items::{ItemText, items};
 use crate::printed::Printed;
 
 /// Two parts of a module.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Split {
-    /// The functions that were asked for, with everything they depend on.
-    pub part: Extracted,
-    /// Everything else.
-    pub rest: Extracted,
+    /// The selected functions, with everything they depend on. The report has warnings about what could not be kept.
+    pub part: Rewriting<Vec<Diagnostic>>,
+    /// Everything else. The report has warnings about what could not be kept.
+    pub rest: Rewriting<Vec<Diagnostic>>,
     /// The names that became `.visible` in the part since the rest uses them, too; [`LinkOptions::with_hidden`](crate::LinkOptions::with_hidden)
     /// undoes that.
     pub exported: Vec<String>,
@@ -38,15 +40,13 @@ pub struct Split {
 /// let module = ptx_parse::parse(text).module;
 /// let split = ptx_transform::split(&module, &["k"])?;
 /// let rest = b".version 8.0\n.target sm_80\n.address_size 64\n.extern .func f();\n.entry other() { call f; ret; }\n";
-/// assert_eq!(split.rest.rewritten.text, rest);
+/// assert_eq!(split.rest.text(), rest);
 /// assert_eq!(split.exported, ["f"]);
 ///
-/// let part = ptx_parse::parse(&split.part.rewritten.text).module;
-/// let rest = ptx_parse::parse(&split.rest.rewritten.text).module;
-/// let options = ptx_transform::LinkOptions::new().with_hidden(&["f"]);
-/// let linked = ptx_transform::link(&[&part, &rest], &options).expect("the parts are compatible");
-/// assert_eq!(linked.text, text);
-/// # Ok::<(), ptx_transform::ExtractError>(())
+/// let options = ptx_transform::LinkOptions::default().with_hidden(split.exported);
+/// let linked = ptx_transform::link(&[&split.part.module, &split.rest.module], &options)?;
+/// assert_eq!(linked.text(), text);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///
 /// # Errors
@@ -54,14 +54,7 @@ pub struct Split {
 /// Those of [`extract`](crate::extract()).
 pub fn split(module: &Module, functions: &[&str]) -> Result<Split, ExtractError> {
     let printed = Printed::of(module);
-    let mut split = split_text(printed.module(), functions)?;
-    split.part = split.part.of_original(&printed);
-    split.rest = split.rest.of_original(&printed);
-    Ok(split)
-}
-
-/// [`split`] of a module whose source is its text.
-fn split_text(module: &Module, functions: &[&str]) -> Result<Split, ExtractError> {
+    let module = printed.module();
     let roots = extract::roots(module, functions)?;
     let mut needs = Dependencies::of(module);
     needs.bind(&bound(module, &needs));
@@ -80,29 +73,22 @@ fn split_text(module: &Module, functions: &[&str]) -> Result<Split, ExtractError
     let items = items(module);
     let mut patches = TextPatches::new();
     let exported = export(module, &items, &in_part, &shared, &mut patches);
-    let of_part = |s: SymbolId| match in_part(s) {
-        true => Retention::Keep,
-        false => Retention::Drop,
+    let in_part_or_dropped = |symbol| {
+        if in_part(symbol) {
+            Retention::Keep
+        } else {
+            Retention::Drop
+        }
     };
-    let notes = extract::keep(module, &items, &of_part, &mut patches);
-    let part = Extracted {
-        rewritten: patches.apply(module.source()),
-        notes,
-    };
-    let of_rest = |s: SymbolId| match (in_part(s), shared.contains(needs.first(s))) {
+    let in_rest_or_declared = |symbol| match (in_part(symbol), shared.contains(needs.first(symbol)))
+    {
         (false, _) => Retention::Keep,
         (true, true) => Retention::Declare,
         (true, false) => Retention::Drop,
     };
-    let mut patches = TextPatches::new();
-    let notes = extract::keep(module, &items, &of_rest, &mut patches);
-    let rest = Extracted {
-        rewritten: patches.apply(module.source()),
-        notes,
-    };
     Ok(Split {
-        part,
-        rest,
+        part: extract::retain(&printed, &items, &in_part_or_dropped, patches),
+        rest: extract::retain(&printed, &items, &in_rest_or_declared, TextPatches::new()),
         exported,
     })
 }

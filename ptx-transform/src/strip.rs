@@ -2,6 +2,7 @@
 
 use alloc::vec::Vec;
 
+use ptx_edit::Rewriting;
 use ptx_ir::lex::{Lexer, TokenKind};
 use ptx_ir::{Item, Module, Rewritten, Span, TextPatches};
 use ptx_isa::Directive;
@@ -18,10 +19,10 @@ use crate::printed::rewrite;
 /// let text = ".version 8.0\n.target sm_80, debug // yes\n.file 1 \"a.cu\"\n.entry k()\n{\n\t.loc 1 2 3\n\tret; /* end */\n}\n";
 /// let module = ptx_parse::parse_str(text).module;
 /// let new = ptx_transform::strip(&module);
-/// assert_eq!(new.text, b".version 8.0\n.target sm_80\n.entry k()\n{\n\tret;\n}\n");
+/// assert_eq!(new.text(), b".version 8.0\n.target sm_80\n.entry k()\n{\n\tret;\n}\n");
 /// ```
 #[must_use]
-pub fn strip(module: &Module) -> Rewritten {
+pub fn strip(module: &Module) -> Rewriting {
     rewrite(module, strip_text)
 }
 

@@ -5,6 +5,13 @@ use ptx_ir::query::Environment;
 use ptx_isa::{PtxVersion, Target};
 
 /// The version and the target that a module is checked for; by default those of its header.
+///
+/// ```
+/// use ptx_isa::Target;
+/// let module = ptx_parse::parse(b".version 8.0\n.target sm_80\n").module;
+/// let options = ptx_verify::Options::default().with_target(Target::Sm90);
+/// assert_eq!(options.environment(&module).target(), Some(Target::Sm90));
+/// ```
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Default, Debug)]
 #[non_exhaustive]
 pub struct Options {
@@ -15,10 +22,18 @@ pub struct Options {
 }
 
 impl Options {
-    /// A version and a target that replace those of the header, where given.
+    /// Replaces the version of the header; `None` is the version of the header.
     #[must_use]
-    pub const fn new(version: Option<PtxVersion>, target: Option<Target>) -> Self {
-        Self { version, target }
+    pub fn with_version(mut self, version: impl Into<Option<PtxVersion>>) -> Self {
+        self.version = version.into();
+        self
+    }
+
+    /// Replaces the target of the header; `None` is the target of the header.
+    #[must_use]
+    pub fn with_target(mut self, target: impl Into<Option<Target>>) -> Self {
+        self.target = target.into();
+        self
     }
 
     /// The version and the target that a module is checked for.

@@ -17,7 +17,9 @@ pub(crate) fn named<T: FromStr>(text: &str, what: &str) -> PyResult<T> {
 pub(crate) fn options(target: Option<&str>, version: Option<&str>) -> PyResult<Options> {
     let target = target.map(|name| named(name, "target")).transpose()?;
     let version = version.map(|text| named(text, "PTX version")).transpose()?;
-    Ok(Options::new(version, target))
+    Ok(Options::default()
+        .with_version(version)
+        .with_target(target))
 }
 
 /// This one, or the lowest that is possible.

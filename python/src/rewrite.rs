@@ -5,12 +5,14 @@ use std::collections::HashMap;
 use ptxkit::diff::Equality;
 use ptxkit::edit::{Names, OwnSymbols, RenameError, Renaming};
 use ptxkit::ir::facts::Space;
-use ptxkit::ir::{Code, Diagnostic as IrDiagnostic, Module as IrModule, Rewritten, Severity};
+use ptxkit::ir::{Code, Diagnostic as IrDiagnostic, Module as IrModule, Severity};
 use ptxkit::isa::{PtxVersion, StateSpace, Target};
 use ptxkit::print::{Indent, Style};
 use ptxkit::transform::clean::{self, Pass};
 use ptxkit::transform::instrument::{self, Bounds, Outside, Records, Report, Trace};
-use ptxkit::transform::{ExtractError, Extracted, LinkOptions, Minify};
+use ptxkit::transform::{
+    ExtractError, InsertItemsError, LinkOptions, MinifyOptions, RetargetError, Rewriting,
+};
 use ptxkit::verify::Options;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -28,6 +30,12 @@ impl From<ExtractError> for Failure {
     }
 }
 
+impl From<RetargetError> for Failure {
+    fn from(error: RetargetError) -> Self {
+        Self::new(error)
+    }
+}
+
 impl From<RenameError> for Failure {
     fn from(error: RenameError) -> Self {
         match &error {
@@ -40,7 +48,9 @@ impl From<RenameError> for Failure {
 impl From<instrument::Error> for Failure {
     fn from(error: instrument::Error) -> Self {
         match error {
-            instrument::Error::Code(diagnostics) => Self::of_diagnostics(diagnostics),
+            instrument::Error::Items(InsertItemsError::Code(diagnostics)) => {
+                Self::of_diagnostics(diagnostics)
+            }
             error => Self::new(error),
         }
     }
@@ -52,8 +62,9 @@ impl Module {
         Self::parsed(text, self.name.clone())
     }
 
-    fn rewritten(&self, rewritten: Rewritten) -> Self {
-        self.with_text(rewritten.text)
+    /// The module that a pass made, under the name of this one.
+    fn rewritten<R>(&self, rewriting: &Rewriting<R>) -> Self {
+        self.with_text(rewriting.text().to_vec())
     }
 
     /// Fails if there are errors.
@@ -70,7 +81,7 @@ impl Module {
         &self,
         names: &HashMap<String, String>,
         function: Option<&str>,
-    ) -> Result<Rewritten, Failure> {
+    ) -> Result<Rewriting, Failure> {
         let ir = &self.ir;
         let unknown =
             |name: &str| Failure::new(format!("no name `{name}`")).with_code(Code::UndefinedName);
@@ -104,32 +115,30 @@ impl Module {
         }
     }
 
-    /// The sites of the module before it was instrumented.
-    fn sites(&self, new: &IrModule, report: &Report) -> Vec<Site> {
-        let sites = report.sites.iter().filter_map(|site| {
-            let name = new.name(new.functions().get(site.function)?.name);
-            let body = self.ir.body(self.ir.function(name)?)?;
-            let span = body.source_span(site.statement);
+    /// The sites of the module that was instrumented.
+    fn sites(&self, report: &Report) -> Vec<Site> {
+        let site = |site: &instrument::ProbedSite| {
+            let function = self.ir.functions().get(site.function)?;
             Some(Site {
                 id: site.id,
-                function: name.to_owned(),
-                line: self.lines().position(span.start).line,
-                span: Span::new(span),
-                text: self.text_of(span).into_owned(),
+                function: self.ir.name(function.name).to_owned(),
+                line: self.lines().position(site.span.start).line,
+                span: Span::new(site.span),
+                text: self.text_of(site.span).into_owned(),
                 is_after: site.when == instrument::Timing::After,
             })
-        });
-        sites.collect()
+        };
+        report.sites.iter().filter_map(site).collect()
     }
 
     fn instrumented(
         &self,
-        result: Result<(IrModule, Report), instrument::Error>,
+        result: Result<Rewriting<Report>, instrument::Error>,
     ) -> Result<(Self, Vec<Site>), Failure> {
         self.require_legal(&Options::default())?;
-        let (new, report) = result?;
-        let sites = self.sites(&new, &report);
-        Ok((self.with_text(ptxkit::print::verbatim(&new)), sites))
+        let instrumented = result?;
+        let sites = self.sites(&instrumented.report);
+        Ok((self.rewritten(&instrumented), sites))
     }
 }
 
@@ -162,7 +171,7 @@ impl Module {
     /// <BLANKLINE>
     #[pyo3(signature = (*, indent=None))]
     fn format(&self, py: Python<'_>, indent: Option<u8>) -> Self {
-        let style = Style::with_indent(indent.map_or(Indent::Tab, Indent::Spaces));
+        let style = Style::default().with_indent(indent.map_or(Indent::Tab, Indent::Spaces));
         py.detach(|| self.with_text(ptxkit::print::canonical(&self.ir, &style)))
     }
 
@@ -237,10 +246,7 @@ impl Module {
         let version = version.map(Wanted::new).transpose()?;
         let new = py.detach(|| {
             let version = self.chosen_version(target, version);
-            let text = ptxkit::transform::retarget(&self.ir, target, version);
-            let text =
-                text.ok_or_else(|| Failure::new("the header has no `.version` or no `.target`"))?;
-            let new = self.with_text(text);
+            let new = self.rewritten(&ptxkit::transform::retarget(&self.ir, target, version)?);
             new.require_legal(&Options::default())?;
             Ok::<_, Failure>(new)
         });
@@ -263,7 +269,7 @@ impl Module {
         names: HashMap<String, String>,
         function: Option<String>,
     ) -> PyResult<Self> {
-        let new = || Ok(self.rewritten(self.renamed(&names, function.as_deref())?));
+        let new = || Ok(self.rewritten(&self.renamed(&names, function.as_deref())?));
         Ok(py.detach(new).map_err(|error: Failure| error)?)
     }
 
@@ -285,7 +291,7 @@ impl Module {
         let new = py.detach(|| {
             let names = Names::of(&self.ir);
             let renaming = Renaming::prefix(&self.ir, &names, &prefix, which);
-            Ok::<_, Failure>(self.rewritten(renaming.apply(&self.ir, &names)?))
+            Ok::<_, Failure>(self.rewritten(&renaming.apply(&self.ir, &names)?))
         });
         Ok(new?)
     }
@@ -296,7 +302,7 @@ impl Module {
     /// >>> ptxkit.parse(".version 8.0\n.target sm_90 // Hopper\n").strip().text
     /// '.version 8.0\n.target sm_90\n'
     fn strip(&self, py: Python<'_>) -> Self {
-        py.detach(|| self.rewritten(ptxkit::transform::strip(&self.ir)))
+        py.detach(|| self.rewritten(&ptxkit::transform::strip(&self.ir)))
     }
 
     /// The module in few bytes: without comments, and with short names.
@@ -309,8 +315,8 @@ impl Module {
     /// True
     #[pyo3(signature = (*, symbols=false, dead=false))]
     fn minify(&self, py: Python<'_>, symbols: bool, dead: bool) -> Self {
-        let options = Minify::new().with_symbols(symbols).with_dead(dead);
-        py.detach(|| self.rewritten(ptxkit::transform::minify(&self.ir, options)))
+        let options = MinifyOptions::default().with_symbols(symbols).with_dead(dead);
+        py.detach(|| self.rewritten(&ptxkit::transform::minify(&self.ir, &options)))
     }
 
     /// The module with registers numbered in the order of their first use.
@@ -320,7 +326,7 @@ impl Module {
     /// >>> module.renumber().functions["k"].instructions[0].text
     /// 'mov.b32 %r0, 1;'
     fn renumber(&self, py: Python<'_>) -> Self {
-        py.detach(|| self.rewritten(ptxkit::transform::renumber(&self.ir)))
+        py.detach(|| self.rewritten(&ptxkit::transform::renumber(&self.ir)))
     }
 
     /// The module without blocks in braces inside of functions; names in them become different ones.
@@ -330,7 +336,7 @@ impl Module {
     /// >>> module.flatten().text.count("{")
     /// 1
     fn flatten(&self, py: Python<'_>) -> Self {
-        py.detach(|| self.rewritten(ptxkit::transform::flatten(&self.ir)))
+        py.detach(|| self.rewritten(&ptxkit::transform::flatten(&self.ir)))
     }
 
     /// The functions and variables of these names, with everything that they need.
@@ -341,7 +347,7 @@ impl Module {
     /// ['b']
     fn extract(&self, py: Python<'_>, names: Vec<String>) -> PyResult<Self> {
         let new = py.detach(|| ptxkit::transform::extract(&self.ir, &strs(&names)));
-        Ok(self.rewritten(new.map_err(Failure::from)?.rewritten))
+        Ok(self.rewritten(&new.map_err(Failure::from)?))
     }
 
     /// Two modules that can be linked: the functions and variables of these names, and the others.
@@ -354,8 +360,7 @@ impl Module {
     fn split(&self, py: Python<'_>, names: Vec<String>) -> PyResult<(Self, Self)> {
         let new = py.detach(|| ptxkit::transform::split(&self.ir, &strs(&names)));
         let new = new.map_err(Failure::from)?;
-        let module = |part: Extracted| self.rewritten(part.rewritten);
-        Ok((module(new.part), module(new.rest)))
+        Ok((self.rewritten(&new.part), self.rewritten(&new.rest)))
     }
 
     /// A simpler module with the same effects, and what was changed.
@@ -374,19 +379,19 @@ impl Module {
         if let Some(names) = passes {
             let parse = |name: &String| name.parse::<Pass>();
             let passes: Result<Vec<Pass>, _> = names.iter().map(parse).collect();
-            options =
-                clean::Options::new(passes.map_err(|e| PyValueError::new_err(e.to_string()))?);
+            let passes = passes.map_err(|e| PyValueError::new_err(e.to_string()))?;
+            options = options.with_passes(passes);
         }
         Ok(py.detach(|| {
-            let mut ir = self.ir.clone();
-            let report = clean::clean(&mut ir, &options);
+            let mut cleaned = clean::clean(&self.ir, &options);
             let change = |change: clean::Change| {
                 let function = self.ir.functions().get(change.function);
                 let name = function.map_or("", |f| self.ir.name(f.name)).to_owned();
                 (change.pass.name(), name, Span::new(change.span), change.why)
             };
-            let changes = report.changes.into_iter().map(change).collect();
-            (self.with_text(ptxkit::print::verbatim(&ir)), changes)
+            let changes = std::mem::take(&mut cleaned.report.changes);
+            let changes = changes.into_iter().map(change).collect();
+            (self.rewritten(&cleaned), changes)
         }))
     }
 
@@ -522,11 +527,11 @@ pub(crate) fn link(
             module.require_legal(&Options::default())?;
         }
         let irs: Vec<&IrModule> = modules.iter().map(|m| &m.ir).collect();
-        let hidden = strs(&hidden);
-        let linked = ptxkit::transform::link(&irs, &LinkOptions::new().with_hidden(&hidden));
-        linked.map_err(|found| {
-            Failure::of_diagnostics(found.into_iter().map(|d| d.diagnostic).collect())
+        let linked = ptxkit::transform::link(&irs, &LinkOptions::default().with_hidden(&hidden));
+        linked.map_err(|error| {
+            let diagnostics = error.into_diagnostics();
+            Failure::of_diagnostics(diagnostics.into_iter().map(|d| d.diagnostic).collect())
         })
     });
-    Ok(Module::parsed(linked?.text, name))
+    Ok(Module::parsed(linked?.text().to_vec(), name))
 }

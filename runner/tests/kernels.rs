@@ -11,7 +11,7 @@ use libtest_mimic::{Arguments, Failed, Trial};
 use ptx_examples::{Element, Kernel, Parameter};
 use ptx_ir::Module;
 use ptx_transform::instrument::{Bounds, Outside, Records, Trace};
-use ptx_transform::{Minify, clean};
+use ptx_transform::{MinifyOptions, clean};
 use ptx_vm::Launch;
 use runner::{Device, VirtualMachine};
 
@@ -163,15 +163,17 @@ const REWRITINGS: &[(&str, Rewriting)] = &[
     ("canonical", |m| {
         ptx_print::canonical(&m, &ptx_print::Style::default())
     }),
-    ("stripped", |m| ptx_transform::strip(&m).text),
+    ("stripped", |m| ptx_transform::strip(&m).text().to_vec()),
     ("minified", |m| {
-        ptx_transform::minify(&m, Minify::default()).text
+        let options = MinifyOptions::default();
+        ptx_transform::minify(&m, &options).text().to_vec()
     }),
-    ("renumbered", |m| ptx_transform::renumber(&m).text),
-    ("flattened", |m| ptx_transform::flatten(&m).text),
-    ("cleaned", |mut m| {
-        clean::clean(&mut m, &clean::Options::default());
-        ptx_print::verbatim(&m)
+    ("renumbered", |m| {
+        ptx_transform::renumber(&m).text().to_vec()
+    }),
+    ("flattened", |m| ptx_transform::flatten(&m).text().to_vec()),
+    ("cleaned", |m| {
+        clean::clean(&m, &clean::Options::default()).text().to_vec()
     }),
     ("checked", |m| {
         let bounds = Bounds {
@@ -181,7 +183,7 @@ const REWRITINGS: &[(&str, Rewriting)] = &[
             high: u64::MAX,
             outside: Outside::Trap,
         };
-        ptx_print::verbatim(&bounds.apply(&m).unwrap().0)
+        bounds.apply(&m).unwrap().text().to_vec()
     }),
     ("traced", |m| {
         let records = Records {
@@ -190,7 +192,7 @@ const REWRITINGS: &[(&str, Rewriting)] = &[
         };
         let spaces = Trace::MEMORY.into();
         let trace = Trace { records, spaces };
-        ptx_print::verbatim(&trace.apply(&m).unwrap().0)
+        trace.apply(&m).unwrap().text().to_vec()
     }),
 ];
 

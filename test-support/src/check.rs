@@ -9,7 +9,8 @@ use ptx_print::{Indent, Style};
 
 /// The styles that are tried.
 pub fn styles() -> [Style; 3] {
-    [Indent::Tab, Indent::Spaces(2), Indent::Spaces(4)].map(Style::with_indent)
+    [Indent::Tab, Indent::Spaces(2), Indent::Spaces(4)]
+        .map(|indent| Style::default().with_indent(indent))
 }
 
 /// The tokens of a text follow one another without gaps, and none is empty.

@@ -3,7 +3,7 @@
 use ptx_edit::{EditError, EditModule as _, Editor, NewParam, ParamList, RemovedComments};
 use ptx_ir::{FuncId, ItemId, LabelId, Linkage, Module, Operand, Statement, StmtId};
 use ptx_isa::{Directive, PtxVersion, ScalarType, StateSpace, Target};
-use ptx_transform::instrument::{Candidate, Timing, instrument};
+use ptx_transform::instrument::{Candidate, Timing, instrument_in_place};
 
 /// An edit; the generator chooses where.
 pub type Edit = fn(&mut Module, &mut fastrand::Rng) -> Result<(), EditError>;
@@ -129,7 +129,7 @@ pub const EDITS: &[(&str, Edit)] = &[
         let select = |c: &Candidate<'_>| {
             (c.function == function && c.facts.memory().next().is_some()).then_some(Timing::Before)
         };
-        let done = instrument(module, select, |probe| {
+        let done = instrument_in_place(module, select, |probe| {
             let id = probe.id();
             let register = probe.register(ScalarType::B32)?;
             probe.emit("mov.b32", &[Operand::Reg(register), id])

@@ -27,7 +27,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         return Err("the file has errors".into());
     }
     let mut out = std::io::stdout().lock();
-    let style = Style::with_indent(Indent::Spaces(4));
+    let style = Style::default().with_indent(Indent::Spaces(4));
     ptx_print::write_canonical(&parsed.module, &style, &mut IoSink(&mut out))?;
     out.flush()?;
     Ok(())

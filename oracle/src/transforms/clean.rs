@@ -37,10 +37,10 @@ pub(super) fn check(assemblers: &Assemblers, source: &[u8]) -> Result<Vec<(Strin
     let mut cubins: HashMap<Vec<u8>, Vec<u8>> = HashMap::new();
     cubins.insert(source.to_vec(), original.cubin.clone());
     for (name, passes) in CHOICES {
-        let mut module = ptx_parse::parse(source).module;
-        ptx_transform::clean::clean(&mut module, &Options::new(passes));
-        let text = ptx_print::verbatim(&module);
-        let cubin = match cubins.entry(text) {
+        let module = ptx_parse::parse(source).module;
+        let options = Options::default().with_passes(passes);
+        let cleaned = ptx_transform::clean::clean(&module, &options);
+        let cubin = match cubins.entry(cleaned.text().to_vec()) {
             Entry::Occupied(entry) => entry.into_mut(),
             Entry::Vacant(entry) => {
                 let verdict = assemblers.run(entry.key(), job)?;

@@ -24,7 +24,7 @@ pub(super) fn check(assemblers: &Assemblers, source: &[u8]) -> Result<Vec<(Strin
             bail!("there is no `{name}`");
         };
         let is_compared = |section: &str| belongs_to(section, name);
-        let outcome = original.compare(&part.rewritten.text, is_compared, is_compared)?;
+        let outcome = original.compare(part.text(), is_compared, is_compared)?;
         outcomes.push((name.to_owned(), outcome));
     }
     Ok(outcomes)

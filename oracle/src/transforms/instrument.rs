@@ -4,6 +4,7 @@ use anyhow::Result;
 use ptx_ir::facts::Space;
 use ptx_ir::{Module, Operand};
 use ptx_isa::StateSpace;
+use ptx_transform::Rewriting;
 use ptx_transform::instrument::{
     Bounds, Error, Outside, Probe, Records, Report, Timing, Trace, instrument,
 };
@@ -11,7 +12,7 @@ use ptx_transform::instrument::{
 use crate::assembler::{Assemblers, Job};
 use crate::corpus::cubin::{self, Outcome};
 
-type Instrumented = Result<(Module, Report), Error>;
+type Instrumented = Result<Rewriting<Report>, Error>;
 type Instrumentation<'a> = &'a dyn Fn(&Module) -> Instrumented;
 
 pub(super) fn check(assemblers: &Assemblers, source: &[u8]) -> Result<Vec<(String, Outcome)>> {
@@ -32,14 +33,11 @@ pub(super) fn check(assemblers: &Assemblers, source: &[u8]) -> Result<Vec<(Strin
     for (name, apply) in instrumentations {
         let outcome = match apply(&module) {
             Err(e) => Outcome::Different(e.to_string()),
-            Ok((new, _)) => {
-                let text = ptx_print::verbatim(&new);
-                let verdict = assemblers.run(&text, job)?;
+            Ok(instrumented) => {
+                let verdict = assemblers.run(instrumented.text(), job)?;
                 if !verdict.accepted {
                     Outcome::Different(format!("refused: {}", verdict.reason()))
-                } else if let Some(statement) =
-                    lost_statement(&module, &ptx_parse::parse(&text).module)
-                {
+                } else if let Some(statement) = lost_statement(&module, &instrumented.module) {
                     Outcome::Different(format!("lost: {statement}"))
                 } else {
                     Outcome::Accepted
@@ -100,10 +98,9 @@ fn trace(module: &Module, parameters: bool) -> Instrumented {
 
 /// Inserts a probe at every instruction, alternately before and after it, that reads all facts and changes the carry flag.
 fn everything(module: &Module, parameters: bool) -> Instrumented {
-    let mut module = module.clone();
     let mut is_even = false;
-    let report = instrument(
-        &mut module,
+    instrument(
+        module,
         |c| {
             is_even = !is_even;
             let can_continue =
@@ -115,8 +112,7 @@ fn everything(module: &Module, parameters: bool) -> Instrumented {
             })
         },
         |probe| read_everything(probe, parameters),
-    )?;
-    Ok((module, report))
+    )
 }
 
 /// Emits instructions that use the address, the size and the values of each access.

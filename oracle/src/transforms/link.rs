@@ -57,7 +57,7 @@ fn split_and_link(module: &Module, name: &str) -> Result<Result<Vec<u8>, String>
     let Ok(split) = ptx_transform::split(module, &[name]) else {
         bail!("there is no `{name}`");
     };
-    let parts = [&split.part, &split.rest].map(|p| ptx_parse::parse(&p.rewritten.text));
+    let parts = [&split.part, &split.rest].map(|p| ptx_parse::parse(p.text()));
     for diagnostic in parts.iter().flat_map(|p| &p.diagnostics) {
         if diagnostic.severity == Severity::Error {
             return Ok(Err(format!(
@@ -67,13 +67,10 @@ fn split_and_link(module: &Module, name: &str) -> Result<Result<Vec<u8>, String>
         }
     }
     let [part, rest] = parts.map(|p| p.module);
-    let hide: Vec<&str> = split.exported.iter().map(String::as_str).collect();
-    let options = LinkOptions::new().with_hidden(&hide);
+    let options = LinkOptions::default().with_hidden(&split.exported);
     Ok(match ptx_transform::link(&[&part, &rest], &options) {
-        Ok(linked) => Ok(linked.text),
-        Err(errors) => Err(errors
-            .first()
-            .map_or(String::new(), |d| d.diagnostic.message.clone())),
+        Ok(linked) => Ok(linked.text().to_vec()),
+        Err(error) => Err(error.to_string()),
     })
 }
 
@@ -99,7 +96,7 @@ pub(super) fn pair(assemblers: &Assemblers, source: &[u8]) -> Result<Vec<(String
         let Ok(linked) = ptx_transform::link(&[&module, &second], &LinkOptions::default()) else {
             continue;
         };
-        let header = ptx_parse::parse(&linked.text).module.header();
+        let header = linked.module.header();
         let mut separate = Vec::new();
         for (position, module) in [("first", &module), ("second", &second)] {
             let Some(sections) = sections_with_header(assemblers, module, &header)? else {
@@ -107,7 +104,7 @@ pub(super) fn pair(assemblers: &Assemblers, source: &[u8]) -> Result<Vec<(String
             };
             separate.push((position, module, sections));
         }
-        let linked = match Sections::assemble(assemblers, &linked.text, Job::Relocatable)? {
+        let linked = match Sections::assemble(assemblers, linked.text(), Job::Relocatable)? {
             Ok(linked) => linked,
             // ptxas crashes on the concatenated texts, too.
             Err(reason) if reason.contains(INTERNAL_ERROR) => {
@@ -154,10 +151,10 @@ fn sections_with_header(
     let (Some(version), Some(target)) = (header.version, header.target) else {
         return Ok(None);
     };
-    let Some(text) = ptx_transform::retarget(module, target, version) else {
+    let Ok(retargeted) = ptx_transform::retarget(module, target, version) else {
         return Ok(None);
     };
-    Ok(Sections::assemble(assemblers, &text, Job::Relocatable)?.ok())
+    Ok(Sections::assemble(assemblers, retargeted.text(), Job::Relocatable)?.ok())
 }
 
 /// Compares the code of a module with its code in a linked module.

@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 
 use anyhow::{Result, bail};
 use ptx_ir::Module;
-use ptx_transform::{Minify, minify};
+use ptx_transform::{MinifyOptions, minify};
 use rayon::prelude::*;
 
 use crate::assembler::Assemblers;
@@ -68,7 +68,10 @@ const fn transform(name: &'static str, check: Check) -> Transform {
     Transform { name, check }
 }
 
-const SHORT: Minify = Minify::new().with_symbols(true);
+/// The text of a module with short names, also of symbols.
+fn with_short_symbols(module: &Module, options: MinifyOptions) -> Vec<u8> {
+    minify(module, &options.with_symbols(true)).text().to_vec()
+}
 
 /// All transformations.
 const TRANSFORMS: &[Transform] = &[
@@ -80,16 +83,28 @@ const TRANSFORMS: &[Transform] = &[
     transform("link", Special(link::relink)),
     transform("link-pair", Special(link::pair)),
     transform("rename", Code(names::rename)),
-    transform("strip", Code(|m| ptx_transform::strip(m).text)),
-    transform("minify", Code(|m| minify(m, Minify::new()).text)),
+    transform("strip", Code(|m| ptx_transform::strip(m).text().to_vec())),
+    transform(
+        "minify",
+        Code(|m| minify(m, &MinifyOptions::default()).text().to_vec()),
+    ),
     transform("rename-symbols", Kernels(symbols::rename)),
-    transform("minify-symbols", Kernels(|m| minify(m, SHORT).text)),
+    transform(
+        "minify-symbols",
+        Kernels(|m| with_short_symbols(m, MinifyOptions::default())),
+    ),
     transform(
         "minify-dead",
-        Kernels(|m| minify(m, SHORT.with_dead(true)).text),
+        Kernels(|m| with_short_symbols(m, MinifyOptions::default().with_dead(true))),
     ),
-    transform("renumber", Code(|m| ptx_transform::renumber(m).text)),
-    transform("flatten", Code(|m| ptx_transform::flatten(m).text)),
+    transform(
+        "renumber",
+        Code(|m| ptx_transform::renumber(m).text().to_vec()),
+    ),
+    transform(
+        "flatten",
+        Code(|m| ptx_transform::flatten(m).text().to_vec()),
+    ),
 ];
 
 /// The transformations that are also checked on files for a debugger: their code need not be the same.

@@ -24,7 +24,7 @@ pub(super) fn rename(module: &Module) -> Vec<u8> {
             }
         }
         match renaming.apply(module, &names) {
-            Ok(new) => return new.text,
+            Ok(renamed) => return renamed.text().to_vec(),
             // A debug section or a table refers to the name.
             Err(RenameError::Used(name)) if excluded.insert(name.clone()) => {}
             Err(error) => return error.to_string().into_bytes(),

@@ -16,7 +16,10 @@ pub(super) fn rename(module: &Module) -> Vec<u8> {
     let names = Names::of(module);
     let renaming = Renaming::prefix(module, &names, "renamed_", OwnSymbols::Private);
     let new = renaming.apply(module, &names);
-    new.map_or_else(|e| e.to_string().into_bytes(), |new| new.text)
+    new.map_or_else(
+        |e| e.to_string().into_bytes(),
+        |renamed| renamed.text().to_vec(),
+    )
 }
 
 /// Compares the code and the constants of kernels.

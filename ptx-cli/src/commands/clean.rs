@@ -4,6 +4,7 @@ use std::io::Write;
 
 use anyhow::Result;
 use clap::{Arg, ArgAction, ArgMatches, Command, FromArgMatches};
+use ptx_transform::Rewriting;
 use ptx_transform::clean::{Options, Pass, Report};
 use serde::Serialize;
 
@@ -90,24 +91,23 @@ impl FromArgMatches for Passes {
 pub(crate) fn run(args: &Args) -> Result<Status> {
     let options = match &args.passes.0[..] {
         [] => Options::default(),
-        passes => Options::new(passes),
+        passes => Options::default().with_passes(passes),
     };
     if args.explain {
-        return rewrite::each(&args.files, |out, mut read| {
-            let report = clean_up(&mut read, &options);
-            explain(out, args.destination.is_json(), &read, &report)
+        return rewrite::each(&args.files, |out, read| {
+            let cleaned = clean_up(&read, &options);
+            explain(out, args.destination.is_json(), &read, &cleaned.report)
         });
     }
-    rewrite::each_to(&args.files, &args.destination, |out, writer, mut read| {
-        clean_up(&mut read, &options);
-        writer.write(out, &read.source, &ptx_print::verbatim(&read.module))
+    rewrite::each_to(&args.files, &args.destination, |out, writer, read| {
+        writer.write(out, &read.source, clean_up(&read, &options).text())
     })
 }
 
-/// Reports the functions that are left unchanged on standard error.
-fn clean_up(read: &mut Read, options: &Options) -> Report {
-    let report = ptx_transform::clean::clean(&mut read.module, options);
-    for skipped in &report.skipped {
+/// Cleans a module. Reports the functions that are left unchanged on standard error.
+fn clean_up(read: &Read, options: &Options) -> Rewriting<Report> {
+    let cleaned = ptx_transform::clean::clean(&read.module, options);
+    for skipped in &cleaned.report.skipped {
         let function = read.module.functions().get(skipped.function);
         let name = function.map_or("", |f| read.module.name(f.name));
         output::note(format_args!(
@@ -117,7 +117,7 @@ fn clean_up(read: &mut Read, options: &Options) -> Report {
             skipped.reason
         ));
     }
-    report
+    cleaned
 }
 
 fn explain(out: &mut Out, json: bool, read: &Read, report: &Report) -> Result<Status> {

@@ -1,8 +1,8 @@
 //! `ptxkit extract`: some functions of a file with their dependencies, or the rest of the file.
 
 use anyhow::Result;
-use ptx_ir::Module;
-use ptx_transform::{ExtractError, Extracted};
+use ptx_ir::{Diagnostic, Module};
+use ptx_transform::{ExtractError, Rewriting};
 
 use super::rewrite;
 use super::wanted;
@@ -47,10 +47,10 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
         &args.destination,
         |out, writer, read| match part(&read.module, &wanted(&read.module, &args.kernel)?, args) {
             Ok(part) => {
-                for note in &part.notes {
+                for note in &part.report {
                     output::note(read.report().short(note));
                 }
-                writer.write(out, &read.source, &part.rewritten.text)
+                writer.write(out, &read.source, part.text())
             }
             Err(error) => {
                 output::note(format_args!("ptxkit: {}: {error}", read.source.name));
@@ -60,7 +60,11 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
     )
 }
 
-fn part(module: &Module, names: &[&str], args: &Args) -> Result<Extracted, ExtractError> {
+fn part(
+    module: &Module,
+    names: &[&str],
+    args: &Args,
+) -> Result<Rewriting<Vec<Diagnostic>>, ExtractError> {
     if !args.rest && !args.linkable {
         return ptx_transform::extract(module, names);
     }

@@ -8,6 +8,7 @@ use ptx_ir::facts::Space;
 use ptx_ir::{LineIndex, Module};
 use ptx_isa::StateSpace;
 use ptx_transform::instrument::{Bounds, Error, Outside, Reason, Records, Report, Timing, Trace};
+use ptx_transform::{InsertItemsError, Rewriting};
 
 use super::rewrite::{self, Read};
 use crate::destination::{Destination, Refusal, Writer};
@@ -100,21 +101,21 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
 }
 
 fn one(out: &mut Out, writer: &Writer<'_>, read: &Read, args: &Args) -> Result<Status> {
-    let (module, report) = match apply(&read.module, args)? {
-        Ok(done) => done,
-        Err(error @ Error::Taken(_)) => {
+    let instrumented = match apply(&read.module, args)? {
+        Ok(instrumented) => instrumented,
+        Err(error @ Error::Items(InsertItemsError::Taken(_))) => {
             let why = format_args!("{error}; use --name to choose another one");
             return writer.refuse(out, &read.report(), Refusal::new(why));
         }
         Err(error) => return writer.refuse(out, &read.report(), Refusal::new(error)),
     };
-    let status = writer.write(out, &read.source, &ptx_print::verbatim(&module))?;
+    let status = writer.write(out, &read.source, instrumented.text())?;
     if let Some(path) = &args.sites {
-        let text = sites(&read.module, &module, &report, &read.lines)?;
+        let text = sites(&read.module, &instrumented.report, &read.lines)?;
         replace_file(path, text.as_ref())
             .with_context(|| format!("cannot write {}", path.display()))?;
     }
-    for skipped in &report.skipped {
+    for skipped in &instrumented.report.skipped {
         let reason = match skipped.reason {
             Reason::Guard => "the guard is not declared",
             _ => "control does not continue after the instruction",
@@ -124,7 +125,7 @@ fn one(out: &mut Out, writer: &Writer<'_>, read: &Read, args: &Args) -> Result<S
     Ok(status)
 }
 
-fn apply(module: &Module, args: &Args) -> Result<Result<(Module, Report), Error>> {
+fn apply(module: &Module, args: &Args) -> Result<Result<Rewriting<Report>, Error>> {
     let default = match args.probe {
         Kind::Bounds => "ptx_bounds",
         Kind::Trace => "ptx_trace",
@@ -165,22 +166,19 @@ fn apply(module: &Module, args: &Args) -> Result<Result<(Module, Report), Error>
     Ok(bounds.apply(module))
 }
 
-/// The table of sites, one line per site. The new module has the functions of the old one in the same order, after the inserted
-/// ones.
-fn sites(old: &Module, new: &Module, report: &Report, lines: &LineIndex) -> Result<String> {
+/// The table of sites, one line per site.
+fn sites(module: &Module, report: &Report, lines: &LineIndex) -> Result<String> {
     let mut text = String::from("id\tfunction\tline\twhen\tinstruction\n");
     for site in &report.sites {
-        let function = new.functions().get(site.function).context("a function")?;
-        let name = new.name(function.name);
-        let body = old.function(name).and_then(|f| old.body(f));
-        let span = body.context("its body")?.source_span(site.statement);
-        let line = lines.position(span.start).line;
+        let function = module.functions().get(site.function);
+        let name = module.name(function.context("a function")?.name);
+        let line = lines.position(site.span.start).line;
         let when = if site.when == Timing::After {
             "after"
         } else {
             "before"
         };
-        let instruction = String::from_utf8_lossy(span.of(old.source())).into_owned();
+        let instruction = String::from_utf8_lossy(site.span.of(module.source())).into_owned();
         let instruction = instruction.split_whitespace().collect::<Vec<_>>().join(" ");
         writeln!(text, "{}\t{name}\t{line}\t{when}\t{instruction}", site.id)?;
     }

@@ -114,23 +114,24 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
         }
         hide.extend(found);
     }
-    let (mut found, text) =
-        match ptx_transform::link(&modules, &LinkOptions::new().with_hidden(&hide)) {
-            Ok(linked) => (linked.notes, Some(linked.text)),
-            Err(found) => (found, None),
-        };
+    let options = LinkOptions::default().with_hidden(&hide);
+    let (mut found, linked) = match ptx_transform::link(&modules, &options) {
+        Ok(linked) => (linked.report, Some(linked.module)),
+        Err(error) => (error.into_diagnostics(), None),
+    };
+    let text = linked.as_ref().map(Module::source);
     found.sort_by_key(|d| (d.input, d.diagnostic.span.start));
-    if let (Some(path), Some(text)) = (&args.output, &text) {
+    if let (Some(path), Some(text)) = (&args.output, text) {
         replace_file(path, text)
             .with_context(|| format!("writing {}", clean(&path.to_string_lossy())))?;
     }
     if args.json {
         let found = found.iter();
         let found = found.map(|d| (d.input, &d.diagnostic, &*d.elsewhere));
-        out.json(&Linked::new(args, &read, found, text.as_deref()))?;
+        out.json(&Linked::new(args, &read, found, text))?;
     } else {
         found.iter().for_each(|diagnostic| show(&read, diagnostic));
-        match &text {
+        match text {
             Some(text) if args.output.is_none() => out.write_all(text)?,
             Some(_) => {}
             None => output::note("not linked"),

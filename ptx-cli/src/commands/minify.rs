@@ -1,7 +1,7 @@
 //! `ptxkit minify`: makes files as small as possible.
 
 use anyhow::Result;
-use ptx_transform::Minify;
+use ptx_transform::MinifyOptions;
 
 use super::rewrite;
 use crate::destination::Destination;
@@ -32,12 +32,12 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args) -> Result<Status> {
-    let how = Minify::new()
+    let options = MinifyOptions::default()
         .with_symbols(args.symbols)
         .with_dead(args.dead);
     rewrite::run(&args.files, &args.destination, |source, module| {
-        let new = ptx_transform::minify(module, how);
-        let (before, after) = (source.bytes.len(), new.text.len());
+        let new = ptx_transform::minify(module, &options);
+        let (before, after) = (source.bytes.len(), new.text().len());
         let percent = 100.0 * after as f64 / before.max(1) as f64;
         let name = &source.name;
         output::summary(format_args!(

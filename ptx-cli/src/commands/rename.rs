@@ -1,8 +1,8 @@
 //! `ptxkit rename`: renames functions, variables, registers and labels.
 
 use anyhow::{Result, bail};
-use ptx_edit::{Entity, Names, OwnSymbols, RenameError, Renaming};
-use ptx_ir::{LineIndex, Module, Rewritten};
+use ptx_edit::{Entity, Names, OwnSymbols, RenameError, Renaming, Rewriting};
+use ptx_ir::{LineIndex, Module};
 
 use super::rewrite;
 use crate::destination::Destination;
@@ -73,7 +73,7 @@ enum Failure {
     Refused(RenameError),
 }
 
-fn rename(module: &Module, pairs: &[(&str, &str)], args: &Args) -> Result<Rewritten, Failure> {
+fn rename(module: &Module, pairs: &[(&str, &str)], args: &Args) -> Result<Rewriting, Failure> {
     let names = Names::of(module);
     let unknown = |name: &str| Failure::Unknown(name.to_owned());
     let function = match &args.function {

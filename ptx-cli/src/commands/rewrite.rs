@@ -3,7 +3,8 @@
 use std::io::Write;
 
 use anyhow::Result;
-use ptx_ir::{Diagnostic, LineIndex, Module, Rewritten};
+use ptx_edit::Rewriting;
+use ptx_ir::{Diagnostic, LineIndex, Module};
 
 use crate::destination::{Destination, Refusal, Writer};
 use crate::input::{self, Files, Input, Source};
@@ -20,8 +21,8 @@ pub(crate) struct Args {
     destination: Destination,
 }
 
-/// Such a command, whose transformation is always possible.
-pub(crate) fn always(args: &Args, rewrite: fn(&Module) -> Rewritten) -> Result<Status> {
+/// A command without options whose transformation is always possible.
+pub(crate) fn always(args: &Args, rewrite: fn(&Module) -> Rewriting) -> Result<Status> {
     run(&args.files, &args.destination, |_, module| {
         Ok(rewrite(module))
     })
@@ -104,11 +105,11 @@ fn each_of(
 pub(crate) fn run(
     files: &Files,
     destination: &Destination,
-    mut rewrite: impl FnMut(&Source, &Module) -> Result<Rewritten, String>,
+    mut rewrite: impl FnMut(&Source, &Module) -> Result<Rewriting, String>,
 ) -> Result<Status> {
     each_to(files, destination, |out, writer, read| {
         match rewrite(&read.source, &read.module) {
-            Ok(new) => writer.write(out, &read.source, &new.text),
+            Ok(rewriting) => writer.write(out, &read.source, rewriting.text()),
             Err(why) => writer.refuse(out, &read.report(), Refusal::new(why)),
         }
     })

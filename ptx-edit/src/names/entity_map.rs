@@ -9,7 +9,8 @@ use super::Entity;
 /// A value for each entity of a module, in a table.
 ///
 /// ```
-/// use ptx_edit::{EntityMap, Names};
+/// use ptx_edit::Names;
+/// use ptx_edit::raw::EntityMap;
 /// let text = ".version 8.0\n.target sm_80\n.entry k() { .reg .b32 r; mov.b32 r, 0; }";
 /// let module = ptx_parse::parse_str(text).module;
 /// let names = Names::of(&module);

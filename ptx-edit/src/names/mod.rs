@@ -99,22 +99,25 @@ impl Names {
         Self { refs }
     }
 
-    /// The names in one item of such a module. O(n log n) in its size, and linear in the names of the module.
+    /// The names in one item of a module that was parsed and not edited. O(n log n) in the size of the item, and linear in the
+    /// names of the module.
+    #[doc(hidden)]
     #[must_use]
     pub fn of_item(module: &Module, item: ItemId) -> Self {
         let mut names = Self::default();
-        if let Some(of_module) = module.item(item) {
-            Finder::new(module).whole_item(item, of_module, &mut names.refs);
+        if let Some(record) = module.item(item) {
+            Finder::new(module).whole_item(item, record, &mut names.refs);
         }
         names
     }
 
-    /// The names in one item of such a module, of a function those in its header.
+    /// The names in one item of a module that was parsed and not edited, without those in the body of a function.
+    #[doc(hidden)]
     #[must_use]
     pub fn of_header(module: &Module, item: ItemId) -> Self {
         let mut names = Self::default();
-        if let Some(of_module) = module.item(item) {
-            Finder::new(module).item(item, of_module, &mut names.refs);
+        if let Some(record) = module.item(item) {
+            Finder::new(module).item(item, record, &mut names.refs);
         }
         names
     }
@@ -125,7 +128,8 @@ impl Names {
         &self.refs
     }
 
-    /// Removes the names in these spans, which are in order.
+    /// Removes the names in these spans, which are sorted.
+    #[doc(hidden)]
     pub fn remove_within(&mut self, spans: &[Span]) {
         let mut spans = spans.iter().peekable();
         self.refs.retain(|m| {
@@ -142,32 +146,35 @@ impl Names {
         self.refs.get(first..end).unwrap_or_default()
     }
 
-    /// What has this name: a variable or a function of the module; otherwise all registers, parameters, variables and labels
-    /// of that name, of one function if one is given. Linear in the names.
+    /// The entities with a name: the variables and functions of the module, or if there are none, all registers, parameters,
+    /// variables and labels, of one function if `function` is given. Linear in the names.
     #[must_use]
     pub fn find(&self, module: &Module, name: &str, function: Option<FuncId>) -> Vec<Entity> {
-        let named = |m: &&NameRef| m.declares && m.name.of(module.source()) == name.as_bytes();
-        let declared = self.refs.iter().filter(named).map(|m| m.entity);
-        let mut found: Vec<Entity> = declared
-            .filter(|entity| match (*entity, function) {
-                (Entity::Symbol(_), f) => f.is_none(),
-                (Entity::Register(at, _) | Entity::Variable(at, _) | Entity::Label(at, _), f) => {
-                    f.is_none_or(|f| f == at)
-                }
+        let mut entities: Vec<Entity> = self
+            .refs
+            .iter()
+            .filter(|r| r.declares && r.name.of(module.source()) == name.as_bytes())
+            .map(|r| r.entity)
+            .filter(|entity| match *entity {
+                Entity::Symbol(_) => function.is_none(),
+                Entity::Register(owner, _)
+                | Entity::Variable(owner, _)
+                | Entity::Label(owner, _) => function.is_none_or(|function| function == owner),
                 _ => false,
             })
             .collect();
-        let is_symbol = |e: &Entity| matches!(e, Entity::Symbol(_));
-        if found.iter().any(is_symbol) {
-            found.retain(is_symbol);
+        let is_symbol = |entity: &Entity| matches!(entity, Entity::Symbol(_));
+        if entities.iter().any(is_symbol) {
+            entities.retain(is_symbol);
         }
-        found.sort_unstable();
-        found.dedup();
-        found
+        entities.sort_unstable();
+        entities.dedup();
+        entities
     }
 
     /// The names that are used where they are not resolved: undeclared names, names in debug sections, and, as ranges, those
-    /// of ranges such as `N<5>` in tables of branch targets. What has such a name cannot be renamed.
+    /// of ranges such as `N<5>` in tables of branch targets. An entity with such a name cannot be renamed.
+    #[doc(hidden)]
     #[must_use]
     pub fn unresolved(&self, module: &Module) -> TakenNames {
         let mut taken = TakenNames::default();

@@ -4,12 +4,13 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt;
 
-use ptx_ir::{Module, Rewritten, Span, TextPatches};
+use ptx_ir::{Module, Span, TextPatches};
 
 use super::{
     Capture, Entity, NameForm, NameRef, Names, NewNames, OwnSymbols, check_spelling, find_capture,
     own_symbols,
 };
+use crate::Rewriting;
 
 /// Why an entity cannot have another name.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -57,7 +58,7 @@ impl core::error::Error for RenameError {}
 /// let mut renaming = Renaming::new();
 /// renaming.set(names.refs()[1].entity, "%count");
 /// let new = renaming.apply(&module, &names)?;
-/// assert!(new.text.ends_with(b".reg .b32 %count<5>, x; mov.b32 %count1, x; }"));
+/// assert!(new.text().ends_with(b".reg .b32 %count<5>, x; mov.b32 %count1, x; }"));
 /// renaming.set(names.refs()[1].entity, "x y");
 /// assert!(renaming.apply(&module, &names).is_err());
 /// # Ok::<(), ptx_edit::RenameError>(())
@@ -84,7 +85,7 @@ impl Renaming {
     /// let names = Names::of(&module);
     /// let renaming = Renaming::prefix(&module, &names, "lib_", OwnSymbols::Private);
     /// let new = renaming.apply(&module, &names)?;
-    /// assert!(new.text.ends_with(b".entry k() { .reg .b32 r; ld.global.b32 r, [lib_n]; }"));
+    /// assert!(new.text().ends_with(b".entry k() { .reg .b32 r; ld.global.b32 r, [lib_n]; }"));
     /// # Ok::<(), ptx_edit::RenameError>(())
     /// ```
     #[must_use]
@@ -137,13 +138,13 @@ impl Renaming {
         }
     }
 
-    /// The source with the new names, in which every name denotes what it did. O(n log n) in the size of the source.
+    /// Rewrites the module with the new names: every name denotes what it did. The time is O(n log n) in the size of the source.
     ///
     /// # Errors
     ///
     /// A new name cannot be declared, or it is taken: a name would be captured. Or an old name is also used where names are
     /// not resolved, or the source of the module is not its text: it was edited or built.
-    pub fn apply(&self, module: &Module, names: &Names) -> Result<Rewritten, RenameError> {
+    pub fn apply(&self, module: &Module, names: &Names) -> Result<Rewriting, RenameError> {
         if !module.has_current_source() {
             return Err(RenameError::Edited);
         }
@@ -168,7 +169,7 @@ impl Renaming {
         }
         let mut patches = TextPatches::new();
         self.patch(names, &mut patches);
-        Ok(patches.apply(source))
+        Ok(patches.apply(source).into())
     }
 }
 

@@ -25,7 +25,7 @@ impl NameForm {
 /// A set of names in use, which tells whether a new name would conflict with one of them. Queries take constant time.
 ///
 /// ```
-/// use ptx_edit::{NameForm, TakenNames};
+/// use ptx_edit::raw::{NameForm, TakenNames};
 /// let mut taken = TakenNames::default();
 /// taken.add(b"%r", NameForm::Range);
 /// taken.add(b"n7", NameForm::Plain);

@@ -3,7 +3,7 @@
 
 use ptx_edit::{Batch, Edit, EditError, EditModule as _, Editor, RemovedComments};
 use ptx_ir::raw::Change;
-use ptx_ir::{Item, Linkage, Module, Operand, Statement, StmtId};
+use ptx_ir::{Item, Linkage, Module, Operand, Rewritten, Statement, StmtId};
 use ptx_isa::{Directive, Modifier, PtxVersion, ScalarType, StateSpace};
 
 const HEAD: &str = ".version 8.0\n.target sm_80\n.address_size 64\n";
@@ -587,7 +587,7 @@ fn places_are_found_again() {
     e.move_after(mov, ret).unwrap();
     let new = trap(&mut e);
     e.insert_before(ret, new).unwrap();
-    let (now, map) = ptx_print::verbatim_with_map(&module);
+    let Rewritten { text: now, map, .. } = ptx_print::verbatim_with_map(&module);
     for (i, b) in module.source().iter().enumerate() {
         let new = map.to_new(i as u32).unwrap() as usize;
         assert_eq!(now.get(new), Some(b));
@@ -599,13 +599,14 @@ fn places_are_found_again() {
     let mut e = editor(&mut again);
     let at = find(&e, "ret");
     e.remove(at).unwrap();
-    let (last, second) = ptx_print::verbatim_with_map(&again);
-    let both = map.then(&second);
+    let last = ptx_print::verbatim_with_map(&again);
+    let second = &last.map;
+    let both = map.then(second);
     for old in 0..module.source().len() as u32 {
         let step = map.to_new(old).and_then(|n| second.to_new(n));
         assert_eq!(both.to_new(old), step);
     }
-    for new in 0..last.len() as u32 {
+    for new in 0..last.text.len() as u32 {
         assert_eq!(
             both.to_old(new),
             second.to_old(new).and_then(|n| map.to_old(n))

@@ -11,7 +11,7 @@ use ptx_edit::{Batch, Edit, EditError, EditModule as _, RemovedComments};
 use ptx_ir::lex::{Lexer, TokenKind};
 use ptx_ir::{
     FuncId, GuardSense, Item, ItemId, LabelId, Limits, Linkage, Module, Operand, RegDeclId, RegId,
-    Statement, StmtId, SymbolId, VarId, compare,
+    Rewritten, Statement, StmtId, SymbolId, VarId, compare,
 };
 use ptx_isa::{Directive, ScalarType, StateSpace, Target};
 use test_support::corpus;
@@ -408,7 +408,7 @@ fn near(text: &[u8], at: u32) -> String {
 
 /// What holds for the text of an edited module.
 fn holds(module: &Module) -> Result<Vec<u8>, TestCaseError> {
-    let (text, map) = ptx_print::verbatim_with_map(module);
+    let Rewritten { text, map, .. } = ptx_print::verbatim_with_map(module);
     let source = module.source();
     for (old, new, len) in map.pieces() {
         let (old, new, len) = (old as usize, new as usize, len as usize);

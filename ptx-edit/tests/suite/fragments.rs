@@ -37,7 +37,7 @@ fn inserted(at: &str, text: &str, lines: &str) {
     let again = parsed(now);
     assert_eq!(ptx_ir::compare::compare(&module, &again), Ok(()), "{now}");
     assert!(now.contains(lines), "{now}");
-    let verified = ptx_verify::verify(&again, &ptx_verify::Options::new(None, None));
+    let verified = ptx_verify::verify(&again, &ptx_verify::Options::default());
     let errors: Vec<_> = verified
         .iter()
         .filter(|d| d.severity == ptx_ir::Severity::Error)

@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used)]
 
 use ptx_edit::{EditModule as _, Editor};
-use ptx_ir::{Operand, RegDeclId, RegId, Statement, StmtId};
+use ptx_ir::{Operand, RegDeclId, RegId, Rewritten, Statement, StmtId};
 use ptx_isa::Modifier;
 
 /// Edits the last instruction of a kernel with these registers; gives its new text with what follows it.
@@ -18,7 +18,7 @@ fn edited(instruction: &str, edit: impl FnOnce(&mut Editor<'_>, StmtId)) -> Stri
     let is_inst = |(_, s): &&(StmtId, Statement)| matches!(s, Statement::Inst(_));
     let stmt = statements.iter().rfind(is_inst).unwrap().0;
     edit(&mut editor, stmt);
-    let (new, map) = ptx_print::verbatim_with_map(&module);
+    let Rewritten { text: new, map, .. } = ptx_print::verbatim_with_map(&module);
     // Every byte that stays is mapped, and the map tells the truth.
     for (old, new_at, len) in map.pieces() {
         let (old, new_at, len) = (old as usize, new_at as usize, len as usize);

@@ -1,10 +1,10 @@
 //! Rewrites that keep the behavior of kernels: layout, names, blocks and clean-ups.
 
-use ptx_edit::{Names, OwnSymbols, Renaming};
-use ptx_ir::{Module, Rewritten};
+use ptx_edit::{Names, OwnSymbols, Renaming, Rewriting};
+use ptx_ir::Module;
 use ptx_print::{Indent, Style};
 use ptx_report::demangle::shown;
-use ptx_transform::Minify;
+use ptx_transform::MinifyOptions;
 use ptx_transform::clean::{self, Pass};
 
 use super::options::{NumberKind, RewriteOption, Values};
@@ -100,8 +100,8 @@ fn pass_option(pass: &Pass) -> RewriteOption {
     RewriteOption::bool(pass.name(), pass.is_default(), description)
 }
 
-fn rewritten(document: &Document, rewrite: fn(&Module) -> Rewritten) -> Result<Outcome, String> {
-    Ok(Outcome::new(&rewrite(document.module()).text))
+fn rewritten(document: &Document, rewrite: fn(&Module) -> Rewriting) -> Result<Outcome, String> {
+    Ok(Outcome::new(rewrite(document.module()).text()))
 }
 
 fn format(document: &Document, values: &Values<'_>) -> Result<Outcome, String> {
@@ -111,16 +111,16 @@ fn format(document: &Document, values: &Values<'_>) -> Result<Outcome, String> {
     } else {
         Indent::Spaces(spaces)
     };
-    let text = formatting::canonical(document, &Style::with_indent(indent))?;
+    let text = formatting::canonical(document, &Style::default().with_indent(indent))?;
     Ok(Outcome::new(&text))
 }
 
 fn minify(document: &Document, values: &Values<'_>) -> Result<Outcome, String> {
-    let options = Minify::new()
+    let options = MinifyOptions::default()
         .with_symbols(values.is_set("symbols"))
         .with_dead(values.is_set("dead"));
-    let minified = ptx_transform::minify(document.module(), options);
-    Ok(Outcome::new(&minified.text))
+    let minified = ptx_transform::minify(document.module(), &options);
+    Ok(Outcome::new(minified.text()))
 }
 
 fn prefix(document: &Document, values: &Values<'_>) -> Result<Outcome, String> {
@@ -133,7 +133,7 @@ fn prefix(document: &Document, values: &Values<'_>) -> Result<Outcome, String> {
     let names = Names::of(module);
     let renaming = Renaming::prefix(module, &names, values.text("prefix"), symbols);
     let renamed = renaming.apply(module, &names).map_err(|e| e.to_string())?;
-    Ok(Outcome::new(&renamed.text))
+    Ok(Outcome::new(renamed.text()))
 }
 
 fn clean(document: &Document, values: &Values<'_>) -> Result<Outcome, String> {
@@ -142,16 +142,12 @@ fn clean(document: &Document, values: &Values<'_>) -> Result<Outcome, String> {
         .copied()
         .filter(|pass| values.is_set(pass.name()))
         .collect();
-    let mut module = document.module().clone();
-    let report = if passes.is_empty() {
-        clean::Report::default()
-    } else {
-        clean::clean(&mut module, &clean::Options::new(passes))
-    };
-    let notes = report.skipped.iter().map(|skipped| {
+    let module = document.module();
+    let cleaned = clean::clean(module, &clean::Options::default().with_passes(passes));
+    let notes = cleaned.report.skipped.iter().map(|skipped| {
         let function = module.functions().get(skipped.function);
         let name = function.map_or("", |f| module.name(f.name));
         format!("`{}` is left unchanged: {}", shown(name), skipped.reason)
     });
-    Ok(Outcome::new(&ptx_print::verbatim(&module)).with_notes(notes))
+    Ok(Outcome::new(cleaned.text()).with_notes(notes))
 }

@@ -54,6 +54,9 @@ fn apply(document: &Document, values: &Values<'_>) -> Result<Outcome, String> {
         _ => ptx_transform::extract(module, &functions),
     };
     let part = part.map_err(|e| e.to_string())?;
-    let notes = part.notes.iter().map(|note| in_one_line(document, &[note]));
-    Ok(Outcome::new(&part.rewritten.text).with_notes(notes))
+    let notes = part
+        .report
+        .iter()
+        .map(|note| in_one_line(document, &[note]));
+    Ok(Outcome::new(part.text()).with_notes(notes))
 }

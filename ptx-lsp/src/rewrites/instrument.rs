@@ -1,9 +1,9 @@
 //! The rewrites that insert bounds checks or traces of memory accesses.
 
-use ptx_ir::Module;
 use ptx_ir::facts::Space;
 use ptx_isa::StateSpace;
 use ptx_report::{counted, labels};
+use ptx_transform::Rewriting;
 use ptx_transform::instrument::{Bounds, Error, Outside, Records, Report, Trace};
 
 use super::options::{NumberKind, RewriteOption, Values};
@@ -105,13 +105,13 @@ fn trace(document: &Document, values: &Values<'_>) -> Result<Outcome, String> {
     outcome(trace.apply(document.module()))
 }
 
-fn outcome(result: Result<(Module, Report), Error>) -> Result<Outcome, String> {
-    let (module, report) = result.map_err(|e| e.to_string())?;
-    let skipped = match report.skipped.len() {
+fn outcome(result: Result<Rewriting<Report>, Error>) -> Result<Outcome, String> {
+    let instrumented = result.map_err(|e| e.to_string())?;
+    let skipped = match instrumented.report.skipped.len() {
         0 => None,
         n => Some(format!("{} cannot have a probe", counted(n, "instruction"))),
     };
-    Ok(Outcome::new(&ptx_print::verbatim(&module)).with_notes(skipped))
+    Ok(Outcome::new(instrumented.text()).with_notes(skipped))
 }
 
 fn address(values: &Values<'_>, name: &str) -> Result<u64, String> {

@@ -1,8 +1,8 @@
 //! Clean-ups: dead-code elimination, constant folding, copy propagation, unreachable-code elimination, address-space
 //! inference, elimination of redundant synchronization, vectorization, and marking of uniform branches.
 //!
-//! A [`Pass`] decides from the analyses of a function what to change, and then edits the module in place. All bytes outside
-//! of changed statements stay. Statements that were not recognized stay, and are assumed to have any effect. Every new
+//! A [`Pass`] decides from the analyses of a function what to change, and then edits the function. All bytes outside of
+//! changed statements stay. Statements that were not recognized stay, and are assumed to have any effect. Every new
 //! instruction is legal for the version and the target of the module. Unused registers stay declared.
 //!
 //! ```
@@ -22,11 +22,11 @@
 //!     ret;
 //! }
 //! ";
-//! let mut module = ptx_parse::parse(text).module;
-//! let report = clean(&mut module, &Options::default());
-//! let text = String::from_utf8(ptx_print::verbatim(&module))?;
+//! let module = ptx_parse::parse(text).module;
+//! let cleaned = clean(&module, &Options::default());
+//! let text = core::str::from_utf8(cleaned.text())?;
 //! assert!(text.contains("    ld.param.u64 %d, [p];\n    st.global.u32 [%d], 42;\n    ret;\n"));
-//! assert_eq!(report.changes.iter().filter(|c| c.why == "%r3 is never read").count(), 1);
+//! assert_eq!(cleaned.report.changes.iter().filter(|c| c.why == "%r3 is never read").count(), 1);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
@@ -53,18 +53,25 @@ use core::cell::OnceCell;
 
 use ptx_analysis::function_analysis::FunctionAnalysis;
 use ptx_analysis::provenance::CallSummaries;
-use ptx_edit::{EditModule as _, Editor};
+use ptx_edit::{EditModule as _, Editor, Rewriting};
 use ptx_ir::facts::ModuleFacts;
 use ptx_ir::{EntitySet, FuncId, Module, StmtId};
 
 pub use passes::{Pass, UnknownPass};
 pub use report::{Change, Report, Skipped};
 
+use crate::printed::reparse;
 use function_view::View;
 use legality::LegalityChecker;
 use rewrite::{Rewriter, Step};
 
-/// Which clean-ups are made, and how often.
+/// The clean-ups that are made, and how often.
+///
+/// ```
+/// use ptx_transform::clean::{Options, Pass};
+/// let options = Options::default().with_passes([Pass::Dead]).with_max_rounds(1);
+/// assert_eq!(options.passes, [Pass::Dead]);
+/// ```
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct Options {
@@ -75,13 +82,18 @@ pub struct Options {
 }
 
 impl Options {
-    /// Repeats some clean-ups until nothing changes.
+    /// Sets the clean-ups of each round.
     #[must_use]
-    pub fn new(passes: impl Into<Vec<Pass>>) -> Self {
-        Self {
-            passes: passes.into(),
-            max_rounds: 1000,
-        }
+    pub fn with_passes(mut self, passes: impl Into<Vec<Pass>>) -> Self {
+        self.passes = passes.into();
+        self
+    }
+
+    /// Sets the largest number of rounds.
+    #[must_use]
+    pub const fn with_max_rounds(mut self, max_rounds: u32) -> Self {
+        self.max_rounds = max_rounds;
+        self
     }
 }
 
@@ -89,14 +101,25 @@ impl Default for Options {
     /// All clean-ups that are [made by default](Pass::is_default).
     fn default() -> Self {
         let passes = Pass::ALL.iter().copied().filter(|p| p.is_default());
-        Self::new(passes.collect::<Vec<_>>())
+        Self {
+            passes: passes.collect(),
+            max_rounds: 1000,
+        }
     }
 }
 
 /// Cleans a module, one pass after the other, until nothing changes. Each round visits only the functions that the previous
 /// one changed, and costs about as much as analysing them. Functions whose [values](ptx_analysis::function_analysis::FunctionAnalysis::ssa) exceed the
 /// limit are left unchanged and [reported](Report::skipped).
-pub fn clean(module: &mut Module, options: &Options) -> Report {
+#[must_use]
+pub fn clean(module: &Module, options: &Options) -> Rewriting<Report> {
+    let mut cleaned = module.clone();
+    let report = clean_in_place(&mut cleaned, options);
+    reparse(&cleaned).with_report(report)
+}
+
+/// [`clean`] as edits of the module, for those who go on editing: ids stay valid, and the text is neither printed nor parsed.
+pub fn clean_in_place(module: &mut Module, options: &Options) -> Report {
     let mut report = Report::default();
     let mut functions: EntitySet<FuncId> = module.definitions().map(|(id, ..)| id).collect();
     let calls = OnceCell::new();

@@ -3,12 +3,10 @@
 use core::fmt;
 use core::str::FromStr;
 
-use ptx_ir::Module;
-
 use super::definition::Definition;
 use super::{
-    Options, Report, const_fold, copy_prop, dce, infer_spaces, synchronization, uniform_branches,
-    unreachable, vectorise,
+    const_fold, copy_prop, dce, infer_spaces, synchronization, uniform_branches, unreachable,
+    vectorise,
 };
 
 /// One line for each clean-up, in the order in which one helps the next: variant and definition.
@@ -76,20 +74,6 @@ impl Pass {
     #[must_use]
     pub const fn summary(self) -> &'static str {
         self.definition().summary
-    }
-
-    /// Makes this clean-up once in all functions of a module.
-    ///
-    /// ```
-    /// use ptx_transform::clean::Pass;
-    /// let text = ".version 8.0\n.target sm_80\n.entry k() { .reg .b32 r; mov.b32 r, 1; ret; }\n";
-    /// let mut module = ptx_parse::parse_str(text).module;
-    /// assert_eq!(Pass::Dead.run(&mut module).changes.len(), 1);
-    /// ```
-    pub fn run(self, module: &mut Module) -> Report {
-        let mut options = Options::new([self]);
-        options.max_rounds = 1;
-        super::clean(module, &options)
     }
 }
 

@@ -14,7 +14,7 @@ use super::Pass;
 pub struct Change {
     /// The clean-up that made it.
     pub pass: Pass,
-    /// The function of the statement.
+    /// The function of the statement, by its id in the module that was cleaned.
     pub function: FuncId,
     /// The statement as it is in the source, before all changes.
     pub span: Span,

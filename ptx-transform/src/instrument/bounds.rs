@@ -2,17 +2,17 @@
 
 use alloc::string::String;
 
+use ptx_edit::Rewriting;
 use ptx_ir::facts::Space;
 use ptx_ir::{Module, Operand, RegId};
 use ptx_isa::{Access, ScalarType, StateSpace};
 
 use super::error::Error;
-use super::inject::symbol;
 use super::mnemonics;
 use super::plan::{Candidate, Timing};
 use super::probe::Probe;
 use super::record::Records;
-use super::{Report, instrument, with_code};
+use super::{Report, instrument_with_items};
 
 /// What happens at an access outside of the range.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -36,9 +36,9 @@ pub enum Outside {
 /// \tld.param.u64 a, [p];\n\tld.global.f32 x, [a+4];\n\tret;\n}\n";
 /// let module = ptx_parse::parse(text).module;
 /// let bounds = Bounds { name: "bounds".into(), space: StateSpace::Global, low: 0x1000, high: 0x2000, outside: Outside::Trap };
-/// let (checked, report) = bounds.apply(&module)?;
-/// assert_eq!(report.sites.len(), 1);
-/// let text = String::from_utf8(ptx_print::verbatim(&checked))?;
+/// let checked = bounds.apply(&module)?;
+/// assert_eq!(checked.report.sites.len(), 1);
+/// let text = core::str::from_utf8(checked.text())?;
 /// assert!(text.contains(" trap;\n\tld.global.f32 x, [a+4];\n"), "{text}");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -66,30 +66,29 @@ impl Bounds {
     /// # Errors
     ///
     /// The name is in use, the module has no header or has errors, or an edit was refused.
-    pub fn apply(&self, module: &Module) -> Result<(Module, Report), Error> {
+    pub fn apply(&self, module: &Module) -> Result<Rewriting<Report>, Error> {
         let ends = format!("{{{:#x}, {:#x}}}", self.low, self.high);
-        let mut code = format!(
+        let mut items = format!(
             ".visible .global .align 8 .u64 {}[2] = {ends};\n",
             self.name
         );
-        let mut own = None;
         if let Outside::Record(records) = &self.outside {
-            code.push_str(&records.code(module));
-            own = Some(format!("{}_record", records.name));
+            items.push_str(&records.code(module));
         }
-        let mut module = with_code(module, &code)?;
-        let ends = symbol(&module, &self.name).ok_or(Error::Missing("variable"))?;
-        let record = match &self.outside {
-            Outside::Record(records) => records.function(&module),
-            Outside::Trap => None,
-        };
-        let own = own.and_then(|name| module.function(&name));
-        let report = instrument(
-            &mut module,
-            |c| (self.covers(c) && Some(c.function) != own).then_some(Timing::Before),
-            |probe| self.probe(probe, ends, record),
-        )?;
-        Ok((module, report))
+        instrument_with_items(
+            module,
+            &items,
+            |module| {
+                let ends = module.symbol(&self.name);
+                let ends = Operand::Symbol(ends.ok_or(Error::Missing("variable"))?);
+                let record = match &self.outside {
+                    Outside::Record(records) => records.function(module),
+                    Outside::Trap => None,
+                };
+                Ok(move |probe: &mut Probe<'_, '_>| self.probe(probe, ends, record))
+            },
+            |candidate| self.covers(candidate).then_some(Timing::Before),
+        )
     }
 
     fn covers(&self, candidate: &Candidate<'_>) -> bool {

@@ -1,24 +1,19 @@
-//! Why a module cannot be instrumented.
+//! The reasons why a module cannot be instrumented.
 
-use alloc::string::String;
-use alloc::vec::Vec;
 use core::fmt;
 
 use ptx_edit::EditError;
-use ptx_ir::Diagnostic;
 
-/// Why a module was not instrumented.
+use crate::InsertItemsError;
+
+/// The reason why a module was not instrumented.
 #[derive(Clone, PartialEq, Debug)]
 #[non_exhaustive]
 pub enum Error {
     /// An edit was refused.
     Edit(EditError),
-    /// The module already uses a name that the inserted code declares.
-    Taken(String),
-    /// The module has no header after which code could be inserted.
-    NoHeader,
-    /// The module or the inserted code has errors.
-    Code(Vec<Diagnostic>),
+    /// Functions or variables for the probes cannot be inserted.
+    Items(InsertItemsError),
     /// The probe asked for something that does not exist.
     Missing(&'static str),
 }
@@ -26,14 +21,9 @@ pub enum Error {
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Edit(e) => write!(f, "{e}"),
-            Self::Taken(name) => write!(f, "the name `{name}` is already in use"),
-            Self::NoHeader => f.write_str("the module has no header"),
-            Self::Code(found) => match found.first() {
-                Some(d) => write!(f, "the code has errors: {}", d.message),
-                None => f.write_str("the code has errors"),
-            },
-            Self::Missing(what) => write!(f, "there is no {what}"),
+            Self::Edit(error) => write!(f, "{error}"),
+            Self::Items(error) => write!(f, "{error}"),
+            Self::Missing(name) => write!(f, "there is no {name}"),
         }
     }
 }
@@ -41,7 +31,13 @@ impl fmt::Display for Error {
 impl core::error::Error for Error {}
 
 impl From<EditError> for Error {
-    fn from(e: EditError) -> Self {
-        Self::Edit(e)
+    fn from(error: EditError) -> Self {
+        Self::Edit(error)
+    }
+}
+
+impl From<InsertItemsError> for Error {
+    fn from(error: InsertItemsError) -> Self {
+        Self::Items(error)
     }
 }

@@ -3,7 +3,7 @@
 use alloc::vec::Vec;
 
 use ptx_ir::facts::{Facts, Flow, FunctionFacts, MemoryAccess, ModuleFacts, RegAccess, RegLane};
-use ptx_ir::{EntityId, FuncId, GuardSense, Module, Operand, RegId, Statement, StmtId};
+use ptx_ir::{EntityId, FuncId, GuardSense, Module, Operand, RegId, Span, Statement, StmtId};
 
 use super::carry_flag::{self, Family};
 
@@ -28,20 +28,22 @@ pub struct Candidate<'a> {
     pub facts: Facts<'a>,
 }
 
-/// A selected instruction.
+/// A selected instruction, for its probe.
 #[derive(Clone, PartialEq, Debug)]
 #[non_exhaustive]
 pub struct Site {
-    /// Its number: sites are counted from 0 in the order of the module.
+    /// The number of the site: they are counted from 0 in the order of the module.
     pub id: u32,
-    /// The function.
+    /// The function of the instruction.
     pub function: FuncId,
     /// The instruction.
     pub statement: StmtId,
-    /// Before it or after it.
+    /// Whether the probe runs before the instruction or after it.
     pub when: Timing,
-    /// Its memory accesses.
+    /// The memory accesses of the instruction.
     pub accesses: Vec<MemoryAccess>,
+    /// The instruction in the source of the module.
+    pub(super) span: Span,
     /// Its guard, and whether it is negated.
     pub(super) guard: Option<(RegId, GuardSense)>,
     /// Its first result, such as the old value of an atomic operation.
@@ -50,6 +52,32 @@ pub struct Site {
     pub(super) overwritten: Vec<RegLane>,
     /// Whether the carry flag is read later, and by which kind of instruction.
     pub(super) carry: Option<Family>,
+}
+
+impl Site {
+    /// The description of the site in a report.
+    pub(super) const fn probed(&self) -> ProbedSite {
+        ProbedSite {
+            id: self.id,
+            function: self.function,
+            span: self.span,
+            when: self.when,
+        }
+    }
+}
+
+/// An instruction that has a probe.
+#[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
+#[non_exhaustive]
+pub struct ProbedSite {
+    /// The number of the site: they are counted from 0 in the order of the module.
+    pub id: u32,
+    /// The function of the instruction.
+    pub function: FuncId,
+    /// The instruction in the source of the module; empty if an edit inserted it.
+    pub span: Span,
+    /// Whether the probe runs before the instruction or after it.
+    pub when: Timing,
 }
 
 /// Why a selected instruction has no probe.
@@ -66,11 +94,11 @@ pub enum Reason {
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Hash)]
 #[non_exhaustive]
 pub struct Skipped {
-    /// The function.
+    /// The function of the instruction.
     pub function: FuncId,
-    /// The instruction.
-    pub statement: StmtId,
-    /// Why.
+    /// The instruction in the source of the module; empty if an edit inserted it.
+    pub span: Span,
+    /// The reason.
     pub reason: Reason,
 }
 
@@ -105,14 +133,15 @@ pub(super) fn plan(
             let Some(when) = select(&candidate) else {
                 continue;
             };
-            match site(&candidate, when, id) {
+            let span = body.source_span(statement);
+            match site(&candidate, when, id, span) {
                 Ok(site) => {
                     sites.push(site);
                     id += 1;
                 }
                 Err(reason) => plan.skipped.push(Skipped {
                     function,
-                    statement,
+                    span,
                     reason,
                 }),
             }
@@ -125,7 +154,7 @@ pub(super) fn plan(
     plan
 }
 
-fn site(candidate: &Candidate<'_>, when: Timing, id: u32) -> Result<Site, Reason> {
+fn site(candidate: &Candidate<'_>, when: Timing, id: u32, span: Span) -> Result<Site, Reason> {
     let facts = candidate.facts;
     let after = when == Timing::After;
     let goes_on = match facts.flow() {
@@ -148,6 +177,7 @@ fn site(candidate: &Candidate<'_>, when: Timing, id: u32) -> Result<Site, Reason
         statement: candidate.statement,
         when,
         accesses: facts.memory().collect(),
+        span,
         guard: guard.map(|(place, sense)| (place.register, sense)),
         result: result.map(|(operand, _)| operand),
         overwritten: match after {

@@ -5,7 +5,6 @@ use alloc::string::{String, ToString};
 use ptx_ir::{Module, Operand, RegId};
 
 use super::error::Error;
-use super::inject::symbol;
 use super::probe::Probe;
 
 /// Where probes write records. The module gets a counter `NAME_count` of the width of an address: the number of records so far,
@@ -50,7 +49,8 @@ impl Records {
     /// The function, in a module with the code.
     #[must_use]
     pub fn function(&self, module: &Module) -> Option<Operand> {
-        symbol(module, &format!("{}_record", self.name))
+        let symbol = module.symbol(&format!("{}_record", self.name));
+        symbol.map(Operand::Symbol)
     }
 
     /// Appends a record, under the guard and an optional predicate.

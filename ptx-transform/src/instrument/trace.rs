@@ -2,6 +2,7 @@
 
 use alloc::vec::Vec;
 
+use ptx_edit::Rewriting;
 use ptx_ir::facts::{MemoryAccess, Space};
 use ptx_ir::{Module, Operand};
 use ptx_isa::{Access, StateSpace};
@@ -10,7 +11,7 @@ use super::error::Error;
 use super::plan::{Candidate, Timing};
 use super::probe::Probe;
 use super::record::Records;
-use super::{Report, instrument, with_code};
+use super::{Report, instrument_with_items};
 
 /// Records every memory access; see [`Records`] for the format. Reads are recorded after their instruction, writes before it,
 /// and atomic operations after it, with the old value. A vector access makes a record for each element that is not discarded.
@@ -22,9 +23,9 @@ use super::{Report, instrument, with_code};
 /// \tld.param.u64 a, [p];\n\tld.global.f32 x, [a+4];\n\tret;\n}\n";
 /// let module = ptx_parse::parse(text).module;
 /// let trace = Trace { records: Records { name: "trace".into(), capacity: 1 << 16 }, spaces: Trace::MEMORY.into() };
-/// let (traced, report) = trace.apply(&module)?;
-/// assert_eq!(report.sites.len(), 1);
-/// let text = String::from_utf8(ptx_print::verbatim(&traced))?;
+/// let traced = trace.apply(&module)?;
+/// assert_eq!(traced.report.sites.len(), 1);
+/// let text = core::str::from_utf8(traced.text())?;
 /// assert!(text.contains("call trace_record, (0, 4, "), "{text}");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -50,18 +51,17 @@ impl Trace {
     /// # Errors
     ///
     /// A name is in use, the module has no header or has errors, or an edit was refused.
-    pub fn apply(&self, module: &Module) -> Result<(Module, Report), Error> {
-        let mut module = with_code(module, &self.records.code(module))?;
-        let function = self.records.function(&module);
-        let function = function.ok_or(Error::Missing("function to record it"))?;
-        let own = format!("{}_record", self.records.name);
-        let own = module.function(&own);
-        let report = instrument(
-            &mut module,
-            |c| self.select(c).filter(|_| Some(c.function) != own),
-            |probe| self.probe(probe, function),
-        )?;
-        Ok((module, report))
+    pub fn apply(&self, module: &Module) -> Result<Rewriting<Report>, Error> {
+        instrument_with_items(
+            module,
+            &self.records.code(module),
+            |module| {
+                let function = self.records.function(module);
+                let function = function.ok_or(Error::Missing("function to record it"))?;
+                Ok(move |probe: &mut Probe<'_, '_>| self.probe(probe, function))
+            },
+            |candidate| self.select(candidate),
+        )
     }
 
     fn select(&self, candidate: &Candidate<'_>) -> Option<Timing> {

@@ -8,7 +8,7 @@ use ptx_ir::{Code, Diagnostic, Limits, Module, OffsetMap, TextPatches};
 
 use super::diagnostic::{LinkDiagnostic, about};
 use super::order::Piece;
-use crate::item_text::ItemText;
+use crate::items::ItemText;
 
 /// Writes the items of modules in their order, each with the changes of its module; returns the text, and an offset map for
 /// each module.

@@ -2,8 +2,9 @@
 
 use alloc::string::String;
 use alloc::vec::Vec;
+use core::fmt;
 
-use ptx_ir::{Diagnostic, Span};
+use ptx_ir::{Diagnostic, Severity, Span};
 
 use crate::printed::Printed;
 
@@ -30,6 +31,45 @@ pub struct Elsewhere {
     /// What is at this span.
     pub message: String,
 }
+
+/// The conflicts because of which modules cannot be linked.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct LinkError {
+    diagnostics: Vec<LinkDiagnostic>,
+}
+
+impl LinkError {
+    pub(super) const fn new(diagnostics: Vec<LinkDiagnostic>) -> Self {
+        Self { diagnostics }
+    }
+
+    /// All diagnostics; at least one is an error.
+    #[must_use]
+    pub fn diagnostics(&self) -> &[LinkDiagnostic] {
+        &self.diagnostics
+    }
+
+    /// All diagnostics; at least one is an error.
+    #[must_use]
+    pub fn into_diagnostics(self) -> Vec<LinkDiagnostic> {
+        self.diagnostics
+    }
+}
+
+/// The messages of the errors, separated by semicolons.
+impl fmt::Display for LinkError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let errors = self.diagnostics.iter().map(|d| &d.diagnostic);
+        let errors = errors.filter(|d| d.severity == Severity::Error);
+        for (index, error) in errors.enumerate() {
+            let separator = if index == 0 { "" } else { "; " };
+            write!(f, "{separator}{}", error.message)?;
+        }
+        Ok(())
+    }
+}
+
+impl core::error::Error for LinkError {}
 
 /// A diagnostic about one module.
 pub(super) fn about(input: usize, diagnostic: Diagnostic) -> LinkDiagnostic {

@@ -1,6 +1,7 @@
 //! Decides for each item of the modules whether it is kept, removed or replaced by a declaration.
 
 use alloc::boxed::Box;
+use alloc::string::String;
 use alloc::vec::Vec;
 
 use ptx_ir::raw::Interner;
@@ -15,10 +16,9 @@ use super::header::Header;
 use super::order::{self, Declares, Piece};
 use super::shared_symbols::{self, Name, SharedNames, SymbolKind};
 use super::variable::{Variable, alignment};
-use super::{Linked, files};
+use super::{LinkedText, files};
 use crate::declarators::Declaration;
-use crate::headers::{HeadLinkage, head, linkage};
-use crate::item_text::{self, ItemText};
+use crate::items::{self, HeadLinkage, ItemText, linkage_span};
 
 /// How a shared name is declared in the result.
 #[derive(Clone, Default)]
@@ -45,13 +45,13 @@ struct Pragma<'m> {
 pub(super) fn emit(
     modules: &[&Module],
     header: &Header,
-    hidden: &[&str],
-) -> Result<Linked, Box<LinkDiagnostic>> {
-    let items: Vec<Vec<ItemText>> = modules.iter().map(|m| item_text::items(m)).collect();
+    hidden: &[String],
+) -> Result<LinkedText, Box<LinkDiagnostic>> {
+    let items: Vec<Vec<ItemText>> = modules.iter().map(|m| items::items(m)).collect();
     let names = SharedNames::of(modules);
     let declares = order::declares(modules, &items, &names);
     let order = order::merge(modules, &items, &names, &declares);
-    let mut hidden = hidden.to_vec();
+    let mut hidden: Vec<&str> = hidden.iter().map(String::as_str).collect();
     hidden.sort_unstable();
     let mut work = LinkEmitter {
         modules,
@@ -85,9 +85,13 @@ pub(super) fn emit(
             }
         }
     }
-    let notes = work.notes();
+    let warnings = work.notes();
     let (text, maps) = copy(modules, &items, &order, patches)?;
-    Ok(Linked { text, maps, notes })
+    Ok(LinkedText {
+        text,
+        maps,
+        warnings,
+    })
 }
 
 /// An item of a module.
@@ -118,7 +122,7 @@ impl Place<'_, '_> {
 
     /// Removes the linkage.
     fn hide(self, patches: &mut TextPatches) {
-        if let Some(linkage) = linkage(self.module, self.item.extent.statement) {
+        if let Some(linkage) = linkage_span(self.module, self.item.extent.statement) {
             patches.remove(linkage);
         }
     }
@@ -159,7 +163,7 @@ impl<'m> LinkEmitter<'m> {
                         Err(_) => HeadLinkage::Keep,
                     };
                     if let Some(module) = self.modules.get(input) {
-                        shared.forward = head(module, item, linkage);
+                        shared.forward = items::declaration(module, item, linkage);
                     }
                 }
             }

@@ -11,7 +11,7 @@ use ptx_isa::Directive;
 
 use super::fresh_names::FreshNames;
 use crate::debug;
-use crate::item_text::ItemText;
+use crate::items::ItemText;
 
 /// What happens to the debug information of one module: old and new numbers and labels, sorted.
 #[derive(Clone, Default)]

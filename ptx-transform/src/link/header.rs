@@ -131,7 +131,9 @@ impl Header {
         if own == (Some(self.version), self.target) || self.target.is_none() {
             return;
         }
-        let options = Options::new(Some(self.version), self.target);
+        let options = Options::default()
+            .with_version(self.version)
+            .with_target(self.target);
         let header: Vec<Span> = [Directive::Version, Directive::Target]
             .into_iter()
             .flat_map(|d| places(module, d))

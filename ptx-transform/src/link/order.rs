@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 use ptx_ir::{Body, Item, Module};
 
 use super::shared_symbols::{Name, SharedNames, declared};
-use crate::item_text::ItemText;
+use crate::items::ItemText;
 
 /// An item of a module.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]

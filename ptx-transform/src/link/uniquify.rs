@@ -14,7 +14,7 @@ use super::fresh_names::FreshNames;
 use super::shared_symbols::{self, Globals, Name, Role, SymbolKind};
 use crate::debug;
 use crate::extract::lost_note;
-use crate::item_text::items;
+use crate::items::items;
 use crate::printed::Printed;
 
 /// Why debug information is removed.
@@ -31,7 +31,7 @@ pub(super) fn prepare<'m>(
     if modules.iter().filter(with_sections).count() > 1 {
         for (input, (module, prepared)) in modules.iter().zip(&mut all).enumerate() {
             if let Some((without, first)) = without_sections(module) {
-                prepared.then(&without.text, without.map);
+                prepared.then(without.into());
                 found.push(about(input, lost_note(first, SEVERAL)));
             }
         }
@@ -232,12 +232,12 @@ fn rename(
     if matches!(rewritten, Err(RenameError::Used(_)))
         && let Some((without, first)) = without_sections(prepared.module())
     {
-        prepared.then(&without.text, without.map);
+        prepared.then(without.into());
         found.push(about(input, lost_note(first, RENAMED)));
         rewritten = apply(prepared.module());
     }
     match rewritten {
-        Ok(new) => prepared.then(&new.text, new.map),
+        Ok(rewriting) => prepared.then(rewriting),
         Err(error) => {
             let message =
                 format!("a name of this module conflicts with one of another module: {error}");

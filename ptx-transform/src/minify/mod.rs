@@ -8,7 +8,8 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use core::cmp::Reverse;
 
-use ptx_edit::{Entity, EntityMap, NameForm, NameRef, Names, OwnSymbols, TakenNames, own_symbols};
+use ptx_edit::raw::{EntityMap, NameForm, TakenNames};
+use ptx_edit::{Entity, NameRef, Names, OwnSymbols, Rewriting, own_symbols};
 use ptx_ir::lex::{Lexer, TokenKind};
 use ptx_ir::{
     Binding, EntitySet, FuncId, Item, Module, Rewritten, Span, Statement, TextPatches, TypeName,
@@ -19,31 +20,25 @@ use ptx_isa::{Directive, StateSpace, TypeKind};
 use self::dead::dead;
 use self::short_names::ShortNames;
 use crate::printed::rewrite;
-use crate::register_use::{self, InnerComments, NumberOrder, Usage, new_number};
+use crate::register_use::{self, InnerComments, NumberOrder, Renumbered, Usage, new_number};
 
-/// What [`minify`] changes besides whitespace, comments and the names inside of functions.
+/// The changes that [`minify`] makes besides those of whitespace, comments and the names inside of functions.
 ///
 /// ```
-/// use ptx_transform::Minify;
-/// let options = Minify::new().with_symbols(true).with_dead(true);
-/// assert!(options.symbols() && options.dead());
+/// use ptx_transform::MinifyOptions;
+/// let options = MinifyOptions::default().with_symbols(true).with_dead(true);
+/// assert!(options.symbols && options.dead);
 /// ```
 #[derive(Copy, Clone, PartialEq, Eq, Default, Debug, Hash)]
-pub struct Minify {
-    symbols: bool,
-    dead: bool,
+#[non_exhaustive]
+pub struct MinifyOptions {
+    /// Renames functions and module variables that are not visible to other modules; by default not.
+    pub symbols: bool,
+    /// Removes functions and module variables that are not visible to other modules and not used; by default not.
+    pub dead: bool,
 }
 
-impl Minify {
-    /// Nothing else.
-    #[must_use]
-    pub const fn new() -> Self {
-        Self {
-            symbols: false,
-            dead: false,
-        }
-    }
-
+impl MinifyOptions {
     /// Sets whether functions and module variables that are not visible to other modules are renamed as well.
     #[must_use]
     pub const fn with_symbols(mut self, symbols: bool) -> Self {
@@ -57,14 +52,6 @@ impl Minify {
         self.dead = dead;
         self
     }
-
-    ptx_isa::getters! {
-        const;
-        /// Whether symbols are renamed.
-        symbols: bool = symbols;
-        /// Whether unused symbols are removed.
-        dead: bool = dead;
-    }
 }
 
 /// Makes the text of a module as short as possible without changing its meaning.
@@ -77,22 +64,22 @@ impl Minify {
 /// Minifying the result changes nothing. The time is O(n log n) in the size of the source.
 ///
 /// ```
-/// use ptx_transform::{Minify, minify};
+/// use ptx_transform::minify;
 /// let text = ".version 8.0\n.target sm_80\n.entry k(.param .b64 k_param_0)\n{\n  .reg .b64 %rd<9>; // two\n  ld.param.b64 %rd5, [k_param_0];\n}\n";
 /// let module = ptx_parse::parse_str(text).module;
-/// let new = minify(&module, Minify::default());
-/// assert_eq!(new.text, b".version 8.0 .target sm_80 .entry k(.param.b64 a){.reg.b64 b<1>;ld.param.b64 b0,[a];}");
+/// let new = minify(&module, &Default::default());
+/// assert_eq!(new.text(), b".version 8.0 .target sm_80 .entry k(.param.b64 a){.reg.b64 b<1>;ld.param.b64 b0,[a];}");
 /// ```
 #[must_use]
-pub fn minify(module: &Module, how: Minify) -> Rewritten {
-    rewrite(module, |module| minify_text(module, how))
+pub fn minify(module: &Module, options: &MinifyOptions) -> Rewriting {
+    rewrite(module, |module| minify_text(module, options))
 }
 
 /// [`minify`] of a module whose source is its text.
-fn minify_text(module: &Module, how: Minify) -> Rewritten {
+fn minify_text(module: &Module, options: &MinifyOptions) -> Rewritten {
     let mut names = Names::of(module);
     let mut removed = Vec::new();
-    if how.dead {
+    if options.dead {
         removed = dead(module, &names);
         // Names in removed items are not counted.
         names.remove_within(&removed);
@@ -111,7 +98,7 @@ fn minify_text(module: &Module, how: Minify) -> Rewritten {
         counts,
         removed,
     };
-    let taken = work.rename_symbols(&names, how);
+    let taken = work.rename_symbols(&names, options);
     for (id, item) in module.items() {
         if let Item::Function(f) = item {
             work.rename_in_function(f, names.within(module.span(id)), &taken);
@@ -135,11 +122,12 @@ struct Minifier<'m> {
 
 impl Minifier<'_> {
     /// Renames the symbols and the variables in memory; returns all names that are visible in functions.
-    fn rename_symbols(&mut self, names: &Names, how: Minify) -> TakenNames {
+    fn rename_symbols(&mut self, names: &Names, options: &MinifyOptions) -> TakenNames {
         let module = self.module;
-        let private = match how.symbols {
-            true => own_symbols(module, OwnSymbols::Private),
-            false => EntitySet::new(),
+        let private = if options.symbols {
+            own_symbols(module, OwnSymbols::Private)
+        } else {
+            EntitySet::new()
         };
         let mut taken = self.unresolved.clone();
         let mut renamable = Vec::new();
@@ -217,7 +205,7 @@ impl Minifier<'_> {
     }
 
     /// The old and the new numbers of the members of a range that is renamed.
-    fn new_numbers(&self, entity: Entity) -> &[(u32, u32)] {
+    fn new_numbers(&self, entity: Entity) -> &[Renumbered] {
         match self.new_name(entity) {
             Some(_) => self.usage.numbers(entity),
             None => &[],

@@ -2,7 +2,7 @@
 
 use alloc::string::String;
 
-use ptx_edit::{NameForm, TakenNames};
+use ptx_edit::raw::{NameForm, TakenNames};
 use ptx_isa::Opcode;
 
 /// Short names in order: `a`, `b`, … `Z`, `aa`…

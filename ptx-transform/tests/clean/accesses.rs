@@ -109,7 +109,10 @@ fn addresses_that_are_passed_to_functions() {
         )
     };
     let cleaned = |other: &str| {
-        let (text, _) = super::cleaned(module(other).as_bytes(), &Options::new([Pass::Spaces]));
+        let (text, _) = super::cleaned(
+            module(other).as_bytes(),
+            &Options::default().with_passes([Pass::Spaces]),
+        );
         String::from_utf8(text).unwrap()
     };
     let text = cleaned("%d1");

@@ -1,6 +1,6 @@
 //! Clean-ups keep what random functions do.
 
-use ptx_transform::clean::Pass;
+use ptx_transform::clean::{Options, Pass, clean_in_place};
 
 use super::random::Random;
 use super::random::program::{State, program};
@@ -17,7 +17,8 @@ fn repeated_single_passes_equal_cleaning() {
         for (pass, (name, options)) in Pass::ALL.iter().zip(super::choices()) {
             let mut module = ptx_parse::parse(text.as_bytes()).module;
             let mut rounds = 1;
-            while !pass.run(&mut module).is_empty() {
+            let once = Options::default().with_passes([*pass]).with_max_rounds(1);
+            while !clean_in_place(&mut module, &once).is_empty() {
                 rounds += 1;
             }
             let (wanted, report) = super::cleaned(text.as_bytes(), &options);

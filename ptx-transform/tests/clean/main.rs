@@ -23,7 +23,10 @@ use ptx_transform::clean::{Options, Pass, Report, clean};
 fn choices() -> Vec<(String, Options)> {
     let alone = |pass: Pass| {
         let passes = vec![pass];
-        (pass.name().to_owned(), Options::new(passes))
+        (
+            pass.name().to_owned(),
+            Options::default().with_passes(passes),
+        )
     };
     let mut all: Vec<_> = Pass::ALL.iter().copied().map(alone).collect();
     all.push(("all".to_owned(), Options::default()));
@@ -32,7 +35,6 @@ fn choices() -> Vec<(String, Options)> {
 
 /// A text cleaned up, and what was done.
 fn cleaned(text: &[u8], options: &Options) -> (Vec<u8>, Report) {
-    let mut module = ptx_parse::parse(text).module;
-    let report = clean(&mut module, options);
-    (ptx_print::verbatim(&module), report)
+    let cleaned = clean(&ptx_parse::parse(text).module, options);
+    (cleaned.text().to_vec(), cleaned.report)
 }

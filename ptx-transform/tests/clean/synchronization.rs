@@ -26,7 +26,10 @@ fn removed(body: &str) -> usize {
     let text = kernel(body);
     let original = ptx_parse::parse(text.as_bytes()).module;
     assert!(!has_race(&original, "k", 1), "{body}");
-    let (new, report) = super::cleaned(text.as_bytes(), &Options::new([Pass::Synchronization]));
+    let (new, report) = super::cleaned(
+        text.as_bytes(),
+        &Options::default().with_passes([Pass::Synchronization]),
+    );
     let cleaned = ptx_parse::parse(&new).module;
     let (before, after) = (observe(&original, "k", 1), observe(&cleaned, "k", 1));
     assert!(before.is_done() && before.agrees(&after), "{body}");

@@ -151,10 +151,9 @@ fn compare(head: &str, wanted: usize) {
     let parsed = ptx_parse::parse_str(&text);
     assert!(!parsed.has_errors(), "{:?}", parsed.diagnostics);
     let old = parsed.module;
-    let mut new = old.clone();
     let mut copies = 0;
-    let report = instrument(
-        &mut new,
+    let probed = instrument(
+        &old,
         |c| {
             c.facts
                 .memory()
@@ -176,8 +175,7 @@ fn compare(head: &str, wanted: usize) {
             Ok(())
         },
     );
-    report.unwrap();
-    let module = ptx_parse::parse(&ptx_print::verbatim(&new))
+    let module = ptx_parse::parse(probed.unwrap().text())
         .into_result()
         .unwrap();
     let found = ptx_verify::verify(&module, &ptx_verify::Options::default());

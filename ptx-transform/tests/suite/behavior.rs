@@ -16,7 +16,7 @@ use ptx_ir::{FunctionKind, Module};
 use ptx_isa::StateSpace;
 use ptx_transform::clean::{Options, Pass, clean};
 use ptx_transform::instrument::{Bounds, Outside, Records, Trace};
-use ptx_transform::{LinkOptions, Minify};
+use ptx_transform::{LinkOptions, MinifyOptions};
 use ptx_vm::{Checks, Machine};
 
 /// Files up to this size are tested.
@@ -24,36 +24,30 @@ const MOST_BYTES: usize = 120_000;
 /// Steps of a rewritten kernel, which may be instrumented.
 const STEPS: u64 = 2_000_000;
 
-/// What a rewriting makes of a module with some kernels; nothing where it is refused.
-type Rewriting = fn(&Module, &[&str]) -> Option<Vec<u8>>;
+/// A rewriting of a module with some kernels; `None` where it is refused.
+type Rewriting = fn(&Module, &[&str]) -> Option<Module>;
 
 const REWRITINGS: [(&str, Rewriting); 14] = [
-    ("strip", |m, _| Some(ptx_transform::strip(m).text)),
-    ("renumber", |m, _| Some(ptx_transform::renumber(m).text)),
-    ("flatten", |m, _| Some(ptx_transform::flatten(m).text)),
+    ("strip", |m, _| Some(ptx_transform::strip(m).module)),
+    ("renumber", |m, _| Some(ptx_transform::renumber(m).module)),
+    ("flatten", |m, _| Some(ptx_transform::flatten(m).module)),
     ("minify", |m, _| {
-        let how = Minify::new().with_dead(true);
-        Some(ptx_transform::minify(m, how).text)
+        let options = MinifyOptions::default().with_dead(true);
+        Some(ptx_transform::minify(m, &options).module)
     }),
     ("extract", |m, kernels| {
-        Some(ptx_transform::extract(m, kernels).ok()?.rewritten.text)
+        Some(ptx_transform::extract(m, kernels).ok()?.module)
     }),
     (REORDERS, split_and_link),
     (RENAME, rename),
-    ("clean", |m, _| {
-        let mut module = m.clone();
-        clean(&mut module, &Options::default());
-        Some(ptx_print::verbatim(&module))
-    }),
+    ("clean", |m, _| Some(clean(m, &Options::default()).module)),
     ("vectorise", |m, _| {
-        let mut module = m.clone();
-        Pass::Vectorise.run(&mut module);
-        Some(ptx_print::verbatim(&module))
+        let options = Options::default().with_passes([Pass::Vectorise]);
+        Some(clean(m, &options.with_max_rounds(1)).module)
     }),
     ("all clean-ups", |m, _| {
-        let mut module = m.clone();
-        clean(&mut module, &Options::new(Pass::ALL));
-        Some(ptx_print::verbatim(&module))
+        let options = Options::default().with_passes(Pass::ALL);
+        Some(clean(m, &options).module)
     }),
     ("preheaders", preheaders),
     ("trace", |m, _| {
@@ -62,12 +56,12 @@ const REWRITINGS: [(&str, Rewriting); 14] = [
             capacity: 1 << 10,
         };
         let spaces = Trace::MEMORY.into();
-        let (module, _) = Trace { records, spaces }.apply(m).ok()?;
-        Some(ptx_print::verbatim(&module))
+        Some(Trace { records, spaces }.apply(m).ok()?.module)
     }),
     ("bounds", bounds),
     ("canonical text", |m, _| {
-        Some(ptx_print::canonical(m, &Default::default()))
+        let text = ptx_print::canonical(m, &Default::default());
+        Some(ptx_parse::parse(&text).module)
     }),
 ];
 
@@ -82,26 +76,18 @@ fn name_after(rewriting: &str, kernel: &str) -> String {
 }
 
 /// Takes the kernels out of the module, one after the other, and puts them back.
-fn split_and_link(module: &Module, kernels: &[&str]) -> Option<Vec<u8>> {
-    let mut text = None;
+fn split_and_link(module: &Module, kernels: &[&str]) -> Option<Module> {
+    let mut module = module.clone();
     for kernel in kernels {
-        let before = text
-            .take()
-            .map(|text: Vec<u8>| ptx_parse::parse(&text).module);
-        let split = ptx_transform::split(before.as_ref().unwrap_or(module), &[kernel]).ok()?;
-        let parts = [&split.part, &split.rest].map(|p| ptx_parse::parse(&p.rewritten.text).module);
-        let hidden: Vec<&str> = split.exported.iter().map(String::as_str).collect();
-        let options = LinkOptions::new().with_hidden(&hidden);
-        text = Some(
-            ptx_transform::link(&[&parts[0], &parts[1]], &options)
-                .ok()?
-                .text,
-        );
+        let split = ptx_transform::split(&module, &[kernel]).ok()?;
+        let options = LinkOptions::default().with_hidden(split.exported);
+        let linked = ptx_transform::link(&[&split.part.module, &split.rest.module], &options);
+        module = linked.ok()?.module;
     }
-    text
+    Some(module)
 }
 
-fn rename(module: &Module, kernels: &[&str]) -> Option<Vec<u8>> {
+fn rename(module: &Module, kernels: &[&str]) -> Option<Module> {
     let names = Names::of(module);
     let mut renaming = Renaming::new();
     for kernel in kernels {
@@ -109,11 +95,11 @@ fn rename(module: &Module, kernels: &[&str]) -> Option<Vec<u8>> {
             renaming.set(entity, name_after(RENAME, kernel));
         }
     }
-    Some(renaming.apply(module, &names).ok()?.text)
+    Some(renaming.apply(module, &names).ok()?.module)
 }
 
 /// A preheader for each loop of the kernels where there can be one.
-fn preheaders(module: &Module, kernels: &[&str]) -> Option<Vec<u8>> {
+fn preheaders(module: &Module, kernels: &[&str]) -> Option<Module> {
     let mut module = module.clone();
     let mut any = false;
     for (kernel, nth) in kernels
@@ -130,12 +116,11 @@ fn preheaders(module: &Module, kernels: &[&str]) -> Option<Vec<u8>> {
         let name = format!("PREHEADER_{nth}");
         any |= ptx_transform::insert_preheader(&mut module, id, &cfg, &loops, one, &name).is_ok();
     }
-    let text = ptx_print::verbatim(&module);
-    any.then_some(text)
+    any.then(|| ptx_transform::reparse(&module).module)
 }
 
 /// Records the accesses outside of global memory.
-fn bounds(module: &Module, _: &[&str]) -> Option<Vec<u8>> {
+fn bounds(module: &Module, _: &[&str]) -> Option<Module> {
     let bounds = Bounds {
         name: "global_memory".into(),
         space: StateSpace::Global,
@@ -146,8 +131,7 @@ fn bounds(module: &Module, _: &[&str]) -> Option<Vec<u8>> {
             capacity: 8,
         }),
     };
-    let (module, _) = bounds.apply(module).ok()?;
-    Some(ptx_print::verbatim(&module))
+    Some(bounds.apply(module).ok()?.module)
 }
 
 /// The names of the kernels of a module.
@@ -206,14 +190,15 @@ fn rewritten_programs_compute_the_same() {
             if (stem, rewriting) == (NEEDS_ORDER, REORDERS) {
                 continue;
             }
-            let Some(text) = rewrite(&module, &kernels) else {
+            let Some(rewritten) = rewrite(&module, &kernels) else {
                 continue;
             };
             let mut case = case.clone();
             if rewriting == RENAME {
                 case = case.replace("launch ", &format!("launch {PREFIX}"));
             }
-            let module = ptx_parse::parse(&text).module;
+            // The text alone, as a user of the file would run it.
+            let module = ptx_parse::parse(rewritten.source()).module;
             let mut machine = Checked::new(Machine::new(&module), Checks::NONE);
             if let Err(error) = run::run(&case, &mut machine) {
                 panic!("{name}: {rewriting}: {error}");
@@ -257,10 +242,9 @@ fn rewritten_kernels_leave_the_same_bytes() {
         }
         let kernels: Vec<&str> = runs.iter().map(|(kernel, _)| *kernel).collect();
         for (rewriting, rewrite) in rewritings(file) {
-            let Some(text) = rewrite(&module, &kernels) else {
+            let Some(now) = rewrite(&module, &kernels) else {
                 continue;
             };
-            let now = ptx_parse::parse(&text).module;
             for (kernel, old) in &runs {
                 let new = observe_within(&now, &name_after(rewriting, kernel), 1, STEPS);
                 assert!(

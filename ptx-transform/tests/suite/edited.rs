@@ -6,12 +6,12 @@ use ptx_edit::{
     EditError, EditModule as _, Names, NewParam, OwnSymbols, ParamList, RemovedComments,
     RenameError, Renaming,
 };
-use ptx_ir::{Diagnostic, Item, Module, OffsetMap, Operand, Rewritten, Span, compare};
+use ptx_ir::{Diagnostic, Item, Module, OffsetMap, Operand, Span, compare};
 use ptx_isa::{Directive, PtxVersion, ScalarType, Target};
 use ptx_transform::clean::{self, Pass, clean};
 use ptx_transform::{
-    LinkDiagnostic, LinkOptions, Minify, extract, flatten, link, minify, renumber, retarget, split,
-    strip,
+    LinkError, LinkOptions, MinifyOptions, Rewriting, extract, flatten, link, minify, renumber,
+    retarget, split, strip,
 };
 
 use crate::corpus::accepted;
@@ -22,16 +22,16 @@ use crate::sample::{sample, seed};
 type Text = Result<Vec<u8>, String>;
 
 /// Checks that the bytes that a map keeps are those of the source.
-fn kept(module: &Module, new: Rewritten) -> Text {
-    kept_text(module, &new.map, new.text)
+fn kept<R>(module: &Module, new: Rewriting<R>) -> Text {
+    kept_text(module, &new.map, new.text())
 }
 
-fn kept_text(module: &Module, map: &OffsetMap, text: Vec<u8>) -> Text {
+fn kept_text(module: &Module, map: &OffsetMap, text: &[u8]) -> Text {
     for (old, new, len) in map.pieces() {
         let (old, new, len) = (old as usize, new as usize, len as usize);
         assert_eq!(module.source()[old..old + len], text[new..new + len]);
     }
-    Ok(text)
+    Ok(text.to_vec())
 }
 
 /// The spans of a diagnostic are in the source.
@@ -41,8 +41,11 @@ fn inside(module: &Module, found: &[Diagnostic]) {
     }
 }
 
-fn messages(found: Vec<LinkDiagnostic>) -> String {
-    let messages = found.into_iter().map(|d| (d.input, d.diagnostic.message));
+fn messages(error: LinkError) -> String {
+    let messages = error
+        .into_diagnostics()
+        .into_iter()
+        .map(|d| (d.input, d.diagnostic.message));
     format!("{:?}", messages.collect::<Vec<_>>())
 }
 
@@ -66,10 +69,10 @@ type Operation = (&'static str, fn(&Module) -> Text);
 /// Each operation, by its name.
 const OPERATIONS: &[Operation] = &[
     ("strip", |m| kept(m, strip(m))),
-    ("minify", |m| kept(m, minify(m, Minify::new()))),
+    ("minify", |m| kept(m, minify(m, &MinifyOptions::default()))),
     ("minify all", |m| {
-        let all = Minify::new().with_symbols(true).with_dead(true);
-        kept(m, minify(m, all))
+        let all = MinifyOptions::default().with_symbols(true).with_dead(true);
+        kept(m, minify(m, &all))
     }),
     ("renumber", |m| kept(m, renumber(m))),
     ("flatten", |m| kept(m, flatten(m))),
@@ -77,34 +80,34 @@ const OPERATIONS: &[Operation] = &[
         let names = names(m);
         let names: Vec<&str> = names.iter().map(|n| &**n).collect();
         let part = extract(m, &names).map_err(|e| e.to_string())?;
-        inside(m, &part.notes);
-        kept(m, part.rewritten)
+        inside(m, &part.report);
+        kept(m, part)
     }),
     ("split", |m| {
         let names = names(m);
         let names: Vec<&str> = names.iter().take(1).map(|n| &**n).collect();
         let split = split(m, &names).map_err(|e| e.to_string())?;
-        inside(m, &split.part.notes);
-        inside(m, &split.rest.notes);
-        let mut text = kept(m, split.part.rewritten)?;
-        text.extend(kept(m, split.rest.rewritten)?);
+        inside(m, &split.part.report);
+        inside(m, &split.rest.report);
+        let mut text = kept(m, split.part)?;
+        text.extend(kept(m, split.rest)?);
         Ok(text)
     }),
     ("link", |m| {
         let library = ptx_parse::parse_str(LIBRARY).module;
-        let linked = link(&[m, &library], &LinkOptions::new()).map_err(messages)?;
-        let notes = linked.notes.into_iter().filter(|n| n.input == 0);
+        let linked = link(&[m, &library], &LinkOptions::default()).map_err(messages)?;
+        let text = linked.module.source();
+        let notes = linked.report.into_iter().filter(|n| n.input == 0);
         inside(m, &notes.map(|n| n.diagnostic).collect::<Vec<_>>());
-        kept_text(m, &linked.maps[0], linked.text)
+        kept_text(m, &linked.maps[0], text)
     }),
     ("retarget", |m| {
-        let text = retarget(m, Target::Sm100a, PtxVersion::new(9, 0));
-        text.ok_or_else(|| "no header".to_owned())
+        let retargeted = retarget(m, Target::Sm100a, PtxVersion::new(9, 0));
+        kept(m, retargeted.map_err(|e| e.to_string())?)
     }),
     ("clean", |m| {
-        let mut m = m.clone();
-        clean(&mut m, &clean::Options::new(Pass::ALL));
-        Ok(ptx_print::verbatim(&m))
+        let options = clean::Options::default().with_passes(Pass::ALL);
+        kept(m, clean(m, &options))
     }),
     ("canonical", |m| {
         Ok(ptx_print::canonical(m, &ptx_print::Style::default()))
@@ -201,8 +204,8 @@ fn link_keeps_what_was_edited() {
         ".version 8.1\n.target sm_80\n.address_size 64\n.visible .func l() { ret; }\n",
     )
     .module;
-    let linked = link(&[&module, &library], &LinkOptions::new()).unwrap();
-    let linked = String::from_utf8(linked.text).unwrap();
+    let linked = link(&[&module, &library], &LinkOptions::default()).unwrap();
+    let linked = String::from_utf8(linked.text().to_vec()).unwrap();
     assert_eq!(
         linked,
         ".version 8.1\n.target sm_80\n.address_size 64\n.func helper() { ret; }\n\
@@ -222,7 +225,8 @@ fn a_renaming_refuses_edited_modules() {
     let renaming = Renaming::prefix(&module, &names, "my_", OwnSymbols::WithVisible);
     assert!(renaming.apply(&module, &names).is_ok());
     module.editor().set_target(Target::Sm90).unwrap();
-    assert_eq!(renaming.apply(&module, &names), Err(RenameError::Edited));
+    let refused = renaming.apply(&module, &names);
+    assert_eq!(refused.unwrap_err(), RenameError::Edited);
 }
 
 /// A list of parameters and directives may be inserted at the same place of a header without either, in any order.
@@ -260,7 +264,8 @@ fn errors_about_edited_modules_have_their_spans() {
     let [mut a, b] = texts.map(|t| ptx_parse::parse_str(t).module);
     let (first, _) = a.items().find(|(_, i)| matches!(i, Item::Decl(_))).unwrap();
     a.editor().remove_item(first, RemovedComments::All).unwrap();
-    let found = link(&[&b, &a], &LinkOptions::new()).unwrap_err();
+    let error = link(&[&b, &a], &LinkOptions::default()).unwrap_err();
+    let found = error.diagnostics();
     let at = |input: usize, span: Span| {
         let module = [&b, &a][input];
         (

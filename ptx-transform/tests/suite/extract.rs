@@ -11,15 +11,15 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::corpus;
 use ptx_ir::lex::Lexer;
-use ptx_ir::{Code, FunctionKind, Item, Module, Severity};
-use ptx_transform::{ExtractError, Extracted, LinkOptions, extract, link, split};
+use ptx_ir::{Code, Diagnostic, FunctionKind, Item, Module, Severity};
+use ptx_transform::{ExtractError, LinkOptions, Rewriting, extract, link, split};
 
 const HEAD: &str = ".version 8.0\n.target sm_80\n.address_size 64\n";
 
 fn of(text: &str, names: &[&str]) -> String {
     let module = ptx_parse::parse_str(text).module;
     let part = extract(&module, names).unwrap();
-    String::from_utf8(part.rewritten.text).unwrap()
+    String::from_utf8(part.text().to_vec()).unwrap()
 }
 
 fn body(body: &str, names: &[&str]) -> String {
@@ -186,7 +186,7 @@ const DEBUG: &str = "\
 fn debug_sections_that_refer_to_removed_names_are_removed() {
     let module = ptx_parse::parse_str(DEBUG).module;
     let part = extract(&module, &["k"]).unwrap();
-    let text = String::from_utf8(part.rewritten.text).unwrap();
+    let text = String::from_utf8(part.text().to_vec()).unwrap();
     let expected = "\
 .version 8.0
 .target sm_80, debug
@@ -196,9 +196,9 @@ fn debug_sections_that_refer_to_removed_names_are_removed() {
 .section .debug_str { info: .b8 102, 0 }
 ";
     assert_eq!(text, expected);
-    assert_eq!(part.notes.len(), 1);
-    assert_eq!(part.notes[0].code, Code::LostDebugInfo);
-    assert_eq!(part.notes[0].span.of(DEBUG.as_bytes()), b".section");
+    assert_eq!(part.report.len(), 1);
+    assert_eq!(part.report[0].code, Code::LostDebugInfo);
+    assert_eq!(part.report[0].span.of(DEBUG.as_bytes()), b".section");
     // What speaks of what stays may stay, with all files.
     assert_eq!(of(DEBUG, &["k", "l"]), DEBUG);
     // Without any section, nothing can be debugged.
@@ -222,7 +222,7 @@ fn an_option_without_a_target_stays() {
     ] {
         let head = ".version 8.0\n.target ";
         let module = ptx_parse::parse_str(&format!("{head}{target}\n")).module;
-        let text = String::from_utf8(ptx_transform::strip(&module).text).unwrap();
+        let text = String::from_utf8(ptx_transform::strip(&module).text().to_vec()).unwrap();
         assert_eq!(
             text.split_whitespace().collect::<Vec<_>>().join(" "),
             format!(".version 8.0 .target {stripped}")
@@ -322,15 +322,15 @@ fn errors(text: &[u8]) -> Vec<String> {
 }
 
 /// A part is made of pieces of the source alone, in their order.
-fn is_made_of(source: &[u8], part: &Extracted) {
+fn is_made_of(source: &[u8], part: &Rewriting<Vec<Diagnostic>>) {
     let (mut old_end, mut new_end) = (0, 0);
-    for (old, new, len) in part.rewritten.map.pieces() {
+    for (old, new, len) in part.map.pieces() {
         assert!(old >= old_end && new == new_end);
         let (old, new, len) = (old as usize, new as usize, len as usize);
-        assert_eq!(source[old..old + len], part.rewritten.text[new..new + len]);
+        assert_eq!(source[old..old + len], part.text()[new..new + len]);
         (old_end, new_end) = ((old + len) as u32, (new + len) as u32);
     }
-    assert_eq!(new_end as usize, part.rewritten.text.len());
+    assert_eq!(new_end as usize, part.text().len());
 }
 
 #[test]
@@ -345,15 +345,11 @@ fn kernels_of_the_corpus_are_whole_alone() {
             let kernel = module.name(function.name);
             let part = extract(&module, &[kernel]).unwrap();
             is_made_of(&text, &part);
-            assert_eq!(
-                errors(&part.rewritten.text),
-                Vec::<String>::new(),
-                "{name} {kernel}"
-            );
-            let alone = ptx_parse::parse(&part.rewritten.text).module;
+            assert_eq!(errors(part.text()), Vec::<String>::new(), "{name} {kernel}");
+            let alone = &part.module;
             let may_stay = mentioned(&module, kernel);
             for (_, item) in alone.items() {
-                for name in declared(&alone, item) {
+                for name in declared(alone, item) {
                     assert!(may_stay.contains(name), "{kernel} does not need {name}");
                 }
             }
@@ -388,7 +384,7 @@ fn parts_of_the_corpus_make_the_whole_again() {
         };
         let split = split(&module, &[module.name(kernel.name)]).unwrap();
         let hide: Vec<&str> = split.exported.iter().map(String::as_str).collect();
-        let parts = [split.part, split.rest].map(|p| ptx_parse::parse(&p.rewritten.text));
+        let parts = [split.part, split.rest].map(|p| ptx_parse::parse(p.text()));
         for part in &parts {
             let wrong = part
                 .diagnostics
@@ -397,11 +393,11 @@ fn parts_of_the_corpus_make_the_whole_again() {
             assert!(wrong.is_none(), "{name}: {wrong:?}");
         }
         let [part, rest] = parts.map(|p| p.module);
-        let linked = link(&[&part, &rest], &LinkOptions::new().with_hidden(&hide));
+        let linked = link(&[&part, &rest], &LinkOptions::default().with_hidden(&hide));
         let linked = linked.unwrap_or_else(|e| panic!("{name}: {e:?}"));
-        let again = ptx_parse::parse(&linked.text).module;
-        assert_eq!(errors(&linked.text), Vec::<String>::new(), "{name}");
-        assert_eq!(bodies(&module), bodies(&again), "{name}");
+        let again = &linked.module;
+        assert_eq!(errors(linked.text()), Vec::<String>::new(), "{name}");
+        assert_eq!(bodies(&module), bodies(again), "{name}");
         let names = |m: &Module| -> BTreeSet<String> {
             let all = m.symbols().values();
             all.map(|s| format!("{} {:?}", m.name(s.name), s.number))
@@ -411,7 +407,10 @@ fn parts_of_the_corpus_make_the_whole_again() {
         for (input, map) in [&part, &rest].iter().zip(&linked.maps) {
             for (old, new, len) in map.pieces() {
                 let (old, new, len) = (old as usize, new as usize, len as usize);
-                assert_eq!(input.source()[old..old + len], linked.text[new..new + len]);
+                assert_eq!(
+                    input.source()[old..old + len],
+                    linked.text()[new..new + len]
+                );
             }
         }
         files += 1;
@@ -442,7 +441,7 @@ fn what_only_one_module_can_have_takes_its_users_along() {
     let module = ptx_parse::parse_str(&text).module;
     let split = split(&module, &["k"]).unwrap();
     assert_eq!(split.exported, ["d", "f", "h", "i", "x"]);
-    let rest = String::from_utf8(split.rest.rewritten.text).unwrap();
+    let rest = String::from_utf8(split.rest.text().to_vec()).unwrap();
     // No function needs `c`: it stays in the rest.
     let expected = format!(
         "{HEAD}\
@@ -459,7 +458,7 @@ fn what_only_one_module_can_have_takes_its_users_along() {
 "
     );
     assert_eq!(rest, expected);
-    let part = String::from_utf8(split.part.rewritten.text).unwrap();
+    let part = String::from_utf8(split.part.text().to_vec()).unwrap();
     assert!(part.contains("\n.visible .const .b32 d = 4;\n"), "{part}");
     assert!(part.contains("\n.visible .func h() { ret; }\n"), "{part}");
     assert!(

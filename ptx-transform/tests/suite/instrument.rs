@@ -10,8 +10,10 @@ use ptx_ir::facts::Space;
 use ptx_ir::{Module, Operand};
 use ptx_isa::{ScalarType, StateSpace};
 use ptx_transform::instrument::{
-    Bounds, Error, Outside, Probe, Reason, Records, Report, Timing, Trace, instrument, with_code,
+    Bounds, Error, Outside, Probe, Reason, Records, Report, Timing, Trace, instrument,
+    instrument_in_place,
 };
+use ptx_transform::{InsertItemsError, insert_items};
 
 const HEAD: &str = ".version 8.6\n.target sm_90a\n.address_size 64\n.global .align 16 .b8 g[64];\n.shared .align 16 .b8 s[64];\n";
 const DECLARATIONS: &str = "\t.reg .pred p, q;\n\t.reg .b16 h<4>;\n\t.reg .b32 r<9>;\n\t.reg .f32 f<4>;\n\t.reg .b64 d<4>;\n\t.reg .v2 .b32 v;\n";
@@ -66,8 +68,8 @@ fn traced(body: &str) -> String {
         name: "t".into(),
         capacity: 10,
     };
-    let (new, _) = Trace { records, spaces }.apply(&old).unwrap();
-    let text = print(&old, &new);
+    let traced = Trace { records, spaces }.apply(&old).unwrap();
+    let text = print(&old, &traced.module);
     let start = text.find(".v2 .b32 v;\n").unwrap() + ".v2 .b32 v;\n".len();
     text[start..]
         .replace("%probe_", "")
@@ -81,17 +83,16 @@ fn probed(
     probe: impl FnMut(&mut Probe<'_, '_>) -> Result<(), Error>,
 ) -> (String, Report) {
     let old = read(&kernel(body));
-    let mut new = old.clone();
     let last = old.definitions().next().unwrap().2.statements().next_back();
     let last = last.unwrap().0;
-    let report = instrument(&mut new, |c| (c.statement != last).then_some(when), probe).unwrap();
-    let text = print(&old, &new);
+    let probed = instrument(&old, |c| (c.statement != last).then_some(when), probe).unwrap();
+    let text = print(&old, &probed.module);
     let start = text.find(".v2 .b32 v;\n").unwrap() + ".v2 .b32 v;\n".len();
     (
         text[start..]
             .replace("%probe_", "")
             .replace("\tret;\n}\n", ""),
-        report,
+        probed.report,
     )
 }
 
@@ -218,8 +219,8 @@ fn parameters_of_calls_have_no_address() {
         capacity: 1,
     };
     let spaces = vec![Space::State(StateSpace::Param)];
-    let (new, _) = Trace { records, spaces }.apply(&old).unwrap();
-    let text = print(&old, &new);
+    let traced = Trace { records, spaces }.apply(&old).unwrap();
+    let text = print(&old, &traced.module);
     // The parameter of the function has one.
     assert_eq!(text.matches("call t_record").count(), 1, "{text}");
     assert!(text.contains("mov.u64 %probe_b64_0, x;\n"), "{text}");
@@ -263,7 +264,7 @@ fn labels_and_locations_stay_before() {
     let body = "\tbra L;\nL:\n\t.loc 1 2 3\n\tld.global.b32 r0, [d0];\nM:\n\t@p bra L;\n";
     let mut module =
         read(&kernel(body).replace(".global .align", ".file 1 \"a.cu\"\n.global .align"));
-    instrument(
+    instrument_in_place(
         &mut module,
         |c| c.facts.memory().next().map(|_| Timing::Before),
         |p| p.emit("membar.gl", &[]),
@@ -271,7 +272,7 @@ fn labels_and_locations_stay_before() {
     .unwrap();
     let loads =
         |c: &ptx_transform::instrument::Candidate<'_>| c.facts.memory().any(|m| m.data.is_some());
-    instrument(
+    instrument_in_place(
         &mut module,
         |c| loads(c).then_some(Timing::After),
         |p| p.emit("membar.sys", &[]),
@@ -330,9 +331,8 @@ fn what_cannot_be_probed_is_told() {
 fn names_are_new() {
     let body = "\t.reg .b32 %probe_b32_0;\n\t.reg .pred %probe0_pred<3>;\n$probe_after_0:\n\tst.global.b32 [d0], 1;\n";
     let old = read(&kernel(body));
-    let mut new = old.clone();
-    let report = instrument(
-        &mut new,
+    let probed = instrument(
+        &old,
         |c| c.facts.memory().next().map(|_| Timing::Before),
         |probe| {
             let (r, p) = (
@@ -349,10 +349,12 @@ fn names_are_new() {
             probe.place_label(end)
         },
     );
-    assert_eq!(report.unwrap().sites.len(), 1);
-    print(&old, &new);
-    let code = with_code(&old, ".global .b32 g;");
-    assert_eq!(code.unwrap_err(), Error::Taken("g".into()));
+    let probed = probed.unwrap();
+    assert_eq!(probed.report.sites.len(), 1);
+    print(&old, &probed.module);
+    let inserted = insert_items(&old, ".global .b32 g;");
+    let taken = InsertItemsError::Taken("g".into());
+    assert_eq!(inserted.unwrap_err(), taken);
 }
 
 #[test]
@@ -365,22 +367,23 @@ fn code_comes_behind_edits() {
     let mut editor = old.edit(function).unwrap();
     let (_, draft) = editor.label("late").unwrap();
     editor.insert_before(label, draft).unwrap();
-    let new = with_code(&old, ".global .b32 added;").unwrap();
+    let new = insert_items(&old, ".global .b32 added;").unwrap().module;
     let text = print(&new, &new);
     assert!(
         text.contains(".target sm_100a\n.address_size 64\n\n.global .b32 added;\n"),
         "{text}"
     );
     assert!(text.contains("late:\n\tret;"), "{text}");
-    let code = with_code(&old, ".global .b32 late;");
-    assert_eq!(code.unwrap_err(), Error::Taken("late".into()));
+    let inserted = insert_items(&old, ".global .b32 late;");
+    let taken = InsertItemsError::Taken("late".into());
+    assert_eq!(inserted.unwrap_err(), taken);
 }
 
 #[test]
 fn a_label_that_is_not_placed_is_an_error() {
-    let mut module = read(&kernel("\tst.global.b32 [d0], 1;\n"));
+    let module = read(&kernel("\tst.global.b32 [d0], 1;\n"));
     let done = instrument(
-        &mut module,
+        &module,
         |c| c.facts.memory().next().map(|_| Timing::Before),
         |probe| {
             let label = probe.label()?;
@@ -400,9 +403,12 @@ fn bounds_are_checked() {
         high: 32,
         outside: Outside::Trap,
     };
-    let (new, report) = bounds.apply(&old).unwrap();
-    assert_eq!(report.sites.len(), 1);
-    let text = print(&old, &new);
+    let checked = bounds.apply(&old).unwrap();
+    let sites = checked.report.sites.iter();
+    let sites = sites.map(|site| (site.id, site.span.of(old.source())));
+    assert!(sites.eq([(0, &b"@p ld.b32 r0, [d0];"[..])]));
+    assert_eq!(Some(checked.report.sites[0].function), old.function("k"));
+    let text = print(&old, &checked.module);
     for part in [
         ".u64 b[2] = {0x10, 0x20};\n",
         "\tld.global.u64 %probe_kept_0, [b];\n\tld.global.u64 %probe_kept_1, [b+8];\n\tsub.s64 %probe_kept_1, %probe_kept_1, %probe_kept_0;\n",
@@ -419,9 +425,9 @@ fn bounds_are_checked() {
         name: "b".into(),
         capacity: 9,
     });
-    let (new, report) = bounds.apply(&old).unwrap();
-    assert_eq!(report.sites.len(), 2);
-    let text = print(&old, &new);
+    let checked = bounds.apply(&old).unwrap();
+    assert_eq!(checked.report.sites.len(), 2);
+    let text = print(&old, &checked.module);
     assert!(text.contains("\tcvta.to.shared.u64 "), "{text}");
     // A byte needs no second comparison.
     assert_eq!(text.matches("setp.lt.or.u64").count(), 1, "{text}");
@@ -472,9 +478,8 @@ fn the_corpus() {
         if !errors(&source).is_empty() || old.header().target.is_none() {
             continue;
         }
-        let mut new = old.clone();
-        let report = instrument(
-            &mut new,
+        let probed = instrument(
+            &old,
             |c| {
                 Some(if c.statement.as_u32() % 2 == 0 {
                     Timing::Before
@@ -497,11 +502,10 @@ fn the_corpus() {
             },
         )
         .unwrap_or_else(|e| panic!("{}: {e}", path.display()));
-        sites += report.sites.len();
-        let text = ptx_print::verbatim(&new);
-        assert_eq!(errors(&text), Vec::<String>::new(), "{}", path.display());
-        let again = ptx_parse::parse(&text).module;
-        assert_eq!(lost(&old, &again), None, "{}", path.display());
+        sites += probed.report.sites.len();
+        let errors = errors(probed.text());
+        assert_eq!(errors, Vec::<String>::new(), "{}", path.display());
+        assert_eq!(lost(&old, &probed.module), None, "{}", path.display());
     }
     assert!(sites > 10_000, "{sites}");
 }

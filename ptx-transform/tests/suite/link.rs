@@ -8,27 +8,30 @@
 )]
 
 use ptx_ir::{Code, Diagnostic, Linkage, Operand, Severity};
-use ptx_transform::{LinkDiagnostic, LinkOptions, Linked, link};
+use ptx_transform::{LinkError, LinkOptions, Linked, link};
 
 const HEAD: &str = ".version 8.0\n.target sm_80\n.address_size 64\n";
 
-fn all(texts: &[&str], hide: &[&str]) -> Result<Linked, Vec<LinkDiagnostic>> {
+fn all(texts: &[&str], hide: &[&str]) -> Result<Linked, LinkError> {
     let modules: Vec<_> = texts.iter().map(|t| ptx_parse::parse_str(t)).collect();
     for m in &modules {
         assert!(!m.has_errors(), "{:?}", m.diagnostics);
     }
     let modules: Vec<_> = modules.iter().map(|m| &m.module).collect();
-    let linked = link(&modules, &LinkOptions::new().with_hidden(hide))?;
-    let wrong = errors(&linked.text);
+    let linked = link(&modules, &LinkOptions::default().with_hidden(hide))?;
+    let wrong = errors(linked.text());
     assert!(
         wrong.is_empty(),
         "{wrong:?}\n{}",
-        String::from_utf8_lossy(&linked.text)
+        String::from_utf8_lossy(linked.text())
     );
     for (map, module) in linked.maps.iter().zip(modules) {
         for (old, new, len) in map.pieces() {
             let (old, new, len) = (old as usize, new as usize, len as usize);
-            assert_eq!(module.source()[old..old + len], linked.text[new..new + len]);
+            assert_eq!(
+                module.source()[old..old + len],
+                linked.text()[new..new + len]
+            );
         }
     }
     Ok(linked)
@@ -48,7 +51,7 @@ fn errors(text: &[u8]) -> Vec<Diagnostic> {
 fn two(a: &str, b: &str) -> String {
     let (a, b) = (format!("{HEAD}{a}"), format!("{HEAD}{b}"));
     let linked = all(&[&a, &b], &[]).unwrap_or_else(|e| panic!("{e:?}"));
-    let text = String::from_utf8(linked.text).unwrap();
+    let text = String::from_utf8(linked.text().to_vec()).unwrap();
     text.strip_prefix(HEAD).unwrap().to_owned()
 }
 
@@ -59,7 +62,8 @@ fn refused(a: &str, b: &str) -> (Code, String, String) {
 }
 
 fn refused_whole(texts: &[String; 2]) -> (Code, String, String) {
-    let found = all(&[&texts[0], &texts[1]], &[]).unwrap_err();
+    let error = all(&[&texts[0], &texts[1]], &[]).unwrap_err();
+    let found = error.diagnostics();
     assert_eq!(found.len(), 1, "{found:?}");
     let of = |input: usize, span: ptx_ir::Span| {
         let text = span.of(texts[input].as_bytes());
@@ -212,11 +216,14 @@ fn agree(a: &str, b: &str, wanted: bool) {
         match all(&[&texts[0], &texts[1]], &[]) {
             Ok(linked) => {
                 assert!(wanted, "{a} and {b} were linked");
-                assert_eq!(linked.notes, [], "{a} and {b}");
+                assert_eq!(linked.report, [], "{a} and {b}");
             }
-            Err(found) => {
-                assert!(!wanted, "{found:?}");
-                assert_eq!(found[0].diagnostic.code, Code::DifferentDeclaration);
+            Err(error) => {
+                assert!(!wanted, "{error:?}");
+                assert_eq!(
+                    error.diagnostics()[0].diagnostic.code,
+                    Code::DifferentDeclaration
+                );
             }
         }
     }
@@ -416,10 +423,10 @@ fn another_type_of_the_same_size_is_a_warning() {
     let a = format!("{HEAD}.extern .global .f32 x;\n.extern .func f(.param .u32 a);\n");
     let b = format!("{HEAD}.visible .global .u32 x;\n.visible .func f(.param .b32 a) {{ ret; }}\n");
     let linked = all(&[&a, &b], &[]).unwrap();
-    assert_eq!(linked.notes.len(), 1);
-    assert_eq!(linked.notes[0].diagnostic.code, Code::DifferentDeclaration);
-    assert_eq!(linked.notes[0].diagnostic.severity, Severity::Warning);
-    assert_eq!(linked.text, b.as_bytes());
+    assert_eq!(linked.report.len(), 1);
+    assert_eq!(linked.report[0].diagnostic.code, Code::DifferentDeclaration);
+    assert_eq!(linked.report[0].diagnostic.severity, Severity::Warning);
+    assert_eq!(linked.text(), b.as_bytes());
 }
 
 #[test]
@@ -442,9 +449,9 @@ fn private_names_are_made_unique() {
         format!("{HEAD}.entry k() {{ exit; }}"),
     );
     let linked = all(&[&a, &b], &[]).unwrap();
-    assert_eq!(linked.notes[0].diagnostic.code, Code::RenamedKernel);
-    assert_eq!(linked.notes[0].input, 1);
-    assert_eq!(linked.notes[0].diagnostic.span.of(b.as_bytes()), b"k");
+    assert_eq!(linked.report[0].diagnostic.code, Code::RenamedKernel);
+    assert_eq!(linked.report[0].input, 1);
+    assert_eq!(linked.report[0].diagnostic.span.of(b.as_bytes()), b"k");
 }
 
 #[test]
@@ -498,7 +505,7 @@ fn the_header_serves_all() {
         format!(".version {version}\n.target {target}\n.address_size 64\n")
     };
     let linked = |a: String, b: String| {
-        let text = all(&[&a, &b], &[]).unwrap().text;
+        let text = all(&[&a, &b], &[]).unwrap().text().to_vec();
         String::from_utf8(text).unwrap()
     };
     let k = ".entry k() { ret; }\n";
@@ -537,7 +544,8 @@ fn the_header_serves_all() {
         "{}.entry k() {{ .reg .b32 r; vote.ballot.b32 r, 1; ret; }}\n",
         header("6.0", "sm_60")
     );
-    let found = all(&[&old, &header("8.0", "sm_80")], &[]).unwrap_err();
+    let error = all(&[&old, &header("8.0", "sm_80")], &[]).unwrap_err();
+    let found = error.diagnostics();
     assert_eq!(
         (found[0].input, found[0].diagnostic.code),
         (0, Code::Withdrawn)
@@ -575,8 +583,8 @@ fn sources_in_modules_keep_their_files() {
         with_source("a", "1 .loc 1", "l"),
     ];
     let linked = all(&[&texts[0], &texts[1]], &[]).unwrap();
-    assert_eq!(errors(&linked.text), []);
-    let text = String::from_utf8(linked.text).unwrap();
+    assert_eq!(errors(linked.text()), []);
+    let text = String::from_utf8(linked.text().to_vec()).unwrap();
     let second = ".file 3 \"a\"\n.nv_intermediate_source_section { .code_block { .ir_name: \"T\" .sourceFileName: 3 .source_begin\n\
         1 .loc 1\n.source_end\n} }\n.visible .entry l() { .loc 1 1 1 .loc_intermediate 3 5 6 ret; }\n";
     assert_eq!(text, format!("{}{second}", texts[0]));
@@ -589,23 +597,23 @@ fn debug_information_of_one_module_stays() {
         "{HEAD}.file 1 \"x\"\n.func p() {{ ret; }}\n.entry l() {{ .loc 1 1 1 L: call p; ret; }}\n"
     );
     let linked = all(&[&other, debug], &[]).unwrap();
-    let text = String::from_utf8(linked.text).unwrap();
+    let text = String::from_utf8(linked.text().to_vec()).unwrap();
     // The debug information speaks of file 1, `p` and `L`.
     let expected = ".version 8.0\n.target sm_80, debug\n.address_size 64\n.file 2 \"x\"\n.func p$1() { ret; }\n.entry l() { .loc 2 1 1 L$1: call p$1; ret; }\n.file 1 \"a\"\n.entry k() { .loc 1 1 1 L: ret; }\n.func p() { ret; }\n.section .debug_info { .b64 L\n.b64 p\n}\n";
     assert_eq!(text, expected);
     // That of two cannot be put together.
     let second = debug.replace("k()", "l()");
     let linked = all(&[debug, &second], &[]).unwrap();
-    let text = String::from_utf8(linked.text).unwrap();
+    let text = String::from_utf8(linked.text().to_vec()).unwrap();
     assert!(!text.contains("debug"), "{text}");
     let codes: Vec<_> = linked
-        .notes
+        .report
         .iter()
         .map(|n| (n.input, n.diagnostic.code))
         .collect();
     assert_eq!(codes, [(0, Code::LostDebugInfo), (1, Code::LostDebugInfo)]);
     assert_eq!(
-        linked.notes[1].diagnostic.span.of(second.as_bytes()),
+        linked.report[1].diagnostic.span.of(second.as_bytes()),
         b".section"
     );
 }
@@ -623,7 +631,7 @@ fn what_has_to_be_declared_first_cannot_be_hidden() {
     let a = format!("{HEAD}.extern .global .u64 b;\n.visible .global .u64 a = b;\n");
     let b = format!("{HEAD}.extern .global .u64 a;\n.visible .global .u64 b = a;\n");
     let linked = all(&[&a, &b], &["a", "b"]).unwrap();
-    let text = String::from_utf8(linked.text).unwrap();
+    let text = String::from_utf8(linked.text().to_vec()).unwrap();
     assert!(
         text.ends_with("\n.global .u64 a = b;\n.visible .global .u64 b = a;\n"),
         "{text}"
@@ -636,10 +644,10 @@ fn debug_information_of_a_name_that_changes_goes() {
     let other = format!("{HEAD}.visible .func p() {{ exit; }}\n");
     let linked = all(&[&debug, &other], &[]).unwrap();
     let expected = format!("{HEAD}.func p$1() {{ ret; }}\n.visible .func p() {{ exit; }}\n");
-    assert_eq!(linked.text, expected.as_bytes());
-    assert_eq!(linked.notes[0].diagnostic.code, Code::LostDebugInfo);
+    assert_eq!(linked.text(), expected.as_bytes());
+    assert_eq!(linked.report[0].diagnostic.code, Code::LostDebugInfo);
     assert_eq!(
-        linked.notes[0].diagnostic.span.of(debug.as_bytes()),
+        linked.report[0].diagnostic.span.of(debug.as_bytes()),
         b".section"
     );
 }
@@ -648,12 +656,9 @@ fn debug_information_of_a_name_that_changes_goes() {
 fn pragmas_are_written_once() {
     let a = format!("{HEAD}.pragma \"nounroll\";\n");
     let linked = all(&[&a, &a], &[]).unwrap();
-    assert_eq!(
-        (linked.text, linked.notes.len()),
-        (a.clone().into_bytes(), 0)
-    );
+    assert_eq!((linked.text(), linked.report.len()), (a.as_bytes(), 0));
     let linked = all(&[HEAD, &a], &[]).unwrap();
-    assert_eq!(linked.notes[0].diagnostic.code, Code::SpreadingPragma);
+    assert_eq!(linked.report[0].diagnostic.code, Code::SpreadingPragma);
 }
 
 #[test]
@@ -661,7 +666,7 @@ fn hidden_names_are_not_visible() {
     let a = format!("{HEAD}.extern .func f();\n.entry k() {{ call f; ret; }}\n");
     let b = format!("{HEAD}.visible .func f() {{ ret; }}\n.visible .global .u32 x, y;\n");
     let linked = all(&[&a, &b], &["f", "x"]).unwrap();
-    let text = String::from_utf8(linked.text).unwrap();
+    let text = String::from_utf8(linked.text().to_vec()).unwrap();
     assert!(text.contains("\n.func f() { ret; }"), "{text}");
     // `y` is not to be hidden.
     assert!(text.contains(".visible .global .u32 x, y;"), "{text}");
@@ -754,10 +759,11 @@ fn every_name_means_what_it_should() {
         let contradiction = (0..4).any(|name| meant(&has, 0, name).is_err());
         let linked = match all(&texts, &[]) {
             Ok(linked) => linked,
-            Err(found) => {
-                assert!(contradiction, "{found:?}");
+            Err(error) => {
+                assert!(contradiction, "{error:?}");
                 assert!(
-                    found
+                    error
+                        .diagnostics()
                         .iter()
                         .all(|d| d.diagnostic.code == Code::DuplicateDefinition)
                 );
@@ -767,8 +773,8 @@ fn every_name_means_what_it_should() {
         };
         assert!(!contradiction);
         linked_count += 1;
-        let text = String::from_utf8_lossy(&linked.text).into_owned();
-        let module = ptx_parse::parse(&linked.text).module;
+        let text = String::from_utf8_lossy(linked.text()).into_owned();
+        let module = linked.module;
         for (input, _) in texts.iter().enumerate() {
             let id = module.function(&format!("k{input}")).expect("each kernel");
             let body = module.body(id).expect("its body");

@@ -4,6 +4,7 @@
 
 mod addresses;
 mod behavior;
+mod chain;
 mod corpus;
 mod edited;
 mod extract;

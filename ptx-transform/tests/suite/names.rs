@@ -9,7 +9,7 @@ mod tests {
 
     use ptx_edit::{Entity, Names, OwnSymbols, RenameError, Renaming};
     use ptx_ir::{Item, Module, Severity, Statement};
-    use ptx_transform::{Minify, flatten, minify, renumber, strip};
+    use ptx_transform::{MinifyOptions, flatten, minify, renumber, strip};
 
     /// Some of the files of the corpus that `PTXKIT_FILES` selects.
     fn corpus() -> Vec<(String, Vec<u8>)> {
@@ -43,7 +43,7 @@ mod tests {
     /// What the checker says, without places.
     fn verdict(text: &[u8]) -> (bool, usize) {
         let parsed = ptx_parse::parse(text);
-        let options = ptx_verify::Options::new(None, None);
+        let options = ptx_verify::Options::default();
         let found = ptx_verify::verify(&parsed.module, &options);
         let errors = found.iter().filter(|d| d.severity == Severity::Error);
         (parsed.has_errors(), errors.count())
@@ -157,12 +157,12 @@ mod tests {
             match renaming.apply(&module, &names) {
                 Ok(new) => {
                     renamed += 1;
-                    same(&name, &text, &new.text, true);
-                    assert_eq!(verdict(&text), verdict(&new.text), "{name}");
-                    let back = ptx_parse::parse(&new.text).module;
+                    same(&name, &text, new.text(), true);
+                    assert_eq!(verdict(&text), verdict(new.text()), "{name}");
+                    let back = ptx_parse::parse(new.text()).module;
                     let found = Names::of(&back);
                     for m in found.refs() {
-                        let word = String::from_utf8_lossy(m.whole().of(&new.text)).into_owned();
+                        let word = String::from_utf8_lossy(m.whole().of(new.text())).into_owned();
                         let local = !matches!(m.entity, Entity::Symbol(_) | Entity::Unknown(_));
                         assert_eq!(local, word.starts_with("new_"), "{name}: {word}");
                     }
@@ -186,20 +186,20 @@ mod tests {
                     ("renumber", renumber(&module), true),
                 ],
                 _ => [
-                    ("minify", minify(&module, Minify::default()), true),
+                    ("minify", minify(&module, &MinifyOptions::default()), true),
                     ("flatten", flatten(&module), true),
                 ],
             };
             for (what, new, lines) in rewritten {
                 let name = format!("{what} {name}");
-                same(&name, &text, &new.text, lines);
-                let after = verdict(&new.text);
+                same(&name, &text, new.text(), lines);
+                let after = verdict(new.text());
                 // Errors in removed debug information and unreferenced registers disappear.
                 assert!(before == after || after < before, "{name}");
                 // The map leads to the same bytes.
                 for at in (0..text.len()).step_by(97) {
                     if let Some(there) = new.map.to_new(at as u32) {
-                        assert_eq!(new.text.get(there as usize), text.get(at), "{name}");
+                        assert_eq!(new.text().get(there as usize), text.get(at), "{name}");
                     }
                 }
             }
@@ -229,15 +229,15 @@ mod tests {
             };
             // Two for each file, and one combination of options.
             if index % 2 == 0 {
-                again("renumber", &|m| renumber(m).text);
-                again("flatten", &|m| flatten(m).text);
+                again("renumber", &|m| renumber(m).text().to_vec());
+                again("flatten", &|m| flatten(m).text().to_vec());
                 continue;
             }
-            again("strip", &|m| strip(m).text);
-            let how = Minify::new()
+            again("strip", &|m| strip(m).text().to_vec());
+            let how = MinifyOptions::default()
                 .with_symbols(index & 2 != 0)
                 .with_dead(index & 4 != 0);
-            again("minify", &|m| minify(m, how).text);
+            again("minify", &|m| minify(m, &how).text().to_vec());
         }
     }
 
@@ -255,7 +255,7 @@ mod tests {
     fn documented_parts_are_removed() {
         for (name, text) in valid() {
             let module = ptx_parse::parse(&text).module;
-            let new = strip(&module).text;
+            let new = strip(&module).text().to_vec();
             let trivia = ptx_ir::lex::Lexer::new(&new).filter(|t| t.kind.is_trivia());
             for token in trivia {
                 assert_eq!(token.kind, ptx_ir::lex::TokenKind::Whitespace, "{name}");
@@ -264,12 +264,12 @@ mod tests {
                 let mut tokens = ptx_ir::lex::Lexer::new(&new);
                 assert!(!tokens.any(|t| t.span.of(&new) == word), "{name}");
             }
-            let flat = ptx_parse::parse(&flatten(&module).text).module;
+            let flat = flatten(&module).module;
             assert!(
                 flat.bodies().values().all(|b| b.inner_scopes().is_empty()),
                 "{name}"
             );
-            let dense = ptx_parse::parse(&renumber(&flat).text).module;
+            let dense = renumber(&flat).module;
             for body in dense.bodies().values() {
                 for (id, decl) in body.reg_decls().iter() {
                     let used = body.registers().values().filter(|r| r.decl == id).count();
@@ -291,14 +291,14 @@ mod tests {
             let cut = text.len() / 2;
             for text in [&text[..], &text[..cut], &text[cut..]] {
                 let module = ptx_parse::parse(text).module;
-                let all = Minify::new().with_symbols(true).with_dead(true);
+                let all = MinifyOptions::default().with_symbols(true).with_dead(true);
                 for new in [
                     strip(&module),
-                    minify(&module, all),
+                    minify(&module, &all),
                     renumber(&module),
                     flatten(&module),
                 ] {
-                    let _ = ptx_parse::parse(&new.text);
+                    let _ = ptx_parse::parse(new.text());
                 }
             }
         }
@@ -313,7 +313,7 @@ mod tests {
     fn small(body: &str) -> String {
         let text = module(body);
         let module = ptx_parse::parse_str(&text).module;
-        let new = minify(&module, Minify::default()).text;
+        let new = minify(&module, &MinifyOptions::default()).text().to_vec();
         let new = String::from_utf8(new).unwrap();
         new.split_once(".global.u32 g;").unwrap().1.to_owned()
     }
@@ -393,7 +393,7 @@ mod tests {
             renaming.set(names.find(&module, old, None)[0], new);
         }
         let new = renaming.apply(&module, &names).unwrap();
-        assert!(new.text.ends_with(b".reg .b32 y, x; mov.b32 y, x; }\n"));
+        assert!(new.text().ends_with(b".reg .b32 y, x; mov.b32 y, x; }\n"));
     }
 
     #[test]
@@ -405,7 +405,7 @@ mod tests {
         let renamed = |visible: OwnSymbols| {
             let renaming = Renaming::prefix(&module, &names, "p_", visible);
             let new = renaming.apply(&module, &names).unwrap();
-            String::from_utf8(new.text).unwrap()
+            String::from_utf8(new.text().to_vec()).unwrap()
         };
         let private = text
             .replace("a, %b, c<2>", "p_a, %p_b, p_c<2>")
@@ -428,8 +428,8 @@ mod tests {
             ".func f() { ret; } .func unused() { call f; ret; } .visible .func seen() { call f; ret; } .extern .func other(); .entry k() { ret; }",
         );
         let module = ptx_parse::parse_str(&text).module;
-        let how = Minify::new().with_symbols(true).with_dead(true);
-        let new = String::from_utf8(minify(&module, how).text).unwrap();
+        let how = MinifyOptions::default().with_symbols(true).with_dead(true);
+        let new = String::from_utf8(minify(&module, &how).text().to_vec()).unwrap();
         let rest = new.split_once("64 ").unwrap().1;
         assert_eq!(
             rest,
@@ -444,14 +444,15 @@ mod tests {
         \"a  // b\n  .source_end\n}\n}\n.entry k() {\n.loc 1 1 1\n.loc_intermediate 2 1 1\nret;\n}\n";
         let module = ptx_parse::parse_str(text).module;
         let bare = ".version 9.4\n.target sm_90\n.address_size 64\n.entry k() {\nret;\n}\n";
-        assert_eq!(strip(&module).text, bare.as_bytes());
-        let small = String::from_utf8(minify(&module, Minify::new()).text).unwrap();
+        assert_eq!(strip(&module).text(), bare.as_bytes());
+        let small =
+            String::from_utf8(minify(&module, &MinifyOptions::default()).text().to_vec()).unwrap();
         assert!(
             small.contains(".source_begin\n\"a  // b\n  .source_end\n}"),
             "{small}"
         );
         let extracted = ptx_transform::extract(&module, &["k"]).unwrap();
-        for text in [small.as_bytes(), &extracted.rewritten.text] {
+        for text in [small.as_bytes(), extracted.text()] {
             let parsed = ptx_parse::parse(text);
             let found = ptx_verify::verify(&parsed.module, &Default::default());
             assert_eq!((parsed.diagnostics, found), (vec![], vec![]));

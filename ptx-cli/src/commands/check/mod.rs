@@ -97,7 +97,9 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
     let to_stderr = args.fix && args.destination.is_stdout();
     let mut stderr = io::stderr();
     reporter.begin(if to_stderr { &mut stderr } else { &mut out })?;
-    let options = Options::new(args.ptx_version, args.target);
+    let options = Options::default()
+        .with_version(args.ptx_version)
+        .with_target(args.target);
     let check = |source| check(source, &options, args);
     input::in_order(&inputs, &mut out, &mut status, check, |out, mut checked| {
         if let Some((_, count)) = checked.fixed {
