@@ -8,14 +8,15 @@ use ptx_ir::{
     RegId, SigId, Statement, StmtId, TypeName, VarDecl, VarId,
 };
 
-use crate::names::Numbers;
+use crate::numbers::Numbers;
 use crate::token::{Kind, LIST, PAIR, Token, VECTOR, mix};
 
 /// A statement that does something, or a label that is used.
 pub(crate) struct Entry {
     pub(crate) stmt: StmtId,
-    /// A hash of its tokens without the ids of what is renamed.
+    /// A hash of the tokens without the ids of registers, labels and variables.
     pub(crate) shape: u64,
+    /// The range of the tokens in the code.
     start: u32,
     end: u32,
 }
@@ -25,7 +26,7 @@ pub(crate) struct Entry {
 pub(crate) struct Code {
     tokens: Vec<Token>,
     pub(crate) entries: Vec<Entry>,
-    /// The declared variables, each as tokens, in ascending order.
+    /// The declared variables in the order of their tokens.
     pub(crate) variables: Vec<Variable>,
 }
 
@@ -39,20 +40,24 @@ pub(crate) struct Variable {
 
 impl Code {
     pub(crate) fn new(module: &Module, id: FuncId, numbers: &Numbers) -> Self {
-        let writer = Writer::of_function(module, id, numbers);
-        let (Some(mut writer), Some(body)) = (writer, module.body(id)) else {
+        let (Some(mut writer), Some(body)) =
+            (Writer::for_function(module, id, numbers), module.body(id))
+        else {
             return Self::default();
         };
-        let used = used_labels(body);
+        let used_labels = used_labels(body);
         let mut code = Self::default();
         for (stmt, statement) in body.statements() {
             let start = writer.tokens.len();
             match statement {
                 Statement::Decl(decl) => {
-                    code.variables.extend(declared(body, stmt, decl, &writer));
+                    code.variables
+                        .extend(declared_variables(body, stmt, decl, &writer));
                     continue;
                 }
-                Statement::Label(label) if used.get(label.index()) != Some(&true) => continue,
+                Statement::Label(label) if used_labels.get(label.index()) != Some(&true) => {
+                    continue;
+                }
                 _ => {}
             }
             writer.statement(stmt, statement);
@@ -73,10 +78,12 @@ impl Code {
         code
     }
 
+    /// The tokens of an entry.
     pub(crate) fn tokens(&self, entry: usize) -> &[Token] {
-        let entry = self.entries.get(entry);
-        let tokens = entry.and_then(|e| self.tokens.get(e.start as usize..e.end as usize));
-        tokens.unwrap_or_default()
+        self.entries
+            .get(entry)
+            .and_then(|e| self.tokens.get(e.start as usize..e.end as usize))
+            .unwrap_or_default()
     }
 
     pub(crate) fn all_tokens(&self) -> &[Token] {
@@ -88,18 +95,13 @@ impl Code {
     }
 }
 
-/// Labels that a statement mentions.
+/// For each label, whether an operand mentions it.
 fn used_labels(body: &Body) -> Vec<bool> {
+    let operands = body.pool().operands().iter().copied();
+    let bases = body.pool().addresses().iter().map(|address| address.base);
     let mut used = vec![false; body.labels().len()];
-    for operand in body.pool().operands() {
+    for operand in operands.chain(bases) {
         if let Operand::Label(label) = operand
-            && let Some(slot) = used.get_mut(label.index())
-        {
-            *slot = true;
-        }
-    }
-    for address in body.pool().addresses() {
-        if let Operand::Label(label) = address.base
             && let Some(slot) = used.get_mut(label.index())
         {
             *slot = true;
@@ -108,53 +110,66 @@ fn used_labels(body: &Body) -> Vec<bool> {
     used
 }
 
-/// The names of parameters and results with their places.
-fn parameters(module: &Module, id: FuncId) -> Vec<(NameId, u32, Param)> {
+/// The position of a parameter or result of a function.
+#[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord)]
+struct ParameterPosition {
+    name: NameId,
+    /// Parameters have even numbers, and results odd ones.
+    number: u32,
+}
+
+/// The named parameters and results of a function, in the order of their names.
+fn parameter_positions(module: &Module, id: FuncId) -> Vec<ParameterPosition> {
     let Some(function) = module.functions().get(id) else {
         return Vec::new();
     };
     let interface = function.interface;
-    let lists = [interface.params, interface.returns].into_iter().zip(0..);
-    let all = lists.flat_map(|(list, which)| {
-        let params = (0..).zip(list.of(module.params()));
-        params.filter_map(move |(i, param)| Some((param.name?, 2 * i + which, *param)))
-    });
-    let mut all: Vec<_> = all.collect();
-    all.sort_by_key(|(name, place, _)| (*name, *place));
-    all
+    let mut positions = Vec::new();
+    for (list, parity) in [(interface.params, 0), (interface.returns, 1)] {
+        for (index, param) in (0..).zip(list.of(module.params())) {
+            positions.extend(param.name.map(|name| ParameterPosition {
+                name,
+                number: 2 * index + parity,
+            }));
+        }
+    }
+    positions.sort_unstable();
+    positions
 }
 
-fn declared<'a>(
-    body: &'a Body,
+/// The variables that a declaration of a function declares. Registers are not variables.
+fn declared_variables(
+    body: &Body,
     stmt: StmtId,
     decl: ptx_ir::DeclId,
-    writer: &'a Writer<'a>,
-) -> impl Iterator<Item = Variable> + 'a {
-    let found = body.declarations().decls.get(decl);
-    let found = found.filter(|d| d.space != ptx_isa::StateSpace::Reg);
-    found.into_iter().flat_map(move |d| {
-        let all = d
-            .declarators
-            .of(body.declarations().all_declarators())
-            .iter();
-        (d.declarators.start..)
-            .zip(all)
-            .map(move |(at, declarator)| {
-                let mut part = Writer::new(writer.module, writer.numbers, body.pool(), Some(body));
-                part.is_declaration = true;
-                part.declaration(d, body.declarations().attributes());
-                part.declarator(declarator);
-                Variable {
-                    tokens: part.tokens,
-                    stmt,
-                    declarator: at,
-                }
-            })
-    })
+    writer: &Writer<'_>,
+) -> Vec<Variable> {
+    let tables = body.declarations();
+    let Some(decl) = tables
+        .decls
+        .get(decl)
+        .filter(|decl| decl.space != ptx_isa::StateSpace::Reg)
+    else {
+        return Vec::new();
+    };
+    (decl.declarators.start..)
+        .zip(decl.declarators.of(tables.all_declarators()))
+        .map(|(index, declarator)| {
+            let mut writer = Writer::new(writer.module, writer.numbers, body.pool(), Some(body));
+            writer.is_declaration = true;
+            writer.declaration(decl, tables.attributes());
+            writer.declarator(declarator);
+            Variable {
+                tokens: writer.tokens,
+                stmt,
+                declarator: index,
+            }
+        })
+        .collect()
 }
 
 /// The tokens of a declaration of the module with one of its names.
-pub(crate) fn of_variable(
+pub(crate) fn variable_tokens(
     module: &Module,
     numbers: &Numbers,
     decl: &VarDecl,
@@ -167,14 +182,14 @@ pub(crate) fn of_variable(
 }
 
 /// The tokens of a parameter.
-pub(crate) fn of_parameter(module: &Module, numbers: &Numbers, param: &Param) -> Vec<Token> {
+pub(crate) fn parameter_tokens(module: &Module, numbers: &Numbers, param: &Param) -> Vec<Token> {
     let mut writer = Writer::new(module, numbers, module.pool(), None);
     writer.parameter(param);
     writer.tokens
 }
 
 /// The tokens of a directive of the module.
-pub(crate) fn of_directive(
+pub(crate) fn directive_tokens(
     module: &Module,
     numbers: &Numbers,
     directive: &DirectiveStmt,
@@ -185,7 +200,7 @@ pub(crate) fn of_directive(
 }
 
 /// The tokens of attributes.
-pub(crate) fn of_attributes(
+pub(crate) fn attribute_tokens(
     module: &Module,
     numbers: &Numbers,
     attributes: &[Attribute],
@@ -196,23 +211,24 @@ pub(crate) fn of_attributes(
 }
 
 /// The tokens of an operand of the module.
-pub(crate) fn of_operand(module: &Module, numbers: &Numbers, operand: Operand) -> Vec<Token> {
+pub(crate) fn operand_tokens(module: &Module, numbers: &Numbers, operand: Operand) -> Vec<Token> {
     let mut writer = Writer::new(module, numbers, module.pool(), None);
     writer.operand(operand);
     writer.tokens
 }
 
+/// Writes statements, operands and declarations as tokens.
 pub(crate) struct Writer<'a> {
     module: &'a Module,
     numbers: &'a Numbers,
     pool: &'a OperandPool,
     body: Option<&'a Body>,
-    parameters: Vec<(NameId, u32, Param)>,
-    /// For each declared variable that is a first one its declarator.
-    declarators: Vec<(StmtId, NameId, u32)>,
-    /// The tokens that describe a variable, from when it is mentioned first.
-    described: Vec<Option<Vec<Token>>>,
-    /// Whether it writes a declaration, in which variables have their names: their numbers depend on what else is declared.
+    parameters: Vec<ParameterPosition>,
+    /// The declarators of the variables of the function. Empty until the first one is needed.
+    declarators: Vec<VariableDeclarator>,
+    /// The tokens that describe each variable, from its first mention.
+    descriptions: Vec<Option<Vec<Token>>>,
+    /// Whether the tokens are those of a declaration. Variables have their names in it, since their numbers depend on the other declarations.
     is_declaration: bool,
     tokens: Vec<Token>,
 }
@@ -232,37 +248,37 @@ impl<'a> Writer<'a> {
             is_declaration: false,
             parameters: Vec::new(),
             declarators: Vec::new(),
-            described: Vec::new(),
+            descriptions: Vec::new(),
             tokens: Vec::new(),
         }
     }
 
-    /// For the operands of a function.
-    pub(crate) fn of_function(
+    /// Creates a writer for the statements and operands of a function.
+    pub(crate) fn for_function(
         module: &'a Module,
         id: FuncId,
         numbers: &'a Numbers,
     ) -> Option<Self> {
         let body = module.body(id)?;
         let mut writer = Self::new(module, numbers, body.pool(), Some(body));
-        writer.parameters = parameters(module, id);
+        writer.parameters = parameter_positions(module, id);
         Some(writer)
     }
 
     /// The tokens of an operand.
-    pub(crate) fn of_operand(&mut self, operand: Operand) -> Vec<Token> {
+    pub(crate) fn operand_tokens(&mut self, operand: Operand) -> Vec<Token> {
         self.operand(operand);
         core::mem::take(&mut self.tokens)
     }
 
-    /// Takes the memory of tokens that are not needed any more.
+    /// Reuses the memory of tokens that are not needed any more.
     pub(crate) fn reuse(&mut self, mut tokens: Vec<Token>) {
         tokens.clear();
         self.tokens = tokens;
     }
 
     /// The tokens of a statement.
-    pub(crate) fn of_statement(&mut self, stmt: StmtId, statement: Statement) -> Vec<Token> {
+    pub(crate) fn statement_tokens(&mut self, stmt: StmtId, statement: Statement) -> Vec<Token> {
         self.statement(stmt, statement);
         core::mem::take(&mut self.tokens)
     }
@@ -346,7 +362,7 @@ impl<'a> Writer<'a> {
             // `[a+0]` is `[a]`.
             match (slot, operand) {
                 (OperandSlot::Offset(_), Operand::Small(0)) => self.push(Kind::Absent, 0, 0),
-                _ => self.one(operand),
+                _ => self.operand_head(operand),
             }
         }
     }
@@ -355,8 +371,8 @@ impl<'a> Writer<'a> {
         self.walk(self.pool.walk_operand(operand));
     }
 
-    /// One operand; its parts follow.
-    fn one(&mut self, operand: Operand) {
+    /// Writes an operand without its parts, which follow.
+    fn operand_head(&mut self, operand: Operand) {
         match operand {
             Operand::Reg(id) => self.register(id),
             Operand::Label(id) => self.label(id),
@@ -394,12 +410,13 @@ impl<'a> Writer<'a> {
             Operand::Name(name) | Operand::Section(name) | Operand::Str(name) => self.name(name),
             Operand::Sink => self.push(Kind::Sink, 0, 0),
             Operand::Absent => self.push(Kind::Absent, 0, 0),
-            _ => self.composed(operand),
+            _ => self.compound_head(operand),
         }
     }
 
-    fn composed(&mut self, operand: Operand) {
-        let which = match operand {
+    /// Writes an operand that has parts, without these parts.
+    fn compound_head(&mut self, operand: Operand) {
+        let shape = match operand {
             Operand::Bracket(_) => 0,
             Operand::Vector(_) => VECTOR,
             Operand::List(_) => LIST,
@@ -427,9 +444,9 @@ impl<'a> Writer<'a> {
                 self.push(Kind::Address, 0, form);
             }
             (_, OperandParts::List(id)) => {
-                self.push(Kind::Parts, which, self.pool.list(id).len() as u32);
+                self.push(Kind::Parts, shape, self.pool.list(id).len() as u32);
             }
-            _ => self.push(Kind::Parts, which, 0),
+            _ => self.push(Kind::Parts, shape, 0),
         }
     }
 
@@ -471,13 +488,13 @@ impl<'a> Writer<'a> {
     }
 
     fn label(&mut self, id: LabelId) {
-        // A label that no statement sets has its name only.
+        // A label that no statement defines has only its name.
         let label = self.body.and_then(|b| b.labels().get(id));
-        let is_set = label.is_some_and(|l| {
+        let is_defined = label.is_some_and(|l| {
             let statement = self.body.and_then(|b| b.statement(l.stmt));
-            matches!(statement, Some(Statement::Label(set)) if set == id)
+            matches!(statement, Some(Statement::Label(defined)) if defined == id)
         });
-        match (is_set, label.map(|l| l.name)) {
+        match (is_defined, label.map(|l| l.name)) {
             (false, Some(name)) => self.name(name),
             _ => self.push(Kind::Label, 0, id.index() as u32),
         }
@@ -494,23 +511,22 @@ impl<'a> Writer<'a> {
             return self.name(name);
         }
         self.push(Kind::Variable, 0, id.index() as u32);
-        let known = self.described.get(id.index()).and_then(Option::as_ref);
-        if let Some(known) = known {
-            self.tokens.extend_from_slice(known);
+        if let Some(description) = self.descriptions.get(id.index()).and_then(Option::as_ref) {
+            self.tokens.extend_from_slice(description);
             return;
         }
         let start = self.tokens.len();
         self.describe(id);
         let description = self.tokens.get(start..).unwrap_or_default().to_vec();
-        if self.described.len() <= id.index() {
-            self.described.resize(id.index() + 1, None);
+        if self.descriptions.len() <= id.index() {
+            self.descriptions.resize(id.index() + 1, None);
         }
-        if let Some(slot) = self.described.get_mut(id.index()) {
+        if let Some(slot) = self.descriptions.get_mut(id.index()) {
             *slot = Some(description);
         }
     }
 
-    /// What a variable is, without its name; an initialized one has its name, not its values.
+    /// Writes the declaration of a variable without its name. An initialized variable has its name instead of its values.
     fn describe(&mut self, id: VarId) {
         let Some(body) = self.body else { return };
         let Some(var) = body.vars().get(id).copied() else {
@@ -520,26 +536,26 @@ impl<'a> Writer<'a> {
             self.push(Kind::Number, 0, number);
         }
         let Some(stmt) = var.stmt else {
-            let at = self
-                .parameters
-                .partition_point(|(name, ..)| *name < var.name);
-            match self.parameters.get(at).copied() {
-                Some((name, place, _)) if name == var.name => {
-                    self.push(Kind::Declaration, 1, place);
+            let index = self.parameters.partition_point(|p| p.name < var.name);
+            match self.parameters.get(index) {
+                Some(position) if position.name == var.name => {
+                    self.push(Kind::Declaration, 1, position.number);
                 }
                 _ => self.name(var.name),
             }
             return;
         };
         if self.declarators.is_empty() {
-            self.declarators = declarators(body);
+            self.declarators = variable_declarators(body);
         }
-        let known = self
+        let index = self
             .declarators
-            .binary_search_by_key(&(stmt, var.name), |d| (d.0, d.1));
-        let at = known.ok().and_then(|i| self.declarators.get(i));
+            .binary_search_by_key(&(stmt, var.name), |d| (d.stmt, d.name));
         let tables = body.declarations();
-        let declarator = at.and_then(|d| tables.declarators.get(d.2 as usize).copied());
+        let declarator = index
+            .ok()
+            .and_then(|index| self.declarators.get(index))
+            .and_then(|d| tables.declarators.get(d.declarator as usize).copied());
         let decl = match body.statement(stmt) {
             Some(Statement::Decl(decl)) => tables.decls.get(decl),
             _ => None,
@@ -613,28 +629,49 @@ impl<'a> Writer<'a> {
         for list in [interface.returns, interface.params] {
             let params = list.of(self.module.params());
             self.push(Kind::Parts, 16, params.len() as u32);
-            params.iter().for_each(|param| self.parameter(param));
+            for param in params {
+                self.parameter(param);
+            }
         }
         let directives = interface.directives.of(self.module.interface_directives());
         self.push(Kind::Parts, 17, directives.len() as u32);
-        directives.iter().for_each(|d| self.directive(d));
+        for directive in directives {
+            self.directive(directive);
+        }
     }
 }
 
-/// The declarators of variables by their statements and names.
-fn declarators(body: &Body) -> Vec<(StmtId, NameId, u32)> {
+/// The declarator of a variable of a function.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+struct VariableDeclarator {
+    stmt: StmtId,
+    name: NameId,
+    /// The index in the table of declarators.
+    declarator: u32,
+}
+
+/// The declarators of variables in the order of their statements and names.
+fn variable_declarators(body: &Body) -> Vec<VariableDeclarator> {
     let tables = body.declarations();
-    let statements = body.statements().filter_map(|(stmt, s)| match s {
-        Statement::Decl(decl) => Some((stmt, tables.decls.get(decl)?)),
-        _ => None,
-    });
-    let all = statements.flat_map(|(stmt, decl)| {
-        let each = decl.declarators.of(&tables.declarators).iter();
-        let each = (decl.declarators.start..).zip(each);
-        let variables = each.filter(|(_, d)| matches!(d.binding, Binding::Var(_)));
-        variables.map(move |(at, d)| (stmt, d.name, at))
-    });
-    let mut all: Vec<_> = all.collect();
-    all.sort_unstable();
-    all
+    let mut declarators = Vec::new();
+    for (stmt, statement) in body.statements() {
+        let Statement::Decl(decl) = statement else {
+            continue;
+        };
+        let Some(decl) = tables.decls.get(decl) else {
+            continue;
+        };
+        let indexed = (decl.declarators.start..).zip(decl.declarators.of(&tables.declarators));
+        declarators.extend(
+            indexed
+                .filter(|(_, d)| matches!(d.binding, Binding::Var(_)))
+                .map(|(index, d)| VariableDeclarator {
+                    stmt,
+                    name: d.name,
+                    declarator: index,
+                }),
+        );
+    }
+    declarators.sort_unstable();
+    declarators
 }

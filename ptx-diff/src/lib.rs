@@ -1,4 +1,4 @@
-//! Compares two PTX modules: which functions correspond, which statements differ, and what differs outside of code.
+//! Compares two PTX modules: the functions that correspond, the statements that differ, and the differences outside of code.
 //!
 //! Names of registers, labels and variables of functions do not matter, as long as a one-to-one relation between them makes the
 //! code equal; nor do the order of declarations, white space, comments, `.loc`, debug sections, the spelling of integers, and
@@ -6,7 +6,7 @@
 //!
 //! The cost is linear in the modules, times the logarithm of the longest function that differs.
 //!
-//! `docs/diff.md` describes what the program `ptxkit diff` makes of it.
+//! `docs/diff.md` describes the output of the program `ptxkit diff`.
 #![no_std]
 #![forbid(unsafe_code)]
 
@@ -14,12 +14,11 @@
 extern crate alloc;
 
 mod align;
-mod change;
 mod code;
 mod declarations;
 mod lines;
 mod matching;
-mod names;
+mod numbers;
 mod pairing;
 mod text;
 mod token;
@@ -29,40 +28,42 @@ use alloc::vec::Vec;
 
 use hashbrown::{HashMap, HashSet};
 use ptx_ir::facts::ModuleFacts;
-use ptx_ir::{EntityId as _, FuncId, LabelId, Module, RegId};
+use ptx_ir::{FuncId, LabelId, Module, RegId};
 
-pub use change::{Change, Subject};
+pub use declarations::{Change, Subject};
 pub use lines::{Line, hunks};
 
-use declarations::Side;
+use code::Code;
+use declarations::{FunctionSide, Side};
 use matching::{Definition, Match};
-use names::Numbers;
+use numbers::Numbers;
 use pairing::Pairing;
+use token::{LABEL, REGISTER};
 use values::Terms;
 
-/// What counts as equal.
+/// The definition of equality.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug, Default)]
 #[non_exhaustive]
 pub enum Equality {
-    /// The same statements in the same order, but for the names of registers, labels and variables.
+    /// Functions are equal if they have the same statements in the same order, except for the names of registers, labels and variables.
     #[default]
     Statements,
-    /// Also code that has the same effects in the same order with the same values: with commuted operands, with independent
+    /// Functions are also equal if they have the same effects in the same order with the same values: with commuted operands, with independent
     /// instructions of a basic block in another order, with copies and unused values.
     Values,
 }
 
-/// How two modules differ.
+/// The differences of two modules.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct ModuleDiff {
-    /// What differs outside of functions that have bodies.
+    /// The differences outside of functions that have bodies.
     pub changes: Vec<Change>,
-    /// The functions with bodies: those of the left module in its order, then those that only the right module has.
+    /// The functions with bodies: the functions of the left module in its order, then the functions that only the right module has.
     pub functions: Vec<FunctionDiff>,
 }
 
-/// How two functions differ, or a function that only one module has.
+/// The differences of two functions, or a function that only one module has.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct FunctionDiff {
@@ -70,11 +71,11 @@ pub struct FunctionDiff {
     pub left: Option<FuncId>,
     /// The function of the right module.
     pub right: Option<FuncId>,
-    /// For functions of different names the part of the statements that both have, from 0.5 to 1.
+    /// For functions of different names, the fraction of the statements that both have, from 0.5 to 1.
     pub similarity: Option<f32>,
-    /// What differs in headers and declared variables.
+    /// The differences in headers and declared variables.
     pub changes: Vec<Change>,
-    /// All statements, labels that are used among them; empty if the code is equal, or there is one function only.
+    /// All statements, including labels that are used; empty if the code is equal, or there is one function only.
     pub lines: Vec<Line>,
     /// The registers that correspond. Empty if the code is equal.
     pub registers: Vec<(RegId, RegId)>,
@@ -96,118 +97,167 @@ impl ModuleDiff {
     /// ```
     #[must_use]
     pub fn new(left: &Module, right: &Module, equality: Equality) -> Self {
-        let numbers = Numbers::both(left, right);
-        let sides = [(left, &numbers.0), (right, &numbers.1)];
-        let [a, b] = sides.map(|(module, numbers)| Side { module, numbers });
-        let (x, y) = ptx_ir::parallel::join(
-            || matching::definitions(left, a.numbers),
-            || matching::definitions(right, b.numbers),
+        let (left_numbers, right_numbers) = Numbers::of_modules(left, right);
+        let left_side = Side {
+            module: left,
+            numbers: &left_numbers,
+        };
+        let right_side = Side {
+            module: right,
+            numbers: &right_numbers,
+        };
+        let (left_definitions, right_definitions) = ptx_ir::parallel::join(
+            || matching::definitions(left, &left_numbers),
+            || matching::definitions(right, &right_numbers),
         );
-        let matches = matching::matches(&x, &y);
+        let matches = matching::matches(&left_definitions, &right_definitions);
         let partners: HashMap<FuncId, &Match> = matches
             .iter()
-            .filter_map(|m| Some((x.get(m.left)?.id, m)))
+            .filter_map(|m| Some((left_definitions.get(m.left)?.id, m)))
             .collect();
-        let differs = |m: &&Match| match (x.get(m.left), y.get(m.right)) {
-            (Some(a), Some(b)) => Pairing::whole(&a.code, &b.code).is_none(),
-            _ => false,
-        };
-        let different: Vec<&Match> = match equality {
-            Equality::Statements => Vec::new(),
-            Equality::Values => matches.iter().filter(differs).collect(),
-        };
-        let facts = |module, ids: HashSet<Option<FuncId>>| {
-            ModuleFacts::of(module, |id| ids.contains(&Some(id)))
-        };
-        let facts = ptx_ir::parallel::join(
-            || {
-                facts(
-                    left,
-                    different.iter().map(|m| Some(x.get(m.left)?.id)).collect(),
-                )
-            },
-            || {
-                facts(
-                    right,
-                    different.iter().map(|m| Some(y.get(m.right)?.id)).collect(),
-                )
-            },
+        // The functions whose values are compared.
+        let (mut left_ids, mut right_ids) = (HashSet::new(), HashSet::new());
+        if equality == Equality::Values {
+            for m in &matches {
+                if let (Some(a), Some(b)) =
+                    (left_definitions.get(m.left), right_definitions.get(m.right))
+                    && Pairing::of_equal_code(&a.code, &b.code).is_none()
+                {
+                    left_ids.insert(a.id);
+                    right_ids.insert(b.id);
+                }
+            }
+        }
+        let (left_facts, right_facts) = ptx_ir::parallel::join(
+            || ModuleFacts::of(left, |id| left_ids.contains(&id)),
+            || ModuleFacts::of(right, |id| right_ids.contains(&id)),
         );
-        let compared = ptx_ir::parallel::map_functions(left, |ids| {
-            let all = ids.iter().map(|id| match partners.get(id) {
-                Some(found) => pair((a, &x, &facts.0), (b, &y, &facts.1), found, equality),
-                None => FunctionDiff::alone(Some(*id), None),
-            });
-            all.collect()
+        let comparison = Comparison {
+            left: ComparedModule {
+                side: left_side,
+                definitions: &left_definitions,
+                facts: &left_facts,
+            },
+            right: ComparedModule {
+                side: right_side,
+                definitions: &right_definitions,
+                facts: &right_facts,
+            },
+            equality,
+        };
+        let mut functions = ptx_ir::parallel::map_functions(left, |ids| {
+            ids.iter()
+                .map(|id| match partners.get(id) {
+                    Some(partners) => comparison.compare(partners),
+                    None => FunctionDiff::without_partner(Some(*id), None),
+                })
+                .collect()
         });
-        let mut has_partner = vec![false; y.len()];
-        for found in &matches {
-            if let Some(slot) = has_partner.get_mut(found.right) {
+        let mut has_partner = vec![false; right_definitions.len()];
+        for m in &matches {
+            if let Some(slot) = has_partner.get_mut(m.right) {
                 *slot = true;
             }
         }
-        let added = y.iter().zip(has_partner).filter(|(_, has)| !has);
-        let added = added.map(|(d, _)| FunctionDiff::alone(None, Some(d.id)));
+        functions.extend(
+            right_definitions
+                .iter()
+                .zip(has_partner)
+                .filter(|(_, has_partner)| !has_partner)
+                .map(|(definition, _)| FunctionDiff::without_partner(None, Some(definition.id))),
+        );
         Self {
-            changes: declarations::of_modules(a, b),
-            functions: compared.into_iter().chain(added).collect(),
+            changes: declarations::module_changes(left_side, right_side),
+            functions,
         }
     }
 
-    /// Whether nothing differs.
+    /// Whether the modules are equal.
+
     #[must_use]
     pub fn is_equal(&self) -> bool {
         self.changes.is_empty() && self.functions.iter().all(FunctionDiff::is_equal)
     }
 }
 
-fn pair(
-    (a, left, facts): (Side<'_>, &[Definition], &ModuleFacts<'_>),
-    (b, right, other_facts): (Side<'_>, &[Definition], &ModuleFacts<'_>),
-    found: &Match,
-    equality: Equality,
-) -> FunctionDiff {
-    let (Some(x), Some(y)) = (left.get(found.left), right.get(found.right)) else {
-        return FunctionDiff::alone(None, None);
-    };
-    let diff = FunctionDiff {
-        similarity: found.similarity,
-        changes: declarations::of_functions((a, x.id, &x.code), (b, y.id, &y.code)),
-        ..FunctionDiff::alone(Some(x.id), Some(y.id))
-    };
-    if Pairing::whole(&x.code, &y.code).is_some() {
-        return diff;
-    }
-    let mut terms = match equality {
-        Equality::Statements => None,
-        Equality::Values => {
-            Terms::new(facts, x.id, a.numbers).zip(Terms::new(other_facts, y.id, b.numbers))
+/// A module whose functions are compared.
+struct ComparedModule<'m> {
+    side: Side<'m>,
+    definitions: &'m [Definition],
+    facts: &'m ModuleFacts<'m>,
+}
+
+impl<'m> ComparedModule<'m> {
+    fn function(&self, id: FuncId, code: &'m Code) -> FunctionSide<'m> {
+        FunctionSide {
+            side: self.side,
+            id,
+            code,
         }
-    };
-    if let Some((left, right)) = &mut terms
-        && values::equal(left, right)
-    {
-        return diff;
     }
-    let (mut lines, pairing) = lines::compare(&x.code, &y.code);
-    if let Some((left, right)) = &mut terms {
-        lines = values::without_equal(lines, (left, right), &pairing);
-    }
-    let ids = |kind| pairing.pairs(kind).map(|(a, b)| (a as usize, b as usize));
-    FunctionDiff {
-        lines,
-        registers: ids(0)
-            .map(|(a, b)| (RegId::from_index(a), RegId::from_index(b)))
-            .collect(),
-        labels: ids(1)
-            .map(|(a, b)| (LabelId::from_index(a), LabelId::from_index(b)))
-            .collect(),
-        ..diff
+}
+
+/// The comparison of two modules.
+struct Comparison<'m> {
+    left: ComparedModule<'m>,
+    right: ComparedModule<'m>,
+    equality: Equality,
+}
+
+impl Comparison<'_> {
+    /// Compares two functions that correspond.
+    fn compare(&self, partners: &Match) -> FunctionDiff {
+        let (Some(a), Some(b)) = (
+            self.left.definitions.get(partners.left),
+            self.right.definitions.get(partners.right),
+        ) else {
+            return FunctionDiff::without_partner(None, None);
+        };
+        let diff = FunctionDiff {
+            left: Some(a.id),
+            right: Some(b.id),
+            similarity: partners.similarity,
+            changes: declarations::function_changes(
+                self.left.function(a.id, &a.code),
+                self.right.function(b.id, &b.code),
+            ),
+            ..FunctionDiff::without_partner(None, None)
+        };
+        if Pairing::of_equal_code(&a.code, &b.code).is_some() {
+            return diff;
+        }
+        let mut terms = match self.equality {
+            Equality::Statements => None,
+            Equality::Values => Terms::new(self.left.facts, a.id, self.left.side.numbers)
+                .zip(Terms::new(self.right.facts, b.id, self.right.side.numbers)),
+        };
+        if let Some((left, right)) = &mut terms
+            && values::are_equal(left, right)
+        {
+            return diff;
+        }
+        let (mut lines, pairing) = lines::compare(&a.code, &b.code);
+        if let Some((left, right)) = &mut terms {
+            lines = values::without_equal_changes(lines, left, right, &pairing);
+        }
+        FunctionDiff {
+            lines,
+            registers: pairing
+                .pairs(REGISTER)
+                .map(|(a, b)| (RegId::new(a), RegId::new(b)))
+                .collect(),
+            labels: pairing
+                .pairs(LABEL)
+                .map(|(a, b)| (LabelId::new(a), LabelId::new(b)))
+                .collect(),
+            ..diff
+        }
     }
 }
 
 impl FunctionDiff {
-    fn alone(left: Option<FuncId>, right: Option<FuncId>) -> Self {
+    /// A function that only one module has.
+    fn without_partner(left: Option<FuncId>, right: Option<FuncId>) -> Self {
         Self {
             left,
             right,
@@ -219,7 +269,7 @@ impl FunctionDiff {
         }
     }
 
-    /// Whether both modules have the function, by the same name, and nothing differs.
+    /// Whether both modules have the function, by the same name, and it is equal in both.
     #[must_use]
     pub fn is_equal(&self) -> bool {
         self.left.is_some()
@@ -229,11 +279,17 @@ impl FunctionDiff {
             && self.lines.is_empty()
     }
 
-    /// How many statements only the left and only the right function has.
+    /// The number of statements that only the left function has, and the number that only the right function has.
     #[must_use]
     pub fn edits(&self) -> (usize, usize) {
-        let removed = self.lines.iter().filter(|l| matches!(l, Line::Removed(_)));
-        let added = self.lines.iter().filter(|l| matches!(l, Line::Added(_)));
-        (removed.count(), added.count())
+        let (mut removed, mut added) = (0, 0);
+        for line in &self.lines {
+            match line {
+                Line::Removed(_) => removed += 1,
+                Line::Added(_) => added += 1,
+                Line::Same(..) => {}
+            }
+        }
+        (removed, added)
     }
 }

@@ -1,4 +1,4 @@
-//! The statements of two functions that differ, as lines.
+//! The statements of two functions whose code differs, as lines.
 
 use alloc::vec::Vec;
 use core::ops::Range;
@@ -8,17 +8,17 @@ use ptx_ir::StmtId;
 use crate::align;
 use crate::code::Code;
 use crate::pairing::Pairing;
-use crate::token::{RENAMED, mix};
+use crate::token::{LOCAL_KINDS, mix};
 
 /// Statements of one or of both functions.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub enum Line {
-    /// In both, but for the names of registers, labels and variables; with [`Equality::Values`](crate::Equality::Values) also statements
-    /// of a basic block that has the same effects and values.
+    /// A statement of both functions, except for the names of registers, labels and variables; with [`Equality::Values`](crate::Equality::Values) also
+    /// a statement of a basic block that has the same effects and values.
     Same(StmtId, StmtId),
-    /// Only in the left function.
+    /// A statement of the left function only.
     Removed(StmtId),
-    /// Only in the right function.
+    /// A statement of the right function only.
     Added(StmtId),
 }
 
@@ -41,7 +41,7 @@ impl Line {
         }
     }
 
-    /// Whether it is in one function only.
+    /// Whether only one function has the statement.
     #[must_use]
     pub const fn is_change(self) -> bool {
         !matches!(self, Self::Same(..))
@@ -50,88 +50,87 @@ impl Line {
 
 /// Compares code that differs.
 pub(crate) fn compare(a: &Code, b: &Code) -> (Vec<Line>, Pairing) {
-    let (shapes, other_shapes) = (a.shapes(), b.shapes());
-    let mut aligned = align::common(&in_context(a), &in_context(b));
-    align::fill(&shapes, &other_shapes, &mut aligned);
+    let mut aligned = align::common(&context_hashes(a), &context_hashes(b));
+    align::fill(&a.shapes(), &b.shapes(), &mut aligned);
     let mut similar = aligned.clone();
-    align::fill(&operands(a), &operands(b), &mut similar);
-    let pairing = Pairing::of_most(a, b, [&aligned, &similar]);
-    let (x, y) = pairing.keys(a, b);
-    let same = align::common(&x, &y);
-    let equal = |&(i, j): &(u32, u32)| pairing.equal(a.tokens(i as usize), b.tokens(j as usize));
-    let same: Vec<(u32, u32)> = same.into_iter().filter(equal).collect();
-    (lines(a, b, &same), pairing)
+    align::fill(&operand_hashes(a), &operand_hashes(b), &mut similar);
+    let pairing = Pairing::of_most_mentions(a, b, [&aligned, &similar]);
+    let (left_keys, right_keys) = pairing.keys(a, b);
+    let mut equal = align::common(&left_keys, &right_keys);
+    equal.retain(|&(i, j)| pairing.equal(a.tokens(i as usize), b.tokens(j as usize)));
+    (lines(a, b, &equal), pairing)
 }
 
-/// Hashes of what follows the mnemonics.
-fn operands(code: &Code) -> Vec<u64> {
-    let hash = |i| {
-        let tokens = code.tokens(i).iter().filter(|t| !t.is_mnemonic());
-        tokens.fold(0, |hash, t| mix(hash, t.shape()))
-    };
-    (0..code.entries.len()).map(hash).collect()
+/// Hashes of the operands of statements, without their mnemonics.
+fn operand_hashes(code: &Code) -> Vec<u64> {
+    (0..code.entries.len())
+        .map(|entry| {
+            code.tokens(entry)
+                .iter()
+                .filter(|token| !token.is_mnemonic())
+                .fold(0, |hash, token| mix(hash, token.shape()))
+        })
+        .collect()
 }
 
-/// Hashes of the statements with the ones that mention their registers and labels first, and those of these.
-fn in_context(code: &Code) -> Vec<u64> {
-    let mut first: [Vec<u32>; RENAMED] = Default::default();
-    for i in 0..code.entries.len() {
-        for token in code.tokens(i) {
-            let Some((kind, id)) = token.renamed() else {
+/// Hashes of statements in their context: each includes the hashes of the statements that mention its registers, labels and variables first, and these
+/// hashes include those of further statements in the same way.
+fn context_hashes(code: &Code) -> Vec<u64> {
+    // For each kind and id, the first entry that mentions it.
+    let mut first_mentions: [Vec<u32>; LOCAL_KINDS] = Default::default();
+    for entry in 0..code.entries.len() {
+        for local in code.tokens(entry).iter().filter_map(|token| token.local()) {
+            let Some(mentions) = first_mentions.get_mut(local.kind) else {
                 continue;
             };
-            let Some(ids) = first.get_mut(kind) else {
-                continue;
-            };
-            if ids.len() <= id as usize {
-                ids.resize(id as usize + 1, u32::MAX);
+            let index = local.id as usize;
+            if mentions.len() <= index {
+                mentions.resize(index + 1, u32::MAX);
             }
-            if let Some(slot) = ids.get_mut(id as usize).filter(|slot| **slot == u32::MAX) {
-                *slot = i as u32;
+            if let Some(slot) = mentions.get_mut(index).filter(|slot| **slot == u32::MAX) {
+                *slot = entry as u32;
             }
         }
     }
-    let mut hashes = code.shapes();
+    let shapes = code.shapes();
+    let mut hashes = shapes.clone();
     for _ in 0..2 {
-        let with_first = |(i, shape): (usize, &u64)| {
-            code.tokens(i).iter().fold(*shape, |hash, token| {
-                let Some((kind, id)) = token.renamed() else {
-                    return hash;
-                };
-                let ids = first.get(kind);
-                let at = ids.and_then(|ids| ids.get(id as usize));
-                match at.and_then(|at| hashes.get(*at as usize)) {
-                    Some(other) => mix(hash, *other),
-                    None => hash,
-                }
+        hashes = shapes
+            .iter()
+            .enumerate()
+            .map(|(entry, shape)| {
+                code.tokens(entry)
+                    .iter()
+                    .filter_map(|token| token.local())
+                    .filter_map(|local| first_mentions.get(local.kind)?.get(local.id as usize))
+                    .filter_map(|mention| hashes.get(*mention as usize))
+                    .fold(*shape, |hash, mention| mix(hash, *mention))
             })
-        };
-        let shapes = code.shapes();
-        hashes = shapes.iter().enumerate().map(with_first).collect();
+            .collect();
     }
     hashes
 }
 
-/// All lines; between two that are the same, removed ones before added ones.
-fn lines(a: &Code, b: &Code, same: &[(u32, u32)]) -> Vec<Line> {
+/// All lines. Between two equal statements, removed ones come before added ones.
+fn lines(a: &Code, b: &Code, equal: &[(u32, u32)]) -> Vec<Line> {
     let mut lines = Vec::new();
     let (mut left, mut right) = (a.entries.iter(), b.entries.iter());
     let (mut i, mut j) = (0, 0);
     let end = (a.entries.len() as u32, b.entries.len() as u32);
-    for &(x, y) in same.iter().chain([&end]) {
-        let removed = left.by_ref().take((x - i) as usize);
-        lines.extend(removed.map(|e| Line::Removed(e.stmt)));
-        let added = right.by_ref().take((y - j) as usize);
-        lines.extend(added.map(|e| Line::Added(e.stmt)));
+    for &(next_i, next_j) in equal.iter().chain([&end]) {
+        let removed = left.by_ref().take((next_i - i) as usize);
+        lines.extend(removed.map(|entry| Line::Removed(entry.stmt)));
+        let added = right.by_ref().take((next_j - j) as usize);
+        lines.extend(added.map(|entry| Line::Added(entry.stmt)));
         if let (Some(a), Some(b)) = (left.next(), right.next()) {
             lines.push(Line::Same(a.stmt, b.stmt));
         }
-        (i, j) = (x + 1, y + 1);
+        (i, j) = (next_i + 1, next_j + 1);
     }
     lines
 }
 
-/// The runs of lines that have changes, each with `context` lines before and after that are the same. Runs that touch are one.
+/// The runs of lines that have changes, each with at most `context` equal lines before and after it. Adjacent runs are joined.
 ///
 /// ```
 /// use ptx_diff::{Line, hunks};

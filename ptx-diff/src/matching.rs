@@ -1,4 +1,4 @@
-//! Which functions of two modules correspond: those of one name, then the most similar ones.
+//! The functions of two modules that correspond: functions with one name, then the most similar ones.
 
 use alloc::vec::Vec;
 
@@ -6,17 +6,17 @@ use hashbrown::HashMap;
 use ptx_ir::{FuncId, FunctionKind, Module};
 
 use crate::code::Code;
-use crate::names::Numbers;
+use crate::numbers::Numbers;
 use crate::token::mix;
 
 /// Functions that are less similar do not correspond.
-const LEAST: f32 = 0.5;
-/// The least hashes of sequences of statements that a function is found by.
-const SKETCH: usize = 16;
-/// How many functions are known for a hash.
-const MOST_KNOWN: usize = 8;
-/// How many functions one is compared with.
-const MOST_CANDIDATES: usize = 4;
+const MIN_SIMILARITY: f32 = 0.5;
+/// The number of hashes of sequences of statements in the sketch of a function.
+const SKETCH_LENGTH: usize = 16;
+/// The largest number of functions that are found by a hash.
+const MAX_FUNCTIONS_PER_HASH: usize = 8;
+/// The largest number of functions that a function is compared with.
+const MAX_CANDIDATES: usize = 4;
 
 /// A function with a body.
 pub(crate) struct Definition {
@@ -30,171 +30,196 @@ pub(crate) struct Definition {
 /// The functions of a module that have bodies.
 pub(crate) fn definitions(module: &Module, numbers: &Numbers) -> Vec<Definition> {
     ptx_ir::parallel::map_functions(module, |ids| {
-        let all = ids.iter().filter_map(|&id| {
-            let function = module.functions().get(id)?;
-            Some(Definition {
-                id,
-                kind: function.kind,
-                name: numbers.name(function.name),
-                code: Code::new(module, id, numbers),
+        ids.iter()
+            .filter_map(|&id| {
+                let function = module.functions().get(id)?;
+                Some(Definition {
+                    id,
+                    kind: function.kind,
+                    name: numbers.name(function.name),
+                    code: Code::new(module, id, numbers),
+                })
             })
-        });
-        all.collect()
+            .collect()
     })
 }
 
-/// Indices of functions that correspond, and how similar those of different names are.
+/// The indices of functions that correspond.
 pub(crate) struct Match {
     pub(crate) left: usize,
     pub(crate) right: usize,
+    /// For functions with different names, the fraction of the statements that both have.
     pub(crate) similarity: Option<f32>,
 }
 
 /// The functions that correspond, in the order of the left module.
 pub(crate) fn matches(a: &[Definition], b: &[Definition]) -> Vec<Match> {
-    // A name that is defined twice, which is an error: the first ones correspond, and the second ones.
-    let mut of_name: HashMap<u32, Vec<usize>> = HashMap::new();
+    // If a name is defined twice, which is an error, the first definitions correspond, and the second ones.
+    let mut by_name: HashMap<u32, Vec<usize>> = HashMap::new();
     for (j, definition) in b.iter().enumerate().rev() {
-        of_name.entry(definition.name).or_default().push(j);
+        by_name.entry(definition.name).or_default().push(j);
     }
-    let (mut left, mut right) = (vec![false; a.len()], vec![false; b.len()]);
-    let mut found = Vec::new();
+    let mut is_matched = (vec![false; a.len()], vec![false; b.len()]);
+    let mut matches = Vec::new();
     for (i, definition) in a.iter().enumerate() {
-        let same = of_name.get_mut(&definition.name);
-        let Some(j) = same.and_then(Vec::pop) else {
-            continue;
-        };
-        if pair(&mut left, &mut right, i, j) {
-            found.push(Match {
+        let partner = by_name.get_mut(&definition.name).and_then(Vec::pop);
+        if let Some(j) = partner
+            && mark(&mut is_matched, i, j)
+        {
+            matches.push(Match {
                 left: i,
                 right: j,
                 similarity: None,
             });
         }
     }
-    let rest = |all: &[Definition], used: &[bool]| -> Vec<usize> {
-        let indices = 0..all.len();
-        indices.filter(|i| used.get(*i) == Some(&false)).collect()
-    };
-    let (x, y) = (rest(a, &left), rest(b, &right));
-    for (similarity, i, j) in candidates(a, b, &x, &y) {
-        if pair(&mut left, &mut right, i, j) {
-            found.push(Match {
-                left: i,
-                right: j,
-                similarity: Some(similarity),
+    for candidate in candidates(&unmatched(a, &is_matched.0), &unmatched(b, &is_matched.1)) {
+        if mark(&mut is_matched, candidate.left, candidate.right) {
+            matches.push(Match {
+                left: candidate.left,
+                right: candidate.right,
+                similarity: Some(candidate.similarity),
             });
         }
     }
-    found.sort_by_key(|m| m.left);
-    found
+    matches.sort_by_key(|m| m.left);
+    matches
 }
 
-/// Pairs two functions unless one has a partner.
-fn pair(left: &mut [bool], right: &mut [bool], i: usize, j: usize) -> bool {
-    match (left.get_mut(i), right.get_mut(j)) {
-        (Some(a), Some(b)) if !*a && !*b => {
-            (*a, *b) = (true, true);
+/// Marks two functions as matched, unless one of them has a partner.
+fn mark(is_matched: &mut (Vec<bool>, Vec<bool>), i: usize, j: usize) -> bool {
+    match (is_matched.0.get_mut(i), is_matched.1.get_mut(j)) {
+        (Some(left), Some(right)) if !*left && !*right => {
+            (*left, *right) = (true, true);
             true
         }
         _ => false,
     }
 }
 
-/// What functions are compared by.
+/// The properties by which functions with different names are compared.
 struct Profile {
+    /// The index of the function.
+    index: usize,
+    kind: FunctionKind,
+    /// The least hashes of sequences of statements.
     sketch: Vec<u64>,
+    /// The shapes of all statements in ascending order.
     shapes: Vec<u64>,
 }
 
+/// The profiles of the functions that have no partner.
+fn unmatched(definitions: &[Definition], is_matched: &[bool]) -> Vec<Profile> {
+    definitions
+        .iter()
+        .enumerate()
+        .filter(|(index, _)| is_matched.get(*index) == Some(&false))
+        .map(|(index, definition)| Profile::new(index, definition))
+        .collect()
+}
+
 impl Profile {
-    fn new(code: &Code) -> Self {
-        let mut shapes = code.shapes();
-        let runs = shapes.windows(3.min(shapes.len().max(1)));
-        let mut sketch: Vec<u64> = runs
+    fn new(index: usize, definition: &Definition) -> Self {
+        let mut shapes = definition.code.shapes();
+        let mut sketch: Vec<u64> = shapes
+            .windows(3.min(shapes.len().max(1)))
             .map(|run| run.iter().fold(0, |hash, shape| mix(hash, *shape)))
             .collect();
         sketch.sort_unstable();
         sketch.dedup();
-        sketch.truncate(SKETCH);
+        sketch.truncate(SKETCH_LENGTH);
         shapes.sort_unstable();
-        Self { sketch, shapes }
+        Self {
+            index,
+            kind: definition.kind,
+            sketch,
+            shapes,
+        }
     }
 
-    /// The part of all statements that both have.
+    /// Whether two functions have the same kind and about the same length.
+    fn is_comparable(&self, other: &Self) -> bool {
+        let (length, other_length) = (self.shapes.len(), other.shapes.len());
+        self.kind == other.kind && length.min(other_length) * 2 >= length.max(other_length)
+    }
+
+    /// The fraction of all statements that both functions have.
     fn similarity(&self, other: &Self) -> f32 {
-        let (mut a, mut b) = (
-            self.shapes.iter().peekable(),
-            other.shapes.iter().peekable(),
-        );
+        let mut shapes = self.shapes.iter().peekable();
+        let mut other_shapes = other.shapes.iter().peekable();
         let mut common = 0usize;
-        while let (Some(x), Some(y)) = (a.peek(), b.peek()) {
-            let order = x.cmp(y);
+        while let (Some(shape), Some(other_shape)) = (shapes.peek(), other_shapes.peek()) {
+            let order = shape.cmp(other_shape);
             common += usize::from(order.is_eq());
             if order.is_le() {
-                a.next();
+                shapes.next();
             }
             if order.is_ge() {
-                b.next();
+                other_shapes.next();
             }
         }
-        let all = self.shapes.len() + other.shapes.len() - common;
-        match all {
+        match self.shapes.len() + other.shapes.len() - common {
             0 => 1.0,
-            _ => common as f32 / all as f32,
+            total => common as f32 / total as f32,
         }
     }
 }
 
-/// Similar functions among those at `x` and `y`, the most similar first.
-fn candidates(
-    a: &[Definition],
-    b: &[Definition],
-    x: &[usize],
-    y: &[usize],
-) -> Vec<(f32, usize, usize)> {
-    if x.is_empty() || y.is_empty() {
+/// Two functions that may correspond.
+struct Candidate {
+    similarity: f32,
+    left: usize,
+    right: usize,
+}
+
+/// The pairs of similar functions, the most similar first.
+fn candidates(left: &[Profile], right: &[Profile]) -> Vec<Candidate> {
+    if left.is_empty() || right.is_empty() {
         return Vec::new();
     }
-    let profiles = |all: &[Definition], chosen: &[usize]| -> Vec<Profile> {
-        let definitions = chosen.iter().filter_map(|i| all.get(*i));
-        definitions.map(|d| Profile::new(&d.code)).collect()
-    };
-    let (left, right) = (profiles(a, x), profiles(b, y));
-    let mut known: HashMap<u64, Vec<usize>> = HashMap::new();
-    for (at, profile) in left.iter().enumerate() {
+    let mut by_hash: HashMap<u64, Vec<usize>> = HashMap::new();
+    for (index, profile) in left.iter().enumerate() {
         for hash in &profile.sketch {
-            let functions = known.entry(*hash).or_default();
-            if functions.len() < MOST_KNOWN {
-                functions.push(at);
+            let functions = by_hash.entry(*hash).or_default();
+            if functions.len() < MAX_FUNCTIONS_PER_HASH {
+                functions.push(index);
             }
         }
     }
-    let mut found = Vec::new();
-    for (profile, &j) in right.iter().zip(y) {
-        let known = profile.sketch.iter().filter_map(|hash| known.get(hash));
-        let mut likely: Vec<usize> = known.flatten().copied().collect();
-        likely.sort_unstable();
-        let same = likely.chunk_by(|p, q| p == q);
-        let mut counts: Vec<(usize, usize)> = same
-            .filter_map(|all| Some((all.len(), *all.first()?)))
+    let mut candidates = Vec::new();
+    for profile in right {
+        let mut functions: Vec<usize> = profile
+            .sketch
+            .iter()
+            .filter_map(|hash| by_hash.get(hash))
+            .flatten()
+            .copied()
+            .collect();
+        functions.sort_unstable();
+        // The number of common hashes of each function.
+        let mut counts: Vec<(usize, usize)> = functions
+            .chunk_by(|p, q| p == q)
+            .filter_map(|equal| Some((equal.len(), *equal.first()?)))
             .collect();
         counts.sort_by(|p, q| q.0.cmp(&p.0).then(p.1.cmp(&q.1)));
-        for (_, at) in counts.into_iter().take(MOST_CANDIDATES) {
-            let (Some(other), Some(&i)) = (left.get(at), x.get(at)) else {
+        for (_, index) in counts.into_iter().take(MAX_CANDIDATES) {
+            let Some(partner) = left.get(index).filter(|p| p.is_comparable(profile)) else {
                 continue;
             };
-            let kinds = (a.get(i).map(|d| d.kind), b.get(j).map(|d| d.kind));
-            let (n, m) = (other.shapes.len(), profile.shapes.len());
-            if kinds.0 != kinds.1 || n.min(m) * 2 < n.max(m) {
-                continue;
-            }
-            let similarity = other.similarity(profile);
-            if similarity >= LEAST {
-                found.push((similarity, i, j));
+            let similarity = partner.similarity(profile);
+            if similarity >= MIN_SIMILARITY {
+                candidates.push(Candidate {
+                    similarity,
+                    left: partner.index,
+                    right: profile.index,
+                });
             }
         }
     }
-    found.sort_by(|p, q| q.0.total_cmp(&p.0).then((p.1, p.2).cmp(&(q.1, q.2))));
-    found
+    candidates.sort_by(|p, q| {
+        q.similarity
+            .total_cmp(&p.similarity)
+            .then((p.left, p.right).cmp(&(q.left, q.right)))
+    });
+    candidates
 }

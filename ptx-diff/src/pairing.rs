@@ -1,16 +1,17 @@
-//! Which register, label or variable of one function is which of another: a one-to-one relation.
+//! A one-to-one relation between the registers, labels and variables of two functions.
 
 use alloc::vec::Vec;
 
 use crate::code::Code;
-use crate::token::{Kind, RENAMED, Token};
+use crate::token::{Kind, LOCAL_KINDS, Local, Token, mix};
 
-/// What is paired with what, by kind and id.
+/// The pairs of registers, labels and variables, by kind and id.
 #[derive(Default)]
 pub(crate) struct Pairing {
-    /// For each id of the left function that of the right one, plus one; 0 for none.
-    left: [Vec<u32>; RENAMED],
-    right: [Vec<u32>; RENAMED],
+    /// For each id of the left function, the id of its partner plus one; 0 without a partner.
+    left: [Vec<u32>; LOCAL_KINDS],
+    /// For each id of the right function, the id of its partner plus one; 0 without a partner.
+    right: [Vec<u32>; LOCAL_KINDS],
 }
 
 fn slot(ids: &mut Vec<u32>, id: u32) -> Option<&mut u32> {
@@ -22,46 +23,45 @@ fn slot(ids: &mut Vec<u32>, id: u32) -> Option<&mut u32> {
 }
 
 impl Pairing {
-    /// Pairs two, unless one of them has another partner.
-    pub(crate) fn pair(&mut self, kind: usize, a: u32, b: u32) -> bool {
+    /// Pairs two ids of a kind. Returns `false` if one of them has another partner.
+    pub(crate) fn pair(&mut self, kind: usize, left_id: u32, right_id: u32) -> bool {
         let (Some(left), Some(right)) = (self.left.get_mut(kind), self.right.get_mut(kind)) else {
             return false;
         };
-        let (Some(left), Some(right)) = (slot(left, a), slot(right, b)) else {
+        let (Some(left), Some(right)) = (slot(left, left_id), slot(right, right_id)) else {
             return false;
         };
         if (*left, *right) == (0, 0) {
-            (*left, *right) = (b + 1, a + 1);
+            (*left, *right) = (right_id + 1, left_id + 1);
         }
-        (*left, *right) == (b + 1, a + 1)
+        (*left, *right) == (right_id + 1, left_id + 1)
     }
 
-    /// Whether two tokens are equal; pairs what is renamed.
+    /// Pairs the registers, labels or variables of two tokens. Returns whether the tokens are equal then.
     pub(crate) fn pair_tokens(&mut self, a: Token, b: Token) -> bool {
         a.shape() == b.shape()
-            && match (a.renamed(), b.renamed()) {
-                (Some((kind, a)), Some((_, b))) => self.pair(kind, a, b),
+            && match (a.local(), b.local()) {
+                (Some(a), Some(b)) => self.pair(a.kind, a.id, b.id),
                 _ => true,
             }
     }
 
-    /// The partner of what the left function has.
-    pub(crate) fn right(&self, kind: usize, a: u32) -> Option<u32> {
-        let ids = self.left.get(kind)?;
-        ids.get(a as usize)?.checked_sub(1)
+    /// The partner of an id of the left function.
+    pub(crate) fn right(&self, kind: usize, left_id: u32) -> Option<u32> {
+        self.left.get(kind)?.get(left_id as usize)?.checked_sub(1)
     }
 
-    /// The partner of what the right function has.
-    pub(crate) fn left(&self, kind: usize, b: u32) -> Option<u32> {
-        let ids = self.right.get(kind)?;
-        ids.get(b as usize)?.checked_sub(1)
+    /// The partner of an id of the right function.
+    pub(crate) fn left(&self, kind: usize, right_id: u32) -> Option<u32> {
+        self.right.get(kind)?.get(right_id as usize)?.checked_sub(1)
     }
 
     /// All pairs of a kind, in the order of the left function.
     pub(crate) fn pairs(&self, kind: usize) -> impl Iterator<Item = (u32, u32)> + '_ {
-        let ids = self.left.get(kind).map_or(&[][..], |ids| ids);
-        let all = (0..).zip(ids);
-        all.filter_map(|(a, b)| Some((a, b.checked_sub(1)?)))
+        let partners = self.left.get(kind).map_or(&[][..], |ids| ids);
+        (0..)
+            .zip(partners)
+            .filter_map(|(left, right)| Some((left, right.checked_sub(1)?)))
     }
 
     /// Whether two statements are equal.
@@ -69,116 +69,127 @@ impl Pairing {
         a.len() == b.len()
             && a.iter().zip(b).all(|(a, b)| {
                 a.shape() == b.shape()
-                    && match (a.renamed(), b.renamed()) {
-                        (Some((kind, a)), Some((_, b))) => self.right(kind, a) == Some(b),
+                    && match (a.local(), b.local()) {
+                        (Some(a), Some(b)) => self.right(a.kind, a.id) == Some(b.id),
                         _ => true,
                     }
             })
     }
 
-    /// Whether all of the code is equal with a one-to-one relation, which this becomes.
-    pub(crate) fn whole(a: &Code, b: &Code) -> Option<Self> {
+    /// The relation that makes all of the code of two functions equal; `None` if there is none.
+    pub(crate) fn of_equal_code(a: &Code, b: &Code) -> Option<Self> {
         let mut pairing = Self::default();
-        let same_statements = a.entries.len() == b.entries.len()
+        let has_equal_shapes = a.entries.len() == b.entries.len()
             && a.entries
                 .iter()
                 .zip(&b.entries)
                 .all(|(a, b)| a.shape == b.shape);
-        let (x, y) = (a.all_tokens(), b.all_tokens());
-        let equal = same_statements
-            && x.len() == y.len()
-            && x.iter().zip(y).all(|(a, b)| pairing.pair_tokens(*a, *b));
-        equal.then_some(pairing)
+        let (left, right) = (a.all_tokens(), b.all_tokens());
+        let is_equal = has_equal_shapes
+            && left.len() == right.len()
+            && left
+                .iter()
+                .zip(right)
+                .all(|(a, b)| pairing.pair_tokens(*a, *b));
+        is_equal.then_some(pairing)
     }
 
-    /// The relation that most places of aligned statements agree with; those of the first list come before those of the second.
-    pub(crate) fn of_most(a: &Code, b: &Code, aligned: [&[(u32, u32)]; 2]) -> Self {
+    /// The relation that agrees with the most mentions in aligned statements. The pairs of the first alignment have precedence over those of the
+    /// second one.
+    pub(crate) fn of_most_mentions(a: &Code, b: &Code, alignments: [&[(u32, u32)]; 2]) -> Self {
         let mut pairing = Self::default();
         let (left_order, right_order) = (MentionOrder::new(a), MentionOrder::new(b));
-        for aligned in aligned {
-            let mut votes: Vec<(usize, u32, u32)> = Vec::new();
-            for &(i, j) in aligned {
-                let both = a.tokens(i as usize).iter().zip(b.tokens(j as usize));
-                for (a, b) in both {
-                    if let (Some((kind, a)), Some((_, b))) = (a.renamed(), b.renamed()) {
-                        votes.push((kind, a, b));
-                    }
-                }
+        for alignment in alignments {
+            let mut votes: Vec<(Local, Local)> = Vec::new();
+            for &(i, j) in alignment {
+                let tokens = a.tokens(i as usize).iter().zip(b.tokens(j as usize));
+                votes.extend(tokens.filter_map(|(a, b)| a.local().zip(b.local())));
             }
             votes.sort_unstable();
-            let same = votes.chunk_by(|a, b| a == b);
-            let counts = same.filter_map(|all| Some((all.len(), *all.first()?)));
-            let mut counts: Vec<_> = counts.collect();
+            let mut counts: Vec<(usize, Local, Local)> = votes
+                .chunk_by(|p, q| p == q)
+                .filter_map(|equal| {
+                    let (left, right) = *equal.first()?;
+                    Some((equal.len(), left, right))
+                })
+                .collect();
             // Ids are not in the order of the text in an edited function.
-            let rank = |&(kind, a, b): &(usize, u32, u32)| {
-                (kind, left_order.rank(kind, a), right_order.rank(kind, b))
+            let rank = |left: Local, right: Local| {
+                (left.kind, left_order.rank(left), right_order.rank(right))
             };
-            counts.sort_by(|a, b| b.0.cmp(&a.0).then_with(|| rank(&a.1).cmp(&rank(&b.1))));
-            for (_, (kind, a, b)) in counts {
-                pairing.pair(kind, a, b);
+            counts.sort_by(|p, q| {
+                q.0.cmp(&p.0)
+                    .then_with(|| rank(p.1, p.2).cmp(&rank(q.1, q.2)))
+            });
+            for (_, left, right) in counts {
+                pairing.pair(left.kind, left.id, right.id);
             }
         }
         pairing
     }
 
-    /// Hashes of statements of both functions that are equal for equal ones.
+    /// Hashes of the statements of both functions. Equal statements have equal hashes.
     pub(crate) fn keys(&self, a: &Code, b: &Code) -> (Vec<u64>, Vec<u64>) {
-        let left = |kind: usize, id: u32| match self.right(kind, id) {
-            Some(_) => (Kind::Paired, id),
-            None => (Kind::Unpaired, id << 1),
-        };
-        let right = |kind: usize, id: u32| match self.left(kind, id) {
-            Some(id) => (Kind::Paired, id),
-            None => (Kind::Unpaired, id << 1 | 1),
-        };
-        (hashes(a, left), hashes(b, right))
+        let left = statement_hashes(a, |local| match self.right(local.kind, local.id) {
+            Some(_) => (Kind::Paired, local.id),
+            None => (Kind::Unpaired, local.id << 1),
+        });
+        let right = statement_hashes(b, |local| match self.left(local.kind, local.id) {
+            Some(left_id) => (Kind::Paired, left_id),
+            None => (Kind::Unpaired, local.id << 1 | 1),
+        });
+        (left, right)
     }
 }
 
 /// The order in which the code of a function mentions its registers, labels and variables.
 struct MentionOrder {
-    /// For each kind and id the number of the first mention.
-    ranks: [Vec<u32>; RENAMED],
+    /// For each kind and id, the number of the first mention; 0 without mentions.
+    ranks: [Vec<u32>; LOCAL_KINDS],
 }
 
 impl MentionOrder {
     fn new(code: &Code) -> Self {
-        let mut ranks: [Vec<u32>; RENAMED] = Default::default();
-        let mut next = 0;
-        for (kind, id) in code.all_tokens().iter().filter_map(|token| token.renamed()) {
-            // 0 until the first mention.
-            if let Some(rank) = ranks.get_mut(kind).and_then(|ids| slot(ids, id))
+        let mut ranks: [Vec<u32>; LOCAL_KINDS] = Default::default();
+        let mut count = 0;
+        for local in code.all_tokens().iter().filter_map(|token| token.local()) {
+            if let Some(rank) = ranks
+                .get_mut(local.kind)
+                .and_then(|ids| slot(ids, local.id))
                 && *rank == 0
             {
-                next += 1;
-                *rank = next;
+                count += 1;
+                *rank = count;
             }
         }
         Self { ranks }
     }
 
-    fn rank(&self, kind: usize, id: u32) -> u32 {
-        let ranks = self.ranks.get(kind);
-        ranks
-            .and_then(|ids| ids.get(id as usize))
+    fn rank(&self, local: Local) -> u32 {
+        self.ranks
+            .get(local.kind)
+            .and_then(|ids| ids.get(local.id as usize))
             .copied()
             .unwrap_or(0)
     }
 }
 
-fn hashes(code: &Code, rename: impl Fn(usize, u32) -> (Kind, u32)) -> Vec<u64> {
-    let entry = |i| {
-        code.tokens(i).iter().fold(0, |hash, token| {
-            let token = match token.renamed() {
-                Some((kind, id)) => {
-                    let (paired, id) = rename(kind, id);
-                    let shape = crate::token::mix(hash, token.shape());
-                    return crate::token::mix(shape, token.with_number(paired, id).bits());
-                }
-                None => token.bits(),
-            };
-            crate::token::mix(hash, token)
+/// Hashes of the statements of a function, with the ids of registers, labels and variables replaced by `rename`.
+fn statement_hashes(code: &Code, rename: impl Fn(Local) -> (Kind, u32)) -> Vec<u64> {
+    (0..code.entries.len())
+        .map(|entry| {
+            code.tokens(entry)
+                .iter()
+                .fold(0, |hash, token| match token.local() {
+                    Some(local) => {
+                        let (kind, number) = rename(local);
+                        mix(
+                            mix(hash, token.shape()),
+                            token.with_number(kind, number).bits(),
+                        )
+                    }
+                    None => mix(hash, token.bits()),
+                })
         })
-    };
-    (0..code.entries.len()).map(entry).collect()
+        .collect()
 }

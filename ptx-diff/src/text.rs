@@ -1,4 +1,4 @@
-//! Declarations as they are written in PTX.
+//! The texts of declarations, as they are written in PTX.
 
 use alloc::borrow::ToOwned;
 use alloc::string::{String, ToString};
@@ -41,8 +41,9 @@ fn ty(module: &Module, ty: TypeName, vector: u8) -> String {
 }
 
 fn dims(module: &Module, pool: &OperandPool, range: OperandRange) -> String {
-    let each = pool.slice(range).iter();
-    each.map(|dim| format!("[{}]", operand(module, pool, *dim)))
+    pool.slice(range)
+        .iter()
+        .map(|dim| format!("[{}]", operand(module, pool, *dim)))
         .collect()
 }
 
@@ -93,34 +94,39 @@ pub(crate) fn parameter(module: &Module, param: &Param) -> String {
 /// `.attribute(.managed)`, or nothing.
 pub(crate) fn attributes(module: &Module, attributes: &[Attribute]) -> String {
     let pool = module.pool();
-    let each = attributes.iter().map(|attribute| match *attribute {
-        Attribute::Managed => ".managed".to_owned(),
-        Attribute::Unified(a, b) => {
-            let (a, b) = (operand(module, pool, a), operand(module, pool, b));
-            format!(".unified({a}, {b})")
-        }
-        Attribute::Unknown(name) => module.name(name).to_owned(),
-        _ => String::new(),
-    });
-    let each: Vec<String> = each.collect();
-    match each[..] {
+    let texts: Vec<String> = attributes
+        .iter()
+        .map(|attribute| match *attribute {
+            Attribute::Managed => ".managed".to_owned(),
+            Attribute::Unified(first, second) => {
+                let first = operand(module, pool, first);
+                let second = operand(module, pool, second);
+                format!(".unified({first}, {second})")
+            }
+            Attribute::Unknown(name) => module.name(name).to_owned(),
+            _ => String::new(),
+        })
+        .collect();
+    match texts[..] {
         [] => String::new(),
-        _ => format!(".attribute({})", each.join(", ")),
+        _ => format!(".attribute({})", texts.join(", ")),
     }
 }
 
 /// `.maxntid 128, 1, 1`
 pub(crate) fn directive(module: &Module, directive: &DirectiveStmt) -> String {
-    let args = module.pool().slice(directive.args).iter();
-    let args: Vec<String> = args
-        .map(|arg| operand(module, module.pool(), *arg))
+    let arguments: Vec<String> = module
+        .pool()
+        .slice(directive.args)
+        .iter()
+        .map(|argument| operand(module, module.pool(), *argument))
         .collect();
-    format!("{} {}", directive.directive.text(), args.join(", "))
+    format!("{} {}", directive.directive.text(), arguments.join(", "))
         .trim_end()
         .to_owned()
 }
 
-/// An operand without parts as it is written; `…` for others.
+/// The text of an operand without parts; `…` for an operand with parts.
 pub(crate) fn operand(module: &Module, pool: &OperandPool, operand: Operand) -> String {
     let name = |id| module.name(id).to_owned();
     match operand {

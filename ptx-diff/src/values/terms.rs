@@ -14,26 +14,41 @@ use ptx_semantics::fold::{commutes, is_copy};
 use smallvec::SmallVec;
 
 use crate::code::Writer;
-use crate::names::Numbers;
-use crate::token::{Kind, Token, mix};
+use crate::numbers::Numbers;
+use crate::token::{Kind, LABEL, Local, REGISTER, Token, mix};
 
 /// The number of a term.
 pub(super) type Id = u32;
 
-/// The registers that an instruction writes, with their types; `None` for `_`.
-type Written = SmallVec<[Option<(u32, Token)>; 2]>;
+/// A register that an instruction writes.
+#[derive(Copy, Clone)]
+struct TypedRegister {
+    register: u32,
+    /// The type of the register.
+    shape: Token,
+}
+
+/// The registers that an instruction writes; `None` for `_`.
+type Destinations = SmallVec<[Option<TypedRegister>; 2]>;
+
+/// The guard of an instruction.
+#[derive(Copy, Clone)]
+struct GuardTerm {
+    predicate: Id,
+    is_negated: bool,
+}
 
 /// The carry flag, which is treated as a register.
 pub(super) const CARRY: u32 = u32::MAX;
 
-/// What the tokens of a term begin with, where they are not an operand.
+/// The first token of a term that is not an operand.
 #[derive(Copy, Clone)]
 enum Tag {
     /// An instruction.
     Instruction,
     /// A result of an instruction.
     Result,
-    /// What a guarded instruction leaves: the guard, the new value, the old value.
+    /// The value of a register after a guarded instruction, with the guard, the new value and the old value as parts.
     Choice,
     /// A result of an effect.
     Outcome,
@@ -48,52 +63,51 @@ pub(super) enum Term {
     Register {
         sequence: u32,
         register: u32,
-        /// Its type.
+        /// The type of the register.
         shape: Token,
     },
     Operation {
         tokens: Vec<Token>,
         parts: Vec<Id>,
-        /// Whether the first two parts may change places.
+        /// Whether the first two parts may be swapped.
         commutes: bool,
     },
 }
 
-/// Code without jumps into it or out of it, but for its end.
+/// Code that jumps neither enter nor leave, except at its beginning and its end.
 #[derive(Default)]
 pub(super) struct Sequence {
     pub(super) effects: Vec<Id>,
-    /// The registers that it writes, with their values at its end.
+    /// The registers that the sequence writes, with their values at its end.
     pub(super) end: HashMap<u32, Id>,
-    /// The sequences before it, in ascending order.
-    pub(super) before: Vec<u32>,
-    /// Whether the function begins here.
+    /// The sequences from which control comes, in ascending order.
+    pub(super) predecessors: Vec<u32>,
+    /// Whether the function begins with this sequence.
     pub(super) is_entry: bool,
 }
 
-/// All terms of a function, parts before what they are part of.
+/// All terms of a function. The parts of a term precede the term.
 #[derive(Default)]
 pub(crate) struct Terms {
     pub(super) terms: Vec<Term>,
     pub(super) sequences: Vec<Sequence>,
     /// The sequence of each statement.
-    of_statement: Vec<u32>,
-    /// The terms of registers at the beginning of sequences.
-    registers: HashMap<(u32, u32), Id>,
+    statement_sequences: Vec<u32>,
+    /// The terms of registers at the beginning of sequences, by sequence and register.
+    initial_values: HashMap<(u32, u32), Id>,
 }
 
 impl Terms {
-    /// The terms of a function; `None` if something in it is not recognized. Linear in its length.
+    /// Builds the terms of a function; `None` if a statement of it is not recognized. Linear in its length.
     pub(crate) fn new(facts: &ModuleFacts<'_>, id: FuncId, numbers: &Numbers) -> Option<Self> {
         let module = facts.module();
         let (function, facts) = (module.functions().get(id)?, facts.function(id)?);
         let interface = function.interface;
-        let lists = [interface.params, interface.returns].into_iter();
-        let mut params = lists.flat_map(|list| list.of(module.params()));
-        if params.any(|p| p.space == StateSpace::Reg) {
+        let params = [interface.params, interface.returns].map(|list| list.of(module.params()));
+        if params.concat().iter().any(|p| p.space == StateSpace::Reg) {
             return None;
         }
-        let writer = Writer::of_function(module, id, numbers)?;
+        let writer = Writer::for_function(module, id, numbers)?;
         let is_kernel = function.kind == FunctionKind::Entry;
         let cfg = Cfg::new(facts);
         let sequences = Sequences::new(facts, &cfg)?;
@@ -103,17 +117,18 @@ impl Terms {
             writer,
             is_kernel,
             sequences: &sequences,
-            now: 0,
+            current: 0,
             terms: Self::default(),
         };
-        let mut firsts: HashMap<StmtId, u32> = HashMap::new();
-        for (now, blocks) in sequences.blocks.iter().enumerate() {
-            builder.now = now as u32;
+        // The sequences that begin with statements.
+        let mut starts: HashMap<StmtId, u32> = HashMap::new();
+        for (index, blocks) in sequences.blocks.iter().enumerate() {
+            builder.current = index as u32;
             let first = blocks.first().and_then(|b| cfg.block(*b));
-            firsts.extend(first.map(|b| (b.first, now as u32)));
+            starts.extend(first.map(|b| (b.first, index as u32)));
             builder.terms.sequences.push(Sequence {
-                before: sequences.before(&cfg, now),
-                is_entry: now == 0,
+                predecessors: sequences.predecessors(&cfg, index),
+                is_entry: index == 0,
                 ..Sequence::default()
             });
             for block in blocks {
@@ -124,14 +139,15 @@ impl Terms {
             }
         }
         let mut terms = builder.terms;
-        terms.of_statement = of_statements(facts.body(), &firsts);
+        terms.statement_sequences = statement_sequences(facts.body(), &starts);
         Some(terms)
     }
 
-    /// The sequence that a statement is in.
+    /// The index of the sequence that contains a statement.
     pub(super) fn sequence_of(&self, stmt: StmtId) -> usize {
-        let sequence = self.of_statement.get(stmt.index());
-        sequence.map_or(0, |s| *s as usize)
+        self.statement_sequences
+            .get(stmt.index())
+            .map_or(0, |sequence| *sequence as usize)
     }
 
     fn add(&mut self, term: Term) -> Id {
@@ -140,9 +156,12 @@ impl Terms {
     }
 
     /// The value of a register at the beginning of a sequence.
-    fn at_begin(&mut self, sequence: u32, register: u32, shape: Token) -> Id {
+    fn value_at_start(&mut self, sequence: u32, register: u32, shape: Token) -> Id {
         let next = self.terms.len() as Id;
-        let id = *self.registers.entry((sequence, register)).or_insert(next);
+        let id = *self
+            .initial_values
+            .entry((sequence, register))
+            .or_insert(next);
         if id == next {
             self.terms.push(Term::Register {
                 sequence,
@@ -154,33 +173,34 @@ impl Terms {
     }
 
     /// The value of a register at the end of a sequence.
-    pub(super) fn at_end(&mut self, sequence: u32, register: u32, shape: Token) -> Id {
-        let written = self.sequences.get(sequence as usize);
-        let written = written.and_then(|s| s.end.get(&register).copied());
-        written.unwrap_or_else(|| self.at_begin(sequence, register, shape))
+    pub(super) fn value_at_end(&mut self, sequence: u32, register: u32, shape: Token) -> Id {
+        self.sequences
+            .get(sequence as usize)
+            .and_then(|s| s.end.get(&register).copied())
+            .unwrap_or_else(|| self.value_at_start(sequence, register, shape))
     }
 
-    /// Hashes of terms, for which registers are distinguished by what is written to them. Equal terms of equal functions have
-    /// equal hashes, whatever registers are called.
+    /// Hashes of terms. Registers are distinguished by the values that are written to them: equal terms of equal functions have
+    /// equal hashes, whatever the names of registers are.
     pub(super) fn hashes(&self) -> Vec<u64> {
-        let mut of_register: HashMap<u32, u64> = HashMap::new();
+        let mut register_hashes: HashMap<u32, u64> = HashMap::new();
         let mut hashes = Vec::new();
         for _ in 0..3 {
-            hashes = self.hashes_with(&of_register);
-            let mut next: HashMap<u32, u64> = HashMap::new();
-            for (at, sequence) in self.sequences.iter().enumerate() {
+            hashes = self.hashes_with(&register_hashes);
+            register_hashes = HashMap::new();
+            for (index, sequence) in self.sequences.iter().enumerate() {
                 for (register, value) in &sequence.end {
                     let hash = hashes.get(*value as usize).copied().unwrap_or(0);
-                    let sum = next.entry(*register).or_insert(0);
-                    *sum = sum.wrapping_add(mix(at as u64, hash));
+                    let sum = register_hashes.entry(*register).or_insert(0u64);
+                    *sum = sum.wrapping_add(mix(index as u64, hash));
                 }
             }
-            of_register = next;
         }
         hashes
     }
 
-    fn hashes_with(&self, of_register: &HashMap<u32, u64>) -> Vec<u64> {
+    /// Hashes of terms, given the hashes of the registers.
+    fn hashes_with(&self, register_hashes: &HashMap<u32, u64>) -> Vec<u64> {
         let mut hashes: Vec<u64> = Vec::with_capacity(self.terms.len());
         for term in &self.terms {
             let hash = match term {
@@ -188,7 +208,7 @@ impl Terms {
                     register, shape, ..
                 } => mix(
                     shape.bits(),
-                    of_register.get(register).copied().unwrap_or(1),
+                    register_hashes.get(register).copied().unwrap_or(1),
                 ),
                 Term::Operation {
                     tokens,
@@ -196,14 +216,17 @@ impl Terms {
                     commutes,
                 } => {
                     let hash = tokens.iter().fold(2, |hash, t| mix(hash, t.shape()));
-                    let of = |id: &Id| hashes.get(*id as usize).copied().unwrap_or(0);
+                    let part_hash = |id: &Id| hashes.get(*id as usize).copied().unwrap_or(0);
+                    let mix_parts = |hash, parts: &[Id]| {
+                        parts.iter().fold(hash, |hash, id| mix(hash, part_hash(id)))
+                    };
                     match parts.as_slice() {
-                        [a, b, rest @ ..] if *commutes => {
-                            let (a, b) = (of(a), of(b));
-                            let both = mix(mix(hash, a.min(b)), a.max(b));
-                            rest.iter().fold(both, |hash, part| mix(hash, of(part)))
+                        [first, second, others @ ..] if *commutes => {
+                            let (first, second) = (part_hash(first), part_hash(second));
+                            let hash = mix(mix(hash, first.min(second)), first.max(second));
+                            mix_parts(hash, others)
                         }
-                        _ => parts.iter().fold(hash, |hash, part| mix(hash, of(part))),
+                        parts => mix_parts(hash, parts),
                     }
                 }
             };
@@ -213,96 +236,101 @@ impl Terms {
     }
 }
 
-/// The sequence of each statement, by the first statements of the sequences. Edits place statements in any order of their ids.
-fn of_statements(body: &Body, firsts: &HashMap<StmtId, u32>) -> Vec<u32> {
-    let mut found = vec![0; body.statement_table().len()];
-    let mut now = 0;
+/// The sequence of each statement. `starts` are the sequences that begin with statements. The ids of the statements of an edited function are not in
+/// the order of the text.
+fn statement_sequences(body: &Body, starts: &HashMap<StmtId, u32>) -> Vec<u32> {
+    let mut sequences = vec![0; body.statement_table().len()];
+    let mut current = 0;
     for (stmt, _) in body.statements() {
-        now = firsts.get(&stmt).copied().unwrap_or(now);
-        if let Some(sequence) = found.get_mut(stmt.index()) {
-            *sequence = now;
+        current = starts.get(&stmt).copied().unwrap_or(current);
+        if let Some(slot) = sequences.get_mut(stmt.index()) {
+            *slot = current;
         }
     }
-    found
+    sequences
 }
 
-/// Which blocks are one sequence.
+/// The division of the blocks of a function into sequences.
 struct Sequences {
     blocks: Vec<Vec<BlockId>>,
     /// The sequence of each block.
-    of_block: HashMap<u32, u32>,
+    block_sequences: HashMap<u32, u32>,
 }
 
 impl Sequences {
-    /// A block continues the one before it in the text if nothing else leads to it and no jump does. `None` if a block may go
-    /// anywhere.
+    /// Divides a function into sequences. A block continues the sequence of the preceding block in the text if control comes only from that block,
+    /// and not by a jump. `None` if the successors of a block are unknown.
     fn new(facts: FunctionFacts<'_>, cfg: &Cfg) -> Option<Self> {
-        let mut all = Self {
+        let mut sequences = Self {
             blocks: Vec::new(),
-            of_block: HashMap::new(),
+            block_sequences: HashMap::new(),
         };
-        let mut last: Option<BlockId> = None;
+        let mut previous: Option<BlockId> = None;
         for (id, block) in cfg.blocks().filter(|(_, b)| !b.is_dispatch) {
             if block.unknown {
                 return None;
             }
-            let continues = last.is_some_and(|last| {
-                cfg.predecessors(id) == [last]
-                    && cfg.successors(last) == [id]
+            let continues = previous.is_some_and(|previous| {
+                cfg.predecessors(id) == [previous]
+                    && cfg.successors(previous) == [id]
                     && cfg
-                        .block(last)
-                        .is_some_and(|b| !b.exits && !jumps(facts, b.first, b.end))
+                        .block(previous)
+                        .is_some_and(|b| !b.exits && !ends_with_jump(facts, b.first, b.end))
             });
-            match all.blocks.last_mut() {
+            match sequences.blocks.last_mut() {
                 Some(blocks) if continues => blocks.push(id),
-                _ => all.blocks.push(vec![id]),
+                _ => sequences.blocks.push(vec![id]),
             }
-            all.of_block
-                .insert(id.as_u32(), all.blocks.len() as u32 - 1);
-            last = Some(id);
+            sequences
+                .block_sequences
+                .insert(id.as_u32(), sequences.blocks.len() as u32 - 1);
+            previous = Some(id);
         }
-        Some(all)
+        Some(sequences)
     }
 
-    /// The sequences from which control comes to one.
-    fn before(&self, cfg: &Cfg, sequence: usize) -> Vec<u32> {
+    /// The sequences from which control comes to a sequence, in ascending order.
+    fn predecessors(&self, cfg: &Cfg, sequence: usize) -> Vec<u32> {
         let first = self.blocks.get(sequence).and_then(|blocks| blocks.first());
-        let mut found = Vec::new();
-        let mut open: Vec<BlockId> = first
+        let mut predecessors = Vec::new();
+        let mut worklist: Vec<BlockId> = first
             .map(|b| cfg.predecessors(*b).to_vec())
             .unwrap_or_default();
-        while let Some(block) = open.pop() {
-            match self.of_block.get(&block.as_u32()) {
-                Some(sequence) => found.push(*sequence),
-                // The block of a table of labels.
-                None => open.extend(cfg.predecessors(block)),
+        while let Some(block) = worklist.pop() {
+            match self.block_sequences.get(&block.as_u32()) {
+                Some(sequence) => predecessors.push(*sequence),
+                // A dispatch block is in no sequence.
+                None => worklist.extend(cfg.predecessors(block)),
             }
         }
-        found.sort_unstable();
-        found.dedup();
-        found
+        predecessors.sort_unstable();
+        predecessors.dedup();
+        predecessors
     }
 }
 
-/// Whether the last instruction jumps.
-fn jumps(facts: FunctionFacts<'_>, first: StmtId, end: StmtId) -> bool {
-    let mut instructions = facts.body().range(first, end).filter_map(|(_, s)| match s {
-        Statement::Inst(inst) => Some(inst),
-        _ => None,
-    });
-    instructions
-        .next_back()
+/// Whether the last instruction of a range jumps.
+fn ends_with_jump(facts: FunctionFacts<'_>, first: StmtId, end: StmtId) -> bool {
+    facts
+        .body()
+        .range(first, end)
+        .rev()
+        .find_map(|(_, statement)| match statement {
+            Statement::Inst(inst) => Some(inst),
+            _ => None,
+        })
         .is_some_and(|inst| !matches!(facts.inst(inst).flow(), Flow::Next | Flow::Call))
 }
 
+/// Builds the terms of a function, statement by statement. Its methods return `None` if a statement is not recognized.
 struct Builder<'a> {
     facts: FunctionFacts<'a>,
     cfg: &'a Cfg,
     writer: Writer<'a>,
     is_kernel: bool,
     sequences: &'a Sequences,
-    /// The current sequence.
-    now: u32,
+    /// The index of the current sequence.
+    current: u32,
     terms: Terms,
 }
 
@@ -311,11 +339,11 @@ impl<'a> Builder<'a> {
         match statement {
             Statement::Inst(id) => self.instruction(id),
             Statement::Opaque(_) | Statement::Function(_) => None,
-            // What a table says is part of the instruction that names it.
+            // The entries of a table are a part of the instruction that names the table.
             Statement::Directive(_) => {
                 let body = self.facts.body();
                 let mut operands = body.walk(statement);
-                let tokens = self.writer.of_statement(stmt, statement);
+                let tokens = self.writer.statement_tokens(stmt, statement);
                 if !tokens.is_empty() && !operands.any(|o| matches!(o, Operand::Label(_))) {
                     self.effect(tokens, Vec::new());
                 }
@@ -326,28 +354,26 @@ impl<'a> Builder<'a> {
     }
 
     fn instruction(&mut self, id: InstId) -> Option<()> {
-        let (body, f) = (self.facts.body(), self.facts.inst(id));
+        let (body, facts) = (self.facts.body(), self.facts.inst(id));
         let inst = body.inst(id)?;
-        if !f.is_known() {
+        if !facts.is_known() {
             return None;
         }
         let mnemonic = self.writer.mnemonic(inst.sig);
-        let carry = tag(Tag::Carry, 0);
         let operands = body.operands(id);
-        // With the guard.
-        let (mut tokens, mut parts) = (
-            Vec::with_capacity(operands.len() + 3),
-            Vec::with_capacity(operands.len() + 1),
-        );
+        // The capacities include the guard.
+        let mut tokens = Vec::with_capacity(operands.len() + 3);
+        let mut parts = Vec::with_capacity(operands.len() + 1);
         tokens.extend([tag(Tag::Instruction, 0), mnemonic]);
-        let (mut sources, mut written) = (SmallVec::<[Operand; 4]>::new(), Written::new());
+        let mut sources = SmallVec::<[Operand; 4]>::new();
+        let mut destinations = Destinations::new();
         for (index, operand) in operands.iter().enumerate() {
-            let of_operand = self.writer.of_operand(*operand);
-            let has_register = of_operand
+            let operand_tokens = self.writer.operand_tokens(*operand);
+            let has_register = operand_tokens
                 .iter()
-                .any(|t| t.renamed().is_some_and(|(k, _)| k == 0));
-            let is_sink = of_operand.iter().any(|t| t.is_sink());
-            let usage = match f.usage(index) {
+                .any(|t| t.local().is_some_and(|local| local.kind == REGISTER));
+            let is_sink = operand_tokens.iter().any(|t| t.is_sink());
+            let usage = match facts.usage(index) {
                 None if has_register => return None,
                 // A variable that a call writes.
                 Some(_) if !has_register && !is_sink => RegAccess::Read,
@@ -355,66 +381,75 @@ impl<'a> Builder<'a> {
             };
             if usage.reads() {
                 tokens.push(tag(Tag::Operand, index as u32));
-                parts.push(self.operand(&of_operand)?);
+                parts.push(self.operand(&operand_tokens)?);
                 sources.push(*operand);
             }
             match usage {
                 RegAccess::Read => {}
-                RegAccess::Write | RegAccess::ReadWrite => results(&of_operand, &mut written)?,
+                RegAccess::Write | RegAccess::ReadWrite => {
+                    add_destinations(&operand_tokens, &mut destinations)?;
+                }
                 _ => return None,
             }
-            self.writer.reuse(of_operand);
+            self.writer.reuse(operand_tokens);
         }
-        if f.reads_carry() {
-            parts.push(self.read(CARRY, carry));
+        let carry = TypedRegister {
+            register: CARRY,
+            shape: tag(Tag::Carry, 0),
+        };
+        if facts.reads_carry() {
+            parts.push(self.read(carry));
         }
-        if f.writes_carry() {
-            written.push(Some((CARRY, carry)));
+        if facts.writes_carry() {
+            destinations.push(Some(carry));
         }
-        let guard = match f.guard() {
+        let guard = match facts.guard() {
             None => None,
             Some(guard) => {
-                let predicate = self.writer.of_operand(body.pool().get(guard.predicate));
-                Some((self.operand(&predicate)?, guard.sense.is_negated()))
+                let predicate = self.writer.operand_tokens(body.pool().get(guard.predicate));
+                Some(GuardTerm {
+                    predicate: self.operand(&predicate)?,
+                    is_negated: guard.sense.is_negated(),
+                })
             }
         };
-        if !self.is_pure(&f) {
+        if !self.is_pure(&facts) {
             // The guard decides whether there is an effect.
-            if let Some((predicate, negated)) = guard {
-                tokens.push(tag(Tag::Choice, negated.into()));
-                parts.push(predicate);
+            if let Some(guard) = guard {
+                tokens.push(tag(Tag::Choice, guard.is_negated.into()));
+                parts.push(guard.predicate);
             }
             let number = self.effect(tokens, parts);
-            let outcome = [tag(Tag::Outcome, self.now), tag(Tag::Outcome, number)];
-            self.write(&written, guard, &outcome, &[]);
+            let outcome = [tag(Tag::Outcome, self.current), tag(Tag::Outcome, number)];
+            self.write(&destinations, guard, &outcome, &[]);
             return Some(());
         }
-        if let Some(value) = self.copied(inst, &sources, &written, &parts) {
-            let [Some((register, shape))] = written[..] else {
+        if let Some(value) = self.copied_value(inst, &sources, &destinations, &parts) {
+            let [Some(destination)] = destinations[..] else {
                 return None;
             };
-            let value = self.guarded(value, register, shape, guard);
-            self.set(register, value);
+            let value = self.guarded(value, destination, guard);
+            self.set(destination.register, value);
             return Some(());
         }
         let signature = self.facts.module().signature(inst.sig);
         let modifiers: SmallVec<[_; 8]> = signature.modifiers().collect();
         let commutes = commutes(signature.opcode()?, &modifiers);
-        let made = self.terms.add(Term::Operation {
+        let operation = self.terms.add(Term::Operation {
             tokens,
             parts,
             commutes,
         });
-        self.write(&written, guard, &[], &[made]);
+        self.write(&destinations, guard, &[], &[operation]);
         Some(())
     }
 
-    /// Whether the results depend on the operands only, and nothing else happens.
-    fn is_pure(&self, f: &Facts<'_>) -> bool {
+    /// Whether an instruction computes its results from its operands only, and has no other effect.
+    fn is_pure(&self, facts: &Facts<'_>) -> bool {
         let body = self.facts.body();
         // A kernel cannot write its parameters, and nothing writes constant memory.
         let is_constant = |access: ptx_ir::facts::MemoryAccess| {
-            let of_kernel = match access.base {
+            let is_kernel_parameter = match access.base {
                 Some(Operand::Var(id)) => body.vars().get(id).is_some_and(|v| v.stmt.is_none()),
                 _ => false,
             };
@@ -422,28 +457,28 @@ impl<'a> Builder<'a> {
                 && match access.space {
                     Space::State(StateSpace::Const) => true,
                     Space::State(space) => {
-                        space.base() == StateSpace::Param && of_kernel && self.is_kernel
+                        space.base() == StateSpace::Param && is_kernel_parameter && self.is_kernel
                     }
                     _ => false,
                 }
         };
-        f.may_be_duplicated()
-            && f.flow() == Flow::Next
-            && f.asynchronous().is_empty()
-            && f.memory().all(is_constant)
+        facts.may_be_duplicated()
+            && facts.flow() == Flow::Next
+            && facts.asynchronous().is_empty()
+            && facts.memory().all(is_constant)
     }
 
-    /// The source of an instruction that copies a register to one of the same width.
-    fn copied(
+    /// The source of an instruction that copies a register to a register of the same width; `None` for other instructions.
+    fn copied_value(
         &self,
         inst: &Inst,
         sources: &[Operand],
-        written: &Written,
+        destinations: &Destinations,
         parts: &[Id],
     ) -> Option<Id> {
         let signature = self.facts.module().signature(inst.sig);
-        let ([Operand::Reg(source)], [Some((register, _))], [part]) =
-            (sources, &written[..], parts)
+        let ([Operand::Reg(source)], [Some(destination)], [part]) =
+            (sources, &destinations[..], parts)
         else {
             return None;
         };
@@ -451,123 +486,123 @@ impl<'a> Builder<'a> {
             let decl = self.facts.body().reg_decl_of(register)?;
             (decl.vector <= 1).then_some(decl.ty.known()?.bits())
         };
-        let width = signature.types().next().map(ScalarType::bits);
-        let target = bits(RegId::new(*register));
-        let same = bits(*source) == target && width == target && target.is_some();
-        (is_copy(signature.opcode()?) && same).then_some(*part)
+        let width = signature.types().next().map(ScalarType::bits)?;
+        let keeps_width =
+            bits(*source) == Some(width) && bits(RegId::new(destination.register)) == Some(width);
+        (is_copy(signature.opcode()?) && keeps_width).then_some(*part)
     }
 
     // --- operands ---
 
-    /// The term of an operand: that of a register, or one made of all the registers in it.
-    fn operand(&mut self, tokens: &[Token]) -> Option<Id> {
-        if let [token] = tokens
-            && let Some((0, register)) = token.renamed()
+    /// The term of an operand: the value of a register, or an operation on the values of all registers in the operand.
+    fn operand(&mut self, operand: &[Token]) -> Option<Id> {
+        if let [token] = operand
+            && let Some(register) = register(*token)
         {
-            return Some(self.read(register, shape(*token)));
+            return Some(self.read(register));
         }
-        let (mut found, mut parts) = (vec![tag(Tag::Operand, u32::MAX)], Vec::new());
-        for token in tokens {
-            match token.renamed() {
-                Some((0, register)) => {
-                    parts.push(self.read(register, shape(*token)));
-                    found.push(shape(*token));
-                }
-                Some((1, label)) => self.label(LabelId::new(label), &mut found)?,
-                _ => found.push(*token),
+        let (mut tokens, mut parts) = (vec![tag(Tag::Operand, u32::MAX)], Vec::new());
+        for token in operand {
+            if let Some(register) = register(*token) {
+                parts.push(self.read(register));
+                tokens.push(register.shape);
+            } else if let Some(Local { kind: LABEL, id }) = token.local() {
+                self.label(LabelId::new(id), &mut tokens)?;
+            } else {
+                tokens.push(*token);
             }
         }
         Some(self.terms.add(Term::Operation {
-            tokens: found,
+            tokens,
             parts,
             commutes: false,
         }))
     }
 
-    /// A label as the sequence that it begins, or as those of its table.
-    fn label(&self, label: LabelId, found: &mut Vec<Token>) -> Option<()> {
+    /// Adds the tokens of a label: the sequence that begins with it, or the sequences of its table.
+    fn label(&self, label: LabelId, tokens: &mut Vec<Token>) -> Option<()> {
         let sequence = |label: LabelId| {
             let block = self.cfg.of_label(label)?;
-            let sequence = *self.sequences.of_block.get(&block.as_u32())?;
+            let sequence = *self.sequences.block_sequences.get(&block.as_u32())?;
             let first = self.sequences.blocks.get(sequence as usize)?.first()?;
             (*first == block).then(|| Token::new(Kind::Paired, 1, sequence))
         };
         match self.facts.table(label) {
             Some(table) => {
-                found.push(Token::new(Kind::Paired, 2, table.len() as u32));
+                tokens.push(Token::new(Kind::Paired, 2, table.len() as u32));
                 for operand in table {
                     let Operand::Label(label) = operand else {
                         return None;
                     };
-                    found.push(sequence(*label)?);
+                    tokens.push(sequence(*label)?);
                 }
             }
-            None => found.push(sequence(label)?),
+            None => tokens.push(sequence(label)?),
         }
         Some(())
     }
 
     // --- registers and effects ---
 
-    fn read(&mut self, register: u32, shape: Token) -> Id {
-        self.terms.at_end(self.now, register, shape)
+    /// The current value of a register.
+    fn read(&mut self, register: TypedRegister) -> Id {
+        self.terms
+            .value_at_end(self.current, register.register, register.shape)
     }
 
     fn set(&mut self, register: u32, value: Id) {
-        if let Some(sequence) = self.terms.sequences.get_mut(self.now as usize) {
+        if let Some(sequence) = self.terms.sequences.get_mut(self.current as usize) {
             sequence.end.insert(register, value);
         }
     }
 
-    /// Adds an effect and gives its number in the sequence.
+    /// Adds an effect, and returns its number in the current sequence.
     fn effect(&mut self, tokens: Vec<Token>, parts: Vec<Id>) -> u32 {
         let id = self.terms.add(Term::Operation {
             tokens,
             parts,
             commutes: false,
         });
-        let now = self.now;
-        let Some(sequence) = self.terms.sequences.get_mut(now as usize) else {
+        let Some(sequence) = self.terms.sequences.get_mut(self.current as usize) else {
             return 0;
         };
         sequence.effects.push(id);
         sequence.effects.len() as u32
     }
 
-    /// What a guarded instruction leaves in a register.
-    fn guarded(&mut self, new: Id, register: u32, shape: Token, guard: Option<(Id, bool)>) -> Id {
-        let Some((predicate, negated)) = guard else {
+    /// The value of a register after an instruction with a guard has assigned `new`.
+    fn guarded(&mut self, new: Id, destination: TypedRegister, guard: Option<GuardTerm>) -> Id {
+        let Some(guard) = guard else {
             return new;
         };
-        let old = self.read(register, shape);
+        let old = self.read(destination);
         self.terms.add(Term::Operation {
-            tokens: vec![tag(Tag::Choice, negated.into())],
-            parts: vec![predicate, new, old],
+            tokens: vec![tag(Tag::Choice, guard.is_negated.into())],
+            parts: vec![guard.predicate, new, old],
             commutes: false,
         })
     }
 
-    /// Writes results, which are made of the tokens and parts of their instruction; all are made before the first is written.
+    /// Assigns the results of an instruction, each with these tokens and parts. All values are computed before the first one is assigned.
     fn write(
         &mut self,
-        written: &Written,
-        guard: Option<(Id, bool)>,
+        destinations: &Destinations,
+        guard: Option<GuardTerm>,
         tokens: &[Token],
         parts: &[Id],
     ) {
         let mut values: SmallVec<[_; 2]> = SmallVec::new();
-        for (i, result) in (0..).zip(written) {
-            let Some((register, shape)) = *result else {
+        for (index, destination) in (0..).zip(destinations) {
+            let Some(destination) = *destination else {
                 continue;
             };
             // The type of the register decides how the result is extended.
-            let of_result = [tokens, &[tag(Tag::Result, i), shape]].concat();
             let new = self.terms.add(Term::Operation {
-                tokens: of_result,
+                tokens: [tokens, &[tag(Tag::Result, index), destination.shape]].concat(),
                 parts: parts.to_vec(),
                 commutes: false,
             });
-            values.push((register, self.guarded(new, register, shape, guard)));
+            values.push((destination.register, self.guarded(new, destination, guard)));
         }
         for (register, value) in values {
             self.set(register, value);
@@ -579,19 +614,24 @@ fn tag(tag: Tag, number: u32) -> Token {
     Token::new(Kind::Term, tag as u32, number)
 }
 
-/// The type of a register.
-fn shape(register: Token) -> Token {
-    register.with_number(Kind::Type, 0)
+/// The register that a token denotes.
+fn register(token: Token) -> Option<TypedRegister> {
+    let local = token.local().filter(|local| local.kind == REGISTER)?;
+    Some(TypedRegister {
+        register: local.id,
+        shape: token.with_number(Kind::Type, 0),
+    })
 }
 
-/// The registers in an operand that is written; `None` for anything else, such as a part of a register.
-fn results(tokens: &[Token], written: &mut Written) -> Option<()> {
-    for token in tokens {
-        match token.renamed() {
-            Some((0, register)) => written.push(Some((register, shape(*token)))),
-            None if token.is_sink() => written.push(None),
-            None if token.is_list() => {}
-            _ => return None,
+/// Adds the registers in an operand that is written; `None` for an operand with other parts, such as an element of a register.
+fn add_destinations(operand: &[Token], destinations: &mut Destinations) -> Option<()> {
+    for token in operand {
+        if let Some(register) = register(*token) {
+            destinations.push(Some(register));
+        } else if token.is_sink() {
+            destinations.push(None);
+        } else if !token.is_list() {
+            return None;
         }
     }
     Some(())
