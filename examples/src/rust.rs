@@ -227,7 +227,13 @@ pub fn instrumented(module: &Module, kernels: &[&str]) -> Result<Module> {
             .for_each(|entity| renaming.set(entity, format!("{PREFIX}{kernel}")));
     }
     let renamed = renaming.apply(module, &names)?.module;
-    let bounds = Bounds { name: "global_memory".into(), space: S::Global, low: 0x100, high: 1 << 47, outside: Outside::Trap };
+    let bounds = Bounds {
+        name: "global_memory".into(),
+        space: S::Global,
+        low: 0x100,
+        high: 1 << 47,
+        outside: Outside::Trap,
+    };
     verified(bounds.apply(&renamed)?.module)
 }
 
@@ -242,13 +248,20 @@ pub fn on_machine(module: &Module, kernel: &str, numbers: &[u32], width: usize) 
     let [to_data, to_results] = [data, results].map(|bytes| machine.allocate(bytes as u64));
     let (to_data, to_results) = to_data.zip(to_results).ok_or("no memory")?;
     machine.write_slice(to_data, numbers)?;
-    let mut launch = Launch::new(kernel).shape(rows.div_ceil(64) as u32, 64).argument(to_data.to_le_bytes());
-    launch = launch.argument((width as u32).to_le_bytes()).argument((rows as u32).to_le_bytes());
+    let mut launch = Launch::new(kernel)
+        .shape(rows.div_ceil(64) as u32, 64)
+        .argument(to_data.to_le_bytes());
+    launch = launch
+        .argument((width as u32).to_le_bytes())
+        .argument((rows as u32).to_le_bytes());
     if !kernel.ends_with("sort_rows") {
         launch = launch.argument(to_results.to_le_bytes());
     }
     machine.launch(&launch)?;
-    Ok((machine.read_slice(to_data, numbers.len())?, machine.read_slice(to_results, rows)?))
+    Ok((
+        machine.read_slice(to_data, numbers.len())?,
+        machine.read_slice(to_results, rows)?,
+    ))
 }
 
 /// What the same functions compute here.

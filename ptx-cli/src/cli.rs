@@ -54,14 +54,15 @@ struct Cli {
     generate: Option<Generate>,
 }
 
-/// The most threads that can be asked for.
-const MOST_THREADS: usize = 1024;
+/// The largest number of threads that the command line accepts.
+const MAX_THREADS: usize = 1024;
 
-/// A number of threads.
+/// Parses a number of threads.
 fn threads(text: &str) -> Result<usize, String> {
-    let number = text.parse().ok();
-    let number = number.filter(|n| (1..=MOST_THREADS).contains(n));
-    number.ok_or_else(|| format!("expected a number of threads from 1 to {MOST_THREADS}"))
+    text.parse()
+        .ok()
+        .filter(|n| (1..=MAX_THREADS).contains(n))
+        .ok_or_else(|| format!("expected a number of threads from 1 to {MAX_THREADS}"))
 }
 
 /// Declares the commands with their options and functions.
@@ -102,7 +103,7 @@ commands! {
     #[command(after_help = "\
 Examples:
   ptxkit strip kernel.ptx > bare.ptx")]
-    Strip(rewrite::Args) => |args| rewrite::always(args, ptx_transform::strip),
+    Strip(rewrite::Args) => |args| rewrite::run(args, ptx_transform::strip),
     Minify(minify::Args) => minify::run,
     /// Number the registers of each range without gaps
     ///
@@ -111,14 +112,14 @@ Examples:
     #[command(after_help = "\
 Examples:
   ptxkit renumber kernel.ptx > dense.ptx")]
-    Renumber(rewrite::Args) => |args| rewrite::always(args, ptx_transform::renumber),
+    Renumber(rewrite::Args) => |args| rewrite::run(args, ptx_transform::renumber),
     /// Remove the inner scopes `{ }` of functions
     ///
     /// Names that are declared in several scopes get numbers: `param0` becomes `param0_1`. By default the result goes to standard output.
     #[command(after_help = "\
 Examples:
   ptxkit flatten kernel.ptx | ptxkit renumber - > flat.ptx")]
-    Flatten(rewrite::Args) => |args| rewrite::always(args, ptx_transform::flatten),
+    Flatten(rewrite::Args) => |args| rewrite::run(args, ptx_transform::flatten),
     Stats(stats::Args) => stats::run,
     Report(report::Args) => report::run,
     Source(source::Args) => source::run,
@@ -149,8 +150,8 @@ pub(crate) fn run() -> Result<Status> {
     });
     output::set_color(cli.color);
     demangle::set_enabled(!cli.no_demangle);
-    if let Some(what) = cli.generate {
-        what.write(with_all_options())?;
+    if let Some(generate) = cli.generate {
+        generate.write(with_all_options())?;
         return Ok(Status::Ok);
     }
     let Some(command) = cli.command else {
@@ -160,7 +161,7 @@ pub(crate) fn run() -> Result<Status> {
     if let Some(jobs) = cli.jobs {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(jobs);
         match command {
-            // This thread waits for others.
+            // The main thread waits for other threads in these commands.
             Command::Lsp(_) | Command::Table(_) => pool.build_global()?,
             _ => pool.use_current_thread().build_global()?,
         }
@@ -173,22 +174,46 @@ pub(crate) fn run() -> Result<Status> {
     Ok(status)
 }
 
-/// The former names of commands, which scripts may use: the arguments that take the place of the name, and the options that have no effect any more.
-const FORMER_COMMANDS: [(&str, &[&str], &[&str]); 4] = [
-    ("analyze", &["dump", "--analysis"], &["--json", "--insts"]),
-    ("parse", &["debug", "parse"], &[]),
-    ("roundtrip", &["debug", "roundtrip"], &[]),
-    ("tokens", &["debug", "tokens"], &[]),
+/// A former name of a command, which scripts may use.
+struct FormerCommand {
+    name: &'static str,
+    /// The arguments that replace the name.
+    replacement: &'static [&'static str],
+    /// The options that have no effect any more.
+    obsolete: &'static [&'static str],
+}
+
+const FORMER_COMMANDS: [FormerCommand; 4] = [
+    FormerCommand {
+        name: "analyze",
+        replacement: &["dump", "--analysis"],
+        obsolete: &["--json", "--insts"],
+    },
+    FormerCommand {
+        name: "parse",
+        replacement: &["debug", "parse"],
+        obsolete: &[],
+    },
+    FormerCommand {
+        name: "roundtrip",
+        replacement: &["debug", "roundtrip"],
+        obsolete: &[],
+    },
+    FormerCommand {
+        name: "tokens",
+        replacement: &["debug", "tokens"],
+        obsolete: &[],
+    },
 ];
 
 /// Replaces the former name of a command in the arguments of the program, the first of which is the path of the program.
 fn with_present_command(mut arguments: Vec<OsString>) -> Vec<OsString> {
     let former = FORMER_COMMANDS
         .iter()
-        .find(|(name, ..)| arguments.get(1).is_some_and(|first| first == name));
-    if let Some((_, present, obsolete)) = former {
-        arguments.retain(|argument| !obsolete.iter().any(|option| argument == option));
-        arguments.splice(1..2, present.iter().map(OsString::from));
+        .find(|former| arguments.get(1).is_some_and(|first| first == former.name));
+    if let Some(former) = former {
+        arguments.retain(|argument| !former.obsolete.iter().any(|option| argument == option));
+        arguments.splice(1..2, former.replacement.iter().map(OsString::from));
     }
     arguments
 }
@@ -196,16 +221,17 @@ fn with_present_command(mut arguments: Vec<OsString>) -> Vec<OsString> {
 /// Parses the command line. The options of all commands are only declared where help or an error may need them.
 fn matches() -> ArgMatches {
     let arguments = with_present_command(env::args_os().collect());
-    let matches = Cli::command().try_get_matches_from(&arguments);
-    matches.unwrap_or_else(|error| {
-        let mut words = arguments.iter().skip(1);
-        let is_help = words.next().is_some_and(|first| first == "help");
-        if is_help && words.next().is_some() {
-            // Help for one command.
-            error.exit()
-        }
-        with_all_options().get_matches_from(&arguments)
-    })
+    Cli::command()
+        .try_get_matches_from(&arguments)
+        .unwrap_or_else(|error| {
+            let mut words = arguments.iter().skip(1);
+            let is_help = words.next().is_some_and(|first| first == "help");
+            if is_help && words.next().is_some() {
+                // The error is the help of one command.
+                error.exit()
+            }
+            with_all_options().get_matches_from(&arguments)
+        })
 }
 
 /// The command line with the options of all commands.
@@ -217,13 +243,17 @@ fn with_all_options() -> clap::Command {
 
 /// Whether the options of a command select JSON: `--json`, `--format json` or `--format ndjson`.
 fn is_json(matches: &ArgMatches) -> bool {
-    if let Some((_, inner)) = matches.subcommand() {
-        return is_json(inner);
+    if let Some((_, subcommand)) = matches.subcommand() {
+        return is_json(subcommand);
     }
     let is_set = matches!(matches.try_get_one("json"), Ok(Some(true)));
-    let format = matches.try_get_raw("format").ok().flatten();
-    let mut formats = format.into_iter().flatten().filter_map(|f| f.to_str());
-    is_set || formats.any(|format| format.ends_with("json"))
+    let formats = matches.try_get_raw("format").ok().flatten();
+    is_set
+        || formats.into_iter().flatten().any(|format| {
+            format
+                .to_str()
+                .is_some_and(|format| format.ends_with("json"))
+        })
 }
 
 #[cfg(test)]

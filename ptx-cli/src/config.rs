@@ -53,7 +53,7 @@ pub(crate) struct Text {
     text: String,
 }
 
-/// A value of the file, which knows where it is.
+/// A value of the file with its position.
 #[derive(Copy, Clone)]
 pub(crate) struct Value<'t> {
     file: &'t Text,
@@ -99,18 +99,22 @@ impl Text {
         for section in &sections {
             section.expect_one_of(&["check", "gate", "lint"])?;
         }
-        let section = sections.into_iter().find(|s| s.key == name);
-        section.map_or(Ok(Vec::new()), |s| s.value.table())
+        match sections.into_iter().find(|s| s.key == name) {
+            Some(section) => section.value.table(),
+            None => Ok(Vec::new()),
+        }
     }
 
-    /// In the order of the file.
+    /// The entries of a table in the order of the file.
     pub(crate) fn entries<'t>(&'t self, table: &'t DeTable<'t>) -> Vec<Entry<'t>> {
-        let entries = table.iter().map(|(key, value)| Entry {
-            key: Cow::Borrowed(key.get_ref()),
-            span: key.span(),
-            value: Value { file: self, value },
-        });
-        let mut entries: Vec<_> = entries.collect();
+        let mut entries: Vec<Entry<'t>> = table
+            .iter()
+            .map(|(key, value)| Entry {
+                key: Cow::Borrowed(key.get_ref()),
+                span: key.span(),
+                value: Value { file: self, value },
+            })
+            .collect();
         entries.sort_by_key(|entry| entry.span.start);
         entries
     }
@@ -120,41 +124,33 @@ impl Text {
         self.path.parent().unwrap_or(Path::new("")).join(path)
     }
 
-    fn place(&self, at: usize) -> String {
-        let line = LineIndex::new(self.text.as_bytes())
-            .position(at as u32)
-            .line;
-        format!("{}:{line}", clean(&self.path.to_string_lossy()))
+    /// `ptxkit.toml:12`
+    fn place(&self, offset: usize) -> String {
+        let position = LineIndex::new(self.text.as_bytes()).position(offset as u32);
+        format!("{}:{}", self.name(), position.line)
     }
 
-    /// A message with the place and the line with a mark.
+    /// An error message with its position, the line of the file, and marks below the first line of the span.
     fn error(&self, span: Range<usize>, message: &str) -> anyhow::Error {
-        let lines = LineIndex::new(self.text.as_bytes());
-        let at = lines.position(span.start as u32);
+        let position = LineIndex::new(self.text.as_bytes()).position(span.start as u32);
         let line = self
             .text
             .lines()
-            .nth(at.line as usize - 1)
+            .nth(position.line as usize - 1)
             .unwrap_or_default();
-        let before = line.get(..at.column as usize - 1).unwrap_or(line);
+        let prefix = line.get(..position.column as usize - 1).unwrap_or(line);
         let marked = Span::new(span.start as u32, span.end as u32).of(self.text.as_bytes());
         let marked = String::from_utf8_lossy(marked);
-        let marked = marked
-            .lines()
-            .next()
-            .unwrap_or_default()
-            .chars()
-            .count()
-            .max(1);
-        let message = clean(message.lines().next().unwrap_or_default());
-        let indent = " ".repeat(clean(before).chars().count());
+        let marked_line = marked.lines().next().unwrap_or_default();
         anyhow!(
-            "{}:{}:{}: {message}\n  {}\n  {indent}{}",
-            clean(&self.path.to_string_lossy()),
-            at.line,
-            before.chars().count() + 1,
+            "{}:{}:{}: {}\n  {}\n  {}{}",
+            self.name(),
+            position.line,
+            prefix.chars().count() + 1,
+            clean(message.lines().next().unwrap_or_default()),
             clean(line),
-            "^".repeat(marked)
+            " ".repeat(clean(prefix).chars().count()),
+            "^".repeat(marked_line.chars().count().max(1))
         )
     }
 }
@@ -175,8 +171,8 @@ impl<'t> Entry<'t> {
         if keys.contains(&&*self.key) {
             return Ok(());
         }
-        let hint = similar(&self.key, keys);
-        let hint = hint.unwrap_or_else(|| format!("expected one of `{}`", keys.join("`, `")));
+        let hint = similar(&self.key, keys)
+            .unwrap_or_else(|| format!("expected one of `{}`", keys.join("`, `")));
         Err(self.error(&format!("unknown key `{}`; {hint}", clean(&self.key))))
     }
 }
@@ -191,9 +187,9 @@ impl<'t> Value<'t> {
         self.file.error(self.value.span(), message)
     }
 
-    fn expected(self, what: &str) -> anyhow::Error {
+    fn expected(self, expected: &str) -> anyhow::Error {
         let found = self.value.get_ref().type_str();
-        self.error(&format!("expected {what}, found {found}"))
+        self.error(&format!("expected {expected}, found {found}"))
     }
 
     pub(crate) fn table(self) -> Result<Vec<Entry<'t>>> {
@@ -222,18 +218,18 @@ impl<'t> Value<'t> {
     pub(crate) fn file(self) -> Result<PathBuf> {
         let path = self.file.path(self.text()?);
         match fs::metadata(&path) {
-            Ok(found) if !found.is_file() => Err(self.error("not a regular file")),
+            Ok(metadata) if !metadata.is_file() => Err(self.error("not a regular file")),
             _ => Ok(path),
         }
     }
 
-    /// A string, read as something.
-    pub(crate) fn one<T>(self, read: impl Fn(&str) -> Result<T, String>) -> Result<Option<T>> {
-        let read = read(self.text()?).map_err(|error| self.error(&error))?;
-        Ok(Some(read))
+    /// A string, parsed by `parse`.
+    pub(crate) fn parsed<T>(self, parse: impl Fn(&str) -> Result<T, String>) -> Result<Option<T>> {
+        let value = parse(self.text()?).map_err(|error| self.error(&error))?;
+        Ok(Some(value))
     }
 
-    /// One or several values.
+    /// The values of a list; a single value is a list of one.
     pub(crate) fn list(self) -> Vec<Self> {
         match self.value.get_ref() {
             DeValue::Array(array) => array.iter().map(|value| Self { value, ..self }).collect(),
@@ -241,32 +237,32 @@ impl<'t> Value<'t> {
         }
     }
 
-    /// Each string, read as something.
-    pub(crate) fn each<T>(self, read: impl Fn(&str) -> Result<T, String>) -> Result<Vec<T>> {
-        let read = self.list().into_iter().map(|value| value.one(&read));
-        Ok(read
-            .collect::<Result<Vec<_>>>()?
+    /// A list of strings, each parsed by `parse`.
+    pub(crate) fn parsed_list<T>(
+        self,
+        parse: impl Fn(&str) -> Result<T, String>,
+    ) -> Result<Vec<T>> {
+        self.list()
             .into_iter()
-            .flatten()
-            .collect())
+            .map(|value| parse(value.text()?).map_err(|error| value.error(&error)))
+            .collect()
     }
 
     /// The entries of nested tables, with dots between the keys.
     pub(crate) fn leaves(self) -> Result<Vec<Entry<'t>>> {
-        let mut found = Vec::new();
+        let mut leaves = Vec::new();
         for entry in self.table()? {
             match entry.value.value.get_ref() {
                 DeValue::Table(_) => {
-                    let inner = entry.value.leaves()?.into_iter();
-                    found.extend(inner.map(|leaf| Entry {
+                    leaves.extend(entry.value.leaves()?.into_iter().map(|leaf| Entry {
                         key: format!("{}.{}", entry.key, leaf.key).into(),
                         ..leaf
                     }));
                 }
-                _ => found.push(entry),
+                _ => leaves.push(entry),
             }
         }
-        Ok(found)
+        Ok(leaves)
     }
 
     /// The digits of a number, or a text.

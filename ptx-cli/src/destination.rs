@@ -1,4 +1,4 @@
-//! Where commands that write PTX put their results.
+//! The options that say where commands write PTX, and the writer of their results.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -31,7 +31,7 @@ pub(crate) struct Destination {
 }
 
 impl Destination {
-    /// Whether nothing is written besides standard output.
+    /// Whether the results go to standard output only.
     pub(crate) fn is_stdout(&self) -> bool {
         self.place.is_stdout()
     }
@@ -50,7 +50,7 @@ impl Destination {
         }
     }
 
-    /// Refuses what would put several results into one place.
+    /// Creates the writer of the results. It is an error if several results would be written to one place.
     pub(crate) fn open<'a>(&'a self, files: &'a Files, inputs: &[Input]) -> Result<Writer<'a>> {
         self.place.to(files, inputs, self.json)
     }
@@ -73,7 +73,7 @@ impl Place {
         self.output.is_none() && !self.write
     }
 
-    /// Refuses what would put several results into one place.
+    /// Creates the writer of the results. It is an error if several results would be written to one place.
     pub(crate) fn open<'a>(&'a self, files: &'a Files, inputs: &[Input]) -> Result<Writer<'a>> {
         self.to(files, inputs, false)
     }
@@ -82,8 +82,8 @@ impl Place {
         if self.write && files.has_stdin() {
             bail!("standard input cannot be rewritten in place");
         }
-        let mut containers = inputs.iter().filter_map(|input| input.origin().container());
-        if let (true, Some(path)) = (self.write, containers.next()) {
+        let container = inputs.iter().find_map(|input| input.origin().container());
+        if let Some(path) = container.filter(|_| self.write) {
             let path = clean(&path.to_string_lossy()).into_owned();
             bail!(
                 "{path} contains PTX, but is not a PTX file: use `--output` instead of `--write`"
@@ -115,15 +115,14 @@ impl Place {
             folder,
             json,
         };
-        let mut places = HashSet::new();
+        let mut paths = HashSet::new();
         for input in inputs.iter().filter(|_| folder) {
-            let place = writer.place(input.origin());
-            if let Some(place) = place
-                && !places.insert(place.clone())
+            if let Some(path) = writer.path(input.origin())
+                && !paths.insert(path.clone())
             {
                 bail!(
                     "two results would be written to {}",
-                    clean(&place.to_string_lossy())
+                    clean(&path.to_string_lossy())
                 );
             }
         }
@@ -140,7 +139,7 @@ pub(crate) struct Writer<'a> {
     json: bool,
 }
 
-/// What became of an input, in JSON.
+/// The result of rewriting an input, in JSON.
 #[derive(Serialize, Default)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct Outcome<'a> {
@@ -159,7 +158,7 @@ pub(crate) struct Outcome<'a> {
     pub(crate) blocked: Vec<Cause>,
 }
 
-/// Why an input is not written.
+/// The reasons why the result of an input is not written.
 #[derive(Default)]
 pub(crate) struct Refusal {
     why: String,
@@ -169,61 +168,57 @@ pub(crate) struct Refusal {
 
 impl Refusal {
     pub(crate) fn new(why: impl Display) -> Self {
-        let why = why.to_string();
         Self {
-            why,
+            why: why.to_string(),
             ..Self::default()
         }
     }
 
-    /// Because of the errors among these diagnostics.
-    pub(crate) fn errors(mut found: Vec<Diagnostic>, why: impl Display) -> Self {
-        found.retain(|d| d.severity == Severity::Error);
+    /// A refusal because of the errors among `diagnostics`.
+    pub(crate) fn errors(mut diagnostics: Vec<Diagnostic>, why: impl Display) -> Self {
+        diagnostics.retain(|d| d.severity == Severity::Error);
         Self {
-            errors: found,
+            errors: diagnostics,
             ..Self::new(why)
         }
     }
 
-    /// Also because of this.
+    /// Adds features that the target does not support.
     pub(crate) fn with_blocked(self, blocked: Vec<Cause>) -> Self {
         Self { blocked, ..self }
     }
 
-    /// Whether there are errors or something is blocked.
+    /// Whether there are errors or unsupported features.
     pub(crate) fn has_causes(&self) -> bool {
         !self.errors.is_empty() || !self.blocked.is_empty()
     }
 
-    /// Reports it on standard error.
+    /// Reports the refusal on standard error.
     pub(crate) fn note(&self, report: &Report<'_>) {
         for cause in &self.blocked {
             output::note(format_args!("{}:{}", report.name, cause.text()));
         }
-        self.errors
-            .iter()
-            .for_each(|e| output::note(report.short(e)));
+        for error in &self.errors {
+            output::note(report.short(error));
+        }
         output::note(format_args!("{}: not written: {}", report.name, self.why));
     }
 }
 
 impl Writer<'_> {
     /// The file for the result of an input; `None` for standard output.
-    fn place(&self, origin: &Origin) -> Option<PathBuf> {
+    fn path(&self, origin: &Origin) -> Option<PathBuf> {
         match &self.place.output {
             Some(folder) if self.folder => Some(folder.join(self.files.relative(origin))),
             Some(file) => Some(file.clone()),
-            None => {
-                let path = origin.path().filter(|_| self.place.write);
-                path.map(Path::to_owned)
-            }
+            None if self.place.write => origin.path().map(Path::to_owned),
+            None => None,
         }
     }
 
-    /// Writes the result of an input. A file that would not change is left alone; one that cannot be written is reported.
+    /// Writes the result of an input. A file that would not change is left alone. It is reported if a file cannot be written.
     pub(crate) fn write(&self, out: &mut Out, source: &Source, text: &[u8]) -> Result<Status> {
-        let path = source.origin.path();
-        let place = self.place(&source.origin);
+        let path = self.path(&source.origin);
         let changed = *source.bytes != *text;
         if changed && self.place.write && source.origin.leads_out() {
             let why =
@@ -231,26 +226,25 @@ impl Writer<'_> {
             output::note(format_args!("ptxkit: {}: {why}", source.name));
             return Ok(Status::UsageError);
         }
-        if let Some(place) = &place
-            && (changed || path != Some(place))
-            && let Err(error) = write_file(place, text, self.folder)
+        if let Some(path) = path.as_deref()
+            && (changed || source.origin.path() != Some(path))
+            && let Err(error) = write_file(path, text, self.folder)
         {
-            let place = place.to_string_lossy();
-            output::note(format_args!("ptxkit: {}: {error}", clean(&place)));
+            let path = path.to_string_lossy();
+            output::note(format_args!("ptxkit: {}: {error}", clean(&path)));
             return Ok(Status::UsageError);
         }
         if self.json {
-            let text = || String::from_utf8_lossy(text);
             out.json(&Outcome {
                 schema: SCHEMA,
                 file: &source.name,
                 done: true,
                 changed,
-                text: place.is_none().then(text),
-                output: place.map(|p| clean(&p.to_string_lossy()).into_owned()),
+                text: path.is_none().then(|| String::from_utf8_lossy(text)),
+                output: path.map(|path| clean(&path.to_string_lossy()).into_owned()),
                 ..Outcome::default()
             })?;
-        } else if place.is_none() {
+        } else if path.is_none() {
             out.write_all(text)?;
         }
         Ok(Status::Ok)
@@ -272,7 +266,7 @@ impl Writer<'_> {
         Ok(())
     }
 
-    /// Reports why the result of an input is not written.
+    /// Reports that the result of an input is not written, with the reasons.
     pub(crate) fn refuse(
         &self,
         out: &mut Out,
@@ -280,12 +274,15 @@ impl Writer<'_> {
         refusal: Refusal,
     ) -> Result<Status> {
         if self.json {
-            let findings = refusal.errors.iter();
-            let findings = findings.map(|d| report.finding(d, &NOWHERE));
+            let findings = refusal
+                .errors
+                .iter()
+                .map(|error| report.finding(error, &NOWHERE))
+                .collect();
             out.json(&Outcome {
                 schema: SCHEMA,
                 file: report.name,
-                diagnostics: findings.collect(),
+                diagnostics: findings,
                 reason: Some(refusal.why),
                 blocked: refusal.blocked,
                 ..Outcome::default()
@@ -297,8 +294,9 @@ impl Writer<'_> {
     }
 }
 
-fn write_file(path: &Path, text: &[u8], with_folders: bool) -> io::Result<()> {
-    if let Some(folder) = path.parent().filter(|_| with_folders) {
+/// Writes a file, and creates its directory if the output is a directory.
+fn write_file(path: &Path, text: &[u8], is_in_folder: bool) -> io::Result<()> {
+    if let Some(folder) = path.parent().filter(|_| is_in_folder) {
         fs::create_dir_all(folder)?;
     }
     replace_file(path, text)

@@ -5,49 +5,54 @@ use std::collections::HashSet;
 use anyhow::{Result, bail};
 use ptx_ir::{FuncId, Module};
 
-use ptx_report::demangle::Wanted;
+use ptx_report::demangle::FunctionPattern;
 
 /// Which functions a command works on.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Functions {
     /// Only functions of this name, mangled or demangled; `*` matches any characters, `?` one. May be repeated
     #[arg(long = "function", alias = "kernel", value_name = "NAME")]
-    names: Vec<Wanted>,
+    names: Vec<FunctionPattern>,
 }
 
-/// The functions of a module that were chosen.
+/// The functions of a module that `--function` selects.
 pub(crate) struct Chosen {
-    /// `None` for all.
+    /// The selected functions in ascending order; `None` without the option.
     functions: Option<Vec<FuncId>>,
-    /// For each option whether a function has its name.
+    /// For each occurrence of the option, whether a function has its name.
     used: Vec<bool>,
 }
 
 impl Functions {
-    /// Whether any are named.
+    /// Whether the option is not given.
     pub(crate) fn is_empty(&self) -> bool {
         self.names.is_empty()
     }
 
-    /// Chooses among the functions of a module that have a body.
+    /// Selects functions of a module that have a body.
     pub(crate) fn choose(&self, module: &Module) -> Chosen {
-        let definitions = module.definitions();
-        let definitions: Vec<(FuncId, &str)> = definitions
+        let definitions: Vec<(FuncId, &str)> = module
+            .definitions()
             .map(|(id, function, _)| (id, module.name(function.name)))
             .collect();
-        let mut chosen = HashSet::new();
+        let mut chosen_names = HashSet::new();
         let mut used = Vec::new();
-        for wanted in &self.names {
-            let names = wanted.matching(definitions.iter().map(|(_, name)| *name));
+        for pattern in &self.names {
+            let names = pattern.matching(definitions.iter().map(|(_, name)| *name));
             used.push(!names.is_empty());
-            chosen.extend(names);
+            chosen_names.extend(names);
         }
-        let chosen = definitions.iter().filter(|(_, name)| chosen.contains(name));
-        let functions = (!self.names.is_empty()).then(|| chosen.map(|(id, _)| *id).collect());
+        let functions = (!self.names.is_empty()).then(|| {
+            definitions
+                .iter()
+                .filter(|(_, name)| chosen_names.contains(name))
+                .map(|(id, _)| *id)
+                .collect()
+        });
         Chosen { functions, used }
     }
 
-    /// Checks that each option chose something in one of the modules; `used` has been given to [`Chosen::note`] for each.
+    /// Checks that each occurrence of the option selected a function of one of the modules. [`Chosen::note`] collected `used` from the modules.
     ///
     /// # Errors
     ///
@@ -62,16 +67,17 @@ impl Functions {
 }
 
 impl Chosen {
-    /// Notes which options chose something.
+    /// Marks the occurrences of the option that selected a function.
     pub(crate) fn note(&self, used: &mut Vec<bool>) {
         used.resize(self.used.len(), false);
-        for (all, own) in used.iter_mut().zip(&self.used) {
-            *all |= own;
+        for (is_used, used_here) in used.iter_mut().zip(&self.used) {
+            *is_used |= used_here;
         }
     }
 
     pub(crate) fn contains(&self, id: FuncId) -> bool {
-        let chosen = self.functions.as_ref();
-        chosen.is_none_or(|ids| ids.binary_search(&id).is_ok())
+        self.functions
+            .as_ref()
+            .is_none_or(|functions| functions.binary_search(&id).is_ok())
     }
 }

@@ -23,7 +23,7 @@ pub(crate) enum Generate {
 }
 
 impl Generate {
-    /// Writes it to standard output.
+    /// Writes the page or the completions to standard output.
     pub(crate) fn write(self, command: Command) -> Result<()> {
         let mut out = io::stdout().lock();
         match self.shell() {
@@ -50,34 +50,34 @@ impl Generate {
     }
 }
 
-/// One page for the program with a section for each command.
+/// A man page for the program, with a section for each command.
 fn man(mut command: Command) -> Result<Vec<u8>> {
     command.build();
     let mut page = Vec::new();
-    let whole = Man::new(command.clone());
-    whole.render_title(&mut page)?;
-    whole.render_name_section(&mut page)?;
-    whole.render_synopsis_section(&mut page)?;
-    whole.render_description_section(&mut page)?;
-    whole.render_options_section(&mut page)?;
+    let program = Man::new(command.clone());
+    program.render_title(&mut page)?;
+    program.render_name_section(&mut page)?;
+    program.render_synopsis_section(&mut page)?;
+    program.render_description_section(&mut page)?;
+    program.render_options_section(&mut page)?;
     for sub in command.get_subcommands().filter(|c| c.get_name() != "help") {
         let title = format!(".SH \"PTXKIT {}\"\n", sub.get_name().to_uppercase());
         page.extend_from_slice(title.as_bytes());
         let mut text = Vec::new();
-        // Global options are those of the program.
-        let own = sub.clone().mut_args(|arg| match arg.is_global_set() {
-            true => arg.hide(true),
-            false => arg,
+        // Global options are described once, for the program.
+        let command = sub.clone().mut_args(|arg| {
+            let is_global = arg.is_global_set();
+            if is_global { arg.hide(true) } else { arg }
         });
-        let part = Man::new(own);
-        part.render_synopsis_section(&mut text)?;
-        part.render_description_section(&mut text)?;
-        part.render_options_section(&mut text)?;
-        part.render_extra_section(&mut text)?;
+        let section = Man::new(command);
+        section.render_synopsis_section(&mut text)?;
+        section.render_description_section(&mut text)?;
+        section.render_options_section(&mut text)?;
+        section.render_extra_section(&mut text)?;
         let text = String::from_utf8(text)?.replace("\n.SH ", "\n.SS ");
         page.extend_from_slice(text.as_bytes());
     }
-    whole.render_extra_section(&mut page)?;
-    whole.render_version_section(&mut page)?;
+    program.render_extra_section(&mut page)?;
+    program.render_version_section(&mut page)?;
     Ok(page)
 }

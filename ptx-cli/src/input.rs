@@ -3,7 +3,6 @@
 mod batches;
 pub(crate) mod container;
 mod item;
-mod origin;
 
 use std::fmt::Display;
 use std::fs;
@@ -16,8 +15,7 @@ use ptx_ir::SourceText;
 use serde::Serialize;
 
 pub(crate) use batches::{in_order, one_by_one};
-pub(crate) use item::{Input, Source};
-pub(crate) use origin::Origin;
+pub(crate) use item::{Input, Origin, Source};
 
 use crate::output::{self, Out, Status};
 use container::Opened;
@@ -50,7 +48,7 @@ impl Files {
         }
     }
 
-    /// Lists the inputs. What cannot be listed is an input that cannot be read.
+    /// Lists the inputs. A file that cannot be listed is an input that cannot be read.
     pub(crate) fn list(&self) -> Result<Vec<Input>> {
         if self.files.iter().filter(|f| is_stdin(f)).count() > 1 {
             bail!("`-` can be read only once");
@@ -62,20 +60,20 @@ impl Files {
                 io::stdin().lock().read_to_end(&mut bytes)?;
                 open(None, bytes.into(), None, &mut inputs);
             } else if file.is_dir() {
-                let found = walk(file, &mut inputs);
-                if found.is_empty() {
+                let paths = walk(file, &mut inputs);
+                if paths.is_empty() {
                     let origin = Origin::new(Some(file));
                     inputs.push(Input::unreadable(origin, &"no .ptx file in this directory"));
                 }
-                let inside = fs::canonicalize(file).ok();
-                for path in &found {
+                let root = fs::canonicalize(file).ok();
+                for path in &paths {
                     let first = inputs.len();
                     list_file(path, None, &mut inputs);
                     let leads_out = path.is_symlink()
                         && fs::canonicalize(path)
                             .ok()
-                            .zip(inside.as_deref())
-                            .is_none_or(|(target, inside)| !target.starts_with(inside));
+                            .zip(root.as_deref())
+                            .is_none_or(|(target, root)| !target.starts_with(root));
                     for input in inputs.iter_mut().skip(first) {
                         input.origin.leads_out = leads_out;
                     }
@@ -88,7 +86,7 @@ impl Files {
         Ok(inputs)
     }
 
-    /// Where the result of an input goes in a directory: its path below the directory that it was found in, or its name.
+    /// The path of the result of an input in the output directory: its path below the directory that it was found in, or its name.
     pub(crate) fn relative(&self, origin: &Origin) -> PathBuf {
         let Some(path) = &origin.file else {
             return match &origin.module {
@@ -99,17 +97,16 @@ impl Files {
         if !origin.is_file {
             return container::file_name(path, origin.module.as_deref()).into();
         }
-        let below = |folder: &PathBuf| {
-            path.strip_prefix(folder)
-                .ok()
-                .filter(|p| !p.as_os_str().is_empty())
-        };
-        let below = self.files.iter().find_map(below);
-        let name = below.or(path.file_name().map(Path::new));
-        name.unwrap_or(path).to_owned()
+        self.files
+            .iter()
+            .filter_map(|folder| path.strip_prefix(folder).ok())
+            .find(|path_below| !path_below.as_os_str().is_empty())
+            .or(path.file_name().map(Path::new))
+            .unwrap_or(path)
+            .to_owned()
     }
 
-    /// Whether standard input is among them.
+    /// Whether standard input is one of the inputs.
     pub(crate) fn has_stdin(&self) -> bool {
         self.files.iter().any(|f| is_stdin(f))
     }
@@ -117,7 +114,7 @@ impl Files {
 
 /// Lists a file, or the modules that it contains.
 fn list_file(file: &Path, choice: Option<Choice>, inputs: &mut Vec<Input>) {
-    // What cannot be read is reported when it is its turn.
+    // A file that cannot be read is reported when it is processed.
     if choice.is_none() && !container::has_to_be_read(file).unwrap_or(false) {
         inputs.push(Input::file(file));
         return;
@@ -128,7 +125,7 @@ fn list_file(file: &Path, choice: Option<Choice>, inputs: &mut Vec<Input>) {
     }
 }
 
-/// Adds a text, or the modules that a container has.
+/// Adds a text, or the modules in a container.
 fn open(path: Option<&Path>, bytes: SourceText, choice: Option<Choice>, inputs: &mut Vec<Input>) {
     let origin = Origin {
         is_file: false,
@@ -141,12 +138,10 @@ fn open(path: Option<&Path>, bytes: SourceText, choice: Option<Choice>, inputs: 
     };
     if !opened.format.is_container() {
         return inputs.push(match choice {
-            Some(_) => {
-                let what = opened.description.clone();
-                unreadable(&format!(
-                    "{what}, which does not contain modules to choose from"
-                ))
-            }
+            Some(_) => unreadable(&format!(
+                "{}, which does not contain modules to choose from",
+                opened.description
+            )),
             None if opened.is_text() => Input {
                 content: Content::Text(opened.bytes),
                 origin,
@@ -157,7 +152,7 @@ fn open(path: Option<&Path>, bytes: SourceText, choice: Option<Choice>, inputs: 
     let opened = Arc::new(opened);
     let modules = container::modules(&opened, choice.as_ref());
     inputs.extend(modules.errors.iter().map(|error| unreadable(error)));
-    inputs.extend(modules.chosen.into_iter().map(|entry| Input {
+    inputs.extend(modules.entries.into_iter().map(|entry| Input {
         origin: Origin {
             module: Some(entry.name()),
             ..origin.clone()
@@ -170,7 +165,7 @@ fn is_stdin(path: &Path) -> bool {
     path.as_os_str() == "-"
 }
 
-/// Every `.ptx` file in a directory and its subdirectories, sorted; what cannot be read is added to the inputs.
+/// Every `.ptx` file in a directory and its subdirectories, sorted. Directories that cannot be read are added to the inputs.
 fn walk(folder: &Path, inputs: &mut Vec<Input>) -> Vec<PathBuf> {
     let mut files = files_in(folder, &mut |folder, error| {
         inputs.push(Input::unreadable(Origin::new(Some(folder)), &error));
@@ -192,9 +187,8 @@ pub(crate) fn files_in(folder: &Path, fail: &mut dyn FnMut(&Path, io::Error)) ->
             }
         };
         for entry in entries {
-            let typed = entry.and_then(|e| Ok((e.path(), e.file_type()?)));
-            match typed {
-                Ok((path, kind)) if kind.is_dir() => folders.push(path),
+            match entry.and_then(|e| Ok((e.path(), e.file_type()?))) {
+                Ok((path, file_type)) if file_type.is_dir() => folders.push(path),
                 Ok((path, _)) if path.is_file() => files.push(path),
                 Ok(_) => {}
                 Err(error) => fail(&folder, error),
@@ -205,7 +199,7 @@ pub(crate) fn files_in(folder: &Path, fail: &mut dyn FnMut(&Path, io::Error)) ->
     files
 }
 
-/// Reports on standard error what cannot be read.
+/// Reports on standard error that an input cannot be read.
 pub(crate) fn unreadable(name: &str, error: &dyn Display, status: &mut Status) {
     output::note(format_args!("ptxkit: {}: {error}", clean(name)));
     status.worsen(Status::UsageError);
@@ -239,16 +233,16 @@ pub(crate) fn report_unreadable(
     })
 }
 
-/// The longest text that [`read_limited`] reads.
-const LONGEST: u64 = 1 << 28;
+/// The length of the longest text that [`read_limited`] reads, in bytes.
+const MAX_TEXT: u64 = 1 << 28;
 
 /// Reads a text that is not PTX, such as ptxkit.toml or a baseline, of at most 256 MiB.
 pub(crate) fn read_limited(path: &Path) -> io::Result<String> {
     let mut text = String::new();
-    let mut file = fs::File::open(path)?.take(LONGEST + 1);
-    if file.read_to_string(&mut text)? as u64 > LONGEST {
-        let most = LONGEST >> 20;
-        return Err(io::Error::other(format!("longer than {most} MiB")));
+    let mut file = fs::File::open(path)?.take(MAX_TEXT + 1);
+    if file.read_to_string(&mut text)? as u64 > MAX_TEXT {
+        let mebibytes = MAX_TEXT >> 20;
+        return Err(io::Error::other(format!("longer than {mebibytes} MiB")));
     }
     Ok(text)
 }

@@ -16,7 +16,6 @@ mod replace;
 #[cfg(test)]
 mod schemas;
 mod select;
-mod tables;
 
 use std::process::ExitCode;
 

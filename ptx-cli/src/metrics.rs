@@ -1,5 +1,5 @@
-//! Numbers about a function that have names, for limits and comparisons: those of `ptxkit stats --json`, with dots between the
-//! keys. `loop_depth`, `tensor_core.moves`, `memory.global.read.16`.
+//! Named numbers of a function, for limits and comparisons: the numbers of `ptxkit stats --json`, with dots between the
+//! keys, such as `loop_depth`, `tensor_core.moves`, `memory.global.read.16`.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -10,7 +10,7 @@ use ptx_isa::RegisterClass;
 use crate::query::similar;
 use ptx_report::clean;
 use ptx_report::function_stats::MachineCode;
-use ptx_report::function_stats::{Access, FAMILIES, OfFunction};
+use ptx_report::function_stats::{Access, FAMILIES, FunctionStats};
 use ptx_report::labels::{self, Label as _, Labeled};
 
 /// A number about a function.
@@ -32,10 +32,10 @@ pub(crate) struct Plain {
     short: Option<&'static str>,
     unit: Unit,
     doc: &'static str,
-    value: fn(&OfFunction) -> Option<u64>,
+    value: fn(&FunctionStats) -> Option<u64>,
 }
 
-/// Which memory accesses are counted; `None` means all.
+/// A set of memory accesses. `None` means all spaces, kinds or sizes.
 #[derive(Clone, Default, Debug)]
 pub(crate) struct Accesses {
     space: Option<&'static str>,
@@ -43,7 +43,7 @@ pub(crate) struct Accesses {
     bytes: Option<u64>,
 }
 
-/// What a metric counts.
+/// The unit of a metric.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Unit {
     Count,
@@ -54,7 +54,7 @@ pub(crate) enum Unit {
 const fn plain(
     name: &'static str,
     doc: &'static str,
-    value: fn(&OfFunction) -> Option<u64>,
+    value: fn(&FunctionStats) -> Option<u64>,
 ) -> Plain {
     Plain {
         name,
@@ -82,8 +82,8 @@ impl Plain {
 }
 
 /// A number that ptxas reports; `None` without `--ptxas`.
-fn ptxas(of: &OfFunction, value: fn(&MachineCode) -> u64) -> Option<u64> {
-    of.ptxas.as_ref().map(value)
+fn ptxas(function: &FunctionStats, value: fn(&MachineCode) -> u64) -> Option<u64> {
+    function.ptxas.as_ref().map(value)
 }
 
 const PLAIN: &[Plain] = &[
@@ -171,12 +171,12 @@ const PLAIN: &[Plain] = &[
     }),
 ];
 
-const PTXAS: &str = "ptxas.";
-const FAMILY: &str = "families.";
-const CLASS: &str = "pressure.by_class.";
+const PTXAS_PREFIX: &str = "ptxas.";
+const FAMILY_PREFIX: &str = "families.";
+const CLASS_PREFIX: &str = "pressure.by_class.";
 const MEMORY: &str = "memory";
 
-/// The metrics with more than one name: how they are written, and what they count.
+/// The syntax of the metrics with more than one name, and their meaning.
 const PATTERNS: [(&str, &str); 3] = [
     (
         "memory[.SPACE][.ACCESS][.BYTES]",
@@ -193,32 +193,36 @@ const PATTERNS: [(&str, &str); 3] = [
 ];
 
 impl Metric {
-    /// The metric of this name; an error says which name is similar.
+    /// The metric of this name. The error message suggests a similar name.
     pub(crate) fn parse(name: &str) -> Result<Self, String> {
-        let of_name = |m: &&Plain| m.name == name || m.short == Some(name);
-        if let Some(metric) = PLAIN.iter().find(of_name) {
+        let metric = PLAIN
+            .iter()
+            .find(|metric| metric.name == name || metric.short == Some(name));
+        if let Some(metric) = metric {
             return Ok(Self::Plain(metric));
         }
-        if let Some(family) = name.strip_prefix(FAMILY)
-            && let Some(known) = families().find(|known| *known == family)
+        if let Some(word) = name.strip_prefix(FAMILY_PREFIX)
+            && let Some(family) = families().find(|family| *family == word)
         {
-            return Ok(Self::Family(known));
+            return Ok(Self::Family(family));
         }
-        if let Some(class) = name.strip_prefix(CLASS)
-            && let Some(class) = classes().find(|known| known.label() == class)
+        if let Some(word) = name.strip_prefix(CLASS_PREFIX)
+            && let Some(class) = classes().find(|class| class.label() == word)
         {
             return Ok(Self::Class(class));
         }
         match name.strip_prefix(MEMORY) {
             Some("") => Ok(Self::Memory(Accesses::default())),
-            Some(rest) if rest.starts_with('.') => Accesses::parse(&rest[1..]).map(Self::Memory),
+            Some(accesses) if accesses.starts_with('.') => {
+                Accesses::parse(&accesses[1..]).map(Self::Memory)
+            }
             _ => Err(unknown(name)),
         }
     }
 
-    /// Whether the value is one that only ptxas gives.
+    /// Whether only ptxas reports the value.
     pub(crate) fn needs_ptxas(&self) -> bool {
-        matches!(self, Self::Plain(metric) if metric.name.starts_with(PTXAS))
+        matches!(self, Self::Plain(metric) if metric.name.starts_with(PTXAS_PREFIX))
     }
 
     pub(crate) fn unit(&self) -> Unit {
@@ -228,58 +232,70 @@ impl Metric {
         }
     }
 
-    /// All metrics that one of these functions has, without what only ptxas knows.
-    pub(crate) fn of(functions: &[&OfFunction]) -> Vec<Self> {
-        let plain = PLAIN.iter().filter(|m| !m.name.starts_with(PTXAS));
-        let mut all: Vec<Self> = plain.map(Self::Plain).collect();
-        all.extend(families().map(Self::Family));
-        all.push(Self::Memory(Accesses::default()));
-        let kinds = functions.iter().flat_map(|f| f.mix.memory.keys());
-        let kinds = kinds.map(|kind| (kind.space.label(), kind.access.label(), kind.bytes));
-        let kinds: BTreeSet<_> = kinds.collect();
-        all.extend(kinds.into_iter().map(|(space, access, bytes)| {
+    /// All metrics that one of these functions has, without those that only ptxas reports.
+    pub(crate) fn of(functions: &[&FunctionStats]) -> Vec<Self> {
+        let mut metrics: Vec<Self> = PLAIN
+            .iter()
+            .filter(|metric| !metric.name.starts_with(PTXAS_PREFIX))
+            .map(Self::Plain)
+            .collect();
+        metrics.extend(families().map(Self::Family));
+        metrics.push(Self::Memory(Accesses::default()));
+        let accesses: BTreeSet<_> = functions
+            .iter()
+            .flat_map(|function| function.mix.memory.keys())
+            .map(|access| (access.space.label(), access.access.label(), access.bytes))
+            .collect();
+        metrics.extend(accesses.into_iter().map(|(space, access, bytes)| {
             Self::Memory(Accesses {
                 space: Some(space),
                 access: Some(access),
                 bytes,
             })
         }));
-        all.extend(classes().map(Self::Class));
-        all
+        metrics.extend(classes().map(Self::Class));
+        metrics
     }
 
-    /// Its value; `None` if it is not known.
-    pub(crate) fn value(&self, of: &OfFunction) -> Option<u64> {
+    /// The value for a function; `None` if it is not known.
+    pub(crate) fn value(&self, function: &FunctionStats) -> Option<u64> {
         match self {
-            Self::Plain(metric) => (metric.value)(of),
-            Self::Family(family) => Some(of.mix.families.get(family).copied().unwrap_or(0)),
+            Self::Plain(metric) => (metric.value)(function),
+            Self::Family(family) => Some(function.mix.families.get(family).copied().unwrap_or(0)),
             Self::Class(class) => {
-                let most = of.pressure.by_class.get(class);
-                Some(most.copied().unwrap_or(0).into())
+                let live = function.pressure.by_class.get(class);
+                Some(live.copied().unwrap_or(0).into())
             }
-            Self::Memory(wanted) => {
-                let counted = of.mix.memory.iter().filter(|(a, _)| wanted.contains(a));
-                Some(counted.map(|(_, count)| count).sum())
-            }
+            Self::Memory(accesses) => Some(
+                function
+                    .mix
+                    .memory
+                    .iter()
+                    .filter(|(access, _)| accesses.contains(access))
+                    .map(|(_, count)| count)
+                    .sum(),
+            ),
         }
     }
 
-    /// A value: digits, and `K` or `M` for thousands and millions, of bytes for powers of 1024.
+    /// Parses a value: digits, and `K` or `M` for thousands and millions. For bytes, these are powers of 1024.
     pub(crate) fn amount(&self, text: &str) -> Result<u64, String> {
         let kilo: u64 = match self.unit() {
             Unit::Count => 1000,
             Unit::Bytes => 1024,
         };
-        let (digits, factor) = match text.strip_suffix(['k', 'K']) {
-            Some(digits) => (digits, kilo),
-            None => match text.strip_suffix(['m', 'M']) {
-                Some(digits) => (digits, kilo * kilo),
-                None => (text, 1),
-            },
+        let (digits, factor) = if let Some(digits) = text.strip_suffix(['k', 'K']) {
+            (digits, kilo)
+        } else if let Some(digits) = text.strip_suffix(['m', 'M']) {
+            (digits, kilo * kilo)
+        } else {
+            (text, 1)
         };
         let is_number = !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit());
-        let number = digits.parse().ok().filter(|_| is_number);
-        number
+        digits
+            .parse()
+            .ok()
+            .filter(|_| is_number)
             .and_then(|n: u64| n.checked_mul(factor))
             .ok_or_else(|| {
                 let found = clean(text);
@@ -288,18 +304,18 @@ impl Metric {
     }
 }
 
-/// The name in full.
+/// The full name.
 impl fmt::Display for Metric {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Plain(metric) => f.write_str(metric.name),
-            Self::Family(family) => write!(f, "{FAMILY}{family}"),
-            Self::Class(class) => write!(f, "{CLASS}{class}"),
+            Self::Family(family) => write!(f, "{FAMILY_PREFIX}{family}"),
+            Self::Class(class) => write!(f, "{CLASS_PREFIX}{class}"),
             Self::Memory(accesses) => {
                 f.write_str(MEMORY)?;
-                let words = [accesses.space, accesses.access];
-                let mut words = words.iter().flatten();
-                words.try_for_each(|word| write!(f, ".{word}"))?;
+                for word in [accesses.space, accesses.access].into_iter().flatten() {
+                    write!(f, ".{word}")?;
+                }
                 accesses.bytes.map_or(Ok(()), |bytes| write!(f, ".{bytes}"))
             }
         }
@@ -307,7 +323,7 @@ impl fmt::Display for Metric {
 }
 
 impl Accesses {
-    /// Of `SPACE.ACCESS.BYTES`, each at most once.
+    /// Parses `SPACE.ACCESS.BYTES`, each at most once and in any order.
     fn parse(text: &str) -> Result<Self, String> {
         let mut accesses = Self::default();
         for word in text.split('.') {
@@ -344,15 +360,21 @@ fn classes() -> impl Iterator<Item = Labeled<RegisterClass>> {
 
 /// The state spaces; `shared::cta` is `shared`.
 fn spaces() -> impl Iterator<Item = &'static str> {
-    let spaces = labels::spaces().into_iter();
-    spaces.filter(|space| *space != "shared::cta")
+    labels::spaces()
+        .into_iter()
+        .filter(|space| *space != "shared::cta")
 }
 
+/// The error message for an unknown name, with a hint.
 fn unknown(name: &str) -> String {
-    let plain = PLAIN.iter().flat_map(|m| [Some(m.name), m.short]);
-    let mut names: Vec<String> = plain.flatten().map(str::to_owned).collect();
-    names.extend(families().map(|family| format!("{FAMILY}{family}")));
-    names.extend(classes().map(|class| format!("{CLASS}{class}")));
+    let mut names: Vec<String> = PLAIN
+        .iter()
+        .flat_map(|metric| [Some(metric.name), metric.short])
+        .flatten()
+        .map(str::to_owned)
+        .collect();
+    names.extend(families().map(|family| format!("{FAMILY_PREFIX}{family}")));
+    names.extend(classes().map(|class| format!("{CLASS_PREFIX}{class}")));
     for space in spaces() {
         names.push(format!("{MEMORY}.{space}"));
         names.extend(labels::ACCESSES.map(|access| format!("{MEMORY}.{space}.{access}")));
@@ -362,24 +384,25 @@ fn unknown(name: &str) -> String {
     format!("unknown metric `{}`; {hint}", clean(name))
 }
 
-/// All metrics for the help of commands, a line for each.
+/// A list of all metrics for the help of commands, with a line for each.
 pub(crate) fn help() -> String {
-    let plain = PLAIN.iter().map(|m| {
-        let name = match m.short {
-            Some(short) => format!("{short}, {}", m.name),
-            None => m.name.to_owned(),
+    let plain = PLAIN.iter().map(|metric| {
+        let name = match metric.short {
+            Some(short) => format!("{short}, {}", metric.name),
+            None => metric.name.to_owned(),
         };
-        let unit = match m.unit {
+        let unit = match metric.unit {
             Unit::Count => "",
             Unit::Bytes => "bytes: ",
         };
-        (name, format!("{unit}{}", m.doc))
+        (name, format!("{unit}{}", metric.doc))
     });
     let patterns = PATTERNS.map(|(name, doc)| (name.to_owned(), doc.to_owned()));
-    let lines = plain
+    let lines: String = plain
         .chain(patterns)
-        .map(|(name, doc)| format!("  {name:34} {doc}\n"));
-    format!("Metrics:\n{}", lines.collect::<String>())
+        .map(|(name, doc)| format!("  {name:34} {doc}\n"))
+        .collect();
+    format!("Metrics:\n{lines}")
 }
 
 #[cfg(test)]
@@ -396,8 +419,8 @@ mod tests {
             l: st.global.b32 [a], b1; bar.sync 0; bra l; }",
         )
         .module;
-        let of = function_stats::of(&module, |_| true);
-        Metric::parse(name).unwrap().value(&of[0]).unwrap()
+        let functions = function_stats::collect(&module, |_| true);
+        Metric::parse(name).unwrap().value(&functions[0]).unwrap()
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! Standard output, standard error and the exit status.
+//! Standard output with tables, standard error, and the exit status.
 
 use std::fmt::Display;
 use std::io::{self, BufWriter, ErrorKind, IsTerminal, StdoutLock, Write};
@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 
 use anyhow::Result;
 use clap::ValueEnum;
+use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 use ptx_report::clean;
 use serde::Serialize;
 
@@ -25,31 +26,35 @@ pub(crate) enum Status {
 }
 
 impl Status {
-    /// Keeps the worse of the two.
+    /// Keeps the worse of two results.
     pub(crate) fn worsen(&mut self, other: Status) {
         *self = (*self).max(other);
     }
 
-    /// [`Status::Findings`] if `found`.
-    pub(crate) fn of(found: bool) -> Self {
-        if found { Self::Findings } else { Self::Ok }
+    /// [`Status::Findings`] if there are findings.
+    pub(crate) fn of(has_findings: bool) -> Self {
+        if has_findings {
+            Self::Findings
+        } else {
+            Self::Ok
+        }
     }
 }
 
 /// Buffered standard output.
 pub(crate) struct Out {
     inner: BufWriter<StdoutLock<'static>>,
-    terminal: bool,
+    is_terminal: bool,
 }
 
 impl Out {
     /// Standard output, locked for the rest of the program.
     pub(crate) fn new() -> Self {
         let stdout = io::stdout().lock();
-        let terminal = stdout.is_terminal();
+        let is_terminal = stdout.is_terminal();
         Self {
             inner: BufWriter::with_capacity(1 << 16, stdout),
-            terminal,
+            is_terminal,
         }
     }
 
@@ -60,8 +65,8 @@ impl Out {
     }
 
     /// Flushes the output if it goes to a terminal.
-    pub(crate) fn show(&mut self) -> io::Result<()> {
-        if self.terminal {
+    pub(crate) fn flush_terminal(&mut self) -> io::Result<()> {
+        if self.is_terminal {
             self.inner.flush()?;
         }
         Ok(())
@@ -78,43 +83,43 @@ impl Write for Out {
     }
 }
 
-/// What is written to standard error apart from errors.
+/// The messages that are written to standard error besides errors.
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) enum Verbosity {
     /// Nothing.
     Quiet,
     /// Summaries.
     Normal,
-    /// Also which files are read, and times.
+    /// Summaries, the files that are read, and times.
     Verbose,
 }
 
 static VERBOSITY: AtomicU8 = AtomicU8::new(Verbosity::Normal as u8);
 
-/// Sets what is written to standard error from now on.
+/// Sets which messages are written to standard error from now on.
 pub(crate) fn set_verbosity(verbosity: Verbosity) {
     VERBOSITY.store(verbosity as u8, Ordering::Relaxed);
 }
 
-fn is_wanted(verbosity: Verbosity) -> bool {
+fn is_verbose_enough(verbosity: Verbosity) -> bool {
     VERBOSITY.load(Ordering::Relaxed) >= verbosity as u8
 }
 
-/// Whether not even summaries are written to standard error.
+/// Whether summaries are not written to standard error either.
 pub(crate) fn is_quiet() -> bool {
-    !is_wanted(Verbosity::Normal)
+    !is_verbose_enough(Verbosity::Normal)
 }
 
 /// Writes a line with counts or advice to standard error, unless these are suppressed.
 pub(crate) fn summary(message: impl Display) {
-    if is_wanted(Verbosity::Normal) {
+    if is_verbose_enough(Verbosity::Normal) {
         note(message);
     }
 }
 
-/// Writes a line about the work of the program to standard error, if these are wanted.
+/// Writes a line about the work of the program to standard error, with `--verbose`.
 pub(crate) fn detail(message: impl Display) {
-    if is_wanted(Verbosity::Verbose) {
+    if is_verbose_enough(Verbosity::Verbose) {
         note(message);
     }
 }
@@ -132,9 +137,11 @@ static COLORED: AtomicBool = AtomicBool::new(false);
 
 /// Sets when colors are used from now on.
 pub(crate) fn set_color(color: Color) {
-    let refused = || std::env::var_os("NO_COLOR").is_some_and(|v| !v.is_empty());
     let colored = match color {
-        Color::Auto => io::stdout().is_terminal() && !refused(),
+        Color::Auto => {
+            let is_refused = std::env::var_os("NO_COLOR").is_some_and(|v| !v.is_empty());
+            io::stdout().is_terminal() && !is_refused
+        }
         Color::Always => true,
         Color::Never => false,
     };
@@ -158,11 +165,40 @@ pub(crate) fn is_json() -> bool {
     JSON.load(Ordering::Relaxed)
 }
 
-/// The width of the terminal in characters, if standard output is one.
+/// The width of the terminal in characters, if standard output is a terminal.
 pub(crate) fn width() -> Option<u16> {
-    let size = console::Term::stdout().size_checked();
-    size.map(|(_, columns)| columns)
-        .filter(|_| io::stdout().is_terminal())
+    if !io::stdout().is_terminal() {
+        return None;
+    }
+    let (_, columns) = console::Term::stdout().size_checked()?;
+    Some(columns)
+}
+
+/// A table without lines that is as wide as the terminal at most.
+pub(crate) fn table() -> Table {
+    let mut table = Table::new();
+    table.load_style(presets::NOTHING);
+    if let Some(width) = width() {
+        table.set_content_arrangement(ContentArrangement::Dynamic);
+        table.set_width(width);
+    }
+    table
+}
+
+/// Writes a table, indented by a space.
+pub(crate) fn write_table(out: &mut impl Write, table: &Table) -> io::Result<()> {
+    table
+        .lines()
+        .try_for_each(|line| writeln!(out, " {}", line.trim_end()))
+}
+
+/// Aligns columns of numbers to the right.
+pub(crate) fn align_right(table: &mut Table, columns: &[usize]) {
+    for &column in columns {
+        if let Some(column) = table.column_mut(column) {
+            column.set_cell_alignment(CellAlignment::Right);
+        }
+    }
 }
 
 /// Writes a line to standard error and ignores failures.
@@ -179,7 +215,7 @@ pub(crate) fn exit_code(result: Result<Status>) -> ExitCode {
         Ok(Status::Failed) => ExitCode::from(3),
         Err(error) if is_closed_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
-            // It may name what a file says.
+            // The message may contain text of a file.
             let text = format!("{error:#}");
             let lines: Vec<_> = text.split('\n').map(clean).collect();
             note(format_args!("ptxkit: {}", lines.join("\n")));

@@ -1,4 +1,4 @@
-//! Figures of the machine code, which only ptxas knows: `stats --ptxas PATH` runs it with `-v` and reads its report.
+//! Metrics of the machine code, which only ptxas knows: `stats --ptxas PATH` runs it with `-v` and reads its report.
 
 use std::collections::HashMap;
 use std::io::Write;
@@ -10,11 +10,15 @@ use anyhow::{Context, Result};
 use ptx_report::clean;
 use ptx_report::function_stats::MachineCode;
 
-/// The figures of functions by their names.
-type ByName = HashMap<String, MachineCode>;
+/// The metrics of functions by their names.
+type MachineCodes = HashMap<String, MachineCode>;
 
 /// Compiles a module. The inner error is the first message of ptxas if it refuses the module.
-pub(crate) fn compile(ptxas: &Path, target: &str, source: &[u8]) -> Result<Result<ByName, String>> {
+pub(crate) fn compile(
+    ptxas: &Path,
+    target: &str,
+    source: &[u8],
+) -> Result<Result<MachineCodes, String>> {
     let null = if cfg!(windows) { "NUL" } else { "/dev/null" };
     let mut child = Command::new(ptxas)
         .arg("-v")
@@ -34,35 +38,37 @@ pub(crate) fn compile(ptxas: &Path, target: &str, source: &[u8]) -> Result<Resul
     let report = [output.stdout, output.stderr].concat();
     let report = String::from_utf8_lossy(&report);
     if !output.status.success() {
-        let error = |line: &&str| line.contains("error") || line.contains("fatal");
-        let line = report.lines().find(error).unwrap_or("no message");
+        let line = report
+            .lines()
+            .find(|line| line.contains("error") || line.contains("fatal"))
+            .unwrap_or("no message");
         return Ok(Err(clean(line).into_owned()));
     }
     Ok(Ok(read(&report)))
 }
 
 /// Reads a report.
-fn read(report: &str) -> ByName {
-    let mut functions = ByName::new();
+fn read(report: &str) -> MachineCodes {
+    let mut functions = MachineCodes::new();
     let mut name = "";
     for line in report.lines() {
         let text = line.split_once(" : ").map_or(line, |(_, text)| text).trim();
-        if let Some(of) = text.strip_prefix("Function properties for ") {
-            name = of;
+        if let Some(function) = text.strip_prefix("Function properties for ") {
+            name = function;
             functions.entry(name.to_owned()).or_default();
         }
         let Some(code) = functions.get_mut(name) else {
             continue;
         };
-        for part in text.split(", ") {
-            let part = part.trim_start_matches("Used ").trim_start_matches("used ");
-            let Some((number, what)) = part.split_once(' ') else {
+        for item in text.split(", ") {
+            let item = item.trim_start_matches("Used ").trim_start_matches("used ");
+            let Some((number, metric)) = item.split_once(' ') else {
                 continue;
             };
             let Ok(number) = number.parse() else {
                 continue;
             };
-            match what {
+            match metric {
                 "registers" => code.registers = Some(number),
                 "barriers" => code.barriers = number,
                 "bytes stack frame" => code.stack_bytes = number,

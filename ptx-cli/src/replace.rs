@@ -1,13 +1,13 @@
-//! Writes files so that no reader sees a part of them.
+//! Atomic writing of files: no reader sees a part of a file.
 
 use std::fs::{self, File, OpenOptions, Permissions};
 use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
-/// How many names are tried for the new file.
-const MOST_NAMES: u32 = 100;
+/// The largest number of names that are tried for the new file.
+const MAX_NAMES: u32 = 100;
 
-/// Writes a file, or replaces it by another one, as [`NewFile`] does.
+/// Writes a file, or replaces an existing one, as [`NewFile`] does.
 pub(crate) fn replace_file(path: &Path, text: &[u8]) -> io::Result<()> {
     let mut file = NewFile::replace(path)?;
     file.write_all(text)?;
@@ -16,105 +16,114 @@ pub(crate) fn replace_file(path: &Path, text: &[u8]) -> io::Result<()> {
 
 /// A file that gets its name when it is complete. Until then it is in the same directory under the name `.NAME.PROCESS.NUMBER.tmp`:
 /// a reader has the old text or the new one, also if this program is interrupted. Without [`finish`](Self::finish), it is
-/// removed. A file that is replaced keeps its permissions. A symbolic link stays, and what it leads to is replaced. A device or
-/// a pipe is written to; so is a file in a directory where no other file can be made.
+/// removed. A file that is replaced keeps its permissions. A symbolic link stays, and its target is replaced. A device or
+/// a pipe is written directly, and so is a file in a directory where no other file can be created.
 #[derive(Debug)]
 pub(crate) struct NewFile {
     file: File,
-    /// `None` if the place itself is written to, and after the end.
-    beside: Option<Beside>,
+    /// `None` if the file is written directly, and after it has got its name.
+    temporary: Option<Temporary>,
 }
 
-/// A file that does not have its name yet.
+/// A file under a temporary name.
 #[derive(Debug)]
-struct Beside {
+struct Temporary {
     path: PathBuf,
-    place: PathBuf,
-    /// Those of the file that it replaces.
+    /// The path of the complete file.
+    final_path: PathBuf,
+    /// The permissions of the file that is replaced.
     permissions: Option<Permissions>,
-    /// Whether a file of this name may be replaced.
-    replaces: bool,
+    existing: Existing,
+}
+
+/// The treatment of a file that exists under the final name.
+#[derive(Copy, Clone, PartialEq, Debug)]
+enum Existing {
+    Replace,
+    Keep,
 }
 
 impl NewFile {
-    /// A file at a path where another one may be.
+    /// Creates a file at a path, or replaces the file there.
     pub(crate) fn replace(path: &Path) -> io::Result<Self> {
-        let place = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
-        let old = match fs::symlink_metadata(&place) {
-            Ok(old) if old.is_file() => Some(old.permissions()),
+        let final_path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+        let permissions = match fs::symlink_metadata(&final_path) {
+            Ok(existing) if existing.is_file() => Some(existing.permissions()),
             Err(error) if error.kind() == ErrorKind::NotFound => None,
-            _ => return Self::in_place(path),
+            _ => return Self::direct(path),
         };
-        if old.as_ref().is_some_and(Permissions::readonly) {
-            // A file that must not be written is not replaced either.
-            OpenOptions::new().write(true).open(&place)?;
+        if permissions.as_ref().is_some_and(Permissions::readonly) {
+            // A read-only file is not replaced either. This returns the error of the system.
+            OpenOptions::new().write(true).open(&final_path)?;
         }
-        match Self::beside(place, old, true) {
-            Err(error) if error.kind() == ErrorKind::PermissionDenied => Self::in_place(path),
+        match Self::temporary(final_path, permissions, Existing::Replace) {
+            Err(error) if error.kind() == ErrorKind::PermissionDenied => Self::direct(path),
             result => result,
         }
     }
 
-    /// A file at a path where no other one is, nor a link.
+    /// Creates a file at a path where neither a file nor a link exists.
     pub(crate) fn create(path: &Path) -> io::Result<Self> {
         match fs::symlink_metadata(path) {
-            // The system words the error.
-            Ok(_) => match OpenOptions::new().write(true).create_new(true).open(path) {
-                Ok(file) => Ok(Self { file, beside: None }),
-                Err(error) => Err(error),
-            },
+            // This returns the error of the system, unless the file has been removed meanwhile.
+            Ok(_) => Ok(Self {
+                file: OpenOptions::new().write(true).create_new(true).open(path)?,
+                temporary: None,
+            }),
             Err(error) if error.kind() == ErrorKind::NotFound => {
-                Self::beside(path.to_owned(), None, false)
+                Self::temporary(path.to_owned(), None, Existing::Keep)
             }
             Err(error) => Err(error),
         }
     }
 
-    fn in_place(path: &Path) -> io::Result<Self> {
-        let (file, beside) = (File::create(path)?, None);
-        Ok(Self { file, beside })
+    fn direct(path: &Path) -> io::Result<Self> {
+        Ok(Self {
+            file: File::create(path)?,
+            temporary: None,
+        })
     }
 
-    fn beside(
-        place: PathBuf,
+    fn temporary(
+        final_path: PathBuf,
         permissions: Option<Permissions>,
-        replaces: bool,
+        existing: Existing,
     ) -> io::Result<Self> {
-        let (path, file) = create_beside(&place)?;
-        let beside = Some(Beside {
+        let (path, file) = create_temporary(&final_path)?;
+        let temporary = Some(Temporary {
             path,
-            place,
+            final_path,
             permissions,
-            replaces,
+            existing,
         });
-        Ok(Self { file, beside })
+        Ok(Self { file, temporary })
     }
 
     /// Gives the file its name.
     pub(crate) fn finish(mut self) -> io::Result<()> {
-        let Some(beside) = &mut self.beside else {
+        let Some(temporary) = &mut self.temporary else {
             return Ok(());
         };
-        if let Some(permissions) = beside.permissions.take() {
+        if let Some(permissions) = temporary.permissions.take() {
             self.file.set_permissions(permissions)?;
         }
-        beside.name()?;
-        self.beside = None;
+        temporary.rename()?;
+        self.temporary = None;
         Ok(())
     }
 }
 
-impl Beside {
-    fn name(&self) -> io::Result<()> {
-        if self.replaces {
-            return fs::rename(&self.path, &self.place);
+impl Temporary {
+    fn rename(&self) -> io::Result<()> {
+        if self.existing == Existing::Replace {
+            return fs::rename(&self.path, &self.final_path);
         }
-        // A second name is never that of another file. Some file systems have no second names.
-        match fs::hard_link(&self.path, &self.place) {
+        // Unlike renaming, linking does not replace an existing file. Some file systems have no hard links.
+        match fs::hard_link(&self.path, &self.final_path) {
             Ok(()) => fs::remove_file(&self.path),
             Err(error) if error.kind() == ErrorKind::AlreadyExists => Err(error),
-            Err(_) if fs::symlink_metadata(&self.place).is_err() => {
-                fs::rename(&self.path, &self.place)
+            Err(_) if fs::symlink_metadata(&self.final_path).is_err() => {
+                fs::rename(&self.path, &self.final_path)
             }
             Err(error) => Err(error),
         }
@@ -133,26 +142,26 @@ impl Write for NewFile {
 
 impl Drop for NewFile {
     fn drop(&mut self) {
-        if let Some(beside) = &self.beside {
-            let _ = fs::remove_file(&beside.path);
+        if let Some(temporary) = &self.temporary {
+            let _ = fs::remove_file(&temporary.path);
         }
     }
 }
 
-/// A new file in the directory of another one.
-fn create_beside(path: &Path) -> io::Result<(PathBuf, File)> {
+/// Creates a file with a temporary name in the directory of another file.
+fn create_temporary(path: &Path) -> io::Result<(PathBuf, File)> {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let process = std::process::id();
-    for number in 0..MOST_NAMES {
-        // A long name may not get any longer.
+    for number in 0..MAX_NAMES {
+        // The temporary name of a file with a long name must not exceed the limit of the file system.
         let start: String = name.chars().take(50).collect();
-        let beside = path.with_file_name(format!(".{start}.{process}.{number}.tmp"));
+        let temporary = path.with_file_name(format!(".{start}.{process}.{number}.tmp"));
         match OpenOptions::new()
             .write(true)
             .create_new(true)
-            .open(&beside)
+            .open(&temporary)
         {
-            Ok(file) => return Ok((beside, file)),
+            Ok(file) => return Ok((temporary, file)),
             Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
             Err(error) => return Err(error),
         }

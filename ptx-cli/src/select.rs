@@ -1,4 +1,4 @@
-//! The option `--fields`: which keys of the JSON output are written.
+//! The option `--fields`, which selects keys of the JSON output.
 
 use std::borrow::Cow;
 use std::cell::RefCell;
@@ -22,9 +22,9 @@ pub(crate) struct Fields {
     fields: Vec<String>,
 }
 
-/// Keeps the chosen keys and notes which ones occur.
+/// The selected keys, and the keys that occurred.
 pub(crate) struct Selection {
-    /// For each choice its keys, the innermost first.
+    /// For each choice, its keys, the innermost first.
     paths: Vec<Vec<String>>,
     seen: Mutex<Seen>,
 }
@@ -32,7 +32,8 @@ pub(crate) struct Selection {
 #[derive(Default)]
 struct Seen {
     keys: BTreeSet<String>,
-    used: BTreeSet<usize>,
+    /// The indices of the choices that occurred.
+    choices: BTreeSet<usize>,
 }
 
 /// Keys that are always written.
@@ -55,7 +56,7 @@ impl Selection {
         })
     }
 
-    /// Removes what was not chosen from an object, which is the value of these keys.
+    /// Removes the keys that were not selected from an object, which is the value of the key `outer`.
     pub(crate) fn filter(&self, value: &mut Value, outer: &[&str]) {
         let mut text = value.to_string().into_bytes();
         if self.filter_text(&mut text, 0, outer).is_ok()
@@ -65,11 +66,11 @@ impl Selection {
         }
     }
 
-    /// The same for the JSON text after an offset.
+    /// Removes the keys that were not selected from the JSON text after an offset.
     pub(crate) fn filter_text(
         &self,
         text: &mut Vec<u8>,
-        from: usize,
+        start: usize,
         outer: &[&str],
     ) -> Result<()> {
         let seen = RefCell::default();
@@ -79,15 +80,18 @@ impl Selection {
             path: outer.as_ref(),
             seen: &seen,
         };
-        let object = text.get(from..).unwrap_or_default();
-        let kept = reader.deserialize(&mut Deserializer::from_slice(object))?;
-        if let Ok(mut all) = self.seen.lock() {
+        let object = text.get(start..).unwrap_or_default();
+        let filtered = reader.deserialize(&mut Deserializer::from_slice(object))?;
+        if let Ok(mut total) = self.seen.lock() {
             let mut seen = seen.into_inner();
-            all.keys.append(&mut seen.keys);
-            all.used.append(&mut seen.used);
+            total.keys.append(&mut seen.keys);
+            total.choices.append(&mut seen.choices);
         }
-        text.truncate(from);
-        Ok(serde_json::to_writer(text, &kept.unwrap_or_else(empty))?)
+        text.truncate(start);
+        Ok(serde_json::to_writer(
+            text,
+            &filtered.unwrap_or_else(empty),
+        )?)
     }
 
     /// Checks that every choice was a key of the output.
@@ -99,21 +103,21 @@ impl Selection {
         let Ok(seen) = self.seen.lock() else {
             return Ok(());
         };
-        let unused = (0..self.paths.len()).find(|i| !seen.used.contains(i));
+        let unused = (0..self.paths.len()).find(|i| !seen.choices.contains(i));
         let Some(path) = unused.and_then(|i| self.paths.get(i)) else {
             return Ok(());
         };
         if !seen.keys.contains("name") {
             return Ok(());
         }
-        let whole: Vec<&str> = path.iter().rev().map(String::as_str).collect();
+        let keys: Vec<&str> = path.iter().rev().map(String::as_str).collect();
         let key = path.first().map_or("", String::as_str);
         let similar = seen.keys.iter().map(|k| (strsim::osa_distance(k, key), k));
         let hint = match similar.min() {
             Some((1..=2, similar)) => format!("; did you mean `{similar}`?"),
             _ => String::new(),
         };
-        bail!("the output has no key `{}`{hint}", clean(&whole.join(".")))
+        bail!("the output has no key `{}`{hint}", clean(&keys.join(".")))
     }
 }
 
@@ -121,25 +125,25 @@ fn empty() -> Value {
     Value::Object(Map::new())
 }
 
-/// The keys above a value.
+/// The keys that lead to a value.
 struct Path<'p> {
     key: &'p str,
     outer: Option<&'p Path<'p>>,
 }
 
 impl Path<'_> {
-    /// Whether it ends with these keys, the innermost first.
+    /// Whether the path ends with these keys, the innermost first.
     fn ends_with(&self, keys: &[String]) -> bool {
-        let mut at = Some(self);
+        let mut path = Some(self);
         keys.iter().all(|key| {
-            let same = at.is_some_and(|path| path.key == key);
-            at = at.and_then(|path| path.outer);
-            same
+            let is_equal = path.is_some_and(|path| path.key == key);
+            path = path.and_then(|path| path.outer);
+            is_equal
         })
     }
 }
 
-/// Reads what was chosen of a value; `None` for nothing.
+/// Reads the selected part of a value; `None` if nothing of it is selected.
 #[derive(Copy, Clone)]
 struct Reader<'s, 'p> {
     selection: &'s Selection,
@@ -152,26 +156,31 @@ struct Reader<'s, 'p> {
 struct Key<'a>(#[serde(borrow)] Cow<'a, str>);
 
 impl Reader<'_, '_> {
-    /// Whether a key was chosen.
-    fn chooses(&self, path: &Path<'_>) -> bool {
+    /// Whether a key is selected.
+    fn is_selected(&self, path: &Path<'_>) -> bool {
         let mut seen = self.seen.borrow_mut();
         if !seen.keys.contains(path.key) {
             seen.keys.insert(path.key.to_owned());
         }
-        let choices = self.selection.paths.iter().enumerate();
-        let chosen = choices.filter(|(_, keys)| path.ends_with(keys));
-        chosen.fold(false, |_, (choice, _)| {
-            seen.used.insert(choice);
-            true
-        })
+        let mut is_selected = false;
+        for (choice, keys) in self.selection.paths.iter().enumerate() {
+            if path.ends_with(keys) {
+                seen.choices.insert(choice);
+                is_selected = true;
+            }
+        }
+        is_selected
     }
 }
 
 impl<'de> DeserializeSeed<'de> for Reader<'_, '_> {
     type Value = Option<Value>;
 
-    fn deserialize<D: serde::Deserializer<'de>>(self, from: D) -> Result<Self::Value, D::Error> {
-        from.deserialize_any(self)
+    fn deserialize<D: serde::Deserializer<'de>>(
+        self,
+        deserializer: D,
+    ) -> Result<Self::Value, D::Error> {
+        deserializer.deserialize_any(self)
     }
 }
 
@@ -206,29 +215,31 @@ impl<'de> Visitor<'de> for Reader<'_, '_> {
         Ok(None)
     }
 
-    fn visit_seq<A: SeqAccess<'de>>(self, mut from: A) -> Result<Self::Value, A::Error> {
-        let (mut all, mut any) = (Vec::new(), false);
-        while let Some(value) = from.next_element_seed(self)? {
-            any |= value.is_some();
-            all.push(value.unwrap_or_else(empty));
+    fn visit_seq<A: SeqAccess<'de>>(self, mut access: A) -> Result<Self::Value, A::Error> {
+        let mut values = Vec::new();
+        let mut is_selected = false;
+        while let Some(value) = access.next_element_seed(self)? {
+            is_selected |= value.is_some();
+            values.push(value.unwrap_or_else(empty));
         }
-        Ok(any.then_some(Value::Array(all)))
+        Ok(is_selected.then_some(Value::Array(values)))
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, mut from: A) -> Result<Self::Value, A::Error> {
+    fn visit_map<A: MapAccess<'de>>(self, mut access: A) -> Result<Self::Value, A::Error> {
         let mut map = Map::new();
-        while let Some(Key(key)) = from.next_key()? {
+        while let Some(Key(key)) = access.next_key()? {
             let path = Path {
                 key: &key,
                 outer: self.path,
             };
-            let always = self.path.is_none() && ALWAYS.contains(&&*key);
-            let value = match self.chooses(&path) || always {
-                true => Some(from.next_value()?),
-                false => from.next_value_seed(Reader {
+            let is_kept = self.path.is_none() && ALWAYS.contains(&&*key);
+            let value = if self.is_selected(&path) || is_kept {
+                Some(access.next_value()?)
+            } else {
+                access.next_value_seed(Reader {
                     path: Some(&path),
                     ..self
-                })?,
+                })?
             };
             map.extend(value.map(|value| (key.clone().into_owned(), value)));
         }

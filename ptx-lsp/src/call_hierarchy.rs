@@ -7,7 +7,7 @@ use ptx_analysis::calls::{Call, CallGraph, Target};
 use ptx_edit::Entity;
 use ptx_ir::facts::ModuleFacts;
 use ptx_ir::{FuncId, InstId, Module, Statement, SymbolKind as Symbol};
-use ptx_report::demangle::shown;
+use ptx_report::demangle::display_name;
 use serde_json::json;
 
 use crate::document::Document;
@@ -33,7 +33,7 @@ fn item(document: &Document, function: FuncId) -> Option<CallHierarchyItem> {
     let name_span = names.first()?.span;
     let name = document.text(name_span);
     Some(CallHierarchyItem {
-        name: shown(&name).into_owned(),
+        name: display_name(&name).into_owned(),
         kind: SymbolKind::FUNCTION,
         tags: None,
         detail: None,

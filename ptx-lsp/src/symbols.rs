@@ -3,7 +3,7 @@
 use lsp_types::{DocumentSymbol, Location, OneOf, SymbolKind, WorkspaceSymbol};
 use ptx_edit::{Entity, Names};
 use ptx_ir::{FuncId, FunctionKind, Item, ItemId, Module, Span, Statement};
-use ptx_report::demangle::{demangle, shown};
+use ptx_report::demangle::{demangle, display_name};
 use serde::{Serialize, Serializer};
 
 use crate::document::Document;
@@ -93,7 +93,7 @@ fn symbol(
     detail: Option<String>,
 ) -> DocumentSymbol {
     DocumentSymbol {
-        name: shown(&document.text(name.span)).into_owned(),
+        name: display_name(&document.text(name.span)).into_owned(),
         detail,
         kind: name.kind,
         tags: None,
@@ -141,7 +141,7 @@ pub(crate) fn search<'d>(
         for name in names.take(MAX_RESULTS - results.len().min(MAX_RESULTS)) {
             let location = Location::new(document.uri.clone(), document.range(name.span));
             results.push(WorkspaceSymbol {
-                name: shown(&document.text(name.span)).into_owned(),
+                name: display_name(&document.text(name.span)).into_owned(),
                 kind: name.kind,
                 tags: None,
                 container_name: None,

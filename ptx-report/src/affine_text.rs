@@ -9,7 +9,7 @@ use ptx_ir::{Body, EntityId, Module, VarId};
 
 use crate::register_names::RegisterNames;
 
-/// Writes the affine forms of a function, with the names that its text has.
+/// Writes the affine forms of a function, with the names of its registers and variables.
 #[derive(Debug)]
 pub struct AffineText<'a> {
     module: &'a Module,
@@ -20,7 +20,7 @@ pub struct AffineText<'a> {
 }
 
 impl<'a> AffineText<'a> {
-    /// For the function with this body and these values.
+    /// Creates a writer for the function with this body and these values.
     #[must_use]
     pub const fn new(
         module: &'a Module,
@@ -38,19 +38,17 @@ impl<'a> AffineText<'a> {
         }
     }
 
-    /// A form: `p + 4*%tid.x + 16`.
+    /// The text of a form: `p + 4*%tid.x + 16`.
     #[must_use]
     pub fn form(&self, form: &Affine) -> String {
         let mut text = String::new();
         for term in form.terms() {
             let name = self.symbol(term.symbol);
             let sign = if term.factor < 0 { "-" } else { "+" };
-            match (text.is_empty(), term.factor < 0) {
-                (true, true) => text.push('-'),
-                (true, false) => {}
-                (false, _) => {
-                    let _ = write!(text, " {sign} ");
-                }
+            if !text.is_empty() {
+                let _ = write!(text, " {sign} ");
+            } else if term.factor < 0 {
+                text.push('-');
             }
             match term.factor.unsigned_abs() {
                 1 => text += &name,
@@ -60,18 +58,16 @@ impl<'a> AffineText<'a> {
             }
         }
         let constant = form.constant();
-        match (text.is_empty(), constant) {
-            (true, constant) => text = constant.to_string(),
-            (false, 0) => {}
-            (false, constant) => {
-                let sign = if constant < 0 { '-' } else { '+' };
-                let _ = write!(text, " {sign} {}", constant.unsigned_abs());
-            }
+        if text.is_empty() {
+            text = constant.to_string();
+        } else if constant != 0 {
+            let sign = if constant < 0 { '-' } else { '+' };
+            let _ = write!(text, " {sign} {}", constant.unsigned_abs());
         }
         text
     }
 
-    /// A trip count: `10`, or `1 + max(0, (n - %tid.x)/256)`, where quotients are rounded up.
+    /// The text of a trip count: `10`, or `1 + max(0, (n - %tid.x)/256)`, where quotients are rounded up.
     #[must_use]
     pub fn trip_count(&self, count: &TripCount) -> String {
         let distance = match &count.count {
@@ -79,19 +75,20 @@ impl<'a> AffineText<'a> {
             Count::Affine(distance) => distance,
             _ => return String::new(),
         };
-        let (from, to) = match distance.step > 0 {
-            true => (&distance.start, &distance.bound),
-            false => (&distance.bound, &distance.start),
+        let (low, high) = if distance.step > 0 {
+            (&distance.start, &distance.bound)
+        } else {
+            (&distance.bound, &distance.start)
         };
-        let mut text = self.form(to);
-        match (from.terms(), from.constant()) {
+        let mut text = self.form(high);
+        match (low.terms(), low.constant()) {
             ([], 0) => {}
             ([], constant) => {
                 let sign = if constant < 0 { '+' } else { '-' };
                 let _ = write!(text, " {sign} {}", constant.unsigned_abs());
             }
             _ => {
-                let _ = write!(text, " - ({})", self.form(from));
+                let _ = write!(text, " - ({})", self.form(low));
             }
         }
         if distance.inclusive {
@@ -140,10 +137,12 @@ impl<'a> AffineText<'a> {
     fn symbol(&self, id: SymbolId) -> String {
         match self.values.symbol(id) {
             Some(Symbol::Special(register, component)) => {
-                let component = match register.is_vector() {
-                    true => [".x", ".y", ".z", ".w"].get(usize::from(component)),
-                    false => None,
+                let components: &[&str] = if register.is_vector() {
+                    &[".x", ".y", ".z", ".w"]
+                } else {
+                    &[]
                 };
+                let component = components.get(usize::from(component));
                 format!("{register}{}", component.unwrap_or(&""))
             }
             Some(Symbol::Parameter {
@@ -168,7 +167,7 @@ impl<'a> AffineText<'a> {
                 let name = variable.map_or("", |v| self.names.get(v));
                 let sign = if signed { "signed " } else { "" };
                 match self.ssa.value(value) {
-                    // The value that the statement at this index wrote.
+                    // The value is written by the statement at this index.
                     Value::Def { stmt, .. } => format!("({sign}{name}@{})", stmt.index()),
                     _ => format!("({sign}{name}#{})", value.as_u32()),
                 }

@@ -1,13 +1,28 @@
-//! Basic blocks for output, without the dispatch blocks that branch tables add to the control-flow graph.
+//! Basic blocks for output, without the dispatch blocks that branch tables add to the control-flow graph, and limits on the length of lists.
 
 use std::cell::RefCell;
 
 use ptx_analysis::cfg::{Block, BlockId};
 use ptx_analysis::function_analysis::FunctionAnalysis;
 use ptx_analysis::reg_lanes::VariableId;
-use ptx_ir::{Body, EntityId as _, LineIndex, Module, Span, Statement, StmtId};
+use ptx_ir::{Body, EntityId as _, LineIndex, Module, Statement, StmtId};
 
-use crate::live_lists::{list_entries, live_lists_fit};
+/// The number of entries that the lists of a function may have if they can be quadratic in its size.
+const LIST_ENTRIES: u64 = 1 << 20;
+/// The number of further entries for each statement. Real functions need less than 20.
+const LIST_ENTRIES_PER_STATEMENT: u64 = 64;
+
+/// The largest number of entries of lists that can be quadratic in the size of a function with this number of statements.
+#[must_use]
+pub fn list_entries(statements: usize) -> u64 {
+    LIST_ENTRIES + LIST_ENTRIES_PER_STATEMENT * statements as u64
+}
+
+/// Whether the registers that are live at the ends of all blocks are few enough to be listed.
+#[must_use]
+pub fn live_lists_fit(analysis: &FunctionAnalysis<'_>, statements: usize) -> bool {
+    analysis.liveness().total() <= list_entries(statements)
+}
 
 /// The basic blocks of a function.
 #[derive(Debug)]
@@ -15,39 +30,65 @@ pub struct BasicBlocks<'a> {
     module: &'a Module,
     body: &'a Body,
     analysis: &'a FunctionAnalysis<'a>,
-    /// The dispatch blocks, and for each one the dispatch block that control may enter from it.
-    dispatches: Vec<(BlockId, Option<BlockId>)>,
+    dispatches: Vec<Dispatch>,
     has_live_lists: bool,
     has_dispatch_successors: bool,
-    /// For each block the last list that it was added to, and the number of that list.
-    seen: RefCell<(Vec<u32>, u32)>,
+    visited: RefCell<Visited>,
+}
+
+/// A dispatch block: the successor of all jumps through a branch table, or of jumps to any label.
+#[derive(Copy, Clone, Debug)]
+struct Dispatch {
+    block: BlockId,
+    /// The dispatch block that control may enter from this one.
+    next: Option<BlockId>,
+}
+
+/// The blocks that are in a list of successors already.
+#[derive(Debug)]
+struct Visited {
+    /// For each block, the number of the last list that it was added to.
+    lists: Vec<u32>,
+    /// The number of the current list.
+    current: u32,
 }
 
 impl<'a> BasicBlocks<'a> {
-    /// The blocks of an analyzed function.
+    /// Finds the blocks of an analyzed function.
     #[must_use]
     pub fn new(analysis: &'a FunctionAnalysis<'a>) -> Self {
         let (module, body) = (analysis.module(), analysis.body());
         let cfg = analysis.cfg();
         let statements = body.statement_table().len();
         let is_dispatch = |id: &BlockId| cfg.block(*id).is_some_and(|b| b.is_dispatch);
-        let dispatches = cfg.blocks().filter(|(_, b)| b.is_dispatch).map(|(id, _)| {
-            // Only that of all labels is entered from others.
-            (id, cfg.successors(id).iter().copied().find(is_dispatch))
-        });
-        let dispatches: Vec<_> = dispatches.collect();
-        let edges = dispatches.iter().map(|(id, _)| {
-            let (into, out) = (cfg.predecessors(*id).len(), cfg.successors(*id).len());
-            (into as u64).saturating_mul(out as u64)
-        });
+        let dispatches: Vec<Dispatch> = cfg
+            .blocks()
+            .filter(|(_, block)| block.is_dispatch)
+            .map(|(block, _)| Dispatch {
+                block,
+                // Only the block of all labels is entered from other dispatch blocks.
+                next: cfg.successors(block).iter().copied().find(is_dispatch),
+            })
+            .collect();
+        let dispatch_edges = dispatches
+            .iter()
+            .map(|dispatch| {
+                let predecessors = cfg.predecessors(dispatch.block).len() as u64;
+                let successors = cfg.successors(dispatch.block).len() as u64;
+                predecessors.saturating_mul(successors)
+            })
+            .fold(0, u64::saturating_add);
         Self {
             module,
             body,
             has_live_lists: live_lists_fit(analysis, statements),
-            has_dispatch_successors: edges.fold(0, u64::saturating_add) <= list_entries(statements),
+            has_dispatch_successors: dispatch_edges <= list_entries(statements),
             dispatches,
             analysis,
-            seen: RefCell::new((vec![0; cfg.len()], 0)),
+            visited: RefCell::new(Visited {
+                lists: vec![0; cfg.len()],
+                current: 0,
+            }),
         }
     }
 
@@ -65,8 +106,10 @@ impl<'a> BasicBlocks<'a> {
 
     /// The blocks in the order of the text.
     pub fn iter(&self) -> impl Iterator<Item = (BlockId, &'a Block)> + use<'a> {
-        let blocks = self.analysis.cfg().blocks();
-        blocks.filter(|(_, block)| !block.is_dispatch)
+        self.analysis
+            .cfg()
+            .blocks()
+            .filter(|(_, block)| !block.is_dispatch)
     }
 
     fn is_dispatch(&self, id: BlockId) -> bool {
@@ -74,21 +117,22 @@ impl<'a> BasicBlocks<'a> {
     }
 
     /// The dispatch blocks that control may go through after a block, each once.
-    fn dispatch_after(&self, id: BlockId) -> Vec<BlockId> {
-        let mut found: Vec<BlockId> = Vec::new();
-        for to in self.analysis.cfg().successors(id) {
-            let entered = self.dispatches.binary_search_by_key(to, |(id, _)| *id);
-            let entered = entered.ok().and_then(|index| self.dispatches.get(index));
-            let Some(&(first, then)) = entered else {
+    fn dispatches_after(&self, id: BlockId) -> Vec<BlockId> {
+        let mut reached: Vec<BlockId> = Vec::new();
+        for successor in self.analysis.cfg().successors(id) {
+            let index = self
+                .dispatches
+                .binary_search_by_key(successor, |dispatch| dispatch.block);
+            let Some(dispatch) = index.ok().and_then(|index| self.dispatches.get(index)) else {
                 continue;
             };
-            for block in std::iter::once(first).chain(then) {
-                if !found.contains(&block) {
-                    found.push(block);
+            for block in std::iter::once(dispatch.block).chain(dispatch.next) {
+                if !reached.contains(&block) {
+                    reached.push(block);
                 }
             }
         }
-        found
+        reached
     }
 
     /// The label at the start of a block.
@@ -98,47 +142,48 @@ impl<'a> BasicBlocks<'a> {
         Some(self.module.name(label.name))
     }
 
-    /// The lines of the first and of the last statement that does something.
+    /// The lines of the first and the last statement that does something.
     #[must_use]
     pub fn lines(&self, block: &Block, lines: &LineIndex) -> (u32, u32) {
-        let counts = |(stmt, statement): (StmtId, Statement)| match statement {
+        let is_code = |(stmt, statement): (StmtId, Statement)| match statement {
             Statement::Inst(_) | Statement::Opaque(_) => Some(stmt),
             // The label of a table is not a position in the code.
             Statement::Label(label) => self.analysis.cfg().of_label(label).map(|_| stmt),
             _ => None,
         };
-        let statements = || self.body.range(block.first, block.end);
+        let statements = self.body.range(block.first, block.end);
         let base = self.body.base();
-        let span = |stmt: Option<StmtId>| match stmt {
-            Some(stmt) => self.body.source_span(stmt),
-            None => Span::new(base, base + 1),
-        };
-        let first = span(statements().find_map(counts)).start;
-        let last = span(statements().rev().find_map(counts)).end;
+        let (mut start, mut end) = (base, base + 1);
+        if let Some(first) = statements.clone().find_map(is_code) {
+            start = self.body.source_span(first).start;
+        }
+        if let Some(last) = statements.rev().find_map(is_code) {
+            end = self.body.source_span(last).end;
+        }
         let line = |offset| lines.position(offset).line;
-        (line(first), line(last.saturating_sub(1)))
+        (line(start), line(end.saturating_sub(1)))
     }
 
-    /// Calls `each` once for each successor; returns whether there are few enough for an output.
-    pub fn successors(&self, id: BlockId, each: &mut dyn FnMut(u32)) -> bool {
+    /// Calls `visit` once for each successor, and returns whether there are few enough for an output.
+    pub fn successors(&self, id: BlockId, visit: &mut dyn FnMut(u32)) -> bool {
         let cfg = self.analysis.cfg();
-        let is_entered = |&b: &BlockId| self.is_dispatch(b);
-        if !self.has_dispatch_successors && cfg.successors(id).iter().any(is_entered) {
+        let is_dispatch = |&b: &BlockId| self.is_dispatch(b);
+        if !self.has_dispatch_successors && cfg.successors(id).iter().any(is_dispatch) {
             return false;
         }
-        let (seen, list) = &mut *self.seen.borrow_mut();
-        *list += 1;
-        let mut work = vec![id];
-        while let Some(from) = work.pop() {
-            for &to in cfg.successors(from) {
-                let last = seen.get_mut(to.index());
-                if last.is_none_or(|last| std::mem::replace(last, *list) == *list) {
+        let Visited { lists, current } = &mut *self.visited.borrow_mut();
+        *current += 1;
+        let mut worklist = vec![id];
+        while let Some(block) = worklist.pop() {
+            for &successor in cfg.successors(block) {
+                let list = lists.get_mut(successor.index());
+                if list.is_none_or(|list| std::mem::replace(list, *current) == *current) {
                     continue;
                 }
-                if self.is_dispatch(to) {
-                    work.push(to);
+                if self.is_dispatch(successor) {
+                    worklist.push(successor);
                 } else {
-                    each(to.as_u32());
+                    visit(successor.as_u32());
                 }
             }
         }
@@ -148,35 +193,36 @@ impl<'a> BasicBlocks<'a> {
     /// Whether control may leave the function at the end of a block.
     #[must_use]
     pub fn exits(&self, id: BlockId) -> bool {
-        let through = self.dispatch_after(id);
-        let mut all = std::iter::once(id).chain(through);
         let cfg = self.analysis.cfg();
-        all.any(|b| cfg.block(b).is_some_and(|b| b.exits))
+        std::iter::once(id)
+            .chain(self.dispatches_after(id))
+            .any(|b| cfg.block(b).is_some_and(|b| b.exits))
     }
 
     /// The immediate dominator.
     #[must_use]
     pub fn idom(&self, id: BlockId) -> Option<BlockId> {
-        self.above(id, |analysis, block| analysis.idom(block))
+        self.skip_dispatches(id, |analysis, block| analysis.idom(block))
     }
 
     /// The immediate post-dominator on paths that leave the function; `None` for unreachable blocks.
     #[must_use]
     pub fn ipdom(&self, id: BlockId) -> Option<BlockId> {
-        let found = self.above(id, |analysis, block| analysis.ipdom(block));
-        found.filter(|_| self.analysis.is_reachable(id))
+        self.skip_dispatches(id, |analysis, block| analysis.ipdom(block))
+            .filter(|_| self.analysis.is_reachable(id))
     }
 
-    fn above(
+    /// The nearest ancestor in a tree of dominators that is not a dispatch block.
+    fn skip_dispatches(
         &self,
         id: BlockId,
-        of: impl Fn(&FunctionAnalysis<'_>, BlockId) -> Option<BlockId>,
+        parent: impl Fn(&FunctionAnalysis<'_>, BlockId) -> Option<BlockId>,
     ) -> Option<BlockId> {
-        let mut at = of(self.analysis, id);
-        while let Some(dispatch) = at.filter(|&b| self.is_dispatch(b)) {
-            at = of(self.analysis, dispatch);
+        let mut ancestor = parent(self.analysis, id);
+        while let Some(dispatch) = ancestor.filter(|&b| self.is_dispatch(b)) {
+            ancestor = parent(self.analysis, dispatch);
         }
-        at
+        ancestor
     }
 
     /// The header of the innermost natural loop.
@@ -190,8 +236,10 @@ impl<'a> BasicBlocks<'a> {
     #[must_use]
     pub fn returned(&self, id: BlockId) -> &'a [VariableId] {
         let summary = self.analysis.summary();
-        let mut all = std::iter::once(id).chain(self.dispatch_after(id));
-        let returned = all.find_map(|b| Some(summary.returned(b)).filter(|r| !r.is_empty()));
-        returned.unwrap_or_default()
+        std::iter::once(id)
+            .chain(self.dispatches_after(id))
+            .map(|b| summary.returned(b))
+            .find(|registers| !registers.is_empty())
+            .unwrap_or_default()
     }
 }

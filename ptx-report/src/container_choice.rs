@@ -25,10 +25,11 @@ impl Choice {
     #[must_use]
     pub fn divide(path: &Path) -> (PathBuf, Option<Self>) {
         let text = path.to_string_lossy();
-        let parts = text.rsplit_once('!').filter(|_| !path.exists());
-        let parts = parts.map(|(file, choice)| (PathBuf::from(file), choice));
-        match parts.filter(|(file, _)| file.is_file()) {
-            Some((file, choice)) => (file, Some(Self(choice.to_owned()))),
+        let parts = text
+            .rsplit_once('!')
+            .filter(|(file, _)| !path.exists() && Path::new(file).is_file());
+        match parts {
+            Some((file, choice)) => (file.into(), Some(Self(choice.to_owned()))),
             None => (path.to_owned(), None),
         }
     }

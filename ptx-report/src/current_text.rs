@@ -2,38 +2,47 @@
 
 use ptx_ir::{EntityId as _, FuncId, Item, Module};
 
-/// A module as its text: the module itself, or what the text of an edited or built module parses to.
+/// A module as its text: the module itself, or the module that the text of an edited or built module is parsed to.
 pub(crate) struct CurrentText<'m> {
     original: &'m Module,
-    /// The module of the text, and the original function of each function of it.
-    parsed: Option<(Module, Vec<FuncId>)>,
+    parsed: Option<ParsedText>,
+}
+
+struct ParsedText {
+    module: Module,
+    /// The original function of each function of `module`.
+    originals: Vec<FuncId>,
 }
 
 impl<'m> CurrentText<'m> {
     /// Prints and parses a module that was edited or built. Linear in the size of such a module.
     pub(crate) fn new(original: &'m Module) -> Self {
-        let parsed = (!original.has_current_source()).then(|| {
-            let module = ptx_parse::parse(&ptx_print::verbatim(original)).module;
-            let functions = original.items().filter_map(|(_, item)| match item {
-                Item::Function(id) => Some(id),
-                _ => None,
-            });
-            let functions = functions.collect();
-            (module, functions)
+        let parsed = (!original.has_current_source()).then(|| ParsedText {
+            module: ptx_parse::parse(&ptx_print::verbatim(original)).module,
+            originals: original
+                .items()
+                .filter_map(|(_, item)| match item {
+                    Item::Function(id) => Some(id),
+                    _ => None,
+                })
+                .collect(),
         });
         Self { original, parsed }
     }
 
     /// The module of the text.
     pub(crate) fn module(&self) -> &Module {
-        let parsed = self.parsed.as_ref();
-        parsed.map_or(self.original, |(module, _)| module)
+        self.parsed
+            .as_ref()
+            .map_or(self.original, |parsed| &parsed.module)
     }
 
-    /// The function of the original that is a function of [`module`](Self::module).
+    /// The function of the original module that corresponds to a function of [`module`](Self::module).
     pub(crate) fn original(&self, function: FuncId) -> FuncId {
-        let parsed = self.parsed.as_ref();
-        let original = parsed.and_then(|(_, functions)| functions.get(function.index()));
-        original.copied().unwrap_or(function)
+        self.parsed
+            .as_ref()
+            .and_then(|parsed| parsed.originals.get(function.index()))
+            .copied()
+            .unwrap_or(function)
     }
 }

@@ -1,4 +1,4 @@
-//! Names as in the source language: Rust and C++ names that compilers encoded.
+//! The names of Rust and C++ functions as in the source language, from the names that compilers encoded.
 
 use std::borrow::Cow;
 use std::cell::RefCell;
@@ -15,11 +15,11 @@ use crate::clean;
 const MAX_MANGLED: usize = 1 << 14;
 /// A name whose text is longer is not demangled. References to earlier parts of a name can make its text exponentially long.
 const MAX_TEXT: usize = 1 << 15;
-/// How deep the types in a name may be nested.
+/// The largest nesting depth of the types in a name.
 const MAX_DEPTH: u32 = 96;
 
-/// How many names a thread remembers.
-const MOST_KNOWN: usize = 1 << 12;
+/// The largest number of names in the cache of a thread.
+const MAX_CACHED: usize = 1 << 12;
 
 thread_local! {
     /// Names and their demangled form, since a file mentions few names often.
@@ -28,7 +28,7 @@ thread_local! {
 
 static ENABLED: AtomicBool = AtomicBool::new(true);
 
-/// Demangles names from now on, or leaves them as they are.
+/// Enables or disables demangling for the whole process.
 pub fn set_enabled(enabled: bool) {
     ENABLED.store(enabled, Ordering::Relaxed);
 }
@@ -38,68 +38,69 @@ pub fn demangle(name: &str) -> Option<String> {
     if !ENABLED.load(Ordering::Relaxed) {
         return None;
     }
-    // ptxas and nvcc name the parameters of a function after it.
+    // ptxas and nvcc name the parameters of a function after the function.
     let (function, parameter) = match name.rfind("_param_") {
-        Some(at) if name[at + 7..].bytes().all(|b| b.is_ascii_digit()) => name.split_at(at),
+        Some(index) if name[index + 7..].bytes().all(|b| b.is_ascii_digit()) => {
+            name.split_at(index)
+        }
         _ => (name, ""),
     };
     if !is_mangled(function) {
         return None;
     }
-    DEMANGLED.with_borrow_mut(|known| {
-        if !known.contains_key(function) {
-            if known.len() >= MOST_KNOWN {
-                known.clear();
+    DEMANGLED.with_borrow_mut(|cache| {
+        if !cache.contains_key(function) {
+            if cache.len() >= MAX_CACHED {
+                cache.clear();
             }
-            let text = spelling(function, Spelling::Full);
-            let text = text.map(|text| clean(&text).into_owned());
-            known.insert(function.to_owned(), text);
+            let text = spelling(function, Spelling::Full).map(|text| clean(&text).into_owned());
+            cache.insert(function.to_owned(), text);
         }
-        let text = known.get(function)?.as_ref()?;
+        let text = cache.get(function)?.as_ref()?;
         Some(format!("{text}{parameter}"))
     })
 }
 
-/// A name for display, without control characters.
-pub fn shown(name: &str) -> Cow<'_, str> {
+/// A name for display: demangled, without control characters.
+pub fn display_name(name: &str) -> Cow<'_, str> {
     demangle(name).map_or_else(|| clean(name), Cow::Owned)
 }
 
 /// A text for display: names in it are demangled, and control characters are escaped.
-pub fn in_text(text: &str) -> Cow<'_, str> {
-    if !MANGLED.iter().any(|start| text.contains(start)) {
+pub fn display_text(text: &str) -> Cow<'_, str> {
+    if !MANGLED_PREFIXES.iter().any(|prefix| text.contains(prefix)) {
         return clean(text);
     }
-    let mut new = String::new();
-    let mut rest = text;
-    while let Some(start) = rest.find(is_name_char) {
-        let (before, from) = rest.split_at(start);
-        let len = from.find(|c| !is_name_char(c)).unwrap_or(from.len());
-        let (name, after) = from.split_at(len);
-        new.push_str(&clean(before));
-        new.push_str(&shown(name));
-        rest = after;
+    let mut display = String::new();
+    let mut remaining = text;
+    while let Some(start) = remaining.find(is_name_char) {
+        let (gap, tail) = remaining.split_at(start);
+        let len = tail.find(|c| !is_name_char(c)).unwrap_or(tail.len());
+        let (name, tail) = tail.split_at(len);
+        display.push_str(&clean(gap));
+        display.push_str(&display_name(name));
+        remaining = tail;
     }
-    new.push_str(&clean(rest));
-    Cow::Owned(new)
+    display.push_str(&clean(remaining));
+    Cow::Owned(display)
 }
 
 /// A message with the demangled form after each mangled name in backquotes.
 #[must_use]
-pub fn in_message(text: &str) -> Cow<'_, str> {
-    let mut new = String::new();
+pub fn display_message(text: &str) -> Cow<'_, str> {
+    let mut display = String::new();
     let mut copied = 0;
-    let mut marks = text.match_indices('`').map(|(at, _)| at);
-    while let (Some(open), Some(close)) = (marks.next(), marks.next()) {
+    let mut backquotes = text.match_indices('`').map(|(index, _)| index);
+    while let (Some(open), Some(close)) = (backquotes.next(), backquotes.next()) {
         if let Some(name) = demangle(&text[open + 1..close]) {
-            new.push_str(&text[copied..=close]);
-            new.push_str(&format!(" ({name})"));
+            display.push_str(&text[copied..=close]);
+            display.push_str(&format!(" ({name})"));
             copied = close + 1;
         }
     }
     match copied {
         0 => Cow::Borrowed(text),
-        _ => Cow::Owned(new + &text[copied..]),
+        _ => Cow::Owned(display + &text[copied..]),
     }
 }
 
@@ -107,10 +108,10 @@ fn is_name_char(c: char) -> bool {
     c.is_ascii_alphanumeric() || matches!(c, '_' | '$')
 }
 
-/// How mangled names begin.
-const MANGLED: [&str; 2] = ["_Z", "_R"];
+/// The prefixes of mangled names.
+const MANGLED_PREFIXES: [&str; 2] = ["_Z", "_R"];
 
-/// How much of a C++ name is given, from the most to the least.
+/// The parts of a C++ name that a spelling contains, from the most to the fewest.
 #[derive(Copy, Clone, PartialEq, Eq)]
 enum Spelling {
     /// `void foo<int>(int*)`
@@ -121,10 +122,19 @@ enum Spelling {
     WithoutParameters,
 }
 
+impl Spelling {
+    const ALL: [Self; 3] = [Self::Full, Self::WithoutResult, Self::WithoutParameters];
+}
+
 /// Whether a name may be demangled.
 fn is_mangled(name: &str) -> bool {
-    name.len() <= MAX_MANGLED && MANGLED.iter().any(|start| name.starts_with(start))
+    name.len() <= MAX_MANGLED
+        && MANGLED_PREFIXES
+            .iter()
+            .any(|prefix| name.starts_with(prefix))
 }
+
+/// The demangled form of a name; `None` if it is not mangled or too long.
 
 fn spelling(name: &str, spelling: Spelling) -> Option<String> {
     if !is_mangled(name) {
@@ -132,12 +142,12 @@ fn spelling(name: &str, spelling: Spelling) -> Option<String> {
     }
     let mut text = Bounded(String::new());
     if let Ok(name) = rustc_demangle::try_demangle(name) {
-        // Without the hash.
+        // The alternate format omits the hash.
         write!(text, "{name:#}").ok()?;
         return Some(text.0);
     }
-    let depth = ParseOptions::default().recursion_limit(MAX_DEPTH);
-    let symbol = Symbol::new_with_options(name, &depth).ok()?;
+    let parse_options = ParseOptions::default().recursion_limit(MAX_DEPTH);
+    let symbol = Symbol::new_with_options(name, &parse_options).ok()?;
     let mut options = DemangleOptions::new().recursion_limit(MAX_DEPTH);
     if spelling != Spelling::Full {
         options = options.no_return_type();
@@ -162,19 +172,19 @@ impl Write for Bounded {
     }
 }
 
-/// A function as given on the command line: its mangled or demangled name, which may be a pattern with `*` and `?`. The types
+/// A function name as given on the command line: mangled or demangled, possibly a pattern with `*` and `?`. The types
 /// of the result and of the parameters may be omitted.
 #[derive(Clone, Debug)]
-pub struct Wanted {
+pub struct FunctionPattern {
     text: String,
     pattern: WildMatch,
 }
 
-impl Wanted {
-    /// A name or a pattern as a user writes it.
+impl FunctionPattern {
+    /// Reads a name or a pattern as a user writes it.
     #[must_use]
     pub fn new(text: &str) -> Self {
-        let text = normal(text);
+        let text = normalized(text);
         let pattern = WildMatch::new(&text);
         Self { text, pattern }
     }
@@ -184,22 +194,22 @@ impl Wanted {
     /// # Errors
     ///
     /// A text without parameters denotes several overloaded functions.
-    pub fn among<'n>(
+    pub fn select<'n>(
         &self,
         names: impl Iterator<Item = &'n str>,
     ) -> Result<Vec<&'n str>, AmbiguousName> {
-        let found = self.matching(names);
+        let selected = self.matching(names);
         let is_pattern = self.text.contains(['*', '?']);
-        if found.len() > 1 && !is_pattern {
+        if selected.len() > 1 && !is_pattern {
             return Err(AmbiguousName {
                 name: clean(&self.text).into_owned(),
-                found: listed(&found),
+                candidates: listed(&selected),
             });
         }
-        Ok(found)
+        Ok(selected)
     }
 
-    /// The same with all of several overloaded functions.
+    /// The selected names as by [`select`](Self::select), but all of several overloaded functions.
     pub fn matching<'n>(&self, names: impl Iterator<Item = &'n str>) -> Vec<&'n str> {
         let mut names: Vec<&str> = names.collect();
         let mut seen = std::collections::HashSet::new();
@@ -207,39 +217,34 @@ impl Wanted {
         if let Some(exact) = names.iter().find(|name| **name == self.text) {
             return vec![exact];
         }
-        let spelled = |how| {
-            let texts = names.iter().map(move |name| spelling(name, how));
-            texts.map(|text| text.map(|t| normal(&t)).unwrap_or_default())
+        let spell = |name: &str, form| {
+            let text = spelling(name, form);
+            text.map(|text| normalized(&text)).unwrap_or_default()
         };
-        let all = [
-            Spelling::Full,
-            Spelling::WithoutResult,
-            Spelling::WithoutParameters,
-        ];
-        for how in all {
-            let same = names.iter().zip(spelled(how));
-            let same = same.filter(|(_, text)| *text == self.text);
-            let found: Vec<&str> = same.map(|(name, _)| *name).collect();
-            if !found.is_empty() {
-                return found;
+        for form in Spelling::ALL {
+            let equal: Vec<&str> = names
+                .iter()
+                .copied()
+                .filter(|name| spell(name, form) == self.text)
+                .collect();
+            if !equal.is_empty() {
+                return equal;
             }
         }
         if !self.text.contains(['*', '?']) {
             return Vec::new();
         }
-        let mut matching: Vec<bool> = names.iter().map(|n| self.pattern.matches(n)).collect();
-        for how in all {
-            for (matching, text) in matching.iter_mut().zip(spelled(how)) {
-                *matching |= self.pattern.matches(&text);
-            }
-        }
-        let mut matching = matching.into_iter();
-        names.retain(|_| matching.next() == Some(true));
+        names.retain(|name| {
+            self.pattern.matches(name)
+                || Spelling::ALL
+                    .iter()
+                    .any(|form| self.pattern.matches(&spell(name, *form)))
+        });
         names
     }
 }
 
-impl std::str::FromStr for Wanted {
+impl std::str::FromStr for FunctionPattern {
     type Err = std::convert::Infallible;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
@@ -247,59 +252,62 @@ impl std::str::FromStr for Wanted {
     }
 }
 
-impl fmt::Display for Wanted {
+impl fmt::Display for FunctionPattern {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&clean(&self.text))
     }
 }
 
-/// Several functions have a name.
+/// The error for a name that several functions have.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct AmbiguousName {
     name: String,
-    found: String,
+    /// The functions, separated by commas.
+    candidates: String,
 }
 
 impl fmt::Display for AmbiguousName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} is ambiguous: {}", self.name, self.found)
+        write!(f, "{} is ambiguous: {}", self.name, self.candidates)
     }
 }
 
 impl std::error::Error for AmbiguousName {}
 
 fn listed(names: &[&str]) -> String {
-    let each = names.iter().map(|name| match demangle(name) {
-        Some(text) => format!("{text} [{name}]"),
-        None => clean(name).into_owned(),
-    });
-    each.collect::<Vec<_>>().join(", ")
+    names
+        .iter()
+        .map(|name| match demangle(name) {
+            Some(text) => format!("{text} [{name}]"),
+            None => clean(name).into_owned(),
+        })
+        .collect::<Vec<_>>()
+        .join(", ")
 }
 
-/// A name and its demangled forms: whole, without the result, and without parameters; spaces are as [`normal`] leaves them.
+/// A name and its demangled forms: full, without the result, and without parameters. Spaces are as [`normalized`] leaves them.
 #[must_use]
 pub fn spellings(name: &str) -> Vec<String> {
-    let all = [
-        Spelling::Full,
-        Spelling::WithoutResult,
-        Spelling::WithoutParameters,
-    ];
-    let demangled = all.iter().filter_map(|how| spelling(name, *how));
     let mut names = vec![name.to_owned()];
-    names.extend(demangled.map(|text| normal(&text)));
+    names.extend(
+        Spelling::ALL
+            .iter()
+            .filter_map(|form| spelling(name, *form))
+            .map(|text| normalized(&text)),
+    );
     names
 }
 
-/// Without spaces, except between two words.
-pub fn normal(text: &str) -> String {
-    let mut new = String::new();
+/// Removes the spaces from a name, except between two words.
+pub fn normalized(text: &str) -> String {
+    let mut name = String::new();
     for word in text.split_whitespace() {
-        if new.ends_with(is_name_char) && word.starts_with(is_name_char) {
-            new.push(' ');
+        if name.ends_with(is_name_char) && word.starts_with(is_name_char) {
+            name.push(' ');
         }
-        new.push_str(word);
+        name.push_str(word);
     }
-    new
+    name
 }
 
 #[cfg(test)]
@@ -311,10 +319,11 @@ mod tests {
     const FOO_FLOAT: &str = "_Z3fooPfi";
     const TEMPLATE: &str = "_Z4scalIfEvPT_i";
 
-    fn found(wanted: &str) -> Vec<&'static str> {
+    fn selected(pattern: &str) -> Vec<&'static str> {
         let names = [FOO, FOO_FLOAT, TEMPLATE, "plain", FOO];
-        let names = Wanted::new(wanted).among(names.into_iter());
-        names.unwrap_or_else(|_| vec!["ambiguous"])
+        FunctionPattern::new(pattern)
+            .select(names.into_iter())
+            .unwrap_or_else(|_| vec!["ambiguous"])
     }
 
     #[test]
@@ -327,28 +336,28 @@ mod tests {
         assert_eq!(demangle(legacy).unwrap(), "core::ptr::read");
         for name in ["plain", "_Zzz", "_R", "", "_Z", "_ZZZZ", "_param_0"] {
             assert_eq!(demangle(name), None, "{name}");
-            assert_eq!(shown(name), name);
+            assert_eq!(display_name(name), name);
         }
-        let text = in_text("call _Z3fooPi, _Zx;\x07");
+        let text = display_text("call _Z3fooPi, _Zx;\x07");
         assert_eq!(text, "call foo(int*), _Zx;\\u{7}");
-        let text = in_message("unknown `_Z3fooPi`; `_Zx`");
+        let text = display_message("unknown `_Z3fooPi`; `_Zx`");
         assert_eq!(text, "unknown `_Z3fooPi` (foo(int*)); `_Zx`");
-        assert_eq!(in_message("`_Zx` `"), "`_Zx` `");
+        assert_eq!(display_message("`_Zx` `"), "`_Zx` `");
     }
 
     #[test]
     fn names_on_the_command_line() {
-        assert_eq!(found(FOO), [FOO]);
-        assert_eq!(found("foo(int*)"), [FOO]);
-        assert_eq!(found("foo( float *,int )"), [FOO_FLOAT]);
-        assert_eq!(found("foo"), ["ambiguous"]);
-        assert_eq!(found("foo*"), [FOO, FOO_FLOAT]);
-        assert_eq!(found("void scal<float>(float*, int)"), [TEMPLATE]);
-        assert_eq!(found("scal<float>(float*, int)"), [TEMPLATE]);
-        assert_eq!(found("scal<float>"), [TEMPLATE]);
-        assert_eq!(found("pl?in"), ["plain"]);
-        assert_eq!(found("*"), [FOO, FOO_FLOAT, TEMPLATE, "plain"]);
-        assert_eq!(found("bar"), [""; 0]);
+        assert_eq!(selected(FOO), [FOO]);
+        assert_eq!(selected("foo(int*)"), [FOO]);
+        assert_eq!(selected("foo( float *,int )"), [FOO_FLOAT]);
+        assert_eq!(selected("foo"), ["ambiguous"]);
+        assert_eq!(selected("foo*"), [FOO, FOO_FLOAT]);
+        assert_eq!(selected("void scal<float>(float*, int)"), [TEMPLATE]);
+        assert_eq!(selected("scal<float>(float*, int)"), [TEMPLATE]);
+        assert_eq!(selected("scal<float>"), [TEMPLATE]);
+        assert_eq!(selected("pl?in"), ["plain"]);
+        assert_eq!(selected("*"), [FOO, FOO_FLOAT, TEMPLATE, "plain"]);
+        assert_eq!(selected("bar"), [""; 0]);
     }
 
     /// Each type has the one before it twice, so that the text would be exponentially long.

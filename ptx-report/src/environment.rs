@@ -13,22 +13,24 @@ pub enum Environment {
     Optix,
 }
 
-/// The beginnings of the names of the functions of OptiX: those since OptiX 7, and those before.
-const OPTIX: [&str; 2] = ["_optix_", "_rt_"];
+/// The prefixes of the names of the functions of OptiX: those since OptiX 7, and those before.
+const OPTIX_PREFIXES: [&str; 2] = ["_optix_", "_rt_"];
 
 impl Environment {
-    /// All of them, with the names that the command line has for them.
+    /// All environments, with their names on the command line.
     pub const ALL: [(&str, Self); 1] = [("optix", Self::Optix)];
 
-    /// Whether it provides a function.
+    /// Whether the environment provides a function.
     #[must_use]
     pub fn provides(self, function: &str) -> bool {
         match self {
-            Self::Optix => OPTIX.iter().any(|start| function.starts_with(start)),
+            Self::Optix => OPTIX_PREFIXES
+                .iter()
+                .any(|prefix| function.starts_with(prefix)),
         }
     }
 
-    /// Removes the errors about functions that it provides.
+    /// Removes the errors about functions that the environment provides.
     pub fn retain(self, source: &[u8], diagnostics: &mut Vec<Diagnostic>) {
         diagnostics.retain(|d| {
             let name = String::from_utf8_lossy(d.span.of(source));
@@ -37,7 +39,7 @@ impl Environment {
     }
 }
 
-/// A text is not the name of an environment.
+/// The error for a text that is not the name of an environment.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
 #[non_exhaustive]
 pub struct UnknownEnvironment;

@@ -152,7 +152,7 @@ impl<'a> FunctionValues<'a> {
         self.accesses
     }
 
-    /// Writes forms with the names of the function.
+    /// The writer of affine forms with these names of registers.
     #[must_use]
     pub fn text(&self, names: &'a RegisterNames) -> AffineText<'a> {
         let (module, body) = (self.facts.module(), self.facts.body());
@@ -171,13 +171,13 @@ impl<'a> FunctionValues<'a> {
         })
     }
 
-    /// The registers that a statement writes, with the affine forms of their values unless these are single symbols.
+    /// The registers that a statement writes, with the affine forms of their values. Values that are only a symbol for themselves are omitted.
     pub fn forms(self, stmt: StmtId) -> impl Iterator<Item = (VariableId, Affine)> + 'a {
         self.ssa.defs(stmt).filter_map(move |def| {
             let form = self.values.affine(def);
             let symbol = form.as_symbol().and_then(|s| self.values.symbol(s));
-            let is_own = matches!(symbol, Some(Symbol::Value { value, .. }) if value == def);
-            let variable = self.ssa.variable(def).filter(|_| !is_own)?;
+            let is_opaque = matches!(symbol, Some(Symbol::Value { value, .. }) if value == def);
+            let variable = self.ssa.variable(def).filter(|_| !is_opaque)?;
             Some((variable, form))
         })
     }
@@ -193,8 +193,10 @@ impl<'a> FunctionValues<'a> {
     /// The first memory access of a statement that is not to parameters.
     #[must_use]
     pub fn access(&self, stmt: StmtId) -> Option<&'a Access> {
-        let accesses = self.accesses.of_statement(stmt);
-        accesses.iter().find(|access| !is_param(access))
+        self.accesses
+            .of_statement(stmt)
+            .iter()
+            .find(|access| !is_param(access))
     }
 }
 

@@ -1,4 +1,4 @@
-//! The words for facts in the output of several commands.
+//! The words that outputs of several commands show for facts.
 
 use std::cmp::Ordering;
 use std::fmt;
@@ -147,15 +147,15 @@ pub fn space(space: Space) -> &'static str {
     }
 }
 
-/// Another name: that of the space without a qualifier, or `shared::cta` for `shared`.
+/// The other name of a space: the space without a qualifier, or `shared::cta` for `shared`.
 #[must_use]
-pub fn other_space(of: Space) -> &'static str {
-    match of {
+pub fn other_space(memory: Space) -> &'static str {
+    match memory {
         Space::State(StateSpace::Shared | StateSpace::SharedCta) => {
             space_text(StateSpace::SharedCta)
         }
-        Space::State(part) => space_text(part.base()),
-        other => space(other),
+        Space::State(qualified) => space_text(qualified.base()),
+        unqualified => space(unqualified),
     }
 }
 
@@ -163,18 +163,22 @@ fn space_text(space: StateSpace) -> &'static str {
     without_dot(space.text())
 }
 
-/// The names of all spaces, `shared::cta` too.
+/// The names of all spaces, including `shared::cta`.
 pub fn spaces() -> Vec<&'static str> {
-    let states = StateSpace::ALL.iter().filter(|s| s.is_addressable());
-    let others = [
+    let mut names: Vec<&str> = StateSpace::ALL
+        .iter()
+        .filter(|space| space.is_addressable())
+        .map(|&space| space_text(space))
+        .collect();
+    let without_state_space = [
         Space::Generic,
         Space::Tensor,
         Space::Texture,
         Space::Surface,
         Space::Any,
     ];
-    let states = states.map(|&s| space_text(s));
-    states.chain(others.map(space)).collect()
+    names.extend(without_state_space.map(space));
+    names
 }
 
 /// The words that [`space`] returns.
@@ -247,8 +251,8 @@ const COMPLETIONS: [Completion; 5] = [
 
 /// The completion mechanism of an asynchronous operation: `cp_async`, `bulk`, …
 #[must_use]
-pub fn completion(of: Completion) -> &'static str {
-    match of {
+pub fn completion(completion: Completion) -> &'static str {
+    match completion {
         Completion::CpAsync => "cp_async",
         Completion::Bulk => "bulk",
         Completion::Mbarrier => "mbarrier",

@@ -14,9 +14,8 @@
 //! | [`explain`] | explanations of instructions, keywords and diagnostics |
 //! | [`control_flow`] | drawings of control-flow graphs |
 //! | `container_choice` | the selection of modules in a binary file, with the feature `container` |
-//! | [`basic_blocks`], [`operand_text`] | blocks without the dispatch blocks of branch tables; operands as written |
+//! | [`basic_blocks`], [`operand_text`] | blocks without the dispatch blocks of branch tables, limits on lists; operands as written |
 //! | [`scalars`], [`affine_text`] | values of scalar types, and affine forms, as text |
-//! | [`live_lists`] | limits on the length of lists of live registers |
 //!
 //! JSON has the fields that `ptx-cli/JSON.md` describes.
 #![forbid(unsafe_code)]
@@ -35,9 +34,7 @@ pub mod function_stats;
 pub mod function_values;
 pub mod instruction_facts;
 
-pub mod json_text;
 pub mod labels;
-pub mod live_lists;
 pub mod operand_text;
 pub mod records;
 pub mod register_names;
@@ -61,11 +58,11 @@ pub use ptx_ir::render::escape_controls as clean;
 /// The version of all JSON that this crate and the program write.
 pub const SCHEMA: u32 = 1;
 
-/// `1 error`, `2 errors`.
+/// A number with a noun: `1 error`, `2 errors`.
 #[must_use]
-pub fn counted(count: usize, what: &str) -> String {
+pub fn counted(count: usize, noun: &str) -> String {
     let plural = if count == 1 { "" } else { "s" };
-    format!("{count} {what}{plural}")
+    format!("{count} {noun}{plural}")
 }
 
 /// The JSON text of a value that is written several times; `null` if it cannot be serialized.

@@ -5,12 +5,12 @@ use std::str;
 use ptx_ir::lex::scan::{class, dot_word_end, ident_end, is, peek, starts_ident};
 use ptx_ir::lex::{Lexer, TokenKind};
 
-/// Calls `each` with the operands in the text of an instruction, without comments and with a space only after commas.
-pub fn each(text: &[u8], each: &mut dyn FnMut(&str)) {
+/// Calls `visit` with each operand in the text of an instruction, without comments and with a space only after commas.
+pub fn each(text: &[u8], visit: &mut dyn FnMut(&str)) {
     let operands = opcode_end(text).and_then(|end| plain(&text[end..]));
     match operands {
-        Some(operands) => split(operands, each),
-        None => lexed(text, each),
+        Some(operands) => split(operands, visit),
+        None => lexed(text, visit),
     }
 }
 
@@ -61,7 +61,7 @@ fn plain(text: &[u8]) -> Option<&str> {
 }
 
 /// The operands of a plain text, which are parts of it where they are written without superfluous spaces.
-fn split(text: &str, each: &mut dyn FnMut(&str)) {
+fn split(text: &str, visit: &mut dyn FnMut(&str)) {
     let mut start = 0;
     let mut depth = 0u32;
     for (pos, byte) in text.bytes().enumerate() {
@@ -69,7 +69,7 @@ fn split(text: &str, each: &mut dyn FnMut(&str)) {
             b'[' | b'{' | b'(' => depth += 1,
             b']' | b'}' | b')' => depth = depth.saturating_sub(1),
             b',' if depth == 0 => {
-                normalized(&text[start..pos], each);
+                normalized(&text[start..pos], visit);
                 start = pos + 1;
             }
             _ => {}
@@ -77,12 +77,12 @@ fn split(text: &str, each: &mut dyn FnMut(&str)) {
     }
     let last = &text[start..];
     if last.bytes().any(|b| !is(b, class::WHITESPACE)) {
-        normalized(last, each);
+        normalized(last, visit);
     }
 }
 
-/// Calls `each` with an operand, with a space only after commas.
-fn normalized(operand: &str, each: &mut dyn FnMut(&str)) {
+/// Calls `visit` with an operand, with a space only after commas.
+fn normalized(operand: &str, visit: &mut dyn FnMut(&str)) {
     let is_space = |c: char| c.is_ascii() && is(c as u8, class::WHITESPACE);
     let operand = match operand.as_bytes() {
         // Most operands have one space before them.
@@ -94,7 +94,7 @@ fn normalized(operand: &str, each: &mut dyn FnMut(&str)) {
         .bytes()
         .any(|b| b == b',' || is(b, class::WHITESPACE))
     {
-        return each(operand);
+        return visit(operand);
     }
     let mut text = String::with_capacity(operand.len() + 8);
     for c in operand.chars().filter(|c| !is_space(*c)) {
@@ -103,11 +103,11 @@ fn normalized(operand: &str, each: &mut dyn FnMut(&str)) {
             text.push(' ');
         }
     }
-    each(&text);
+    visit(&text);
 }
 
-/// The same for any text, from its tokens.
-fn lexed(text: &[u8], each: &mut dyn FnMut(&str)) {
+/// Calls `visit` with each operand in any text, from its tokens.
+fn lexed(text: &[u8], visit: &mut dyn FnMut(&str)) {
     let mut tokens = Lexer::fragment(text).filter(|t| !t.kind.is_trivia());
     let mut token = tokens.find(|t| t.kind == TokenKind::Ident);
     // A guard ends before the opcode, which is the only identifier that follows another one.
@@ -126,7 +126,7 @@ fn lexed(text: &[u8], each: &mut dyn FnMut(&str)) {
             b"[" | b"{" | b"(" => depth += 1,
             b"]" | b"}" | b")" => depth = depth.saturating_sub(1),
             b"," if depth == 0 => {
-                each(&operand);
+                visit(&operand);
                 operand.clear();
                 continue;
             }
@@ -139,7 +139,7 @@ fn lexed(text: &[u8], each: &mut dyn FnMut(&str)) {
         }
     }
     if !operand.is_empty() {
-        each(&operand);
+        visit(&operand);
     }
 }
 

@@ -1,4 +1,4 @@
-//! The names of registers: as they are written, followed by `#2` and so on for others of the same name.
+//! The names of registers: as they are written, followed by `#2` and so on for registers with a name that occurred before.
 
 use std::collections::HashMap;
 use std::fmt::Write as _;
@@ -10,12 +10,12 @@ use ptx_ir::{Body, EntityId, Module, NameId};
 #[derive(Debug)]
 pub struct RegisterNames {
     text: String,
-    /// Where the name of each variable ends in the text.
+    /// The end of the name of each variable in the text.
     ends: Vec<u32>,
 }
 
 impl RegisterNames {
-    /// Of the variables of a function.
+    /// Collects the names of the variables of a function.
     #[must_use]
     pub fn new(module: &Module, body: &Body, variables: &Variables) -> Self {
         let may_repeat = shared_stems(module, body);
@@ -45,7 +45,7 @@ impl RegisterNames {
         names
     }
 
-    /// Ends the name of a register, or those of the elements of a vector register.
+    /// Ends the name of a register, or the names of the elements of a vector register.
     fn finish(&mut self, start: usize, elements: usize) {
         if elements > 1 {
             let base = self.text.split_off(start);
@@ -76,7 +76,7 @@ impl RegisterNames {
     }
 }
 
-/// For each declaration whether registers of another one may be spelled like one of its registers.
+/// For each declaration, whether registers of another declaration may be spelled like one of its registers.
 fn shared_stems(module: &Module, body: &Body) -> Vec<bool> {
     let stem = |name: NameId| {
         module
@@ -88,6 +88,8 @@ fn shared_stems(module: &Module, body: &Body) -> Vec<bool> {
     for stem in &stems {
         *count.entry(stem).or_insert(0) += 1;
     }
-    let shared = stems.iter().map(|stem| count.get(stem) > Some(&1));
-    shared.collect()
+    stems
+        .iter()
+        .map(|stem| count.get(stem) > Some(&1))
+        .collect()
 }

@@ -1,4 +1,4 @@
-//! The targets and versions that a module requires, and why.
+//! The targets and versions that a module requires, and the reasons.
 
 use std::collections::HashMap;
 
@@ -42,17 +42,20 @@ impl Pair {
     /// `sm_80 and newer from PTX 7.0 (CUDA 11.0, driver 450.36)`
     #[must_use]
     pub fn text(&self) -> String {
-        let reach = match self.target.arch() {
+        let scope = match self.target.arch() {
             Arch::Plain => " and newer",
             Arch::Family => " and newer ones of its family",
             _ => " only",
         };
-        let mut text = format!("{}{reach} from PTX {}", self.target, self.ptx);
-        let driver = self.driver.map(|d| format!("driver {d}"));
-        let software = [self.toolkit.map(str::to_owned), driver];
-        let known: Vec<String> = software.into_iter().flatten().collect();
-        if !known.is_empty() {
-            text += &format!(" ({})", known.join(", "));
+        let mut text = format!("{}{scope} from PTX {}", self.target, self.ptx);
+        let software: Vec<String> = self
+            .toolkit
+            .map(str::to_owned)
+            .into_iter()
+            .chain(self.driver.map(|driver| format!("driver {driver}")))
+            .collect();
+        if !software.is_empty() {
+            text += &format!(" ({})", software.join(", "));
         }
         text
     }
@@ -103,7 +106,7 @@ pub struct Report<'m> {
     pub minimal: Vec<Pair>,
     /// Every target where the file is legal.
     pub pairs: Vec<Pair>,
-    /// Those with a body.
+    /// The functions with a body.
     pub functions: Vec<Function<'m>>,
     /// The features that are not available everywhere.
     pub reasons: Vec<Cause>,
@@ -133,54 +136,61 @@ pub struct Minimal<'m>(HashMap<&'m Availability, Vec<(Target, PtxVersion)>>);
 impl<'m> Minimal<'m> {
     /// The lowest targets and versions.
     pub fn of(&mut self, availability: &'m Availability) -> Vec<Pair> {
-        let known = self.0.entry(availability);
-        let pairs = known.or_insert_with(|| availability.minimal());
-        pairs.iter().copied().map(Pair::new).collect()
+        self.0
+            .entry(availability)
+            .or_insert_with(|| availability.minimal())
+            .iter()
+            .copied()
+            .map(Pair::new)
+            .collect()
     }
 }
 
 impl<'m> Report<'m> {
-    /// The requirements of a module; with a target, also the obstacles to running it there. Lines are lines of the source, also of an edited module.
+    /// The requirements of a module; with a target, also the obstacles to running the module there. Lines are lines of the source, also of an edited module.
     #[must_use]
     pub fn new(
         file: &'m str,
         module: &'m Module,
-        needs: &'m Requirements,
+        requirements: &'m Requirements,
         target: Option<Target>,
     ) -> Self {
         let lines = LineIndex::new(module.source());
         let mut minimal = Minimal::default();
-        let mut cause = |r: &'m Reason| {
-            let place = lines.position(r.span().start);
+        let mut cause = |reason: &'m Reason| {
+            let start = lines.position(reason.span().start);
             Cause {
-                what: r.what().to_owned(),
-                line: place.line,
-                column: place.column,
-                count: r.count(),
-                minimal: minimal.of(r.availability()),
+                what: reason.what().to_owned(),
+                line: start.line,
+                column: start.column,
+                count: reason.count(),
+                minimal: minimal.of(reason.availability()),
             }
         };
-        let reasons = needs.reasons().iter().map(&mut cause).collect();
+        let reasons = requirements.reasons().iter().map(&mut cause).collect();
         let blocked = target.map(|target| Blocked {
             target: Labeled(target),
-            ptx: needs.module().lowest(target).map(|v| v.to_string()),
-            reasons: needs.forcing(target).map(&mut cause).collect(),
+            ptx: requirements.module().lowest(target).map(|v| v.to_string()),
+            reasons: requirements.forcing(target).map(&mut cause).collect(),
         });
-        let function = |(id, availability): &'m (ptx_ir::FuncId, Availability)| {
-            let function = &module.functions()[*id];
-            Function {
-                name: module.name(function.name),
-                demangled: demangle(module.name(function.name)),
-                kind: Labeled(function.kind),
-                minimal: minimal.of(availability),
-            }
-        };
-        let functions = needs.functions().iter().map(function).collect();
+        let functions = requirements
+            .functions()
+            .iter()
+            .map(|(id, availability)| {
+                let function = &module.functions()[*id];
+                Function {
+                    name: module.name(function.name),
+                    demangled: demangle(module.name(function.name)),
+                    kind: Labeled(function.kind),
+                    minimal: minimal.of(availability),
+                }
+            })
+            .collect();
         Self {
             schema: SCHEMA,
             file,
-            minimal: minimal.of(needs.module()),
-            pairs: needs.module().pairs().map(Pair::new).collect(),
+            minimal: minimal.of(requirements.module()),
+            pairs: requirements.module().pairs().map(Pair::new).collect(),
             functions,
             reasons,
             blocked,
@@ -194,10 +204,12 @@ impl<'m> Report<'m> {
 pub fn blocking(file: &str, module: &Module, target: Target) -> Vec<Cause> {
     let text = CurrentText::new(module);
     let module = text.module();
-    let needs = ptx_verify::requires(module);
-    let report = Report::new(file, module, &needs, Some(target));
-    let blocked = report.blocked.filter(|blocked| blocked.ptx.is_none());
-    blocked.map(|blocked| blocked.reasons).unwrap_or_default()
+    let requirements = ptx_verify::requires(module);
+    Report::new(file, module, &requirements, Some(target))
+        .blocked
+        .filter(|blocked| blocked.ptx.is_none())
+        .map(|blocked| blocked.reasons)
+        .unwrap_or_default()
 }
 
 impl Cause {
@@ -213,13 +225,14 @@ impl Cause {
 /// `cp.async.wait_all (2 times): sm_80 from PTX 7.0`
 #[must_use]
 pub fn reason(what: &str, count: usize, minimal: &[Pair]) -> String {
-    let first = minimal.iter();
-    let first = first.map(|p| format!("{} from PTX {}", p.target, p.ptx));
-    let first: Vec<String> = first.collect();
+    let targets: Vec<String> = minimal
+        .iter()
+        .map(|pair| format!("{} from PTX {}", pair.target, pair.ptx))
+        .collect();
     let times = match count {
         1 => String::new(),
         n => format!(" ({n} times)"),
     };
-    let what = demangle::in_message(what);
-    format!("{what}{times}: {}", first.join(", "))
+    let what = demangle::display_message(what);
+    format!("{what}{times}: {}", targets.join(", "))
 }

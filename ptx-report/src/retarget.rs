@@ -1,4 +1,4 @@
-//! Whether a module is legal on another target, and its text with the new header.
+//! The text of a module with another target in its header, if the module is legal there.
 
 use std::collections::HashSet;
 
@@ -18,12 +18,13 @@ pub enum Version {
     Kept,
     /// The first version in which the module is legal on the target.
     Lowest,
-    /// This version.
+    /// The given version.
     Exactly(PtxVersion),
 }
 
 impl Version {
-    fn of(self, module: &Module, target: Target) -> PtxVersion {
+    /// The version of the new header of a module.
+    fn resolve(self, module: &Module, target: Target) -> PtxVersion {
         let floor = target.min_version();
         match self {
             Self::Exactly(version) => version,
@@ -48,7 +49,7 @@ pub struct Refused {
     pub blocked: Vec<Cause>,
 }
 
-/// The text of a module for another target; `syntax` are the diagnostics of the parser. All bytes except the target and the
+/// The text of a module for another target. `syntax_errors` are the diagnostics of the parser. All bytes except the target and the
 /// version stay unchanged. An edited or built module is printed: errors are in the text as it is now.
 ///
 /// # Errors
@@ -65,13 +66,13 @@ pub struct Refused {
 pub fn retarget(
     file: &str,
     module: &Module,
-    syntax: Vec<Diagnostic>,
+    syntax_errors: Vec<Diagnostic>,
     target: Target,
     version: Version,
 ) -> Result<Vec<u8>, Refused> {
     let text = CurrentText::new(module);
     let module = text.module();
-    let version = version.of(module, target);
+    let version = version.resolve(module, target);
     if let Some(why) = unknown_target(target, version) {
         return Err(Refused {
             why,
@@ -79,7 +80,7 @@ pub fn retarget(
             blocked: Vec::new(),
         });
     }
-    let (errors, blocked) = errors_on(file, module, syntax, (target, version));
+    let (errors, blocked) = errors_on(file, module, syntax_errors, target, version);
     if !errors.is_empty() || !blocked.is_empty() {
         return Err(Refused {
             why: format!("not legal in PTX {version} on {target}"),
@@ -111,46 +112,49 @@ fn unknown_target(target: Target, version: PtxVersion) -> Option<String> {
     ))
 }
 
-/// The errors on a target, and the features that it does not support.
+/// The errors on a target, and the features that the target does not support.
 fn errors_on(
     file: &str,
     module: &Module,
-    syntax: Vec<Diagnostic>,
-    (target, version): (Target, PtxVersion),
+    syntax_errors: Vec<Diagnostic>,
+    target: Target,
+    version: PtxVersion,
 ) -> (Vec<Diagnostic>, Vec<Cause>) {
-    let mut found = syntax;
+    let mut errors = syntax_errors;
     let options = Options::default().with_version(version).with_target(target);
-    found.extend(ptx_verify::verify(module, &options));
+    errors.extend(ptx_verify::verify(module, &options));
     // The new header fixes errors of the old one.
-    let header = header_end(module);
-    found.retain(|d| d.span.start >= header);
-    // What the target does not have is reported once, with the number of places, unless it has another error.
+    let header_end = header_end(module);
+    errors.retain(|d| d.severity == Severity::Error && d.span.start >= header_end);
+    // A feature that the target does not have is reported once, with the number of its uses, unless its line has another error.
     let is_missing = |d: &Diagnostic| matches!(d.code, Code::Unavailable | Code::Withdrawn);
-    let is_error = |d: &Diagnostic| d.severity == Severity::Error;
-    let mut blocking = match found.iter().any(is_missing) {
-        true => requirements::blocking(file, module, target),
-        false => Vec::new(),
-    };
+    let mut blocking = Vec::new();
+    if errors.iter().any(is_missing) {
+        blocking = requirements::blocking(file, module, target);
+    }
     let lines = LineIndex::new(module.source());
-    let others = found.iter().filter(|d| is_error(d) && !is_missing(d));
-    let others: HashSet<u32> = others.map(|d| lines.position(d.span.start).line).collect();
-    blocking.retain(|cause| !others.contains(&cause.line));
-    found.retain(|d| is_error(d) && (blocking.is_empty() || !is_missing(d)));
-    (found, blocking)
+    let lines_with_other_errors: HashSet<u32> = errors
+        .iter()
+        .filter(|d| !is_missing(d))
+        .map(|d| lines.position(d.span.start).line)
+        .collect();
+    blocking.retain(|cause| !lines_with_other_errors.contains(&cause.line));
+    errors.retain(|d| blocking.is_empty() || !is_missing(d));
+    (errors, blocking)
 }
 
 /// The end of the directives of the header.
 fn header_end(module: &Module) -> u32 {
-    let header = |item: Item| match item {
-        Item::Directive(id) => module
-            .directives()
-            .get(id)
-            .is_some_and(|d| matches!(d.directive, Directive::Version | Directive::Target)),
-        _ => false,
-    };
-    let spans = module
+    module
         .items()
-        .filter(|(_, i)| header(*i))
-        .map(|(id, _)| module.span(id));
-    spans.map(|s| s.end).max().unwrap_or(0)
+        .filter(|(_, item)| match item {
+            Item::Directive(id) => module
+                .directives()
+                .get(*id)
+                .is_some_and(|d| matches!(d.directive, Directive::Version | Directive::Target)),
+            _ => false,
+        })
+        .map(|(id, _)| module.span(id).end)
+        .max()
+        .unwrap_or(0)
 }

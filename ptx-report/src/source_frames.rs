@@ -32,13 +32,13 @@ pub struct JsonFrame {
 /// The source position of a statement.
 #[derive(Debug, Default)]
 pub struct Place {
-    /// The function that contains it.
+    /// The function that contains the statement.
     pub function: Option<String>,
-    /// Its source lines, the innermost first.
+    /// The source lines of the statement, the innermost first.
     pub source: Vec<JsonFrame>,
 }
 
-/// Outside of functions.
+/// The source position of text outside of functions.
 pub static NOWHERE: Place = Place {
     function: None,
     source: Vec::new(),
@@ -65,7 +65,7 @@ impl JsonFrame {
         }
     }
 
-    /// The name of the file without its directories, and the line.
+    /// The name of the file without its directories, and the line: `a.cu:11`.
     #[must_use]
     pub fn short(&self) -> String {
         short_text(self.name.as_deref(), self.line)
@@ -91,13 +91,16 @@ pub fn innermost(lines: &FunctionLines<'_, '_>, stmt: StmtId) -> Option<String> 
     Some(short_text(name.as_deref(), frame.line))
 }
 
-/// How many source lines of a statement are shown, which limits the output for deep chains of inlined calls.
-pub const MOST_FRAMES: usize = 64;
+/// The largest number of source lines of a statement that are shown, which limits the output for deep chains of inlined calls.
+pub const MAX_FRAMES: usize = 64;
 
 /// The source lines of a statement, the innermost first.
 pub fn frames(lines: &FunctionLines<'_, '_>, stmt: StmtId) -> Vec<JsonFrame> {
-    let frames = lines.frames(stmt).take(MOST_FRAMES);
-    frames.map(JsonFrame::new).collect()
+    lines
+        .frames(stmt)
+        .take(MAX_FRAMES)
+        .map(JsonFrame::new)
+        .collect()
 }
 
 /// The source lines of a statement, serialized.
@@ -115,16 +118,17 @@ pub struct StatementSource<'a> {
 #[derive(Debug)]
 pub struct StatementSources<'l, 'm> {
     lines: FunctionLines<'l, 'm>,
-    /// The place of the last statement, and its list of frames.
-    last: Option<u32>,
-    list: Box<RawValue>,
+    /// The place of the last statement.
+    last_place: Option<u32>,
+    /// The serialized frames at that place.
+    last_frames: Box<RawValue>,
     frames: HashMap<FrameId, Box<RawValue>>,
 }
 
 /// The escaped paths and names in the frames of a module, each made once.
 #[derive(Debug, Default)]
 pub struct FrameNames {
-    /// By the number of a file.
+    /// The paths of files by their numbers.
     files: HashMap<i64, Option<String>>,
     /// The names of inlined functions, and these names in the source language.
     functions: HashMap<DebugName, (Option<String>, Option<String>)>,
@@ -136,35 +140,35 @@ impl<'l, 'm> StatementSources<'l, 'm> {
     pub fn new(lines: FunctionLines<'l, 'm>) -> Self {
         Self {
             lines,
-            last: None,
-            list: serialized(&[(); 0]),
+            last_place: None,
+            last_frames: serialized(&[(); 0]),
             frames: HashMap::new(),
         }
     }
 
-    /// The source lines of a statement, at most [`MOST_FRAMES`]. `names` belongs to the module.
+    /// The source lines of a statement, at most [`MAX_FRAMES`]. `names` belongs to the module.
     pub fn get(&mut self, stmt: StmtId, names: &mut FrameNames) -> StatementSource<'_> {
         let place = self.lines.place(stmt);
-        if place != self.last {
-            self.last = place;
-            let ids: Vec<FrameId> = self.lines.frame_ids(stmt).take(MOST_FRAMES).collect();
+        if place != self.last_place {
+            self.last_place = place;
+            let ids: Vec<FrameId> = self.lines.frame_ids(stmt).take(MAX_FRAMES).collect();
             for &id in &ids {
                 self.frames
                     .entry(id)
                     .or_insert_with(|| serialized(&names.frame(&self.lines, id)));
             }
             let frames: Vec<_> = ids.iter().filter_map(|id| self.frames.get(id)).collect();
-            self.list = serialized(&frames);
+            self.last_frames = serialized(&frames);
         }
         StatementSource {
-            source: &self.list,
+            source: &self.last_frames,
             inline_asm: self.lines.is_inline_asm(stmt),
         }
     }
 }
 
 impl FrameNames {
-    /// The frame with names that were made before.
+    /// The frame with cached names.
     fn frame(&mut self, lines: &FunctionLines<'_, '_>, id: FrameId) -> JsonFrame {
         let Some((position, name)) = lines.position(id) else {
             return JsonFrame::new(lines.frame(id));
@@ -193,7 +197,8 @@ impl FrameNames {
     }
 }
 
-/// `b.h:20:9, inlined at a.cu:11:30`; with more calls only the outermost, and their number. Empty without frames.
+/// The text of a list of frames: `b.h:20:9, inlined at a.cu:11:30`. Of several calls, only the outermost one and their number are shown. Empty
+/// without frames.
 #[must_use]
 pub fn text(frames: &[JsonFrame]) -> String {
     match frames {
@@ -215,21 +220,34 @@ pub fn text(frames: &[JsonFrame]) -> String {
 #[derive(Debug)]
 pub struct Finder<'m> {
     lines: &'m SourceLines<'m>,
-    /// Where bodies begin and end, and the names of their functions.
-    bodies: Vec<(u32, u32, NameId, &'m Body)>,
-    /// The body of the last offset.
+    bodies: Vec<BodyRange<'m>>,
+    /// The index of the body of the last offset, and its lines.
     last: Option<(usize, FunctionLines<'m, 'm>)>,
 }
 
+/// The offsets of a body.
+#[derive(Debug)]
+struct BodyRange<'m> {
+    start: u32,
+    end: u32,
+    function: NameId,
+    body: &'m Body,
+}
+
 impl<'m> Finder<'m> {
-    /// For a module, whose source lines these are.
+    /// Creates a finder for a module. `lines` are the source lines of this module.
     #[must_use]
     pub fn new(module: &'m Module, lines: &'m SourceLines<'m>) -> Self {
-        let bodies = module.definitions();
         Self {
             lines,
-            bodies: bodies
-                .map(|(_, f, body)| (body.base(), body.base() + body.end(), f.name, body))
+            bodies: module
+                .definitions()
+                .map(|(_, function, body)| BodyRange {
+                    start: body.base(),
+                    end: body.base() + body.end(),
+                    function: function.name,
+                    body,
+                })
                 .collect(),
             last: None,
         }
@@ -237,21 +255,21 @@ impl<'m> Finder<'m> {
 
     /// The function and the source lines of the statement at an offset.
     pub fn place(&mut self, offset: u32) -> Place {
-        let after = self.bodies.partition_point(|(start, ..)| *start <= offset);
-        let found = after
+        let next = self.bodies.partition_point(|body| body.start <= offset);
+        let containing = next
             .checked_sub(1)
-            .and_then(|i| Some((i, *self.bodies.get(i)?)));
-        let Some((index, (_, _, name, body))) = found.filter(|(_, (_, end, ..))| offset < *end)
-        else {
+            .and_then(|index| Some((index, self.bodies.get(index)?)))
+            .filter(|(_, range)| offset < range.end);
+        let Some((index, &BodyRange { function, body, .. })) = containing else {
             return Place::default();
         };
         let mut place = Place {
-            function: Some(clean(self.lines.module().name(name)).into_owned()),
+            function: Some(clean(self.lines.module().name(function)).into_owned()),
             source: Vec::new(),
         };
         let spans = body.stmt_spans();
-        let after = spans.partition_point(|s| body.base() + s.span().start <= offset);
-        let Some(stmt) = after.checked_sub(1).map(StmtId::from_index) else {
+        let next = spans.partition_point(|s| body.base() + s.span().start <= offset);
+        let Some(stmt) = next.checked_sub(1).map(StmtId::from_index) else {
             return place;
         };
         let lines = match self.last.take() {

@@ -55,10 +55,10 @@ fn reports(module: &Module) -> Vec<(&'static str, String)> {
     let retargeted = retarget("a.ptx", module, Vec::new(), Target::Sm100a, Version::Kept);
     vec![
         ("report", json(&Report::new("a.ptx", module, |_| true))),
-        ("stats", json(&function_stats::of(module, |_| true))),
+        ("stats", json(&function_stats::collect(module, |_| true))),
         (
             "stats of one",
-            json(&function_stats::of(module, |id| Some(id) == first)),
+            json(&function_stats::collect(module, |id| Some(id) == first)),
         ),
         ("blocking", json(&blocking("a.ptx", module, Target::Sm52))),
         (

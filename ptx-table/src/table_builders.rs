@@ -199,7 +199,7 @@ impl TableBuilders {
         let needs_values = self.loops.as_ref().is_some_and(BatchBuilder::has_requested);
         let file_and_facts =
             needs_values.then(|| (File::new(name, module), ModuleFacts::new(module)));
-        let statistics = function_stats::of(module, |_| true);
+        let statistics = function_stats::collect(module, |_| true);
         for ((id, function, _), statistics) in module.definitions().zip(statistics) {
             if let Some(builder) = &mut self.loops {
                 let context = file_and_facts.as_ref().and_then(|(file, facts)| {

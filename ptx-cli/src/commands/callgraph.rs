@@ -78,8 +78,10 @@ fn dot(graph: &Graph<'_>, out: &mut Vec<u8>) {
         if !node.defined {
             style.push("dashed");
         }
-        let label = node.demangled.as_ref();
-        let label = label.map_or(String::new(), |text| format!(", label={text:?}"));
+        let label = match &node.demangled {
+            Some(name) => format!(", label={name:?}"),
+            None => String::new(),
+        };
         let _ = writeln!(
             out,
             "  {:?} [style=\"{}\"{label}]",

@@ -76,33 +76,35 @@ impl Format {
     }
 }
 
-/// A graph, and what only pictures need.
+/// A graph, with details for pictures.
 type Drawable = (Graph, Option<Details>);
 
 pub(crate) fn run(args: &Args) -> Result<Status> {
-    let format = args.format.or_else(|| Format::of(args.output.as_deref()?));
-    let format = format.unwrap_or(Format::Dot);
+    let format = args
+        .format
+        .or_else(|| Format::of(args.output.as_deref()?))
+        .unwrap_or(Format::Dot);
     if format.is_picture() && args.output.is_none() && std::io::stdout().is_terminal() {
         bail!("standard output is a terminal: write the picture to a file with --output");
     }
     let mut out = Out::new();
     let mut status = Status::Ok;
     let inputs = args.files.list()?;
-    let mut graphs: Vec<Drawable> = Vec::new();
+    let mut pictures: Vec<Drawable> = Vec::new();
     let mut text = Vec::new();
-    let (mut found, mut used) = (0, Vec::new());
-    let work = |source: Source| graphs_of(source, &args.functions, format);
-    let emit = |out: &mut Out, (found_here, chosen): (Vec<Drawable>, Chosen)| {
+    let (mut count, mut used) = (0, Vec::new());
+    let work = |source: Source| graphs(source, &args.functions, format);
+    let emit = |out: &mut Out, (source_graphs, chosen): (Vec<Drawable>, Chosen)| {
         chosen.note(&mut used);
-        found += found_here.len();
-        if format == Format::Svg && found > 1 {
+        count += source_graphs.len();
+        if format == Format::Svg && count > 1 {
             bail!("an SVG shows one function: choose it with --function");
         }
         if format.is_picture() {
-            graphs.extend(found_here);
+            pictures.extend(source_graphs);
             return Ok(Status::Ok);
         }
-        for (graph, _) in found_here {
+        for (graph, _) in source_graphs {
             write_text(&graph, format, &mut text)?;
         }
         if args.output.is_none() {
@@ -114,13 +116,13 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
     input::in_order(&inputs, &mut out, &mut status, work, emit)?;
     args.functions.check(&used)?;
     if format.is_picture() {
-        if found == 0 && status == Status::Ok {
+        if count == 0 && status == Status::Ok {
             bail!("no function with a body");
         }
-        if found == 0 {
+        if count == 0 {
             return Ok(status);
         }
-        text = draw(&graphs, format, args.instructions)?;
+        text = draw(&pictures, format, args.instructions)?;
     }
     match &args.output {
         Some(path) => replace_file(path, &text).with_context(|| format!("{}", path.display()))?,
@@ -130,20 +132,24 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
     Ok(status)
 }
 
-fn graphs_of(source: Source, wanted: &Functions, format: Format) -> (Vec<Drawable>, Chosen) {
+/// The graphs of the selected functions of a source.
+fn graphs(source: Source, functions: &Functions, format: Format) -> (Vec<Drawable>, Chosen) {
     let module = ptx_parse::parse_with(source.bytes, &ptx_ir::Limits::default()).module;
     let facts = ModuleFacts::new(&module);
     let lines = SourceLines::new(&module);
-    let chosen = wanted.choose(&module);
-    let functions = module.definitions().filter(|(id, ..)| chosen.contains(*id));
-    let functions = functions.filter_map(|(id, f, _)| Some((facts.function(id)?, f.name)));
-    let graph = |(facts, name)| {
-        let analysis = FunctionAnalysis::new(facts);
-        let graph = Graph::new(&source.name, &lines, &analysis, name);
-        let details = || Details::new(&lines, &analysis);
-        (graph, format.is_picture().then(details))
-    };
-    (functions.map(graph).collect(), chosen)
+    let chosen = functions.choose(&module);
+    let graphs = module
+        .definitions()
+        .filter(|(id, ..)| chosen.contains(*id))
+        .filter_map(|(id, function, _)| Some((facts.function(id)?, function.name)))
+        .map(|(facts, name)| {
+            let analysis = FunctionAnalysis::new(facts);
+            let graph = Graph::new(&source.name, &lines, &analysis, name);
+            let details = format.is_picture().then(|| Details::new(&lines, &analysis));
+            (graph, details)
+        })
+        .collect();
+    (graphs, chosen)
 }
 
 fn write_text(graph: &Graph, format: Format, out: &mut Vec<u8>) -> Result<()> {
@@ -158,22 +164,21 @@ fn write_text(graph: &Graph, format: Format, out: &mut Vec<u8>) -> Result<()> {
     Ok(())
 }
 
-fn draw(graphs: &[Drawable], format: Format, instructions: usize) -> Result<Vec<u8>> {
-    let most = if instructions == 0 {
-        usize::MAX - 1
-    } else {
-        instructions
+fn draw(graphs: &[Drawable], format: Format, max_insts: usize) -> Result<Vec<u8>> {
+    let max_insts = match max_insts {
+        0 => usize::MAX - 1,
+        max_insts => max_insts,
     };
-    let drawn = graphs
+    let graphs = graphs
         .iter()
         .filter_map(|(graph, details)| Some((graph, details.as_ref()?)));
     let mut text = Vec::new();
     if format == Format::Html {
-        control_flow::html(drawn, most, &mut text)?;
+        control_flow::html(graphs, max_insts, &mut text)?;
         return Ok(text);
     }
-    for (graph, details) in drawn {
-        control_flow::svg(graph, details, most, Theme::default(), &mut text)?;
+    for (graph, details) in graphs {
+        control_flow::svg(graph, details, max_insts, Theme::default(), &mut text)?;
     }
     Ok(text)
 }

@@ -1,4 +1,4 @@
-//! `ptxkit clean`: removes what a module does not need and simplifies the rest.
+//! `ptxkit clean`: removes the parts that a module does not need, and simplifies it.
 
 use std::io::Write;
 
@@ -8,11 +8,11 @@ use ptx_transform::Rewriting;
 use ptx_transform::clean::{Options, Pass, Report};
 use serde::Serialize;
 
-use super::rewrite::{self, Read};
+use super::rewrite::{self, ParsedSource};
 use crate::destination::Destination;
 use crate::input::Files;
 use crate::output::{self, Out, Status};
-use ptx_report::demangle::shown;
+use ptx_report::demangle::display_name;
 use ptx_report::{SCHEMA, clean};
 
 /// Simplify files: eliminate dead and unreachable code, fold constants, propagate copies, infer address spaces
@@ -52,21 +52,20 @@ pub(crate) struct JsonChange<'a> {
     why: &'a str,
 }
 
-/// The clean-ups that were asked for; each has an option.
+/// The selected clean-ups. Each has an option.
 #[derive(Debug)]
 struct Passes(Vec<Pass>);
 
 impl clap::Args for Passes {
     fn augment_args(command: Command) -> Command {
-        let option = |pass: &Pass| {
+        command.args(Pass::ALL.iter().map(|pass| {
             let mut term = pass.term().to_owned();
             term[..1].make_ascii_uppercase();
             Arg::new(pass.name())
                 .long(pass.name())
                 .help(format!("{term}: {}", pass.summary()))
                 .action(ArgAction::SetTrue)
-        };
-        command.args(Pass::ALL.iter().map(option))
+        }))
     }
 
     fn augment_args_for_update(command: Command) -> Command {
@@ -76,10 +75,12 @@ impl clap::Args for Passes {
 
 impl FromArgMatches for Passes {
     fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
-        let all = Pass::ALL.iter().copied();
-        Ok(Self(
-            all.filter(|pass| matches.get_flag(pass.name())).collect(),
-        ))
+        let selected = Pass::ALL
+            .iter()
+            .copied()
+            .filter(|pass| matches.get_flag(pass.name()))
+            .collect();
+        Ok(Self(selected))
     }
 
     fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
@@ -94,52 +95,53 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
         passes => Options::default().with_passes(passes),
     };
     if args.explain {
-        return rewrite::each(&args.files, |out, read| {
-            let cleaned = clean_up(&read, &options);
-            explain(out, args.destination.is_json(), &read, &cleaned.report)
+        return rewrite::visit(&args.files, |out, parsed| {
+            let cleaned = clean_up(&parsed, &options);
+            explain(out, args.destination.is_json(), &parsed, &cleaned.report)
         });
     }
-    rewrite::each_to(&args.files, &args.destination, |out, writer, read| {
-        writer.write(out, &read.source, clean_up(&read, &options).text())
+    rewrite::rewrite(&args.files, &args.destination, |out, writer, parsed| {
+        writer.write(out, &parsed.source, clean_up(&parsed, &options).text())
     })
 }
 
-/// Cleans a module. Reports the functions that are left unchanged on standard error.
-fn clean_up(read: &Read, options: &Options) -> Rewriting<Report> {
-    let cleaned = ptx_transform::clean::clean(&read.module, options);
+/// Cleans a module up. Reports the functions that are left unchanged on standard error.
+fn clean_up(parsed: &ParsedSource, options: &Options) -> Rewriting<Report> {
+    let cleaned = ptx_transform::clean::clean(&parsed.module, options);
     for skipped in &cleaned.report.skipped {
-        let function = read.module.functions().get(skipped.function);
-        let name = function.map_or("", |f| read.module.name(f.name));
+        let function = parsed.module.functions().get(skipped.function);
+        let name = function.map_or("", |f| parsed.module.name(f.name));
         output::note(format_args!(
             "ptxkit: warning: {}: `{}` is left unchanged: {}",
-            read.source.name,
-            shown(name),
+            parsed.source.name,
+            display_name(name),
             skipped.reason
         ));
     }
     cleaned
 }
 
-fn explain(out: &mut Out, json: bool, read: &Read, report: &Report) -> Result<Status> {
-    let (name, bytes) = (&read.source.name, &*read.source.bytes);
+/// Lists the changes with their reasons.
+fn explain(out: &mut Out, is_json: bool, parsed: &ParsedSource, report: &Report) -> Result<Status> {
+    let (name, bytes) = (&parsed.source.name, &*parsed.source.bytes);
     let mut changes: Vec<_> = report.changes.iter().collect();
     changes.sort_by_key(|c| c.span.start);
     for change in changes {
-        let place = read.lines.position(change.span.start);
+        let position = parsed.lines.position(change.span.start);
         let text = String::from_utf8_lossy(change.span.of(bytes));
-        let text: Vec<&str> = text.split_whitespace().collect();
-        let function = read.module.functions().get(change.function);
+        let words: Vec<&str> = text.split_whitespace().collect();
+        let function = parsed.module.functions().get(change.function);
         let change = JsonChange {
             schema: SCHEMA,
             file: name,
-            line: place.line,
-            column: place.column,
-            function: function.map_or("", |f| read.module.name(f.name)),
-            text: clean(&text.join(" ")).into_owned(),
+            line: position.line,
+            column: position.column,
+            function: function.map_or("", |f| parsed.module.name(f.name)),
+            text: clean(&words.join(" ")).into_owned(),
             pass: change.pass.name(),
             why: &change.why,
         };
-        if json {
+        if is_json {
             out.json(&change)?;
         } else {
             let JsonChange {

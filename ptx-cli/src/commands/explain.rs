@@ -85,7 +85,7 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
     Ok(Status::Ok)
 }
 
-/// What there is to say.
+/// The entries that the arguments select.
 fn find(args: &Args) -> Result<Vec<Entry>, String> {
     let Some(text) = &args.code else {
         return Ok(explain::codes());

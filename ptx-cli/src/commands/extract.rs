@@ -1,15 +1,15 @@
-//! `ptxkit extract`: some functions of a file with their dependencies, or the rest of the file.
+//! `ptxkit extract`: some functions of a file with their dependencies, or the remaining part of the file.
 
 use anyhow::Result;
 use ptx_ir::{Diagnostic, Module};
 use ptx_transform::{ExtractError, Rewriting};
 
 use super::rewrite;
-use super::wanted;
+use super::select_functions;
 use crate::destination::Destination;
 use crate::input::Files;
 use crate::output::{self, Status};
-use ptx_report::demangle::Wanted;
+use ptx_report::demangle::FunctionPattern;
 
 /// Extract functions with everything they depend on
 ///
@@ -32,7 +32,7 @@ pub(crate) struct Args {
     destination: Destination,
     /// Kernel or function to extract: its name, mangled or demangled, or a pattern with `*` and `?`
     #[arg(long, required = true, value_name = "NAME")]
-    kernel: Vec<Wanted>,
+    kernel: Vec<FunctionPattern>,
     /// Make all symbols visible that the rest of the file references, so that the two parts can be linked
     #[arg(long)]
     linkable: bool,
@@ -42,25 +42,24 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args) -> Result<Status> {
-    rewrite::each_to(
-        &args.files,
-        &args.destination,
-        |out, writer, read| match part(&read.module, &wanted(&read.module, &args.kernel)?, args) {
-            Ok(part) => {
-                for note in &part.report {
-                    output::note(read.report().short(note));
+    rewrite::rewrite(&args.files, &args.destination, |out, writer, parsed| {
+        let names = select_functions(&parsed.module, &args.kernel)?;
+        match extract(&parsed.module, &names, args) {
+            Ok(extracted) => {
+                for note in &extracted.report {
+                    output::note(parsed.report().short(note));
                 }
-                writer.write(out, &read.source, part.text())
+                writer.write(out, &parsed.source, extracted.text())
             }
             Err(error) => {
-                output::note(format_args!("ptxkit: {}: {error}", read.source.name));
+                output::note(format_args!("ptxkit: {}: {error}", parsed.source.name));
                 Ok(Status::UsageError)
             }
-        },
-    )
+        }
+    })
 }
 
-fn part(
+fn extract(
     module: &Module,
     names: &[&str],
     args: &Args,

@@ -56,9 +56,10 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
     let mut out = Out::new();
     let mut status = Status::Ok;
     let inputs = args.files.list()?;
-    let writer = match args.check {
-        true => args.destination.only_list(&args.files),
-        false => args.destination.open(&args.files, &inputs)?,
+    let writer = if args.check {
+        args.destination.only_list(&args.files)
+    } else {
+        args.destination.open(&args.files, &inputs)?
     };
     let format = |source| format(source, &style, args.destination.is_stdout());
     input::in_order(&inputs, &mut out, &mut status, format, |out, formatted| {
@@ -76,17 +77,18 @@ struct Formatted {
 enum Outcome {
     /// The canonical text.
     Text(Vec<u8>),
-    /// It cannot be formatted.
+    /// The reasons why the file is not formatted.
     Refused(Refusal),
 }
 
+/// Formats a source. If the text may replace a file, it is first compared with the source.
 fn format(source: Source, style: &Style, only_shown: bool) -> Formatted {
     let parsed = ptx_parse::parse_with(source.bytes.clone(), &Default::default());
     let outcome = if parsed.has_errors() {
         Outcome::Refused(Refusal::errors(parsed.diagnostics, "it has errors"))
     } else {
         let text = ptx_print::canonical(&parsed.module, style);
-        // A file is overwritten only if the new text is known to have the same meaning.
+        // A file is overwritten only if the new text has the same meaning.
         if !only_shown && *text != *source.bytes {
             match compare::compare(&parsed.module, &ptx_parse::parse(&text).module) {
                 Ok(()) => Outcome::Text(text),

@@ -10,7 +10,7 @@ use ptx_isa::StateSpace;
 use ptx_transform::instrument::{Bounds, Error, Outside, Reason, Records, Report, Timing, Trace};
 use ptx_transform::{InsertItemsError, Rewriting};
 
-use super::rewrite::{self, Read};
+use super::rewrite::{self, ParsedSource};
 use crate::destination::{Destination, Refusal, Writer};
 use crate::input::Files;
 use crate::output::{self, Out, Status};
@@ -39,7 +39,7 @@ pub(crate) struct Args {
     /// State spaces whose accesses are instrumented. `bounds` takes one, by default global memory including generic accesses
     /// to it; `trace` takes any number, by default all except constants and parameters
     #[arg(long, value_enum, value_delimiter = ',')]
-    space: Vec<Where>,
+    space: Vec<SpaceOption>,
     /// First valid address, decimal or 0x…
     #[arg(long, default_value = "0", value_parser = number)]
     low: u64,
@@ -64,7 +64,7 @@ enum Kind {
 }
 
 #[derive(Copy, Clone, PartialEq, Eq, Debug, clap::ValueEnum)]
-enum Where {
+enum SpaceOption {
     Generic,
     Global,
     Shared,
@@ -73,7 +73,7 @@ enum Where {
     Param,
 }
 
-impl Where {
+impl SpaceOption {
     fn space(self) -> Space {
         Space::State(match self {
             Self::Generic => return Space::Generic,
@@ -87,31 +87,36 @@ impl Where {
 }
 
 fn number(text: &str) -> Result<u64, String> {
-    let read = match text.strip_prefix("0x") {
+    let number = match text.strip_prefix("0x") {
         Some(digits) => u64::from_str_radix(digits, 16),
         None => text.parse(),
     };
-    read.map_err(|e| e.to_string())
+    number.map_err(|error| error.to_string())
 }
 
 pub(crate) fn run(args: &Args) -> Result<Status> {
-    rewrite::each_to(&args.files, &args.destination, |out, writer, read| {
-        one(out, writer, &read, args)
+    rewrite::rewrite(&args.files, &args.destination, |out, writer, parsed| {
+        instrument(out, writer, &parsed, args)
     })
 }
 
-fn one(out: &mut Out, writer: &Writer<'_>, read: &Read, args: &Args) -> Result<Status> {
-    let instrumented = match apply(&read.module, args)? {
+fn instrument(
+    out: &mut Out,
+    writer: &Writer<'_>,
+    parsed: &ParsedSource,
+    args: &Args,
+) -> Result<Status> {
+    let instrumented = match apply(&parsed.module, args)? {
         Ok(instrumented) => instrumented,
         Err(error @ Error::Items(InsertItemsError::Taken(_))) => {
             let why = format_args!("{error}; use --name to choose another one");
-            return writer.refuse(out, &read.report(), Refusal::new(why));
+            return writer.refuse(out, &parsed.report(), Refusal::new(why));
         }
-        Err(error) => return writer.refuse(out, &read.report(), Refusal::new(error)),
+        Err(error) => return writer.refuse(out, &parsed.report(), Refusal::new(error)),
     };
-    let status = writer.write(out, &read.source, instrumented.text())?;
+    let status = writer.write(out, &parsed.source, instrumented.text())?;
     if let Some(path) = &args.sites {
-        let text = sites(&read.module, &instrumented.report, &read.lines)?;
+        let text = sites(&parsed.module, &instrumented.report, &parsed.lines)?;
         replace_file(path, text.as_ref())
             .with_context(|| format!("cannot write {}", path.display()))?;
     }
@@ -120,7 +125,7 @@ fn one(out: &mut Out, writer: &Writer<'_>, read: &Read, args: &Args) -> Result<S
             Reason::Guard => "the guard is not declared",
             _ => "control does not continue after the instruction",
         };
-        output::note(format_args!("{}: no probe: {reason}", read.source.name));
+        output::note(format_args!("{}: no probe: {reason}", parsed.source.name));
     }
     Ok(status)
 }
@@ -136,7 +141,7 @@ fn apply(module: &Module, args: &Args) -> Result<Result<Rewriting<Report>, Error
         capacity,
     };
     if args.probe == Kind::Trace {
-        let mut spaces: Vec<Space> = args.space.iter().map(|w| w.space()).collect();
+        let mut spaces: Vec<Space> = args.space.iter().map(|option| option.space()).collect();
         if spaces.is_empty() {
             spaces = Trace::MEMORY.to_vec();
         }
@@ -145,7 +150,7 @@ fn apply(module: &Module, args: &Args) -> Result<Result<Rewriting<Report>, Error
     }
     let space = match args.space[..] {
         [] => StateSpace::Global,
-        [one] => match one.space() {
+        [option] => match option.space() {
             Space::State(space) if space != StateSpace::Param => space,
             _ => anyhow::bail!(
                 "--probe bounds takes the state spaces global, shared, local and const"

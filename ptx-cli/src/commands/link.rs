@@ -9,13 +9,13 @@ use ptx_ir::{Diagnostic, Module};
 use ptx_transform::{LinkDiagnostic, LinkOptions};
 use serde::Serialize;
 
-use super::rewrite::Read;
+use super::rewrite::ParsedSource;
 use crate::destination::Refusal;
 use crate::input::{self, Files};
 use crate::output::{self, Out, Status};
 use crate::render::json::Finding;
 use crate::replace::replace_file;
-use ptx_report::demangle::{self, Wanted};
+use ptx_report::demangle::{self, FunctionPattern};
 use ptx_report::source_frames::NOWHERE;
 use ptx_report::source_span::JsonSpan;
 use ptx_report::{SCHEMA, clean};
@@ -38,7 +38,7 @@ pub(crate) struct Args {
     output: Option<PathBuf>,
     /// Remove `.visible` from this name, mangled or demangled; it must not be used outside of the result
     #[arg(long, value_name = "NAME")]
-    hide: Vec<Wanted>,
+    hide: Vec<FunctionPattern>,
     /// Write one JSON object to standard output: whether the files were linked, the errors, and the text unless it goes to a file
     #[arg(long)]
     json: bool,
@@ -76,17 +76,22 @@ struct Elsewhere<'a> {
 pub(crate) fn run(args: &Args) -> Result<Status> {
     let mut out = Out::new();
     let mut status = Status::Ok;
-    let (mut read, mut errors) = (Vec::new(), Vec::new());
+    let (mut sources, mut errors) = (Vec::new(), Vec::new());
     let inputs = args.files.list()?;
     input::one_by_one(&inputs, &mut out, &mut status, |_, source| {
-        let (file, found) = Read::new(source);
-        let refusal = Refusal::errors(found, "it has errors");
+        let (parsed, diagnostics) = ParsedSource::new(source);
+        let refusal = Refusal::errors(diagnostics, "it has errors");
         if refusal.has_causes() && !args.json {
-            refusal.note(&file.report());
+            refusal.note(&parsed.report());
         }
-        let number = read.len();
-        errors.extend(refusal.errors.into_iter().map(|error| (number, error)));
-        read.push(file);
+        let input = sources.len();
+        errors.extend(
+            refusal
+                .errors
+                .into_iter()
+                .map(|diagnostic| (input, diagnostic)),
+        );
+        sources.push(parsed);
         Ok(Status::Ok)
     })?;
     if status != Status::Ok {
@@ -95,42 +100,47 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
     if !errors.is_empty() {
         if args.json {
             let errors = errors.iter().map(|(input, error)| (*input, error, &[][..]));
-            out.json(&Linked::new(args, &read, errors, None))?;
+            out.json(&Linked::new(args, &sources, errors, None))?;
             out.flush()?;
         }
         return Ok(Status::Findings);
     }
-    let modules: Vec<&Module> = read.iter().map(|r| &r.module).collect();
-    let names = modules.iter().flat_map(|m| {
-        let symbols = m.symbols().values();
-        symbols.map(|s| m.name(s.name))
-    });
-    let names: Vec<&str> = names.collect();
-    let mut hide = Vec::new();
-    for name in &args.hide {
-        let found = name.among(names.iter().copied())?;
-        if found.is_empty() {
-            bail!("--hide: no name `{name}`");
+    let modules: Vec<&Module> = sources.iter().map(|source| &source.module).collect();
+    let names: Vec<&str> = modules
+        .iter()
+        .flat_map(|module| {
+            let symbols = module.symbols().values();
+            symbols.map(|symbol| module.name(symbol.name))
+        })
+        .collect();
+    let mut hidden = Vec::new();
+    for pattern in &args.hide {
+        let selected = pattern.select(names.iter().copied())?;
+        if selected.is_empty() {
+            bail!("--hide: no name `{pattern}`");
         }
-        hide.extend(found);
+        hidden.extend(selected);
     }
-    let options = LinkOptions::default().with_hidden(&hide);
-    let (mut found, linked) = match ptx_transform::link(&modules, &options) {
+    let options = LinkOptions::default().with_hidden(&hidden);
+    let (mut diagnostics, linked) = match ptx_transform::link(&modules, &options) {
         Ok(linked) => (linked.report, Some(linked.module)),
         Err(error) => (error.into_diagnostics(), None),
     };
     let text = linked.as_ref().map(Module::source);
-    found.sort_by_key(|d| (d.input, d.diagnostic.span.start));
+    diagnostics.sort_by_key(|d| (d.input, d.diagnostic.span.start));
     if let (Some(path), Some(text)) = (&args.output, text) {
         replace_file(path, text)
             .with_context(|| format!("writing {}", clean(&path.to_string_lossy())))?;
     }
     if args.json {
-        let found = found.iter();
-        let found = found.map(|d| (d.input, &d.diagnostic, &*d.elsewhere));
-        out.json(&Linked::new(args, &read, found, text))?;
+        let diagnostics = diagnostics
+            .iter()
+            .map(|d| (d.input, &d.diagnostic, &*d.elsewhere));
+        out.json(&Linked::new(args, &sources, diagnostics, text))?;
     } else {
-        found.iter().for_each(|diagnostic| show(&read, diagnostic));
+        for diagnostic in &diagnostics {
+            write_diagnostic(&sources, diagnostic);
+        }
         match text {
             Some(text) if args.output.is_none() => out.write_all(text)?,
             Some(_) => {}
@@ -142,61 +152,64 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
 }
 
 impl<'a> Linked<'a> {
+    /// `diagnostics` are the inputs, the diagnostics and their locations in other files. `text` is the result, if the files were linked.
     fn new(
         args: &Args,
-        read: &'a [Read],
-        found: impl Iterator<Item = (usize, &'a Diagnostic, &'a [ptx_transform::Elsewhere])>,
+        sources: &'a [ParsedSource],
+        diagnostics: impl Iterator<Item = (usize, &'a Diagnostic, &'a [ptx_transform::Elsewhere])>,
         text: Option<&'a [u8]>,
     ) -> Self {
-        let elsewhere = |place: &'a ptx_transform::Elsewhere| {
-            let file = read.get(place.input)?;
+        let elsewhere = |location: &'a ptx_transform::Elsewhere| {
+            let parsed = sources.get(location.input)?;
             Some(Elsewhere {
-                file: &file.source.name,
-                message: &place.message,
-                span: JsonSpan::new(place.span, &file.lines),
+                file: &parsed.source.name,
+                message: &location.message,
+                span: JsonSpan::new(location.span, &parsed.lines),
             })
         };
-        let diagnostics = found.filter_map(|(input, diagnostic, places)| {
-            Some(LinkFinding {
-                finding: read.get(input)?.report().finding(diagnostic, &NOWHERE),
-                elsewhere: places.iter().filter_map(elsewhere).collect(),
-            })
-        });
         let path = args.output.as_ref();
-        let shown = |path: &PathBuf| clean(&path.to_string_lossy()).into_owned();
         Self {
             schema: SCHEMA,
-            files: read.iter().map(|file| &*file.source.name).collect(),
+            files: sources.iter().map(|parsed| &*parsed.source.name).collect(),
             done: text.is_some(),
-            output: path.filter(|_| text.is_some()).map(shown),
+            output: path
+                .filter(|_| text.is_some())
+                .map(|path| clean(&path.to_string_lossy()).into_owned()),
             text: text.filter(|_| path.is_none()).map(String::from_utf8_lossy),
-            diagnostics: diagnostics.collect(),
+            diagnostics: diagnostics
+                .filter_map(|(input, diagnostic, locations)| {
+                    Some(LinkFinding {
+                        finding: sources.get(input)?.report().finding(diagnostic, &NOWHERE),
+                        elsewhere: locations.iter().filter_map(elsewhere).collect(),
+                    })
+                })
+                .collect(),
         }
     }
 }
 
 /// Writes a diagnostic: a line for its location, one for each location in another file, and one for the help.
-fn show(read: &[Read], found: &LinkDiagnostic) {
-    let Some(file) = read.get(found.input) else {
+fn write_diagnostic(sources: &[ParsedSource], diagnostic: &LinkDiagnostic) {
+    let Some(parsed) = sources.get(diagnostic.input) else {
         return;
     };
-    output::note(file.report().short(&found.diagnostic));
-    for place in &found.elsewhere {
-        if let Some(file) = read.get(place.input) {
-            let at = file.lines.position(place.span.start);
+    output::note(parsed.report().short(&diagnostic.diagnostic));
+    for location in &diagnostic.elsewhere {
+        if let Some(parsed) = sources.get(location.input) {
+            let position = parsed.lines.position(location.span.start);
             output::note(format_args!(
                 "{}:{}:{}: note: {}",
-                file.source.name,
-                at.line,
-                at.column,
-                clean(&demangle::in_message(&place.message))
+                parsed.source.name,
+                position.line,
+                position.column,
+                clean(&demangle::display_message(&location.message))
             ));
         }
     }
-    if let Some(help) = &found.diagnostic.help {
+    if let Some(help) = &diagnostic.diagnostic.help {
         output::note(format_args!(
             "  help: {}",
-            clean(&demangle::in_message(help))
+            clean(&demangle::display_message(help))
         ));
     }
 }

@@ -14,7 +14,6 @@ use crate::input::container::{Opened, file_name};
 use crate::input::{report_unreadable, unreadable};
 use crate::output::{self, Out, Status};
 use crate::replace::NewFile;
-use crate::tables;
 use ptx_report::{SCHEMA, clean, counted};
 
 /// List the PTX and the machine code in fatbins, executables, libraries, objects and archives
@@ -101,23 +100,23 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
     Ok(status)
 }
 
-/// The files, and those with modules in directories and their subdirectories, sorted.
-fn files(given: &[PathBuf], status: &mut Status) -> Vec<PathBuf> {
+/// The files of the command line, and the files with modules in its directories and their subdirectories, sorted.
+fn files(paths: &[PathBuf], status: &mut Status) -> Vec<PathBuf> {
     let mut files = Vec::new();
-    for path in given {
+    for path in paths {
         if !path.is_dir() {
             files.push(path.clone());
             continue;
         }
-        let mut found = input::files_in(path, &mut |folder, error| {
+        let mut container_files = input::files_in(path, &mut |folder, error| {
             unreadable(&folder.to_string_lossy(), &error, status);
         });
-        found.retain(|path| input::container::is_opened(path));
-        if found.is_empty() {
+        container_files.retain(|path| input::container::is_opened(path));
+        if container_files.is_empty() {
             let error = "no file with PTX or machine code in this directory";
             unreadable(&path.to_string_lossy(), &error, status);
         }
-        files.extend(found);
+        files.extend(container_files);
     }
     files
 }
@@ -145,7 +144,7 @@ fn list(args: &Args, path: &Path, file: &Opened, out: &mut Out, status: &mut Sta
         })?;
     } else {
         writeln!(out, "{name}: {}", file.description)?;
-        show(&entries, out)?;
+        write_entries(&entries, out)?;
     }
     out.flush()?;
     for error in &errors {
@@ -155,20 +154,22 @@ fn list(args: &Args, path: &Path, file: &Opened, out: &mut Out, status: &mut Sta
         unreadable(&name, &file.refusal(0), status);
     }
     if let Some(folder) = &args.extract {
-        let wanted = |e: &&ContainerEntry| {
-            e.kind() == EntryKind::Ptx || args.all && e.kind() == EntryKind::Cubin
+        let is_extracted = |entry: &ContainerEntry| match entry.kind() {
+            EntryKind::Ptx => true,
+            EntryKind::Cubin => args.all,
+            _ => false,
         };
         let mut written = 0;
-        for entry in entries.iter().filter(wanted) {
-            let place = folder.join(file_name(path, Some(&entry.name())));
-            match extract(file, entry, &place) {
+        for entry in entries.iter().filter(|entry| is_extracted(entry)) {
+            let path = folder.join(file_name(path, Some(&entry.name())));
+            match extract(file, entry, &path) {
                 Ok(()) => written += 1,
-                Err(error) => unreadable(&place.to_string_lossy(), &error, status),
+                Err(error) => unreadable(&path.to_string_lossy(), &error, status),
             }
         }
-        let what = counted(written, "file");
         output::summary(format_args!(
-            "{name}: {what} written to {}",
+            "{name}: {} written to {}",
+            counted(written, "file"),
             folder.display()
         ));
     }
@@ -176,12 +177,13 @@ fn list(args: &Args, path: &Path, file: &Opened, out: &mut Out, status: &mut Sta
 }
 
 /// Writes the content of an entry to a new file.
-fn extract(file: &Opened, entry: &ContainerEntry, place: &Path) -> io::Result<()> {
-    let content = entry.content(&file.bytes, DEFAULT_LIMIT);
-    let content = content.map_err(io::Error::other)?;
-    let mut new = NewFile::create(place)?;
-    new.write_all(&content)?;
-    new.finish()
+fn extract(file: &Opened, entry: &ContainerEntry, path: &Path) -> io::Result<()> {
+    let content = entry
+        .content(&file.bytes, DEFAULT_LIMIT)
+        .map_err(io::Error::other)?;
+    let mut new_file = NewFile::create(path)?;
+    new_file.write_all(&content)?;
+    new_file.finish()
 }
 
 fn json(entry: &ContainerEntry) -> JsonModule<'_> {
@@ -230,34 +232,36 @@ const COLUMNS: [&str; 10] = [
     "Options",
 ];
 
-/// A line for each entry; columns without content are left out.
-fn show(entries: &[ContainerEntry], out: &mut Out) -> io::Result<()> {
-    let cells = |entry: &ContainerEntry| {
-        [
-            entry.name(),
-            version(entry),
-            entry.size().to_string(),
-            entry.stored_size().to_string(),
-            entry.compression().name().to_owned(),
-            entry.flag_names().join(" "),
-            entry.container().to_string(),
-            clean(entry.member().unwrap_or_default()).into_owned(),
-            clean(entry.identifier()).into_owned(),
-            clean(entry.options()).into_owned(),
-        ]
-    };
-    let rows: Vec<[String; 10]> = entries.iter().map(cells).collect();
-    let used: Vec<usize> = (0..COLUMNS.len())
+/// Writes a line for each entry. Columns without content are omitted.
+fn write_entries(entries: &[ContainerEntry], out: &mut Out) -> io::Result<()> {
+    let rows: Vec<[String; COLUMNS.len()]> = entries
+        .iter()
+        .map(|entry| {
+            [
+                entry.name(),
+                version(entry),
+                entry.size().to_string(),
+                entry.stored_size().to_string(),
+                entry.compression().name().to_owned(),
+                entry.flag_names().join(" "),
+                entry.container().to_string(),
+                clean(entry.member().unwrap_or_default()).into_owned(),
+                clean(entry.identifier()).into_owned(),
+                clean(entry.options()).into_owned(),
+            ]
+        })
+        .collect();
+    let columns: Vec<usize> = (0..COLUMNS.len())
         .filter(|&column| rows.iter().any(|row| !row[column].is_empty()))
         .collect();
-    if used.is_empty() {
+    if columns.is_empty() {
         return Ok(());
     }
-    let mut table = tables::table();
-    table.set_header(used.iter().map(|&column| COLUMNS[column]));
+    let mut table = output::table();
+    table.set_header(columns.iter().map(|&column| COLUMNS[column]));
     for row in &rows {
-        table.add_row(used.iter().map(|&column| &row[column]));
+        table.add_row(columns.iter().map(|&column| &row[column]));
     }
-    tables::align_right(&mut table, &[2, 3]);
-    tables::show(out, &table)
+    output::align_right(&mut table, &[2, 3]);
+    output::write_table(out, &table)
 }

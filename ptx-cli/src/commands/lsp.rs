@@ -28,11 +28,11 @@ pub(crate) fn run(_: &Args) -> Result<Status> {
     Ok(Status::of(status != 0))
 }
 
-/// With huge pages, what the allocator could give back stays in memory because something near it is in use. A server runs long
-/// enough for that to matter more than the time that they save.
+/// With huge pages, memory that the allocator could return to the system stays in use because something near it is in use. A server runs long
+/// enough for that to matter more than the time that huge pages save.
 #[cfg(feature = "lsp")]
 fn use_small_pages() {
-    // Where the system does not allow it, the server takes more memory.
+    // Where the system does not allow this, the server uses more memory.
     #[cfg(target_os = "linux")]
     let _ = nix::sys::prctl::set_thp_disable(true);
 }

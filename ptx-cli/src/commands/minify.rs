@@ -35,14 +35,14 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
     let options = MinifyOptions::default()
         .with_symbols(args.symbols)
         .with_dead(args.dead);
-    rewrite::run(&args.files, &args.destination, |source, module| {
-        let new = ptx_transform::minify(module, &options);
-        let (before, after) = (source.bytes.len(), new.text().len());
-        let percent = 100.0 * after as f64 / before.max(1) as f64;
-        let name = &source.name;
+    rewrite::transform(&args.files, &args.destination, |source, module| {
+        let rewriting = ptx_transform::minify(module, &options);
+        let (old_size, new_size) = (source.bytes.len(), rewriting.text().len());
+        let percent = 100.0 * new_size as f64 / old_size.max(1) as f64;
         output::summary(format_args!(
-            "{name}: {before} bytes became {after} ({percent:.1} %)"
+            "{}: {old_size} bytes became {new_size} ({percent:.1} %)",
+            source.name
         ));
-        Ok(new)
+        Ok(rewriting)
     })
 }

@@ -31,18 +31,18 @@ pub(crate) mod table;
 use anyhow::{Result, bail};
 use ptx_ir::Module;
 
-use ptx_report::demangle::Wanted;
+use ptx_report::demangle::FunctionPattern;
 
-/// The names of the functions of a module that were given on the command line.
-fn wanted<'m>(module: &'m Module, wanted: &[Wanted]) -> Result<Vec<&'m str>> {
-    let mut found = Vec::new();
-    for one in wanted {
+/// The names of the functions of a module that the command line selects.
+fn select_functions<'m>(module: &'m Module, patterns: &[FunctionPattern]) -> Result<Vec<&'m str>> {
+    let mut selected = Vec::new();
+    for pattern in patterns {
         let functions = module.functions().values();
-        let names = one.among(functions.map(|f| module.name(f.name)))?;
+        let names = pattern.select(functions.map(|f| module.name(f.name)))?;
         if names.is_empty() {
-            bail!("unknown function or kernel `{one}`");
+            bail!("unknown function or kernel `{pattern}`");
         }
-        found.extend(names);
+        selected.extend(names);
     }
-    Ok(found)
+    Ok(selected)
 }

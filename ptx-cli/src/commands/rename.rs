@@ -8,7 +8,7 @@ use super::rewrite;
 use crate::destination::Destination;
 use crate::input::Files;
 use crate::output::Status;
-use ptx_report::demangle::{AmbiguousName, Wanted};
+use ptx_report::demangle::{AmbiguousName, FunctionPattern};
 
 /// Rename functions, variables, registers and labels
 ///
@@ -29,7 +29,7 @@ pub(crate) struct Args {
     destination: Destination,
     /// Rename only inside of this function
     #[arg(long, value_name = "F")]
-    function: Option<Wanted>,
+    function: Option<FunctionPattern>,
     /// Prefix for the name of every function and variable that is not visible to other modules
     #[arg(long, value_name = "P")]
     prefix: Option<String>,
@@ -53,14 +53,14 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
         bail!("nothing to rename: expected OLD=NEW or --prefix");
     }
     let files = Files::one(file);
-    rewrite::run(&files, &args.destination, |source, module| {
+    rewrite::transform(&files, &args.destination, |source, module| {
         rename(module, &pairs, args).map_err(|error| match error {
             Failure::Unknown(name) => format!("no name `{name}`"),
             Failure::Name(error) => error.to_string(),
-            Failure::Refused(RenameError::Taken(name, at)) => {
-                let at = LineIndex::new(&source.bytes).position(at.start);
+            Failure::Refused(RenameError::Taken(name, span)) => {
+                let position = LineIndex::new(&source.bytes).position(span.start);
                 let error = RenameError::Taken(name, Default::default());
-                format!("{error}: line {}", at.line)
+                format!("{error}: line {}", position.line)
             }
             Failure::Refused(error) => error.to_string(),
         })
@@ -77,11 +77,10 @@ fn rename(module: &Module, pairs: &[(&str, &str)], args: &Args) -> Result<Rewrit
     let names = Names::of(module);
     let unknown = |name: &str| Failure::Unknown(name.to_owned());
     let function = match &args.function {
-        Some(name) => {
+        Some(pattern) => {
             let functions = module.functions().values().map(|f| module.name(f.name));
-            let meant = name.among(functions).map_err(Failure::Name)?;
-            let unknown = || unknown(&name.to_string());
-            let [name] = meant[..] else {
+            let unknown = || unknown(&pattern.to_string());
+            let [name] = pattern.select(functions).map_err(Failure::Name)?[..] else {
                 return Err(unknown());
             };
             Some(module.function(name).ok_or_else(unknown)?)
@@ -90,27 +89,28 @@ fn rename(module: &Module, pairs: &[(&str, &str)], args: &Args) -> Result<Rewrit
     };
     let mut renaming = match &args.prefix {
         Some(prefix) => {
-            let which = match args.visible {
-                true => OwnSymbols::WithVisible,
-                false => OwnSymbols::Private,
+            let symbols = if args.visible {
+                OwnSymbols::WithVisible
+            } else {
+                OwnSymbols::Private
             };
-            Renaming::prefix(module, &names, prefix, which)
+            Renaming::prefix(module, &names, prefix, symbols)
         }
         None => Renaming::new(),
     };
     for (old, new) in pairs {
-        let mut found: Vec<Entity> = names.find(module, old, function);
-        if found.is_empty() {
+        let mut entities: Vec<Entity> = names.find(module, old, function);
+        if entities.is_empty() {
             let symbols = module.symbols().values().map(|s| module.name(s.name));
-            let meant = Wanted::new(old).among(symbols);
-            if let [name] = meant.map_err(Failure::Name)?[..] {
-                found = names.find(module, name, function);
+            let selected = FunctionPattern::new(old).select(symbols);
+            if let [name] = selected.map_err(Failure::Name)?[..] {
+                entities = names.find(module, name, function);
             }
         }
-        if found.is_empty() {
+        if entities.is_empty() {
             return Err(unknown(old));
         }
-        for entity in found {
+        for entity in entities {
             renaming.set(entity, *new);
         }
     }

@@ -1,4 +1,4 @@
-//! `ptxkit requires`: the targets and versions that a file requires, and why.
+//! `ptxkit requires`: the targets and versions that a file requires, and the reasons.
 
 use std::io::Write;
 
@@ -38,25 +38,25 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
     let inputs = args.files.list()?;
     let work = |source: Source| {
         let parsed = ptx_parse::parse_with(source.bytes, &Default::default());
-        let needs = ptx_verify::requires(&parsed.module);
-        (source.name, parsed.module, needs)
+        let requirements = ptx_verify::requires(&parsed.module);
+        (source.name, parsed.module, requirements)
     };
     input::in_order(
         &inputs,
         &mut out,
         &mut status,
         work,
-        |out, (name, module, needs)| {
-            let report = Report::new(&name, &module, &needs, args.target);
+        |out, (name, module, requirements)| {
+            let report = Report::new(&name, &module, &requirements, args.target);
             if args.json {
                 out.json(&report)?;
             } else {
                 write(&report, out)?;
             }
-            Ok(Status::of(
-                args.target
-                    .is_some_and(|t| needs.module().lowest(t).is_none()),
-            ))
+            let is_illegal = args
+                .target
+                .is_some_and(|target| requirements.module().lowest(target).is_none());
+            Ok(Status::of(is_illegal))
         },
     )?;
     out.flush()?;
@@ -71,7 +71,7 @@ fn write(report: &Report<'_>, out: &mut impl Write) -> Result<()> {
                 Some(ptx) => writeln!(out, "{}: legal on {target} with PTX {ptx}", report.file)?,
                 None => writeln!(out, "{}: not legal on {target}", report.file)?,
             }
-            causes(out, &blocked.reasons)
+            write_causes(out, &blocked.reasons)
         }
         None => {
             if report.minimal.is_empty() {
@@ -80,22 +80,27 @@ fn write(report: &Report<'_>, out: &mut impl Write) -> Result<()> {
             for pair in &report.minimal {
                 writeln!(out, "{}: {}", report.file, pair.text())?;
             }
-            let plain = |p: &&Pair| p.target.arch() == Arch::Plain;
-            let first = report.minimal.iter().find(plain).or(report.minimal.first());
-            let same = |c: &&Cause| {
-                first.is_some_and(|f| {
-                    c.minimal
-                        .iter()
-                        .any(|p| p.target == f.target || p.ptx == f.ptx)
-                })
-            };
-            let forcing: Vec<&Cause> = report.reasons.iter().filter(same).collect();
-            causes(out, forcing)
+            // The causes of the requirements of the first plain target.
+            let lowest = report
+                .minimal
+                .iter()
+                .find(|pair| pair.target.arch() == Arch::Plain)
+                .or(report.minimal.first());
+            let has_requirement =
+                |pair: &Pair| lowest.is_some_and(|l| pair.target == l.target || pair.ptx == l.ptx);
+            let causes = report
+                .reasons
+                .iter()
+                .filter(|cause| cause.minimal.iter().any(has_requirement));
+            write_causes(out, causes)
         }
     }
 }
 
-fn causes<'c>(out: &mut impl Write, causes: impl IntoIterator<Item = &'c Cause>) -> Result<()> {
+fn write_causes<'c>(
+    out: &mut impl Write,
+    causes: impl IntoIterator<Item = &'c Cause>,
+) -> Result<()> {
     for cause in causes {
         writeln!(out, "  {}", cause.text())?;
     }

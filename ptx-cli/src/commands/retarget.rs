@@ -7,7 +7,7 @@ use ptx_isa::Target;
 use ptx_report::retarget::{Version, retarget};
 
 use super::check::{target, version};
-use super::rewrite::Read;
+use super::rewrite::ParsedSource;
 use crate::destination::{Destination, Refusal, Writer};
 use crate::input::{self, Files, Source};
 use crate::output::{Out, Status};
@@ -30,11 +30,11 @@ pub(crate) struct Args {
     target: Target,
     /// New PTX version; by default the old one, or the first that supports the target. `lowest` is the first version in which
     /// the file is legal on the target
-    #[arg(long, value_name = "X.Y|lowest", value_parser = wanted)]
+    #[arg(long, value_name = "X.Y|lowest", value_parser = new_version)]
     ptx_version: Option<Version>,
 }
 
-fn wanted(text: &str) -> Result<Version, String> {
+fn new_version(text: &str) -> Result<Version, String> {
     match text {
         "lowest" => Ok(Version::Lowest),
         text => version(text).map(Version::Exactly),
@@ -47,25 +47,30 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
     let inputs = args.files.list()?;
     let writer = args.destination.open(&args.files, &inputs)?;
     input::one_by_one(&inputs, &mut out, &mut status, |out, source| {
-        one(out, &writer, source, args)
+        retarget_source(out, &writer, source, args)
     })?;
     out.flush()?;
     Ok(status)
 }
 
-fn one(out: &mut Out, writer: &Writer<'_>, source: Source, args: &Args) -> Result<Status> {
-    let (read, found) = Read::new(source);
-    let name = &read.source.name;
+fn retarget_source(
+    out: &mut Out,
+    writer: &Writer<'_>,
+    source: Source,
+    args: &Args,
+) -> Result<Status> {
+    let (parsed, diagnostics) = ParsedSource::new(source);
+    let name = &parsed.source.name;
     let version = args.ptx_version.unwrap_or_default();
-    match retarget(name, &read.module, found, args.target, version) {
-        Ok(text) => writer.write(out, &read.source, &text),
+    match retarget(name, &parsed.module, diagnostics, args.target, version) {
+        Ok(text) => writer.write(out, &parsed.source, &text),
         Err(refused) => {
-            let refusal = Refusal::errors(refused.errors, &refused.why);
-            let refusal = refusal.with_blocked(refused.blocked);
+            let refusal =
+                Refusal::errors(refused.errors, &refused.why).with_blocked(refused.blocked);
             if !refusal.has_causes() {
                 bail!(refused.why);
             }
-            writer.refuse(out, &read.report(), refusal)
+            writer.refuse(out, &parsed.report(), refusal)
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Shared by the commands that rewrite a module. A module with errors is not rewritten.
+//! The common part of the commands that rewrite a module. A module with errors is not rewritten.
 
 use std::io::Write;
 
@@ -21,35 +21,33 @@ pub(crate) struct Args {
     destination: Destination,
 }
 
-/// A command without options whose transformation is always possible.
-pub(crate) fn always(args: &Args, rewrite: fn(&Module) -> Rewriting) -> Result<Status> {
-    run(&args.files, &args.destination, |_, module| {
+/// Runs a command that has no other options, and whose transformation is always possible.
+pub(crate) fn run(args: &Args, rewrite: fn(&Module) -> Rewriting) -> Result<Status> {
+    transform(&args.files, &args.destination, |_, module| {
         Ok(rewrite(module))
     })
 }
 
-/// A parsed file.
-pub(crate) struct Read {
+/// A parsed source.
+pub(crate) struct ParsedSource {
     pub(crate) source: Source,
     pub(crate) lines: LineIndex,
     pub(crate) module: Module,
 }
 
-impl Read {
-    /// Parses a file and returns it with its diagnostics.
+impl ParsedSource {
+    /// Parses a source and returns it with its diagnostics.
     pub(crate) fn new(source: Source) -> (Self, Vec<Diagnostic>) {
         let parsed = ptx_parse::parse_with(source.bytes.clone(), &Default::default());
-        let lines = LineIndex::new(&source.bytes);
-        let module = parsed.module;
-        let read = Self {
+        let parsed_source = Self {
+            lines: LineIndex::new(&source.bytes),
             source,
-            lines,
-            module,
+            module: parsed.module,
         };
-        (read, parsed.diagnostics)
+        (parsed_source, parsed.diagnostics)
     }
 
-    /// For diagnostics in this file.
+    /// The report for diagnostics of the source.
     pub(crate) fn report(&self) -> Report<'_> {
         Report {
             name: &self.source.name,
@@ -59,40 +57,43 @@ impl Read {
     }
 }
 
-/// Processes each file without errors. The errors of others go to standard error.
-pub(crate) fn each(
+/// Calls `process` for each file without errors. The errors of other files go to standard error.
+pub(crate) fn visit(
     files: &Files,
-    with: impl FnMut(&mut Out, Read) -> Result<Status>,
+    process: impl FnMut(&mut Out, ParsedSource) -> Result<Status>,
 ) -> Result<Status> {
-    each_of(&files.list()?, None, with)
+    visit_inputs(&files.list()?, None, process)
 }
 
-/// The same for a command that writes a result for each file.
-pub(crate) fn each_to(
+/// Calls `process` for each file without errors, with the writer of its result.
+pub(crate) fn rewrite(
     files: &Files,
     destination: &Destination,
-    mut with: impl FnMut(&mut Out, &Writer<'_>, Read) -> Result<Status>,
+    mut process: impl FnMut(&mut Out, &Writer<'_>, ParsedSource) -> Result<Status>,
 ) -> Result<Status> {
     let inputs = files.list()?;
     let writer = destination.open(files, &inputs)?;
-    each_of(&inputs, Some(&writer), |out, read| with(out, &writer, read))
+    visit_inputs(&inputs, Some(&writer), |out, parsed| {
+        process(out, &writer, parsed)
+    })
 }
 
-fn each_of(
+/// Without a writer, the errors of files go to standard error.
+fn visit_inputs(
     inputs: &[Input],
     writer: Option<&Writer<'_>>,
-    mut with: impl FnMut(&mut Out, Read) -> Result<Status>,
+    mut process: impl FnMut(&mut Out, ParsedSource) -> Result<Status>,
 ) -> Result<Status> {
     let mut out = Out::new();
     let mut status = Status::Ok;
     input::one_by_one(inputs, &mut out, &mut status, |out, source| {
-        let (read, found) = Read::new(source);
-        let refusal = Refusal::errors(found, "it has errors");
+        let (parsed, diagnostics) = ParsedSource::new(source);
+        let refusal = Refusal::errors(diagnostics, "it has errors");
         match writer {
-            _ if !refusal.has_causes() => with(out, read),
-            Some(writer) => writer.refuse(out, &read.report(), refusal),
+            _ if !refusal.has_causes() => process(out, parsed),
+            Some(writer) => writer.refuse(out, &parsed.report(), refusal),
             None => {
-                refusal.note(&read.report());
+                refusal.note(&parsed.report());
                 Ok(Status::Findings)
             }
         }
@@ -101,16 +102,18 @@ fn each_of(
     Ok(status)
 }
 
-/// Writes each file after a transformation, or reports why that is not possible.
-pub(crate) fn run(
+/// Writes each file after a transformation, or the reason why that is not possible.
+pub(crate) fn transform(
     files: &Files,
     destination: &Destination,
-    mut rewrite: impl FnMut(&Source, &Module) -> Result<Rewriting, String>,
+    mut transformation: impl FnMut(&Source, &Module) -> Result<Rewriting, String>,
 ) -> Result<Status> {
-    each_to(files, destination, |out, writer, read| {
-        match rewrite(&read.source, &read.module) {
-            Ok(rewriting) => writer.write(out, &read.source, rewriting.text()),
-            Err(why) => writer.refuse(out, &read.report(), Refusal::new(why)),
-        }
-    })
+    rewrite(
+        files,
+        destination,
+        |out, writer, parsed| match transformation(&parsed.source, &parsed.module) {
+            Ok(rewriting) => writer.write(out, &parsed.source, rewriting.text()),
+            Err(reason) => writer.refuse(out, &parsed.report(), Refusal::new(reason)),
+        },
+    )
 }

@@ -1,7 +1,7 @@
-//! Reads inputs and works on them, several at a time.
+//! Reading and processing of inputs, several at a time.
 
 use std::io::{self, IsTerminal};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use anyhow::Result;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
@@ -24,13 +24,13 @@ pub(crate) fn in_order<T: Send>(
     mut emit: impl FnMut(&mut Out, T) -> Result<Status>,
 ) -> Result<()> {
     let bar = progress(inputs);
-    let mut rest = inputs;
-    while !rest.is_empty() {
-        let (batch, later) = rest.split_at(batch_len(rest));
-        rest = later;
+    let mut remaining = inputs;
+    while !remaining.is_empty() {
+        let (batch, next) = remaining.split_at(batch_len(remaining));
+        remaining = next;
         let process = |input: &Input| process(input, &bar, &work);
         let results: Vec<io::Result<T>> = match batch {
-            // Without starting threads.
+            // A single input is processed without starting threads.
             [input] => vec![process(input)],
             _ => batch.par_iter().map(process).collect(),
         };
@@ -43,14 +43,14 @@ pub(crate) fn in_order<T: Send>(
                     }
                 }
             }
-            Ok(out.show()?)
+            Ok(out.flush_terminal()?)
         })?;
     }
     bar.finish_and_clear();
     Ok(())
 }
 
-/// Reads every input and works on one at a time.
+/// Reads and processes one input at a time.
 pub(crate) fn one_by_one(
     inputs: &[Input],
     out: &mut Out,
@@ -59,15 +59,15 @@ pub(crate) fn one_by_one(
 ) -> Result<()> {
     let bar = progress(inputs);
     for input in inputs {
-        let worked = process(input, &bar, |source| {
+        let result = process(input, &bar, |source| {
             bar.suspend(|| -> Result<Status> {
-                let found = work(out, source)?;
-                out.show()?;
-                Ok(found)
+                let status = work(out, source)?;
+                out.flush_terminal()?;
+                Ok(status)
             })
         });
-        match worked {
-            Ok(found) => status.worsen(found?),
+        match result {
+            Ok(input_status) => status.worsen(input_status?),
             Err(error) => report_unreadable(&input.origin.name(), &error, out, status)?,
         }
     }
@@ -79,15 +79,16 @@ pub(crate) fn one_by_one(
 fn process<T>(input: &Input, bar: &ProgressBar, work: impl FnOnce(Source) -> T) -> io::Result<T> {
     let start = Instant::now();
     let source = input.read()?;
-    let (size, read) = (source.bytes.len(), start.elapsed());
+    let size = source.bytes.len();
+    let reading = start.elapsed();
     let result = work(source);
+    let processing = start.elapsed() - reading;
     bar.inc(size as u64);
-    let ms = |time: Duration| time.as_secs_f64() * 1e3;
     output::detail(format_args!(
         "{}: {size} bytes read in {:.1} ms, processed in {:.1} ms",
         input.origin.name(),
-        ms(read),
-        ms(start.elapsed() - read)
+        reading.as_secs_f64() * 1e3,
+        processing.as_secs_f64() * 1e3
     ));
     Ok(result)
 }
@@ -97,13 +98,17 @@ fn batch_len(inputs: &[Input]) -> usize {
     if inputs.len() == 1 {
         return 1;
     }
-    let most = rayon::current_num_threads() * 8;
+    let max_inputs = rayon::current_num_threads() * 8;
     let mut bytes = 0u64;
-    let fit = inputs.iter().take(most).take_while(|input| {
-        bytes = bytes.saturating_add(input.size());
-        bytes <= BATCH_BYTES
-    });
-    fit.count().max(1)
+    inputs
+        .iter()
+        .take(max_inputs)
+        .take_while(|input| {
+            bytes = bytes.saturating_add(input.size());
+            bytes <= BATCH_BYTES
+        })
+        .count()
+        .max(1)
 }
 
 /// A progress bar on standard error if that is a terminal and there is much to read.

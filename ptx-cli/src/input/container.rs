@@ -1,4 +1,4 @@
-//! Files that contain PTX, and those that are something else.
+//! Files that may contain PTX: their formats and the modules in them.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -9,15 +9,15 @@ use ptx_ir::{Code, SourceText};
 use ptx_report::container_choice::Choice;
 use ptx_report::counted;
 
-/// More errors of a file are not reported.
-pub(crate) const MOST_ERRORS: usize = 20;
+/// The largest number of errors of a file that are reported.
+pub(crate) const MAX_ERRORS: usize = 20;
 
 /// A file that was read, decompressed if it is a gzip file.
 pub(crate) struct Opened {
     pub(crate) bytes: SourceText,
     pub(crate) format: InputFormat,
     pub(crate) is_gzip: bool,
-    /// The name of its format in JSON.
+    /// The name of the format in JSON.
     pub(crate) format_name: &'static str,
     /// `an ELF object in a gzip file`
     pub(crate) description: String,
@@ -35,7 +35,7 @@ impl Opened {
         })
     }
 
-    /// Whether it may be PTX.
+    /// Whether the file may be PTX.
     pub(crate) fn is_text(&self) -> bool {
         may_be_ptx(self.format)
     }
@@ -46,26 +46,29 @@ impl Opened {
         for entry in ptx_container::entries(&self.bytes) {
             match entry {
                 Ok(entry) => entries.push(entry),
-                Err(error) if errors.len() < MOST_ERRORS => errors.push(error),
+                Err(error) if errors.len() < MAX_ERRORS => errors.push(error),
                 Err(_) => {}
             }
         }
         (entries, errors)
     }
 
-    /// Why nothing can be read from it, given the entries that are not PTX.
-    pub(crate) fn refusal(&self, others: usize) -> String {
-        let what = &self.description;
-        let without = match others {
+    /// The reason why no PTX can be read from the file. `other_modules` is the number of entries that are not PTX.
+    pub(crate) fn refusal(&self, other_modules: usize) -> String {
+        let description = &self.description;
+        let without = match other_modules {
             0 if self.format == InputFormat::Binary || !self.format.is_container() => String::new(),
             0 => " without PTX".to_owned(),
             n => format!(" without PTX, but with {}", counted(n, "other module")),
         };
-        format!("{}: expected PTX, found {what}{without}", Code::NoPtx)
+        format!(
+            "{}: expected PTX, found {description}{without}",
+            Code::NoPtx
+        )
     }
 }
 
-/// Whether a file may be PTX; otherwise it is one that is opened, or refused.
+/// Whether a file may be PTX. Otherwise it is a container, or it is refused.
 pub(super) fn may_be_ptx(format: InputFormat) -> bool {
     matches!(format, InputFormat::Ptx | InputFormat::Text)
 }
@@ -82,41 +85,40 @@ pub(super) fn has_to_be_read(path: &Path) -> io::Result<bool> {
     Ok(format.is_container() || matches!(format, InputFormat::Gzip | InputFormat::Zip))
 }
 
-/// Whether a file in a directory is of a format that holds modules.
+/// Whether a file in a directory has a format that contains modules.
 pub(crate) fn is_opened(path: &Path) -> bool {
     let mut start = Vec::new();
     let read = File::open(path).and_then(|file| file.take(4096).read_to_end(&mut start));
     let format = InputFormat::of(&start);
-    let holds = matches!(format, InputFormat::Cubin | InputFormat::Zip);
-    read.is_ok() && (format.is_container() && format != InputFormat::Binary || holds)
+    read.is_ok()
+        && format != InputFormat::Binary
+        && (format.is_container() || matches!(format, InputFormat::Cubin | InputFormat::Zip))
 }
 
-/// The modules of a file that are meant, and the errors in reading it.
+/// The selected modules of a file, and the errors in reading it.
 pub(super) struct Modules {
-    pub(super) chosen: Vec<ContainerEntry>,
+    pub(super) entries: Vec<ContainerEntry>,
     pub(super) errors: Vec<String>,
 }
 
 pub(super) fn modules(opened: &Opened, choice: Option<&Choice>) -> Modules {
     let (mut entries, errors) = opened.entries();
     let mut errors: Vec<_> = errors.iter().map(ToString::to_string).collect();
-    let all = entries.len();
+    let entry_count = entries.len();
     entries.retain(|entry| entry.kind() == EntryKind::Ptx);
-    let (found, first) = (entries.len(), entries.first().map(ContainerEntry::name));
+    let ptx_count = entries.len();
+    let first = entries.first().map(ContainerEntry::name);
     entries.retain(|entry| choice.is_none_or(|choice| choice.fits(entry)));
-    if found == 0 && errors.is_empty() {
-        errors.push(opened.refusal(all));
+    if ptx_count == 0 && errors.is_empty() {
+        errors.push(opened.refusal(entry_count));
     }
     if let (Some(choice), Some(first), true) = (choice, first, entries.is_empty()) {
-        let modules = counted(found, "module");
+        let modules = counted(ptx_count, "module");
         errors.push(format!(
             "`{choice}` is not one of the {modules}, such as `{first}`; `ptxkit list` shows them"
         ));
     }
-    Modules {
-        chosen: entries,
-        errors,
-    }
+    Modules { entries, errors }
 }
 
 /// `libfoo.3.sm_90.ptx` for a module of `libfoo.so`, as `cuobjdump` names it.

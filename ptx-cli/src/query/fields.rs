@@ -7,17 +7,17 @@ use crate::query::Site;
 use ptx_report::function_stats::FAMILIES;
 use ptx_report::labels;
 
-/// Something that a condition can ask of an instruction.
+/// A property of instructions that conditions examine.
 pub(crate) struct Field {
     pub(crate) name: &'static str,
     pub(crate) group: Group,
     pub(crate) kind: Kind,
     pub(crate) index: Index,
-    /// What it says, as a sentence.
+    /// The meaning, as a sentence.
     pub(crate) text: &'static str,
-    /// Where its values come from.
+    /// The source of the values: `text`, `instruction tables`, …
     pub(crate) from: &'static str,
-    /// Its values of an instruction, or of one of its operands.
+    /// Visits the values for an instruction, or for one of its operands.
     pub(crate) values: fn(&Site<'_, '_>, Option<usize>, Visit<'_>),
 }
 
@@ -32,7 +32,7 @@ pub(crate) enum Group {
     Requirements,
 }
 
-/// What the values of a field are.
+/// The kind of the values of a field.
 #[derive(Copy, Clone)]
 pub(crate) enum Kind {
     Flag,
@@ -43,18 +43,19 @@ pub(crate) enum Kind {
     Name,
     /// Any number of texts, which can be counted.
     List,
-    /// One of these words.
+    /// One of the words that the function returns.
     Word(fn() -> Vec<&'static str>),
     /// A PTX version.
     Version,
     /// A target.
     Target,
-    /// A condition on an instruction on each path.
+    /// A condition on an instruction of each path.
     Path(Direction),
-    /// A condition on one memory access; without one, whether there is an access.
+    /// A condition on one memory access; without a condition, whether there is an access.
     Access,
 }
 
+/// The part of the paths through an instruction that a condition examines.
 #[derive(Copy, Clone, PartialEq, Debug)]
 pub(crate) enum Direction {
     After,
@@ -117,7 +118,7 @@ impl Group {
 }
 
 impl Kind {
-    /// What its values are called.
+    /// The name of the kind in messages.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Flag => "flag",
@@ -133,7 +134,7 @@ impl Kind {
         }
     }
 
-    /// The words that its values can be; empty if they can be anything.
+    /// The words that the values can be; empty for other kinds of values.
     pub(crate) fn words(self) -> Vec<&'static str> {
         match self {
             Self::Word(words) => words(),
@@ -143,7 +144,7 @@ impl Kind {
     }
 }
 
-/// The field of a name.
+/// The field with a name.
 pub(crate) fn find(name: &str) -> Option<&'static Field> {
     FIELDS.iter().find(|f| f.name == name)
 }
@@ -174,30 +175,26 @@ impl Field {
     }
 }
 
-fn plain(texts: impl Iterator<Item = &'static str>) -> Vec<&'static str> {
-    texts.map(|t| t.trim_start_matches('.')).collect()
+fn without_dots(texts: impl Iterator<Item = &'static str>) -> Vec<&'static str> {
+    texts.map(|text| text.trim_start_matches('.')).collect()
 }
 
 fn opcodes() -> Vec<&'static str> {
-    plain(Opcode::ALL.iter().map(|o| o.text()))
+    without_dots(Opcode::ALL.iter().map(|o| o.text()))
 }
 
 fn modifiers() -> Vec<&'static str> {
-    plain(Modifier::ALL.iter().map(|m| m.text()))
+    without_dots(Modifier::ALL.iter().map(|m| m.text()))
 }
 
 fn types() -> Vec<&'static str> {
-    plain(ScalarType::ALL.iter().map(|t| t.text()))
+    without_dots(ScalarType::ALL.iter().map(|t| t.text()))
 }
 
-fn of_class(class: ModifierClass) -> Vec<&'static str> {
-    let all = Modifier::ALL.iter().filter(|m| m.class() == class);
-    plain(all.map(|m| m.text()))
-}
-
-/// The modifiers of a class, or none of them.
+/// The modifiers of a class, or `none`.
 fn optional(class: ModifierClass) -> Vec<&'static str> {
-    let mut words = of_class(class);
+    let modifiers = Modifier::ALL.iter().filter(|m| m.class() == class);
+    let mut words = without_dots(modifiers.map(|m| m.text()));
     words.push("none");
     words
 }

@@ -4,10 +4,10 @@ use std::fmt::Write;
 
 use super::fields::{FIELDS, Field, Group, Index};
 
-/// More words are not listed in tables.
+/// The largest number of words that tables list.
 const MAX_LISTED: usize = 32;
 
-/// All fields, or one with all its values; `None` if there is no field of this name.
+/// A list of all fields, or one field with all its values; `None` if there is no field of this name.
 pub(crate) fn fields_text(name: Option<&str>) -> Option<String> {
     let mut out = String::new();
     if let Some(name) = name {
@@ -15,7 +15,7 @@ pub(crate) fn fields_text(name: Option<&str>) -> Option<String> {
         let _ = writeln!(
             out,
             "{}: {}\n{}",
-            shown_name(field),
+            name_with_index(field),
             field.kind.name(),
             field.text
         );
@@ -28,7 +28,7 @@ pub(crate) fn fields_text(name: Option<&str>) -> Option<String> {
     for group in Group::ALL {
         let _ = writeln!(out, "{}:", group.title());
         for field in FIELDS.iter().filter(|f| f.group == group) {
-            let (name, kind) = (shown_name(field), field.kind.name());
+            let (name, kind) = (name_with_index(field), field.kind.name());
             let _ = writeln!(out, "  {name:18} {kind:22} {}", field.text);
             if let Some(words) = words(field, "") {
                 let _ = writeln!(out, "  {:41} {words}", "");
@@ -39,7 +39,7 @@ pub(crate) fn fields_text(name: Option<&str>) -> Option<String> {
     Some(out)
 }
 
-fn shown_name(field: &Field) -> String {
+fn name_with_index(field: &Field) -> String {
     match field.index {
         Index::None => field.name.to_owned(),
         Index::Optional => format!("{}[(N)]", field.name),
@@ -47,7 +47,7 @@ fn shown_name(field: &Field) -> String {
     }
 }
 
-/// The values of a field, if they are few enough; their number otherwise.
+/// The values of a field, if they are few enough; otherwise the command that lists them.
 fn words(field: &Field, quote: &str) -> Option<String> {
     let words = field.kind.words();
     match words.len() {
@@ -76,7 +76,7 @@ mod tests {
                     Some(words) => format!(" Its {}`.", words.replace("ptxkit", "`ptxkit")),
                     None => String::new(),
                 };
-                let (name, kind) = (shown_name(field), field.kind.name());
+                let (name, kind) = (name_with_index(field), field.kind.name());
                 let row = format!(
                     "| `{name}` | {kind} | {}{values} | {} |",
                     field.text, field.from

@@ -23,9 +23,9 @@ pub(crate) use site::{InFunction, Site, visit};
 
 /// The operands in the text of an instruction.
 pub(crate) fn operands(text: &[u8]) -> Vec<String> {
-    let mut all = Vec::new();
-    operand_text::each(text, &mut |operand| all.push(operand.to_owned()));
-    all
+    let mut operands = Vec::new();
+    operand_text::each(text, &mut |operand| operands.push(operand.to_owned()));
+    operands
 }
 
 /// A condition on an instruction.
@@ -39,46 +39,46 @@ enum Condition {
     Any(Vec<Condition>),
     All(Vec<Condition>),
     Not(Box<Condition>),
-    /// Whether one value of a field passes; of one operand, if there is an index.
+    /// Whether a value of a field passes a test. With an index, only the values of that operand are tested.
     Field(&'static Field, Option<usize>, Test),
     /// Whether one memory access satisfies the condition.
     Access(Box<Condition>),
-    /// Whether every path passes an instruction that satisfies the condition of this index.
+    /// Whether every path contains an instruction that satisfies the condition of this index.
     Path(usize),
 }
 
-/// What a value has to be.
+/// A test of the values of a field.
 enum Test {
     Flag(bool),
     Number(Comparison, i64),
-    /// The number of values.
+    /// A comparison of the number of values.
     Count(Comparison, i64),
-    /// Whether it matches the pattern, or does not.
+    /// Whether the value matches the pattern, or, with `false`, does not match it.
     Text(WildMatch, bool),
 }
 
 impl Query {
-    /// Parses a condition; the error says what was expected and where.
+    /// Parses a condition. The error message states what was expected, and where.
     pub(crate) fn parse(text: &str) -> Result<Self, String> {
         parse::parse(text)
     }
 
-    /// Prepares for the instructions of a function: follows its paths, if the condition asks for them.
+    /// Prepares for the instructions of a function: examines its paths for `after` and `before`.
     pub(crate) fn enter(&self, function: &mut InFunction<'_>) {
         function.paths.clear();
         for (direction, condition) in &self.paths {
-            let passed = paths::passed(function, *direction, |stmt| {
+            let statements = paths::statements_on_paths(function, *direction, |stmt| {
                 let Some(Statement::Inst(inst)) = function.body.statement(stmt) else {
                     return false;
                 };
                 let site = function.site(stmt, inst);
                 site.facts.guard().is_none() && condition.holds(&site)
             });
-            function.paths.push(passed);
+            function.paths.push(statements);
         }
     }
 
-    /// Whether it is true of an instruction of the entered function.
+    /// Whether the condition is true of an instruction of the entered function.
     pub(crate) fn holds(&self, site: &Site<'_, '_>) -> bool {
         self.condition.holds(site)
     }
@@ -87,17 +87,16 @@ impl Query {
 impl Condition {
     fn holds(&self, site: &Site<'_, '_>) -> bool {
         match self {
-            Self::Any(all) => all.iter().any(|c| c.holds(site)),
-            Self::All(all) => all.iter().all(|c| c.holds(site)),
+            Self::Any(conditions) => conditions.iter().any(|c| c.holds(site)),
+            Self::All(conditions) => conditions.iter().all(|c| c.holds(site)),
             Self::Not(inner) => !inner.holds(site),
             Self::Field(field, index, test) => test.passes(field, *index, site),
-            Self::Access(inner) => {
-                let mut accesses = site.accesses();
-                accesses.any(|access| inner.holds(&site.with_access(access)))
-            }
+            Self::Access(inner) => site
+                .accesses()
+                .any(|access| inner.holds(&site.with_access(access))),
             Self::Path(index) => {
-                let passed = site.function.paths.get(*index);
-                passed.and_then(|p| p.get(site.stmt.index())) == Some(&true)
+                let statements = site.function.paths.get(*index);
+                statements.and_then(|s| s.get(site.stmt.index())) == Some(&true)
             }
         }
     }
@@ -105,21 +104,23 @@ impl Condition {
 
 impl Test {
     fn passes(&self, field: &Field, index: Option<usize>, site: &Site<'_, '_>) -> bool {
-        let (mut found, mut count) = (false, 0);
+        let (mut is_accepted, mut count) = (false, 0);
         (field.values)(site, index, &mut |value| {
             count += 1;
-            found |= self.accepts(value);
+            is_accepted |= self.accepts(value);
         });
         match self {
-            Self::Count(comparison, wanted) => comparison.holds(count, *wanted),
-            _ => found,
+            Self::Count(comparison, expected) => comparison.holds(count, *expected),
+            _ => is_accepted,
         }
     }
 
     fn accepts(&self, value: Value<'_>) -> bool {
         match (self, value) {
-            (Self::Flag(wanted), Value::Flag(flag)) => flag == *wanted,
-            (Self::Number(comparison, wanted), Value::Number(n)) => comparison.holds(n, *wanted),
+            (Self::Flag(expected), Value::Flag(flag)) => flag == *expected,
+            (Self::Number(comparison, expected), Value::Number(n)) => {
+                comparison.holds(n, *expected)
+            }
             (Self::Text(pattern, equal), Value::Text(text)) => pattern.matches(text) == *equal,
             (Self::Text(pattern, equal), Value::Names(names)) => {
                 names.iter().any(|name| pattern.matches(name)) == *equal

@@ -2,8 +2,9 @@
 //!
 //! ```text
 //! any  = all ("||" all)*
-//! all  = one ("&&" one)*
-//! one  = "(" any ")" | "!" one | FLAG | "memory(" any ")" | ("after" | "before") (PATTERN | "(" any ")")
+//! any  = all ("||" all)*
+//! all  = term ("&&" term)*
+//! term = "(" any ")" | "!" term | FLAG | "memory(" any ")" | ("after" | "before") (PATTERN | "(" any ")")
 //!      | FIELD [ "(" INTEGER ")" ] comparison VALUE
 //! ```
 
@@ -23,20 +24,20 @@ use super::fields::{self, Comparison, Direction, FIELDS, Field, Index, Kind};
 use super::values::{target_rank, version_rank};
 use super::{Condition, Query, Test};
 use ptx_report::clean;
-use ptx_report::demangle::normal;
+use ptx_report::demangle::normalized;
 
 /// The deepest nesting of parentheses and `!`.
 const MAX_DEPTH: u32 = 64;
-/// The most words that an error lists.
+/// The largest number of words that an error lists.
 const MAX_LISTED: usize = 12;
 
-/// Parses a condition; the error shows where it is wrong.
+/// Parses a condition. The error message shows the position of the mistake.
 pub(super) fn parse(text: &str) -> Result<Query, String> {
-    whole(text, |conditions, input| conditions.any(input, 0))
+    parse_all(text, |conditions, input| conditions.any(input, 0))
 }
 
-/// Parses all of a text.
-pub(super) fn whole(
+/// Parses a text up to its end.
+pub(super) fn parse_all(
     text: &str,
     parse: for<'a> fn(&mut Conditions<'_>, &'a str) -> Parsed<'a, Condition>,
 ) -> Result<Query, String> {
@@ -51,27 +52,29 @@ pub(super) fn whole(
         Err(nom::Err::Error(error) | nom::Err::Failure(error)) => error,
         Err(nom::Err::Incomplete(_)) => Error::new("", "incomplete condition".into()),
     };
-    Err(error.in_text(text))
+    Err(error.display_text(text))
 }
 
-/// Why a text is not a condition.
+/// The error for a text that is not a condition.
 pub(super) struct Error {
-    /// How much of the text was left at the mistake.
-    left: usize,
+    /// The length of the text from the mistake to the end, in bytes.
+    remaining: usize,
     message: String,
 }
 
 impl Error {
     fn new(rest: &str, message: String) -> Self {
-        let left = rest.len();
-        Self { left, message }
+        Self {
+            remaining: rest.len(),
+            message,
+        }
     }
 
     /// The message, and the text with a mark at the mistake.
-    fn in_text(self, text: &str) -> String {
-        let before = text.get(..text.len() - self.left).unwrap_or(text);
-        let column = before.chars().count() + 1;
-        let mark = " ".repeat(clean(before).chars().count()) + "^";
+    fn display_text(self, text: &str) -> String {
+        let prefix = text.get(..text.len() - self.remaining).unwrap_or(text);
+        let column = prefix.chars().count() + 1;
+        let mark = " ".repeat(clean(prefix).chars().count()) + "^";
         format!(
             "column {column}: {}\n  {}\n  {mark}",
             self.message,
@@ -92,14 +95,16 @@ impl ParseError<&str> for Error {
 
 pub(super) type Parsed<'a, T> = IResult<&'a str, T, Error>;
 
-pub(super) fn fail<'a, T>(at: &str, message: String) -> Parsed<'a, T> {
-    Err(nom::Err::Failure(Error::new(at, message)))
+pub(super) fn fail<'a, T>(input: &str, message: String) -> Parsed<'a, T> {
+    Err(nom::Err::Failure(Error::new(input, message)))
 }
 
 /// The next word of the input, for messages.
-pub(super) fn found(rest: &str) -> String {
-    let word = rest.split_whitespace().next();
-    word.map_or("the end".into(), |word| format!("`{}`", clean(word)))
+pub(super) fn found(input: &str) -> String {
+    match input.split_whitespace().next() {
+        Some(word) => format!("`{}`", clean(word)),
+        None => "the end".into(),
+    }
 }
 
 fn token<'a>(text: &'static str) -> impl Parser<&'a str, Output = &'a str, Error = Error> {
@@ -143,37 +148,37 @@ pub(super) struct Conditions<'p> {
 
 impl Conditions<'_> {
     pub(super) fn any<'a>(&mut self, input: &'a str, depth: u32) -> Parsed<'a, Condition> {
-        let (mut rest, first) = self.all(input, depth)?;
+        let (mut input, first) = self.all(input, depth)?;
         let mut conditions = vec![first];
-        while let Ok((after, _)) = token("||").parse(rest) {
-            let (after, next) = self.all(after, depth)?;
+        while let Ok((operand, _)) = token("||").parse(input) {
+            let next;
+            (input, next) = self.all(operand, depth)?;
             conditions.push(next);
-            rest = after;
         }
-        Ok((rest, Condition::Any(conditions)))
+        Ok((input, Condition::Any(conditions)))
     }
 
     fn all<'a>(&mut self, input: &'a str, depth: u32) -> Parsed<'a, Condition> {
-        let (mut rest, first) = self.one(input, depth)?;
+        let (mut input, first) = self.term(input, depth)?;
         let mut conditions = vec![first];
-        while let Ok((after, _)) = token("&&").parse(rest) {
-            let (after, next) = self.one(after, depth)?;
+        while let Ok((operand, _)) = token("&&").parse(input) {
+            let next;
+            (input, next) = self.term(operand, depth)?;
             conditions.push(next);
-            rest = after;
         }
-        Ok((rest, Condition::All(conditions)))
+        Ok((input, Condition::All(conditions)))
     }
 
-    fn one<'a>(&mut self, input: &'a str, depth: u32) -> Parsed<'a, Condition> {
+    fn term<'a>(&mut self, input: &'a str, depth: u32) -> Parsed<'a, Condition> {
         if depth > MAX_DEPTH {
             let message = format!("parentheses and `!` nest deeper than {MAX_DEPTH}");
             return fail(input, message);
         }
-        if let Ok((rest, _)) = token("(").parse(input) {
-            return self.closed(rest, depth);
+        if let Ok((inner, _)) = token("(").parse(input) {
+            return self.closed(inner, depth);
         }
-        if let Ok((rest, _)) = token("!").parse(input) {
-            let (rest, inner) = self.one(rest, depth + 1)?;
+        if let Ok((operand, _)) = token("!").parse(input) {
+            let (rest, inner) = self.term(operand, depth + 1)?;
             return Ok((rest, Condition::Not(Box::new(inner))));
         }
         let (rest, name) = word(input)?;
@@ -189,13 +194,13 @@ impl Conditions<'_> {
         match field.kind {
             Kind::Path(direction) => self.path(rest, field, direction, depth),
             Kind::Access => match token("(").parse(rest) {
-                Ok((rest, _)) => {
-                    let (rest, inner) = self.closed(rest, depth)?;
+                Ok((condition, _)) => {
+                    let (rest, inner) = self.closed(condition, depth)?;
                     Ok((rest, Condition::Access(Box::new(inner))))
                 }
-                Err(_) => tested(rest, field),
+                Err(_) => field_test(rest, field),
             },
-            _ => tested(rest, field),
+            _ => field_test(rest, field),
         }
     }
 
@@ -208,7 +213,7 @@ impl Conditions<'_> {
         }
     }
 
-    /// What follows `after` and `before`: a pattern for the mnemonic or a condition.
+    /// Parses the argument of `after` and `before`: a pattern for the mnemonic or a condition.
     fn path<'a>(
         &mut self,
         input: &'a str,
@@ -237,8 +242,8 @@ impl Conditions<'_> {
     }
 }
 
-/// What follows the name of a field: the number of an operand, a comparison and a value.
-fn tested<'a>(input: &'a str, field: &'static Field) -> Parsed<'a, Condition> {
+/// Parses the text after the name of a field: the number of an operand, a comparison and a value.
+fn field_test<'a>(input: &'a str, field: &'static Field) -> Parsed<'a, Condition> {
     let (rest, index) = index(input, field)?;
     let name = field.name;
     let (rest, comparison) = match comparison(rest) {
@@ -254,15 +259,14 @@ fn tested<'a>(input: &'a str, field: &'static Field) -> Parsed<'a, Condition> {
             );
         }
     };
-    let (after, value) = text(rest)?;
-    let at = |message: String| Error::new(rest, message);
-    let test = test(field, comparison, value).map_err(|message| {
-        nom::Err::Failure(match message {
-            Wrong::Value(message) => at(message),
-            Wrong::Comparison(message) => Error::new(input, message),
+    let (end, value) = text(rest)?;
+    let test = test(field, comparison, value).map_err(|mistake| {
+        nom::Err::Failure(match mistake {
+            Mistake::Value(message) => Error::new(rest, message),
+            Mistake::Comparison(message) => Error::new(input, message),
         })
     })?;
-    Ok((after, Condition::Field(field, index, test)))
+    Ok((end, Condition::Field(field, index, test)))
 }
 
 /// The number of an operand in parentheses.
@@ -294,24 +298,24 @@ fn index<'a>(input: &'a str, field: &Field) -> Parsed<'a, Option<usize>> {
     }
 }
 
-/// What is wrong in a comparison.
-enum Wrong {
+/// A mistake in a test, at its comparison or at its value.
+enum Mistake {
     Comparison(String),
     Value(String),
 }
 
-fn test(field: &Field, comparison: Comparison, value: &str) -> Result<Test, Wrong> {
+fn test(field: &Field, comparison: Comparison, value: &str) -> Result<Test, Mistake> {
     use Comparison::{Contains, Equal, NotEqual};
     let name = field.name;
     let kind = field.kind.name();
     let is_text = matches!(comparison, Equal | NotEqual | Contains);
-    let shown = match value {
+    let found = match value {
         "" => "nothing".to_owned(),
         _ => format!("`{}`", clean(value)),
     };
-    let expected = |what: &str| Wrong::Value(format!("`{name}` is a {what}, found {shown}"));
+    let expected = |kind: &str| Mistake::Value(format!("`{name}` is a {kind}, found {found}"));
     let numeric = |parsed: Option<i64>| match parsed {
-        _ if comparison == Contains => Err(Wrong::Comparison(format!(
+        _ if comparison == Contains => Err(Mistake::Comparison(format!(
             "`{name}` is a {kind}, which `=~` cannot search"
         ))),
         Some(number) => Ok(Test::Number(comparison, number)),
@@ -322,28 +326,28 @@ fn test(field: &Field, comparison: Comparison, value: &str) -> Result<Test, Wron
             (Equal, "true") | (NotEqual, "false") => Ok(Test::Flag(true)),
             (Equal, "false") | (NotEqual, "true") => Ok(Test::Flag(false)),
             (Equal | NotEqual, _) => Err(expected("flag, `true` or `false`")),
-            _ => Err(Wrong::Comparison(format!(
+            _ => Err(Mistake::Comparison(format!(
                 "`{name}` is a flag: write `{name}` or `!{name}`"
             ))),
         },
         Kind::Number => numeric(integer(value)),
         Kind::Version => numeric(PtxVersion::from_text(value.as_bytes()).map(version_rank)),
         Kind::Target => match Target::from_text(value.as_bytes()) {
-            None if !value.is_empty() => Err(Wrong::Value(unknown_value(field, value))),
+            None if !value.is_empty() => Err(Mistake::Value(unknown_value(field, value))),
             target => numeric(target.map(target_rank)),
         },
         Kind::List if comparison != Contains && integer(value).is_some() => {
             Ok(Test::Count(comparison, integer(value).unwrap_or_default()))
         }
         Kind::List if !is_text => Err(expected("list: its length is compared with a number")),
-        _ if !is_text => Err(Wrong::Comparison(format!(
+        _ if !is_text => Err(Mistake::Comparison(format!(
             "`{name}` is a {kind}, which can only be compared with `==`, `!=` and `=~`"
         ))),
         _ if value.is_empty() => Err(expected(kind)),
         _ => {
             let value = &*match field.kind {
                 Kind::Word(_) => Cow::Borrowed(value.trim_start_matches('.')),
-                Kind::Name => Cow::Owned(normal(value)),
+                Kind::Name => Cow::Owned(normalized(value)),
                 _ => Cow::Borrowed(value),
             };
             let pattern = match comparison {
@@ -352,7 +356,7 @@ fn test(field: &Field, comparison: Comparison, value: &str) -> Result<Test, Wron
             };
             let words = field.kind.words();
             if !words.is_empty() && !words.iter().any(|w| pattern.matches(w)) {
-                return Err(Wrong::Value(unknown_value(field, value)));
+                return Err(Mistake::Value(unknown_value(field, value)));
             }
             Ok(Test::Text(pattern, comparison != NotEqual))
         }
@@ -370,20 +374,20 @@ fn integer(text: &str) -> Option<i64> {
     }
 }
 
-/// A word of a pattern for mnemonics that no opcode or modifier is, or begins with what is before its `*`.
+/// The error message for the first word of a pattern for mnemonics that is not an opcode or modifier. A word with `*` needs only begin like one.
 pub(crate) fn unknown_word(pattern: &str) -> Option<String> {
     let fields = std::iter::once("opcode").chain(std::iter::repeat("modifier"));
-    let wrong = |(name, word): (&str, &str)| {
+    for (name, word) in fields.zip(pattern.split('.')) {
         let field = fields::find(name)?;
-        let wanted = match word.split_once('*') {
-            Some((start, _)) => format!("{start}*"),
-            None => word.to_owned(),
+        let prefix = match word.split_once('*') {
+            Some((start, _)) => WildMatch::new(&format!("{start}*")),
+            None => WildMatch::new(word),
         };
-        let wanted = WildMatch::new(&wanted);
-        let is_known = field.kind.words().iter().any(|w| wanted.matches(w));
-        (!is_known).then(|| unknown_value(field, word))
-    };
-    fields.zip(pattern.split('.')).find_map(wrong)
+        if !field.kind.words().iter().any(|word| prefix.matches(word)) {
+            return Some(unknown_value(field, word));
+        }
+    }
+    None
 }
 
 fn unknown_field(name: &str) -> String {
@@ -394,20 +398,21 @@ fn unknown_field(name: &str) -> String {
 
 pub(super) fn unknown_value(field: &Field, value: &str) -> String {
     let (name, words) = (field.name, field.kind.words());
-    let all = || match words.len() {
+    let hint = similar(value, &words).unwrap_or_else(|| match words.len() {
         0..=MAX_LISTED => format!("expected one of `{}`", words.join("`, `")),
         _ => format!("`ptxkit grep --fields={name}` lists its values"),
-    };
-    let hint = similar(value, &words).unwrap_or_else(all);
+    });
     format!("`{}` is not a value of `{name}`; {hint}", clean(value))
 }
 
-/// A question about the word that is most similar, if one is.
+/// A question about the most similar word, if a word is similar.
 pub(crate) fn similar(name: &str, words: &[&str]) -> Option<String> {
-    let similar = words.iter().map(|w| (strsim::osa_distance(w, name), *w));
-    let (distance, word) = similar.min()?;
-    let close = distance <= 2.max(name.len() / 4) && distance < name.len();
-    close.then(|| format!("did you mean `{word}`?"))
+    let (distance, word) = words
+        .iter()
+        .map(|word| (strsim::osa_distance(word, name), *word))
+        .min()?;
+    let is_similar = distance <= 2.max(name.len() / 4) && distance < name.len();
+    is_similar.then(|| format!("did you mean `{word}`?"))
 }
 
 #[cfg(test)]

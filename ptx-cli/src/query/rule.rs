@@ -10,52 +10,53 @@
 
 use wildmatch::WildMatch;
 
-use super::fields::{self, Field};
+use super::fields;
 use super::parse::{self, Conditions, Parsed, fail, found, similar, unknown_value, word};
 use super::{Condition, Query, Test};
 
 /// The word for accesses without a modifier for the state space.
 const GENERIC: &str = "generic";
 
-/// What may follow an instruction or a condition.
-const NEXT: [&str; 2] = ["in", "where"];
+/// The keywords that may follow an instruction or a condition.
+const KEYWORDS: [&str; 2] = ["in", "where"];
 
 impl Query {
-    /// Parses what `--deny` takes; the error says what was expected and where.
+    /// Parses the argument of `--deny`. The error message states what was expected, and where.
     pub(crate) fn rule(text: &str) -> Result<Self, String> {
-        parse::whole(text, rule)
+        parse::parse_all(text, rule)
     }
 }
 
 fn rule<'a>(conditions: &mut Conditions<'_>, input: &'a str) -> Parsed<'a, Condition> {
     let (rest, first) = word(input)?;
-    let (mut rest, what) = match is_condition(first, rest) {
-        true => conditions.any(input, 0)?,
-        false => (rest, pattern(input, first)?.1),
+    let (mut rest, instructions) = if is_condition(first, rest) {
+        conditions.any(input, 0)?
+    } else {
+        (rest, pattern(input, first)?.1)
     };
-    let mut all = vec![what];
-    let (mut next, mut keyword) = word(rest)?;
+    let mut conjunction = vec![instructions];
+    let (mut argument, mut keyword) = word(rest)?;
     if keyword == "in" {
-        let (after, loops) = word(next)?;
+        let (end, loops) = word(argument)?;
         if loops != "loops" {
             return fail(
-                next,
-                format!("expected `loops` after `in`, found {}", found(next)),
+                argument,
+                format!("expected `loops` after `in`, found {}", found(argument)),
             );
         }
-        all.push(test("in_loop", Test::Flag(true)));
-        rest = after;
-        (next, keyword) = word(rest)?;
+        conjunction.push(test("in_loop", Test::Flag(true)));
+        rest = end;
+        (argument, keyword) = word(rest)?;
     }
     if keyword == "where" {
-        let (after, condition) = conditions.any(next, 0)?;
-        all.push(condition);
-        rest = after;
+        let (end, condition) = conditions.any(argument, 0)?;
+        conjunction.push(condition);
+        rest = end;
     }
     if rest.is_empty() {
-        return Ok((rest, Condition::All(all)));
+        return Ok((rest, Condition::All(conjunction)));
     }
-    let hint = similar(word(rest)?.1, &NEXT).map_or(String::new(), |hint| format!("; {hint}"));
+    let hint = similar(word(rest)?.1, &KEYWORDS).map_or(String::new(), |hint| format!("; {hint}"));
     let found = found(rest);
     fail(
         rest,
@@ -63,44 +64,49 @@ fn rule<'a>(conditions: &mut Conditions<'_>, input: &'a str) -> Parsed<'a, Condi
     )
 }
 
-/// Whether a rule is a condition, from its first word and what follows.
+/// Whether a rule is a condition, given its first word and the text after it.
 fn is_condition(first: &str, rest: &str) -> bool {
     let operators = ["&&", "||", "==", "!=", "=~", "<", ">", "("];
-    let is_flag = || {
-        let is_opcode = |field: &Field| field.kind.words().contains(&first);
-        let is_opcode = fields::find("opcode").is_some_and(is_opcode);
-        !is_opcode && fields::find(first).is_some()
-    };
-    let follows = operators.iter().any(|operator| rest.starts_with(operator));
-    first.is_empty() || follows || is_flag()
+    if first.is_empty() || operators.iter().any(|operator| rest.starts_with(operator)) {
+        return true;
+    }
+    // A flag, unless it is also an opcode.
+    let is_opcode = fields::find("opcode").is_some_and(|field| field.kind.words().contains(&first));
+    !is_opcode && fields::find(first).is_some()
 }
 
 /// The condition of a pattern for instructions.
 fn pattern<'a>(input: &'a str, pattern: &'a str) -> Parsed<'a, Condition> {
-    let mut all = Vec::new();
+    let mut conjunction = Vec::new();
     for (index, word) in pattern.split('.').enumerate() {
         let name = match (index, word) {
             (0, _) => "opcode",
             (_, GENERIC) => "space",
             _ => "modifier",
         };
-        let wanted = WildMatch::new(word);
-        let words = fields::find(name).map(|field| field.kind.words());
-        if !words
-            .into_iter()
-            .flatten()
-            .any(|known| wanted.matches(known))
+        let Some(field) = fields::find(name) else {
+            return fail(input, format!("there is no field `{name}`"));
+        };
+        let word_pattern = WildMatch::new(word);
+        if !field
+            .kind
+            .words()
+            .iter()
+            .any(|word| word_pattern.matches(word))
         {
             let start = word.as_ptr() as usize - pattern.as_ptr() as usize;
-            let message = fields::find(name).map(|field| unknown_value(field, word));
             return fail(
                 input.get(start..).unwrap_or(input),
-                message.unwrap_or_default(),
+                unknown_value(field, word),
             );
         }
-        all.push(test(name, Test::Text(wanted, true)));
+        conjunction.push(Condition::Field(
+            field,
+            None,
+            Test::Text(word_pattern, true),
+        ));
     }
-    Ok((input, Condition::All(all)))
+    Ok((input, Condition::All(conjunction)))
 }
 
 fn test(name: &'static str, test: Test) -> Condition {

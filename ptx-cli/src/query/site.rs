@@ -1,4 +1,4 @@
-//! An instruction in its function, with what is computed of the function when a condition asks for it.
+//! The instruction that a condition examines, with its function and module. Properties of the function are computed when a condition needs them.
 
 use std::cell::{OnceCell, RefCell};
 use std::collections::HashMap;
@@ -17,29 +17,30 @@ use ptx_verify::InstRequirements;
 use ptx_report::demangle::spellings;
 use ptx_report::register_names::RegisterNames;
 
-/// A module with what conditions ask of it.
+/// The module that contains the examined instructions.
 pub(crate) struct InModule<'a> {
     pub(crate) file: &'a str,
     pub(crate) module: &'a Module,
     pub(crate) lines: &'a LineIndex,
     pub(crate) source_lines: &'a SourceLines<'a>,
-    /// Made when it is first asked for.
+    /// Computed when a condition first examines requirements.
     pub(crate) requirements: &'a RefCell<Option<InstRequirements>>,
 }
 
-/// A function with what conditions ask of it.
+/// The function that contains the examined instructions.
 pub(crate) struct InFunction<'a> {
     pub(crate) module: &'a InModule<'a>,
     pub(crate) id: FuncId,
     pub(crate) function: &'a Function,
     pub(crate) body: &'a Body,
     facts: FunctionFacts<'a>,
-    /// For each condition of `after` and `before` the statements that satisfy it.
+    /// For each condition of `after` and `before`, the statements that satisfy it.
     pub(super) paths: Vec<Vec<bool>>,
     pub(crate) analysis: FunctionAnalysis<'a>,
     source: OnceCell<FunctionLines<'a, 'a>>,
     names: OnceCell<RegisterNames>,
-    entered: OnceCell<()>,
+    /// Set when the requirements have been prepared for the function.
+    requirements_entered: OnceCell<()>,
     spellings: RefCell<HashMap<String, Rc<[String]>>>,
 }
 
@@ -49,20 +50,20 @@ pub(crate) struct Site<'f, 'a> {
     pub(crate) function: &'f InFunction<'a>,
     pub(crate) stmt: StmtId,
     pub(crate) inst: InstId,
-    /// Instead of an instruction.
+    /// The unrecognized statement, if it is not an instruction.
     opaque: Option<OpaqueId>,
     pub(crate) facts: Facts<'a>,
     access: Option<MemoryAccess>,
 }
 
-/// Visits the functions of a module that are wanted, as long as the visitor continues.
+/// Visits the selected functions of a module, as long as the visitor continues.
 pub(crate) fn visit(
     file: &str,
     module: &Module,
-    is_wanted: impl Fn(FuncId) -> bool + Sync,
-    mut each: impl FnMut(&mut InFunction<'_>) -> ControlFlow<()>,
+    is_selected: impl Fn(FuncId) -> bool + Sync,
+    mut visitor: impl FnMut(&mut InFunction<'_>) -> ControlFlow<()>,
 ) {
-    let facts = ModuleFacts::of(module, &is_wanted);
+    let facts = ModuleFacts::of(module, &is_selected);
     let in_module = InModule {
         file,
         module,
@@ -70,10 +71,10 @@ pub(crate) fn visit(
         source_lines: &SourceLines::new(module),
         requirements: &RefCell::new(None),
     };
-    let wanted = module.definitions().filter(|(id, ..)| is_wanted(*id));
-    for (id, function, _) in wanted {
+    let selected = module.definitions().filter(|(id, ..)| is_selected(*id));
+    for (id, function, _) in selected {
         if let Some(facts) = facts.function(id)
-            && each(&mut InFunction::new(&in_module, id, function, facts)).is_break()
+            && visitor(&mut InFunction::new(&in_module, id, function, facts)).is_break()
         {
             return;
         }
@@ -97,7 +98,7 @@ impl<'a> InFunction<'a> {
             analysis: FunctionAnalysis::new(facts),
             source: OnceCell::new(),
             names: OnceCell::new(),
-            entered: OnceCell::new(),
+            requirements_entered: OnceCell::new(),
             spellings: RefCell::default(),
         }
     }
@@ -108,24 +109,25 @@ impl<'a> InFunction<'a> {
 
     /// A name and its demangled forms.
     pub(super) fn spellings(&self, name: &str) -> Rc<[String]> {
-        let mut known = self.spellings.borrow_mut();
-        if let Some(names) = known.get(name) {
+        let mut cache = self.spellings.borrow_mut();
+        if let Some(names) = cache.get(name) {
             return names.clone();
         }
         let names: Rc<[String]> = spellings(name).into();
-        known.insert(name.to_owned(), names.clone());
+        cache.insert(name.to_owned(), names.clone());
         names
     }
 
-    /// A statement of its body that was not recognized.
+    /// The site of an unrecognized statement of the function.
     pub(crate) fn unrecognized(&self, stmt: StmtId, opaque: OpaqueId) -> Site<'_, 'a> {
-        // No instruction has this number, so that nothing is known of it.
-        let site = self.site(stmt, InstId::new(u32::MAX));
-        let opaque = Some(opaque);
-        Site { opaque, ..site }
+        // No instruction has this id, and so the facts are unknown.
+        Site {
+            opaque: Some(opaque),
+            ..self.site(stmt, InstId::new(u32::MAX))
+        }
     }
 
-    /// One of its instructions.
+    /// The site of an instruction of the function.
     pub(crate) fn site(&self, stmt: StmtId, inst: InstId) -> Site<'_, 'a> {
         Site {
             function: self,
@@ -138,11 +140,11 @@ impl<'a> InFunction<'a> {
     }
 
     pub(crate) fn source(&self) -> &FunctionLines<'a, 'a> {
-        let lines = || self.module.source_lines.function(self.body);
-        self.source.get_or_init(lines)
+        self.source
+            .get_or_init(|| self.module.source_lines.function(self.body))
     }
 
-    /// The names of the numbers of registers.
+    /// The names of the registers.
     fn names(&self) -> &RegisterNames {
         self.names.get_or_init(|| {
             RegisterNames::new(self.module.module, self.body, self.analysis.variables())
@@ -164,10 +166,12 @@ impl<'f, 'a> Site<'f, 'a> {
         }
     }
 
-    /// Its memory accesses, or the one that the condition is about.
+    /// The memory accesses of the instruction, or the single access that is examined.
     pub(super) fn accesses(&self) -> impl Iterator<Item = MemoryAccess> + use<'a> {
-        let all = self.access.is_none().then(|| self.facts.memory());
-        self.access.into_iter().chain(all.into_iter().flatten())
+        let accesses = self.access.is_none().then(|| self.facts.memory());
+        self.access
+            .into_iter()
+            .chain(accesses.into_iter().flatten())
     }
 
     pub(crate) fn module(&self) -> &'a Module {
@@ -178,14 +182,14 @@ impl<'f, 'a> Site<'f, 'a> {
         self.function.body.source_span(self.stmt)
     }
 
-    /// Its text with one space between words.
+    /// The text of the statement with one space between words.
     pub(crate) fn text(&self) -> String {
         let text = String::from_utf8_lossy(self.span().of(self.module().source()));
         let words: Vec<&str> = text.split_whitespace().collect();
         words.join(" ")
     }
 
-    /// Opcode and modifiers; the first word of a statement that was not recognized, after a guard.
+    /// The opcode and modifiers of an instruction; of an unrecognized statement, the first word after a guard.
     pub(crate) fn mnemonic(&self) -> &'a str {
         let module = self.module();
         if let Some(inst) = self.function.body.inst(self.inst) {
@@ -193,12 +197,12 @@ impl<'f, 'a> Site<'f, 'a> {
         }
         let text = self.span().of(module.source());
         let text = std::str::from_utf8(text).unwrap_or_default();
-        let mut words = text.split(|c: char| c.is_whitespace() || "{[(,;".contains(c));
-        let word = words.find(|word| !word.is_empty() && !word.starts_with('@'));
-        word.unwrap_or_default()
+        text.split(|c: char| c.is_whitespace() || "{[(,;".contains(c))
+            .find(|word| !word.is_empty() && !word.starts_with('@'))
+            .unwrap_or_default()
     }
 
-    /// `%p1`, `!%p1`, or `?` for what is not a register.
+    /// The guard: `%p1`, `!%p1`, or `?` for a guard that is not a register.
     pub(crate) fn guard(&self) -> Option<String> {
         self.facts.guard()?;
         Some(match self.facts.guard_register() {
@@ -210,18 +214,26 @@ impl<'f, 'a> Site<'f, 'a> {
         })
     }
 
-    /// The names of the registers that are used in a way, each once.
-    pub(super) fn registers(&self, used: impl Fn(&RegUse) -> bool, mut name: impl FnMut(&str)) {
+    /// Visits the names of the registers whose mentions `is_selected` accepts, each once.
+    pub(super) fn registers(
+        &self,
+        is_selected: impl Fn(&RegUse) -> bool,
+        mut visit_name: impl FnMut(&str),
+    ) {
         let (variables, names) = (self.function.analysis.variables(), self.function.names());
         let mentions = match self.opaque {
             Some(opaque) => self.function.facts.opaque(opaque),
             None => self.facts.registers(),
         };
-        let uses = mentions.filter(used);
-        let mut found: Vec<VariableId> = uses.flat_map(|u| variables.of(u.place)).collect();
-        found.sort_unstable();
-        found.dedup();
-        found.iter().for_each(|&v| name(names.get(v)));
+        let mut selected: Vec<VariableId> = mentions
+            .filter(is_selected)
+            .flat_map(|mention| variables.of(mention.place))
+            .collect();
+        selected.sort_unstable();
+        selected.dedup();
+        for variable in selected {
+            visit_name(names.get(variable));
+        }
     }
 
     pub(crate) fn block(&self) -> Option<(BlockId, &'f Block)> {
@@ -236,20 +248,21 @@ impl<'f, 'a> Site<'f, 'a> {
         let Some((block, _)) = self.block() else {
             return (0, None);
         };
-        let is_written = |id: &BlockId| analysis.cfg().block(*id).is_some_and(|b| !b.is_dispatch);
-        let header = analysis.loops().header(block).filter(is_written);
+        let is_listed = |id: &BlockId| analysis.cfg().block(*id).is_some_and(|b| !b.is_dispatch);
+        let header = analysis.loops().header(block).filter(is_listed);
         (analysis.loops().depth(block), header)
     }
 
-    /// The lowest targets and versions that have the instruction.
-    pub(super) fn requirements(&self, mut each: impl FnMut(Target, PtxVersion)) {
+    /// Visits the lowest targets and versions that have the instruction.
+    pub(super) fn requirements(&self, mut visit: impl FnMut(Target, PtxVersion)) {
         let (module, function) = (self.module(), self.function);
         let mut requirements = function.module.requirements.borrow_mut();
         let requirements = requirements.get_or_insert_with(|| InstRequirements::new(module));
-        let enter = || requirements.enter(module, function.id, function.body);
-        function.entered.get_or_init(enter);
+        function
+            .requirements_entered
+            .get_or_init(|| requirements.enter(module, function.id, function.body));
         for &(target, version) in requirements.minimal(module, function.body, self.inst) {
-            each(target, version);
+            visit(target, version);
         }
     }
 }

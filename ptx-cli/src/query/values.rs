@@ -1,4 +1,4 @@
-//! The values of the fields of an instruction.
+//! The values of the fields of an instruction. The functions that [`FIELDS`](super::fields::FIELDS) names pass them to a visitor.
 
 use ptx_ir::facts::{Callees, Flow, MemoryAccess};
 use ptx_ir::raw::OperandSlot;
@@ -21,10 +21,11 @@ pub(crate) enum Value<'v> {
     Spellings(&'v [String]),
 }
 
-/// What gets the values.
+/// The visitor of values.
 pub(crate) type Visit<'v> = &'v mut dyn FnMut(Value<'_>);
 
 type At<'s, 'f, 'a> = &'s Site<'f, 'a>;
+/// The number of an operand whose values are visited; `None` for all operands.
 type Operands = Option<usize>;
 
 fn flag(value: bool, visit: Visit<'_>) {
@@ -39,12 +40,13 @@ fn word(text: &str, visit: Visit<'_>) {
     visit(Value::Text(text.trim_start_matches('.')));
 }
 
-/// A path and its last part.
+/// Visits a path, which also matches by its last part.
 fn path(path: &str, visit: Visit<'_>) {
     let name = path.rsplit(['/', '\\']).next().unwrap_or(path);
     visit(Value::Names([path, name]));
 }
 
+/// Visits a name of the program, which also matches by its demangled forms.
 fn spelled(site: At<'_, '_, '_>, name: &str, visit: Visit<'_>) {
     visit(Value::Spellings(&site.function.spellings(name)));
 }
@@ -63,24 +65,27 @@ pub(super) fn mnemonic(site: At<'_, '_, '_>, _: Operands, visit: Visit<'_>) {
 }
 
 pub(super) fn opcode(site: At<'_, '_, '_>, _: Operands, visit: Visit<'_>) {
-    let opcode = site.mnemonic().split('.').next();
-    opcode.iter().for_each(|opcode| word(opcode, visit));
+    if let Some(opcode) = site.mnemonic().split('.').next() {
+        word(opcode, visit);
+    }
 }
 
 pub(super) fn modifier(site: At<'_, '_, '_>, _: Operands, visit: Visit<'_>) {
-    let modifiers = signature(site).into_iter().flat_map(|s| s.modifiers());
-    modifiers.for_each(|m| word(m.text(), visit));
+    for modifier in signature(site).into_iter().flat_map(|s| s.modifiers()) {
+        word(modifier.text(), visit);
+    }
 }
 
 pub(super) fn types(site: At<'_, '_, '_>, _: Operands, visit: Visit<'_>) {
-    let types = signature(site).into_iter().flat_map(|s| s.types());
-    types.for_each(|t| word(t.text(), visit));
+    for ty in signature(site).into_iter().flat_map(|s| s.types()) {
+        word(ty.text(), visit);
+    }
 }
 
 pub(super) fn vector(site: At<'_, '_, '_>, _: Operands, visit: Visit<'_>) {
-    signature(site)
-        .iter()
-        .for_each(|s| number(s.vector_len(), visit));
+    if let Some(signature) = signature(site) {
+        number(signature.vector_len(), visit);
+    }
 }
 
 pub(super) fn class(site: At<'_, '_, '_>, class: ModifierClass, visit: Visit<'_>) {
@@ -91,7 +96,9 @@ pub(super) fn class(site: At<'_, '_, '_>, class: ModifierClass, visit: Visit<'_>
     if modifiers.peek().is_none() {
         word("none", visit);
     }
-    modifiers.for_each(|m| word(m.text(), visit));
+    for modifier in modifiers {
+        word(modifier.text(), visit);
+    }
 }
 
 pub(super) fn family(site: At<'_, '_, '_>, _: Operands, visit: Visit<'_>) {
@@ -109,17 +116,19 @@ pub(super) fn text(site: At<'_, '_, '_>, _: Operands, visit: Visit<'_>) {
 }
 
 pub(super) fn operand(site: At<'_, '_, '_>, index: Operands, visit: Visit<'_>) {
-    let all = super::operands(site.span().of(site.module().source()));
-    let chosen = index.and_then(|i| all.get(i));
-    chosen.into_iter().for_each(|o| visit(Value::Text(o)));
+    let operands = super::operands(site.span().of(site.module().source()));
+    if let Some(operand) = index.and_then(|index| operands.get(index)) {
+        visit(Value::Text(operand));
+    }
 }
 
 pub(super) fn operands(site: At<'_, '_, '_>, _: Operands, visit: Visit<'_>) {
-    let all = super::operands(site.span().of(site.module().source()));
-    all.iter().for_each(|o| visit(Value::Text(o)));
+    for operand in super::operands(site.span().of(site.module().source())) {
+        visit(Value::Text(&operand));
+    }
 }
 
-/// The operands, or one of them, with their parts and where these are stored.
+/// The operands with their parts, or the parts of one operand.
 fn parts<'a>(site: At<'_, '_, 'a>, index: Operands) -> Option<OperandWalk<'a>> {
     let body = site.function.body;
     let range = body.inst(site.inst)?.operands();
@@ -132,11 +141,15 @@ fn parts<'a>(site: At<'_, '_, 'a>, index: Operands) -> Option<OperandWalk<'a>> {
 }
 
 pub(super) fn immediate(site: At<'_, '_, '_>, index: Operands, visit: Visit<'_>) {
-    let parts = parts(site, index).into_iter().flat_map(OperandWalk::stored);
-    let outside_addresses = parts.filter(|(slot, _)| matches!(slot, OperandSlot::Pool(_)));
     let pool = site.function.body.pool();
-    let integers = outside_addresses.filter_map(|(_, o)| pool.integer(o));
-    integers.for_each(|n| number(n, visit));
+    for (slot, operand) in parts(site, index).into_iter().flat_map(OperandWalk::stored) {
+        // Constants in other slots are parts of addresses.
+        if let OperandSlot::Pool(_) = slot
+            && let Some(integer) = pool.integer(operand)
+        {
+            number(integer, visit);
+        }
+    }
 }
 
 pub(super) fn register_type(site: At<'_, '_, '_>, index: Operands, visit: Visit<'_>) {
@@ -176,9 +189,11 @@ fn name(site: At<'_, '_, '_>, operand: Operand) -> Option<String> {
 }
 
 pub(super) fn symbol(site: At<'_, '_, '_>, index: Operands, visit: Visit<'_>) {
-    let parts = parts(site, index).into_iter().flat_map(OperandWalk::stored);
-    let names = parts.filter_map(|(_, operand)| name(site, operand));
-    names.for_each(|n| spelled(site, &n, visit));
+    for (_, operand) in parts(site, index).into_iter().flat_map(OperandWalk::stored) {
+        if let Some(name) = name(site, operand) {
+            spelled(site, &name, visit);
+        }
+    }
 }
 
 pub(super) fn reads(site: At<'_, '_, '_>, _: Operands, visit: Visit<'_>) {
@@ -194,7 +209,9 @@ pub(super) fn cond_writes(site: At<'_, '_, '_>, _: Operands, visit: Visit<'_>) {
 }
 
 pub(super) fn guard(site: At<'_, '_, '_>, _: Operands, visit: Visit<'_>) {
-    site.guard().iter().for_each(|g| visit(Value::Text(g)));
+    if let Some(guard) = site.guard() {
+        visit(Value::Text(&guard));
+    }
 }
 
 pub(super) fn guarded(site: At<'_, '_, '_>, _: Operands, visit: Visit<'_>) {
@@ -223,17 +240,16 @@ pub(super) fn kind(site: At<'_, '_, '_>, _: Operands, visit: Visit<'_>) {
 }
 
 pub(super) fn block(site: At<'_, '_, '_>, _: Operands, visit: Visit<'_>) {
-    site.block()
-        .iter()
-        .for_each(|(id, _)| number(id.as_u32(), visit));
+    if let Some((id, _)) = site.block() {
+        number(id.as_u32(), visit);
+    }
 }
 
 pub(super) fn label(site: At<'_, '_, '_>, _: Operands, visit: Visit<'_>) {
     let label = site.block().and_then(|(_, block)| block.label);
-    let label = label.and_then(|l| site.function.body.labels().get(l));
-    label
-        .iter()
-        .for_each(|l| visit(Value::Text(site.module().name(l.name))));
+    if let Some(label) = label.and_then(|label| site.function.body.labels().get(label)) {
+        visit(Value::Text(site.module().name(label.name)));
+    }
 }
 
 pub(super) fn reachable(site: At<'_, '_, '_>, _: Operands, visit: Visit<'_>) {
@@ -254,35 +270,37 @@ pub(super) fn loop_depth(site: At<'_, '_, '_>, _: Operands, visit: Visit<'_>) {
 }
 
 pub(super) fn loop_header(site: At<'_, '_, '_>, _: Operands, visit: Visit<'_>) {
-    site.loops()
-        .1
-        .iter()
-        .for_each(|id| number(id.as_u32(), visit));
+    if let Some(header) = site.loops().1 {
+        number(header.as_u32(), visit);
+    }
 }
 
 pub(super) fn source_file(site: At<'_, '_, '_>, _: Operands, visit: Visit<'_>) {
-    let files = site
-        .function
-        .source()
-        .frames(site.stmt)
-        .filter_map(|f| f.file);
-    files.for_each(|f| path(&f, visit));
+    for frame in site.function.source().frames(site.stmt) {
+        if let Some(file) = frame.file {
+            path(&file, visit);
+        }
+    }
 }
 
 pub(super) fn source_line(site: At<'_, '_, '_>, _: Operands, visit: Visit<'_>) {
-    let frames = site.function.source().frames(site.stmt);
-    frames.for_each(|f| number(f.line, visit));
+    for frame in site.function.source().frames(site.stmt) {
+        number(frame.line, visit);
+    }
 }
 
 pub(super) fn source_column(site: At<'_, '_, '_>, _: Operands, visit: Visit<'_>) {
-    let frames = site.function.source().frames(site.stmt);
-    frames.for_each(|f| number(f.column, visit));
+    for frame in site.function.source().frames(site.stmt) {
+        number(frame.column, visit);
+    }
 }
 
 pub(super) fn source_function(site: At<'_, '_, '_>, _: Operands, visit: Visit<'_>) {
-    let frames = site.function.source().frames(site.stmt);
-    let functions = frames.filter_map(|f| f.function);
-    functions.for_each(|f| spelled(site, &f, visit));
+    for frame in site.function.source().frames(site.stmt) {
+        if let Some(function) = frame.function {
+            spelled(site, &function, visit);
+        }
+    }
 }
 
 pub(super) fn inline_asm(site: At<'_, '_, '_>, _: Operands, visit: Visit<'_>) {
@@ -304,13 +322,14 @@ pub(super) fn call(site: At<'_, '_, '_>, _: Operands, visit: Visit<'_>) {
 }
 
 pub(super) fn callee(site: At<'_, '_, '_>, _: Operands, visit: Visit<'_>) {
-    let listed = |list: &[Operand], visit: Visit<'_>| {
-        let names = list.iter().filter_map(|&o| name(site, o));
-        names.for_each(|n| spelled(site, &n, visit));
+    let visit_names = |operands: &[Operand], visit: Visit<'_>| {
+        for name in operands.iter().filter_map(|&operand| name(site, operand)) {
+            spelled(site, &name, visit);
+        }
     };
     match site.facts.callees() {
-        Some(Callees::Function(symbol)) => listed(&[Operand::Symbol(symbol)], visit),
-        Some(Callees::List(list)) => listed(list.operands, visit),
+        Some(Callees::Function(symbol)) => visit_names(&[Operand::Symbol(symbol)], visit),
+        Some(Callees::List(list)) => visit_names(list.operands, visit),
         _ => {}
     }
 }
@@ -353,13 +372,15 @@ pub(super) fn space(site: At<'_, '_, '_>, _: Operands, visit: Visit<'_>) {
 }
 
 pub(super) fn bytes(site: At<'_, '_, '_>, _: Operands, visit: Visit<'_>) {
-    let bytes = site.accesses().filter_map(|a| a.bytes);
-    bytes.for_each(|b| number(i64::try_from(b).unwrap_or(i64::MAX), visit));
+    for bytes in site.accesses().filter_map(|access| access.bytes) {
+        number(i64::try_from(bytes).unwrap_or(i64::MAX), visit);
+    }
 }
 
 pub(super) fn access(site: At<'_, '_, '_>, _: Operands, visit: Visit<'_>) {
-    site.accesses()
-        .for_each(|a| word(labels::access(a.access), visit));
+    for access in site.accesses() {
+        word(labels::access(access.access), visit);
+    }
 }
 
 fn modifier_or_none(modifier: Option<Modifier>, visit: Visit<'_>) {
@@ -367,13 +388,15 @@ fn modifier_or_none(modifier: Option<Modifier>, visit: Visit<'_>) {
 }
 
 pub(super) fn order(site: At<'_, '_, '_>, _: Operands, visit: Visit<'_>) {
-    site.accesses()
-        .for_each(|a| modifier_or_none(a.order, visit));
+    for access in site.accesses() {
+        modifier_or_none(access.order, visit);
+    }
 }
 
 pub(super) fn scope(site: At<'_, '_, '_>, _: Operands, visit: Visit<'_>) {
-    site.accesses()
-        .for_each(|a| modifier_or_none(a.scope, visit));
+    for access in site.accesses() {
+        modifier_or_none(access.scope, visit);
+    }
 }
 
 pub(super) fn base(site: At<'_, '_, '_>, _: Operands, visit: Visit<'_>) {
@@ -386,8 +409,10 @@ pub(super) fn base(site: At<'_, '_, '_>, _: Operands, visit: Visit<'_>) {
                 };
                 visit(Value::Text(site.function.register(place)));
             }
-            Some(other) => {
-                name(site, other).iter().for_each(|n| visit(Value::Text(n)));
+            Some(operand) => {
+                if let Some(name) = name(site, operand) {
+                    visit(Value::Text(&name));
+                }
             }
             None => {}
         }
@@ -395,8 +420,9 @@ pub(super) fn base(site: At<'_, '_, '_>, _: Operands, visit: Visit<'_>) {
 }
 
 pub(super) fn offset(site: At<'_, '_, '_>, _: Operands, visit: Visit<'_>) {
-    let offsets = site.accesses().filter_map(|a| a.offset);
-    offsets.for_each(|o| number(o, visit));
+    for offset in site.accesses().filter_map(|access| access.offset) {
+        number(offset, visit);
+    }
 }
 
 // Requirements.

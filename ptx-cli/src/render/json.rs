@@ -109,19 +109,29 @@ impl<'s> Report<'s> {
     where
         's: 'f,
     {
-        let labels = diagnostic.labels.iter().map(|label| Label {
-            message: &label.message,
-            span: JsonSpan::new(label.span, self.lines),
-        });
-        let repeats = diagnostic.repeats_with_messages();
-        let repeats = repeats.map(|(span, message)| Repeat {
-            span: JsonSpan::new(span, self.lines),
-            message,
-        });
-        let fix = diagnostic.fix.iter().map(|edit| JsonEdit {
-            span: JsonSpan::new(edit.span, self.lines),
-            text: &edit.text,
-        });
+        let labels = diagnostic
+            .labels
+            .iter()
+            .map(|label| Label {
+                message: &label.message,
+                span: JsonSpan::new(label.span, self.lines),
+            })
+            .collect();
+        let repeats = diagnostic
+            .repeats_with_messages()
+            .map(|(span, message)| Repeat {
+                span: JsonSpan::new(span, self.lines),
+                message,
+            })
+            .collect();
+        let fix = diagnostic
+            .fix
+            .iter()
+            .map(|edit| JsonEdit {
+                span: JsonSpan::new(edit.span, self.lines),
+                text: &edit.text,
+            })
+            .collect();
         Finding {
             schema: SCHEMA,
             file: self.name,
@@ -129,10 +139,10 @@ impl<'s> Report<'s> {
             severity: Labeled(diagnostic.severity),
             message: &diagnostic.message,
             span: JsonSpan::new(diagnostic.span, self.lines),
-            labels: labels.collect(),
-            repeats: repeats.collect(),
+            labels,
+            repeats,
             help: diagnostic.help.as_deref(),
-            fix: fix.collect(),
+            fix,
             applicability: (!diagnostic.fix.is_empty())
                 .then_some(Labeled(diagnostic.applicability)),
             function: place.function.as_deref(),

@@ -1,6 +1,5 @@
-//! Diagnostics as text: one line, one JSON object, or with the lines of the source.
+//! Diagnostics in all output formats: text of one line, JSON, SARIF, workflow commands, and text with the lines of the source.
 
-mod github;
 pub(crate) mod json;
 pub(crate) mod sarif;
 
@@ -24,40 +23,77 @@ impl<'s> Report<'s> {
         NamedSource::with_lines(self.name, self.source, self.lines)
     }
 
-    /// `FILE:LINE:COL: error[PTX0104]: message`, a line for each place with the error.
+    /// `FILE:LINE:COL: error[PTX0104]: message`, a line for each occurrence of the error.
     pub(crate) fn short(&self, diagnostic: &Diagnostic) -> String {
         let line = |(span, message): (Span, &str)| {
-            let message = demangle::in_message(message);
+            let message = demangle::display_message(message);
             let message = clean(&message);
-            let at = self.lines.position(span.start);
+            let position = self.lines.position(span.start);
             format!(
                 "{}:{}:{}: {}[{}]: {message}",
                 self.name,
-                at.line,
-                at.column,
+                position.line,
+                position.column,
                 diagnostic.severity.name(),
                 diagnostic.code,
             )
         };
-        let first = std::iter::once((diagnostic.span, &*diagnostic.message));
-        let places = first.chain(diagnostic.repeats_with_messages());
-        places.map(line).collect::<Vec<_>>().join("\n")
+        let first = (diagnostic.span, &*diagnostic.message);
+        std::iter::once(first)
+            .chain(diagnostic.repeats_with_messages())
+            .map(line)
+            .collect::<Vec<_>>()
+            .join("\n")
+    }
+
+    /// A workflow command, which GitHub Actions shows as an annotation of the source lines:
+    /// `::error file=a.ptx,line=6,endLine=6,col=5,endColumn=10,title=PTX0104::message`
+    pub(crate) fn github(&self, diagnostic: &Diagnostic, note: Option<&str>) -> String {
+        let start = self.lines.position(diagnostic.span.start);
+        let end = self.lines.position(diagnostic.span.end);
+        let mut text = diagnostic.message.clone();
+        for line in diagnostic.help.as_deref().into_iter().chain(note) {
+            text.push('\n');
+            text.push_str(line);
+        }
+        format!(
+            "::{} file={},line={},endLine={},col={},endColumn={},title={}::{}",
+            diagnostic.severity.name(),
+            command_property(self.name),
+            start.line,
+            end.line,
+            start.column,
+            end.column,
+            diagnostic.code,
+            command_data(&text),
+        )
     }
 }
 
-/// A diagnostic with the demangled names after mangled ones.
+/// The text of a workflow command. It has only one line.
+fn command_data(text: &str) -> String {
+    let lines: Vec<_> = text.split('\n').map(clean).collect();
+    lines.join("\n").replace('%', "%25").replace('\n', "%0A")
+}
+
+/// The value of a property of a workflow command.
+fn command_property(text: &str) -> String {
+    command_data(text).replace(':', "%3A").replace(',', "%2C")
+}
+
+/// A diagnostic whose messages have the demangled form after each mangled name.
 pub(crate) fn demangled(diagnostic: &Diagnostic) -> Diagnostic {
-    let text = |text: &str| demangle::in_message(text).into_owned();
-    let mut new = diagnostic.clone();
-    new.message = text(&new.message);
-    new.help = new.help.as_deref().map(text);
-    for label in &mut new.labels {
-        label.message = text(&label.message);
+    let demangle = |text: &str| demangle::display_message(text).into_owned();
+    let mut demangled = diagnostic.clone();
+    demangled.message = demangle(&demangled.message);
+    demangled.help = demangled.help.as_deref().map(demangle);
+    for label in &mut demangled.labels {
+        label.message = demangle(&label.message);
     }
-    for message in &mut new.repeat_messages {
-        *message = text(message);
+    for message in &mut demangled.repeat_messages {
+        *message = demangle(message);
     }
-    new
+    demangled
 }
 
 /// The number of errors and of warnings.

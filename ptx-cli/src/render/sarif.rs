@@ -1,6 +1,6 @@
 //! Diagnostics as results of a SARIF 2.1.0 log (Static Analysis Results Interchange Format).
 
-use ptx_ir::{Code, Diagnostic, Patch, Severity, Span};
+use ptx_ir::{Code, Diagnostic, Severity, Span};
 use serde_json::{Value, json};
 
 use super::Report;
@@ -9,14 +9,16 @@ use ptx_report::source_frames::JsonFrame;
 
 /// The beginning of a log, up to its results.
 pub(crate) fn head() -> String {
-    let rule = |code: &Code| {
-        json!({
-            "id": code.to_string(),
-            "name": code.name(),
-            "shortDescription": {"text": code.title()},
+    let rules: Vec<Value> = Code::ALL
+        .iter()
+        .map(|code| {
+            json!({
+                "id": code.to_string(),
+                "name": code.name(),
+                "shortDescription": {"text": code.title()},
+            })
         })
-    };
-    let rules: Vec<Value> = Code::ALL.iter().map(rule).collect();
+        .collect();
     let driver = json!({
         "name": env!("CARGO_BIN_NAME"),
         "version": env!("CARGO_PKG_VERSION"),
@@ -31,7 +33,7 @@ pub(crate) fn head() -> String {
 pub(crate) const TAIL: &str = "]}]}";
 
 impl Report<'_> {
-    /// A result, with the source lines of its place.
+    /// A result, with the source lines of its position.
     pub(crate) fn sarif(
         &self,
         diagnostic: &Diagnostic,
@@ -49,13 +51,7 @@ impl Report<'_> {
                 .map(|span| json!({"physicalLocation": self.sarif_location(*span)}))
                 .collect::<Vec<_>>(),
         });
-        let labels = diagnostic.labels.iter().map(|l| (l.span, &*l.message));
-        let own = diagnostic.repeat_messages.iter().map(String::as_str);
-        let texts = own.chain(std::iter::repeat("here, too"));
-        let repeats = diagnostic.repeats.iter().copied().zip(texts);
-        let related = |(span, text): (Span, &str)| json!({"physicalLocation": self.sarif_location(span), "message": {"text": text}});
-        let lines = source.iter().enumerate().filter_map(source_line);
-        let related: Vec<Value> = labels.chain(repeats).map(related).chain(lines).collect();
+        let related = self.related_locations(diagnostic, source);
         if let Some(result) = result.as_object_mut() {
             if !related.is_empty() {
                 result.insert("relatedLocations".to_owned(), related.into());
@@ -70,7 +66,28 @@ impl Report<'_> {
         result
     }
 
-    /// The message with the help, which results have no field for.
+    /// The labels, the further occurrences, and the source lines.
+    fn related_locations(&self, diagnostic: &Diagnostic, source: &[JsonFrame]) -> Vec<Value> {
+        let labels = diagnostic
+            .labels
+            .iter()
+            .map(|label| (label.span, &*label.message));
+        let messages = diagnostic
+            .repeat_messages
+            .iter()
+            .map(String::as_str)
+            .chain(std::iter::repeat("here, too"));
+        let repeats = diagnostic.repeats.iter().copied().zip(messages);
+        labels
+            .chain(repeats)
+            .map(|(span, text)| {
+                json!({"physicalLocation": self.sarif_location(span), "message": {"text": text}})
+            })
+            .chain(source.iter().enumerate().filter_map(source_line))
+            .collect()
+    }
+
+    /// The message and the help, for which results have no field.
     fn sarif_text(&self, diagnostic: &Diagnostic) -> String {
         match &diagnostic.help {
             Some(help) => format!("{}; {help}", diagnostic.message),
@@ -79,8 +96,16 @@ impl Report<'_> {
     }
 
     fn sarif_fix(&self, diagnostic: &Diagnostic) -> Value {
-        let replacement = |edit: &Patch<String>| json!({"deletedRegion": self.sarif_region(edit.span), "insertedContent": {"text": edit.text}});
-        let replacements: Vec<Value> = diagnostic.fix.iter().map(replacement).collect();
+        let replacements: Vec<Value> = diagnostic
+            .fix
+            .iter()
+            .map(|edit| {
+                json!({
+                    "deletedRegion": self.sarif_region(edit.span),
+                    "insertedContent": {"text": edit.text},
+                })
+            })
+            .collect();
         json!({
             "description": {"text": diagnostic.help.as_deref().unwrap_or(&diagnostic.message)},
             "properties": {"applicability": diagnostic.applicability.name()},
@@ -103,14 +128,13 @@ impl Report<'_> {
         })
     }
 
-    /// The line of an offset, and the column in code points, both from 1.
-    fn code_points(&self, at: u32) -> (u32, usize) {
-        let place = self.lines.position(at);
-        let before = Span::new(at.saturating_sub(place.column - 1), at).of(self.source);
-        (
-            place.line,
-            1 + String::from_utf8_lossy(before).chars().count(),
-        )
+    /// The line of an offset, and the column in code points, both counted from 1.
+    fn code_points(&self, offset: u32) -> (u32, usize) {
+        let position = self.lines.position(offset);
+        let line_start = offset.saturating_sub(position.column - 1);
+        let prefix = Span::new(line_start, offset).of(self.source);
+        let column = 1 + String::from_utf8_lossy(prefix).chars().count();
+        (position.line, column)
     }
 }
 

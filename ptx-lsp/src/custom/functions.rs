@@ -3,7 +3,7 @@
 use lsp_types::Range;
 use ptx_ir::{FunctionKind, Item, Module, Param};
 use ptx_report::demangle::demangle;
-use ptx_report::function_stats::{self, OfFunction, Signature};
+use ptx_report::function_stats::{self, FunctionStats, Signature};
 use serde::Serialize;
 
 use super::FunctionParams;
@@ -117,13 +117,13 @@ pub(super) fn parameter_size(module: &Module, param: &Param) -> Option<u64> {
 pub(super) fn statistics(
     document: &Document,
     params: &FunctionParams,
-) -> Result<Vec<OfFunction>, Failure> {
+) -> Result<Vec<FunctionStats>, Failure> {
     let module = document.module();
     let function = match params.function {
         Some(_) => Some(super::function(module, params)?),
         None => None,
     };
-    Ok(function_stats::of(module, |id| {
+    Ok(function_stats::collect(module, |id| {
         function.is_none_or(|function| function == id)
     }))
 }

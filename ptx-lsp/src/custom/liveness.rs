@@ -8,8 +8,8 @@ use ptx_analysis::pressure::{CLASSES, Pressure};
 use ptx_analysis::reg_lanes::VariableId;
 use ptx_ir::facts::ModuleFacts;
 use ptx_ir::{FuncId, StmtId};
+use ptx_report::basic_blocks::list_entries;
 use ptx_report::labels;
-use ptx_report::live_lists::list_entries;
 use ptx_report::register_names::RegisterNames;
 use serde::Serialize;
 

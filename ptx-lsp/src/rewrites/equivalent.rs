@@ -3,7 +3,7 @@
 use ptx_edit::{Names, OwnSymbols, Renaming, Rewriting};
 use ptx_ir::Module;
 use ptx_print::{Indent, Style};
-use ptx_report::demangle::shown;
+use ptx_report::demangle::display_name;
 use ptx_transform::MinifyOptions;
 use ptx_transform::clean::{self, Pass};
 
@@ -147,7 +147,11 @@ fn clean(document: &Document, values: &Values<'_>) -> Result<Outcome, String> {
     let notes = cleaned.report.skipped.iter().map(|skipped| {
         let function = module.functions().get(skipped.function);
         let name = function.map_or("", |f| module.name(f.name));
-        format!("`{}` is left unchanged: {}", shown(name), skipped.reason)
+        format!(
+            "`{}` is left unchanged: {}",
+            display_name(name),
+            skipped.reason
+        )
     });
     Ok(Outcome::new(cleaned.text()).with_notes(notes))
 }

@@ -1,6 +1,6 @@
 //! The rewrite that keeps some functions with their dependencies, or the remainder of the document.
 
-use ptx_report::demangle::Wanted;
+use ptx_report::demangle::FunctionPattern;
 
 use super::options::{RewriteOption, Values};
 use super::{Outcome, Rewrite, in_one_line};
@@ -40,8 +40,8 @@ fn apply(document: &Document, values: &Values<'_>) -> Result<Outcome, String> {
             continue;
         }
         let names = module.functions().values().map(|f| module.name(f.name));
-        let matches = Wanted::new(pattern)
-            .among(names)
+        let matches = FunctionPattern::new(pattern)
+            .select(names)
             .map_err(|e| e.to_string())?;
         if matches.is_empty() {
             return Err(format!("unknown function or kernel `{pattern}`"));

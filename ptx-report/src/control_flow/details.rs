@@ -2,7 +2,6 @@
 
 use std::collections::HashMap;
 
-use ptx_analysis::cfg::BlockId;
 use ptx_analysis::function_analysis::FunctionAnalysis;
 use ptx_analysis::graph::LoopId;
 use ptx_analysis::pressure::Pressure;
@@ -12,7 +11,7 @@ use ptx_ir::{EntityId, Statement};
 use serde::Serialize;
 
 use super::layout::Loop;
-use crate::live_lists::live_lists_fit;
+use crate::basic_blocks::live_lists_fit;
 use crate::register_names::RegisterNames;
 use crate::source_frames::{self, frames};
 
@@ -21,11 +20,13 @@ use crate::source_frames::{self, frames};
 pub struct Details {
     /// The natural loops, the outer ones first.
     pub(super) loops: Vec<Loop>,
-    /// The innermost loop of each block.
+    /// The index of the innermost loop of each block.
     pub(super) innermost: Vec<Option<usize>>,
     /// The instructions of each block.
     pub(super) insts: Vec<Vec<Inst>>,
+    /// The distinct source lines of the function.
     pub(super) sources: Vec<SourceLine>,
+    /// The names of all registers.
     pub(super) registers: Vec<String>,
     /// The registers that are live at the end of each block; empty if there are too many to list.
     pub(super) live_out: Vec<Vec<u32>>,
@@ -33,14 +34,16 @@ pub struct Details {
     pub(super) units: u32,
 }
 
-/// An instruction.
+/// An instruction, as the viewer reads it.
 #[derive(Debug, Serialize, Default)]
 pub(super) struct Inst {
     /// The index of its source line.
     pub(super) source: Option<usize>,
+    /// The number of live registers, in units of 32 bits.
     pub(super) units: u32,
-    /// The registers that are live only after the instruction, and only before it.
+    /// The registers that are live after the instruction, but not before it.
     pub(super) written: Vec<u32>,
+    /// The registers that are live before the instruction, but not after it.
     pub(super) read: Vec<u32>,
 }
 
@@ -48,64 +51,70 @@ pub(super) struct Inst {
 pub(super) struct SourceLine {
     /// `a.cu:11`
     pub(super) short: String,
-    /// With directories and calls that were inlined.
+    /// The text with directories, and with the calls that were inlined.
     pub(super) full: String,
 }
 
 impl Details {
-    /// Of a function; `lines` are those of its module.
+    /// Collects the details of a function. `lines` are the source lines of its module.
     #[must_use]
     pub fn new(lines: &SourceLines<'_>, analysis: &FunctionAnalysis<'_>) -> Self {
         let (cfg, body) = (analysis.cfg(), analysis.body());
         let source_lines = lines.function(body);
         let mut sources = Interner::default();
         let mut insts = Vec::with_capacity(cfg.len());
-        let mut index_of = HashMap::new();
+        // The block of each instruction, and its index there.
+        let mut positions = HashMap::new();
         for (block, (_, info)) in cfg.blocks().enumerate() {
-            let mut list = Vec::new();
+            let mut block_insts = Vec::new();
             for (stmt, statement) in body.range(info.first, info.end) {
                 if matches!(statement, Statement::Inst(_) | Statement::Opaque(_)) {
-                    index_of.insert(stmt, (block, list.len()));
-                    let source = sources.of(&frames(&source_lines, stmt));
-                    list.push(Inst {
+                    positions.insert(stmt, (block, block_insts.len()));
+                    let source = sources.intern(&frames(&source_lines, stmt));
+                    block_insts.push(Inst {
                         source,
                         ..Inst::default()
                     });
                 }
             }
-            insts.push(list);
+            insts.push(block_insts);
         }
-        let names = RegisterNames::new(lines.module(), body, analysis.variables());
-        let is_listed = live_lists_fit(analysis, body.statement_table().len());
         let pressure = Pressure::visit(analysis, &mut |point| {
-            if let Some(&(block, inst)) = index_of.get(&point.stmt) {
-                let inst = &mut insts[block][inst];
+            if let Some(&(block, index)) = positions.get(&point.stmt) {
+                let inst = &mut insts[block][index];
                 inst.units = point.units;
                 inst.written = numbers(point.written.iter().copied());
                 inst.read = numbers(point.read.iter().copied());
             }
         });
         let loops = analysis.loops();
-        let number = |id: LoopId| id.as_u32() as usize;
-        let of_loop = |(_, info): (_, &ptx_analysis::graph::Loop<BlockId>)| Loop {
-            parent: info.parent().map(number),
-            header: info.header().index(),
+        let index = |id: LoopId| id.as_u32() as usize;
+        let live_out = if live_lists_fit(analysis, body.statement_table().len()) {
+            cfg.blocks()
+                .map(|(id, _)| numbers(analysis.liveness().live_out(id)))
+                .collect()
+        } else {
+            Vec::new()
         };
-        let ids = cfg.blocks().map(|(id, _)| id);
-        let live_out = ids
-            .clone()
-            .map(|id| numbers(analysis.liveness().live_out(id)));
         Self {
-            loops: loops.iter().map(of_loop).collect(),
-            innermost: ids.map(|id| loops.innermost(id).map(number)).collect(),
+            loops: loops
+                .iter()
+                .map(|(_, info)| Loop {
+                    parent: info.parent().map(index),
+                    header: info.header().index(),
+                })
+                .collect(),
+            innermost: cfg
+                .blocks()
+                .map(|(id, _)| loops.innermost(id).map(index))
+                .collect(),
             insts,
             sources: sources.lines,
-            registers: names.iter().map(str::to_owned).collect(),
-            live_out: if is_listed {
-                live_out.collect()
-            } else {
-                Vec::new()
-            },
+            registers: RegisterNames::new(lines.module(), body, analysis.variables())
+                .iter()
+                .map(str::to_owned)
+                .collect(),
+            live_out,
             units: pressure.units,
         }
     }
@@ -116,21 +125,22 @@ fn numbers(variables: impl IntoIterator<Item = VariableId>) -> Vec<u32> {
     variables.into_iter().map(VariableId::as_u32).collect()
 }
 
-/// Source lines by their text.
+/// The distinct source lines, and the index of each.
 #[derive(Default)]
 struct Interner {
     lines: Vec<SourceLine>,
-    known: HashMap<SourceLine, usize>,
+    indices: HashMap<SourceLine, usize>,
 }
 
 impl Interner {
-    fn of(&mut self, frames: &[source_frames::JsonFrame]) -> Option<usize> {
+    /// Returns the index of the source line of an instruction, and adds the line if it is new.
+    fn intern(&mut self, frames: &[source_frames::JsonFrame]) -> Option<usize> {
         let line = SourceLine {
             short: frames.first()?.short(),
             full: source_frames::text(frames),
         };
         let lines = &mut self.lines;
-        Some(*self.known.entry(line).or_insert_with_key(|line| {
+        Some(*self.indices.entry(line).or_insert_with_key(|line| {
             lines.push(line.clone());
             lines.len() - 1
         }))

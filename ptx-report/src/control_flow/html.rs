@@ -24,7 +24,7 @@ const SCRIPT: &str = concat!(
     include_str!("viewer/main.js"),
 );
 
-/// What the script reads.
+/// The data that the script of the page reads. The names of the fields are those that the script uses.
 #[derive(Serialize)]
 struct Page<'a> {
     char_width: f64,
@@ -53,15 +53,21 @@ struct Block<'a> {
     id: u32,
     title: &'a str,
     label: Option<&'a str>,
-    at: [f64; 4],
-    inside: Option<usize>,
+    /// Left, top, width and height.
+    #[serde(rename = "at")]
+    sides: [f64; 4],
+    /// The index of the innermost loop.
+    #[serde(rename = "inside")]
+    innermost: Option<usize>,
     depth: u32,
     exits: bool,
     reachable: bool,
     text: &'a [String],
     insts: &'a [Inst],
-    /// The text that is shown, the index of the instruction, and that of the source line.
-    shown: Vec<(&'a str, Option<usize>, Option<usize>)>,
+    /// For each line of text: the text, the index of the instruction, and the index of the source line.
+    #[serde(rename = "shown")]
+    lines: Vec<(&'a str, Option<usize>, Option<usize>)>,
+    /// The registers that are live at the end of the block; `None` if there are too many to list.
     live_out: Option<&'a [u32]>,
 }
 
@@ -69,8 +75,12 @@ struct Block<'a> {
 struct Loop {
     header: usize,
     parent: Option<usize>,
-    at: [f64; 4],
+    /// Left, top, width and height.
+    #[serde(rename = "at")]
+    sides: [f64; 4],
+    /// The number of blocks in the loop.
     blocks: usize,
+    /// The number of instructions in the loop.
     insts: usize,
 }
 
@@ -80,6 +90,7 @@ struct Edge<'a> {
     to: u32,
     style: &'static str,
     guard: Option<&'a str>,
+    /// The coordinates of the start of the edge.
     x: f64,
     y: f64,
 }
@@ -87,14 +98,16 @@ struct Edge<'a> {
 #[derive(Serialize)]
 struct Line {
     edge: usize,
-    inside: Option<usize>,
+    /// The index of the loop whose region contains the line.
+    #[serde(rename = "inside")]
+    region: Option<usize>,
     /// x and y of each point.
     points: Vec<f64>,
     end: &'static str,
     back: bool,
 }
 
-/// Writes a page with these pictures.
+/// Writes a page with a viewer of `pictures`.
 pub(super) fn html(pictures: &[Picture<'_>], out: &mut impl Write) -> io::Result<()> {
     let page = Page {
         char_width: picture::CHAR_WIDTH,
@@ -104,46 +117,77 @@ pub(super) fn html(pictures: &[Picture<'_>], out: &mut impl Write) -> io::Result
     };
     // No text can end the element of the data.
     let data = serde_json::to_string(&page)?.replace('<', "\\u003c");
-    let title = pictures.first().map_or("", |p| &p.graph.function);
-    let mut rest = PAGE;
-    for (mark, text) in [
+    let title = pictures
+        .first()
+        .map_or("", |picture| &picture.graph.function);
+    let mut template = PAGE;
+    for (placeholder, text) in [
         ("@title@", escaped(title).as_str()),
         ("@style@", STYLE),
         ("@data@", &data),
         ("@script@", SCRIPT),
     ] {
-        let (before, after) = rest.split_once(mark).unwrap_or((rest, ""));
-        out.write_all(before.as_bytes())?;
+        let (head, tail) = template.split_once(placeholder).unwrap_or((template, ""));
+        out.write_all(head.as_bytes())?;
         out.write_all(text.as_bytes())?;
-        rest = after;
+        template = tail;
     }
-    out.write_all(rest.as_bytes())
+    out.write_all(template.as_bytes())
 }
 
 fn function<'a>(picture: &'a Picture<'_>) -> Function<'a> {
     let (graph, details, layout) = (picture.graph, picture.details, &picture.layout);
-    let loops = details.loops.iter().zip(picture.loop_sizes());
-    let of_loop = |((info, (blocks, insts)), rect): ((&super::layout::Loop, _), &Option<Rect>)| {
-        Some(Loop {
-            header: info.header,
-            parent: info.parent,
-            at: sides(&(*rect)?),
-            blocks,
-            insts,
+    Function {
+        name: &graph.function,
+        file: &graph.file,
+        width: rounded(layout.width),
+        height: rounded(layout.height),
+        units: details.units,
+        blocks: (0..graph.blocks.len()).map(|b| block(picture, b)).collect(),
+        loops: loops(picture),
+        edges: graph
+            .edges
+            .iter()
+            .zip(&layout.starts)
+            .map(|(edge, start)| Edge {
+                from: edge.from,
+                to: edge.to,
+                style: EdgeStyle::of(edge).name(),
+                guard: edge.guard.as_deref(),
+                x: rounded(start.x),
+                y: rounded(start.y),
+            })
+            .collect(),
+        lines: layout.lines.iter().map(line).collect(),
+        sources: &details.sources,
+        registers: &details.registers,
+    }
+}
+
+/// The loops of a function; `None` for a loop that is nested too deep to be drawn.
+fn loops(picture: &Picture<'_>) -> Vec<Option<Loop>> {
+    picture
+        .details
+        .loops
+        .iter()
+        .zip(picture.loop_sizes())
+        .zip(&picture.layout.loops)
+        .map(|((info, size), rect)| {
+            Some(Loop {
+                header: info.header,
+                parent: info.parent,
+                sides: sides(&(*rect)?),
+                blocks: size.blocks,
+                insts: size.insts,
+            })
         })
-    };
-    let edges = graph.edges.iter().zip(&layout.starts);
-    let edges = edges.map(|(e, start)| Edge {
-        from: e.from,
-        to: e.to,
-        style: EdgeStyle::of(e).name(),
-        guard: e.guard.as_deref(),
-        x: rounded(start.x),
-        y: rounded(start.y),
-    });
-    let line = |line: &super::layout::Line| Line {
+        .collect()
+}
+
+fn line(line: &super::layout::Line) -> Line {
+    Line {
         edge: line.edge,
-        inside: line.region,
+        region: line.region,
         points: line
             .points
             .iter()
@@ -156,38 +200,28 @@ fn function<'a>(picture: &'a Picture<'_>) -> Function<'a> {
             End::Cut => "cut",
         },
         back: line.is_back,
-    };
-    Function {
-        name: &graph.function,
-        file: &graph.file,
-        width: rounded(layout.width),
-        height: rounded(layout.height),
-        units: details.units,
-        blocks: (0..graph.blocks.len()).map(|b| block(picture, b)).collect(),
-        loops: loops.zip(&layout.loops).map(of_loop).collect(),
-        edges: edges.collect(),
-        lines: layout.lines.iter().map(line).collect(),
-        sources: &details.sources,
-        registers: &details.registers,
     }
 }
 
 fn block<'a>(picture: &'a Picture<'_>, index: usize) -> Block<'a> {
     let block = &picture.graph.blocks[index];
-    let text = &picture.boxes[index];
-    let lines = text.lines.iter();
+    let text_box = &picture.boxes[index];
     Block {
         id: block.id,
-        title: &text.title,
+        title: &text_box.title,
         label: block.label.as_deref(),
-        at: sides(&picture.layout.boxes[index]),
-        inside: picture.details.innermost[index],
+        sides: sides(&picture.layout.boxes[index]),
+        innermost: picture.details.innermost[index],
         depth: block.loop_depth,
         exits: block.exits,
         reachable: block.reachable,
         text: &block.text,
         insts: &picture.details.insts[index],
-        shown: lines.map(|l| (l.text.as_str(), l.inst, l.source)).collect(),
+        lines: text_box
+            .lines
+            .iter()
+            .map(|line| (line.text.as_str(), line.inst, line.source))
+            .collect(),
         live_out: picture.details.live_out.get(index).map(Vec::as_slice),
     }
 }
@@ -197,6 +231,7 @@ fn sides(rect: &Rect) -> [f64; 4] {
     [rect.left, rect.top, rect.width, rect.height].map(rounded)
 }
 
+/// Rounds to tenths of a pixel, which keeps the data short.
 fn rounded(value: f64) -> f64 {
     (value * 10.0).round() / 10.0
 }

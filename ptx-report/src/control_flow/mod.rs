@@ -1,10 +1,9 @@
 //! Drawings of control-flow graphs: SVG, a page with a viewer, Graphviz, Mermaid.
 
 mod details;
-mod dot;
+mod graph_languages;
 mod html;
 mod layout;
-mod mermaid;
 mod model;
 mod outline;
 mod picture;
@@ -14,40 +13,41 @@ mod theme;
 use std::io::{self, Write};
 
 pub use details::Details;
-pub use dot::dot;
-pub use mermaid::mermaid;
+pub use graph_languages::{dot, mermaid};
 pub use model::{Block, Edge, Graph};
 pub use outline::{Outline, OutlineLine};
 use picture::Picture;
 pub use theme::{Theme, UnknownTheme};
 
-/// Writes a graph as an SVG picture. Blocks with more than `most` instructions show the first and the last ones. The element
+/// Writes a graph as an SVG picture. Blocks with more than `max_insts` instructions show the first and the last ones. The element
 /// of a block has the attribute `data-block` with its number.
 ///
 /// # Errors
 ///
-/// Those of `out`.
+/// Errors of writing to `out`.
 pub fn svg(
     graph: &Graph,
     details: &Details,
-    most: usize,
+    max_insts: usize,
     theme: Theme,
     out: &mut impl Write,
 ) -> io::Result<()> {
-    svg::svg(&Picture::new(graph, details, most), theme, out)
+    svg::svg(&Picture::new(graph, details, max_insts), theme, out)
 }
 
-/// Writes a self-contained page with a viewer of all graphs, which works offline.
+/// Writes a self-contained page with a viewer of all graphs, which works offline. Blocks are shortened as by [`svg`].
 ///
 /// # Errors
 ///
-/// Those of `out`.
+/// Errors of writing to `out`.
 pub fn html<'g>(
     graphs: impl IntoIterator<Item = (&'g Graph, &'g Details)>,
-    most: usize,
+    max_insts: usize,
     out: &mut impl Write,
 ) -> io::Result<()> {
-    let pictures = graphs.into_iter();
-    let pictures = pictures.map(|(graph, details)| Picture::new(graph, details, most));
-    html::html(&pictures.collect::<Vec<_>>(), out)
+    let pictures: Vec<Picture<'_>> = graphs
+        .into_iter()
+        .map(|(graph, details)| Picture::new(graph, details, max_insts))
+        .collect();
+    html::html(&pictures, out)
 }

@@ -7,7 +7,7 @@ use ptx_ir::facts::FunctionFacts;
 use ptx_ir::{Module, NameId, Statement, StmtId};
 use serde::Serialize;
 
-use crate::demangle::{demangle, in_text};
+use crate::demangle::{demangle, display_text};
 use crate::labels::Labeled;
 use crate::source_frames::{JsonFrame, frames};
 use crate::{SCHEMA, clean};
@@ -22,11 +22,11 @@ pub struct Graph {
     pub file: String,
     /// The name of the function in the text.
     pub function: String,
-    /// Its name in the source language, if it is mangled.
+    /// The name of the function in the source language, if it is mangled.
     pub demangled: Option<String>,
-    /// In the order of the text.
+    /// The blocks in the order of the text.
     pub blocks: Vec<Block>,
-    /// In the order of the blocks that they leave.
+    /// The edges in the order of the blocks that they leave.
     pub edges: Vec<Edge>,
 }
 
@@ -35,23 +35,23 @@ pub struct Graph {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Block {
-    /// Its number, which edges refer to.
+    /// The number of the block, which edges refer to.
     pub id: u32,
-    /// The label at its beginning.
+    /// The label at the beginning of the block.
     pub label: Option<String>,
-    /// Its instructions, one per line.
+    /// The instructions of the block, one per line.
     pub text: Vec<String>,
     /// Whether the function may end here.
     pub exits: bool,
-    /// Whether it contains an unrecognized statement.
+    /// Whether the block contains an unrecognized statement.
     pub unknown: bool,
-    /// Whether it represents a branch to any label, without instructions.
+    /// Whether the block represents a branch to any label, without instructions.
     pub dispatch: bool,
-    /// Whether it is reachable from the entry.
+    /// Whether the block is reachable from the entry.
     pub reachable: bool,
-    /// The number of loops that contain it.
+    /// The number of loops that contain the block.
     pub loop_depth: u32,
-    /// The source lines of its first instruction.
+    /// The source lines of the first instruction.
     pub source: Vec<JsonFrame>,
 }
 
@@ -60,13 +60,13 @@ pub struct Block {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Edge {
-    /// The number of the block that it leaves.
+    /// The number of the block that the edge leaves.
     pub from: u32,
-    /// The number of the block that it enters.
+    /// The number of the block that the edge enters.
     pub to: u32,
-    /// The reason why control may follow it.
+    /// The reason why control may follow the edge.
     pub kind: Labeled<EdgeKind>,
-    /// The condition under which it is taken: `%p1` or `!%p1`.
+    /// The condition under which the edge is taken: `%p1` or `!%p1`.
     pub guard: Option<String>,
 }
 
@@ -75,19 +75,19 @@ const COLORS: [&str; 4] = ["#ffffff", "#e3edf9", "#bfd7f1", "#93bbe6"];
 const UNREACHABLE: &str = "#dddddd";
 
 impl Block {
-    /// The color of its box.
+    /// The color of the box of the block.
     pub(super) fn color(&self) -> &'static str {
-        let [.., deepest] = COLORS;
-        match self.reachable {
-            true => COLORS
-                .get(self.loop_depth as usize)
-                .copied()
-                .unwrap_or(deepest),
-            false => UNREACHABLE,
+        if !self.reachable {
+            return UNREACHABLE;
         }
+        let [.., deepest] = COLORS;
+        COLORS
+            .get(self.loop_depth as usize)
+            .copied()
+            .unwrap_or(deepest)
     }
 
-    /// Its number and its name.
+    /// The number and the name of the block.
     pub(super) fn title(&self) -> String {
         match &self.label {
             Some(label) => format!("{}: {label}", self.id),
@@ -96,7 +96,7 @@ impl Block {
         }
     }
 
-    /// The lines of text in its box.
+    /// The lines of text in the box of the block.
     pub(super) fn lines(&self) -> Vec<String> {
         let mut title = self.title();
         if let Some(frame) = self.source.first() {
@@ -104,7 +104,7 @@ impl Block {
             title.push_str(&frame.short());
         }
         let mut lines = vec![title];
-        lines.extend(self.text.iter().map(|l| in_text(l).into_owned()));
+        lines.extend(self.text.iter().map(|line| display_text(line).into_owned()));
         if self.unknown {
             lines.push("(unknown)".into());
         }
@@ -113,7 +113,7 @@ impl Block {
 }
 
 impl Edge {
-    /// Whether it represents any transfer of control from a statement that was not recognized.
+    /// Whether the edge represents any transfer of control from a statement that was not recognized.
     pub(super) fn is_unknown(&self) -> bool {
         *self.kind == EdgeKind::Unknown
     }
@@ -125,7 +125,7 @@ impl Graph {
         self.demangled.as_deref().unwrap_or(&self.function)
     }
 
-    /// Of a function with this name; `lines` are those of its module.
+    /// Creates the graph of a function. `lines` are the source lines of its module, and `name` is the name of the function.
     #[must_use]
     pub fn new(
         file: &str,
@@ -158,8 +158,12 @@ impl Graph {
                 source: first.map_or(Vec::new(), |stmt| frames(&lines, stmt)),
             });
             let guard = guard(module, facts, block);
-            let out = analysis.cfg().out_edges(id);
-            edges.extend(out.map(|(_, e)| edge(e, guard.as_deref())));
+            edges.extend(
+                analysis
+                    .cfg()
+                    .out_edges(id)
+                    .map(|(_, block_edge)| edge(block_edge, guard.as_deref())),
+            );
         }
         Self {
             schema: SCHEMA,
@@ -179,7 +183,7 @@ impl Graph {
     }
 }
 
-/// A statement on one line.
+/// The text of a statement on one line.
 fn text(module: &Module, facts: FunctionFacts<'_>, stmt: StmtId) -> String {
     let bytes = ptx_print::verbatim_statement(module, facts.body(), stmt);
     let text = String::from_utf8_lossy(&bytes);
@@ -187,24 +191,29 @@ fn text(module: &Module, facts: FunctionFacts<'_>, stmt: StmtId) -> String {
     clean(&tokens.join(" ")).into_owned()
 }
 
+/// Converts an edge. `guard` is the guard of the instruction that it leaves.
 fn edge(edge: &BlockEdge, guard: Option<&str>) -> Edge {
-    let sign = edge.when.map(|when| if when { "" } else { "!" });
     Edge {
         from: edge.from.as_u32(),
         to: edge.to.as_u32(),
         kind: Labeled(edge.kind),
-        guard: sign.map(|sign| format!("{sign}{}", guard.unwrap_or("?"))),
+        guard: edge.when.map(|value| {
+            let sign = if value { "" } else { "!" };
+            format!("{sign}{}", guard.unwrap_or("?"))
+        }),
     }
 }
 
 /// The guard of the last instruction of a block.
 fn guard(module: &Module, facts: FunctionFacts<'_>, block: &BasicBlock) -> Option<String> {
     let body = facts.body();
-    let mut statements = body.range(block.first, block.end).rev();
-    let last = statements.find_map(|(_, statement)| match statement {
-        Statement::Inst(inst) => Some(inst),
-        _ => None,
-    });
+    let last =
+        body.range(block.first, block.end)
+            .rev()
+            .find_map(|(_, statement)| match statement {
+                Statement::Inst(inst) => Some(inst),
+                _ => None,
+            });
     let (lane, _) = facts.inst(last?).guard_register()?;
     let register = body.registers().get(lane.register)?;
     let decl = body.reg_decls().get(register.decl)?;

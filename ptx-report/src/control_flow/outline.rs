@@ -1,4 +1,4 @@
-//! The places of blocks and lines in a drawing that shows no instructions.
+//! The positions of blocks and lines in a drawing that shows no instructions.
 
 use ptx_analysis::cfg::{Edge as BlockEdge, EdgeKind};
 use ptx_analysis::function_analysis::FunctionAnalysis;
@@ -8,11 +8,12 @@ use serde::Serialize;
 use super::layout::{Edge, End, Input, Loop, Rect, Size, layout};
 use super::picture::EdgeStyle;
 
-/// The height of a box, and the width for each character of its text.
-const HEIGHT: f64 = 26.0;
-const CHARACTER: f64 = 7.5;
-/// The width of a box besides its text.
-const MARGIN: f64 = 16.0;
+/// The height of a box, in pixels.
+const BOX_HEIGHT: f64 = 26.0;
+/// The width of a character in a box, in pixels.
+const CHARACTER_WIDTH: f64 = 7.5;
+/// The width of a box besides its text, in pixels.
+const BOX_MARGIN: f64 = 16.0;
 
 /// A drawing of a graph with a small box for each block.
 #[derive(Clone, Debug, Serialize)]
@@ -21,42 +22,45 @@ const MARGIN: f64 = 16.0;
 pub struct Outline {
     /// The width of the drawing, in pixels.
     pub width: i32,
-    /// Its height.
+    /// The height of the drawing, in pixels.
     pub height: i32,
-    /// Left, top, width and height of each block.
+    /// The left edge, top edge, width and height of each block.
     pub boxes: Vec<[i32; 4]>,
-    /// The same of each loop; `None` for a loop that is nested too deep.
+    /// The left edge, top edge, width and height of each loop; `None` for a loop that is nested too deep.
     pub loops: Vec<Option<[i32; 4]>>,
     /// The lines of the edges.
     pub lines: Vec<OutlineLine>,
 }
 
-/// A part of an edge.
+/// A line that draws an edge or a part of it.
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct OutlineLine {
-    /// x and y of each point.
+    /// The x and y coordinate of each point, in turn.
     pub points: Vec<i32>,
     /// `always`, `taken`, `not-taken`, `table` or `unknown`.
     pub style: &'static str,
-    /// Whether it ends with an arrow head.
+    /// Whether the line ends with an arrow head.
     pub arrow: bool,
-    /// Whether it closes a cycle.
+    /// Whether the edge closes a cycle.
     pub back: bool,
 }
 
 impl Outline {
-    /// Of a function; `texts` are what will be written in the boxes of all blocks.
+    /// Lays out a function. `text_lengths` are the numbers of characters that will be written in the boxes of all blocks.
     #[must_use]
-    pub fn new(analysis: &FunctionAnalysis<'_>, texts: impl IntoIterator<Item = usize>) -> Self {
+    pub fn new(
+        analysis: &FunctionAnalysis<'_>,
+        text_lengths: impl IntoIterator<Item = usize>,
+    ) -> Self {
         let (cfg, loops) = (analysis.cfg(), analysis.loops());
-        let mut characters = texts.into_iter();
+        let mut text_lengths = text_lengths.into_iter();
         let sizes: Vec<Size> = cfg
             .blocks()
             .map(|_| Size {
-                width: characters.next().unwrap_or(0) as f64 * CHARACTER + MARGIN,
-                height: HEIGHT,
+                width: text_lengths.next().unwrap_or(0) as f64 * CHARACTER_WIDTH + BOX_MARGIN,
+                height: BOX_HEIGHT,
             })
             .collect();
         let styles: Vec<EdgeStyle> = cfg.edges().map(|(_, e)| style(e)).collect();
@@ -70,34 +74,44 @@ impl Outline {
                 fans_out: matches!(style, EdgeStyle::Table | EdgeStyle::Unknown),
             })
             .collect();
-        let number = |id: ptx_analysis::graph::LoopId| id.as_u32() as usize;
-        let nest = loops.iter().map(|(_, info)| Loop {
-            parent: info.parent().map(number),
-            header: info.header().index(),
-        });
-        let innermost = cfg.blocks().map(|(id, _)| loops.innermost(id).map(number));
-        let found = layout(&Input {
+        let index = |id: ptx_analysis::graph::LoopId| id.as_u32() as usize;
+        let loop_nest: Vec<Loop> = loops
+            .iter()
+            .map(|(_, info)| Loop {
+                parent: info.parent().map(index),
+                header: info.header().index(),
+            })
+            .collect();
+        let innermost: Vec<Option<usize>> = cfg
+            .blocks()
+            .map(|(id, _)| loops.innermost(id).map(index))
+            .collect();
+        let layout = layout(&Input {
             sizes: &sizes,
             edges: &edges,
-            loops: &nest.collect::<Vec<_>>(),
-            innermost: &innermost.collect::<Vec<_>>(),
+            loops: &loop_nest,
+            innermost: &innermost,
         });
         let line = |line: &super::layout::Line| OutlineLine {
             points: line
                 .points
                 .iter()
-                .flat_map(|p| [whole(p.x), whole(p.y)])
+                .flat_map(|p| [pixels(p.x), pixels(p.y)])
                 .collect(),
             style: styles.get(line.edge).map_or("unknown", |s| s.name()),
             arrow: matches!(line.end, End::Box | End::Cut),
             back: line.is_back,
         };
         Self {
-            width: whole(found.width),
-            height: whole(found.height),
-            boxes: found.boxes.iter().map(sides).collect(),
-            loops: found.loops.iter().map(|r| r.as_ref().map(sides)).collect(),
-            lines: found.lines.iter().map(line).collect(),
+            width: pixels(layout.width),
+            height: pixels(layout.height),
+            boxes: layout.boxes.iter().map(sides).collect(),
+            loops: layout
+                .loops
+                .iter()
+                .map(|rect| rect.as_ref().map(sides))
+                .collect(),
+            lines: layout.lines.iter().map(line).collect(),
         }
     }
 }
@@ -112,11 +126,11 @@ fn style(edge: &BlockEdge) -> EdgeStyle {
     }
 }
 
-/// Left, top, width and height.
+/// The left edge, top edge, width and height.
 fn sides(rect: &Rect) -> [i32; 4] {
-    [rect.left, rect.top, rect.width, rect.height].map(whole)
+    [rect.left, rect.top, rect.width, rect.height].map(pixels)
 }
 
-fn whole(pixels: f64) -> i32 {
-    pixels.round() as i32
+fn pixels(length: f64) -> i32 {
+    length.round() as i32
 }

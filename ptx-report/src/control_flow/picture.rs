@@ -1,4 +1,4 @@
-//! What SVG and HTML have in common: the text of boxes, kinds of edges, and the layout.
+//! A graph that is ready to be drawn as SVG or HTML: the text of boxes, the styles of edges, and the layout.
 
 use ptx_analysis::cfg::EdgeKind;
 
@@ -6,18 +6,20 @@ use super::details::Details;
 use super::layout::{Edge as LayoutEdge, Input, Layout, Size, layout};
 use super::model::{Block, Edge, Graph};
 
-/// The width of a character and the distance of two lines of text, in pixels.
+/// The width of a character, in pixels.
 pub(super) const CHAR_WIDTH: f64 = 7.3;
+/// The distance of two lines of text, in pixels.
 pub(super) const LINE_HEIGHT: f64 = 15.0;
 /// The distance between the text and the border of a box.
 pub(super) const PADDING: f64 = 8.0;
-/// The longest line of text and the longest title of a box, in characters.
+/// The longest line of text in a box, in characters.
 const LONGEST_LINE: usize = 64;
+/// The longest title of a box, in characters.
 const LONGEST_TITLE: usize = 48;
-/// The longest name that is not folded.
+/// The longest name that is not shortened, in characters.
 const LONGEST_NAME: usize = 28;
 
-/// What the line of an edge looks like.
+/// The style of the line of an edge.
 #[derive(Copy, Clone, PartialEq, Debug)]
 pub(super) enum EdgeStyle {
     Always,
@@ -46,7 +48,7 @@ impl EdgeStyle {
         }
     }
 
-    /// The name of its class.
+    /// The class of the line in style sheets.
     pub(super) fn name(self) -> &'static str {
         match self {
             Self::Always => "always",
@@ -69,11 +71,11 @@ pub(super) struct TextLine {
     /// The index of the instruction; `None` for a remark.
     pub(super) inst: Option<usize>,
     pub(super) text: String,
-    /// The index of its source line, if that differs from the one before.
+    /// The index of the source line, if it differs from that of the line before.
     pub(super) source: Option<usize>,
 }
 
-/// A graph with the places of its boxes and lines.
+/// A graph with the positions of its boxes and lines.
 pub(super) struct Picture<'a> {
     pub(super) graph: &'a Graph,
     pub(super) details: &'a Details,
@@ -81,12 +83,19 @@ pub(super) struct Picture<'a> {
     pub(super) layout: Layout,
 }
 
+/// The number of blocks and instructions in a loop.
+#[derive(Copy, Clone, Default)]
+pub(super) struct LoopSize {
+    pub(super) blocks: usize,
+    pub(super) insts: usize,
+}
+
 impl<'a> Picture<'a> {
-    /// Lays a graph out, with at most `most` instructions of each block.
-    pub(super) fn new(graph: &'a Graph, details: &'a Details, most: usize) -> Self {
-        let boxes = boxes(graph, details, most);
+    /// Lays a graph out. Each block shows at most `max_insts` instructions.
+    pub(super) fn new(graph: &'a Graph, details: &'a Details, max_insts: usize) -> Self {
+        let boxes = boxes(graph, details, max_insts);
         let sizes = sizes(graph, details, &boxes);
-        let edges = edges(graph);
+        let edges = layout_edges(graph);
         let layout = layout(&Input {
             sizes: &sizes,
             edges: &edges,
@@ -101,93 +110,100 @@ impl<'a> Picture<'a> {
         }
     }
 
-    /// The number of blocks and of instructions inside each loop.
-    pub(super) fn loop_sizes(&self) -> Vec<(usize, usize)> {
+    /// The size of each loop, with the loops that it contains.
+    pub(super) fn loop_sizes(&self) -> Vec<LoopSize> {
         let loops = &self.details.loops;
-        let mut sizes = vec![(0, 0); loops.len()];
+        let mut sizes = vec![LoopSize::default(); loops.len()];
         for (block, innermost) in self.graph.blocks.iter().zip(&self.details.innermost) {
             if let Some(inner) = *innermost {
-                sizes[inner].0 += 1;
-                sizes[inner].1 += block.text.len();
+                sizes[inner].blocks += 1;
+                sizes[inner].insts += block.text.len();
             }
         }
         for inner in (0..loops.len()).rev() {
             if let Some(outer) = loops[inner].parent {
-                let (blocks, insts) = sizes[inner];
-                sizes[outer].0 += blocks;
-                sizes[outer].1 += insts;
+                let LoopSize { blocks, insts } = sizes[inner];
+                sizes[outer].blocks += blocks;
+                sizes[outer].insts += insts;
             }
         }
         sizes
     }
 }
 
-fn boxes(graph: &Graph, details: &Details, most: usize) -> Vec<TextBox> {
-    let blocks = graph.blocks.iter().enumerate();
-    blocks
-        .map(|(index, block)| TextBox::new(block, index, details, most))
+/// The text in the box of each block.
+fn boxes(graph: &Graph, details: &Details, max_insts: usize) -> Vec<TextBox> {
+    graph
+        .blocks
+        .iter()
+        .enumerate()
+        .map(|(index, block)| TextBox::new(block, index, details, max_insts))
         .collect()
 }
 
+/// The size of each box.
 fn sizes(graph: &Graph, details: &Details, boxes: &[TextBox]) -> Vec<Size> {
-    let blocks = graph.blocks.iter().zip(boxes);
-    blocks
-        .map(|(b, text)| text.size(b, graph, details))
+    graph
+        .blocks
+        .iter()
+        .zip(boxes)
+        .map(|(block, text_box)| text_box.size(block, graph, details))
         .collect()
 }
 
-fn edges(graph: &Graph) -> Vec<LayoutEdge> {
-    let edge = |e: &Edge| {
-        let style = EdgeStyle::of(e);
-        LayoutEdge {
-            from: e.from as usize,
-            to: e.to as usize,
-            kind: style as u8,
-            fans_out: matches!(style, EdgeStyle::Table | EdgeStyle::Unknown),
-        }
-    };
-    graph.edges.iter().map(edge).collect()
+fn layout_edges(graph: &Graph) -> Vec<LayoutEdge> {
+    graph
+        .edges
+        .iter()
+        .map(|edge| {
+            let style = EdgeStyle::of(edge);
+            LayoutEdge {
+                from: edge.from as usize,
+                to: edge.to as usize,
+                kind: style as u8,
+                fans_out: matches!(style, EdgeStyle::Table | EdgeStyle::Unknown),
+            }
+        })
+        .collect()
 }
 
-/// A text of at most `most` characters. Long names lose their middle.
-fn folded(text: &str, most: usize) -> String {
+/// Shortens a text to at most `max_chars` characters. The middle of long names is omitted.
+fn shortened(text: &str, max_chars: usize) -> String {
     let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '$';
-    let words = text.split_inclusive(|c| !is_name(c));
-    let text: String = words
-        .map(|word| match word.len() > LONGEST_NAME && word.is_ascii() {
-            true => format!(
-                "{}…{}",
-                &word[..LONGEST_NAME / 2],
-                &word[word.len() - LONGEST_NAME / 2..]
-            ),
-            false => word.to_owned(),
-        })
-        .collect();
-    match text.char_indices().nth(most) {
-        Some(_) => text.chars().take(most - 1).chain(['…']).collect(),
-        None => text,
+    let mut short = String::new();
+    for word in text.split_inclusive(|c| !is_name(c)) {
+        if word.len() > LONGEST_NAME && word.is_ascii() {
+            short.push_str(&word[..LONGEST_NAME / 2]);
+            short.push('…');
+            short.push_str(&word[word.len() - LONGEST_NAME / 2..]);
+        } else {
+            short.push_str(word);
+        }
+    }
+    if short.char_indices().nth(max_chars).is_some() {
+        short.chars().take(max_chars - 1).chain(['…']).collect()
+    } else {
+        short
     }
 }
 
+/// The width of a line of text, in pixels.
 pub(super) fn text_width(text: &str) -> f64 {
     text.chars().count() as f64 * CHAR_WIDTH
 }
 
 impl TextBox {
-    fn new(block: &Block, index: usize, details: &Details, most: usize) -> Self {
+    fn new(block: &Block, index: usize, details: &Details, max_insts: usize) -> Self {
         let count = block.text.len();
-        // Two thirds from the start, the rest from the end; no fold for a single line.
-        let head = match count > most + 1 {
-            true => most - most / 3,
-            false => count,
-        };
-        let tail = if head < count {
-            count - most / 3
+        // Of the instructions that are shown, two thirds are from the start and a third from the end. A single instruction is not
+        // replaced by a remark.
+        let (head, tail) = if count > max_insts + 1 {
+            (max_insts - max_insts / 3, count - max_insts / 3)
         } else {
-            count
+            (count, count)
         };
-        let mut lines = Vec::with_capacity(count.min(most + 2));
-        let mut last = None;
+        let mut lines = Vec::with_capacity(count.min(max_insts + 2));
+        let mut previous_source = None;
         let insts = &details.insts[index];
         for nth in (0..head).chain(tail..count) {
             if nth == tail {
@@ -196,32 +212,41 @@ impl TextBox {
             let source = insts[nth].source;
             lines.push(TextLine {
                 inst: Some(nth),
-                text: folded(&block.text[nth], LONGEST_LINE),
-                source: source.filter(|_| source != last),
+                text: shortened(&block.text[nth], LONGEST_LINE),
+                source: source.filter(|_| source != previous_source),
             });
-            last = source;
+            previous_source = source;
         }
         if block.unknown {
             lines.push(TextLine::remark("(unknown)".into()));
         }
         Self {
-            title: folded(&block.title(), LONGEST_TITLE),
+            title: shortened(&block.title(), LONGEST_TITLE),
             lines,
         }
     }
 
     fn size(&self, block: &Block, graph: &Graph, details: &Details) -> Size {
-        let text = self.lines.iter().map(|l| text_width(&l.text));
-        let text = text.fold(text_width(&self.title), f64::max);
-        let sources = self.lines.iter().filter_map(|l| l.source);
-        let sources = sources.map(|s| text_width(&details.sources[s].short));
-        let source = sources.fold(0.0, f64::max);
+        let text = self
+            .lines
+            .iter()
+            .map(|line| text_width(&line.text))
+            .fold(text_width(&self.title), f64::max);
+        let source = self
+            .lines
+            .iter()
+            .filter_map(|line| line.source)
+            .map(|source| text_width(&details.sources[source].short))
+            .fold(0.0, f64::max);
         let gap = if source > 0.0 { 3.0 * CHAR_WIDTH } else { 0.0 };
         // The guards of all edges fit beside each other.
-        let out = graph.edges_from(block.id);
-        let guards = out.iter().filter_map(|e| e.guard.as_deref());
-        let guard = guards.map(|g| text_width(g) + 10.0).fold(0.0, f64::max);
-        let width = (text + gap + source + 2.0 * PADDING).max(guard * (out.len() + 1) as f64);
+        let out_edges = graph.edges_from(block.id);
+        let guard = out_edges
+            .iter()
+            .filter_map(|edge| edge.guard.as_deref())
+            .map(|guard| text_width(guard) + 10.0)
+            .fold(0.0, f64::max);
+        let width = (text + gap + source + 2.0 * PADDING).max(guard * (out_edges.len() + 1) as f64);
         Size {
             width: width.max(48.0),
             height: (self.lines.len() + 1) as f64 * LINE_HEIGHT + 2.0 * PADDING,
@@ -278,7 +303,7 @@ mod tests {
             let sizes = sizes(&graph, &details, &boxes(&graph, &details, 12));
             check_layout(&Input {
                 sizes: &sizes,
-                edges: &edges(&graph),
+                edges: &layout_edges(&graph),
                 loops: &details.loops,
                 innermost: &details.innermost,
             });
@@ -288,13 +313,13 @@ mod tests {
     }
 
     #[test]
-    fn long_texts_are_folded() {
+    fn long_texts_are_shortened() {
         let name = "_ZN3cub16_V_300200_SM_8006detail_param_3";
         assert_eq!(
-            folded(&format!("ld.param.u64 %rd3, [{name}];"), 64),
+            shortened(&format!("ld.param.u64 %rd3, [{name}];"), 64),
             "ld.param.u64 %rd3, [_ZN3cub16_V_30…etail_param_3];"
         );
-        assert_eq!(folded("mov.u32 %r1, %r2;", 10), "mov.u32 %…");
-        assert_eq!(folded("mov.u32 %r1, 5", 14), "mov.u32 %r1, 5");
+        assert_eq!(shortened("mov.u32 %r1, %r2;", 10), "mov.u32 %…");
+        assert_eq!(shortened("mov.u32 %r1, 5", 14), "mov.u32 %r1, 5");
     }
 }

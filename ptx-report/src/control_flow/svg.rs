@@ -13,7 +13,7 @@ use crate::{clean, counted};
 const MARGIN: f64 = 16.0;
 /// The radius of the corners of lines.
 const CORNER: f64 = 5.0;
-/// The most lines of a tooltip.
+/// The largest number of instructions in a tooltip.
 const LONGEST_TOOLTIP: usize = 60;
 
 const STYLE: &str = include_str!("svg.css");
@@ -22,7 +22,7 @@ const STYLE: &str = include_str!("svg.css");
 pub(super) fn svg(picture: &Picture<'_>, theme: Theme, out: &mut impl Write) -> io::Result<()> {
     let layout = &picture.layout;
     let function = escaped(picture.graph.title());
-    let colors = theme.of_picture();
+    let colors = theme.picture_colors();
     let width = layout.width + 2.0 * MARGIN;
     let height = layout.height + 2.0 * MARGIN;
     writeln!(
@@ -60,6 +60,7 @@ pub(super) fn svg(picture: &Picture<'_>, theme: Theme, out: &mut impl Write) -> 
     writeln!(out, "{}</svg>", drawing.out)
 }
 
+/// Escapes the characters that have a meaning in SVG and HTML.
 pub(super) fn escaped(text: &str) -> String {
     clean(text)
         .replace('&', "&amp;")
@@ -81,20 +82,19 @@ struct Drawing<'a> {
 
 impl Drawing<'_> {
     fn loops(&mut self) {
+        let details = self.picture.details;
         let sizes = self.picture.loop_sizes();
-        let loops = self.picture.details.loops.iter().zip(sizes);
-        for ((info, (blocks, insts)), rect) in loops.zip(&self.picture.layout.loops) {
+        let rects = &self.picture.layout.loops;
+        for ((info, size), rect) in details.loops.iter().zip(sizes).zip(rects) {
             let Some(rect) = rect else { continue };
-            let insts = counted(insts, "instruction");
-            let title = match blocks {
+            let insts = counted(size.insts, "instruction");
+            let mut title = match size.blocks {
                 1 => format!("loop at {}: {insts}", info.header),
-                _ => format!("loop at {}: {blocks} blocks, {insts}", info.header),
+                blocks => format!("loop at {}: {blocks} blocks, {insts}", info.header),
             };
-            let space = rect.width - 2.0 * PADDING;
-            let title = match text_width(&title) <= space {
-                true => title,
-                false => format!("loop at {}", info.header),
-            };
+            if text_width(&title) > rect.width - 2.0 * PADDING {
+                title = format!("loop at {}", info.header);
+            }
             let _ = writeln!(
                 self.out,
                 "<rect class=\"loop\" x=\"{:.1}\" y=\"{:.1}\" width=\"{:.1}\" height=\"{:.1}\" rx=\"6\"/>\
@@ -109,12 +109,13 @@ impl Drawing<'_> {
         }
     }
 
-    fn text_box(&mut self, index: usize, block: &Block, text: &TextBox) {
+    fn text_box(&mut self, index: usize, block: &Block, text_box: &TextBox) {
         let rect = self.picture.layout.boxes[index];
         let sources = &self.picture.details.sources;
-        let depth = match block.reachable {
-            true => format!("depth{}", block.loop_depth.min(3)),
-            false => "unreachable".into(),
+        let depth = if block.reachable {
+            format!("depth{}", block.loop_depth.min(3))
+        } else {
+            "unreachable".into()
         };
         let exits = if block.exits { " exits" } else { "" };
         let _ = writeln!(
@@ -133,9 +134,9 @@ impl Drawing<'_> {
         let _ = writeln!(
             self.out,
             "<text class=\"title\" x=\"{left:.1}\" y=\"{y:.1}\">{}</text>",
-            escaped(&text.title)
+            escaped(&text_box.title)
         );
-        for line in &text.lines {
+        for line in &text_box.lines {
             y += LINE_HEIGHT;
             let class = if line.inst.is_none() {
                 " class=\"remark\""
@@ -164,39 +165,39 @@ impl Drawing<'_> {
         let edge = &self.picture.graph.edges[line.edge];
         let style = EdgeStyle::of(edge).name();
         let back = if line.is_back { " back" } else { "" };
-        let head = match line.end {
+        let marker = match line.end {
             End::Box | End::Cut => format!(" marker-end=\"url(#{style})\""),
             End::Border | End::Join => String::new(),
         };
         let _ = writeln!(
             self.out,
-            "<path class=\"edge {style}{back}\"{head} d=\"{}\"><title>{}</title></path>",
+            "<path class=\"edge {style}{back}\"{marker} d=\"{}\"><title>{}</title></path>",
             path(&line.points),
             escaped(&description(edge))
         );
         if let (End::Cut, Some(point)) = (line.end, line.points.last()) {
-            let at = Point {
+            let position = Point {
                 x: point.x - 4.0,
                 y: point.y - 2.0,
             };
-            self.label(EdgeStyle::of(edge), at, &format!("to {}", edge.to));
+            self.label(EdgeStyle::of(edge), position, &format!("to {}", edge.to));
         }
     }
 
-    /// A text right of the start of an edge, with a halo so that it can be read on a line.
-    fn label(&mut self, style: EdgeStyle, at: Point, text: &str) {
+    /// Writes a text to the right of the start of an edge, with a halo so that it can be read on a line.
+    fn label(&mut self, style: EdgeStyle, start: Point, text: &str) {
         let _ = writeln!(
             self.out,
             "<text class=\"label {}\" x=\"{:.1}\" y=\"{:.1}\">{}</text>",
             style.name(),
-            at.x + 5.0,
-            at.y + 13.0,
+            start.x + 5.0,
+            start.y + 13.0,
             escaped(text)
         );
     }
 }
 
-/// All instructions of a block, if they are not too many.
+/// The title of a block and its first instructions.
 fn tooltip(block: &Block) -> String {
     let mut lines = vec![block.title()];
     if let Some(frame) = block.source.first() {
@@ -209,26 +210,27 @@ fn tooltip(block: &Block) -> String {
     lines.join("\n")
 }
 
-/// A line with round corners.
+/// The commands of a path that draws a line with round corners.
 fn path(points: &[Point]) -> String {
     let mut path = String::new();
     let Some(first) = points.first() else {
         return path;
     };
     let _ = write!(path, "M {:.1} {:.1}", first.x, first.y);
-    for three in points.windows(3) {
-        let (before, corner, after) = (three[0], three[1], three[2]);
-        let toward = |p: Point| {
-            let (dx, dy) = (p.x - corner.x, p.y - corner.y);
+    for segment_pair in points.windows(3) {
+        let corner = segment_pair[1];
+        // The point on the segment towards `end` where the round corner begins.
+        let curve_end = |end: Point| {
+            let (dx, dy) = (end.x - corner.x, end.y - corner.y);
             let length = dx.hypot(dy);
-            let part = if length > 0.0 {
+            let fraction = if length > 0.0 {
                 CORNER.min(length / 2.0) / length
             } else {
                 0.0
             };
-            (corner.x + dx * part, corner.y + dy * part)
+            (corner.x + dx * fraction, corner.y + dy * fraction)
         };
-        let ((ax, ay), (bx, by)) = (toward(before), toward(after));
+        let ((ax, ay), (bx, by)) = (curve_end(segment_pair[0]), curve_end(segment_pair[2]));
         let _ = write!(
             path,
             " L {ax:.1} {ay:.1} Q {:.1} {:.1} {bx:.1} {by:.1}",

@@ -62,7 +62,7 @@ pub(super) use colors;
 
 impl Theme {
     /// The colors of a picture, for its outermost element.
-    pub(super) const fn of_picture(self) -> &'static str {
+    pub(super) const fn picture_colors(self) -> &'static str {
         match self {
             Self::Automatic => colors!("svg", automatic),
             Self::Light => colors!("svg", light),

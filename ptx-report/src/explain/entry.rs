@@ -62,7 +62,7 @@ pub enum EntryKind {
 }
 
 impl EntryKind {
-    /// Its name in JSON.
+    /// The name of the kind in JSON.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -135,37 +135,52 @@ pub struct Details {
 }
 
 impl Details {
-    /// The lists with their headings, and whether they are a part of short descriptions.
-    pub(super) fn groups(&self) -> impl Iterator<Item = (&'static str, &[String], Importance)> {
-        use Importance::{High, Low, Main};
+    /// The lists with their headings, without empty ones.
+    pub(super) fn groups(&self) -> impl Iterator<Item = Group<'_>> {
+        let group = |title, lines, importance| Group {
+            title,
+            lines,
+            importance,
+        };
         let lists = [
-            ("modifiers", &self.modifiers, Main),
-            ("operands", &self.operands, Main),
-            ("rules", &self.rules, High),
-            ("since", &self.since, High),
-            ("computes", &self.computes, Main),
-            ("effects", &self.effects, High),
-            ("note", &self.notes, Low),
-            ("differs", &self.differences, Low),
+            group("modifiers", &self.modifiers[..], Importance::Main),
+            group("operands", &self.operands, Importance::Main),
+            group("rules", &self.rules, Importance::High),
+            group("since", &self.since, Importance::High),
+            group("computes", &self.computes, Importance::Main),
+            group("effects", &self.effects, Importance::High),
+            group("note", &self.notes, Importance::Low),
+            group("differs", &self.differences, Importance::Low),
         ];
-        let lists = lists
+        lists
             .into_iter()
-            .map(|(title, list, of)| (title, &list[..], of));
-        let tables = self.tables.iter();
-        let tables = tables.map(|t| ("legal combinations", &t[..], importance(t)));
-        lists.chain(tables).filter(|(_, list, _)| !list.is_empty())
+            .chain(
+                self.tables
+                    .iter()
+                    .map(move |table| group("legal combinations", table, table_importance(table))),
+            )
+            .filter(|group| !group.lines.is_empty())
     }
 
     /// The number of legal combinations in tables that are too long for short descriptions.
-    pub(super) fn rows(&self) -> usize {
-        let long = |t: &&Vec<String>| importance(t) == Importance::Low;
-        // The first line is the head.
-        let rows = |t: &Vec<String>| t.len().saturating_sub(1);
-        self.tables.iter().filter(long).map(rows).sum()
+    pub(super) fn omitted_combinations(&self) -> usize {
+        self.tables
+            .iter()
+            .filter(|table| table_importance(table) == Importance::Low)
+            // The first line is the head.
+            .map(|table| table.len().saturating_sub(1))
+            .sum()
     }
 }
 
-fn importance(table: &[String]) -> Importance {
+/// A list of a form with its heading.
+pub(super) struct Group<'a> {
+    pub(super) title: &'static str,
+    pub(super) lines: &'a [String],
+    pub(super) importance: Importance,
+}
+
+fn table_importance(table: &[String]) -> Importance {
     if table.len() <= 4 {
         Importance::High
     } else {
@@ -173,13 +188,13 @@ fn importance(table: &[String]) -> Importance {
     }
 }
 
-/// How much of a list is a part of short descriptions.
+/// The part of a list that short descriptions contain.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(super) enum Importance {
-    /// Most of it.
+    /// Most lines.
     Main,
-    /// The beginning.
+    /// The first lines.
     High,
-    /// Nothing.
+    /// No lines.
     Low,
 }

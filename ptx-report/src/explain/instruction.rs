@@ -1,27 +1,41 @@
-//! Finds the forms of an opcode or a mnemonic.
+//! The forms of an opcode or a mnemonic, and their descriptions.
 
 use std::borrow::Cow;
 
+use ptx_isa::describe::{self, Topic};
 use ptx_isa::{Form, Instruction, Modifier, Opcode, SlotAssignment, find_instruction};
 use ptx_parse::suggest;
 
-use super::entry::{Entry, EntryKind};
-use super::form;
+use super::entry::{Details, Entry, EntryKind};
 
-/// A form and, for a complete mnemonic, its modifiers by slot.
-type Found = (&'static Form, Option<SlotAssignment>);
+/// A form that an explanation describes.
+struct MatchedForm {
+    form: &'static Form,
+    /// For a complete mnemonic, its modifiers by slot.
+    assignment: Option<SlotAssignment>,
+}
 
-/// What an opcode or a mnemonic is; a list of instructions if none has this name, but longer ones have.
+impl MatchedForm {
+    fn is(&self, form: &Form) -> bool {
+        std::ptr::eq(self.form, form)
+    }
+}
+
+/// The meaning of an opcode or a mnemonic.
 pub(super) enum Answer {
     Instruction(Box<Entry>),
+    /// No instruction has this name, but instructions with longer names begin with it.
     Names(Vec<&'static Instruction>),
 }
 
-/// Finds an instruction, or says which one may be meant.
+/// Finds an instruction. The error message states which instructions may be meant.
 pub(super) fn find(text: &str) -> Result<Answer, String> {
     let (opcode, modifiers) = words(text)?;
-    let begins = |i: &&Instruction| i.words().starts_with(&modifiers) && i.name() != text;
-    let longer: Vec<&Instruction> = opcode.instructions().iter().filter(begins).collect();
+    let longer: Vec<&Instruction> = opcode
+        .instructions()
+        .iter()
+        .filter(|i| i.words().starts_with(&modifiers) && i.name() != text)
+        .collect();
     let Some(instruction) = find_instruction(opcode, &modifiers) else {
         if longer.is_empty() {
             let names: Vec<&str> = opcode.instructions().iter().map(|i| i.name()).collect();
@@ -32,39 +46,43 @@ pub(super) fn find(text: &str) -> Result<Answer, String> {
         }
         return Ok(Answer::Names(longer));
     };
-    let rest = modifiers
+    let slot_modifiers = modifiers
         .get(instruction.words().len()..)
         .unwrap_or_default();
-    let mut found = forms(instruction, rest);
-    if found.is_empty() {
+    let mut forms = matching_forms(instruction, slot_modifiers);
+    if forms.is_empty() {
         return Err(format!(
             "`{}` has no form with {}; `ptxkit explain {0}` shows its forms",
             instruction.name(),
-            list(rest)
+            list(slot_modifiers)
         ));
     }
     let mut examples = instruction.examples().to_vec();
-    if rest.is_empty() {
+    if slot_modifiers.is_empty() {
         // The first example is of the most common form.
-        let common = examples.first().and_then(|e| forms_of(instruction, e));
-        let first = common.and_then(|forms| forms.first().map(|(form, _)| *form));
-        found.sort_by_key(|(form, _)| !first.is_some_and(|f| std::ptr::eq(f, *form)));
+        let common = examples
+            .first()
+            .and_then(|example| forms_of_example(instruction, example)?.into_iter().next());
+        forms.sort_by_key(|form| !common.as_ref().is_some_and(|c| c.is(form.form)));
     } else {
-        let is_found = |form: &Form| found.iter().any(|(f, _)| std::ptr::eq(*f, form));
-        examples.retain(|e| {
-            let of = forms_of(instruction, e).unwrap_or_default();
-            of.iter().any(|(form, _)| is_found(form))
+        examples.retain(|example| {
+            forms_of_example(instruction, example)
+                .unwrap_or_default()
+                .iter()
+                .any(|of_example| forms.iter().any(|form| form.is(of_example.form)))
         });
-        // Those with the same modifiers are first.
+        // Examples with the same modifiers are first.
         examples.sort_by_cached_key(|example| {
-            let has = |m: &&Modifier| example.contains(m.text());
-            rest.len() - rest.iter().filter(has).count()
+            slot_modifiers
+                .iter()
+                .filter(|modifier| !example.contains(modifier.text()))
+                .count()
         });
     }
     Ok(Answer::Instruction(Box::new(entry(
         instruction,
         text,
-        &found,
+        &forms,
         examples,
         longer.iter().map(|i| i.name()).collect(),
     ))))
@@ -73,14 +91,13 @@ pub(super) fn find(text: &str) -> Result<Answer, String> {
 fn entry(
     instruction: &'static Instruction,
     text: &str,
-    found: &[Found],
+    forms: &[MatchedForm],
     examples: Vec<&'static str>,
     see_also: Vec<&'static str>,
 ) -> Entry {
-    let mut own = found.iter().map(|(form, _)| form.summary());
-    let first = own.next().flatten();
     // A sentence that all forms have is not repeated.
-    let shared = first.filter(|_| own.all(|other| other == first));
+    let first = forms.first().and_then(|matched| matched.form.summary());
+    let shared = first.filter(|_| forms.iter().all(|matched| matched.form.summary() == first));
     let mut entry = Entry::new(
         EntryKind::Instruction,
         text,
@@ -89,24 +106,68 @@ fn entry(
     entry.examples = examples.into_iter().map(Cow::Borrowed).collect();
     entry.pitfalls = instruction.pitfalls();
     entry.see_also = see_also;
-    let details = |(form, chosen): &Found| {
-        let mut details = form::details(instruction, form, chosen.as_ref());
-        details.summary = details.summary.filter(|_| shared.is_none());
-        details
-    };
-    entry.forms = found.iter().map(details).collect();
+    entry.forms = forms
+        .iter()
+        .map(|matched| {
+            let mut details = details(instruction, matched);
+            details.summary = details.summary.filter(|_| shared.is_none());
+            details
+        })
+        .collect();
     entry
 }
 
+/// Describes a form. For a mnemonic, only the facts that concern its modifiers are listed.
+fn details(instruction: &Instruction, matched: &MatchedForm) -> Details {
+    let (form, assignment) = (matched.form, matched.assignment.as_ref());
+    let (name, syntax) = (instruction.name(), form.syntax());
+    let attached = syntax.is_empty() || syntax.starts_with(['.', '{']);
+    let mut details = Details {
+        syntax: format!("{name}{}{syntax}", if attached { "" } else { " " }),
+        section: form.section(),
+        undocumented: form.is_undocumented(),
+        summary: form.summary(),
+        ..Details::default()
+    };
+    if !instruction.since().is_empty() {
+        let floors = describe::floors(instruction.since());
+        details.since.push(floors.to_string());
+    }
+    let result = describe::each_fact(form, assignment, &mut |topic, line| {
+        let list = match topic {
+            Topic::Modifiers => &mut details.modifiers,
+            Topic::Operands => &mut details.operands,
+            Topic::Rules => &mut details.rules,
+            Topic::Since => &mut details.since,
+            Topic::Computes => &mut details.computes,
+            Topic::Effects => &mut details.effects,
+            Topic::Differs => &mut details.differences,
+            _ => &mut details.notes,
+        };
+        // The backquotes are for documents.
+        list.push(line.to_string().replace('`', ""));
+        Ok(())
+    });
+    debug_assert!(result.is_ok(), "the sink returns no error");
+    details.tables = form
+        .tables()
+        .iter()
+        .map(|table| {
+            let text = describe::table(form, table, assignment).to_string();
+            text.lines().map(str::to_owned).collect()
+        })
+        .collect();
+    details
+}
+
 /// The forms that an example of an instruction may have.
-fn forms_of(instruction: &'static Instruction, example: &str) -> Option<Vec<Found>> {
-    let mut mnemonics = example.split([' ', '\n', '\t', ';']);
-    let mnemonic = mnemonics.find(|word| {
-        let rest = word.strip_prefix(instruction.name());
-        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+fn forms_of_example(instruction: &'static Instruction, example: &str) -> Option<Vec<MatchedForm>> {
+    let mnemonic = example.split([' ', '\n', '\t', ';']).find(|word| {
+        let suffix = word.strip_prefix(instruction.name());
+        suffix.is_some_and(|suffix| suffix.is_empty() || suffix.starts_with('.'))
     })?;
     let (_, modifiers) = words(mnemonic).ok()?;
-    Some(forms(
+    Some(matching_forms(
         instruction,
         modifiers.get(instruction.words().len()..)?,
     ))
@@ -114,58 +175,75 @@ fn forms_of(instruction: &'static Instruction, example: &str) -> Option<Vec<Foun
 
 /// The opcode and the modifiers of a text, or an error message.
 pub(super) fn words(text: &str) -> Result<(Opcode, Vec<Modifier>), String> {
-    let (first, rest) = text.split_at(text.find('.').unwrap_or(text.len()));
-    let known = |nearest: Option<&str>| match nearest {
+    let (opcode_text, suffix) = text.split_at(text.find('.').unwrap_or(text.len()));
+    let question = |nearest: Option<&str>| match nearest {
         Some(nearest) => format!("; did you mean `{nearest}`?"),
         None => String::new(),
     };
-    let opcode = Opcode::from_text(first.as_bytes()).ok_or_else(|| {
+    let opcode = Opcode::from_text(opcode_text.as_bytes()).ok_or_else(|| {
         format!(
-            "unknown instruction `{first}`{}",
-            known(suggest::opcode(first))
+            "unknown instruction `{opcode_text}`{}",
+            question(suggest::opcode(opcode_text))
         )
     })?;
-    let modifier = |word: &str| {
-        let word = format!(".{word}");
-        Modifier::from_text(word.as_bytes()).ok_or_else(|| {
-            let nearest = suggest::modifier(Some(opcode), &word);
-            format!("unknown modifier `{word}`{}", known(nearest))
+    let modifiers = suffix
+        .split('.')
+        .skip(1)
+        .map(|word| {
+            let word = format!(".{word}");
+            Modifier::from_text(word.as_bytes()).ok_or_else(|| {
+                let nearest = suggest::modifier(Some(opcode), &word);
+                format!("unknown modifier `{word}`{}", question(nearest))
+            })
         })
-    };
-    let rest = rest.split('.').skip(1).map(modifier);
-    Ok((opcode, rest.collect::<Result<_, _>>()?))
+        .collect::<Result<_, _>>()?;
+    Ok((opcode, modifiers))
 }
 
-/// All forms of an opcode; with modifiers, those that take them, or, if more are required, those that have them.
-fn forms(instruction: &'static Instruction, rest: &[Modifier]) -> Vec<Found> {
-    let all = instruction.forms().iter().copied();
-    if rest.is_empty() {
-        return all.map(|f| (f, None)).collect();
-    }
-    let strict = all
-        .clone()
-        .filter_map(|f| Some((f, Some(f.match_modifiers(rest)?))));
-    let lenient = all
-        .clone()
-        .filter_map(|f| Some((f, Some(f.match_lenient(rest)?))));
-    let knowing = all.filter(|f| rest.iter().all(|&m| f.accepts(m)));
-    let has_row = |form: &Form, chosen: &Option<SlotAssignment>| {
-        chosen
-            .as_ref()
-            .is_none_or(|c| form.tables().iter().all(|t| t.row(c).is_some()))
+/// All forms of an instruction; with modifiers, the forms that accept them as a complete mnemonic, or, if there is none, those that accept each of
+/// them.
+fn matching_forms(instruction: &'static Instruction, modifiers: &[Modifier]) -> Vec<MatchedForm> {
+    let forms = instruction.forms().iter().copied();
+    let unassigned = |form| MatchedForm {
+        form,
+        assignment: None,
     };
-    let mut found: Vec<Found> = strict.collect();
-    // What no table lists is another form's, if there is one.
-    if found.iter().any(|(form, chosen)| has_row(form, chosen)) {
-        found.retain(|(form, chosen)| has_row(form, chosen));
+    if modifiers.is_empty() {
+        return forms.map(unassigned).collect();
     }
-    if found.is_empty() {
-        found = lenient.collect();
+    let assigned = |form: &'static Form, assignment: Option<SlotAssignment>| {
+        assignment.map(|assignment| MatchedForm {
+            form,
+            assignment: Some(assignment),
+        })
+    };
+    let is_listed = |matched: &MatchedForm| {
+        matched.assignment.as_ref().is_none_or(|assignment| {
+            let mut tables = matched.form.tables().iter();
+            tables.all(|table| table.row(assignment).is_some())
+        })
+    };
+    let mut matched: Vec<MatchedForm> = forms
+        .clone()
+        .filter_map(|form| assigned(form, form.match_modifiers(modifiers)))
+        .collect();
+    // A combination that the tables of a form do not list belongs to another form, if one lists it.
+    if matched.iter().any(is_listed) {
+        matched.retain(is_listed);
     }
-    if found.is_empty() {
-        found = knowing.map(|f| (f, None)).collect();
+    if matched.is_empty() {
+        matched = forms
+            .clone()
+            .filter_map(|form| assigned(form, form.match_lenient(modifiers)))
+            .collect();
     }
-    found
+    if matched.is_empty() {
+        matched = forms
+            .filter(|form| modifiers.iter().all(|&m| form.accepts(m)))
+            .map(unassigned)
+            .collect();
+    }
+    matched
 }
 
 fn list(words: &[Modifier]) -> String {
@@ -209,7 +287,7 @@ mod tests {
     fn examples_have_a_form() {
         for instruction in Instruction::ALL {
             for example in instruction.examples() {
-                let forms = forms_of(instruction, example).unwrap_or_default();
+                let forms = forms_of_example(instruction, example).unwrap_or_default();
                 assert!(!forms.is_empty(), "{example}");
             }
         }

@@ -1,7 +1,6 @@
 //! Explanations of instructions, other keywords and diagnostics, from the tables.
 
 mod entry;
-mod form;
 mod instruction;
 mod smt;
 mod text;
@@ -18,18 +17,23 @@ use crate::generated::pages::PAGES;
 /// All codes of diagnostics with their titles.
 #[must_use]
 pub fn codes() -> Vec<Entry> {
-    let all = Code::ALL.iter();
-    all.map(|&code| diagnostic(code, None)).collect()
+    Code::ALL
+        .iter()
+        .map(|&code| diagnostic(code, None))
+        .collect()
 }
 
 /// The possible meanings of a text.
+///
 /// # Errors
 ///
 /// Nothing has this name; the message suggests similar names.
 pub fn find(text: &str) -> Result<Vec<Entry>, String> {
     if let Some(number) = number(text) {
-        let known = Code::ALL.iter().find(|c| u64::from(c.number()) == number);
-        return match (known, nearest(number)) {
+        let code = Code::ALL
+            .iter()
+            .find(|code| u64::from(code.number()) == number);
+        return match (code, nearest_code(number)) {
             (Some(&code), _) => Ok(vec![diagnostic(code, page(code))]),
             (None, Some(code)) => Err(format!(
                 "unknown code {text}; did you mean {code}: {}?",
@@ -38,7 +42,7 @@ pub fn find(text: &str) -> Result<Vec<Entry>, String> {
             (None, None) => Err(format!("unknown code {text}")),
         };
     }
-    if let Some(code) = named(text) {
+    if let Some(code) = code_with_name(text) {
         return Ok(vec![diagnostic(code, page(code))]);
     }
     let words = word::entries(text);
@@ -53,33 +57,35 @@ pub fn find(text: &str) -> Result<Vec<Entry>, String> {
     }
     match instruction::find(text) {
         Ok(Answer::Instruction(entry)) => Ok(vec![*entry]),
-        Ok(Answer::Names(names)) => {
-            let names = names.into_iter();
-            Ok(names
-                .map(|i| Entry::new(EntryKind::Instruction, i.name(), i.summary()))
-                .collect())
-        }
+        Ok(Answer::Names(instructions)) => Ok(instructions
+            .into_iter()
+            .map(|i| Entry::new(EntryKind::Instruction, i.name(), i.summary()))
+            .collect()),
         Err(message) => {
-            // A directive, type or special register without its first character.
-            let marked = [".", "%"].map(|mark| word::entries(&format!("{mark}{text}")));
-            let marked: Vec<Entry> = marked.into_iter().flatten().collect();
-            if marked.is_empty() {
+            // A directive, type or special register may be named without its first character.
+            let entries: Vec<Entry> = [".", "%"]
+                .iter()
+                .flat_map(|prefix| word::entries(&format!("{prefix}{text}")))
+                .collect();
+            if entries.is_empty() {
                 Err(message)
             } else {
-                Ok(marked)
+                Ok(entries)
             }
         }
     }
 }
 
-/// The code with a name such as `shared-race`, which is that of a lint or of a warning.
-fn named(text: &str) -> Option<Code> {
+/// The code of the lint or the warning with a name such as `shared-race`.
+fn code_with_name(text: &str) -> Option<Code> {
     let plain = |t: &str| t.replace(['-', '_'], "").to_ascii_lowercase();
-    let several = text.contains(['-', '_']);
-    let same = |code: &&Code| plain(code.name()) == plain(text);
-    let code = Code::ALL.iter().copied().find(|code| same(&code))?;
+    let is_compound = text.contains(['-', '_']);
+    let code = Code::ALL
+        .iter()
+        .copied()
+        .find(|code| plain(code.name()) == plain(text))?;
     // A word of PTX may have the name of a code, such as `trap`.
-    (several || text == code.name()).then_some(code)
+    (is_compound || text == code.name()).then_some(code)
 }
 
 /// A code with its title, or with its page.
@@ -89,12 +95,14 @@ fn diagnostic(code: Code, page: Option<&'static str>) -> Entry {
     entry
 }
 
-/// The page of a diagnostic: when it is reported, and how to fix the code.
+/// The page of a diagnostic, which states when it is reported, and how to fix the code.
 #[must_use]
 pub fn page(code: Code) -> Option<&'static str> {
     let name = code.to_string();
-    let page = PAGES.iter().find(|(of, _)| *of == name);
-    page.map(|(_, text)| *text)
+    PAGES
+        .iter()
+        .find(|(page_name, _)| *page_name == name)
+        .map(|(_, text)| *text)
 }
 
 /// The number in a text such as `PTX0104`, `ptx104` or `0104`.
@@ -103,13 +111,16 @@ fn number(text: &str) -> Option<u64> {
         Some(prefix) if prefix.eq_ignore_ascii_case("ptx") => &text[3..],
         _ => text,
     };
-    let plain = !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit());
-    plain.then(|| digits.parse().unwrap_or(u64::MAX))
+    let is_number = !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit());
+    is_number.then(|| digits.parse().unwrap_or(u64::MAX))
 }
 
-fn nearest(number: u64) -> Option<Code> {
-    let distance = |code: &Code| u64::from(code.number()).abs_diff(number);
-    Code::ALL.iter().copied().min_by_key(distance)
+/// The code with the nearest number.
+fn nearest_code(number: u64) -> Option<Code> {
+    Code::ALL
+        .iter()
+        .copied()
+        .min_by_key(|code| u64::from(code.number()).abs_diff(number))
 }
 
 #[cfg(test)]
@@ -128,8 +139,8 @@ mod tests {
 
     #[test]
     fn the_nearest_code() {
-        assert_eq!(nearest(0), Code::ALL.first().copied());
-        assert_eq!(nearest(u64::MAX), Code::ALL.last().copied());
-        assert_eq!(nearest(104), Some(Code::UnknownOpcode));
+        assert_eq!(nearest_code(0), Code::ALL.first().copied());
+        assert_eq!(nearest_code(u64::MAX), Code::ALL.last().copied());
+        assert_eq!(nearest_code(104), Some(Code::UnknownOpcode));
     }
 }

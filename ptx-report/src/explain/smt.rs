@@ -7,27 +7,28 @@ use ptx_semantics::smt;
 use super::instruction::words;
 
 /// An SMT-LIB script that defines the semantics of an instruction with all its modifiers: a function for each result.
+///
 /// # Errors
 ///
 /// There is no such instruction, or its semantics are not expressible; the message states the reason.
 pub fn script(text: &str) -> Result<String, String> {
     let (opcode, modifiers) = words(text)?;
-    let found = smt::definitions(opcode, &modifiers).map_err(|error| match error {
+    let definitions = smt::definitions(opcode, &modifiers).map_err(|error| match error {
         smt::NotExpressible::Unknown => {
             format!("`{text}` is not a complete instruction; --smt expects an opcode with all its modifiers")
         }
         error => format!("`{text}`: {error}"),
     })?;
-    let mut out = String::new();
-    let mut stated = "";
-    for definition in &found {
-        if stated != definition.computes {
-            stated = definition.computes;
-            let _ = writeln!(out, "; {text} computes {stated}");
+    let mut script = String::new();
+    let mut computes = "";
+    for definition in &definitions {
+        if computes != definition.computes {
+            computes = definition.computes;
+            let _ = writeln!(script, "; {text} computes {computes}");
         }
-        let _ = writeln!(out, "{definition}");
+        let _ = writeln!(script, "{definition}");
     }
-    Ok(out)
+    Ok(script)
 }
 
 #[cfg(test)]

@@ -4,14 +4,14 @@ use std::fmt::Write as _;
 
 use super::entry::{Details, Entry, Importance};
 
-/// The lines of an explanation that is not in full.
-const SCREEN: usize = 40;
-/// The most examples of an explanation that is not in full.
-const EXAMPLES: usize = 4;
-/// Sentences are wrapped at this column.
+/// The number of lines of an explanation that fits a screen.
+const SCREEN_LINES: usize = 40;
+/// The largest number of examples of such an explanation.
+const MAX_EXAMPLES: usize = 4;
+/// The column at which sentences are wrapped.
 const WIDTH: usize = 100;
 
-/// How much is said.
+/// The length of an explanation.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub enum Extent {
     /// The first form, and as much of it as fits a screen.
@@ -26,36 +26,48 @@ pub fn text(entry: &Entry, extent: Extent) -> String {
     if let Some(page) = entry.page {
         return page.to_owned();
     }
-    let (head, usage_text, see_also) = (head(entry), usage(entry, extent), see_also(entry));
-    let Some(first) = entry.forms.first() else {
-        return [head, usage_text, see_also].concat();
+    let (head, usage, see_also) = (head(entry), usage(entry, extent), see_also(entry));
+    let Some(first_form) = entry.forms.first() else {
+        return [head, usage, see_also].concat();
     };
     if extent == Extent::Full {
         let forms = entry.forms.iter().map(|f| form(f, None)).collect();
-        return [head, forms, usage_text, see_also].concat();
+        return [head, forms, usage, see_also].concat();
     }
-    let used = count(&head) + count(&usage_text) + count(&see_also);
+    let used_lines = line_count(&head) + line_count(&usage) + line_count(&see_also);
     // The other forms get at least four lines.
-    let lines_left = SCREEN.saturating_sub(used + (entry.forms.len() + 1).min(4));
-    // Modifiers and operands are more important than the rest.
-    let limits = (1..=12).rev().map(|n| (3 * n, n)).chain([(2, 1), (1, 1)]);
-    let mut texts = limits.map(|limit| form(first, Some(limit)));
-    let fitting = texts.find(|text| count(text) <= lines_left);
-    let first = fitting.unwrap_or_else(|| form(first, Some((1, 1))));
-    let lines_left = SCREEN.saturating_sub(used + count(&first));
-    let others = if entry.forms.len() > 1 || first.contains(MORE) {
-        others(&entry.forms, &entry.name, lines_left)
+    let available = SCREEN_LINES.saturating_sub(used_lines + (entry.forms.len() + 1).min(4));
+    let first = fit_form(first_form, available);
+    let available = SCREEN_LINES.saturating_sub(used_lines + line_count(&first));
+    let other_forms = if entry.forms.len() > 1 || first.contains(MORE) {
+        other_forms(&entry.forms, &entry.name, available)
     } else {
         String::new()
     };
-    [head, first, usage_text, others, see_also].concat()
+    [head, first, usage, other_forms, see_also].concat()
 }
 
-fn count(text: &str) -> usize {
+/// The longest description of a form that has at most this number of lines.
+fn fit_form(details: &Details, available: usize) -> String {
+    let shortest = ListLimits { main: 1, high: 1 };
+    // Modifiers and operands are more important than the other lists.
+    (1..=12)
+        .rev()
+        .map(|n| ListLimits {
+            main: 3 * n,
+            high: n,
+        })
+        .chain([ListLimits { main: 2, high: 1 }, shortest])
+        .map(|limits| form(details, Some(limits)))
+        .find(|text| line_count(text) <= available)
+        .unwrap_or_else(|| form(details, Some(shortest)))
+}
+
+fn line_count(text: &str) -> usize {
     text.lines().count()
 }
 
-/// Name, sentence and single facts.
+/// The name, the sentence and the single facts.
 fn head(entry: &Entry) -> String {
     let section = entry
         .section
@@ -74,25 +86,25 @@ fn head(entry: &Entry) -> String {
     out
 }
 
-/// Examples and pitfalls.
+/// The examples and pitfalls.
 fn usage(entry: &Entry, extent: Extent) -> String {
     let mut out = String::new();
     if !entry.examples.is_empty() {
         out += "\nexamples:\n";
-        let most = if extent == Extent::Full {
+        let count = if extent == Extent::Full {
             usize::MAX
         } else {
-            EXAMPLES
+            MAX_EXAMPLES
         };
-        let lines = entry.examples.iter().take(most).flat_map(|e| e.lines());
-        lines.for_each(|line| out = std::mem::take(&mut out) + "  " + line + "\n");
+        for line in entry.examples.iter().take(count).flat_map(|e| e.lines()) {
+            out = out + "  " + line + "\n";
+        }
     }
     if !entry.pitfalls.is_empty() {
         out += "\npitfalls:\n";
-        entry
-            .pitfalls
-            .iter()
-            .for_each(|p| wrap(&mut out, "  - ", p));
+        for pitfall in entry.pitfalls {
+            wrap(&mut out, "  - ", pitfall);
+        }
     }
     out
 }
@@ -113,8 +125,15 @@ fn see_also(entry: &Entry) -> String {
 /// The end of a list of which only the beginning is shown.
 const MORE: &str = "more with --all";
 
-/// A form; with limits, the most important lists with at most the first number of lines, others with the second.
-fn form(details: &Details, limit: Option<(usize, usize)>) -> String {
+/// The largest numbers of lines of the lists of a form.
+#[derive(Copy, Clone)]
+struct ListLimits {
+    main: usize,
+    high: usize,
+}
+
+/// The description of a form. With limits, only the beginnings of important lists are shown.
+fn form(details: &Details, limits: Option<ListLimits>) -> String {
     let mut out = format!("\n{}\n", details.syntax);
     let remark = if details.undocumented {
         "; undocumented"
@@ -128,69 +147,68 @@ fn form(details: &Details, limit: Option<(usize, usize)>) -> String {
     if let Some(summary) = details.summary {
         wrap(&mut out, "  ", summary);
     }
-    for (title, lines, importance) in details.groups() {
-        if limit.is_some() && importance == Importance::Low {
-            continue;
-        }
-        let limit = match limit {
-            Some((limit, _)) if importance == Importance::Main => limit,
-            Some((_, limit)) => limit,
-            None => usize::MAX,
+    for group in details.groups() {
+        let limit = match (limits, group.importance) {
+            (None, _) => usize::MAX,
+            (Some(limits), Importance::Main) => limits.main,
+            (Some(limits), Importance::High) => limits.high,
+            (Some(_), Importance::Low) => continue,
         };
-        if let [one] = lines {
-            out += &format!("  {title}: {one}\n");
+        let (title, lines) = (group.title, group.lines);
+        if let [line] = lines {
+            out += &format!("  {title}: {line}\n");
             continue;
         }
         out += &format!("  {title}:\n");
-        // One line more costs no more than the remark that there is one.
+        // A single omitted line takes no more space than the remark that it is omitted.
         let shown = if lines.len() <= limit.saturating_add(1) {
             lines.len()
         } else {
             limit
         };
-        lines
-            .iter()
-            .take(shown)
-            .for_each(|line| out += &format!("    {line}\n"));
+        for line in lines.iter().take(shown) {
+            out += &format!("    {line}\n");
+        }
         if shown < lines.len() {
             out += &format!("    … {} {MORE}\n", lines.len() - shown);
         }
     }
-    if limit.is_some() && details.rows() > 0 {
-        out += &format!("  legal combinations: {} {MORE}\n", details.rows());
+    let omitted = details.omitted_combinations();
+    if limits.is_some() && omitted > 0 {
+        out += &format!("  legal combinations: {omitted} {MORE}\n");
     }
     out
 }
 
-/// The syntax of the other forms, in a number of lines; where several differ only in their details, once.
-fn others(forms: &[Details], name: &str, lines_left: usize) -> String {
+/// The distinct syntaxes of the other forms, in about `available` lines.
+fn other_forms(forms: &[Details], name: &str, available: usize) -> String {
     let mut syntaxes: Vec<&str> = Vec::new();
     for details in forms {
         if !syntaxes.contains(&&*details.syntax) {
             syntaxes.push(&details.syntax);
         }
     }
-    let rest = syntaxes.get(1..).unwrap_or_default();
-    if rest.is_empty() {
+    let syntaxes = syntaxes.get(1..).unwrap_or_default();
+    if syntaxes.is_empty() {
         return format!("\nThe rest: ptxkit explain {name} --all\n");
     }
     let mut out = format!("\nother forms (ptxkit explain {name} --all):\n");
-    let most = lines_left.saturating_sub(2).max(2);
-    let shown = if rest.len() <= most {
-        rest.len()
+    let limit = available.saturating_sub(2).max(2);
+    let shown = if syntaxes.len() <= limit {
+        syntaxes.len()
     } else {
-        most - 1
+        limit - 1
     };
-    for syntax in rest.iter().take(shown) {
+    for syntax in syntaxes.iter().take(shown) {
         out += &format!("  {syntax}\n");
     }
-    if shown < rest.len() {
-        out += &format!("  … {} more\n", rest.len() - shown);
+    if shown < syntaxes.len() {
+        out += &format!("  … {} more\n", syntaxes.len() - shown);
     }
     out
 }
 
-/// Appends a sentence, wrapped, with its lines below the first one indented as far as that one.
+/// Appends a sentence, wrapped at [`WIDTH`]. Its further lines are indented as far as the text of the first one.
 fn wrap(out: &mut String, indent: &str, text: &str) {
     let mut line = String::from(indent);
     let spaces = " ".repeat(indent.len());

@@ -11,18 +11,20 @@ use ptx_parse::suggest;
 
 use super::entry::{Entry, EntryKind};
 
-/// Everything that a word may be.
+/// All meanings that a word may have.
 pub(super) fn entries(text: &str) -> Vec<Entry> {
     let bytes = text.as_bytes();
     let register = text.split('.').next().unwrap_or(text);
-    let found = [
+    [
         StateSpace::from_text(bytes).map(space),
         ScalarType::from_text(bytes).map(ty),
         Directive::from_text(bytes).map(directive),
         SpecialReg::from_text(register.as_bytes()).map(special_register),
         Modifier::from_text(bytes).map(modifier),
-    ];
-    found.into_iter().flatten().collect()
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
 }
 
 /// The nearest word of any kind.
@@ -84,11 +86,11 @@ fn ty(ty: ScalarType) -> Entry {
         (ty.is_variable_type(), "variables"),
         (ty.is_parameter_type(), "parameters"),
     ];
-    let declared = declarations
+    let declared: Vec<&str> = declarations
         .iter()
-        .filter(|(yes, _)| *yes)
-        .map(|(_, of)| *of);
-    let declared: Vec<&str> = declared.collect();
+        .filter(|(is_allowed, _)| *is_allowed)
+        .map(|(_, declared)| *declared)
+        .collect();
     entry.facts.push(match ty.register_class() {
         _ if !declared.is_empty() => format!("in declarations of {}", declared.join(", ")),
         Some(class) => format!(
@@ -105,8 +107,10 @@ fn directive(directive: Directive) -> Entry {
     let mut entry = Entry::new(EntryKind::Directive, directive.text(), directive.summary());
     entry.section = Some(directive.section());
     entry.examples = directive.example().into_iter().map(Cow::Borrowed).collect();
-    let places: Vec<&str> = directive.places().iter().map(|p| place(*p)).collect();
-    entry.facts.push(format!("allowed {}", places.join(", ")));
+    let positions: Vec<&str> = directive.places().iter().map(|p| position(*p)).collect();
+    entry
+        .facts
+        .push(format!("allowed {}", positions.join(", ")));
     match directive.integers() {
         Some((0, 0)) => entry.facts.push("takes no argument".into()),
         Some((least, most)) if least == most => {
@@ -144,8 +148,8 @@ fn directive(directive: Directive) -> Entry {
     entry
 }
 
-fn place(place: DirectivePosition) -> &'static str {
-    match place {
+fn position(position: DirectivePosition) -> &'static str {
+    match position {
         DirectivePosition::Module => "in the module",
         DirectivePosition::Body => "in a function",
         DirectivePosition::Label => "in a function after a label",
@@ -202,21 +206,24 @@ fn special_register(register: SpecialReg) -> Entry {
 
 fn modifier(modifier: Modifier) -> Entry {
     let class = modifier.class();
-    // The sentence of a type or state space is said about that.
-    let named = modifier.scalar_type().is_some() || modifier.state_space().is_some();
-    let own = modifier.summary().filter(|_| !named);
+    // The sentence of a type or a state space is in the entry of the type or space.
+    let has_other_entry = modifier.scalar_type().is_some() || modifier.state_space().is_some();
+    let summary = modifier.summary().filter(|_| !has_other_entry);
     let mut entry = Entry::new(
         EntryKind::Modifier,
         modifier.text(),
-        own.unwrap_or_default(),
+        summary.unwrap_or_default(),
     );
     entry.facts.push(format!("selects: {}", class.meaning()));
-    let takes = |o: &&Opcode| {
-        let mut all = o.instructions().iter();
-        all.any(|i| i.words().contains(&modifier) || i.forms().iter().any(|f| f.accepts(modifier)))
-    };
-    let opcodes = Opcode::ALL.iter().filter(takes).map(|o| o.text());
-    let opcodes: Vec<&str> = opcodes.collect();
+    let opcodes: Vec<&str> = Opcode::ALL
+        .iter()
+        .filter(|opcode| {
+            opcode.instructions().iter().any(|i| {
+                i.words().contains(&modifier) || i.forms().iter().any(|f| f.accepts(modifier))
+            })
+        })
+        .map(|opcode| opcode.text())
+        .collect();
     if !opcodes.is_empty() {
         entry
             .facts

@@ -34,9 +34,11 @@ pub const FAMILIES: [&str; 19] = [
 /// The family of an instruction; `unknown` if it is not in the tables.
 #[must_use]
 pub fn family(facts: &Facts<'_>) -> &'static str {
-    let index = third_number(facts.section()).checked_sub(1);
-    let name = index.and_then(|i| FAMILIES.get(i)).copied();
-    name.unwrap_or("unknown")
+    third_number(facts.section())
+        .checked_sub(1)
+        .and_then(|index| FAMILIES.get(index))
+        .copied()
+        .unwrap_or("unknown")
 }
 
 /// The third number of a section such as `9.7.1.3`; 0 if it has none.
@@ -59,7 +61,7 @@ fn third_number(section: &str) -> usize {
 pub struct Mix {
     /// The number of instructions.
     pub instructions: u64,
-    /// By [`family`].
+    /// The number of instructions of each [`family`].
     pub families: BTreeMap<&'static str, u64>,
     /// Tensor-core instructions.
     pub tensor_core: TensorCore,
@@ -100,7 +102,7 @@ pub struct Access {
 }
 
 impl Access {
-    /// Of a memory access of an instruction of this function.
+    /// Classifies a memory access of an instruction of the function with this body.
     #[must_use]
     pub fn new(access: &MemoryAccess, body: &Body) -> Self {
         let vector = match access.data {
@@ -116,6 +118,7 @@ impl Access {
     }
 }
 
+/// A kind of memory access with its count.
 #[derive(Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
@@ -125,9 +128,15 @@ struct Counted<'a> {
     count: u64,
 }
 
-/// Writes a list of the kinds with their counts.
-fn accesses<S: Serializer>(all: &BTreeMap<Access, u64>, out: S) -> Result<S::Ok, S::Error> {
-    out.collect_seq(all.iter().map(|(access, &count)| Counted { access, count }))
+/// Serializes a list of the kinds of accesses with their counts.
+fn accesses<S: Serializer>(
+    counts: &BTreeMap<Access, u64>,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    let counted = counts
+        .iter()
+        .map(|(access, &count)| Counted { access, count });
+    serializer.collect_seq(counted)
 }
 
 impl Mix {
@@ -144,11 +153,15 @@ impl Mix {
         }
     }
 
-    /// Families with their counts, the most frequent first; tensor-core arithmetic apart from moves of fragments.
+    /// The families with their counts, the most frequent first.
     #[must_use]
     pub fn sorted_families(&self) -> Vec<(&'static str, u64)> {
-        let mut all: Vec<_> = self.families.iter().map(|(&k, &v)| (k, v)).collect();
-        all.sort_by(|a, b| b.1.cmp(&a.1).then(a.0.cmp(b.0)));
-        all
+        let mut families: Vec<_> = self
+            .families
+            .iter()
+            .map(|(&name, &count)| (name, count))
+            .collect();
+        families.sort_by(|a, b| b.1.cmp(&a.1).then(a.0.cmp(b.0)));
+        families
     }
 }

@@ -1,13 +1,11 @@
 //! Facts about each function: signature, instructions, loops, memory, live registers, requirements.
 
-mod layout;
-mod machine_code;
 mod mix;
 mod signature;
 
 use std::collections::{BTreeMap, HashMap};
 
-use ptx_analysis::cfg::{Block, BlockId};
+use ptx_analysis::cfg::Block;
 use ptx_analysis::function_analysis::{FunctionAnalysis, map_functions};
 use ptx_analysis::pressure::CLASSES;
 use ptx_analysis::source_lines::{FunctionLines, SourceLines};
@@ -22,16 +20,14 @@ use crate::current_text::CurrentText;
 use crate::demangle::demangle;
 use crate::labels::Labeled;
 use crate::requirements::{Minimal, Pair};
-pub use layout::{bytes_of, type_name};
-pub use machine_code::MachineCode;
 pub use mix::{Access, FAMILIES, Mix, family};
-pub use signature::{Parameter, Signature};
+pub use signature::{Parameter, Signature, bytes_of, type_name};
 
 /// A function with a body.
 #[derive(Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
-pub struct OfFunction {
+pub struct FunctionStats {
     /// Its name in the text.
     pub name: String,
     /// The name in the source language, if it is mangled.
@@ -53,7 +49,7 @@ pub struct OfFunction {
     /// The maximum nesting depth of loops.
     pub loop_depth: u32,
     /// The loops, outer ones before inner ones.
-    pub loop_list: Vec<OfLoop>,
+    pub loop_list: Vec<LoopStats>,
     /// The called functions, sorted by name.
     pub callees: Vec<Callee>,
     /// Live registers.
@@ -82,14 +78,34 @@ pub struct Pressure {
 
 impl Pressure {
     pub(crate) fn new(pressure: &ptx_analysis::pressure::Pressure) -> Self {
-        let classes = CLASSES.iter().zip(pressure.by_class);
         Self {
             max_b32_units: pressure.units,
-            by_class: classes
-                .map(|(&class, units)| (Labeled(class), units))
+            by_class: CLASSES
+                .iter()
+                .zip(pressure.by_class)
+                .map(|(&class, count)| (Labeled(class), count))
                 .collect(),
         }
     }
+}
+
+/// The metrics that ptxas reports for a function.
+#[derive(Default, PartialEq, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct MachineCode {
+    /// The number of registers of a thread; absent for a function that is not a kernel.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub registers: Option<u64>,
+    /// The size of the stack frame of a thread in bytes.
+    pub stack_bytes: u64,
+    /// The number of bytes of spill stores.
+    pub spill_store_bytes: u64,
+    /// The number of bytes of spill loads.
+    pub spill_load_bytes: u64,
+    /// The size of static shared memory in bytes.
+    pub shared_bytes: u64,
+    /// The number of named barriers.
+    pub barriers: u64,
 }
 
 /// The source lines in the file that most instructions come from.
@@ -109,7 +125,7 @@ pub struct SourceRange {
 #[derive(Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
-pub struct OfLoop {
+pub struct LoopStats {
     /// The number of the first block.
     pub header: u32,
     /// The number of the first block of the enclosing loop; `None` for an outermost loop.
@@ -144,101 +160,109 @@ pub struct Callee {
     pub count: u64,
 }
 
-impl OfFunction {
+impl FunctionStats {
     /// The name for display.
     #[must_use]
     pub fn title(&self) -> &str {
         self.demangled.as_deref().unwrap_or(&self.name)
     }
 
-    /// Whether it is an `.entry`.
+    /// Whether the function is a kernel.
     #[must_use]
     pub fn is_kernel(&self) -> bool {
         *self.kind == FunctionKind::Entry
     }
 }
 
-/// What the functions of a module have in common.
-pub(crate) struct Context<'a> {
+/// The facts about a module that the statistics of all its functions need.
+pub(crate) struct ModuleContext<'a> {
     pub(crate) module: &'a Module,
     pub(crate) lines: LineIndex,
     pub(crate) source_lines: SourceLines<'a>,
+    /// The size of the static shared memory of each kernel.
     shared: HashMap<FuncId, Option<u64>>,
     requirements: HashMap<FuncId, Vec<Pair>>,
 }
 
-/// The chosen functions with a body, in order. An edited or built module is printed: lines are lines of the text as it is now.
+/// Collects the statistics of the selected functions with a body, in order. An edited or built module is printed: lines are lines of the text as it
+/// is now.
 #[must_use]
-pub fn of(module: &Module, chosen: impl Fn(FuncId) -> bool + Sync) -> Vec<OfFunction> {
+pub fn collect(module: &Module, is_selected: impl Fn(FuncId) -> bool + Sync) -> Vec<FunctionStats> {
     let text = CurrentText::new(module);
-    let (module, chosen) = (text.module(), |id| chosen(text.original(id)));
-    let facts = ModuleFacts::of(module, chosen);
-    let context = Context::new(module);
-    let all = map_functions(&facts, |id, of| {
-        chosen(id).then(|| context.function(&FunctionAnalysis::new(of)))
-    });
-    all.into_iter().flatten().collect()
+    let (module, is_selected) = (text.module(), |id| is_selected(text.original(id)));
+    let facts = ModuleFacts::of(module, is_selected);
+    let context = ModuleContext::new(module);
+    map_functions(&facts, |id, function_facts| {
+        is_selected(id).then(|| context.function(&FunctionAnalysis::new(function_facts)))
+    })
+    .into_iter()
+    .flatten()
+    .collect()
 }
 
-fn minimal(requirements: &Requirements) -> HashMap<FuncId, Vec<Pair>> {
+/// The minimal versions and targets of each function.
+fn minimal_requirements(requirements: &Requirements) -> HashMap<FuncId, Vec<Pair>> {
     let mut minimal = Minimal::default();
-    let functions = requirements.functions().iter();
-    functions
+    requirements
+        .functions()
+        .iter()
         .map(|(id, availability)| (*id, minimal.of(availability)))
         .collect()
 }
 
-impl<'a> Context<'a> {
+impl<'a> ModuleContext<'a> {
     pub(crate) fn new(module: &'a Module) -> Self {
         Self {
             module,
             lines: LineIndex::new(module.source()),
             source_lines: SourceLines::new(module),
             shared: ptx_verify::shared_memory(module).into_iter().collect(),
-            requirements: minimal(&ptx_verify::requires(module)),
+            requirements: minimal_requirements(&ptx_verify::requires(module)),
         }
     }
 }
 
-impl Context<'_> {
-    pub(crate) fn function(&self, analysis: &FunctionAnalysis<'_>) -> OfFunction {
+impl ModuleContext<'_> {
+    /// The statistics of a function.
+    pub(crate) fn function(&self, analysis: &FunctionAnalysis<'_>) -> FunctionStats {
         let (module, id, facts) = (self.module, analysis.id(), analysis.facts());
         let function = &module.functions()[id];
         let body = facts.body();
         let source_lines = self.source_lines.function(body);
         let mut mix = Mix::default();
-        let mut range = Range::default();
+        let mut source = SourceCounts::default();
         let mut callees = Vec::new();
         let mut loops = self.loops(body, analysis);
         let blocks = || analysis.cfg().blocks().filter(|(_, b)| !b.is_dispatch);
-        for (block, basic) in blocks() {
-            let inner = analysis.loops().innermost(block);
-            let mut inner = inner.and_then(|l| loops.get_mut(l.as_u32() as usize));
-            if let Some((of_loop, _)) = &mut inner {
-                of_loop.blocks += 1;
+        for (id, block) in blocks() {
+            let innermost = analysis.loops().innermost(id);
+            let mut innermost = innermost.and_then(|l| loops.get_mut(l.as_u32() as usize));
+            if let Some(counted) = &mut innermost {
+                counted.stats.blocks += 1;
             }
-            for (stmt, facts) in instructions(facts, basic) {
+            for (stmt, facts) in instructions(facts, block) {
                 let line = line(&source_lines, stmt);
                 mix.add(&facts, body);
-                range.add(line.as_ref());
+                source.add(line.as_ref());
                 callees.extend(facts.callees());
-                if let Some((of_loop, range)) = &mut inner {
-                    of_loop.mix.add(&facts, body);
-                    range.add(line.as_ref());
+                if let Some(counted) = &mut innermost {
+                    counted.stats.mix.add(&facts, body);
+                    counted.source.add(line.as_ref());
                 }
             }
         }
-        OfFunction {
+        let max_depth = loops.iter().map(|counted| counted.stats.depth).max();
+        FunctionStats {
             name: clean(module.name(function.name)).into_owned(),
             demangled: demangle(module.name(function.name)),
             kind: Labeled(function.kind),
             signature: Signature::new(module, function),
-            source: range.main(),
+            source: source.most_frequent_file(),
             mix,
             blocks: blocks().count() as u64,
             loops: loops.len() as u64,
-            loop_depth: loops.iter().map(|(l, _)| l.depth).max().unwrap_or(0),
-            loop_list: finished(loops),
+            loop_depth: max_depth.unwrap_or(0),
+            loop_list: finish_loops(loops),
             callees: self.callees(&callees),
             pressure: Pressure::new(&analysis.pressure()),
             shared_bytes: self.shared.get(&id).copied().flatten(),
@@ -248,53 +272,60 @@ impl Context<'_> {
         }
     }
 
-    /// The loops without their instructions, outer ones before inner ones.
-    fn loops(&self, body: &Body, analysis: &FunctionAnalysis<'_>) -> Vec<(OfLoop, Range)> {
+    /// The loops before their instructions are counted, outer ones before inner ones.
+    fn loops(&self, body: &Body, analysis: &FunctionAnalysis<'_>) -> Vec<CountedLoop> {
         let loops = analysis.loops();
-        let of = |l: &ptx_analysis::graph::Loop<BlockId>| {
-            let block = analysis.cfg().block(l.header());
-            let label = block.and_then(|b| body.labels().get(b.label?));
-            let name = label.map(|l| clean(self.module.name(l.name)).into_owned());
-            let first = label.map(|l| l.stmt).or(block.map(|b| b.first));
-            let first = first.map(|stmt| body.source_span(stmt).start);
-            let parent = l.parent().and_then(|p| loops.get(p));
-            OfLoop {
-                header: l.header().as_u32(),
-                parent: parent.map(|p| p.header().as_u32()),
-                label: name,
-                line: first.map_or(0, |at| self.lines.position(at).line),
-                depth: l.depth(),
-                blocks: 0,
-                total_instructions: 0,
-                source: None,
-                mix: Mix::default(),
-            }
-        };
-        let all = loops.iter().map(|(_, l)| (of(l), Range::default()));
-        all.collect()
+        loops
+            .iter()
+            .map(|(_, info)| {
+                let block = analysis.cfg().block(info.header());
+                let label = block.and_then(|b| body.labels().get(b.label?));
+                let first_stmt = label.map(|l| l.stmt).or(block.map(|b| b.first));
+                let start = first_stmt.map(|stmt| body.source_span(stmt).start);
+                let parent = info.parent().and_then(|p| loops.get(p));
+                let stats = LoopStats {
+                    header: info.header().as_u32(),
+                    parent: parent.map(|p| p.header().as_u32()),
+                    label: label.map(|l| clean(self.module.name(l.name)).into_owned()),
+                    line: start.map_or(0, |offset| self.lines.position(offset).line),
+                    depth: info.depth(),
+                    blocks: 0,
+                    total_instructions: 0,
+                    source: None,
+                    mix: Mix::default(),
+                };
+                CountedLoop {
+                    stats,
+                    source: SourceCounts::default(),
+                }
+            })
+            .collect()
     }
 
-    /// The functions that are called, in the order of their names.
+    /// The called functions with the numbers of their calls, in the order of their names.
     fn callees(&self, calls: &[Callees<'_>]) -> Vec<Callee> {
-        let name = |callee: &Callees<'_>| match callee {
-            Callees::Function(symbol) => {
-                let symbol = self.module.symbols().get(*symbol)?;
-                Some(self.module.name(symbol.name))
-            }
-            _ => None,
-        };
-        let mut names: Vec<Option<&str>> = calls.iter().map(name).collect();
+        let mut names: Vec<Option<&str>> = calls
+            .iter()
+            .map(|callee| match callee {
+                Callees::Function(symbol) => {
+                    let symbol = self.module.symbols().get(*symbol)?;
+                    Some(self.module.name(symbol.name))
+                }
+                _ => None,
+            })
+            .collect();
         names.sort_unstable();
-        let same = names.chunk_by(|a, b| a == b);
-        same.map(|all| {
-            let name = all.first().copied().flatten();
-            Callee {
-                name: name.map(|n| clean(n).into_owned()),
-                demangled: name.and_then(demangle),
-                count: all.len() as u64,
-            }
-        })
-        .collect()
+        names
+            .chunk_by(|a, b| a == b)
+            .map(|calls| {
+                let name = calls.first().copied().flatten();
+                Callee {
+                    name: name.map(|n| clean(n).into_owned()),
+                    demangled: name.and_then(demangle),
+                    count: calls.len() as u64,
+                }
+            })
+            .collect()
     }
 }
 
@@ -303,33 +334,47 @@ fn instructions<'a>(
     facts: FunctionFacts<'a>,
     block: &Block,
 ) -> impl Iterator<Item = (StmtId, Facts<'a>)> {
-    let statements = facts.body().range(block.first, block.end);
-    statements.filter_map(move |(stmt, statement)| match statement {
-        Statement::Inst(inst) => Some((stmt, facts.inst(inst))),
-        _ => None,
-    })
+    facts.body().range(block.first, block.end).filter_map(
+        move |(stmt, statement)| match statement {
+            Statement::Inst(inst) => Some((stmt, facts.inst(inst))),
+            _ => None,
+        },
+    )
 }
 
-/// Fills in what depends on inner loops.
-fn finished(mut loops: Vec<(OfLoop, Range)>) -> Vec<OfLoop> {
-    let numbers = loops.iter().enumerate();
-    let numbers: HashMap<u32, usize> = numbers.map(|(i, (l, _))| (l.header, i)).collect();
-    for i in (0..loops.len()).rev() {
-        let Some((of, _)) = loops.get_mut(i) else {
+/// A loop whose instructions are being counted.
+struct CountedLoop {
+    stats: LoopStats,
+    source: SourceCounts,
+}
+
+/// Computes the totals, which include inner loops, and the source lines.
+fn finish_loops(mut loops: Vec<CountedLoop>) -> Vec<LoopStats> {
+    let indices: HashMap<u32, usize> = loops
+        .iter()
+        .enumerate()
+        .map(|(index, counted)| (counted.stats.header, index))
+        .collect();
+    // Inner loops come after the loops that contain them.
+    for index in (0..loops.len()).rev() {
+        let Some(counted) = loops.get_mut(index) else {
             continue;
         };
-        of.total_instructions += of.mix.instructions;
-        let total = of.total_instructions;
-        let parent = of.parent.and_then(|p| numbers.get(&p));
-        if let Some((parent, _)) = parent.and_then(|&p| loops.get_mut(p)) {
-            parent.total_instructions += total;
+        let stats = &mut counted.stats;
+        stats.total_instructions += stats.mix.instructions;
+        let total = stats.total_instructions;
+        let parent = stats.parent.and_then(|header| indices.get(&header));
+        if let Some(parent) = parent.and_then(|&parent| loops.get_mut(parent)) {
+            parent.stats.total_instructions += total;
         }
     }
-    let with_source = loops.into_iter().map(|(of, range)| OfLoop {
-        source: range.main(),
-        ..of
-    });
-    with_source.collect()
+    loops
+        .into_iter()
+        .map(|counted| LoopStats {
+            source: counted.source.most_frequent_file(),
+            ..counted.stats
+        })
+        .collect()
 }
 
 /// The file and the line of an instruction that was not inlined.
@@ -340,30 +385,48 @@ fn line(lines: &FunctionLines<'_, '_>, stmt: StmtId) -> Option<(Option<String>, 
     frames.next().is_none().then_some((file, frame.line))
 }
 
-/// For each file the number of instructions, and their first and last line.
+/// The instructions of a function or a loop that come from each source file.
 #[derive(Default)]
-struct Range(HashMap<Option<String>, (u64, u32, u32)>);
+struct SourceCounts(HashMap<Option<String>, FileCount>);
 
-impl Range {
+/// The instructions that come from a source file.
+struct FileCount {
+    instructions: u64,
+    first_line: u32,
+    last_line: u32,
+}
+
+impl SourceCounts {
     fn add(&mut self, line: Option<&(Option<String>, u32)>) {
         let Some((file, line)) = line else { return };
-        let Some((count, first, last)) = self.0.get_mut(file) else {
-            self.0.insert(file.clone(), (1, *line, *line));
+        let Some(count) = self.0.get_mut(file) else {
+            let count = FileCount {
+                instructions: 1,
+                first_line: *line,
+                last_line: *line,
+            };
+            self.0.insert(file.clone(), count);
             return;
         };
-        *count += 1;
-        *first = (*first).min(*line);
-        *last = (*last).max(*line);
+        count.instructions += 1;
+        count.first_line = count.first_line.min(*line);
+        count.last_line = count.last_line.max(*line);
     }
 
-    /// The file with most instructions.
-    fn main(self) -> Option<SourceRange> {
-        let files = self.0.into_iter();
-        let main = files.max_by(|(a, x), (b, y)| x.0.cmp(&y.0).then(b.cmp(a)));
-        main.map(|(file, (_, first_line, last_line))| SourceRange {
-            file,
-            first_line,
-            last_line,
-        })
+    /// The lines of the file with the most instructions; of several such files, the first one by name.
+    fn most_frequent_file(self) -> Option<SourceRange> {
+        self.0
+            .into_iter()
+            .max_by(|(file, count), (other_file, other_count)| {
+                count
+                    .instructions
+                    .cmp(&other_count.instructions)
+                    .then(other_file.cmp(file))
+            })
+            .map(|(file, count)| SourceRange {
+                file,
+                first_line: count.first_line,
+                last_line: count.last_line,
+            })
     }
 }

@@ -1,8 +1,9 @@
-//! The header of a function as text.
+//! The header of a function as text, and the types and sizes of variables.
 
 use std::collections::BTreeMap;
 
-use ptx_ir::{Function, Module, Operand, Param, TableRange};
+use ptx_ir::{Declarations, Function, Module, Operand, OperandPool, Param, TableRange, TypeName};
+use ptx_isa::StateSpace;
 use serde::Serialize;
 
 use crate::clean;
@@ -12,9 +13,9 @@ use crate::clean;
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Signature {
-    /// Those that a device function returns.
+    /// The values that a device function returns.
     pub results: Vec<Parameter>,
-    /// In order.
+    /// The parameters in order.
     pub params: Vec<Parameter>,
     /// Launch bounds and other directives after the parameters, with their numbers.
     pub directives: BTreeMap<&'static str, Vec<i64>>,
@@ -33,27 +34,36 @@ pub struct Parameter {
 }
 
 impl Signature {
-    /// Of a function of a module.
+    /// Describes the header of a function of `module`.
     #[must_use]
     pub fn new(module: &Module, function: &Function) -> Self {
         let interface = function.interface;
-        let list = |range: TableRange| {
-            let all = range.of(module.params()).iter();
-            all.map(|param| Parameter::new(module, param)).collect()
+        let parameters = |range: TableRange| {
+            range
+                .of(module.params())
+                .iter()
+                .map(|param| Parameter::new(module, param))
+                .collect()
         };
-        let directives = interface.directives.of(module.interface_directives());
-        let numbers = |args| {
-            let args = module.pool().slice(args).iter();
-            args.filter_map(|arg| module.pool().integer(*arg)).collect()
-        };
-        let directives = directives.iter().map(|d| {
-            let name = d.directive.text().trim_start_matches('.');
-            (name, numbers(d.args))
-        });
+        let directives = interface
+            .directives
+            .of(module.interface_directives())
+            .iter()
+            .map(|directive| {
+                let name = directive.directive.text().trim_start_matches('.');
+                let numbers = module
+                    .pool()
+                    .slice(directive.args)
+                    .iter()
+                    .filter_map(|argument| module.pool().integer(*argument))
+                    .collect();
+                (name, numbers)
+            })
+            .collect();
         Self {
-            results: list(interface.returns),
-            params: list(interface.params),
-            directives: directives.collect(),
+            results: parameters(interface.returns),
+            params: parameters(interface.params),
+            directives,
         }
     }
 }
@@ -68,7 +78,7 @@ impl Parameter {
             }
         };
         align(&mut words, param.align);
-        words.push(super::type_name(module, param.ty, param.vector));
+        words.push(type_name(module, param.ty, param.vector));
         if let Some(pointer) = param.ptr {
             words.push(".ptr".to_owned());
             words.extend(pointer.space.map(|space| space.text().to_owned()));
@@ -85,4 +95,34 @@ impl Parameter {
             ty,
         }
     }
+}
+
+/// `.b32`, `.v4.f32`.
+#[must_use]
+pub fn type_name(module: &Module, ty: TypeName, vector: u8) -> String {
+    let text = match ty {
+        TypeName::Known(ty) => ty.text(),
+        TypeName::Unknown(name) => &clean(module.name(name)),
+    };
+    match vector {
+        0 | 1 => text.to_owned(),
+        n => format!(".v{n}{text}"),
+    }
+}
+
+/// The bytes of all variables in a state space, without padding between them.
+pub fn bytes_of(declarations: &Declarations, pool: &OperandPool, space: StateSpace) -> u64 {
+    declarations
+        .decls
+        .iter()
+        .filter(|(_, decl)| decl.space.base() == space)
+        .flat_map(|(id, decl)| {
+            declarations.declarators(id).iter().map(|declarator| {
+                let size = decl.layout(declarator, pool).and_then(|layout| layout.size);
+                let count = pool.integer(declarator.count).unwrap_or(1);
+                let count = u64::try_from(count).unwrap_or(0);
+                size.unwrap_or(0).saturating_mul(count)
+            })
+        })
+        .fold(0, u64::saturating_add)
 }

@@ -4,13 +4,12 @@ use std::collections::HashMap;
 
 use ptx_analysis::memory_access::{self, Provenance};
 use ptx_analysis::values::VariableRef;
-use ptx_ir::Module;
 use ptx_ir::facts::Space;
 use serde::Serialize;
 
-use super::function::Of;
+use super::context::FunctionContext;
 use crate::clean;
-use crate::function_stats::Access as Kind;
+use crate::function_stats::Access as AccessKind;
 use crate::function_values::{Coalescing, is_param};
 use crate::labels::Labeled;
 
@@ -49,64 +48,87 @@ pub struct Access {
     pub least_sectors: Option<u64>,
 }
 
-/// The accesses, and the numbers of those that could be one vector access.
-pub(super) fn of(of: &Of<'_>) -> (Vec<Access>, Vec<Vec<usize>>) {
-    let Some(values) = of.values else {
-        return (Vec::new(), Vec::new());
-    };
-    let mut found = Vec::new();
-    let mut numbers = HashMap::new();
-    for (at, access) in values.accesses().all().iter().enumerate() {
-        if is_param(access) || access.space == Space::Any || access.access.is_mbarrier {
-            continue;
-        }
-        numbers.insert(at, found.len());
-        found.push(one(of, access));
-    }
-    let adjacent = values.accesses().adjacent().iter().map(|group| {
-        let accesses = group.accesses.iter();
-        accesses.filter_map(|at| numbers.get(at).copied()).collect()
-    });
-    let adjacent = adjacent.filter(|group: &Vec<usize>| group.len() > 1);
-    (found, adjacent.collect())
+/// The memory accesses of a function that a report lists.
+#[derive(Default)]
+pub(super) struct ListedAccesses {
+    pub(super) accesses: Vec<Access>,
+    /// The indices of accesses that could be one vector access.
+    pub(super) adjacent: Vec<Vec<usize>>,
 }
 
-fn one(of: &Of<'_>, access: &memory_access::Access) -> Access {
-    let kind = Kind::new(&access.access, of.facts.body());
-    let block = of.analysis.cfg().of_statement(access.stmt);
-    let text = of.values.map(|v| v.text(of.names));
-    let coalescing = Coalescing::of(access);
-    let least_sectors = coalescing.as_ref().zip(access.access.bytes);
-    Access {
-        line: of.line(access.stmt),
-        source: of.source(access.stmt),
-        block: block.map_or(0, |b| b.as_u32()),
-        loop_depth: block.map_or(0, |b| of.analysis.loops().depth(b)),
-        mnemonic: of
-            .signature(access.inst)
-            .map_or(String::new(), |s| s.text().to_owned()),
-        space: Labeled(access.space),
-        access: kind.access,
-        bytes: kind.bytes,
-        vector: kind.vector,
-        alignment: access.alignment,
-        address: access
-            .address
-            .zip(text)
-            .map(|(form, text)| text.form(&form)),
-        object: access.provenance.map(|p| object(p, of.module(), of)),
-        least_sectors: least_sectors.and_then(|(c, bytes)| c.least_sectors(bytes)),
-        coalescing,
+impl ListedAccesses {
+    /// Lists the accesses except those to parameters and mbarrier objects, and those that may be to any state space.
+    pub(super) fn new(function: &FunctionContext<'_>) -> Self {
+        let Some(values) = function.values else {
+            return Self::default();
+        };
+        let mut accesses = Vec::new();
+        // The index in `accesses` of each listed access of the analysis.
+        let mut indices = HashMap::new();
+        for (index, access) in values.accesses().all().iter().enumerate() {
+            if is_param(access) || access.space == Space::Any || access.access.is_mbarrier {
+                continue;
+            }
+            indices.insert(index, accesses.len());
+            accesses.push(Access::new(access, function));
+        }
+        let adjacent = values
+            .accesses()
+            .adjacent()
+            .iter()
+            .map(|group| {
+                group
+                    .accesses
+                    .iter()
+                    .filter_map(|index| indices.get(index).copied())
+                    .collect()
+            })
+            .filter(|group: &Vec<usize>| group.len() > 1)
+            .collect();
+        Self { accesses, adjacent }
+    }
+}
+
+impl Access {
+    fn new(access: &memory_access::Access, function: &FunctionContext<'_>) -> Self {
+        let kind = AccessKind::new(&access.access, function.facts.body());
+        let block = function.analysis.cfg().of_statement(access.stmt);
+        let coalescing = Coalescing::of(access);
+        Self {
+            line: function.line(access.stmt),
+            source: function.source(access.stmt),
+            block: block.map_or(0, |b| b.as_u32()),
+            loop_depth: block.map_or(0, |b| function.analysis.loops().depth(b)),
+            mnemonic: function.mnemonic(access.inst),
+            space: Labeled(access.space),
+            access: kind.access,
+            bytes: kind.bytes,
+            vector: kind.vector,
+            alignment: access.alignment,
+            address: access
+                .address
+                .zip(function.values)
+                .map(|(form, values)| values.text(function.names).form(&form)),
+            object: access
+                .provenance
+                .map(|provenance| object_name(provenance, function)),
+            least_sectors: coalescing
+                .as_ref()
+                .zip(access.access.bytes)
+                .and_then(|(coalescing, bytes)| coalescing.least_sectors(bytes)),
+            coalescing,
+        }
     }
 }
 
 /// The name of the object that an address points into.
-fn object(of: Provenance, module: &Module, function: &Of<'_>) -> String {
+fn object_name(provenance: Provenance, function: &FunctionContext<'_>) -> String {
+    let module = function.module();
     let local = |variable| {
         let variable = function.facts.body().vars().get(variable);
         variable.map(|v| (v.name, v.number))
     };
-    let (name, offset) = match of {
+    let (name, offset) = match provenance {
         Provenance::Parameter { variable, offset } => (local(variable), offset),
         Provenance::Variable(VariableRef::Local(variable)) => (local(variable), 0),
         Provenance::Variable(VariableRef::Module(symbol)) => {

@@ -1,16 +1,17 @@
-//! The blocks of a function, with the properties that color them in a drawing.
+//! The blocks of a function and the register pressure in them, for drawings.
 
 use ptx_analysis::cfg::BlockId;
+use ptx_analysis::pressure::Pressure;
 use ptx_analysis::uniformity::Uniformity;
+use ptx_ir::{EntityId as _, LineCursor, Statement};
 use serde::Serialize;
 
-use super::function::Of;
-use super::pressure::Curve;
+use super::context::FunctionContext;
 use crate::clean;
 use crate::labels::Labeled;
 
-/// The characters of a label that are drawn.
-const MOST_LABEL: usize = 14;
+/// The largest number of characters of a label that are drawn.
+const LONGEST_LABEL: usize = 14;
 
 /// A basic block.
 #[derive(Clone, Debug, Serialize)]
@@ -48,57 +49,113 @@ pub struct Edge {
     pub to: u32,
 }
 
-pub(super) fn of(of: &Of<'_>, curve: &Curve) -> Vec<Block> {
-    let (cfg, body) = (of.analysis.cfg(), of.facts.body());
-    let blocks = cfg.blocks().filter(|(_, b)| !b.is_dispatch);
-    let found = blocks
-        .zip(curve.starts.windows(2))
+/// The registers that are live at each instruction.
+#[derive(Clone, Debug, Default, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[non_exhaustive]
+pub struct Curve {
+    /// The line of the peak.
+    pub peak_line: Option<u32>,
+    /// Its line in the original program: `a.cu:11`.
+    pub peak_source: Option<String>,
+    /// The lines of the instructions in the file.
+    pub lines: Vec<u32>,
+    /// The live registers at the instructions, in units of 32 bits and without predicates.
+    pub units: Vec<u32>,
+    /// The index of the first instruction of each block, in the order of the blocks, and at the end the number of instructions.
+    #[serde(skip)]
+    block_starts: Vec<usize>,
+}
+
+impl Curve {
+    pub(super) fn new(function: &FunctionContext<'_>) -> Self {
+        let (cfg, body) = (function.analysis.cfg(), function.facts.body());
+        let mut statement_units = vec![0; body.statement_table().len()];
+        let pressure = Pressure::visit(function.analysis, &mut |point| {
+            if let Some(units) = statement_units.get_mut(point.stmt.index()) {
+                *units = point.units;
+            }
+        });
+        let mut curve = Self {
+            peak_line: pressure.at.map(|stmt| function.line(stmt)),
+            peak_source: pressure.at.and_then(|stmt| function.source(stmt)),
+            ..Self::default()
+        };
+        let mut lines = LineCursor::new(&function.module_context.lines, function.module().source());
+        for (_, block) in cfg.blocks().filter(|(_, b)| !b.is_dispatch) {
+            curve.block_starts.push(curve.lines.len());
+            for (stmt, statement) in body.range(block.first, block.end) {
+                if matches!(statement, Statement::Inst(_) | Statement::Opaque(_)) {
+                    let offset = body.source_span(stmt).start;
+                    curve.lines.push(lines.position(offset).line);
+                    let units = statement_units.get(stmt.index()).copied();
+                    curve.units.push(units.unwrap_or(0));
+                }
+            }
+        }
+        curve.block_starts.push(curve.lines.len());
+        curve
+    }
+}
+
+/// The blocks that have instructions, in the order of the text.
+pub(super) fn blocks(function: &FunctionContext<'_>, curve: &Curve) -> Vec<Block> {
+    let labels = function.facts.body().labels();
+    function
+        .analysis
+        .cfg()
+        .blocks()
+        .filter(|(_, block)| !block.is_dispatch)
+        .zip(curve.block_starts.windows(2))
         .map(|((id, block), range)| {
             let (start, end) = (range[0], range[1]);
-            let label = block.label.and_then(|l| body.labels().get(l));
+            let label = block.label.and_then(|l| labels.get(l));
+            let lines = curve.lines.get(start..end).unwrap_or_default();
             let units = curve.units.get(start..end).unwrap_or_default();
             let uniform = |level: Option<Uniformity>| Labeled(level.unwrap_or(Uniformity::Varying));
             Block {
                 id: id.as_u32(),
-                label: label.map(|l| clean(of.module().name(l.name)).into_owned()),
-                line: match end > start {
-                    true => curve.lines.get(start).copied().unwrap_or(0),
-                    false => 0,
-                },
+                label: label.map(|l| clean(function.module().name(l.name)).into_owned()),
+                line: lines.first().copied().unwrap_or(0),
                 instructions: end - start,
-                loop_depth: of.analysis.loops().depth(id),
-                reachable: of.analysis.is_reachable(id),
-                uniform: uniform(of.uniformity.map(|u| u.block(id))),
-                branch: uniform(of.uniformity.map(|u| u.branch(id))),
+                loop_depth: function.analysis.loops().depth(id),
+                reachable: function.analysis.is_reachable(id),
+                uniform: uniform(function.uniformity.map(|u| u.block(id))),
+                branch: uniform(function.uniformity.map(|u| u.branch(id))),
                 pressure: units.iter().copied().max().unwrap_or(0),
             }
-        });
-    found.collect()
-}
-
-/// The edges between blocks that have instructions; jumps through tables are not listed one by one.
-pub(super) fn edges(of: &Of<'_>) -> Vec<Edge> {
-    let cfg = of.analysis.cfg();
-    let is_drawn = |id: BlockId| cfg.block(id).is_some_and(|b| !b.is_dispatch);
-    let edges = cfg.edges().map(|(_, e)| e);
-    let edges = edges.filter(|e| is_drawn(e.from) && is_drawn(e.to));
-    edges
-        .map(|e| Edge {
-            from: e.from.as_u32(),
-            to: e.to.as_u32(),
         })
         .collect()
 }
 
-/// How many characters the label of each block has, with its id; dispatch blocks are drawn too.
-pub(super) fn widths(of: &Of<'_>) -> Vec<usize> {
-    let labels = of.facts.body().labels();
-    let blocks = of.analysis.cfg().blocks().map(|(id, block)| {
-        let label = block.label.and_then(|l| labels.get(l));
-        let label = label.map_or(0, |l| {
-            of.module().name(l.name).chars().count().min(MOST_LABEL)
-        });
-        id.as_u32().to_string().len() + 2 + label
-    });
-    blocks.collect()
+/// The edges between blocks that have instructions; jumps through tables are not listed one by one.
+pub(super) fn edges(function: &FunctionContext<'_>) -> Vec<Edge> {
+    let cfg = function.analysis.cfg();
+    let is_drawn = |id: BlockId| cfg.block(id).is_some_and(|b| !b.is_dispatch);
+    cfg.edges()
+        .map(|(_, edge)| edge)
+        .filter(|edge| is_drawn(edge.from) && is_drawn(edge.to))
+        .map(|edge| Edge {
+            from: edge.from.as_u32(),
+            to: edge.to.as_u32(),
+        })
+        .collect()
+}
+
+/// The number of characters in the box of each block: its id and its label. Dispatch blocks are drawn, too.
+pub(super) fn text_lengths(function: &FunctionContext<'_>) -> Vec<usize> {
+    let labels = function.facts.body().labels();
+    function
+        .analysis
+        .cfg()
+        .blocks()
+        .map(|(id, block)| {
+            let label = block.label.and_then(|l| labels.get(l));
+            let label_length = label.map_or(0, |l| {
+                let name = function.module().name(l.name);
+                name.chars().count().min(LONGEST_LABEL)
+            });
+            id.as_u32().to_string().len() + 2 + label_length
+        })
+        .collect()
 }

@@ -4,7 +4,7 @@ use ptx_ir::Diagnostic;
 use ptx_lint::{Certainty, Lint};
 use serde::Serialize;
 
-use super::function::Of;
+use super::context::FunctionContext;
 use crate::labels::Labeled;
 
 /// A finding of a lint.
@@ -35,23 +35,21 @@ pub struct Finding {
     pub diagnostic: Diagnostic,
 }
 
-/// The findings of a function.
-pub(super) fn of(of: &Of<'_>, found: Vec<ptx_lint::Finding>) -> Vec<Finding> {
-    let one = |finding: ptx_lint::Finding| {
-        let block = of.analysis.cfg().of_statement(finding.stmt);
+impl Finding {
+    pub(super) fn new(finding: ptx_lint::Finding, function: &FunctionContext<'_>) -> Self {
+        let block = function.analysis.cfg().of_statement(finding.stmt);
         let diagnostic = finding.diagnostic;
-        Finding {
+        Self {
             lint: Labeled(finding.lint),
             code: diagnostic.code.to_string(),
             certainty: Labeled(finding.certainty),
             message: diagnostic.message.to_string(),
             help: diagnostic.help.as_ref().map(ToString::to_string),
-            line: of.line(finding.stmt),
-            source: of.source(finding.stmt),
+            line: function.line(finding.stmt),
+            source: function.source(finding.stmt),
             block: block.map_or(0, |b| b.as_u32()),
             degree: finding.degree,
             diagnostic,
         }
-    };
-    found.into_iter().map(one).collect()
+    }
 }

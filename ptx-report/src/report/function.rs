@@ -3,103 +3,88 @@
 use std::collections::HashMap;
 
 use ptx_analysis::function_analysis::FunctionAnalysis;
-use ptx_analysis::source_lines::FunctionLines;
-use ptx_analysis::uniformity::{FunctionUniformity, ModuleUniformity};
+use ptx_analysis::uniformity::ModuleUniformity;
 use ptx_ir::facts::FunctionFacts;
-use ptx_ir::{FuncId, Module, Signature, StmtId};
+use ptx_ir::{FuncId, Module};
 
-use super::{
-    Function, MOST_DRAWN, accesses, blocks, findings, loops, pipeline, pressure, synchronization,
-    work,
-};
+use super::accesses::ListedAccesses;
+use super::blocks::{self, Curve};
+use super::context::FunctionContext;
+use super::findings::Finding;
+use super::synchronization::Synchronization;
+use super::work::{self, FunctionWork};
+use super::{Drawings, Function, MAX_DRAWN_BLOCKS, pipeline};
 use crate::control_flow::Outline;
-use crate::function_stats::Context;
+use crate::function_stats::ModuleContext;
 use crate::function_values::FunctionValues;
 use crate::register_names::RegisterNames;
-use crate::source_frames;
 
-/// Makes the reports of functions.
-pub(super) struct Maker<'a> {
-    pub(super) context: &'a Context<'a>,
+/// Creates the reports of the functions of a module.
+pub(super) struct Reporter<'a> {
+    pub(super) module_context: &'a ModuleContext<'a>,
     pub(super) uniformity: &'a ModuleUniformity,
-    /// Where functions begin.
+    /// The offset of the start of each function.
     pub(super) starts: &'a HashMap<FuncId, u32>,
     pub(super) linter: &'a ptx_lint::Linter<'a>,
-    /// Whether control-flow graphs are drawn.
-    pub(super) draws: bool,
+    pub(super) drawings: Drawings,
 }
 
-/// A function with its analyses.
-pub(super) struct Of<'a> {
-    pub(super) context: &'a Context<'a>,
-    pub(super) facts: FunctionFacts<'a>,
-    pub(super) analysis: &'a FunctionAnalysis<'a>,
-    /// `None` for functions with too many phis.
-    pub(super) values: Option<FunctionValues<'a>>,
-    pub(super) uniformity: Option<&'a FunctionUniformity>,
-    pub(super) names: &'a RegisterNames,
-    pub(super) lines: FunctionLines<'a, 'a>,
-}
-
-impl Of<'_> {
-    pub(super) const fn module(&self) -> &Module {
-        self.context.module
-    }
-
-    /// The line of a statement in the file.
-    pub(super) fn line(&self, stmt: StmtId) -> u32 {
-        let at = self.facts.body().source_span(stmt).start;
-        self.context.lines.position(at).line
-    }
-
-    /// Its line in the original program: `a.cu:11`.
-    pub(super) fn source(&self, stmt: StmtId) -> Option<String> {
-        source_frames::innermost(&self.lines, stmt)
-    }
-
-    /// The mnemonic of an instruction.
-    pub(super) fn signature(&self, inst: ptx_ir::InstId) -> Option<Signature<'_>> {
-        let inst = self.facts.body().inst(inst)?;
-        Some(self.module().signature(inst.sig))
-    }
-}
-
-impl Maker<'_> {
+impl Reporter<'_> {
     pub(super) fn function(&self, id: FuncId, facts: FunctionFacts<'_>) -> Function {
-        let (module, body) = (self.context.module, facts.body());
+        let (module, body) = (self.module_context.module, facts.body());
         let analysis = FunctionAnalysis::new(facts);
         let names = RegisterNames::new(module, body, analysis.variables());
-        let of = Of {
-            context: self.context,
+        let function = FunctionContext {
+            module_context: self.module_context,
             facts,
             analysis: &analysis,
             values: FunctionValues::new(&analysis),
             uniformity: self.uniformity.function(id),
             names: &names,
-            lines: self.context.source_lines.function(body),
+            lines: self.module_context.source_lines.function(body),
         };
         let work = analysis.work();
-        let (accesses, adjacent) = accesses::of(&of);
-        let pressure_curve = pressure::of(&of);
-        let found = self.linter.function_with(&analysis);
-        let found = found.unwrap_or_else(|_| self.linter.function(id));
-        let is_drawn = self.draws && analysis.cfg().len() <= MOST_DRAWN;
+        let ListedAccesses { accesses, adjacent } = ListedAccesses::new(&function);
+        let pressure_curve = Curve::new(&function);
+        let findings = self
+            .linter
+            .function_with(&analysis)
+            .unwrap_or_else(|_| self.linter.function(id));
+        let is_drawn =
+            self.drawings == Drawings::Included && analysis.cfg().len() <= MAX_DRAWN_BLOCKS;
         let start = self.starts.get(&id).copied().unwrap_or(body.base());
         Function {
-            line: self.context.lines.position(start).line,
-            stats: self.context.function(&analysis),
-            parameter_bytes: synchronization::parameter_bytes(module, id),
-            synchronization: synchronization::of(&of),
-            loops: loops::of(&of, work),
-            blocks: blocks::of(&of, &pressure_curve),
-            drawing: is_drawn.then(|| Outline::new(&analysis, blocks::widths(&of))),
-            edges: blocks::edges(&of),
-            pipelines: pipeline::of(&of),
-            findings: findings::of(&of, found),
-            work: work::FunctionWork::new(work, &of),
+            line: self.module_context.lines.position(start).line,
+            stats: self.module_context.function(&analysis),
+            parameter_bytes: parameter_bytes(module, id),
+            synchronization: Synchronization::new(&function),
+            loops: work::loops(&function, work),
+            blocks: blocks::blocks(&function, &pressure_curve),
+            drawing: is_drawn.then(|| Outline::new(&analysis, blocks::text_lengths(&function))),
+            edges: blocks::edges(&function),
+            pipelines: pipeline::pipelines(&function),
+            findings: findings
+                .into_iter()
+                .map(|finding| Finding::new(finding, &function))
+                .collect(),
+            work: FunctionWork::new(work, &function),
             pressure_curve,
             accesses,
             adjacent,
         }
     }
+}
+
+/// The bytes of the parameters of a function, each at its alignment; `None` if the size of one is not known.
+fn parameter_bytes(module: &Module, id: FuncId) -> Option<u64> {
+    let interface = module.functions().get(id)?.interface;
+    interface
+        .params
+        .of(module.params())
+        .iter()
+        .try_fold(0u64, |end, param| {
+            let layout = param.layout(module.pool())?;
+            let start = end.checked_next_multiple_of(layout.align.max(1))?;
+            start.checked_add(layout.size?)
+        })
 }

@@ -5,13 +5,14 @@
 
 mod accesses;
 mod blocks;
+mod context;
 mod findings;
 mod function;
-mod loops;
 mod pipeline;
-mod pressure;
 mod synchronization;
 mod work;
+
+use std::collections::HashMap;
 
 use ptx_analysis::function_analysis::map_functions;
 use ptx_analysis::uniformity::ModuleUniformity;
@@ -22,16 +23,14 @@ use serde::Serialize;
 use crate::SCHEMA;
 use crate::control_flow::Outline;
 use crate::current_text::CurrentText;
-use crate::function_stats::{Context, OfFunction};
+use crate::function_stats::{FunctionStats, ModuleContext};
 
 pub use accesses::Access;
-pub use blocks::{Block, Edge};
+pub use blocks::{Block, Curve, Edge};
 pub use findings::Finding;
-pub use loops::Loop;
 pub use pipeline::{InFlight, Pipeline, Step};
-pub use pressure::Curve;
 pub use synchronization::Synchronization;
-pub use work::{Factor, FunctionWork, Memory, Part, Work};
+pub use work::{Factor, FunctionWork, Loop, Memory, Part, Work};
 
 /// The assumed value of symbolic trip counts in sums of work.
 pub const ASSUMED_TRIPS: u64 = 100;
@@ -63,7 +62,7 @@ pub struct Function {
     /// The line of its start.
     pub line: u32,
     /// The statistics, as in `ptxkit stats`.
-    pub stats: OfFunction,
+    pub stats: FunctionStats,
     /// The size of its parameters in bytes; `None` if the size of one is unknown.
     pub parameter_bytes: Option<u64>,
     /// Barriers, mbarrier objects and fences.
@@ -91,11 +90,11 @@ pub struct Function {
     pub drawing: Option<Outline>,
 }
 
-/// The most blocks of a function that is drawn.
-const MOST_DRAWN: usize = 400;
+/// The largest number of blocks of a function that is drawn.
+const MAX_DRAWN_BLOCKS: usize = 400;
 
 impl Report {
-    /// Of the chosen functions of a module. An edited or built module is printed: lines are lines of the text as it is now.
+    /// Creates the report of the selected functions of a module. An edited or built module is printed: lines are lines of the text as it is now.
     ///
     /// ```
     /// use ptx_analysis::memory_access::Pattern;
@@ -111,51 +110,50 @@ impl Report {
     /// assert_eq!(coalescing.sectors, Some(8));
     /// ```
     #[must_use]
-    pub fn new(file: &str, module: &Module, chosen: impl Fn(FuncId) -> bool + Sync) -> Self {
-        Self::of(file, module, chosen, false)
+    pub fn new(file: &str, module: &Module, is_selected: impl Fn(FuncId) -> bool + Sync) -> Self {
+        Self::build(file, module, is_selected, Drawings::Omitted)
     }
 
-    /// The same with drawings of the control-flow graphs.
+    /// Creates a report like [`new`](Self::new), with drawings of the control-flow graphs.
     #[must_use]
     pub fn with_drawings(
         file: &str,
         module: &Module,
-        chosen: impl Fn(FuncId) -> bool + Sync,
+        is_selected: impl Fn(FuncId) -> bool + Sync,
     ) -> Self {
-        Self::of(file, module, chosen, true)
+        Self::build(file, module, is_selected, Drawings::Included)
     }
 
-    fn of(
+    fn build(
         file: &str,
         module: &Module,
-        chosen: impl Fn(FuncId) -> bool + Sync,
-        draws: bool,
+        is_selected: impl Fn(FuncId) -> bool + Sync,
+        drawings: Drawings,
     ) -> Self {
         let text = CurrentText::new(module);
-        let (module, chosen) = (text.module(), |id| chosen(text.original(id)));
+        let (module, is_selected) = (text.module(), |id| is_selected(text.original(id)));
         let facts = ModuleFacts::new(module);
-        let uniformity = ModuleUniformity::new(&facts);
-        let context = Context::new(module);
+        let starts: HashMap<FuncId, u32> = module
+            .items()
+            .filter_map(|(item, content)| match content {
+                ptx_ir::Item::Function(id) => Some((id, module.span(item).start)),
+                _ => None,
+            })
+            .collect();
         let options = ptx_lint::LintOptions::default();
-        let linter = ptx_lint::Linter::new(&facts, &options);
-        let starts = module.items().filter_map(|(item, what)| match what {
-            ptx_ir::Item::Function(id) => Some((id, module.span(item).start)),
-            _ => None,
-        });
-        let starts = starts.collect();
-        let maker = function::Maker {
-            context: &context,
-            uniformity: &uniformity,
+        let reporter = function::Reporter {
+            module_context: &ModuleContext::new(module),
+            uniformity: &ModuleUniformity::new(&facts),
             starts: &starts,
-            linter: &linter,
-            draws,
+            linter: &ptx_lint::Linter::new(&facts, &options),
+            drawings,
         };
-        // In boxes, since they are large and moved twice.
-        let found = map_functions(&facts, |id, of| {
-            chosen(id).then(|| Box::new(maker.function(id, of)))
+        // The reports are large and moved twice, hence the boxes.
+        let reports = map_functions(&facts, |id, function_facts| {
+            is_selected(id).then(|| Box::new(reporter.function(id, function_facts)))
         });
-        let mut functions = Vec::with_capacity(found.iter().flatten().count());
-        functions.extend(found.into_iter().flatten().map(|f| *f));
+        let mut functions = Vec::with_capacity(reports.iter().flatten().count());
+        functions.extend(reports.into_iter().flatten().map(|report| *report));
         let header = module.header();
         Self {
             schema: SCHEMA,
@@ -166,4 +164,11 @@ impl Report {
             functions,
         }
     }
+}
+
+/// Whether the reports of functions contain drawings of their control-flow graphs.
+#[derive(Copy, Clone, PartialEq)]
+enum Drawings {
+    Omitted,
+    Included,
 }

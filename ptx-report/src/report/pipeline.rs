@@ -11,11 +11,11 @@ use ptx_ir::{InstId, Statement, StmtId};
 use ptx_isa::{AsyncPhase, Completion};
 use serde::Serialize;
 
-use super::function::Of;
+use super::context::FunctionContext;
 use crate::labels::Labeled;
 
-/// How often the body of a loop is followed until its groups are the same as before.
-const ROUNDS: usize = 16;
+/// The number of times that the body of a loop is followed until its groups are the same as before.
+const MAX_ITERATIONS: usize = 16;
 
 /// The asynchronous operations of a loop, or those outside of loops.
 #[derive(Clone, Debug, Serialize)]
@@ -100,69 +100,75 @@ pub struct InFlight {
     pub open: u64,
 }
 
-/// The groups of each kind of completion.
+/// The operations in flight of each kind of completion.
 type Groups = BTreeMap<Labeled<Completion>, InFlight>;
 
-/// An instruction, before anything is counted.
+/// An instruction of a pipeline.
 struct Event<'a> {
     stmt: StmtId,
     inst: InstId,
     kind: StepKind,
     completion: Option<Completion>,
-    /// What it does to asynchronous operations.
+    /// The effects on asynchronous operations.
     phases: &'a [(Completion, AsyncPhase)],
+    /// The groups that a wait leaves in flight.
     leaves: Option<u64>,
 }
 
 /// The pipelines of a function.
-pub(super) fn of(of: &Of<'_>) -> Vec<Pipeline> {
+pub(super) fn pipelines(function: &FunctionContext<'_>) -> Vec<Pipeline> {
+    let (cfg, loops) = (function.analysis.cfg(), function.analysis.loops());
+    let body = function.facts.body();
     let mut by_loop: BTreeMap<Option<LoopId>, Vec<Event<'_>>> = BTreeMap::new();
-    for (id, block) in of.analysis.cfg().blocks() {
-        let around = of.analysis.loops().innermost(id);
-        for (stmt, statement) in of.facts.body().range(block.first, block.end) {
+    for (id, block) in cfg.blocks() {
+        let innermost = loops.innermost(id);
+        for (stmt, statement) in body.range(block.first, block.end) {
             let Statement::Inst(inst) = statement else {
                 continue;
             };
-            if let Some(event) = event(of, stmt, inst) {
-                by_loop.entry(around).or_default().push(event);
+            if let Some(event) = Event::new(function, stmt, inst) {
+                by_loop.entry(innermost).or_default().push(event);
             }
         }
     }
     by_loop.retain(|_, events| events.iter().any(|e| e.completion.is_some()));
-    let straight = by_loop.get(&None).map_or(&[][..], Vec::as_slice);
-    let before = prefixes(straight);
-    let found = by_loop.iter().map(|(id, events)| {
-        let info = id.and_then(|id| of.analysis.loops().get(id));
-        let groups = info.and_then(|info| {
-            let first = of.analysis.cfg().block(info.header())?.first;
-            let count = straight.partition_point(|e| of.facts.body().precedes(e.stmt, first));
-            Some(at_start(before.get(count)?.clone(), events))
-        });
-        let groups = groups.unwrap_or_default();
-        Pipeline {
-            header: info.map(|i| i.header().as_u32()),
-            steps: steps(of, events, groups),
-        }
-    });
-    found.collect()
+    let outside_loops = by_loop.get(&None).map_or(&[][..], Vec::as_slice);
+    let prefixes = prefix_groups(outside_loops);
+    by_loop
+        .iter()
+        .map(|(id, events)| {
+            let info = id.and_then(|id| loops.get(id));
+            let groups = info.and_then(|info| {
+                let first = cfg.block(info.header())?.first;
+                let count = outside_loops.partition_point(|e| body.precedes(e.stmt, first));
+                Some(iteration_groups(prefixes.get(count)?.clone(), events))
+            });
+            Pipeline {
+                header: info.map(|i| i.header().as_u32()),
+                steps: steps(function, events, groups.unwrap_or_default()),
+            }
+        })
+        .collect()
 }
 
-/// What is in flight before each of these events, and after the last one.
-fn prefixes(events: &[Event<'_>]) -> Vec<Groups> {
+/// The operations in flight before each event and after the last one.
+fn prefix_groups(events: &[Event<'_>]) -> Vec<Groups> {
     let mut groups = Groups::new();
-    let mut found = vec![groups.clone()];
+    let mut prefixes = vec![groups.clone()];
     for event in events {
-        apply(event, &mut groups);
-        found.push(groups.clone());
+        event.apply(&mut groups);
+        prefixes.push(groups.clone());
     }
-    found
+    prefixes
 }
 
-/// What is in flight where a loop begins, after some of its iterations.
-fn at_start(mut groups: Groups, events: &[Event<'_>]) -> Groups {
-    for _ in 0..ROUNDS {
+/// The operations in flight at the start of a later iteration of a loop that is entered with `groups`.
+fn iteration_groups(mut groups: Groups, events: &[Event<'_>]) -> Groups {
+    for _ in 0..MAX_ITERATIONS {
         let start = groups.clone();
-        events.iter().for_each(|e| apply(e, &mut groups));
+        for event in events {
+            event.apply(&mut groups);
+        }
         if groups == start {
             break;
         }
@@ -170,56 +176,95 @@ fn at_start(mut groups: Groups, events: &[Event<'_>]) -> Groups {
     groups
 }
 
-fn steps(of: &Of<'_>, events: &[Event<'_>], mut groups: Groups) -> Vec<Step> {
-    let step = |event: &Event<'_>| {
-        apply(event, &mut groups);
-        let flying = groups.values().filter(|g| g.groups + g.open > 0);
-        Step {
-            line: of.line(event.stmt),
-            source: of.source(event.stmt),
-            kind: event.kind,
-            completion: event.completion.map(Labeled),
-            mnemonic: of
-                .signature(event.inst)
-                .map_or(String::new(), |s| s.text().to_owned()),
-            leaves: event.leaves,
-            in_flight: flying.copied().collect(),
-        }
-    };
-    events.iter().map(step).collect()
+fn steps(function: &FunctionContext<'_>, events: &[Event<'_>], mut groups: Groups) -> Vec<Step> {
+    events
+        .iter()
+        .map(|event| {
+            event.apply(&mut groups);
+            Step {
+                line: function.line(event.stmt),
+                source: function.source(event.stmt),
+                kind: event.kind,
+                completion: event.completion.map(Labeled),
+                mnemonic: function.mnemonic(event.inst),
+                leaves: event.leaves,
+                in_flight: groups
+                    .values()
+                    .filter(|g| g.groups + g.open > 0)
+                    .copied()
+                    .collect(),
+            }
+        })
+        .collect()
 }
 
-fn event<'a>(of: &Of<'a>, stmt: StmtId, inst: InstId) -> Option<Event<'a>> {
-    let facts = of.facts.inst(inst);
-    let phases = facts.asynchronous();
-    let step = phases.iter().max_by_key(|(_, phase)| order(*phase));
-    let (completion, phase) = step.copied().unzip();
-    let kind = match phase {
-        Some(AsyncPhase::Start) if facts.is_matrix_multiply() => StepKind::Product,
-        Some(AsyncPhase::Start) if facts.memory().any(|m| m.writes() && !m.is_mbarrier) => {
-            StepKind::Copy
+impl<'a> Event<'a> {
+    /// Classifies an instruction; `None` if pipelines do not contain it.
+    fn new(function: &FunctionContext<'a>, stmt: StmtId, inst: InstId) -> Option<Self> {
+        let facts = function.facts.inst(inst);
+        let phases = facts.asynchronous();
+        let (completion, phase) = phases
+            .iter()
+            .max_by_key(|(_, phase)| priority(*phase))
+            .copied()
+            .unzip();
+        let kind = match phase {
+            Some(AsyncPhase::Start) if facts.is_matrix_multiply() => StepKind::Product,
+            Some(AsyncPhase::Start) if facts.memory().any(|m| m.writes() && !m.is_mbarrier) => {
+                StepKind::Copy
+            }
+            Some(AsyncPhase::Start) => StepKind::Start,
+            Some(AsyncPhase::Commit) => StepKind::Commit,
+            Some(AsyncPhase::Wait) => StepKind::Wait,
+            _ if facts.is_matrix_multiply() => StepKind::Product,
+            _ if facts.is_barrier() => StepKind::Barrier,
+            _ if facts.is_fence() => StepKind::Fence,
+            _ => return None,
+        };
+        let leaves = match phase {
+            Some(AsyncPhase::Wait) => remaining_groups(function, facts),
+            _ => None,
+        };
+        Some(Self {
+            stmt,
+            inst,
+            kind,
+            completion,
+            phases,
+            leaves,
+        })
+    }
+
+    /// Applies the effects of the instruction to the operations in flight.
+    fn apply(&self, groups: &mut Groups) {
+        for &(completion, phase) in self.phases {
+            if !has_groups(completion) {
+                continue;
+            }
+            let completion = Labeled(completion);
+            let in_flight = groups.entry(completion).or_insert(InFlight {
+                completion,
+                groups: 0,
+                open: 0,
+            });
+            match phase {
+                AsyncPhase::Start => in_flight.open += 1,
+                AsyncPhase::Commit => {
+                    in_flight.groups += 1;
+                    in_flight.open = 0;
+                }
+                AsyncPhase::Wait => match self.leaves {
+                    Some(remaining) => in_flight.groups = in_flight.groups.min(remaining),
+                    None => (in_flight.groups, in_flight.open) = (0, 0),
+                },
+                _ => {}
+            }
         }
-        Some(AsyncPhase::Start) => StepKind::Start,
-        Some(AsyncPhase::Commit) => StepKind::Commit,
-        Some(AsyncPhase::Wait) => StepKind::Wait,
-        _ if facts.is_matrix_multiply() => StepKind::Product,
-        _ if facts.is_barrier() => StepKind::Barrier,
-        _ if facts.is_fence() => StepKind::Fence,
-        _ => return None,
-    };
-    let waits = phase == Some(AsyncPhase::Wait);
-    Some(Event {
-        stmt,
-        inst,
-        kind,
-        completion,
-        phases,
-        leaves: if waits { groups_left(of, facts) } else { None },
-    })
+    }
 }
 
-/// The phase that names an instruction with several.
-fn order(phase: AsyncPhase) -> u8 {
+/// The priority of a phase: an instruction with several phases is listed under the one with the highest priority.
+fn priority(phase: AsyncPhase) -> u8 {
     match phase {
         AsyncPhase::Start => 2,
         AsyncPhase::Wait => 1,
@@ -227,10 +272,12 @@ fn order(phase: AsyncPhase) -> u8 {
     }
 }
 
-/// The groups that a wait leaves in flight.
-fn groups_left(of: &Of<'_>, facts: Facts<'_>) -> Option<u64> {
-    let pool = of.facts.body().pool();
-    let mut numbers = facts.parts().filter_map(|(o, _)| pool.integer(o));
+/// The number of groups that a wait leaves in flight: its first integer operand.
+fn remaining_groups(function: &FunctionContext<'_>, facts: Facts<'_>) -> Option<u64> {
+    let pool = function.facts.body().pool();
+    let mut numbers = facts
+        .parts()
+        .filter_map(|(operand, _)| pool.integer(operand));
     u64::try_from(numbers.next()?).ok()
 }
 
@@ -240,30 +287,4 @@ fn has_groups(completion: Completion) -> bool {
         completion,
         Completion::CpAsync | Completion::Bulk | Completion::Wgmma
     )
-}
-
-fn apply(event: &Event<'_>, groups: &mut Groups) {
-    for &(completion, phase) in event.phases {
-        if !has_groups(completion) {
-            continue;
-        }
-        let completion = Labeled(completion);
-        let flying = groups.entry(completion).or_insert(InFlight {
-            completion,
-            groups: 0,
-            open: 0,
-        });
-        match phase {
-            AsyncPhase::Start => flying.open += 1,
-            AsyncPhase::Commit => {
-                flying.groups += 1;
-                flying.open = 0;
-            }
-            AsyncPhase::Wait => match event.leaves {
-                Some(left) => flying.groups = flying.groups.min(left),
-                None => (flying.groups, flying.open) = (0, 0),
-            },
-            _ => {}
-        }
-    }
 }

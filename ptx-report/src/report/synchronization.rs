@@ -2,11 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use ptx_ir::{FuncId, Module, Statement};
+use ptx_ir::Statement;
 use ptx_isa::Action;
 use serde::Serialize;
 
-use super::function::Of;
+use super::context::FunctionContext;
 
 /// The numbers of instructions for barriers, mbarrier objects and fences.
 #[derive(Clone, Debug, Default, Serialize)]
@@ -31,51 +31,41 @@ pub struct Synchronization {
     pub fences: u64,
 }
 
-pub(super) fn of(of: &Of<'_>) -> Synchronization {
-    let mut found = Synchronization::default();
-    let mut numbers = BTreeSet::new();
-    let body = of.facts.body();
-    for (_, statement) in body.statements() {
-        let Statement::Inst(inst) = statement else {
-            continue;
-        };
-        let facts = of.facts.inst(inst);
-        match facts.action() {
-            Some(Action::BarrierSync | Action::BarrierArrive | Action::BarrierReduce) => {
-                found.cta_barriers += 1;
-                // Results come before the number of the barrier.
-                let mut sources = facts.parts().filter(|(_, usage)| usage.reads());
-                match sources.next() {
-                    Some((operand, _)) => match body.pool().integer(operand) {
-                        Some(number) => {
-                            numbers.insert(number);
+impl Synchronization {
+    pub(super) fn new(function: &FunctionContext<'_>) -> Self {
+        let mut counts = Self::default();
+        let mut numbers = BTreeSet::new();
+        let body = function.facts.body();
+        for (_, statement) in body.statements() {
+            let Statement::Inst(inst) = statement else {
+                continue;
+            };
+            let facts = function.facts.inst(inst);
+            match facts.action() {
+                Some(Action::BarrierSync | Action::BarrierArrive | Action::BarrierReduce) => {
+                    counts.cta_barriers += 1;
+                    // Results come before the number of the barrier.
+                    match facts.parts().find(|(_, usage)| usage.reads()) {
+                        Some((operand, _)) => match body.pool().integer(operand) {
+                            Some(number) => {
+                                numbers.insert(number);
+                            }
+                            None => counts.barriers_by_register += 1,
+                        },
+                        None => {
+                            numbers.insert(0);
                         }
-                        None => found.barriers_by_register += 1,
-                    },
-                    None => {
-                        numbers.insert(0);
                     }
                 }
+                Some(Action::WarpBarrier) => counts.warp_barriers += 1,
+                Some(Action::ClusterArrive | Action::ClusterWait) => counts.cluster_barriers += 1,
+                Some(Action::MbarrierInit) => counts.mbarrier_objects += 1,
+                Some(Action::MbarrierTest | Action::MbarrierWait) => counts.mbarrier_waits += 1,
+                Some(Action::Fence) => counts.fences += 1,
+                _ => {}
             }
-            Some(Action::WarpBarrier) => found.warp_barriers += 1,
-            Some(Action::ClusterArrive | Action::ClusterWait) => found.cluster_barriers += 1,
-            Some(Action::MbarrierInit) => found.mbarrier_objects += 1,
-            Some(Action::MbarrierTest | Action::MbarrierWait) => found.mbarrier_waits += 1,
-            Some(Action::Fence) => found.fences += 1,
-            _ => {}
         }
+        counts.barrier_numbers = numbers.into_iter().collect();
+        counts
     }
-    found.barrier_numbers = numbers.into_iter().collect();
-    found
-}
-
-/// The bytes of the parameters of a function, each at its alignment; `None` if the size of one is not known.
-pub(super) fn parameter_bytes(module: &Module, id: FuncId) -> Option<u64> {
-    let interface = module.functions().get(id)?.interface;
-    let mut params = interface.params.of(module.params()).iter();
-    params.try_fold(0u64, |end, param| {
-        let layout = param.layout(module.pool())?;
-        let start = end.checked_next_multiple_of(layout.align.max(1))?;
-        start.checked_add(layout.size?)
-    })
 }

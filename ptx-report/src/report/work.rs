@@ -3,11 +3,14 @@
 use std::collections::BTreeMap;
 
 use ptx_analysis::work::{self, Class};
+use ptx_ir::Statement;
 use ptx_ir::facts::Space;
 use serde::Serialize;
 
 use super::ASSUMED_TRIPS;
-use super::function::Of;
+use super::context::FunctionContext;
+use crate::clean;
+use crate::function_values::TripCount;
 use crate::labels::Labeled;
 
 /// The work of a warp.
@@ -94,19 +97,15 @@ pub struct FunctionWork {
 }
 
 impl Work {
-    pub(super) fn new(work: &work::Work) -> Self {
-        let classes = Class::ALL.iter().map(|&c| (Labeled(c), work.of_class(c)));
-        let memory = work.traffic.iter().map(|t| Memory {
-            space: Labeled(t.space),
-            read: t.read,
-            written: t.written,
-            updated: t.updated,
-            unknown: t.unknown,
-        });
+    fn new(work: &work::Work) -> Self {
         let operations = &work.operations;
         Self {
             instructions: work.instructions,
-            classes: classes.filter(|(_, count)| *count > 0).collect(),
+            classes: Class::ALL
+                .iter()
+                .map(|&class| (Labeled(class), work.of_class(class)))
+                .filter(|(_, count)| *count > 0)
+                .collect(),
             half: operations.half,
             single: operations.single,
             double: operations.double,
@@ -114,33 +113,109 @@ impl Work {
             multiply_adds: operations.multiply_adds,
             unknown_products: operations.unknown_products,
             flops: operations.floating(),
-            memory: memory.collect(),
+            memory: work
+                .traffic
+                .iter()
+                .map(|traffic| Memory {
+                    space: Labeled(traffic.space),
+                    read: traffic.read,
+                    written: traffic.written,
+                    updated: traffic.updated,
+                    unknown: traffic.unknown,
+                })
+                .collect(),
             intensity: work.intensity(),
         }
     }
 }
 
 impl FunctionWork {
-    pub(super) fn new(work: &work::FunctionWork, of: &Of<'_>) -> Self {
-        let parts = work.parts.iter().map(|part| Part {
-            factors: part.factors.iter().map(|f| factor(f, of)).collect(),
-            exact: part.is_exact,
-            work: Work::new(&part.work),
-        });
+    pub(super) fn new(work: &work::FunctionWork, function: &FunctionContext<'_>) -> Self {
         Self {
             total: Work::new(&work.total(ASSUMED_TRIPS)),
-            parts: parts.collect(),
+            parts: work
+                .parts
+                .iter()
+                .map(|part| Part {
+                    factors: part
+                        .factors
+                        .iter()
+                        .map(|factor| Factor::new(factor, function))
+                        .collect(),
+                    exact: part.is_exact,
+                    work: Work::new(&part.work),
+                })
+                .collect(),
         }
     }
 }
 
-fn factor(factor: &work::Factor, of: &Of<'_>) -> Factor {
-    let text = of.values.map(|v| (v, v.text(of.names)));
-    let count = text.and_then(|(v, text)| v.trip_count(factor.of, &text));
-    let header = of.analysis.loops().get(factor.of).map(|l| l.header());
-    Factor {
-        header: header.map_or(0, |h| h.as_u32()),
-        form: count.map(|c| c.form),
-        without_last: factor.without_last,
+impl Factor {
+    fn new(factor: &work::Factor, function: &FunctionContext<'_>) -> Self {
+        let header = function
+            .analysis
+            .loops()
+            .get(factor.of)
+            .map(|info| info.header());
+        Self {
+            header: header.map_or(0, |h| h.as_u32()),
+            form: function.trip_count(factor.of).map(|count| count.form),
+            without_last: factor.without_last,
+        }
     }
+}
+
+/// A natural loop.
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[non_exhaustive]
+pub struct Loop {
+    /// The id of its header, and that of the header of the enclosing loop.
+    pub header: u32,
+    /// `None` for an outermost loop.
+    pub parent: Option<u32>,
+    /// The label of its header.
+    pub label: Option<String>,
+    /// The line of the start of its header.
+    pub line: u32,
+    /// The line in the original program: `a.cu:11`.
+    pub source: Option<String>,
+    /// The nesting depth, 1 for an outermost loop.
+    pub depth: u32,
+    /// The trip count, if anything is known about it.
+    pub trip_count: Option<TripCount>,
+    /// The instructions outside of inner loops, each once.
+    pub own: Work,
+    /// One iteration, with inner loops multiplied by their trip counts, or once if these are symbolic.
+    pub iteration: Work,
+}
+
+/// The loops of a function, outer ones before inner ones.
+pub(super) fn loops(function: &FunctionContext<'_>, work: &work::FunctionWork) -> Vec<Loop> {
+    let (cfg, body) = (function.analysis.cfg(), function.facts.body());
+    let loops = function.analysis.loops();
+    loops
+        .iter()
+        .zip(&work.loops)
+        .map(|((id, info), work)| {
+            let block = cfg.block(info.header());
+            let label = block.and_then(|b| body.labels().get(b.label?));
+            let first_inst = block.and_then(|b| {
+                body.range(b.first, b.end)
+                    .find_map(|(stmt, s)| matches!(s, Statement::Inst(_)).then_some(stmt))
+            });
+            let parent = info.parent().and_then(|p| loops.get(p));
+            Loop {
+                header: info.header().as_u32(),
+                parent: parent.map(|p| p.header().as_u32()),
+                label: label.map(|l| clean(function.module().name(l.name)).into_owned()),
+                line: first_inst.map_or(0, |stmt| function.line(stmt)),
+                source: first_inst.and_then(|stmt| function.source(stmt)),
+                depth: info.depth(),
+                trip_count: function.trip_count(id),
+                own: Work::new(&work.own),
+                iteration: Work::new(&work.iteration),
+            }
+        })
+        .collect()
 }

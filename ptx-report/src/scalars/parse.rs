@@ -9,43 +9,47 @@ use crate::clean;
 ///
 /// # Errors
 ///
-/// If there is no such type, or it has no values that can be written.
+/// There is no such type, or it has no values that can be written.
 pub fn scalar_type(name: &str) -> Result<ScalarType, String> {
-    let ty = format!(".{name}").parse::<ScalarType>().ok();
-    let holds = |ty: &ScalarType| {
-        let kind = ty.element().unwrap_or(*ty).kind();
-        !matches!(
-            kind,
-            TypeKind::Predicate | TypeKind::Opaque | TypeKind::Format
-        )
-    };
-    ty.filter(holds)
+    format!(".{name}")
+        .parse()
+        .ok()
+        .filter(|ty: &ScalarType| {
+            let kind = ty.element().unwrap_or(*ty).kind();
+            !matches!(
+                kind,
+                TypeKind::Predicate | TypeKind::Opaque | TypeKind::Format
+            )
+        })
         .ok_or_else(|| format!("`{}` is not a type of values", clean(name)))
 }
 
-/// The bytes of values of a type, which commas separate. Elements of packed types are values, the lowest first.
+/// The bytes of a list of values of a type, which commas separate. Each element of a packed type is a value; the lowest element is first.
 ///
 /// # Errors
 ///
-/// If one is not a value of the type.
+/// A text of the list is not a value of the type, or an element is missing.
 pub fn bytes(ty: ScalarType, text: &str) -> Result<Vec<u8>, String> {
     let element = ty.element().unwrap_or(ty);
-    let lanes = usize::from(ty.lanes().max(1));
-    let values = text.split(',').map(|one| bits(element, one.trim()));
-    let values = values.collect::<Result<Vec<u128>, _>>()?;
-    if values.len() % lanes != 0 {
+    let elements = usize::from(ty.lanes().max(1));
+    let values = text
+        .split(',')
+        .map(|value| bits(element, value.trim()))
+        .collect::<Result<Vec<u128>, _>>()?;
+    if values.len() % elements != 0 {
         return Err(format!(
-            "`{ty}` has {lanes} elements, such as `{}:{}`",
+            "`{ty}` has {elements} elements, such as `{}:{}`",
             name(ty),
-            vec!["1"; lanes].join(",")
+            vec!["1"; elements].join(",")
         ));
     }
     let mut bytes = Vec::new();
-    for packed in values.chunks(lanes) {
-        let each = u32::from(ty.bits()) / lanes as u32;
-        let whole = (0..).zip(packed);
-        let whole = whole.fold(0, |all, (lane, bits)| all | bits << (lane * each));
-        bytes.extend_from_slice(&whole.to_le_bytes()[..usize::from(ty.bits() / 8)]);
+    for packed in values.chunks(elements) {
+        let width = u32::from(ty.bits()) / elements as u32;
+        let register = (0..).zip(packed).fold(0, |register, (index, bits)| {
+            register | bits << (index * width)
+        });
+        bytes.extend_from_slice(&register.to_le_bytes()[..usize::from(ty.bits() / 8)]);
     }
     Ok(bytes)
 }
@@ -58,20 +62,20 @@ pub fn name(ty: ScalarType) -> &'static str {
 
 /// The bits of one value.
 fn bits(ty: ScalarType, text: &str) -> Result<u128, String> {
-    let shown = clean(text);
-    let exact = hexadecimal(text);
+    let cleaned = clean(text);
+    let hex_bits = hexadecimal(text);
     if matches!(ty.kind(), TypeKind::Float | TypeKind::Fixed) {
-        if let Some(bits) = exact {
+        if let Some(bits) = hex_bits {
             return bits
                 .filter(|bits| bits >> ty.bits() == 0)
-                .ok_or_else(|| format!("`{shown}` has more bits than `{ty}`"));
+                .ok_or_else(|| format!("`{cleaned}` has more bits than `{ty}`"));
         }
         let number: f64 = text
             .parse()
-            .map_err(|_| format!("`{shown}` is not a number"))?;
+            .map_err(|_| format!("`{cleaned}` is not a number"))?;
         return number_bits(ty, number)
             .map(u128::from)
-            .ok_or_else(|| format!("`{ty}` has no value near `{shown}`"));
+            .ok_or_else(|| format!("`{ty}` has no value near `{cleaned}`"));
     }
     let (negative, digits) = match text.strip_prefix('-') {
         Some(digits) => (true, digits),
@@ -81,7 +85,7 @@ fn bits(ty: ScalarType, text: &str) -> Result<u128, String> {
         Some(bits) => bits,
         None => digits.parse().ok(),
     };
-    let magnitude = magnitude.ok_or_else(|| format!("`{shown}` is not an integer"))?;
+    let magnitude = magnitude.ok_or_else(|| format!("`{cleaned}` is not an integer"))?;
     let width = u32::from(ty.bits());
     let mask = u128::MAX >> (128 - width);
     let half = 1u128 << (width - 1);
@@ -93,20 +97,21 @@ fn bits(ty: ScalarType, text: &str) -> Result<u128, String> {
         (false, _) => magnitude <= mask,
     };
     if !fits {
-        return Err(format!("`{shown}` is not a value of `{ty}`"));
+        return Err(format!("`{cleaned}` is not a value of `{ty}`"));
     }
-    let value = match negative {
-        true => magnitude.wrapping_neg(),
-        false => magnitude,
+    let value = if negative {
+        magnitude.wrapping_neg()
+    } else {
+        magnitude
     };
     Ok(value & mask)
 }
 
-/// The value of hexadecimal digits after `0x`; `Some(None)` if there are too many, or others.
+/// The value of hexadecimal digits after `0x`; `None` without this prefix, and `Some(None)` if the text after it is not the digits of at most 128 bits.
 fn hexadecimal(text: &str) -> Option<Option<u128>> {
     let digits = text.strip_prefix("0x").or(text.strip_prefix("0X"))?;
-    let all = digits.bytes().all(|b| b.is_ascii_hexdigit());
-    Some(u128::from_str_radix(digits, 16).ok().filter(|_| all))
+    let is_number = digits.bytes().all(|b| b.is_ascii_hexdigit());
+    Some(u128::from_str_radix(digits, 16).ok().filter(|_| is_number))
 }
 
 #[cfg(test)]

@@ -1,13 +1,14 @@
-//! Bits of a type as text.
+//! The text of values of scalar types.
 
 use ptx_isa::{ScalarType, TypeKind};
 use ptx_semantics::fold::{number, number_bits};
 
-/// The most decimal digits of a number of 64 bits.
-const DIGITS: usize = 17;
+/// The largest number of decimal digits that distinguish the values of a type of 64 bits.
+const MAX_DIGITS: usize = 17;
 
-/// A value of a type: an integer in decimal, and in hexadecimal if it has more than one digit; a number with as few digits as tell it from the
-/// others of its type, and its bits; `true` or `false` for a predicate; the elements of a packed type in braces, the lowest first.
+/// The text of a value with its bits. An integer is decimal, and also hexadecimal if it has more than one digit. A floating-point number has the
+/// fewest digits that distinguish it from the other numbers of its type. A predicate is `true` or `false`. The elements of a packed type are in
+/// braces, the lowest first.
 ///
 /// ```
 /// use ptx_isa::ScalarType;
@@ -29,20 +30,19 @@ pub fn text(ty: ScalarType, bits: u128) -> String {
     }
 }
 
-/// The same without the bits.
+/// The text of a value without its bits.
 #[must_use]
 pub fn plain(ty: ScalarType, bits: u128) -> String {
     if let Some(element) = ty.element() {
-        let (count, width) = (
-            ty.lanes().max(1),
-            u32::from(ty.bits()) / u32::from(ty.lanes().max(1)),
-        );
-        let one = |lane: u8| {
-            let part = bits.checked_shr(u32::from(lane) * width).unwrap_or(0);
-            plain(element, part & ((1u128 << width) - 1))
-        };
-        let all: Vec<String> = (0..count).map(one).collect();
-        return format!("{{{}}}", all.join(", "));
+        let count = ty.lanes().max(1);
+        let width = u32::from(ty.bits()) / u32::from(count);
+        let elements: Vec<String> = (0..count)
+            .map(|index| {
+                let shifted = bits.checked_shr(u32::from(index) * width).unwrap_or(0);
+                plain(element, shifted & ((1u128 << width) - 1))
+            })
+            .collect();
+        return format!("{{{}}}", elements.join(", "));
     }
     match ty.kind() {
         TypeKind::Predicate => (bits & 1 == 1).to_string(),
@@ -60,14 +60,14 @@ pub fn plain(ty: ScalarType, bits: u128) -> String {
 
 /// The shortest decimal number that is rounded to the bits.
 fn decimal(ty: ScalarType, bits: u128, value: f64) -> String {
-    let same = |number: &f64| number_bits(ty, *number).map(u128::from) == Some(bits);
-    let mut shorter = (0..DIGITS).map(|digits| format!("{value:.digits$e}").parse::<f64>());
-    let found = shorter.find_map(|number| number.ok().filter(same));
-    let shown = found.unwrap_or(value);
-    let size = shown.abs();
-    match shown == 0.0 || (1e-5..1e16).contains(&size) || !shown.is_finite() {
-        true => shown.to_string(),
-        false => format!("{shown:e}"),
+    let shortest = (0..MAX_DIGITS)
+        .filter_map(|digits| format!("{value:.digits$e}").parse::<f64>().ok())
+        .find(|number| number_bits(ty, *number).map(u128::from) == Some(bits));
+    let number = shortest.unwrap_or(value);
+    if number == 0.0 || (1e-5..1e16).contains(&number.abs()) || !number.is_finite() {
+        number.to_string()
+    } else {
+        format!("{number:e}")
     }
 }
 

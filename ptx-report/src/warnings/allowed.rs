@@ -9,18 +9,18 @@ use ptx_ir::{Body, Code, Diagnostic, Module, Severity, Span};
 
 use super::kinds::{Kind, kind};
 
-/// How such a comment begins, after `//` and spaces.
-const MARK: &str = "ptxkit:";
+/// The prefix of such a comment after `//` and spaces.
+const PREFIX: &str = "ptxkit:";
 
 /// The kinds of warnings that comments of a module suppress, and the ranges in which they do.
 ///
-/// A comment before the first token applies to the whole file. One on a separate line applies to the statement, declaration or
-/// function after it, and one at the end of a line to that line.
+/// A comment before the first token applies to the whole file. A comment on a separate line applies to the statement, declaration or
+/// function that follows, and a comment at the end of a line to that line.
 #[derive(Default, Debug)]
 pub struct Allowed {
     /// For each code, the ranges in which it is suppressed, in order and without overlap.
     ranges: BTreeMap<Code, Vec<Range<u32>>>,
-    /// Errors in other comments that begin with the mark, and where they are.
+    /// Errors in other comments that begin with the prefix, with their spans.
     pub mistakes: Vec<(Span, String)>,
 }
 
@@ -30,52 +30,58 @@ impl Allowed {
     pub fn new(module: &Module) -> Self {
         let mut allowed = Self::default();
         let source = module.source();
-        if !has_mark(source) {
+        if !has_prefix(source) {
             return allowed;
         }
         let statements = Statements::new(module);
-        // The first token of the line, and the comments that wait for the token after them.
-        let (mut line, mut waiting, mut header) = (None, Vec::new(), true);
+        // The start of the first token of the line.
+        let mut line_start = None;
+        // The kinds of comments that apply to the next statement.
+        let mut pending = Vec::new();
+        let mut is_header = true;
         for token in Lexer::new(source) {
             match token.kind {
-                TokenKind::Whitespace if token.span.of(source).contains(&b'\n') => line = None,
+                TokenKind::Whitespace if token.span.of(source).contains(&b'\n') => {
+                    line_start = None;
+                }
                 TokenKind::LineComment => {
                     let kinds = allowed.kinds(token.span, source);
-                    match line {
-                        _ if header => allowed.add(0..u32::MAX, kinds),
-                        Some(start) => allowed.add(start..token.span.start, kinds),
-                        None => waiting.extend(kinds),
+                    if is_header {
+                        allowed.add(0..u32::MAX, kinds);
+                    } else if let Some(start) = line_start {
+                        allowed.add(start..token.span.start, kinds);
+                    } else {
+                        pending.extend(kinds);
                     }
                 }
                 kind if kind.is_trivia() => {}
                 _ => {
-                    header = false;
-                    line = line.or(Some(token.span.start));
-                    if !waiting.is_empty() {
-                        allowed.add(statements.range(token.span), waiting.drain(..));
+                    is_header = false;
+                    line_start = line_start.or(Some(token.span.start));
+                    if !pending.is_empty() {
+                        allowed.add(statements.range(token.span), pending.drain(..));
                     }
                 }
             }
         }
-        allowed
-            .ranges
-            .values_mut()
-            .for_each(|r| *r = merged(mem::take(r)));
+        for ranges in allowed.ranges.values_mut() {
+            *ranges = merged(mem::take(ranges));
+        }
         allowed
     }
 
     fn add(&mut self, range: Range<u32>, kinds: impl IntoIterator<Item = Kind>) {
         for kind in kinds {
-            for code in Code::ALL.iter().filter(|c| kind.holds(**c)) {
+            for code in Code::ALL.iter().filter(|c| kind.contains(**c)) {
                 self.ranges.entry(*code).or_default().push(range.clone());
             }
         }
     }
 
-    /// The kinds that a comment names; none if it is another comment or has a mistake.
+    /// The kinds that a comment names; none if the comment has another purpose or a mistake.
     fn kinds(&mut self, comment: Span, source: &[u8]) -> Vec<Kind> {
         let text = String::from_utf8_lossy(comment.of(source));
-        let Some(text) = text.trim_start_matches('/').trim().strip_prefix(MARK) else {
+        let Some(text) = text.trim_start_matches('/').trim().strip_prefix(PREFIX) else {
             return Vec::new();
         };
         let list = text
@@ -85,7 +91,7 @@ impl Allowed {
         let kinds = match list {
             Some((list, _)) => list.split(',').map(|k| kind(k.trim())).collect(),
             None => Err(format!(
-                "expected `{MARK} allow(KIND)`, found `{MARK}{text}`"
+                "expected `{PREFIX} allow(KIND)`, found `{PREFIX}{text}`"
             )),
         };
         kinds.unwrap_or_else(|mistake| {
@@ -96,34 +102,35 @@ impl Allowed {
 
     /// Whether no comment suppresses a diagnostic. Of a warning with several spans, only those outside of the suppressed ranges are kept.
     #[must_use]
-    pub fn keeps(&self, d: &mut Diagnostic) -> bool {
-        let ranges = self.ranges.get(&d.code);
-        let Some(ranges) = ranges.filter(|_| d.severity == Severity::Warning) else {
+    pub fn keeps(&self, diagnostic: &mut Diagnostic) -> bool {
+        let ranges = self.ranges.get(&diagnostic.code);
+        let Some(ranges) = ranges.filter(|_| diagnostic.severity == Severity::Warning) else {
             return true;
         };
-        let reported = |place: &Span| {
-            let after = ranges.partition_point(|r| r.start <= place.start);
-            let last = after.checked_sub(1).and_then(|i| ranges.get(i));
-            !last.is_some_and(|r| r.contains(&place.start))
+        let is_reported = |span: &Span| {
+            let next = ranges.partition_point(|range| range.start <= span.start);
+            let preceding = next.checked_sub(1).and_then(|index| ranges.get(index));
+            !preceding.is_some_and(|range| range.contains(&span.start))
         };
-        let places = iter::once((d.span, None)).chain(d.take_repeats());
-        let mut places = places.filter(|(span, _)| reported(span));
-        let Some((first, message)) = places.next() else {
+        let mut occurrences = iter::once((diagnostic.span, None))
+            .chain(diagnostic.take_repeats())
+            .filter(|(span, _)| is_reported(span));
+        let Some((first, message)) = occurrences.next() else {
             return false;
         };
-        d.span = first;
-        d.message = message.unwrap_or_else(|| core::mem::take(&mut d.message));
-        d.set_repeats(places);
+        diagnostic.span = first;
+        diagnostic.message = message.unwrap_or_else(|| core::mem::take(&mut diagnostic.message));
+        diagnostic.set_repeats(occurrences);
         true
     }
 }
 
-/// Whether a text has comments with the mark.
-fn has_mark(source: &[u8]) -> bool {
-    memchr::memmem::find(source, MARK.as_bytes()).is_some()
+/// Whether a text contains the prefix of such comments.
+fn has_prefix(source: &[u8]) -> bool {
+    memchr::memmem::find(source, PREFIX.as_bytes()).is_some()
 }
 
-/// Ranges in order, those that overlap as one.
+/// Sorts ranges and combines those that overlap.
 fn merged(mut ranges: Vec<Range<u32>>) -> Vec<Range<u32>> {
     ranges.sort_by_key(|r| r.start);
     let mut merged: Vec<Range<u32>> = Vec::new();
@@ -136,7 +143,7 @@ fn merged(mut ranges: Vec<Range<u32>>) -> Vec<Range<u32>> {
     merged
 }
 
-/// Finds what begins at an offset.
+/// Finds the statement that begins at an offset.
 struct Statements<'m> {
     items: Vec<Span>,
     bodies: Vec<&'m Body>,
@@ -153,18 +160,23 @@ impl<'m> Statements<'m> {
     /// The range of the statement, declaration or function that begins with a token; of the token if none does.
     fn range(&self, token: Span) -> Range<u32> {
         let start = token.start;
-        let item = self.items.partition_point(|s| s.start < start);
+        let item = self.items.partition_point(|span| span.start < start);
         let item = self.items.get(item).copied();
-        let body = self.bodies.partition_point(|b| b.base() <= start);
-        let body = body.checked_sub(1).and_then(|i| self.bodies.get(i));
+        let next_body = self.bodies.partition_point(|body| body.base() <= start);
+        let body = next_body
+            .checked_sub(1)
+            .and_then(|index| self.bodies.get(index));
         let statement = body.and_then(|body| {
             let spans = body.stmt_spans();
-            let at = spans.partition_point(|s| body.base() + s.span().start < start);
-            let span = spans.get(at)?.span();
+            let index = spans.partition_point(|s| body.base() + s.span().start < start);
+            let span = spans.get(index)?.span();
             Some(Span::new(body.base() + span.start, body.base() + span.end))
         });
-        let found = item.into_iter().chain(statement).find(|s| s.start == start);
-        let span = found.unwrap_or(token);
+        let span = item
+            .into_iter()
+            .chain(statement)
+            .find(|span| span.start == start)
+            .unwrap_or(token);
         span.start..span.end
     }
 }

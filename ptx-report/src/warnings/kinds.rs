@@ -25,7 +25,7 @@ pub const LINK: Code = Code::UnresolvedExtern;
 /// The meaning of the name `deprecated`, which a warning of `ptxkit check` and a lint share.
 const DEPRECATED: [Code; 2] = [Code::Deprecated, Code::DeprecatedFeature];
 
-/// The warnings about what is never used.
+/// The warnings about unused declarations and code.
 pub const UNUSED: [Code; 3] = [
     Code::UnusedRegister,
     Code::UnusedLabel,
@@ -36,49 +36,49 @@ pub const UNUSED: [Code; 3] = [
 pub const MISTAKES: [Code; 2] = [Code::UnwrittenRegister, Code::MisalignedAccess];
 
 impl Kind {
-    /// Whether a code is one of them.
+    /// Whether the kind contains the warnings with a code.
     #[must_use]
-    pub fn holds(self, code: Code) -> bool {
+    pub fn contains(self, code: Code) -> bool {
         match self {
             Self::All => true,
             Self::Unused => UNUSED.contains(&code),
             Self::Link => code == LINK,
             Self::Deprecated => DEPRECATED.contains(&code),
-            Self::One(one) => one == code,
+            Self::One(single) => single == code,
         }
     }
 }
 
-/// A kind that `ptxkit check` reports, by its name.
+/// The kind of warnings of `ptxkit check` with a name.
 ///
 /// # Errors
 ///
 /// The text is not the name of a kind; the message states the reason.
 pub fn checked_kind(text: &str) -> Result<Kind, String> {
-    let lints = || ptx_lint::Lint::ALL.iter().map(|lint| lint.code());
     match kind(text)? {
-        Kind::One(code) if lints().any(|lint| lint == code) => {
+        Kind::One(code) if ptx_lint::Lint::ALL.iter().any(|lint| lint.code() == code) => {
             Err(format!("`{text}` is a lint, which `ptxkit lint` reports"))
         }
         kind => Ok(kind),
     }
 }
 
-/// A kind by its name.
+/// The kind of warnings with a name.
 ///
 /// # Errors
 ///
 /// The text is not the name of a kind; the message states the reason.
 pub fn kind(text: &str) -> Result<Kind, String> {
     let plain = |t: &str| t.replace(['-', '_'], "").to_ascii_lowercase();
-    let same =
-        |c: &&Code| plain(c.name()) == plain(text) || c.to_string().eq_ignore_ascii_case(text);
+    let has_name = |code: &&Code| {
+        plain(code.name()) == plain(text) || code.to_string().eq_ignore_ascii_case(text)
+    };
     match text {
         "all" => Ok(Kind::All),
         "unused" => Ok(Kind::Unused),
         "link" => Ok(Kind::Link),
         "deprecated" => Ok(Kind::Deprecated),
-        text => match Code::ALL.iter().find(same) {
+        text => match Code::ALL.iter().find(has_name) {
             Some(code) if is_warning(*code) => Ok(Kind::One(*code)),
             Some(code) => Err(format!("{code} is an error, not a warning; {}", expected())),
             None => Err(format!("unknown warning {text}; {}", expected())),
@@ -86,11 +86,12 @@ pub fn kind(text: &str) -> Result<Kind, String> {
     }
 }
 
-/// All kinds, for messages.
+/// The names of all kinds, for messages.
 fn expected() -> String {
-    let warnings = Code::ALL.iter().filter(|c| is_warning(**c));
-    let names: Vec<String> = warnings
-        .map(|c| format!("{} ({c})", hyphenated(c.name())))
+    let names: Vec<String> = Code::ALL
+        .iter()
+        .filter(|code| is_warning(**code))
+        .map(|code| format!("{} ({code})", hyphenated(code.name())))
         .collect();
     format!("expected all, unused, link or one of {}", names.join(", "))
 }
@@ -107,14 +108,13 @@ fn hyphenated(name: &str) -> String {
     text
 }
 
-/// Errors of `ptxkit gate`, which comments can also suppress.
-const GATE: [Code; 3] = [Code::AboveLimit, Code::BelowLimit, Code::DeniedInstruction];
+/// The errors of `ptxkit gate`, which comments can also suppress.
+const GATE_ERRORS: [Code; 3] = [Code::AboveLimit, Code::BelowLimit, Code::DeniedInstruction];
 
 /// Whether diagnostics with this code can be suppressed: warnings, according to their pages, and errors of `ptxkit gate`.
 fn is_warning(code: Code) -> bool {
-    if GATE.contains(&code) {
+    if GATE_ERRORS.contains(&code) {
         return true;
     }
-    let page = explain::page(code);
-    page.is_some_and(|text| text.lines().any(|line| line == "Severity: warning"))
+    explain::page(code).is_some_and(|text| text.lines().any(|line| line == "Severity: warning"))
 }

@@ -1,7 +1,7 @@
 //! The table of functions.
 
 use ptx_isa::RegisterClass;
-use ptx_report::function_stats::{OfFunction, Parameter};
+use ptx_report::function_stats::{FunctionStats, Parameter};
 use ptx_report::labels::{Label as _, Labeled};
 
 use crate::column::Value::{Int, Long, TextList, Word};
@@ -13,7 +13,7 @@ pub(crate) struct Functions;
 /// A function of a file.
 pub(crate) struct FunctionRow<'a> {
     pub(crate) file: &'a str,
-    pub(crate) statistics: OfFunction,
+    pub(crate) statistics: FunctionStats,
 }
 
 impl FunctionRow<'_> {
@@ -25,7 +25,7 @@ impl FunctionRow<'_> {
 }
 
 /// Writes directives such as `maxntid 256 1 1`.
-fn directives(statistics: &OfFunction, sink: TextSink<'_>) -> bool {
+fn directives(statistics: &FunctionStats, sink: TextSink<'_>) -> bool {
     for (name, values) in &statistics.signature.directives {
         let mut text = (*name).to_owned();
         for value in values {

@@ -1,7 +1,7 @@
 //! The table of loops.
 
 use ptx_analysis::cfg::BlockId;
-use ptx_report::function_stats::{OfFunction, OfLoop};
+use ptx_report::function_stats::{FunctionStats, LoopStats};
 use ptx_report::function_values::TripCount;
 
 use crate::column::Value::{Flag, Int, Long, Text, Word};
@@ -14,8 +14,8 @@ pub(crate) struct Loops;
 /// A loop of a function.
 pub(crate) struct LoopRow<'a> {
     pub(crate) file: &'a str,
-    pub(crate) function: &'a OfFunction,
-    pub(crate) statistics: &'a OfLoop,
+    pub(crate) function: &'a FunctionStats,
+    pub(crate) statistics: &'a LoopStats,
     /// The function with its analyses, if a column needs them.
     pub(crate) context: Option<&'a FunctionContext<'a>>,
 }

@@ -1,4 +1,4 @@
-//! The functions of a module and what they call.
+//! The functions of a module with their calls.
 
 use std::collections::{HashMap, HashSet};
 use std::hash::Hash;
@@ -44,8 +44,8 @@ pub(super) struct Node<'a> {
     pub(super) component: Option<u32>,
 }
 
-/// How many candidates of an indirect call are listed: many calls may have the same ones.
-const MOST_CANDIDATES: usize = 100;
+/// The largest number of candidates of an indirect call that are listed. Many calls may have the same ones.
+const MAX_CANDIDATES: usize = 100;
 
 /// The calls of a function through addresses with one list or one prototype.
 #[derive(Serialize)]
@@ -74,41 +74,44 @@ impl<'a> Graph<'a> {
             let function = module.functions().get(id);
             function.map_or("", |f| module.name(f.name))
         };
-        let taken = calls.address_taken().iter();
-        let taken: Vec<(FuncId, &str)> = taken.map(|&id| (id, name(id))).collect();
-        let mut by_shape = HashMap::new();
+        let address_taken: Vec<(FuncId, &str)> = calls
+            .address_taken()
+            .iter()
+            .map(|&id| (id, name(id)))
+            .collect();
+        let mut candidates_by_shape = HashMap::new();
         let mut functions = Vec::new();
-        let mut known: HashSet<&str> = module.definitions().map(|(id, ..)| name(id)).collect();
+        let mut listed: HashSet<&str> = module.definitions().map(|(id, ..)| name(id)).collect();
         for (id, function) in module.functions().iter() {
-            if function.body.is_none() && !known.insert(name(id)) {
+            if function.body.is_none() && !listed.insert(name(id)) {
                 continue;
             }
-            let mut all = Vec::new();
+            let mut callees = Vec::new();
             let mut indirect = false;
             for target in calls.targets(id) {
                 match target {
-                    Target::Function(to) => all.push(name(to)),
+                    Target::Function(callee) => callees.push(name(callee)),
                     _ => indirect = true,
                 }
             }
-            all.sort_unstable();
-            all.dedup();
+            callees.sort_unstable();
+            callees.dedup();
             let mut finder = Finder {
                 module,
                 lines: &lines,
-                taken: &taken,
-                by_shape: &mut by_shape,
+                address_taken: &address_taken,
+                candidates_by_shape: &mut candidates_by_shape,
             };
-            let (direct, indirect_calls) = finder.calls(&facts, id);
+            let function_calls = finder.calls(&facts, id);
             functions.push(Node {
                 name: name(id),
                 demangled: demangle(name(id)),
                 kind: Labeled(function.kind),
                 defined: function.body.is_some(),
-                calls: all,
-                direct,
+                calls: callees,
+                direct: function_calls.direct,
                 indirect,
-                indirect_calls,
+                indirect_calls: function_calls.indirect,
                 address_taken: calls.is_address_taken(id),
                 recursive: calls.is_recursive(id),
                 component: calls.component(id).map(|c| c.as_u32()),
@@ -122,86 +125,127 @@ impl<'a> Graph<'a> {
     }
 }
 
-/// How an address is called.
+/// The kind of an indirect call. Calls of one kind are counted together.
 #[derive(Copy, Clone, PartialEq, Eq, Hash)]
-enum Through {
+enum IndirectKind {
     List(LabelId),
     Prototype(PrototypeId),
     Unknown,
 }
 
-/// Finds the calls of functions.
+impl IndirectKind {
+    fn of(callees: &Callees<'_>) -> Self {
+        match callees {
+            Callees::List(list) => Self::List(list.label),
+            Callees::Prototype(id) => Self::Prototype(*id),
+            _ => Self::Unknown,
+        }
+    }
+}
+
+/// The numbers of results and parameters.
+type Shape = (u32, u32);
+
+fn shape(interface: &Interface) -> Shape {
+    (interface.returns.len, interface.params.len)
+}
+
+/// The calls in a function, in the order of the first call.
+#[derive(Default)]
+struct FunctionCalls<'a> {
+    /// The functions that are called by name, with the numbers of calls.
+    direct: Vec<(&'a str, u32)>,
+    indirect: Vec<IndirectCalls<'a>>,
+}
+
+/// The functions that an indirect call may call.
+#[derive(Clone, Default)]
+struct Candidates<'a> {
+    count: usize,
+    /// The first names.
+    names: Vec<&'a str>,
+}
+
+impl<'a> Candidates<'a> {
+    fn new(mut names: Vec<&'a str>) -> Self {
+        let count = names.len();
+        names.truncate(MAX_CANDIDATES);
+        Self { count, names }
+    }
+}
+
+/// Finds the calls in functions.
 struct Finder<'f, 'a> {
     module: &'a Module,
     lines: &'f LineIndex,
     /// The functions whose address is taken.
-    taken: &'f [(FuncId, &'a str)],
-    /// Those with a number of results and of parameters.
-    by_shape: &'f mut HashMap<(u32, u32), Candidates<'a>>,
+    address_taken: &'f [(FuncId, &'a str)],
+    /// The functions of each shape whose address is taken.
+    candidates_by_shape: &'f mut HashMap<Shape, Candidates<'a>>,
 }
 
 impl<'a> Finder<'_, 'a> {
-    /// The functions that are called by name with the numbers of calls, and the indirect calls, both in the order of the
-    /// first call.
-    fn calls(
-        &mut self,
-        facts: &ModuleFacts<'a>,
-        id: FuncId,
-    ) -> (Vec<(&'a str, u32)>, Vec<IndirectCalls<'a>>) {
+    fn calls(&mut self, facts: &ModuleFacts<'a>, id: FuncId) -> FunctionCalls<'a> {
         let (mut direct, mut indirect) = (Counts::default(), Counts::default());
         let (Some(facts), Some(body)) = (facts.function(id), self.module.body(id)) else {
-            return Default::default();
+            return FunctionCalls::default();
         };
-        let mut prototypes = HashMap::new();
+        let mut prototype_labels = HashMap::new();
         let mut label = None;
         for (stmt, statement) in body.statements() {
             match statement {
                 Statement::Label(id) => label = Some(id),
                 Statement::Prototype(id) => {
-                    prototypes.insert(id, label);
+                    prototype_labels.insert(id, label);
                 }
                 Statement::Inst(inst) => match facts.inst(inst).callees() {
                     None => {}
                     Some(Callees::Function(symbol)) => {
                         direct.add(symbol, || self.symbol(symbol).unwrap_or_default());
                     }
-                    Some(callees) => indirect.add(through(&callees), || (stmt, callees)),
+                    Some(callees) => {
+                        indirect.add(IndirectKind::of(&callees), || (stmt, callees));
+                    }
                 },
                 _ => {}
             }
         }
-        let mut found = Vec::new();
-        for ((stmt, callees), count) in indirect.all {
-            let name = |label: Option<LabelId>| {
-                let label = body.labels().get(label?)?;
-                Some(self.module.name(label.name))
-            };
-            let (by, label, (candidate_count, candidates)) = match callees {
+        let label_name = |label: LabelId| {
+            let label = body.labels().get(label)?;
+            Some(self.module.name(label.name))
+        };
+        let mut indirect_calls = Vec::new();
+        for ((stmt, callees), count) in indirect.values {
+            let (by, label, candidates) = match callees {
                 Callees::List(list) => {
-                    ("list", name(Some(list.label)), self.symbols(list.operands))
+                    ("list", label_name(list.label), self.symbols(list.operands))
                 }
                 Callees::Prototype(id) => {
-                    let label = prototypes.get(&id).copied().flatten();
-                    let interface = body.prototypes().get(id).map(|p| p.interface);
-                    let label = name(label);
-                    let candidates = interface.map(|i| self.with_shape(i));
-                    ("prototype", label, candidates.unwrap_or_default())
+                    let label = prototype_labels.get(&id).copied().flatten();
+                    let candidates = match body.prototypes().get(id) {
+                        Some(prototype) => self.functions_with_shape(shape(&prototype.interface)),
+                        None => Candidates::default(),
+                    };
+                    ("prototype", label.and_then(label_name), candidates)
                 }
                 _ => {
-                    let all = self.taken.iter().map(|(_, name)| *name);
-                    ("unknown", None, (all.len(), first(all)))
+                    let names = self.address_taken.iter().map(|(_, name)| *name).collect();
+                    ("unknown", None, Candidates::new(names))
                 }
             };
-            found.push(IndirectCalls {
+            indirect_calls.push(IndirectCalls {
                 by,
                 label,
                 line: self.lines.position(body.source_span(stmt).start).line,
                 count,
-                candidate_count,
-                candidates,
+                candidate_count: candidates.count,
+                candidates: candidates.names,
             });
         }
-        (direct.all, found)
+        FunctionCalls {
+            direct: direct.values,
+            indirect: indirect_calls,
+        }
     }
 
     fn symbol(&self, symbol: SymbolId) -> Option<&'a str> {
@@ -210,67 +254,57 @@ impl<'a> Finder<'_, 'a> {
     }
 
     fn symbols(&self, operands: &[Operand]) -> Candidates<'a> {
-        let names = operands.iter().filter_map(|operand| match operand {
-            Operand::Symbol(symbol) => self.symbol(*symbol),
-            _ => None,
-        });
-        let names: Vec<&str> = names.collect();
-        (names.len(), first(names.into_iter()))
+        let names = operands
+            .iter()
+            .filter_map(|operand| match operand {
+                Operand::Symbol(symbol) => self.symbol(*symbol),
+                _ => None,
+            })
+            .collect();
+        Candidates::new(names)
     }
 
-    /// The functions whose address is taken with as many results and parameters.
-    fn with_shape(&mut self, interface: Interface) -> Candidates<'a> {
-        let shape = |i: Interface| (i.returns.len, i.params.len);
-        let (module, taken) = (self.module, self.taken);
-        let known = self.by_shape.entry(shape(interface)).or_insert_with(|| {
-            let has_shape = |id: FuncId| {
-                let function = module.functions().get(id);
-                function.is_some_and(|f| shape(f.interface) == shape(interface))
-            };
-            let all = taken.iter().filter(|(id, _)| has_shape(*id));
-            let names: Vec<&str> = all.map(|(_, name)| *name).collect();
-            (names.len(), first(names.into_iter()))
-        });
-        known.clone()
+    /// The functions with this shape whose address is taken.
+    fn functions_with_shape(&mut self, wanted_shape: Shape) -> Candidates<'a> {
+        let (module, address_taken) = (self.module, self.address_taken);
+        self.candidates_by_shape
+            .entry(wanted_shape)
+            .or_insert_with(|| {
+                let names = address_taken
+                    .iter()
+                    .filter(|(id, _)| {
+                        let function = module.functions().get(*id);
+                        function.is_some_and(|f| shape(&f.interface) == wanted_shape)
+                    })
+                    .map(|(_, name)| *name)
+                    .collect();
+                Candidates::new(names)
+            })
+            .clone()
     }
 }
-
-/// Their number, and the first ones.
-type Candidates<'a> = (usize, Vec<&'a str>);
-
-fn first<'a>(names: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
-    names.take(MOST_CANDIDATES).collect()
-}
-
-fn through(callees: &Callees<'_>) -> Through {
-    match callees {
-        Callees::List(list) => Through::List(list.label),
-        Callees::Prototype(id) => Through::Prototype(*id),
-        _ => Through::Unknown,
-    }
-}
-
-/// Different things with their numbers, in the order in which they were added.
+/// Values with the number of times that their keys were added, in the order of the first addition.
 struct Counts<K, T> {
-    index: HashMap<K, usize>,
-    all: Vec<(T, u32)>,
+    indices: HashMap<K, usize>,
+    values: Vec<(T, u32)>,
 }
 
 impl<K, T> Default for Counts<K, T> {
     fn default() -> Self {
         Self {
-            index: HashMap::new(),
-            all: Vec::new(),
+            indices: HashMap::new(),
+            values: Vec::new(),
         }
     }
 }
 
 impl<K: Eq + Hash, T> Counts<K, T> {
+    /// Counts a key. `value` is called for a new key.
     fn add(&mut self, key: K, value: impl FnOnce() -> T) {
-        let at = *self.index.entry(key).or_insert(self.all.len());
-        match self.all.get_mut(at) {
+        let index = *self.indices.entry(key).or_insert(self.values.len());
+        match self.values.get_mut(index) {
             Some((_, count)) => *count += 1,
-            None => self.all.push((value(), 1)),
+            None => self.values.push((value(), 1)),
         }
     }
 }

@@ -6,37 +6,37 @@ use std::io::Write;
 use ptx_ir::FunctionKind;
 
 use super::model::{Graph, IndirectCalls, Node};
-use ptx_report::demangle::shown;
+use ptx_report::demangle::display_name;
 use ptx_report::{clean, counted};
 
-/// How deep functions are nested; those below are shown separately.
+/// The largest depth at which the calls of a function are shown. Deeper functions are shown separately.
 const MAX_DEPTH: usize = 40;
 
 /// A line below a function.
 enum Entry<'g> {
-    /// A function that is called by name, and how often.
+    /// A function that is called by name, and the number of calls.
     Call(&'g str, u32),
     Indirect(&'g IndirectCalls<'g>),
     /// A function that an indirect call may call.
     Candidate(&'g str),
-    /// That many more.
+    /// The number of candidates that are not listed.
     More(usize),
 }
 
-/// A line that is not yet written.
-struct Open<'g> {
+/// A line that is not written yet.
+struct PendingLine<'g> {
     entry: Entry<'g>,
-    /// How many functions it is below.
+    /// The number of functions above the line, without the root.
     depth: usize,
     is_last: bool,
-    /// The component of the function that it is below.
+    /// The component of the function above the line.
     component: Option<u32>,
 }
 
 struct Writer<'g, 'o> {
     functions: HashMap<&'g str, (usize, &'g Node<'g>)>,
-    /// Whether the calls of a function were written.
-    written: Vec<bool>,
+    /// For each function, whether its calls are written.
+    is_written: Vec<bool>,
     out: &'o mut Vec<u8>,
 }
 
@@ -45,22 +45,22 @@ pub(super) fn write<'g>(graph: &'g Graph<'g>, out: &mut Vec<u8>) {
     let nodes = graph.functions.iter().enumerate();
     let mut writer = Writer {
         functions: nodes.map(|(i, node)| (node.name, (i, node))).collect(),
-        written: vec![false; graph.functions.len()],
+        is_written: vec![false; graph.functions.len()],
         out,
     };
     let _ = writeln!(writer.out, "{}:", graph.file);
+    // The functions that are called, with whether a function other than themselves calls them.
     let mut called: HashMap<&str, bool> = HashMap::new();
     for node in &graph.functions {
         for callee in &node.calls {
             *called.entry(callee).or_default() |= *callee != node.name;
         }
     }
-    let is_kernel = |node: &&Node<'_>| *node.kind == FunctionKind::Entry;
     let defined = || graph.functions.iter().filter(|node| node.defined);
-    let kernels = defined().filter(is_kernel);
-    let not_called = defined().filter(|node| called.get(node.name) != Some(&true));
-    // Functions that call only each other are left.
-    for node in kernels.chain(not_called).chain(defined()) {
+    let kernels = defined().filter(|node| *node.kind == FunctionKind::Entry);
+    let uncalled = defined().filter(|node| called.get(node.name) != Some(&true));
+    // The last part contains functions that call only each other.
+    for node in kernels.chain(uncalled).chain(defined()) {
         writer.root(node);
     }
 }
@@ -70,7 +70,7 @@ impl<'g> Writer<'g, '_> {
         let Some(&(index, _)) = self.functions.get(node.name) else {
             return;
         };
-        if self.written.get(index) != Some(&false) {
+        if self.is_written.get(index) != Some(&false) {
             return;
         }
         let kind = if *node.kind == FunctionKind::Entry {
@@ -78,72 +78,88 @@ impl<'g> Writer<'g, '_> {
         } else {
             "function"
         };
-        let _ = writeln!(self.out, "{kind} {}{}", shown(node.name), marks(node));
-        let mut work = Vec::new();
-        self.open(index, node, 0, &mut work);
-        // For each depth whether more branches follow.
-        let mut more: Vec<bool> = Vec::new();
-        while let Some(open) = work.pop() {
-            more.truncate(open.depth);
-            for &more in &more {
-                let _ = write!(self.out, "{}", if more { "│   " } else { "    " });
+        let _ = writeln!(
+            self.out,
+            "{kind} {}{}",
+            display_name(node.name),
+            marks(node)
+        );
+        let mut pending = Vec::new();
+        self.push_calls(index, node, 0, &mut pending);
+        // For each depth, whether more branches follow.
+        let mut has_more: Vec<bool> = Vec::new();
+        while let Some(line) = pending.pop() {
+            has_more.truncate(line.depth);
+            for &has_more in &has_more {
+                let _ = write!(self.out, "{}", if has_more { "│   " } else { "    " });
             }
-            more.push(!open.is_last);
-            let branch = if open.is_last {
+            has_more.push(!line.is_last);
+            let branch = if line.is_last {
                 "└── "
             } else {
                 "├── "
             };
             let _ = write!(self.out, "{branch}");
-            self.entry(open, &mut work);
+            self.entry(line, &mut pending);
         }
     }
 
-    /// Plans the lines below a function.
-    fn open(&mut self, index: usize, node: &'g Node<'g>, depth: usize, work: &mut Vec<Open<'g>>) {
-        if let Some(written) = self.written.get_mut(index) {
-            *written = true;
+    /// Adds the lines below a function.
+    fn push_calls(
+        &mut self,
+        index: usize,
+        node: &'g Node<'g>,
+        depth: usize,
+        pending: &mut Vec<PendingLine<'g>>,
+    ) {
+        if let Some(is_written) = self.is_written.get_mut(index) {
+            *is_written = true;
         }
-        let direct = node.direct.iter();
-        let direct = direct.map(|(name, count)| Entry::Call(name, *count));
+        let direct = node
+            .direct
+            .iter()
+            .map(|(name, count)| Entry::Call(name, *count));
         let indirect = node.indirect_calls.iter().map(Entry::Indirect);
-        plan(
-            direct.chain(indirect).collect(),
-            depth,
-            node.component,
-            work,
-        );
+        let entries = direct.chain(indirect).collect();
+        push_lines(entries, depth, node.component, pending);
     }
 
-    fn entry(&mut self, open: Open<'g>, work: &mut Vec<Open<'g>>) {
-        let (name, count) = match open.entry {
+    /// Writes a line, and adds the lines below it.
+    fn entry(&mut self, line: PendingLine<'g>, pending: &mut Vec<PendingLine<'g>>) {
+        let (name, count) = match line.entry {
             Entry::Call(name, count) => (name, count),
             Entry::More(count) => {
                 let _ = writeln!(self.out, "and {count} more");
                 return;
             }
             Entry::Candidate(name) => {
-                let _ = writeln!(self.out, "{}", shown(name));
+                let _ = writeln!(self.out, "{}", display_name(name));
                 return;
             }
             Entry::Indirect(calls) => {
-                let _ = writeln!(self.out, "{}", explained(calls));
-                let candidates = calls.candidates.iter().map(|name| Entry::Candidate(name));
+                let _ = writeln!(self.out, "{}", description(calls));
+                let mut entries: Vec<Entry<'_>> = calls
+                    .candidates
+                    .iter()
+                    .map(|name| Entry::Candidate(name))
+                    .collect();
                 let hidden = calls.candidate_count - calls.candidates.len();
-                let more = (hidden > 0).then_some(Entry::More(hidden));
-                plan(candidates.chain(more).collect(), open.depth + 1, None, work);
+                if hidden > 0 {
+                    entries.push(Entry::More(hidden));
+                }
+                push_lines(entries, line.depth + 1, None, pending);
                 return;
             }
         };
         let Some(&(index, node)) = self.functions.get(name) else {
-            let _ = writeln!(self.out, "{} (not declared)", shown(name));
+            let _ = writeln!(self.out, "{} (not declared)", display_name(name));
             return;
         };
-        let written = self.written.get(index) == Some(&true);
-        let recursion = written && node.component == open.component;
+        let is_written = self.is_written.get(index) == Some(&true);
+        let is_recursive = is_written && node.component == line.component;
         let has_calls = !node.calls.is_empty() || node.indirect;
-        let open_here = !written && open.depth < MAX_DEPTH;
-        let note = match (recursion, !open_here && has_calls) {
+        let is_expanded = !is_written && line.depth < MAX_DEPTH;
+        let note = match (is_recursive, !is_expanded && has_calls) {
             (true, _) => " (recursion)",
             (_, true) => " …",
             _ => "",
@@ -152,21 +168,27 @@ impl<'g> Writer<'g, '_> {
             1 => String::new(),
             n => format!(" ({n} calls)"),
         };
-        let _ = writeln!(self.out, "{}{}{count}{note}", shown(name), marks(node));
-        if open_here {
-            self.open(index, node, open.depth + 1, work);
+        let _ = writeln!(
+            self.out,
+            "{}{}{count}{note}",
+            display_name(name),
+            marks(node)
+        );
+        if is_expanded {
+            self.push_calls(index, node, line.depth + 1, pending);
         }
     }
 }
 
-fn plan<'g>(
+/// Adds lines in reverse order, so that the first one is taken first.
+fn push_lines<'g>(
     entries: Vec<Entry<'g>>,
     depth: usize,
     component: Option<u32>,
-    work: &mut Vec<Open<'g>>,
+    pending: &mut Vec<PendingLine<'g>>,
 ) {
-    let all = entries.into_iter().rev().enumerate();
-    work.extend(all.map(|(nth, entry)| Open {
+    let reversed = entries.into_iter().rev().enumerate();
+    pending.extend(reversed.map(|(nth, entry)| PendingLine {
         entry,
         depth,
         is_last: nth == 0,
@@ -186,28 +208,29 @@ fn marks(node: &Node<'_>) -> String {
 }
 
 /// `2 indirect calls with the prototype P, first in line 12: 1 candidate, or a function of another module`
-fn explained(calls: &IndirectCalls<'_>) -> String {
-    let label = calls
-        .label
-        .map_or(String::new(), |l| format!(" {}", clean(l)));
-    let how = match calls.by {
+fn description(calls: &IndirectCalls<'_>) -> String {
+    let label = match calls.label {
+        Some(label) => format!(" {}", clean(label)),
+        None => String::new(),
+    };
+    let mechanism = match calls.by {
         "list" => format!("through the list{label}"),
         "prototype" => format!("with the prototype{label}"),
         _ => "without a list or a prototype".to_owned(),
     };
     let count = counted(calls.count as usize, "indirect call");
-    let first = if calls.count > 1 {
+    let line = if calls.count > 1 {
         "first in line"
     } else {
         "line"
     };
     let candidates = counted(calls.candidate_count, "candidate");
-    let others = match calls.by {
+    let other_modules = match calls.by {
         "list" => "",
         _ => ", or a function of another module",
     };
     format!(
-        "{count} {how}, {first} {}: {candidates}{others}",
+        "{count} {mechanism}, {line} {}: {candidates}{other_modules}",
         calls.line
     )
 }

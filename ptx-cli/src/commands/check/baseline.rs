@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use crate::input::read_limited;
 use crate::replace::replace_file;
 
-/// A diagnostic without its position, which changes with every edit before it.
+/// A diagnostic without its position, which changes with every edit before it in the file.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize)]
 struct Finding {
     file: String,
@@ -39,7 +39,7 @@ struct Record {
     count: usize,
 }
 
-/// Findings and how often each occurs.
+/// The recorded findings with the number of occurrences of each.
 #[derive(Default)]
 pub(super) struct Baseline {
     counts: BTreeMap<Finding, usize>,
@@ -63,7 +63,7 @@ impl Baseline {
         Ok(Self { counts })
     }
 
-    /// Writes one JSON object per line, in order.
+    /// Writes one JSON object per line, in the order of the findings.
     pub(super) fn write(self, path: &Path) -> Result<()> {
         let mut text = Vec::new();
         for (finding, count) in self.counts {
@@ -85,17 +85,20 @@ impl Baseline {
             .or_default() += 1;
     }
 
-    /// Whether a finding is recorded; each record counts once.
+    /// Whether a finding is recorded. Each record accounts for one finding.
     pub(super) fn take(
         &mut self,
         file: &str,
         function: Option<&str>,
         diagnostic: &Diagnostic,
     ) -> bool {
-        let count = self
-            .counts
-            .get_mut(&Finding::new(file, function, diagnostic));
-        let left = count.filter(|count| **count > 0);
-        left.map(|count| *count -= 1).is_some()
+        let finding = Finding::new(file, function, diagnostic);
+        match self.counts.get_mut(&finding) {
+            Some(count) if *count > 0 => {
+                *count -= 1;
+                true
+            }
+            _ => false,
+        }
     }
 }

@@ -1,4 +1,4 @@
-//! The diagnostics of a file, as the options select them, after the fixes that they ask for.
+//! The diagnostics of a file that the options select, after the fixes that they request.
 
 use ptx_analysis::source_lines::SourceLines;
 use ptx_ir::{Code, Diagnostic, Limits, Module, Severity, SourceText, Span};
@@ -14,7 +14,7 @@ use ptx_report::warnings::kinds::{LINK, MISTAKES, UNUSED};
 
 pub(crate) struct Checked {
     pub(crate) source: Source,
-    /// The text with fixes, if there are any, and how many. The diagnostics are about this text.
+    /// The text with fixes and the number of fixes, if there are any. The diagnostics are about this text.
     pub(crate) fixed: Option<(SourceText, usize)>,
     pub(crate) found: Found,
 }
@@ -23,13 +23,13 @@ pub(crate) struct Checked {
 #[derive(Default)]
 pub(crate) struct Found {
     pub(crate) diagnostics: Vec<Diagnostic>,
-    /// What is known about each diagnostic.
+    /// The details of each diagnostic.
     pub(crate) details: Vec<Detail>,
-    /// Errors in comments that turn warnings off, and where they are.
+    /// Errors in comments that suppress warnings, with their spans.
     pub(crate) mistakes: Vec<(Span, String)>,
 }
 
-/// Where a diagnostic is, which values of a limit it is about, and what a lint says of it.
+/// The position of a diagnostic, the value that a limit excludes, and the lint that found it.
 pub(crate) struct Detail {
     pub(crate) place: Place,
     pub(crate) measured: Option<Measured>,
@@ -54,14 +54,14 @@ pub(super) fn check(source: Source, options: &Options, args: &Args) -> Checked {
     {
         let errors = |text: &[u8]| {
             let parsed = ptx_parse::parse(text);
-            let mut found = parsed.diagnostics;
-            found.extend(ptx_verify::verify(&parsed.module, options));
-            found
+            let mut diagnostics = parsed.diagnostics;
+            diagnostics.extend(ptx_verify::verify(&parsed.module, options));
+            diagnostics
         };
-        if let Some(new) = ptx_ir::fix_all(&source.bytes, errors(&source.bytes), errors) {
-            let text = SourceText::from(new.text);
+        if let Some(fixes) = ptx_ir::fix_all(&source.bytes, errors(&source.bytes), errors) {
+            let text = SourceText::from(fixes.text);
             found = diagnose(&text, options, args);
-            fixed = Some((text, new.count));
+            fixed = Some((text, fixes.count));
         }
     }
     Checked {
@@ -71,10 +71,10 @@ pub(super) fn check(source: Source, options: &Options, args: &Args) -> Checked {
     }
 }
 
-/// A shorter source is not worth the effort.
+/// The size of a source from which [`is_clean`] pays off, in bytes.
 const LARGE: usize = 1 << 18;
 
-/// Whether a large source has no diagnostics, which is likely, found out fast and with little memory.
+/// Whether a large source has no diagnostics. This is likely, and it is determined fast and with little memory.
 fn is_clean(source: &SourceText, options: &Options, args: &Args) -> bool {
     if source.len() < LARGE || !args.warn.is_empty() || !args.deny.is_empty() {
         return false;
@@ -86,11 +86,12 @@ fn is_clean(source: &SourceText, options: &Options, args: &Args) -> bool {
         || BodyChecker::new(*options),
         BodyChecker::check,
     );
-    let found = visited.and_then(|v| BodyChecker::finish(v.visitors, *options, &v.module));
-    found.is_some_and(|found| found.iter().all(|d| d.code == LINK))
+    visited
+        .and_then(|v| BodyChecker::finish(v.visitors, *options, &v.module))
+        .is_some_and(|diagnostics| diagnostics.iter().all(|d| d.code == LINK))
 }
 
-/// The diagnostics of a text that the options select, and where they are; and its module.
+/// The diagnostics of a text that the options select.
 fn diagnose(source: &SourceText, options: &Options, args: &Args) -> Found {
     let parsed = ptx_parse::parse_with(source.clone(), &Default::default());
     let mut diagnostics = parsed.diagnostics;
@@ -98,25 +99,27 @@ fn diagnose(source: &SourceText, options: &Options, args: &Args) -> Found {
         environment.retain(source, &mut diagnostics);
     }
     diagnostics.extend(ptx_verify::verify(&parsed.module, options));
-    let asked = args.warn.iter().chain(&args.deny);
-    let is_asked = |codes: &[Code]| asked.clone().any(|k| codes.iter().any(|c| k.holds(*c)));
+    let requested = args.warn.iter().chain(&args.deny);
+    let is_requested = |code: Code| requested.clone().any(|kind| kind.contains(code));
     let mut optional = Vec::new();
-    if is_asked(&UNUSED) {
+    if UNUSED.iter().any(|code| is_requested(*code)) {
         optional.extend(ptx_verify::unused(&parsed.module));
     }
-    if is_asked(&MISTAKES) {
+    if MISTAKES.iter().any(|code| is_requested(*code)) {
         optional.extend(ptx_verify::likely_mistakes(&parsed.module));
     }
-    diagnostics.extend(optional.into_iter().filter(|d| is_asked(&[d.code])));
-    let errors = |d: &Diagnostic| d.severity == Severity::Error;
-    if !diagnostics.iter().any(errors) {
-        let wanted = |d: &Diagnostic| d.code != LINK || asked.clone().any(|k| k.holds(d.code));
-        let later = ptx_verify::codegen_limits(&parsed.module);
-        diagnostics.extend(later.into_iter().filter(wanted));
+    diagnostics.extend(optional.into_iter().filter(|d| is_requested(d.code)));
+    if !diagnostics.iter().any(|d| d.severity == Severity::Error) {
+        // The limits of code generation are only relevant for a module without errors.
+        let limits = ptx_verify::codegen_limits(&parsed.module);
+        diagnostics.extend(
+            limits
+                .into_iter()
+                .filter(|d| d.code != LINK || is_requested(d.code)),
+        );
     }
     diagnostics.sort_by_key(|d| d.span.start);
-    let warning = |d: &Diagnostic| d.severity == Severity::Warning;
-    let has_warnings = diagnostics.iter().any(warning);
+    let has_warnings = diagnostics.iter().any(|d| d.severity == Severity::Warning);
     let kinds = Kinds {
         allow: &args.allow,
         deny: &args.deny,
@@ -125,8 +128,9 @@ fn diagnose(source: &SourceText, options: &Options, args: &Args) -> Found {
     let filter = Filter::new(&parsed.module, has_warnings, kinds);
     diagnostics.retain_mut(|d| filter.keeps(d));
     if args.allow_unknown {
-        let unknown = diagnostics.iter_mut().filter(|d| is_unknown(d.code));
-        unknown.for_each(|d| d.severity = Severity::Warning);
+        for diagnostic in diagnostics.iter_mut().filter(|d| is_unknown(d.code)) {
+            diagnostic.severity = Severity::Warning;
+        }
     }
     Found {
         details: details(&parsed.module, &diagnostics),
@@ -135,7 +139,7 @@ fn diagnose(source: &SourceText, options: &Options, args: &Args) -> Found {
     }
 }
 
-/// Where diagnostics are.
+/// The details of diagnostics: their positions, without values and lints.
 pub(crate) fn details(module: &Module, diagnostics: &[Diagnostic]) -> Vec<Detail> {
     if diagnostics.is_empty() {
         return Vec::new();
@@ -152,6 +156,7 @@ pub(crate) fn details(module: &Module, diagnostics: &[Diagnostic]) -> Vec<Detail
         .collect()
 }
 
+/// Whether an error is about a word that a later version of PTX may have.
 fn is_unknown(code: Code) -> bool {
     matches!(
         code,
@@ -169,12 +174,12 @@ impl Checked {
 }
 
 impl Found {
-    /// Keeps the diagnostics for which the predicate, which also gets their function, is true.
+    /// Keeps the diagnostics for which the predicate is true, given their function.
     pub(super) fn retain(&mut self, mut keep: impl FnMut(Option<&str>, &Diagnostic) -> bool) {
         let details = std::mem::take(&mut self.details);
-        let diagnostics = std::mem::take(&mut self.diagnostics);
-        let all = diagnostics.into_iter().zip(details);
-        (self.diagnostics, self.details) = all
+        (self.diagnostics, self.details) = std::mem::take(&mut self.diagnostics)
+            .into_iter()
+            .zip(details)
             .filter(|(diagnostic, detail)| keep(detail.place.function.as_deref(), diagnostic))
             .unzip();
     }

@@ -1,24 +1,24 @@
-//! Warnings that options and comments turn off or make errors.
+//! The warnings that options and comments suppress or turn into errors.
 
 use ptx_ir::{Diagnostic, Module, Severity, Span};
 
 use ptx_report::warnings::Allowed;
 use ptx_report::warnings::kinds::Kind;
 
-/// Which warnings of a module are reported, and which of them as errors.
+/// Decides which warnings of a module are reported, and which of them as errors.
 pub(crate) struct Filter<'a> {
     comments: Allowed,
     kinds: Kinds<'a>,
 }
 
-/// The kinds that options name.
+/// The kinds of warnings that options name.
 #[derive(Copy, Clone, Default)]
 pub(crate) struct Kinds<'a> {
-    /// Not reported,
+    /// The kinds that are not reported.
     pub(crate) allow: &'a [Kind],
-    /// unless they are here.
+    /// The kinds that are reported although `allow` contains them.
     pub(crate) warn: &'a [Kind],
-    /// Reported as errors.
+    /// The kinds that are reported as errors.
     pub(crate) deny: &'a [Kind],
 }
 
@@ -26,33 +26,35 @@ impl<'a> Filter<'a> {
     /// Reads the comments of the module, if there are warnings.
     pub(crate) fn new(module: &Module, has_warnings: bool, kinds: Kinds<'a>) -> Self {
         Self {
-            comments: match has_warnings {
-                true => Allowed::new(module),
-                false => Allowed::default(),
+            comments: if has_warnings {
+                Allowed::new(module)
+            } else {
+                Allowed::default()
             },
             kinds,
         }
     }
 
-    /// Whether a diagnostic is reported. What is denied becomes an error.
-    pub(crate) fn keeps(&self, d: &mut Diagnostic) -> bool {
-        if !self.comments.keeps(d) {
+    /// Whether a diagnostic is reported. A denied warning becomes an error.
+    pub(crate) fn keeps(&self, diagnostic: &mut Diagnostic) -> bool {
+        if !self.comments.keeps(diagnostic) {
             return false;
         }
-        if d.severity != Severity::Warning {
+        if diagnostic.severity != Severity::Warning {
             return true;
         }
-        let among = |kinds: &[Kind]| kinds.iter().any(|kind| kind.holds(d.code));
-        if among(self.kinds.allow) && !among(self.kinds.warn) {
+        let code = diagnostic.code;
+        let is_in = |kinds: &[Kind]| kinds.iter().any(|kind| kind.contains(code));
+        if is_in(self.kinds.allow) && !is_in(self.kinds.warn) {
             return false;
         }
-        if among(self.kinds.deny) {
-            d.severity = Severity::Error;
+        if is_in(self.kinds.deny) {
+            diagnostic.severity = Severity::Error;
         }
         true
     }
 
-    /// Errors in comments that turn warnings off, and where they are.
+    /// Errors in comments that suppress warnings, with their spans.
     pub(crate) fn into_mistakes(self) -> Vec<(Span, String)> {
         self.comments.mistakes
     }

@@ -89,11 +89,12 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
     if !args.fix && !args.destination.is_stdout() {
         bail!("--output and --write need --fix");
     }
-    let fixed = match args.fix {
-        true => Some(args.destination.open(&args.files, &inputs)?),
-        false => None,
+    let writer = if args.fix {
+        Some(args.destination.open(&args.files, &inputs)?)
+    } else {
+        None
     };
-    // Where diagnostics go.
+    // Diagnostics go to standard error if the fixed text goes to standard output.
     let to_stderr = args.fix && args.destination.is_stdout();
     let mut stderr = io::stderr();
     reporter.begin(if to_stderr { &mut stderr } else { &mut out })?;
@@ -106,11 +107,11 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
             let count = counted(count, "mistake");
             output::summary(format_args!("{}: {count} fixed", checked.source.name));
         }
-        let to: &mut dyn Write = if to_stderr { &mut stderr } else { out };
-        let (errors, warnings) = reporter.report(&mut checked, to)?;
+        let report_out: &mut dyn Write = if to_stderr { &mut stderr } else { out };
+        let (errors, warnings) = reporter.report(&mut checked, report_out)?;
         let mut status = Status::of(errors > 0 || args.deny_warnings && warnings > 0);
-        if let Some(fixed) = &fixed {
-            status.worsen(fixed.write(out, &checked.source, checked.text())?);
+        if let Some(writer) = &writer {
+            status.worsen(writer.write(out, &checked.source, checked.text())?);
         }
         Ok(status)
     })?;
@@ -121,7 +122,7 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
 }
 
 impl Args {
-    /// With the defaults in the section `check` of a file.
+    /// The arguments with the defaults in the section `check` of the configuration file.
     fn with_defaults(&self) -> Result<Self> {
         let mut args = self.clone();
         let Some(text) = self.config.read()? else {
@@ -141,11 +142,11 @@ impl Args {
             entry.expect_one_of(&keys)?;
             let value = entry.value;
             match &*entry.key {
-                "target" => args.target = args.target.or(value.one(target)?),
-                "ptx-version" => args.ptx_version = args.ptx_version.or(value.one(version)?),
-                "warn" => args.warn.extend(value.each(checked_kind)?),
-                "deny" => args.deny.extend(value.each(checked_kind)?),
-                "allow" => args.allow.extend(value.each(kind)?),
+                "target" => args.target = args.target.or(value.parsed(target)?),
+                "ptx-version" => args.ptx_version = args.ptx_version.or(value.parsed(version)?),
+                "warn" => args.warn.extend(value.parsed_list(checked_kind)?),
+                "deny" => args.deny.extend(value.parsed_list(checked_kind)?),
+                "allow" => args.allow.extend(value.parsed_list(kind)?),
                 "deny-warnings" => args.deny_warnings |= value.flag()?,
                 _ => args.reporting.set_baseline(value.file()?),
             }

@@ -1,4 +1,4 @@
-//! How findings are reported, which `check` and `gate` have in common.
+//! The report of findings and its options, which `check`, `lint` and `gate` share.
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -11,7 +11,7 @@ use super::baseline::Baseline;
 use super::diagnose::Checked;
 use super::writer::Writer;
 use crate::output;
-use crate::render::tally;
+use crate::render::{Renderer, tally};
 use ptx_report::{clean, counted};
 
 /// Options about the output.
@@ -59,16 +59,21 @@ pub(crate) struct Reporter<'a> {
     baseline: Baseline,
     errors: usize,
     warnings: usize,
-    /// How many files have findings.
+    /// The number of files that have findings.
     files: usize,
 }
 
 impl<'a> Reporter<'a> {
     /// Reads the baseline, if there is one.
     pub(crate) fn new(options: &'a Reporting) -> Result<Self> {
+        let renderer = if output::is_colored() {
+            Renderer::styled()
+        } else {
+            Renderer::plain()
+        };
         Ok(Self {
             options,
-            writer: Writer::new(options.format, output::is_colored(), options.max_errors),
+            writer: Writer::new(options.format, renderer, options.max_errors),
             baseline: match &options.baseline {
                 Some(path) if options.write_baseline.is_none() => Baseline::read(path)?,
                 _ => Baseline::default(),
@@ -79,19 +84,19 @@ impl<'a> Reporter<'a> {
         })
     }
 
-    /// Writes what comes before all findings.
+    /// Writes the text before all findings.
     pub(crate) fn begin(&self, out: &mut dyn Write) -> Result<()> {
         self.writer.begin(out)
     }
 
-    /// Reports the findings of a file; returns how many errors and warnings are not in the baseline.
+    /// Reports the findings of a file, and returns the number of errors and of warnings that are not in the baseline.
     pub(crate) fn report(
         &mut self,
         checked: &mut Checked,
         out: &mut dyn Write,
     ) -> Result<(usize, usize)> {
         report_mistakes(checked);
-        self.compare(checked);
+        self.apply_baseline(checked);
         let (errors, warnings) = tally(&checked.found.diagnostics);
         self.errors += errors;
         self.warnings += warnings;
@@ -100,8 +105,8 @@ impl<'a> Reporter<'a> {
         Ok((errors, warnings))
     }
 
-    /// Records the findings of a file in the baseline, or removes those that it records.
-    fn compare(&mut self, checked: &mut Checked) {
+    /// Records the findings of a file in the baseline that is written, or removes those that the given baseline records.
+    fn apply_baseline(&mut self, checked: &mut Checked) {
         let (baseline, name) = (&mut self.baseline, &checked.source.name);
         if self.options.write_baseline.is_some() {
             checked.found.retain(|function, diagnostic| {
@@ -109,12 +114,13 @@ impl<'a> Reporter<'a> {
                 false
             });
         } else if self.options.baseline.is_some() {
-            let found = &mut checked.found;
-            found.retain(|function, diagnostic| !baseline.take(name, function, diagnostic));
+            checked
+                .found
+                .retain(|function, diagnostic| !baseline.take(name, function, diagnostic));
         }
     }
 
-    /// Writes what comes after all findings, and the baseline.
+    /// Writes the text after all findings, and the baseline.
     pub(crate) fn end(&mut self, out: &mut dyn Write) -> Result<()> {
         if let Some(path) = &self.options.write_baseline {
             let count = counted(self.baseline.len(), "finding");
@@ -125,28 +131,28 @@ impl<'a> Reporter<'a> {
         Ok(out.flush()?)
     }
 
-    /// Writes how many findings there were in this number of files.
+    /// Writes the number of findings in this number of files.
     pub(crate) fn summary(&self, inputs: usize) {
         if self.options.format != Format::Human || self.errors + self.warnings == 0 {
             return;
         }
-        let mut found = Vec::new();
+        let mut counts = Vec::new();
         if self.errors > 0 {
-            found.push(counted(self.errors, "error"));
+            counts.push(counted(self.errors, "error"));
         }
         if self.warnings > 0 {
-            found.push(counted(self.warnings, "warning"));
+            counts.push(counted(self.warnings, "warning"));
         }
         output::summary(format_args!(
             "{} in {} of {}",
-            found.join(" and "),
+            counts.join(" and "),
             self.files,
             counted(inputs, "file")
         ));
     }
 }
 
-/// Reports errors in comments that turn findings off.
+/// Reports errors in comments that suppress warnings.
 fn report_mistakes(checked: &Checked) {
     let mistakes = &checked.found.mistakes;
     if mistakes.is_empty() {

@@ -1,4 +1,4 @@
-//! Writes the diagnostics of one file after the other in a format.
+//! Writes the diagnostics of files in a format.
 
 use std::io::Write;
 
@@ -14,32 +14,29 @@ use ptx_report::counted;
 use ptx_report::source_frames;
 
 /// The number of diagnostics that are rendered before they are written.
-const BLOCK: usize = 1 << 12;
+const BLOCK_LENGTH: usize = 1 << 12;
 
 /// Writes diagnostics in a format.
 pub(super) struct Writer {
     format: Format,
     renderer: Renderer,
-    /// The most errors that are shown of a file.
-    most: Option<usize>,
-    /// How many diagnostics were written.
+    /// The largest number of errors of a file that are shown.
+    max_errors: Option<usize>,
+    /// The number of diagnostics that were written.
     count: usize,
 }
 
 impl Writer {
-    pub(super) fn new(format: Format, colored: bool, most: Option<usize>) -> Self {
+    pub(super) fn new(format: Format, renderer: Renderer, max_errors: Option<usize>) -> Self {
         Self {
             format,
-            renderer: match colored {
-                true => Renderer::styled(),
-                false => Renderer::plain(),
-            },
-            most,
+            renderer,
+            max_errors,
             count: 0,
         }
     }
 
-    /// What comes before all diagnostics.
+    /// Writes the text before all diagnostics.
     pub(super) fn begin(&self, out: &mut dyn Write) -> Result<()> {
         match self.format {
             Format::Sarif => Ok(writeln!(out, "{}", sarif::head())?),
@@ -47,7 +44,7 @@ impl Writer {
         }
     }
 
-    /// What comes after all diagnostics.
+    /// Writes the text after all diagnostics.
     pub(super) fn end(&self, out: &mut dyn Write) -> Result<()> {
         match self.format {
             Format::Sarif => Ok(writeln!(out, "{}", sarif::TAIL)?),
@@ -57,15 +54,10 @@ impl Writer {
 
     /// Writes the diagnostics of a file.
     pub(super) fn write(&mut self, checked: &Checked, out: &mut dyn Write) -> Result<()> {
-        let shown = shown(&checked.found.diagnostics, self.most);
-        let hidden = tally(
-            checked
-                .found
-                .diagnostics
-                .get(shown.len()..)
-                .unwrap_or_default(),
-        )
-        .0;
+        let diagnostics = &checked.found.diagnostics;
+        let shown = shown_count(diagnostics, self.max_errors);
+        let (shown, hidden) = diagnostics.split_at(shown);
+        let (hidden_errors, _) = tally(hidden);
         if !shown.is_empty() {
             let report = &Report {
                 name: &checked.source.name,
@@ -73,7 +65,7 @@ impl Writer {
                 lines: &LineIndex::new(checked.text()),
             };
             let details = checked.found.details.get(..shown.len()).unwrap_or_default();
-            for (block, details) in shown.chunks(BLOCK).zip(details.chunks(BLOCK)) {
+            for (block, details) in shown.chunks(BLOCK_LENGTH).zip(details.chunks(BLOCK_LENGTH)) {
                 let texts: Vec<String> = block
                     .par_iter()
                     .zip(details)
@@ -89,16 +81,16 @@ impl Writer {
                 }
             }
         }
-        if checked.found.diagnostics.is_empty() && self.format == Format::Json {
+        if diagnostics.is_empty() && self.format == Format::Json {
             let clean = json::Clean::new(&checked.source.name);
             writeln!(out, "{}", serde_json::to_string(&clean)?)?;
         }
-        if hidden > 0 {
+        if hidden_errors > 0 {
             out.flush()?;
             output::summary(format_args!(
                 "{}: {} not shown",
                 checked.source.name,
-                counted(hidden, "more error")
+                counted(hidden_errors, "more error")
             ));
         }
         Ok(())
@@ -118,12 +110,12 @@ impl Writer {
                 finding.linted = detail.linted.as_ref();
                 return Ok(serde_json::to_string(&finding)?);
             }
-            Format::Short => return Ok(report.short(&named(diagnostic, detail))),
+            Format::Short => return Ok(report.short(&with_lint_name(diagnostic, detail))),
             _ => {}
         }
         let diagnostic = &match self.format {
             Format::Sarif => demangled(diagnostic),
-            _ => named(&demangled(diagnostic), detail),
+            _ => with_lint_name(&demangled(diagnostic), detail),
         };
         let text = source_frames::text(&place.source);
         let note = (!text.is_empty()).then(|| format!("from {text}"));
@@ -142,8 +134,8 @@ impl Writer {
     }
 }
 
-/// The diagnostic with the name and the certainty of its lint after the message and those of the repeats.
-fn named(diagnostic: &Diagnostic, detail: &Detail) -> Diagnostic {
+/// The diagnostic with the name and the certainty of its lint after each of its messages.
+fn with_lint_name(diagnostic: &Diagnostic, detail: &Detail) -> Diagnostic {
     let mut named = diagnostic.clone();
     if let Some(linted) = &detail.linted {
         let name = format!(" [{}, {}]", linted.lint, linted.certainty);
@@ -155,18 +147,18 @@ fn named(diagnostic: &Diagnostic, detail: &Detail) -> Diagnostic {
     named
 }
 
-/// The diagnostics up to the `most`-th error.
-fn shown(diagnostics: &[Diagnostic], most: Option<usize>) -> &[Diagnostic] {
-    let Some(most) = most else {
-        return diagnostics;
+/// The number of diagnostics up to the last error that is shown.
+fn shown_count(diagnostics: &[Diagnostic], max_errors: Option<usize>) -> usize {
+    let Some(max_errors) = max_errors else {
+        return diagnostics.len();
     };
-    let mut errors = diagnostics
+    let Some(last) = max_errors.checked_sub(1) else {
+        return 0;
+    };
+    diagnostics
         .iter()
         .enumerate()
-        .filter(|(_, d)| d.severity == Severity::Error);
-    let end = match most.checked_sub(1) {
-        Some(last) => errors.nth(last).map_or(diagnostics.len(), |(i, _)| i + 1),
-        None => 0,
-    };
-    diagnostics.get(..end).unwrap_or_default()
+        .filter(|(_, d)| d.severity == Severity::Error)
+        .nth(last)
+        .map_or(diagnostics.len(), |(index, _)| index + 1)
 }

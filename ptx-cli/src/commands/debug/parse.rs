@@ -55,9 +55,10 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
         }
     } else {
         input::in_order(&inputs, &mut out, &mut status, summary, |out, summary| {
-            match args.json {
-                true => out.json(&summary)?,
-                false => writeln!(out, "{}", summary.text())?,
+            if args.json {
+                out.json(&summary)?;
+            } else {
+                writeln!(out, "{}", summary.text())?;
             }
             Ok(Status::of(summary.errors > 0))
         })?;
@@ -122,45 +123,49 @@ impl Summary {
 
 /// The number of statements, at module level and in bodies.
 pub(in crate::commands) fn statements(module: &Module) -> usize {
-    let inner: usize = module
+    let bodies: usize = module
         .bodies()
         .values()
         .map(|b| b.statement_table().len())
         .sum();
-    module.item_table().len() + inner
+    module.item_table().len() + bodies
 }
 
-/// The time that parsing took.
+/// The shortest time that parsing took.
 #[derive(Default)]
 struct Timing {
     bytes: usize,
     time: Duration,
 }
 
-/// Runs are repeated until they took this long together…
-const ENOUGH: Duration = Duration::from_millis(300);
-/// …or were this many.
-const RUNS: u32 = 1000;
+/// Runs are repeated until their total time is this long.
+const MIN_TOTAL_TIME: Duration = Duration::from_millis(300);
+/// The largest number of runs.
+const MAX_RUNS: u32 = 1000;
 
 impl Timing {
+    /// Measures parsing a source.
     fn of(source: &Source) -> Self {
         let limits = Limits::default();
         let bytes = source.bytes.len();
 
-        let (mut time, mut all) = (Duration::MAX, Duration::ZERO);
-        for _ in 0..RUNS {
+        let (mut shortest, mut total) = (Duration::MAX, Duration::ZERO);
+        for _ in 0..MAX_RUNS {
             let shared = source.bytes.clone();
             let begin = Instant::now();
             let parsed = black_box(ptx_parse::parse_with(shared, &limits));
-            let run = begin.elapsed();
+            let time = begin.elapsed();
             drop(parsed);
-            time = time.min(run);
-            all += run;
-            if all >= ENOUGH {
+            shortest = shortest.min(time);
+            total += time;
+            if total >= MIN_TOTAL_TIME {
                 break;
             }
         }
-        Self { bytes, time }
+        Self {
+            bytes,
+            time: shortest,
+        }
     }
 
     fn add(&mut self, other: &Self) {

@@ -87,22 +87,25 @@ struct Verdict {
 
 fn judge(source: Source) -> Verdict {
     Verdict {
-        result: round(&source),
+        result: round_trip(&source),
         name: source.name,
     }
 }
 
-/// A remark about a file that passes, or how it fails.
-fn round(source: &Source) -> Result<String, String> {
+/// Parses and prints a source. Returns a remark if it passes, and otherwise the failure.
+fn round_trip(source: &Source) -> Result<String, String> {
     let parsed = ptx_parse::parse_with(source.bytes.clone(), &Default::default());
-    same(
+    expect_equal(
         "the verbatim text differs from the file",
-        ("read", &source.bytes),
-        ("printed", &ptx_print::verbatim(&parsed.module)),
+        Side::new("read", &source.bytes),
+        Side::new("printed", &ptx_print::verbatim(&parsed.module)),
     )?;
     if let Err(violation) = ptx_ir::tiling::check(&parsed.module) {
-        let at = LineIndex::new(&source.bytes).position(violation.span.start);
-        return Err(format!("{}:{}: {}", at.line, at.column, violation.message));
+        let position = LineIndex::new(&source.bytes).position(violation.span.start);
+        return Err(format!(
+            "{}:{}: {}",
+            position.line, position.column, violation.message
+        ));
     }
     let (errors, _) = tally(&parsed.diagnostics);
     if errors > 0 {
@@ -111,73 +114,89 @@ fn round(source: &Source) -> Result<String, String> {
 
     let style = Style::default();
     let text = ptx_print::canonical(&parsed.module, &style);
-    let again = ptx_parse::parse(&text);
-    let lines = LineIndex::new(&text);
-    if let Some(error) = again
+    let canonical = Side::new("canonical", &text);
+    let reparsed = ptx_parse::parse(&text);
+    let error = reparsed
         .diagnostics
         .iter()
-        .find(|d| d.severity == Severity::Error)
-    {
+        .find(|d| d.severity == Severity::Error);
+    if let Some(error) = error {
         let report = Report {
             name: "canonical",
             source: &text,
-            lines: &lines,
+            lines: &LineIndex::new(&text),
         };
         return Err(format!(
             "the canonical text has errors\n  {}\n{}",
             report.short(error),
-            piece("canonical", &text, error.span, &lines)
+            canonical.excerpt(error.span)
         ));
     }
-    compare::compare(&parsed.module, &again.module).map_err(|difference| {
+    compare::compare(&parsed.module, &reparsed.module).map_err(|difference| {
         format!(
             "the canonical text has a different meaning: {}\n{}\n{}",
             clean(&difference.message),
-            piece(
-                "read",
-                &source.bytes,
-                difference.left,
-                &LineIndex::new(&source.bytes)
-            ),
-            piece("canonical", &text, difference.right, &lines)
+            Side::new("read", &source.bytes).excerpt(difference.left),
+            canonical.excerpt(difference.right)
         )
     })?;
-    same(
+    expect_equal(
         "printing the canonical text again changes it",
-        ("once", &text),
-        ("twice", &ptx_print::canonical(&again.module, &style)),
+        Side::new("once", &text),
+        Side::new("twice", &ptx_print::canonical(&reparsed.module, &style)),
     )?;
     Ok(String::new())
 }
 
-/// Compares two texts; the error shows the first difference.
-fn same(what: &str, left: (&str, &[u8]), right: (&str, &[u8])) -> Result<(), String> {
-    if left.1 == right.1 {
-        return Ok(());
-    }
-    let pairs = left.1.iter().zip(right.1);
-    let at = pairs.take_while(|(a, b)| a == b).count() as u32;
-    let show = |(name, text)| piece(name, text, Span::new(at, at), &LineIndex::new(text));
-    Err(format!("{what}\n{}\n{}", show(left), show(right)))
+/// A text that is compared with another one.
+struct Side<'t> {
+    name: &'static str,
+    text: &'t [u8],
 }
 
-/// The minimum and the maximum of the text that is shown of each side.
-const SHOWN: (usize, usize) = (40, 160);
+/// Compares two texts. The error message shows the first difference.
+fn expect_equal(message: &str, left: Side<'_>, right: Side<'_>) -> Result<(), String> {
+    if left.text == right.text {
+        return Ok(());
+    }
+    let common = left
+        .text
+        .iter()
+        .zip(right.text)
+        .take_while(|(a, b)| a == b)
+        .count() as u32;
+    let span = Span::new(common, common);
+    Err(format!(
+        "{message}\n{}\n{}",
+        left.excerpt(span),
+        right.excerpt(span)
+    ))
+}
 
-/// One side of a difference: `  read at byte 12 (2:5): "text"`.
-fn piece(name: &str, text: &[u8], span: Span, lines: &LineIndex) -> String {
-    let at = lines.position(span.start);
-    let start = (span.start as usize).min(text.len());
-    let length = span.len().clamp(SHOWN.0, SHOWN.1);
-    let end = text.len().min(start + length);
-    let more = if end < text.len() { "…" } else { "" };
-    format!(
-        "  {name} at byte {} ({}:{}): \"{}{more}\"",
-        span.start,
-        at.line,
-        at.column,
-        text[start..end].escape_ascii()
-    )
+/// The least and the greatest length of an excerpt, in bytes.
+const EXCERPT_LENGTHS: (usize, usize) = (40, 160);
+
+impl<'t> Side<'t> {
+    fn new(name: &'static str, text: &'t [u8]) -> Self {
+        Self { name, text }
+    }
+
+    /// The text from the start of a span: `  read at byte 12 (2:5): "text"`.
+    fn excerpt(&self, span: Span) -> String {
+        let position = LineIndex::new(self.text).position(span.start);
+        let start = (span.start as usize).min(self.text.len());
+        let length = span.len().clamp(EXCERPT_LENGTHS.0, EXCERPT_LENGTHS.1);
+        let end = self.text.len().min(start + length);
+        let ellipsis = if end < self.text.len() { "…" } else { "" };
+        format!(
+            "  {} at byte {} ({}:{}): \"{}{ellipsis}\"",
+            self.name,
+            span.start,
+            position.line,
+            position.column,
+            self.text[start..end].escape_ascii()
+        )
+    }
 }
 
 #[cfg(test)]
@@ -186,12 +205,13 @@ mod tests {
 
     #[test]
     fn differences_are_located() {
-        let shown = same("no", ("a", b"one\ntwo"), ("b", b"one\ntoo\n")).unwrap_err();
+        let left = Side::new("a", b"one\ntwo");
+        let right = Side::new("b", b"one\ntoo\n");
         assert_eq!(
-            shown,
+            expect_equal("no", left, right).unwrap_err(),
             "no\n  a at byte 5 (2:2): \"wo\"\n  b at byte 5 (2:2): \"oo\\n\""
         );
-        let shown = same("no", ("a", b"one"), ("b", b"")).unwrap_err();
-        assert!(shown.ends_with("b at byte 0 (1:1): \"\""), "{shown}");
+        let message = expect_equal("no", Side::new("a", b"one"), Side::new("b", b"")).unwrap_err();
+        assert!(message.ends_with("b at byte 0 (1:1): \"\""), "{message}");
     }
 }

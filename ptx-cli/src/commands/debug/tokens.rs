@@ -45,9 +45,9 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
     let mut out = Out::new();
     let mut status = Status::Ok;
     let inputs = args.files.list()?;
-    let several = inputs.len() > 1 && !args.json;
+    let has_titles = inputs.len() > 1 && !args.json;
     input::one_by_one(&inputs, &mut out, &mut status, |out, source| {
-        if several {
+        if has_titles {
             writeln!(out, "{}:", source.name)?;
         }
         list(args.json, &source, out)?;
@@ -57,12 +57,12 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
     Ok(status)
 }
 
-fn list(json: bool, source: &Source, out: &mut Out) -> Result<()> {
+fn list(is_json: bool, source: &Source, out: &mut Out) -> Result<()> {
     let lines = LineIndex::new(&source.bytes);
     for token in Lexer::new(&source.bytes) {
         let span = token.span;
         let text = span.of(&source.bytes);
-        if json {
+        if is_json {
             let token = JsonToken {
                 schema: SCHEMA,
                 file: &source.name,
@@ -73,14 +73,14 @@ fn list(json: bool, source: &Source, out: &mut Out) -> Result<()> {
             };
             out.json(&token)?;
         } else {
-            let at = lines.position(span.start);
+            let position = lines.position(span.start);
             writeln!(
                 out,
                 "{}..{} {}:{} {} \"{}\"",
                 span.start,
                 span.end,
-                at.line,
-                at.column,
+                position.line,
+                position.column,
                 token.kind.name(),
                 text.escape_ascii()
             )?;

@@ -1,4 +1,4 @@
-//! Limits of changes: `instructions>+5%`, `total memory.local>+0`, `pressure>64`.
+//! Limits of metrics and of their changes: `instructions>+5%`, `total memory.local>+0`, `pressure>64`.
 
 use nom::branch::alt;
 use nom::bytes::complete::{tag, take_while};
@@ -9,9 +9,9 @@ use nom::{IResult, Parser};
 
 use crate::metrics::Metric;
 use ptx_report::clean;
-use ptx_report::function_stats::OfFunction;
+use ptx_report::function_stats::FunctionStats;
 
-/// What must not be true of a function, or of all functions together.
+/// A comparison that must not be true of a function, or of all functions together.
 #[derive(Clone, Debug)]
 pub(super) struct Limit {
     text: String,
@@ -19,6 +19,13 @@ pub(super) struct Limit {
     metric: Metric,
     comparison: Comparison,
     bound: Bound,
+}
+
+/// The statistics of a function in both modules; `None` for a module without it.
+#[derive(Copy, Clone)]
+pub(super) struct ComparedStats<'f> {
+    pub(super) left: Option<&'f FunctionStats>,
+    pub(super) right: Option<&'f FunctionStats>,
 }
 
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
@@ -31,7 +38,7 @@ enum Comparison {
     NotEqual,
 }
 
-/// What is compared with the value or with its change.
+/// The number that is compared with the value of a metric or with its change.
 #[derive(Copy, Clone, PartialEq, Debug)]
 enum Bound {
     Value(u64),
@@ -110,60 +117,65 @@ fn bound(metric: &Metric, text: &str) -> Result<Bound, String> {
         })
 }
 
-/// `2.5` is 250.
+/// The hundredths of a decimal number: 250 for `2.5`.
 fn hundredths(text: &str) -> Option<i128> {
-    let (whole, part) = text.split_once('.').unwrap_or((text, ""));
-    let digits = |text: &str| text.bytes().all(|b| b.is_ascii_digit());
-    if whole.is_empty() || !digits(whole) || !digits(part) || part.len() > 2 {
+    let (integer, fraction) = text.split_once('.').unwrap_or((text, ""));
+    let has_digits = |text: &str| text.bytes().all(|b| b.is_ascii_digit());
+    if integer.is_empty() || !has_digits(integer) || !has_digits(fraction) || fraction.len() > 2 {
         return None;
     }
-    let whole: u32 = whole.parse().ok()?;
-    let part: u32 = format!("{part:0<2}").parse().ok()?;
-    Some(i128::from(whole) * 100 + i128::from(part))
+    let integer: u32 = integer.parse().ok()?;
+    let fraction: u32 = format!("{fraction:0<2}").parse().ok()?;
+    Some(i128::from(integer) * 100 + i128::from(fraction))
 }
 
 impl Limit {
-    /// Whether values of functions are needed that do not differ.
-    pub(super) fn is_about_all(&self) -> bool {
+    /// Whether the values of equal functions are needed.
+    pub(super) fn needs_equal_functions(&self) -> bool {
         self.total || matches!(self.bound, Bound::Value(_))
     }
 
-    /// Why functions exceed it: a line for each, or one for all.
+    /// The messages for the functions that exceed the limit: one for each, or one for all.
     pub(super) fn exceeded<'f>(
         &self,
-        functions: impl Iterator<Item = (Option<&'f OfFunction>, Option<&'f OfFunction>)>,
+        functions: impl Iterator<Item = ComparedStats<'f>>,
     ) -> Vec<String> {
-        let value = |of: Option<&OfFunction>| of.and_then(|of| self.metric.value(of));
-        let name = |a: Option<&OfFunction>, b: Option<&OfFunction>| {
-            b.or(a).map(|f| f.title().to_owned()).unwrap_or_default()
-        };
+        let value =
+            |stats: Option<&FunctionStats>| stats.and_then(|stats| self.metric.value(stats));
         if !self.total {
-            let found = functions.filter_map(|(a, b)| {
-                let (x, y) = (value(a), value(b));
-                self.holds(x, y).then(|| self.message(&name(a, b), x, y))
-            });
-            return found.collect();
+            return functions
+                .filter_map(|function| {
+                    let (left, right) = (value(function.left), value(function.right));
+                    let name = match function.right.or(function.left) {
+                        Some(stats) => stats.title(),
+                        None => "",
+                    };
+                    self.holds(left, right)
+                        .then(|| self.message(name, left, right))
+                })
+                .collect();
         }
         let (mut left, mut right) = (0u64, 0u64);
-        for (a, b) in functions {
-            left = left.saturating_add(value(a).unwrap_or(0));
-            right = right.saturating_add(value(b).unwrap_or(0));
+        for function in functions {
+            left = left.saturating_add(value(function.left).unwrap_or(0));
+            right = right.saturating_add(value(function.right).unwrap_or(0));
         }
         let (left, right) = (Some(left), Some(right));
-        match self.holds(left, right) {
-            true => vec![self.message("all functions", left, right)],
-            false => Vec::new(),
+        if self.holds(left, right) {
+            vec![self.message("all functions", left, right)]
+        } else {
+            Vec::new()
         }
     }
 
-    fn message(&self, of: &str, left: Option<u64>, right: Option<u64>) -> String {
-        let shown = |value: Option<u64>| value.map_or("none".to_owned(), |n| n.to_string());
+    fn message(&self, function: &str, left: Option<u64>, right: Option<u64>) -> String {
+        let number = |value: Option<u64>| value.map_or("none".to_owned(), |n| n.to_string());
         let (metric, text) = (&self.metric, &self.text);
-        let (left, right) = (shown(left), shown(right));
-        format!("{of}: {metric} from {left} to {right} exceeds `{text}`")
+        let (left, right) = (number(left), number(right));
+        format!("{function}: {metric} from {left} to {right} exceeds `{text}`")
     }
 
-    /// Whether it is true of a value before and after. A function that only one module has did not change.
+    /// Whether the comparison is true of a value before and after. Of a function that only one module has, only a value is compared, not a change.
     fn holds(&self, left: Option<u64>, right: Option<u64>) -> bool {
         let Some(right) = right.map(i128::from) else {
             return false;
@@ -172,7 +184,7 @@ impl Limit {
         let (value, bound) = match (self.bound, change) {
             (Bound::Value(bound), _) => (right, i128::from(bound)),
             (Bound::Change(bound), Some((_, change))) => (change, bound),
-            // More than nothing is more than any percentage.
+            // An increase from 0 is more than any percentage.
             (Bound::Percent(bound), Some((0, change))) => {
                 (if change > 0 { i128::MAX } else { 0 }, bound)
             }

@@ -1,4 +1,4 @@
-//! `ptxkit diff`: what differs between two modules.
+//! `ptxkit diff`: the differences between two modules.
 
 mod limits;
 pub(crate) mod report;
@@ -18,7 +18,7 @@ use crate::output::{self, Out, Status};
 use crate::render::tally;
 use limits::Limit;
 use ptx_report::counted;
-use report::{Report, Side};
+use report::{Contents, Report, Side};
 
 /// Show the differences between two modules
 ///
@@ -108,36 +108,43 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
             Ok(Status::Ok)
         },
     )?;
-    let [(left, a), (right, b)] = &sides[..] else {
+    let [(left_name, left), (right_name, right)] = &sides[..] else {
         if status == Status::Ok {
             bail!("diff compares two modules, found {}", sides.len());
         }
         return Ok(status);
     };
-    let equality = match args.semantic {
-        true => Equality::Values,
-        false => Equality::Statements,
+    let equality = if args.semantic {
+        Equality::Values
+    } else {
+        Equality::Statements
     };
-    let mut diff = ModuleDiff::new(a, b, equality);
-    let (chosen, others) = (args.functions.choose(a), args.functions.choose(b));
+    let mut diff = ModuleDiff::new(left, right, equality);
+    let (left_chosen, right_chosen) = (args.functions.choose(left), args.functions.choose(right));
     let mut used = Vec::new();
-    chosen.note(&mut used);
-    others.note(&mut used);
+    left_chosen.note(&mut used);
+    right_chosen.note(&mut used);
     args.functions.check(&used)?;
     if !args.functions.is_empty() {
         diff.changes.clear();
-        let contains =
-            |side: &crate::functions::Chosen, id: Option<_>| id.is_some_and(|id| side.contains(id));
-        diff.functions
-            .retain(|f| contains(&chosen, f.left) || contains(&others, f.right));
+        diff.functions.retain(|function| {
+            function.left.is_some_and(|id| left_chosen.contains(id))
+                || function.right.is_some_and(|id| right_chosen.contains(id))
+        });
     }
-    let context = (!args.stat).then_some(args.context);
-    let sides = [Side::new(left, a), Side::new(right, b)];
-    let report = Report::new(&sides, &diff, context, args.all, &args.limits);
+    let report = Report::new(
+        &[Side::new(left_name, left), Side::new(right_name, right)],
+        &diff,
+        &Contents {
+            context: (!args.stat).then_some(args.context),
+            equal_functions: args.all,
+            limits: &args.limits,
+        },
+    );
     if args.json {
         out.json(&report)?;
     } else if args.stat {
-        text::stat(&mut out, &report)?;
+        text::write_stat(&mut out, &report)?;
     } else {
         text::write(&mut out, &report)?;
     }

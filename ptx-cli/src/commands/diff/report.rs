@@ -1,7 +1,6 @@
-//! The differences of two files as text and numbers, for JSON and for people.
+//! The report of the differences of two files, which is written as text or JSON.
 
 use std::collections::HashMap;
-use std::ops::Range;
 
 use ptx_analysis::source_lines::{FunctionLines, SourceLines};
 use ptx_diff::{Change, FunctionDiff, Line, ModuleDiff, Subject, hunks};
@@ -9,10 +8,10 @@ use ptx_ir::lex::{Lexer, TokenKind};
 use ptx_ir::{Body, EntityId, FuncId, FunctionKind, LineIndex, Module, Statement, StmtId};
 use serde::Serialize;
 
-use super::limits::Limit;
+use super::limits::{ComparedStats, Limit};
 use crate::metrics::Metric;
 use ptx_report::demangle::demangle;
-use ptx_report::function_stats::{self, OfFunction};
+use ptx_report::function_stats::{self, FunctionStats};
 use ptx_report::labels::Labeled;
 use ptx_report::source_frames::{self, JsonFrame};
 use ptx_report::{SCHEMA, clean, counted};
@@ -130,14 +129,16 @@ impl<'m> Side<'m> {
     }
 
     fn name(&self, id: FuncId) -> &'m str {
-        let function = self.module.functions().get(id);
-        function.map_or("", |f| self.module.name(f.name))
+        self.module
+            .functions()
+            .get(id)
+            .map_or("", |function| self.module.name(function.name))
     }
 
-    /// A statement on one line and without comments.
+    /// The text of a statement on one line and without comments.
     fn text(&self, body: &Body, stmt: StmtId) -> String {
         let text = match body.statement(stmt) {
-            // The canonical style leaves these as they are.
+            // The canonical style does not normalize these.
             Some(Statement::Opaque(_)) | None => {
                 let text = body.source_span(stmt).of(self.module.source());
                 String::from_utf8_lossy(text).into_owned()
@@ -156,134 +157,149 @@ impl<'m> Side<'m> {
         }
     }
 
-    /// Facts about functions, by their ids.
-    fn stats(&self, mut wanted: Vec<FuncId>) -> HashMap<FuncId, OfFunction> {
-        if wanted.is_empty() {
+    /// The statistics of functions, by their ids.
+    fn stats(&self, mut ids: Vec<FuncId>) -> HashMap<FuncId, FunctionStats> {
+        if ids.is_empty() {
             return HashMap::new();
         }
-        wanted.sort();
-        let stats = function_stats::of(self.module, |id| wanted.binary_search(&id).is_ok());
-        wanted.into_iter().zip(stats).collect()
+        ids.sort();
+        let stats = function_stats::collect(self.module, |id| ids.binary_search(&id).is_ok());
+        ids.into_iter().zip(stats).collect()
+    }
+
+    /// The names of the registers of a body.
+    fn register_names(&self, body: &Body) -> Vec<String> {
+        body.registers()
+            .values()
+            .map(|register| {
+                let decl = body.reg_decls().get(register.decl);
+                let name = decl.map_or("", |d| self.module.name(d.name));
+                match decl.and_then(|d| d.count) {
+                    Some(_) => format!("{name}{}", register.number),
+                    None => name.to_owned(),
+                }
+            })
+            .collect()
+    }
+
+    fn label_name(&self, body: &Body, id: ptx_ir::LabelId) -> Option<&'m str> {
+        let label = body.labels().get(id)?;
+        Some(self.module.name(label.name))
     }
 }
 
-/// A text with other names.
+/// Replaces names in a text.
 fn renamed(text: &str, names: &HashMap<String, String>) -> String {
-    let tokens = Lexer::new(text.as_bytes());
-    let words = tokens.map(|token| {
-        let word = text.get(token.span.start as usize..token.span.end as usize);
-        let word = word.unwrap_or_default();
-        match token.kind {
-            TokenKind::Ident => names.get(word).map_or(word, String::as_str),
-            _ => word,
-        }
-    });
-    words.collect()
+    Lexer::new(text.as_bytes())
+        .map(|token| {
+            let word = text
+                .get(token.span.start as usize..token.span.end as usize)
+                .unwrap_or_default();
+            match token.kind {
+                TokenKind::Ident => names.get(word).map_or(word, String::as_str),
+                _ => word,
+            }
+        })
+        .collect()
 }
 
-/// What the registers and labels of the second function are called in the first one; `'` after others.
-fn names(
+/// The new names of the registers and labels of the right function: the names of their partners in the left function, or the old name with `'`.
+fn new_names(
     sides: &[Side<'_>; 2],
     bodies: [&Body; 2],
     diff: &FunctionDiff,
 ) -> HashMap<String, String> {
+    let ([left_side, right_side], [left_body, right_body]) = (sides, bodies);
     let mut names = HashMap::new();
-    let spelled = |i: usize| -> Vec<String> {
-        let body: &Body = bodies[i];
-        let all = body.registers().values().map(|register| {
-            let decl = body.reg_decls().get(register.decl);
-            let name = decl.map_or("", |d| sides[i].module.name(d.name));
-            match decl.and_then(|d| d.count) {
-                Some(_) => format!("{name}{}", register.number),
-                None => name.to_owned(),
-            }
-        });
-        all.collect()
-    };
-    let (left, right) = (spelled(0), spelled(1));
-    for name in &right {
+    let left_registers = left_side.register_names(left_body);
+    let right_registers = right_side.register_names(right_body);
+    for name in &right_registers {
         names.insert(name.clone(), format!("{name}'"));
     }
-    for (a, b) in &diff.registers {
-        if let (Some(a), Some(b)) = (left.get(a.index()), right.get(b.index())) {
-            names.insert(b.clone(), a.clone());
+    for (left, right) in &diff.registers {
+        if let (Some(left), Some(right)) = (
+            left_registers.get(left.index()),
+            right_registers.get(right.index()),
+        ) {
+            names.insert(right.clone(), left.clone());
         }
     }
-    let label = |i: usize, id: ptx_ir::LabelId| {
-        let label = bodies[i].labels().get(id)?;
-        Some(sides[i].module.name(label.name).to_owned())
-    };
-    for label in bodies[1].labels().values() {
-        let name = sides[1].module.name(label.name);
+    for label in right_body.labels().values() {
+        let name = right_side.module.name(label.name);
         names.insert(name.to_owned(), format!("{name}'"));
     }
-    for (a, b) in &diff.labels {
-        if let (Some(a), Some(b)) = (label(0, *a), label(1, *b)) {
-            names.insert(b, a);
+    for (left, right) in &diff.labels {
+        if let (Some(left), Some(right)) = (
+            left_side.label_name(left_body, *left),
+            right_side.label_name(right_body, *right),
+        ) {
+            names.insert(right.to_owned(), left.to_owned());
         }
     }
     names
 }
 
+/// The parts of the differences that a report contains.
+pub(super) struct Contents<'l> {
+    /// The number of statements before and after each difference; `None` for a report without statements.
+    pub(super) context: Option<usize>,
+    /// Whether equal functions are listed.
+    pub(super) equal_functions: bool,
+    pub(super) limits: &'l [Limit],
+}
+
 impl Report {
-    /// Without `context` no statements.
-    pub(super) fn new(
-        sides: &[Side<'_>; 2],
-        diff: &ModuleDiff,
-        context: Option<usize>,
-        all: bool,
-        limits: &[Limit],
-    ) -> Self {
-        let all_values = limits.iter().any(Limit::is_about_all);
-        let wanted = |f: &&FunctionDiff| all_values || !f.is_equal();
-        let ids = |of: fn(&FunctionDiff) -> Option<FuncId>| {
-            diff.functions
-                .iter()
-                .filter(wanted)
-                .filter_map(of)
-                .collect()
-        };
-        let (left, right) = (ids(|f| f.left), ids(|f| f.right));
-        let (left, right) = rayon::join(|| sides[0].stats(left), || sides[1].stats(right));
-        let pair = |f: &FunctionDiff| {
-            let a = f.left.and_then(|id| left.get(&id));
-            let b = f.right.and_then(|id| right.get(&id));
-            (a, b)
-        };
-        let shown = diff.functions.iter().filter(|f| all || !f.is_equal());
-        let functions = shown.map(|f| Function::new(sides, f, pair(f), context));
-        let exceeded = limits
+    pub(super) fn new(sides: &[Side<'_>; 2], diff: &ModuleDiff, contents: &Contents<'_>) -> Self {
+        let needs_all = contents.limits.iter().any(Limit::needs_equal_functions);
+        let needed = diff
+            .functions
             .iter()
-            .flat_map(|limit| limit.exceeded(diff.functions.iter().map(pair)));
+            .filter(|function| needs_all || !function.is_equal());
+        let left_ids = needed.clone().filter_map(|f| f.left).collect();
+        let right_ids = needed.filter_map(|f| f.right).collect();
+        let (left, right) = rayon::join(|| sides[0].stats(left_ids), || sides[1].stats(right_ids));
+        let stats = |function: &FunctionDiff| ComparedStats {
+            left: function.left.and_then(|id| left.get(&id)),
+            right: function.right.and_then(|id| right.get(&id)),
+        };
         Self {
             schema: SCHEMA,
             left: sides[0].name.to_owned(),
             right: sides[1].name.to_owned(),
             equal: diff.is_equal(),
             changes: diff.changes.iter().map(JsonChange::new).collect(),
-            functions: functions.collect(),
-            exceeded: exceeded.collect(),
+            functions: diff
+                .functions
+                .iter()
+                .filter(|function| contents.equal_functions || !function.is_equal())
+                .map(|function| Function::new(sides, function, stats(function), contents.context))
+                .collect(),
+            exceeded: contents
+                .limits
+                .iter()
+                .flat_map(|limit| limit.exceeded(diff.functions.iter().map(stats)))
+                .collect(),
         }
     }
 
-    /// How many functions differ.
+    /// The numbers of functions that differ.
     pub(super) fn summary(&self) -> String {
-        let count = |status| self.functions.iter().filter(|f| f.status == status).count();
-        let all = [
+        let mut counts = Vec::new();
+        for (status, word) in [
             (Status::Changed, "changed"),
             (Status::Renamed, "renamed"),
             (Status::Removed, "removed"),
             (Status::Added, "added"),
-        ];
-        let found = all.map(|(status, word)| (count(status), word));
-        let found = found.iter().filter(|(count, _)| *count > 0);
-        let words: Vec<String> = found
-            .map(|(count, word)| format!("{} {word}", counted(*count, "function")))
-            .collect();
-        match words[..] {
+        ] {
+            let count = self.functions.iter().filter(|f| f.status == status).count();
+            if count > 0 {
+                counts.push(format!("{} {word}", counted(count, "function")));
+            }
+        }
+        match counts[..] {
             [] if self.equal => "no differences".to_owned(),
             [] => "no function differs".to_owned(),
-            _ => words.join(", "),
+            _ => counts.join(", "),
         }
     }
 }
@@ -323,57 +339,60 @@ impl Function {
     fn new(
         sides: &[Side<'_>; 2],
         diff: &FunctionDiff,
-        (left, right): (Option<&OfFunction>, Option<&OfFunction>),
+        stats: ComparedStats<'_>,
         context: Option<usize>,
     ) -> Self {
-        let of = |i: usize, id: Option<FuncId>| id.map(|id| sides[i].name(id));
-        let (old, new) = (of(0, diff.left), of(1, diff.right));
+        let old = diff.left.map(|id| sides[0].name(id));
+        let new = diff.right.map(|id| sides[1].name(id));
         let name = new.or(old).unwrap_or_default();
-        let renamed = old.filter(|old| *old != name);
-        let kind = match (diff.right, diff.left) {
+        let old_name = old.filter(|old| *old != name);
+        let function = match (diff.right, diff.left) {
             (Some(id), _) => sides[1].module.functions().get(id),
             (_, Some(id)) => sides[0].module.functions().get(id),
             _ => None,
         };
         let (removed, added) = diff.edits();
         let mut changes: Vec<JsonChange> = diff.changes.iter().map(JsonChange::new).collect();
-        changes.extend(requirements(left, right));
+        changes.extend(changed_requirements(stats));
         Self {
             name: clean(name).into_owned(),
             demangled: demangle(name),
-            kind: Labeled(kind.map_or(FunctionKind::Func, |f| f.kind)),
+            kind: Labeled(function.map_or(FunctionKind::Func, |f| f.kind)),
             status: match (old, new) {
                 _ if diff.is_equal() => Status::Equal,
                 (None, _) => Status::Added,
                 (_, None) => Status::Removed,
-                _ if renamed.is_some() => Status::Renamed,
+                _ if old_name.is_some() => Status::Renamed,
                 _ => Status::Changed,
             },
-            old_name: renamed.map(|name| clean(name).into_owned()),
-            old_demangled: renamed.and_then(demangle),
+            old_name: old_name.map(|name| clean(name).into_owned()),
+            old_demangled: old_name.and_then(demangle),
             similarity: diff.similarity,
             removed,
             added,
             changes,
-            metrics: compared(left, right),
+            metrics: compared_metrics(stats),
             hunks: context.map_or(Vec::new(), |context| all_hunks(sides, diff, context)),
         }
     }
 
-    /// The name for people.
+    /// The name for display.
     pub(super) fn title(&self) -> &str {
         self.demangled.as_deref().unwrap_or(&self.name)
     }
 }
 
 /// The requirements of a function, if they differ.
-fn requirements(left: Option<&OfFunction>, right: Option<&OfFunction>) -> Option<JsonChange> {
-    let text = |of: &OfFunction| {
-        let pairs = of.requires.iter();
-        let pairs = pairs.map(|pair| format!("{} from PTX {}", pair.target, pair.ptx));
-        pairs.collect::<Vec<_>>().join(", ")
+fn changed_requirements(stats: ComparedStats<'_>) -> Option<JsonChange> {
+    let text = |stats: &FunctionStats| {
+        let targets: Vec<String> = stats
+            .requires
+            .iter()
+            .map(|pair| format!("{} from PTX {}", pair.target, pair.ptx))
+            .collect();
+        targets.join(", ")
     };
-    let (left, right) = (text(left?), text(right?));
+    let (left, right) = (text(stats.left?), text(stats.right?));
     (left != right).then(|| JsonChange {
         subject: "requires",
         name: String::new(),
@@ -382,42 +401,48 @@ fn requirements(left: Option<&OfFunction>, right: Option<&OfFunction>) -> Option
     })
 }
 
-/// The metrics that differ; all that are not 0 if there is one function only.
-fn compared(left: Option<&OfFunction>, right: Option<&OfFunction>) -> Vec<Compared> {
-    let functions: Vec<&OfFunction> = left.into_iter().chain(right).collect();
-    let value = |of: Option<&OfFunction>, metric: &Metric| of.and_then(|of| metric.value(of));
-    let all = Metric::of(&functions).into_iter().map(|metric| Compared {
-        name: metric.to_string(),
-        left: value(left, &metric),
-        right: value(right, &metric),
-    });
-    all.filter(|c| c.left != c.right && (c.left.unwrap_or(0), c.right.unwrap_or(0)) != (0, 0))
+/// The metrics that differ. Of a function that only one module has, all metrics that are not 0.
+fn compared_metrics(stats: ComparedStats<'_>) -> Vec<Compared> {
+    let functions: Vec<&FunctionStats> = stats.left.into_iter().chain(stats.right).collect();
+    Metric::of(&functions)
+        .into_iter()
+        .map(|metric| Compared {
+            name: metric.to_string(),
+            left: stats.left.and_then(|stats| metric.value(stats)),
+            right: stats.right.and_then(|stats| metric.value(stats)),
+        })
+        .filter(|c| c.left != c.right && (c.left.unwrap_or(0), c.right.unwrap_or(0)) != (0, 0))
         .collect()
 }
 
 fn all_hunks(sides: &[Side<'_>; 2], diff: &FunctionDiff, context: usize) -> Vec<Hunk> {
-    let body = |i: usize, id: Option<FuncId>| id.and_then(|id| sides[i].module.body(id));
-    let (Some(a), Some(b)) = (body(0, diff.left), body(1, diff.right)) else {
+    let [left_side, right_side] = sides;
+    let left_body = diff.left.and_then(|id| left_side.module.body(id));
+    let right_body = diff.right.and_then(|id| right_side.module.body(id));
+    let (Some(left_body), Some(right_body)) = (left_body, right_body) else {
         return Vec::new();
     };
     if diff.lines.is_empty() {
         return Vec::new();
     }
-    let names = names(sides, [a, b], diff);
-    let lines = [
-        sides[0].source_lines.function(a),
-        sides[1].source_lines.function(b),
-    ];
-    let line = |line: &Line| JsonLine {
-        left: line.left().map(|stmt| sides[0].site(a, &lines[0], stmt)),
-        right: line.right().map(|stmt| sides[1].site(b, &lines[1], stmt)),
+    let names = new_names(sides, [left_body, right_body], diff);
+    let left_lines = left_side.source_lines.function(left_body);
+    let right_lines = right_side.source_lines.function(right_body);
+    let json_line = |line: &Line| JsonLine {
+        left: line
+            .left()
+            .map(|stmt| left_side.site(left_body, &left_lines, stmt)),
+        right: line
+            .right()
+            .map(|stmt| right_side.site(right_body, &right_lines, stmt)),
         shown: match line {
-            Line::Added(stmt) => renamed(&sides[1].text(b, *stmt), &names),
+            Line::Added(stmt) => renamed(&right_side.text(right_body, *stmt), &names),
             _ => String::new(),
         },
     };
-    let hunk = |range: Range<usize>| Hunk {
-        lines: diff.lines[range].iter().map(line).collect(),
-    };
-    hunks(&diff.lines, context).map(hunk).collect()
+    hunks(&diff.lines, context)
+        .map(|range| Hunk {
+            lines: diff.lines[range].iter().map(json_line).collect(),
+        })
+        .collect()
 }

@@ -6,36 +6,37 @@ use ptx_ir::FunctionKind;
 
 use super::report::{Function, Hunk, JsonChange, JsonLine, Report, Status};
 use crate::output;
-use crate::tables::{align_right, show, table};
-use ptx_report::demangle::in_text;
+use crate::output::{align_right, table, write_table};
+use ptx_report::demangle::display_text;
 use ptx_report::source_frames;
 
-/// What a part of the output is.
+/// A part of the output, which determines the color of a text.
 #[derive(Copy, Clone)]
 enum Part {
     Title,
-    Place,
+    Position,
     Removed,
     Added,
     Remark,
 }
 
-/// A text in the color of its part.
+/// Returns a text in the color of a part.
 fn paint(part: Part, text: &str) -> String {
     let code = match part {
         Part::Title => "1",
-        Part::Place => "36",
+        Part::Position => "36",
         Part::Removed => "31",
         Part::Added => "32",
         Part::Remark => "2",
     };
-    match output::is_colored() {
-        true => format!("\x1b[{code}m{text}\x1b[0m"),
-        false => text.to_owned(),
+    if output::is_colored() {
+        format!("\x1b[{code}m{text}\x1b[0m")
+    } else {
+        text.to_owned()
     }
 }
 
-/// Writes everything.
+/// Writes all differences.
 pub(super) fn write(out: &mut impl Write, report: &Report) -> io::Result<()> {
     if report.changes.is_empty() && report.functions.is_empty() {
         return Ok(());
@@ -50,17 +51,19 @@ pub(super) fn write(out: &mut impl Write, report: &Report) -> io::Result<()> {
         "{}",
         paint(Part::Title, &format!("+++ {}", report.right))
     )?;
-    report
-        .changes
-        .iter()
-        .try_for_each(|change| self::change(out, change))?;
-    report.functions.iter().try_for_each(|of| function(out, of))
+    for change in &report.changes {
+        write_change(out, change)?;
+    }
+    for function in &report.functions {
+        write_function(out, function)?;
+    }
+    Ok(())
 }
 
-fn change(out: &mut impl Write, change: &JsonChange) -> io::Result<()> {
-    let what = match change.name.as_str() {
+fn write_change(out: &mut impl Write, change: &JsonChange) -> io::Result<()> {
+    let subject = match change.name.as_str() {
         "" => change.subject.replace('_', " "),
-        name => format!("{} {}", change.subject, in_text(name)),
+        name => format!("{} {}", change.subject, display_text(name)),
     };
     for (mark, part, text) in [
         ('-', Part::Removed, &change.left),
@@ -70,23 +73,26 @@ fn change(out: &mut impl Write, change: &JsonChange) -> io::Result<()> {
             writeln!(
                 out,
                 "{}",
-                paint(part, &format!("{mark} {what}: {}", in_text(text)))
+                paint(part, &format!("{mark} {subject}: {}", display_text(text)))
             )?;
         }
     }
     Ok(())
 }
 
-fn function(out: &mut impl Write, of: &Function) -> io::Result<()> {
-    let kind = if *of.kind == FunctionKind::Entry {
+fn write_function(out: &mut impl Write, function: &Function) -> io::Result<()> {
+    let kind = if *function.kind == FunctionKind::Entry {
         "kernel"
     } else {
         "function"
     };
-    let old = of.old_demangled.as_ref().or(of.old_name.as_ref());
-    let remark = match (of.status, old) {
+    let old = function
+        .old_demangled
+        .as_ref()
+        .or(function.old_name.as_ref());
+    let remark = match (function.status, old) {
         (Status::Renamed, Some(old)) => {
-            let percent = of.similarity.unwrap_or(0.0) * 100.0;
+            let percent = function.similarity.unwrap_or(0.0) * 100.0;
             format!(" (was {old}, {percent:.0} % of the instructions are the same)")
         }
         (Status::Equal, _) => " (equal)".to_owned(),
@@ -94,28 +100,29 @@ fn function(out: &mut impl Write, of: &Function) -> io::Result<()> {
         (Status::Removed, _) => " (removed)".to_owned(),
         _ => String::new(),
     };
-    let title = paint(Part::Title, &format!("{kind} {}", of.title()));
+    let title = paint(Part::Title, &format!("{kind} {}", function.title()));
     writeln!(out, "\n{title}{}", paint(Part::Remark, &remark))?;
-    of.changes
-        .iter()
-        .try_for_each(|change| self::change(out, change))?;
-    if !matches!(of.status, Status::Added | Status::Removed) {
-        metrics(out, of)?;
+    for change in &function.changes {
+        write_change(out, change)?;
+    }
+    if !matches!(function.status, Status::Added | Status::Removed) {
+        write_metrics(out, function)?;
     } else {
-        let size = of.metrics.iter().find(|m| m.name == "instructions");
-        let size = size.and_then(|m| m.left.or(m.right)).unwrap_or(0);
+        let instructions = function.metrics.iter().find(|m| m.name == "instructions");
+        let size = instructions.and_then(|m| m.left.or(m.right)).unwrap_or(0);
         writeln!(
             out,
             " {}",
             ptx_report::counted(size as usize, "instruction")
         )?;
     }
-    // Compilers name parameters after the function, whose name is omitted.
-    let old = of.old_name.as_ref().unwrap_or(&of.name);
-    let functions = [old, &of.name].map(|name| format!("{name}_param_"));
-    of.hunks
-        .iter()
-        .try_for_each(|hunk| self::hunk(out, hunk, &functions))
+    // Compilers name parameters after the function. The name of the function is omitted.
+    let old_name = function.old_name.as_ref().unwrap_or(&function.name);
+    let parameter_prefixes = [old_name, &function.name].map(|name| format!("{name}_param_"));
+    for hunk in &function.hunks {
+        write_hunk(out, hunk, &parameter_prefixes)?;
+    }
+    Ok(())
 }
 
 /// `+6 (+5.0 %)`
@@ -128,23 +135,23 @@ fn difference(left: u64, right: u64) -> String {
     }
 }
 
-fn metrics(out: &mut impl Write, of: &Function) -> io::Result<()> {
+fn write_metrics(out: &mut impl Write, function: &Function) -> io::Result<()> {
     let mut table = table();
-    let shown = |value: Option<u64>| value.map_or("-".to_owned(), |n| n.to_string());
-    for metric in &of.metrics {
+    let number = |value: Option<u64>| value.map_or("-".to_owned(), |n| n.to_string());
+    for metric in &function.metrics {
         let change = match (metric.left, metric.right) {
             (Some(left), Some(right)) => difference(left, right),
             _ => String::new(),
         };
         table.add_row([
             metric.name.clone(),
-            shown(metric.left),
-            shown(metric.right),
+            number(metric.left),
+            number(metric.right),
             change,
         ]);
     }
     align_right(&mut table, &[1, 2]);
-    show(out, &table)
+    write_table(out, &table)
 }
 
 /// The first line of the file and the number of lines.
@@ -154,15 +161,20 @@ fn range<'l>(lines: impl Iterator<Item = &'l super::report::Site>) -> String {
     format!("{first},{}", numbers.len())
 }
 
-fn hunk(out: &mut impl Write, hunk: &Hunk, functions: &[String; 2]) -> io::Result<()> {
+fn write_hunk(
+    out: &mut impl Write,
+    hunk: &Hunk,
+    parameter_prefixes: &[String; 2],
+) -> io::Result<()> {
     let left = range(hunk.lines.iter().filter_map(|l| l.left.as_ref()));
     let right = range(hunk.lines.iter().filter_map(|l| l.right.as_ref()));
     writeln!(
         out,
         "{}",
-        paint(Part::Place, &format!("@@ -{left} +{right} @@"))
+        paint(Part::Position, &format!("@@ -{left} +{right} @@"))
     )?;
-    let mut places = [String::new(), String::new()];
+    // The source lines of the last statements of both files.
+    let mut source_lines = [String::new(), String::new()];
     for JsonLine { left, right, shown } in &hunk.lines {
         let (mark, part, text, site, side) = match (left, right) {
             (Some(left), Some(_)) => (' ', None, &left.text, left, 0),
@@ -171,34 +183,32 @@ fn hunk(out: &mut impl Write, hunk: &Hunk, functions: &[String; 2]) -> io::Resul
             (None, None) => continue,
         };
         let indent = if text.ends_with(':') { "" } else { "  " };
-        let line = format!(
-            "{mark} {indent}{}",
-            in_text(&text.replace(&functions[side], "param_"))
-        );
-        let line = part.map_or(line.clone(), |part| paint(part, &line));
-        // The source line where it is another than that of the line before.
-        let place = source_frames::text(&site.source);
-        let is_new = !place.is_empty() && places[side] != place;
-        let remark = match is_new {
-            true => paint(Part::Remark, &format!(" // {}", in_text(&place))),
-            false => String::new(),
-        };
-        writeln!(out, "{line}{remark}")?;
+        let text = display_text(&text.replace(&parameter_prefixes[side], "param_")).into_owned();
+        let mut line = format!("{mark} {indent}{text}");
+        if let Some(part) = part {
+            line = paint(part, &line);
+        }
+        // The source line is written where it differs from that of the line before.
+        let source_line = source_frames::text(&site.source);
+        if !source_line.is_empty() && source_lines[side] != source_line {
+            let remark = format!(" // {}", display_text(&source_line));
+            line.push_str(&paint(Part::Remark, &remark));
+        }
+        writeln!(out, "{line}")?;
         if left.is_some() && right.is_some() {
-            places = [place.clone(), place];
+            source_lines = [source_line.clone(), source_line];
         } else {
-            places[side] = place;
+            source_lines[side] = source_line;
         }
     }
     Ok(())
 }
 
-/// A line for each function, and the sums.
-pub(super) fn stat(out: &mut impl Write, report: &Report) -> io::Result<()> {
-    report
-        .changes
-        .iter()
-        .try_for_each(|change| self::change(out, change))?;
+/// Writes a line for each function, and the sums.
+pub(super) fn write_stat(out: &mut impl Write, report: &Report) -> io::Result<()> {
+    for change in &report.changes {
+        write_change(out, change)?;
+    }
     if report.functions.is_empty() {
         return Ok(());
     }
@@ -220,9 +230,9 @@ pub(super) fn stat(out: &mut impl Write, report: &Report) -> io::Result<()> {
         "shared_bytes",
         "loops",
     ];
-    for of in &report.functions {
+    for function in &report.functions {
         let value = |name: &str| {
-            let metric = of.metrics.iter().find(|m| m.name == name);
+            let metric = function.metrics.iter().find(|m| m.name == name);
             metric.map_or(String::new(), |m| match (m.left, m.right) {
                 (Some(left), Some(right)) => {
                     format!("{left} to {right}: {}", difference(left, right))
@@ -230,27 +240,26 @@ pub(super) fn stat(out: &mut impl Write, report: &Report) -> io::Result<()> {
                 (left, right) => left.or(right).map_or(String::new(), |n| n.to_string()),
             })
         };
-        let remark = match of.status {
+        let remark = match function.status {
             Status::Added => "added: ",
             Status::Removed => "removed: ",
             Status::Renamed => "renamed: ",
             Status::Equal => "equal: ",
             Status::Changed => "",
         };
-        let mut row = vec![of.removed.to_string(), of.added.to_string()];
+        let mut row = vec![function.removed.to_string(), function.added.to_string()];
         row.extend(columns.map(value));
-        row.push(format!("{remark}{}", of.title()));
+        row.push(format!("{remark}{}", function.title()));
         table.add_row(row);
     }
     if let [_, _, ..] = &report.functions[..] {
-        let sum =
-            |number: fn(&Function) -> usize| report.functions.iter().map(number).sum::<usize>();
-        let (removed, added) = (sum(|f| f.removed), sum(|f| f.added));
+        let removed: usize = report.functions.iter().map(|f| f.removed).sum();
+        let added: usize = report.functions.iter().map(|f| f.added).sum();
         let mut row = vec![removed.to_string(), added.to_string()];
         row.extend(columns.map(|_| String::new()));
         row.push("total".to_owned());
         table.add_row(row);
     }
     align_right(&mut table, &[0, 1]);
-    show(out, &table)
+    write_table(out, &table)
 }

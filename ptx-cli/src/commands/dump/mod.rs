@@ -7,7 +7,7 @@ use std::io::Write;
 use anyhow::Result;
 use clap::ValueEnum;
 use ptx_ir::{FuncId, Limits};
-use ptx_report::demangle::shown;
+use ptx_report::demangle::display_name;
 use ptx_report::records::{Function, ModuleRecords, Record};
 
 use crate::functions::{Chosen, Functions};
@@ -120,7 +120,7 @@ fn dump(
             if let Record::Function(function) = record {
                 let missing = missing_lists(function);
                 warnings.extend(missing.map(|list| {
-                    let (file, name) = (&source.name, shown(function.name));
+                    let (file, name) = (&source.name, display_name(function.name));
                     format!("{file}: {name}: the lists of {list} are too long, written as null")
                 }));
             }

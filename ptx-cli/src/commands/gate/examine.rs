@@ -1,4 +1,4 @@
-//! What is wrong in a file.
+//! The findings of the gate in a file: limits that functions exceed, and denied instructions.
 
 use std::collections::HashSet;
 use std::ops::ControlFlow;
@@ -18,37 +18,41 @@ use crate::ptxas;
 use crate::query::visit;
 use crate::render::json::Measured;
 use ptx_report::clean;
-use ptx_report::function_stats::{self, OfFunction};
+use ptx_report::function_stats::{self, FunctionStats};
 use ptx_report::warnings::Allowed;
 
-/// What files are examined for.
+/// The rules that files are compared with.
 pub(super) struct Gate<'a> {
     pub(super) sections: &'a [Section],
     pub(super) functions: &'a Functions,
     pub(super) ptxas: Option<Ptxas<'a>>,
 }
 
-/// How machine code is made.
+/// The compiler that reports metrics of the machine code.
 pub(super) struct Ptxas<'a> {
     pub(super) path: &'a Path,
     pub(super) target: Option<Target>,
 }
 
-/// A diagnostic, and if it is about a limit the function and its value.
-type Finding = (Diagnostic, Option<(String, Measured)>);
+/// A finding of the gate.
+struct Finding {
+    diagnostic: Diagnostic,
+    /// For a limit, the name of the function and the value that the limit excludes.
+    measured: Option<(String, Measured)>,
+}
 
-/// What was found in a file.
+/// The result for a file.
 pub(super) struct Examined {
     pub(super) checked: Checked,
     pub(super) chosen: Chosen,
-    /// For each section whether there is a function that it is about.
+    /// For each section, whether it applies to a function.
     pub(super) matched: Vec<bool>,
-    /// Why there are no figures of ptxas.
+    /// The reason why there are no metrics of ptxas.
     pub(super) refusal: Option<String>,
 }
 
 impl Gate<'_> {
-    /// Compares the functions of a file with the rules. A file with errors has only these.
+    /// Compares the functions of a file with the rules. For a file with errors, only the errors are reported.
     ///
     /// # Errors
     ///
@@ -57,34 +61,46 @@ impl Gate<'_> {
         let parsed = ptx_parse::parse_with(source.bytes.clone(), &Default::default());
         let (module, has_errors) = (parsed.module, parsed.diagnostics.iter().any(is_error));
         let chosen = self.functions.choose(&module);
-        let about = About::new(self.sections, self.functions, &module, &chosen);
+        let applicable = ApplicableSections::new(self.sections, self.functions, &module, &chosen);
         let mut findings: Vec<Finding> = Vec::new();
         let (mut mistakes, mut refusal) = (Vec::new(), None);
         if has_errors {
-            let errors = parsed.diagnostics.into_iter().filter(is_error);
-            findings = errors.map(|d| (d, None)).collect();
+            findings.extend(
+                parsed
+                    .diagnostics
+                    .into_iter()
+                    .filter(is_error)
+                    .map(|diagnostic| Finding {
+                        diagnostic,
+                        measured: None,
+                    }),
+            );
         } else {
-            refusal = self.limits(&module, &source, &about, &mut findings)?;
-            self.denied(&module, &source.name, &about, &mut findings);
-            findings.sort_by_key(|(d, _)| d.span.start);
+            refusal = self.check_limits(&module, &source, &applicable, &mut findings)?;
+            self.check_denied(&module, &source.name, &applicable, &mut findings);
+            findings.sort_by_key(|finding| finding.diagnostic.span.start);
             if !findings.is_empty() {
                 let allowed = Allowed::new(&module);
-                findings.retain_mut(|(d, _)| allowed.keeps(d));
+                findings.retain_mut(|finding| allowed.keeps(&mut finding.diagnostic));
                 mistakes = allowed.mistakes;
             }
-            let all = findings.iter_mut();
-            all.for_each(|(d, _)| d.severity = Severity::Error);
+            for finding in &mut findings {
+                finding.diagnostic.severity = Severity::Error;
+            }
         }
-        let (diagnostics, limits): (Vec<_>, Vec<_>) = findings.into_iter().unzip();
+        let (diagnostics, measured): (Vec<_>, Vec<_>) = findings
+            .into_iter()
+            .map(|finding| (finding.diagnostic, finding.measured))
+            .unzip();
         let mut details = details(&module, &diagnostics);
-        for (detail, limit) in details.iter_mut().zip(limits) {
-            if let Some((function, measured)) = limit {
+        for (detail, measured) in details.iter_mut().zip(measured) {
+            if let Some((function, measured)) = measured {
                 detail.place.function = Some(clean(&function).into_owned());
                 detail.measured = Some(measured);
             }
         }
         Ok(Examined {
-            matched: about.matched,
+            matched: applicable.matched,
             checked: Checked {
                 source,
                 fixed: None,
@@ -99,70 +115,82 @@ impl Gate<'_> {
         })
     }
 
-    /// Compares metrics with limits; returns why there are no figures of ptxas.
-    fn limits(
+    /// Compares metrics with limits. Returns the reason why there are no metrics of ptxas.
+    fn check_limits(
         &self,
         module: &Module,
         source: &Source,
-        about: &About,
-        found: &mut Vec<Finding>,
+        applicable: &ApplicableSections,
+        findings: &mut Vec<Finding>,
     ) -> Result<Option<String>> {
-        let limited: Vec<(FuncId, Vec<&Limit>)> = about
+        let limited: Vec<(FuncId, Vec<&Limit>)> = applicable
             .functions
             .iter()
-            .map(|(id, sections)| (*id, rules::limits(self.of(sections.limits.iter()))))
+            .map(|(id, sections)| (*id, rules::limits(self.sections(&sections.limits))))
             .filter(|(_, limits)| !limits.is_empty())
             .collect();
         if limited.is_empty() {
             return Ok(None);
         }
         let is_limited = |id| limited.binary_search_by_key(&id, |(id, _)| *id).is_ok();
-        let mut functions = function_stats::of(module, is_limited);
+        let mut functions = function_stats::collect(module, is_limited);
         if let Some(ptxas) = &self.ptxas {
             let Some(target) = ptxas.target.or(module.header().target) else {
                 return Ok(Some("the module has no target".to_owned()));
             };
             match ptxas::compile(ptxas.path, target.text(), &source.bytes)? {
-                Ok(mut figures) => functions
-                    .iter_mut()
-                    .for_each(|f| f.ptxas = figures.remove(&f.name)),
+                Ok(mut machine_code) => {
+                    for function in &mut functions {
+                        function.ptxas = machine_code.remove(&function.name);
+                    }
+                }
                 Err(refusal) => return Ok(Some(refusal)),
             }
         }
         for ((id, limits), function) in limited.iter().zip(&functions) {
             let span = name_span(module, *id);
-            found.extend(
+            findings.extend(
                 limits
                     .iter()
-                    .filter_map(|limit| exceeded(limit, function, span)),
+                    .filter_map(|limit| exceeded_limit(limit, function, span)),
             );
         }
         Ok(None)
     }
 
-    /// Looks for denied instructions.
-    fn denied(&self, module: &Module, file: &str, about: &About, found: &mut Vec<Finding>) {
+    /// Finds denied instructions.
+    fn check_denied(
+        &self,
+        module: &Module,
+        file: &str,
+        applicable: &ApplicableSections,
+        findings: &mut Vec<Finding>,
+    ) {
         let rules = |id| {
-            let at = about.functions.binary_search_by_key(&id, |(id, _)| *id);
-            let sections = at.ok().and_then(|at| about.functions.get(at));
-            let sections = sections.into_iter().flat_map(|(_, of)| &of.denied);
-            self.of(sections).flat_map(|section| &section.denied)
+            let sections = match applicable.of_function(id) {
+                Some(sections) => &sections.denied[..],
+                None => &[],
+            };
+            self.sections(sections).flat_map(|section| &section.denied)
         };
-        let is_wanted = |id| rules(id).next().is_some();
-        if !about.functions.iter().any(|(id, _)| is_wanted(*id)) {
+        let has_rules = |id| rules(id).next().is_some();
+        if !applicable.functions.iter().any(|(id, _)| has_rules(*id)) {
             return;
         }
-        visit(file, module, is_wanted, |function| {
+        visit(file, module, has_rules, |function| {
             for denied in rules(function.id) {
                 denied.query.enter(function);
                 for (stmt, statement) in function.body.statements() {
                     if let Statement::Inst(inst) = statement
                         && denied.query.holds(&function.site(stmt, inst))
                     {
-                        let mnemonic = function.body.inst(inst);
-                        let mnemonic = mnemonic.map_or("", |i| module.signature(i.sig).text());
+                        let signature = function.body.inst(inst).map(|i| module.signature(i.sig));
+                        let mnemonic = signature.map_or("", |signature| signature.text());
                         let span = function.body.source_span(stmt);
-                        found.push((is_denied(denied, mnemonic, function.name(), span), None));
+                        findings.push(Finding {
+                            diagnostic: denial(denied, mnemonic, function.name(), span),
+                            measured: None,
+                        });
                     }
                 }
             }
@@ -170,66 +198,73 @@ impl Gate<'_> {
         });
     }
 
-    fn of<'s>(
-        &'s self,
-        indices: impl Iterator<Item = &'s usize>,
-    ) -> impl Iterator<Item = &'s Section> {
-        indices.filter_map(|index| self.sections.get(*index))
+    fn sections<'s>(&'s self, indices: &'s [usize]) -> impl Iterator<Item = &'s Section> {
+        indices.iter().filter_map(|index| self.sections.get(*index))
     }
 }
 
-/// Which sections are about which functions.
-struct About {
-    functions: Vec<(FuncId, OfSections)>,
+/// The sections that apply to the functions of a file.
+struct ApplicableSections {
+    /// The selected functions in ascending order.
+    functions: Vec<(FuncId, FunctionSections)>,
+    /// For each section, whether it applies to a function.
     matched: Vec<bool>,
 }
 
-/// The sections about a function.
+/// The indices of the sections that apply to a function.
 #[derive(Default)]
-struct OfSections {
+struct FunctionSections {
+    /// The sections whose limits apply.
     limits: Vec<usize>,
+    /// The sections whose denied instructions apply.
     denied: Vec<usize>,
 }
 
-impl About {
+impl ApplicableSections {
     fn new(sections: &[Section], functions: &Functions, module: &Module, chosen: &Chosen) -> Self {
         let definitions: Vec<_> = module.definitions().collect();
-        let names = || definitions.iter().map(|(_, f, _)| module.name(f.name));
-        let is_chosen = |id| chosen.contains(id);
-        let mut about: Vec<_> = definitions
+        let mut applicable: Vec<_> = definitions
             .iter()
-            .map(|(id, ..)| (*id, OfSections::default()))
+            .map(|(id, ..)| (*id, FunctionSections::default()))
             .collect();
         let mut matched = Vec::new();
         for (index, section) in sections.iter().enumerate() {
-            let wanted = section.function.as_ref();
-            let wanted: Option<HashSet<&str>> =
-                wanted.map(|w| w.matching(names()).into_iter().collect());
-            let mut any = false;
-            for ((id, function, _), (_, of)) in definitions.iter().zip(&mut about) {
+            let section_functions: Option<HashSet<&str>> =
+                section.function.as_ref().map(|pattern| {
+                    let names = definitions.iter().map(|(_, f, _)| module.name(f.name));
+                    pattern.matching(names).into_iter().collect()
+                });
+            let mut is_matched = false;
+            for ((id, function, _), (_, indices)) in definitions.iter().zip(&mut applicable) {
                 let is_kernel = function.kind == FunctionKind::Entry;
-                let (limits, denied) = match &wanted {
+                let (limits, denied) = match &section_functions {
                     Some(names) => {
-                        let is_meant = names.contains(module.name(function.name));
-                        any |= is_meant;
-                        (is_meant, is_meant)
+                        let is_named = names.contains(module.name(function.name));
+                        is_matched |= is_named;
+                        (is_named, is_named)
                     }
                     None => (is_kernel || !functions.is_empty(), true),
                 };
-                if !is_chosen(*id) {
+                if !chosen.contains(*id) {
                     continue;
                 }
-                any |= limits;
-                of.limits.extend(limits.then_some(index));
-                of.denied.extend(denied.then_some(index));
+                is_matched |= limits;
+                indices.limits.extend(limits.then_some(index));
+                indices.denied.extend(denied.then_some(index));
             }
-            matched.push(any);
+            matched.push(is_matched);
         }
-        about.retain(|(id, _)| is_chosen(*id));
+        applicable.retain(|(id, _)| chosen.contains(*id));
         Self {
-            functions: about,
+            functions: applicable,
             matched,
         }
+    }
+
+    fn of_function(&self, id: FuncId) -> Option<&FunctionSections> {
+        let index = self.functions.binary_search_by_key(&id, |(id, _)| *id);
+        let (_, sections) = self.functions.get(index.ok()?)?;
+        Some(sections)
     }
 }
 
@@ -237,8 +272,8 @@ fn is_error(diagnostic: &Diagnostic) -> bool {
     diagnostic.severity == Severity::Error
 }
 
-/// A value that a limit excludes.
-fn exceeded(limit: &Limit, function: &OfFunction, span: Span) -> Option<Finding> {
+/// The finding for a value that a limit excludes; `None` for other values.
+fn exceeded_limit(limit: &Limit, function: &FunctionStats, span: Span) -> Option<Finding> {
     let amount = &limit.amount;
     let metric = &amount.metric;
     let kind = if function.is_kernel() {
@@ -246,8 +281,8 @@ fn exceeded(limit: &Limit, function: &OfFunction, span: Span) -> Option<Finding>
     } else {
         "function"
     };
-    let what = format!("`{metric}` of {kind} `{}`", function.name);
-    let (unit, name) = match metric.unit() {
+    let subject = format!("`{metric}` of {kind} `{}`", function.name);
+    let (unit_suffix, unit) = match metric.unit() {
         Unit::Count => ("", "count"),
         Unit::Bytes => (" bytes", "bytes"),
     };
@@ -257,7 +292,10 @@ fn exceeded(limit: &Limit, function: &OfFunction, span: Span) -> Option<Finding>
     };
     let value = metric.value(function);
     let message = match value {
-        None => format!("{what} is unknown, expected {bound} {}{unit}", amount.value),
+        None => format!(
+            "{subject} is unknown, expected {bound} {}{unit_suffix}",
+            amount.value
+        ),
         Some(value) => {
             let is_legal = match limit.bound {
                 Bound::Max => value <= amount.value,
@@ -266,7 +304,10 @@ fn exceeded(limit: &Limit, function: &OfFunction, span: Span) -> Option<Finding>
             if is_legal {
                 return None;
             }
-            format!("{what} is {value}{unit}, expected {bound} {}", amount.value)
+            format!(
+                "{subject} is {value}{unit_suffix}, expected {bound} {}",
+                amount.value
+            )
         }
     };
     let help = format!("the limit comes from {}", limit.place);
@@ -274,13 +315,16 @@ fn exceeded(limit: &Limit, function: &OfFunction, span: Span) -> Option<Finding>
         metric: metric.to_string(),
         value,
         limit: amount.value,
-        unit: name,
+        unit,
     };
-    let diagnostic = Diagnostic::warning(code, span, message).with_help(help);
-    Some((diagnostic, Some((function.name.clone(), measured))))
+    Some(Finding {
+        diagnostic: Diagnostic::warning(code, span, message).with_help(help),
+        measured: Some((function.name.clone(), measured)),
+    })
 }
 
-fn is_denied(denied: &Denied, mnemonic: &str, function: &str, span: Span) -> Diagnostic {
+/// The diagnostic for a denied instruction.
+fn denial(denied: &Denied, mnemonic: &str, function: &str, span: Span) -> Diagnostic {
     let message = format!("`{}` in `{}` is denied", clean(mnemonic), clean(function));
     let help = format!(
         "the rule `{}` comes from {}",
@@ -290,24 +334,26 @@ fn is_denied(denied: &Denied, mnemonic: &str, function: &str, span: Span) -> Dia
     Diagnostic::warning(Code::DeniedInstruction, span, message).with_help(help)
 }
 
-/// Where the name of a function is in its header.
+/// The span of the name of a function in its header.
 fn name_span(module: &Module, id: FuncId) -> Span {
     let item = module
         .items()
-        .find(|(_, item)| matches!(item, Item::Function(of) if *of == id));
-    let Some(item) = item.map(|(item, _)| module.span(item)) else {
+        .find(|(_, item)| matches!(item, Item::Function(function) if *function == id));
+    let Some((item, _)) = item else {
         return Span::default();
     };
-    let name = module.functions().get(id).map(|f| module.name(f.name));
-    let name = name.unwrap_or_default().as_bytes();
+    let header = module.span(item);
+    let name = match module.functions().get(id) {
+        Some(function) => module.name(function.name).as_bytes(),
+        None => b"",
+    };
     let is_word =
         |byte: Option<&u8>| byte.is_some_and(|b| b.is_ascii_alphanumeric() || b"_$".contains(b));
-    let text = item.of(module.source());
-    let mut places = memmem::find_iter(text, name);
-    let at = places.find(|at| {
-        let before = at.checked_sub(1).and_then(|i| text.get(i));
-        !is_word(before) && !is_word(text.get(at + name.len()))
+    let text = header.of(module.source());
+    let offset = memmem::find_iter(text, name).find(|offset| {
+        let previous = offset.checked_sub(1).and_then(|i| text.get(i));
+        !is_word(previous) && !is_word(text.get(offset + name.len()))
     });
-    let start = item.start + at.unwrap_or_default() as u32;
+    let start = header.start + offset.unwrap_or_default() as u32;
     Span::new(start, start + name.len() as u32)
 }

@@ -98,8 +98,8 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
     input::in_order(&inputs, &mut out, &mut status, work, |out, examined| {
         let mut examined = examined?;
         examined.chosen.note(&mut used);
-        for (all, one) in matched.iter_mut().zip(&examined.matched) {
-            *all |= one;
+        for (is_matched, is_matched_here) in matched.iter_mut().zip(&examined.matched) {
+            *is_matched |= is_matched_here;
         }
         let (errors, _) = reporter.report(&mut examined.checked, out)?;
         if let Some(refusal) = &examined.refusal {
@@ -117,7 +117,7 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
     Ok(status)
 }
 
-/// The rules of the file, then those of the command line, which replace its limits.
+/// The rules of the configuration file, then the rules of the command line, whose limits replace those of the file.
 fn sections(args: &Args) -> Result<Vec<Section>> {
     let mut sections = match args.config.read()? {
         Some(text) => rules::read(&text, text.parse()?.get_ref())?,
@@ -136,14 +136,17 @@ fn sections(args: &Args) -> Result<Vec<Section>> {
         .min
         .iter()
         .map(|amount| limit(Bound::Min, "min", amount));
-    let denied = args.deny.iter().map(|text| {
-        let denied = Denied::parse(text, "--deny".to_owned());
-        denied.map_err(|error| anyhow!("--deny, {error}"))
-    });
+    let denied = args
+        .deny
+        .iter()
+        .map(|text| {
+            Denied::parse(text, "--deny".to_owned()).map_err(|error| anyhow!("--deny, {error}"))
+        })
+        .collect::<Result<_>>()?;
     sections.push(Section {
         place: "command line".to_owned(),
         limits: max.chain(min).collect(),
-        denied: denied.collect::<Result<_>>()?,
+        denied,
         ..Section::default()
     });
     if sections
@@ -154,21 +157,23 @@ fn sections(args: &Args) -> Result<Vec<Section>> {
             "nothing to check: expected --max, --min, --deny, or a ptxkit.toml with a section `gate`"
         );
     }
-    let limits = || sections.iter().flat_map(|section| &section.limits);
-    if let Some(limit) = limits().find(|l| args.ptxas.is_none() && l.amount.metric.needs_ptxas()) {
+    let limit_for_ptxas = sections
+        .iter()
+        .flat_map(|section| &section.limits)
+        .find(|limit| args.ptxas.is_none() && limit.amount.metric.needs_ptxas());
+    if let Some(limit) = limit_for_ptxas {
         let (metric, place) = (&limit.amount.metric, &limit.place);
         bail!("{place}: `{metric}` requires ptxas; specify its path with `--ptxas PATH`");
     }
     Ok(sections)
 }
 
-/// Checks that there were functions for all rules.
+/// Checks that every rule applies to a function.
 fn expect_matches(sections: &[Section], matched: &[bool]) -> Result<()> {
-    for (section, _) in sections
-        .iter()
-        .zip(matched)
-        .filter(|(_, matched)| !**matched)
-    {
+    for (section, is_matched) in sections.iter().zip(matched) {
+        if *is_matched {
+            continue;
+        }
         match &section.function {
             Some(_) if section.optional => {}
             Some(name) => bail!(

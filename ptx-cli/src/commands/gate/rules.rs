@@ -1,4 +1,4 @@
-//! What functions must satisfy: limits of metrics, and instructions that are denied.
+//! The rules of the gate: limits of metrics, and denied instructions.
 
 use anyhow::Result;
 use toml::de::DeTable;
@@ -6,16 +6,16 @@ use toml::de::DeTable;
 use crate::config::{Entry, Text, Value};
 use crate::metrics::Metric;
 use crate::query::Query;
-use ptx_report::demangle::Wanted;
+use ptx_report::demangle::FunctionPattern;
 
 /// Rules for the functions that a pattern denotes.
 #[derive(Default)]
 pub(super) struct Section {
-    /// `None` for all: limits are about kernels then.
-    pub(super) function: Option<Wanted>,
-    /// Where it is, for messages.
+    /// `None` for all functions. Limits apply only to kernels then.
+    pub(super) function: Option<FunctionPattern>,
+    /// The position of the section, for messages.
     pub(super) place: String,
-    /// Whether there may be no such function.
+    /// Whether it is no error if no function has the name.
     pub(super) optional: bool,
     pub(super) limits: Vec<Limit>,
     pub(super) denied: Vec<Denied>,
@@ -28,7 +28,7 @@ pub(super) struct Limit {
     pub(super) place: String,
 }
 
-/// Which values a limit excludes.
+/// The kind of a limit: the largest or the smallest legal value.
 #[derive(Copy, Clone, PartialEq, Debug)]
 pub(super) enum Bound {
     Max,
@@ -50,7 +50,7 @@ pub(super) struct Denied {
 }
 
 impl Amount {
-    /// Of `pressure=64`.
+    /// Parses `pressure=64`.
     pub(super) fn parse(text: &str) -> Result<Self, String> {
         let (name, value) = text.split_once('=').ok_or("expected METRIC=VALUE")?;
         let metric = Metric::parse(name.trim())?;
@@ -70,38 +70,38 @@ impl Denied {
 }
 
 impl Limit {
-    /// Whether both are about the same, so that the later one counts.
+    /// Whether both limits are about the same metric and bound, so that the later one counts.
     fn replaces(&self, other: &Self) -> bool {
         let name = |limit: &Self| limit.amount.metric.to_string();
         self.bound == other.bound && name(self) == name(other)
     }
 }
 
-/// The limits of several sections that count.
+/// The limits of several sections, without those that later sections replace.
 pub(super) fn limits<'r>(sections: impl Iterator<Item = &'r Section>) -> Vec<&'r Limit> {
-    let mut found: Vec<&Limit> = Vec::new();
+    let mut limits: Vec<&Limit> = Vec::new();
     for limit in sections.flat_map(|section| &section.limits) {
-        match found.iter_mut().find(|old| limit.replaces(old)) {
-            Some(old) => *old = limit,
-            None => found.push(limit),
+        match limits.iter_mut().find(|previous| limit.replaces(previous)) {
+            Some(previous) => *previous = limit,
+            None => limits.push(limit),
         }
     }
-    found
+    limits
 }
 
-/// The sections of a file: that about all functions, then those about some, in the order of the file.
+/// The sections of a file: first the rules for all functions, then the rules for functions by name, in the order of the file.
 pub(super) fn read<'t>(text: &'t Text, table: &'t DeTable<'t>) -> Result<Vec<Section>> {
-    let mut all = Section::default();
+    let mut general = Section::default();
     let mut sections = Vec::new();
     for entry in text.section(table, "gate")? {
         entry.expect_one_of(&["max", "min", "deny", "function"])?;
         if entry.key != "function" {
-            add(&mut all, &entry)?;
+            add(&mut general, &entry)?;
             continue;
         }
         for function in entry.value.table()? {
             let mut section = Section {
-                function: Some(Wanted::new(&function.key)),
+                function: Some(FunctionPattern::new(&function.key)),
                 place: function.place(),
                 ..Section::default()
             };
@@ -115,7 +115,7 @@ pub(super) fn read<'t>(text: &'t Text, table: &'t DeTable<'t>) -> Result<Vec<Sec
             sections.push(section);
         }
     }
-    sections.insert(0, all);
+    sections.insert(0, general);
     Ok(sections)
 }
 

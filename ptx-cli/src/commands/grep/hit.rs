@@ -1,14 +1,14 @@
-//! What `grep` writes.
+//! The output of `grep`.
 
 use std::io::Write;
 
 use anyhow::Result;
 use serde::Serialize;
 
-use super::search::{Found, Matches};
+use super::search::{FileMatches, Matches};
 use crate::output::Out;
 use crate::query::{Site, operands};
-use ptx_report::demangle::{demangle, in_text, shown};
+use ptx_report::demangle::{demangle, display_name, display_text};
 use ptx_report::source_frames::{self, JsonFrame};
 use ptx_report::{SCHEMA, clean};
 
@@ -58,8 +58,10 @@ impl JsonHit {
         let (function, module) = (site.function, site.module());
         let span = site.span();
         let position = function.module.lines.position(span.start);
-        let signature = function.body.inst(site.inst);
-        let signature = signature.map(|i| module.signature(i.sig).text());
+        let mnemonic = function
+            .body
+            .inst(site.inst)
+            .map(|inst| module.signature(inst.sig).text());
         let (loop_depth, header) = site.loops();
         let operands = operands(span.of(module.source()));
         Self {
@@ -69,7 +71,7 @@ impl JsonHit {
             column: position.column,
             function: clean(function.name()).into_owned(),
             demangled: demangle(function.name()),
-            mnemonic: signature.map(str::to_owned),
+            mnemonic: mnemonic.map(str::to_owned),
             text: clean(&site.text()).into_owned(),
             guard: site.guard(),
             operands: operands.iter().map(|o| clean(o).into_owned()).collect(),
@@ -101,14 +103,14 @@ pub(crate) struct JsonFile<'a> {
     demangled: Option<String>,
 }
 
-impl Found {
-    pub(super) fn write(&self, json: bool, out: &mut Out) -> Result<()> {
+impl FileMatches {
+    pub(super) fn write(&self, is_json: bool, out: &mut Out) -> Result<()> {
         let (schema, file) = (SCHEMA, &*self.file);
         match &self.matches {
             Matches::Lines(hits) => {
                 for Line { line, text, source } in hits {
                     let mark = if source.is_empty() { "" } else { " // " };
-                    writeln!(out, "{file}:{line}: {}{mark}{source}", in_text(text))?;
+                    writeln!(out, "{file}:{line}: {}{mark}{source}", display_text(text))?;
                 }
             }
             Matches::Json(hits) => {
@@ -116,35 +118,33 @@ impl Found {
                     out.json(hit)?;
                 }
             }
-            &Matches::Count(count) => match json {
-                true => out.json(&JsonCount {
-                    schema,
-                    file,
-                    count,
-                })?,
-                false => writeln!(out, "{file}: {count}")?,
-            },
+            &Matches::Count(count) if is_json => out.json(&JsonCount {
+                schema,
+                file,
+                count,
+            })?,
+            Matches::Count(count) => writeln!(out, "{file}: {count}")?,
             Matches::File(false) => {}
-            Matches::File(true) => match json {
-                true => out.json(&JsonFile {
-                    schema,
-                    file,
-                    function: None,
-                    demangled: None,
-                })?,
-                false => writeln!(out, "{file}")?,
-            },
+            Matches::File(true) if is_json => out.json(&JsonFile {
+                schema,
+                file,
+                function: None,
+                demangled: None,
+            })?,
+            Matches::File(true) => writeln!(out, "{file}")?,
+            Matches::Functions(names) if is_json => {
+                for name in names {
+                    out.json(&JsonFile {
+                        schema,
+                        file,
+                        function: Some(name),
+                        demangled: demangle(name),
+                    })?;
+                }
+            }
             Matches::Functions(names) => {
                 for name in names {
-                    match json {
-                        true => out.json(&JsonFile {
-                            schema,
-                            file,
-                            function: Some(name),
-                            demangled: demangle(name),
-                        })?,
-                        false => writeln!(out, "{file}: {}", shown(name))?,
-                    }
+                    writeln!(out, "{file}: {}", display_name(name))?;
                 }
             }
         }

@@ -12,7 +12,7 @@ use crate::functions::Functions;
 use crate::input::{self, Files, Source};
 use crate::output::{self, Out, Status};
 use crate::query::{self, Query};
-use search::{Found, Output, Search};
+use search::{FileMatches, Output, Search};
 
 /// Find instructions by mnemonic and by their properties
 ///
@@ -86,10 +86,13 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
         out.flush()?;
         return Ok(Status::Ok);
     }
-    let query = args.condition.as_deref().map(Query::parse).transpose();
+    let query = match &args.condition {
+        Some(text) => Some(Query::parse(text).map_err(|error| anyhow!("--where, {error}"))?),
+        None => None,
+    };
     let search = Search {
         pattern: args.pattern.as_deref().unwrap_or("*"),
-        query: query.map_err(|error| anyhow!("--where, {error}"))?,
+        query,
         not: args.not,
         functions: &args.functions,
         output: match args.list {
@@ -106,18 +109,19 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
         let module = ptx_parse::parse_with(source.bytes, &ptx_ir::Limits::default()).module;
         search.file(&source.name, &module)
     };
-    let (mut any, mut used) = (false, Vec::new());
-    input::in_order(&inputs, &mut out, &mut status, work, |out, found: Found| {
-        found.chosen.note(&mut used);
-        any |= found.any();
-        found.write(args.json, out)?;
+    let (mut has_matches, mut used) = (false, Vec::new());
+    let emit = |out: &mut Out, matches: FileMatches| {
+        matches.chosen.note(&mut used);
+        has_matches |= matches.has_matches();
+        matches.write(args.json, out)?;
         Ok(Status::Ok)
-    })?;
+    };
+    input::in_order(&inputs, &mut out, &mut status, work, emit)?;
     args.functions.check(&used)?;
     out.flush()?;
-    if !any && let Some(unknown) = query::unknown_word(search.pattern) {
+    if !has_matches && let Some(unknown) = query::unknown_word(search.pattern) {
         output::summary(format_args!("ptxkit: note: {unknown}"));
     }
-    status.worsen(Status::of(!any));
+    status.worsen(Status::of(!has_matches));
     Ok(status)
 }

@@ -1,4 +1,4 @@
-//! Searches a file.
+//! The search of a file for instructions.
 
 use std::collections::HashSet;
 use std::ops::ControlFlow;
@@ -11,7 +11,7 @@ use crate::functions::{Chosen, Functions};
 use crate::query::{InFunction, Query, Site, visit};
 use ptx_report::clean;
 
-/// What is searched for.
+/// The instructions that are searched for, and the form of the output.
 pub(super) struct Search<'a> {
     pub(super) pattern: &'a str,
     pub(super) query: Option<Query>,
@@ -20,7 +20,7 @@ pub(super) struct Search<'a> {
     pub(super) output: Output,
 }
 
-/// What is written of each file.
+/// The output for each file.
 #[derive(Copy, Clone, PartialEq, Debug)]
 pub(super) enum Output {
     Lines,
@@ -30,8 +30,8 @@ pub(super) enum Output {
     Functions,
 }
 
-/// What was found in a file.
-pub(super) struct Found {
+/// The matches in a file.
+pub(super) struct FileMatches {
     pub(super) file: String,
     pub(super) chosen: Chosen,
     pub(super) matches: Matches,
@@ -47,21 +47,21 @@ pub(super) enum Matches {
     Functions(Vec<String>),
 }
 
-impl Found {
-    /// Whether anything was found.
-    pub(super) fn any(&self) -> bool {
+impl FileMatches {
+    /// Whether the output for the file is not empty.
+    pub(super) fn has_matches(&self) -> bool {
         match &self.matches {
             Matches::Lines(hits) => !hits.is_empty(),
             Matches::Json(hits) => !hits.is_empty(),
             Matches::Count(count) => *count > 0,
-            Matches::File(listed) => *listed,
+            Matches::File(is_listed) => *is_listed,
             Matches::Functions(names) => !names.is_empty(),
         }
     }
 }
 
 impl Search<'_> {
-    pub(super) fn file(&self, file: &str, module: &Module) -> Found {
+    pub(super) fn file(&self, file: &str, module: &Module) -> FileMatches {
         let chosen = self.functions.choose(module);
         let mut matches = match self.output {
             Output::Lines => Matches::Lines(Vec::new()),
@@ -71,34 +71,40 @@ impl Search<'_> {
             Output::Functions => Matches::Functions(Vec::new()),
         };
         let pattern = WildMatch::new(self.pattern);
-        let ids = module.signatures().ids();
-        let matching = ids.map(|id| pattern.matches(module.signature(id).text()));
-        let matching = Matching {
-            signatures: matching.collect(),
+        let mnemonics = MatchingMnemonics {
+            signatures: module
+                .signatures()
+                .ids()
+                .map(|id| pattern.matches(module.signature(id).text()))
+                .collect(),
             pattern,
         };
-        let wanted: Vec<bool> = module
+        let is_candidate: Vec<bool> = module
             .functions()
             .ids()
             .map(|id| {
                 let body = module.body(id).filter(|_| chosen.contains(id));
-                body.is_some_and(|b| self.inverts() || matching.any(b))
+                body.is_some_and(|body| self.is_inverted() || mnemonics.may_match(body))
             })
             .collect();
-        if wanted.contains(&true) {
-            self.functions(file, module, &matching, &wanted, &mut matches);
+        if is_candidate.contains(&true) {
+            self.functions(file, module, &mnemonics, &is_candidate, &mut matches);
         }
         match &mut matches {
-            Matches::File(listed) => *listed ^= self.not,
+            Matches::File(is_listed) => *is_listed ^= self.not,
             Matches::Functions(names) if self.not => {
-                let with: HashSet<String> = names.drain(..).collect();
-                let all = module.definitions().filter(|(id, ..)| chosen.contains(*id));
-                let all = all.map(|(_, f, _)| clean(module.name(f.name)).into_owned());
-                names.extend(all.filter(|name| !with.contains(name)));
+                let with_match: HashSet<String> = names.drain(..).collect();
+                names.extend(
+                    module
+                        .definitions()
+                        .filter(|(id, ..)| chosen.contains(*id))
+                        .map(|(_, f, _)| clean(module.name(f.name)).into_owned())
+                        .filter(|name| !with_match.contains(name)),
+                );
             }
             _ => {}
         }
-        Found {
+        FileMatches {
             file: file.to_owned(),
             chosen,
             matches,
@@ -106,25 +112,26 @@ impl Search<'_> {
     }
 
     /// Whether instructions that do not match are searched for.
-    fn inverts(&self) -> bool {
+    fn is_inverted(&self) -> bool {
         self.not && !matches!(self.output, Output::Files | Output::Functions)
     }
 
-    /// Searches the functions that are `wanted`.
+    /// Searches the functions that are candidates.
     fn functions(
         &self,
         file: &str,
         module: &Module,
-        matching: &Matching,
-        wanted: &[bool],
+        mnemonics: &MatchingMnemonics,
+        is_candidate: &[bool],
         matches: &mut Matches,
     ) {
-        let is_wanted = |id: ptx_ir::FuncId| wanted.get(id.as_u32() as usize) == Some(&true);
-        visit(file, module, is_wanted, |function| {
+        let is_candidate =
+            |id: ptx_ir::FuncId| is_candidate.get(id.as_u32() as usize) == Some(&true);
+        visit(file, module, is_candidate, |function| {
             if let Some(query) = &self.query {
                 query.enter(function);
             }
-            self.function(function, matching, matches);
+            self.function(function, mnemonics, matches);
             match matches {
                 Matches::File(true) => ControlFlow::Break(()),
                 _ => ControlFlow::Continue(()),
@@ -132,23 +139,29 @@ impl Search<'_> {
         });
     }
 
-    fn function(&self, function: &InFunction<'_>, matching: &Matching, matches: &mut Matches) {
+    fn function(
+        &self,
+        function: &InFunction<'_>,
+        mnemonics: &MatchingMnemonics,
+        matches: &mut Matches,
+    ) {
         for (stmt, statement) in function.body.statements() {
             let site: Site<'_, '_> = match statement {
                 Statement::Inst(inst) => function.site(stmt, inst),
                 Statement::Opaque(opaque) => function.unrecognized(stmt, opaque),
                 _ => continue,
             };
-            let holds = || self.query.as_ref().is_none_or(|q| q.holds(&site));
-            if (matching.has(&site) && holds()) == self.inverts() {
+            let is_match = mnemonics.matches(&site)
+                && self.query.as_ref().is_none_or(|query| query.holds(&site));
+            if is_match == self.is_inverted() {
                 continue;
             }
             match matches {
                 Matches::Lines(hits) => hits.push(Line::new(&site)),
                 Matches::Json(hits) => hits.push(JsonHit::new(&site)),
                 Matches::Count(count) => *count += 1,
-                Matches::File(found) => {
-                    *found = true;
+                Matches::File(is_listed) => {
+                    *is_listed = true;
                     return;
                 }
                 Matches::Functions(names) => {
@@ -160,14 +173,15 @@ impl Search<'_> {
     }
 }
 
-/// Which mnemonics match the pattern. Each of an instruction is compared with it once, however often it occurs.
-struct Matching {
+/// The mnemonics that match the pattern. Each mnemonic of an instruction is compared with the pattern once, however often it occurs.
+struct MatchingMnemonics {
+    /// For each signature, whether it matches.
     signatures: Vec<bool>,
     pattern: WildMatch,
 }
 
-impl Matching {
-    fn has(&self, site: &Site<'_, '_>) -> bool {
+impl MatchingMnemonics {
+    fn matches(&self, site: &Site<'_, '_>) -> bool {
         match site.function.body.inst(site.inst) {
             Some(inst) => self.has_signature(inst.sig),
             None => self.pattern.matches(site.mnemonic()),
@@ -179,7 +193,7 @@ impl Matching {
     }
 
     /// Whether a body may have a match.
-    fn any(&self, body: &Body) -> bool {
+    fn may_match(&self, body: &Body) -> bool {
         let mut insts = body.inst_table().values();
         !body.opaques().is_empty() || insts.any(|inst| self.has_signature(inst.sig))
     }

@@ -1,4 +1,4 @@
-//! What lints find in a file.
+//! The findings of lints in a file.
 
 use std::collections::HashMap;
 
@@ -13,7 +13,7 @@ use crate::commands::check::filter::{Filter, Kinds};
 use crate::input::Source;
 use crate::render::json::Linted;
 
-/// The errors of the syntax, and what lints find where the syntax is right.
+/// The syntax errors of a source, and the findings of lints in its correct parts.
 pub(super) fn examine(source: Source, options: &LintOptions, args: &Args) -> Checked {
     let parsed = ptx_parse::parse_with(source.bytes.clone(), &Default::default());
     let module = parsed.module;
@@ -21,24 +21,29 @@ pub(super) fn examine(source: Source, options: &LintOptions, args: &Args) -> Che
     if let Some(environment) = args.environment {
         environment.retain(&source.bytes, &mut errors);
     }
-    let errors = errors.into_iter().map(|d| (d, None));
-    let linted = ptx_lint::lint(&ModuleFacts::new(&module), options).into_iter();
-    let mut all: Vec<(Diagnostic, Option<Linted>)> = errors.chain(linted.map(described)).collect();
-    all.sort_by_key(|(d, _)| d.span.start);
-    let has_warnings = all.iter().any(|(d, _)| d.severity == Severity::Warning);
+    let mut diagnostics: Vec<(Diagnostic, Option<Linted>)> = errors
+        .into_iter()
+        .map(|diagnostic| (diagnostic, None))
+        .collect();
+    let findings = ptx_lint::lint(&ModuleFacts::new(&module), options);
+    diagnostics.extend(findings.into_iter().map(linted_diagnostic));
+    diagnostics.sort_by_key(|(d, _)| d.span.start);
+    let has_warnings = diagnostics
+        .iter()
+        .any(|(d, _)| d.severity == Severity::Warning);
     let kinds = Kinds {
         allow: &args.allow,
         warn: &args.warn,
         deny: &args.deny,
     };
     let filter = Filter::new(&module, has_warnings, kinds);
-    all.retain_mut(|(d, _)| filter.keeps(d));
-    let (diagnostics, linted): (Vec<_>, Vec<_>) = all.into_iter().unzip();
+    diagnostics.retain_mut(|(d, _)| filter.keeps(d));
+    let (diagnostics, linted): (Vec<_>, Vec<_>) = diagnostics.into_iter().unzip();
     let mut details = details(&module, &diagnostics);
     for (detail, linted) in details.iter_mut().zip(linted) {
         detail.linted = linted;
     }
-    let (diagnostics, details) = by_source_line(diagnostics, details);
+    let (diagnostics, details) = group_by_source_line(diagnostics, details);
     Checked {
         source,
         fixed: None,
@@ -50,39 +55,42 @@ pub(super) fn examine(source: Source, options: &LintOptions, args: &Args) -> Che
     }
 }
 
-/// One finding for each source line: what a lint finds in the code of one line, in the copies of an unrolled loop and in all instances of a
-/// template, is a finding with further places. Code without a source line has one finding for each cause.
-fn by_source_line(
+/// Groups findings by source line: the findings of a lint in the code of one line, in the copies of an unrolled loop and in all instances of a
+/// template, become one finding with repeats. Code without a source line has one finding for each cause.
+fn group_by_source_line(
     diagnostics: Vec<Diagnostic>,
     details: Vec<Detail>,
 ) -> (Vec<Diagnostic>, Vec<Detail>) {
-    let mut known: HashMap<String, usize> = HashMap::new();
-    let (mut kept, mut of_kept): (Vec<Diagnostic>, Vec<Detail>) = (Vec::new(), Vec::new());
-    let mut places: Vec<Vec<(Span, Option<String>)>> = Vec::new();
+    // The index of the group of each source line.
+    let mut groups: HashMap<String, usize> = HashMap::new();
+    let mut grouped: Vec<Diagnostic> = Vec::new();
+    let mut grouped_details: Vec<Detail> = Vec::new();
+    let mut group_repeats: Vec<Vec<(Span, Option<String>)>> = Vec::new();
     for (mut diagnostic, detail) in diagnostics.into_iter().zip(details) {
         let repeats = diagnostic.take_repeats();
-        let key = source_line(&diagnostic, &detail);
-        let first = key.map(|key| *known.entry(key).or_insert(kept.len()));
-        if let Some((first, of_first)) =
-            first.and_then(|first| kept.get(first).zip(places.get_mut(first)))
+        let group = source_line_key(&diagnostic, &detail)
+            .map(|key| *groups.entry(key).or_insert(grouped.len()));
+        if let Some((first, first_repeats)) =
+            group.and_then(|group| grouped.get(group).zip(group_repeats.get_mut(group)))
         {
-            let own = (first.message != diagnostic.message).then_some(diagnostic.message);
-            of_first.push((diagnostic.span, own));
-            of_first.extend(repeats);
+            let message = (first.message != diagnostic.message).then_some(diagnostic.message);
+            first_repeats.push((diagnostic.span, message));
+            first_repeats.extend(repeats);
             continue;
         }
-        kept.push(diagnostic);
-        of_kept.push(detail);
-        places.push(repeats);
+        grouped.push(diagnostic);
+        grouped_details.push(detail);
+        group_repeats.push(repeats);
     }
-    for (diagnostic, places) in kept.iter_mut().zip(places) {
-        diagnostic.set_repeats(places);
+    for (diagnostic, repeats) in grouped.iter_mut().zip(group_repeats) {
+        diagnostic.set_repeats(repeats);
     }
-    (kept, of_kept)
+    (grouped, grouped_details)
 }
 
-/// The lint, its certainty and the source lines of a finding that an edit does not fix, with all lines into which the code was inlined.
-fn source_line(diagnostic: &Diagnostic, detail: &Detail) -> Option<String> {
+/// The lint, the certainty and the source lines of a finding, with all lines into which the code was inlined; `None` for a finding that an edit
+/// fixes.
+fn source_line_key(diagnostic: &Diagnostic, detail: &Detail) -> Option<String> {
     let linted = detail.linted.as_ref()?;
     if detail.place.source.is_empty() || !diagnostic.fix.is_empty() {
         return None;
@@ -99,8 +107,8 @@ fn source_line(diagnostic: &Diagnostic, detail: &Detail) -> Option<String> {
     Some(key)
 }
 
-/// A diagnostic with what its lint says.
-fn described(finding: Finding) -> (Diagnostic, Option<Linted>) {
+/// The diagnostic of a finding with the name of its lint.
+fn linted_diagnostic(finding: Finding) -> (Diagnostic, Option<Linted>) {
     let linted = Linted {
         lint: Labeled(finding.lint),
         certainty: Labeled(finding.certainty),

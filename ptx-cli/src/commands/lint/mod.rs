@@ -48,7 +48,7 @@ pub(crate) struct Args {
     only: Vec<Lint>,
     /// Report findings with at least this certainty [default: possible]
     #[arg(long, value_enum, value_name = "CERTAINTY")]
-    certainty: Option<Least>,
+    certainty: Option<MinCertainty>,
     /// Exit with status 1 if there are warnings
     #[arg(long)]
     deny_warnings: bool,
@@ -70,17 +70,17 @@ pub(crate) struct Args {
     config: ConfigFile,
 }
 
-/// How certain findings must be.
+/// The least certainty of the findings that are reported.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, ValueEnum)]
-enum Least {
+enum MinCertainty {
     /// All findings
     Possible,
     /// Only proven findings
     Definite,
 }
 
-impl Least {
-    fn read(text: &str) -> Result<Self, String> {
+impl MinCertainty {
+    fn parse(text: &str) -> Result<Self, String> {
         Self::from_str(text, false)
             .map_err(|_| format!("unknown certainty {text}; expected possible or definite"))
     }
@@ -101,22 +101,21 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
     if !args.only.is_empty() {
         options.lints.retain(|lint| args.only.contains(lint));
     }
-    if args.certainty == Some(Least::Definite) {
+    if args.certainty == Some(MinCertainty::Definite) {
         options.certainty = Certainty::Definite;
     }
     let work = |source| examine(source, &options, args);
     input::in_order(&inputs, &mut out, &mut status, work, |out, mut checked| {
         let (errors, warnings) = reporter.report(&mut checked, out)?;
-        let linted = checked
+        let definite = checked
             .found
             .details
             .iter()
-            .filter_map(|d| d.linted.as_ref());
-        let proven = linted
-            .filter(|l| *l.certainty == Certainty::Definite)
+            .filter_map(|detail| detail.linted.as_ref())
+            .filter(|linted| *linted.certainty == Certainty::Definite)
             .count();
         let denied = args.deny_warnings && warnings > 0;
-        Ok(Status::of(errors + proven > 0 || denied))
+        Ok(Status::of(errors + definite > 0 || denied))
     })?;
     reporter.end(&mut out)?;
     out.flush()?;
@@ -135,7 +134,7 @@ fn list(out: &mut Out) -> Result<()> {
 }
 
 impl Args {
-    /// With the defaults in the section `lint` of a file.
+    /// The arguments with the defaults in the section `lint` of the configuration file.
     fn with_defaults(&self) -> Result<Self> {
         let mut args = self.clone();
         let Some(text) = self.config.read()? else {
@@ -155,12 +154,14 @@ impl Args {
             entry.expect_one_of(&keys)?;
             let value = entry.value;
             match &*entry.key {
-                "only" if args.only.is_empty() => args.only = value.each(lint)?,
+                "only" if args.only.is_empty() => args.only = value.parsed_list(lint)?,
                 "only" => {}
-                "certainty" => args.certainty = args.certainty.or(value.one(Least::read)?),
-                "warn" => args.warn.extend(value.each(kind)?),
-                "deny" => args.deny.extend(value.each(kind)?),
-                "allow" => args.allow.extend(value.each(kind)?),
+                "certainty" => {
+                    args.certainty = args.certainty.or(value.parsed(MinCertainty::parse)?)
+                }
+                "warn" => args.warn.extend(value.parsed_list(kind)?),
+                "deny" => args.deny.extend(value.parsed_list(kind)?),
+                "allow" => args.allow.extend(value.parsed_list(kind)?),
                 "deny-warnings" => args.deny_warnings |= value.flag()?,
                 _ => args.reporting.set_baseline(value.file()?),
             }
@@ -169,12 +170,14 @@ impl Args {
     }
 }
 
-/// A lint by its name or code.
+/// The lint with a name or a code.
 fn lint(text: &str) -> Result<Lint, String> {
-    let is_code = |lint: &Lint| lint.code().to_string().eq_ignore_ascii_case(text);
-    let mut all = Lint::ALL.iter().copied();
-    let found = text.parse().ok().or_else(|| all.find(is_code));
-    found.ok_or_else(|| {
+    let has_code = |lint: &Lint| lint.code().to_string().eq_ignore_ascii_case(text);
+    let lint = text
+        .parse()
+        .ok()
+        .or_else(|| Lint::ALL.iter().copied().find(has_code));
+    lint.ok_or_else(|| {
         let names: Vec<&str> = Lint::ALL.iter().map(|lint| lint.name()).collect();
         match similar(text, &names) {
             Some(hint) => format!("unknown lint {text}; {hint}"),

@@ -26,7 +26,7 @@ const SCRIPT: &str = concat!(
     include_str!("page/main.js"),
 );
 
-/// What the page shows before a function is chosen.
+/// The data that the page shows before a function is selected.
 #[derive(Serialize)]
 struct Overview<'a> {
     assumed_trips: u64,
@@ -52,15 +52,15 @@ struct Row<'a> {
     instructions: u64,
     flops: u64,
     bytes: u64,
-    /// Whether there are accesses of an unknown size besides.
+    /// Whether there are also accesses of an unknown size.
     unknown_bytes: bool,
-    /// Whether there are products of matrices of an unknown size besides.
+    /// Whether there are also products of matrices of an unknown size.
     unknown_products: bool,
     intensity: Option<f64>,
     pressure: u32,
     shared: Option<u64>,
     loops: u64,
-    /// The sectors of global accesses for each one that contiguous accesses would need.
+    /// The number of sectors of global accesses, divided by the number that contiguous accesses would need.
     excess: Option<f64>,
     degree: Option<u64>,
     findings: usize,
@@ -68,37 +68,42 @@ struct Row<'a> {
 
 /// Writes a page with the functions of these reports.
 pub(super) fn write(out: &mut impl Write, reports: &[Report]) -> io::Result<()> {
-    let all = reports.iter().enumerate();
-    let all: Vec<(usize, &Function)> = all
+    let functions: Vec<(usize, &Function)> = reports
+        .iter()
+        .enumerate()
         .flat_map(|(file, report)| report.functions.iter().map(move |f| (file, f)))
         .collect();
     let overview = Overview {
         assumed_trips: ptx_report::report::ASSUMED_TRIPS,
         files: reports.iter().map(file).collect(),
-        functions: all.iter().map(|(file, f)| row(*file, f)).collect(),
+        functions: functions.iter().map(|(file, f)| row(*file, f)).collect(),
     };
     let mut data = String::new();
     element(&mut data, "overview", &overview)?;
-    for (at, (_, function)) in all.iter().enumerate() {
-        element(&mut data, &format!("function{at}"), &Details::new(function))?;
+    for (index, (_, function)) in functions.iter().enumerate() {
+        element(
+            &mut data,
+            &format!("function{index}"),
+            &Details::new(function),
+        )?;
     }
     let title = reports.first().map_or("", |r| &r.file);
-    let mut rest = PAGE;
-    for (mark, text) in [
+    let mut template = PAGE;
+    for (placeholder, text) in [
         ("@title@", escaped(title).as_str()),
         ("@style@", STYLE),
         ("@data@", &data),
         ("@script@", SCRIPT),
     ] {
-        let (before, after) = rest.split_once(mark).unwrap_or((rest, ""));
-        out.write_all(before.as_bytes())?;
+        let (head, tail) = template.split_once(placeholder).unwrap_or((template, ""));
+        out.write_all(head.as_bytes())?;
         out.write_all(text.as_bytes())?;
-        rest = after;
+        template = tail;
     }
-    out.write_all(rest.as_bytes())
+    out.write_all(template.as_bytes())
 }
 
-/// Appends data for the script, which it reads when it needs them. No text can end the element.
+/// Appends data for the script, which reads it when it needs it. No text can end the element.
 fn element(out: &mut String, id: &str, data: &impl Serialize) -> io::Result<()> {
     let text = serde_json::to_string(data)?.replace('<', "\\u003c");
     *out += &format!("<script type=\"application/json\" id=\"{id}\">{text}</script>\n");
@@ -117,28 +122,34 @@ fn file(report: &Report) -> File<'_> {
     }
 }
 
-fn row(file: usize, of: &Function) -> Row<'_> {
-    let total = &of.work.total;
+fn row(file: usize, function: &Function) -> Row<'_> {
+    let total = &function.work.total;
     let global = total
         .memory
         .iter()
         .filter(|m| matches!(*m.space, Space::State(StateSpace::Global) | Space::Generic));
-    let requests = of.accesses.iter().filter_map(|a| {
-        let sectors = a.coalescing.as_ref()?.sectors?;
-        Some((sectors, a.least_sectors?))
-    });
-    let (sectors, least) = requests.fold((0, 0), |(a, b), (c, d)| (a + c, b + d));
-    let degrees = of
+    let (mut sectors, mut least_sectors) = (0, 0);
+    for access in &function.accesses {
+        let coalescing = access.coalescing.as_ref();
+        if let (Some(count), Some(least)) = (
+            coalescing.and_then(|coalescing| coalescing.sectors),
+            access.least_sectors,
+        ) {
+            sectors += count;
+            least_sectors += least;
+        }
+    }
+    let degrees = function
         .accesses
         .iter()
         .filter_map(|a| a.coalescing.as_ref()?.degree);
     Row {
-        name: &of.stats.name,
-        title: of.stats.title(),
-        kind: of.stats.kind,
+        name: &function.stats.name,
+        title: function.stats.title(),
+        kind: function.stats.kind,
         file,
-        line: of.line,
-        instructions: of.stats.mix.instructions,
+        line: function.line,
+        instructions: function.stats.mix.instructions,
         flops: total.flops,
         unknown_bytes: global.clone().any(|m| m.unknown > 0),
         unknown_products: total.unknown_products > 0,
@@ -146,11 +157,11 @@ fn row(file: usize, of: &Function) -> Row<'_> {
             .map(|m| m.read.saturating_add(m.written).saturating_add(m.updated))
             .fold(0, u64::saturating_add),
         intensity: total.intensity,
-        pressure: of.stats.pressure.max_b32_units,
-        shared: of.stats.shared_bytes,
-        loops: of.stats.loops,
-        excess: (least > 0).then(|| sectors as f64 / least as f64),
+        pressure: function.stats.pressure.max_b32_units,
+        shared: function.stats.shared_bytes,
+        loops: function.stats.loops,
+        excess: (least_sectors > 0).then(|| sectors as f64 / least_sectors as f64),
         degree: degrees.max(),
-        findings: of.findings.len(),
+        findings: function.findings.len(),
     }
 }

@@ -1,4 +1,4 @@
-//! `ptxkit report`: what bounds the performance of functions.
+//! `ptxkit report`: the factors that limit the performance of functions.
 
 mod html;
 mod text;
@@ -66,8 +66,10 @@ impl Format {
 }
 
 pub(crate) fn run(args: &Args) -> Result<Status> {
-    let format = args.format.or_else(|| Format::of(args.output.as_deref()?));
-    let format = format.unwrap_or(Format::Text);
+    let format = args
+        .format
+        .or_else(|| Format::of(args.output.as_deref()?))
+        .unwrap_or(Format::Text);
     if format == Format::Html && args.output.is_none() && std::io::stdout().is_terminal() {
         bail!("standard output is a terminal: write the page to a file with --output");
     }
@@ -76,18 +78,23 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
     let inputs = args.files.list()?;
     let (mut used, mut reports, mut written) = (Vec::new(), Vec::new(), Vec::new());
     let work = |source: Source| report(source, &args.functions, format);
-    let emit = |out: &mut Out, (report, chosen, missing): (Report, Chosen, Option<String>)| {
+    let emit = |out: &mut Out, result: FileReport| {
+        let FileReport {
+            report,
+            chosen,
+            warning,
+        } = result;
         chosen.note(&mut used);
-        if let Some(missing) = &missing {
+        if let Some(warning) = &warning {
             out.flush()?;
-            output::note(format_args!("ptxkit: {}: {missing}", report.file));
+            output::note(format_args!("ptxkit: {}: {warning}", report.file));
         }
         match (format, &args.output) {
             (Format::Html, _) => reports.push(report),
             (_, Some(_)) => write(&mut written, &report, format)?,
             (_, None) => write(out, &report, format)?,
         }
-        Ok(Status::of(missing.is_some()))
+        Ok(Status::of(warning.is_some()))
     };
     input::in_order(&inputs, &mut out, &mut status, work, emit)?;
     args.functions.check(&used)?;
@@ -119,22 +126,34 @@ fn write(out: &mut impl Write, report: &Report, format: Format) -> Result<()> {
     Ok(())
 }
 
-/// What the report of a file lacks: there are no functions, or the syntax has errors.
-fn missing(has_bodies: bool, errors: usize) -> Option<String> {
-    let errors = (errors > 0).then(|| {
-        let count = counted(errors, "error");
-        format!("{count}, which `ptxkit check` explains: statements with errors are not counted")
-    });
-    let none = (!has_bodies).then(|| "no function with a body".to_owned());
-    let all: Vec<String> = none.into_iter().chain(errors).collect();
-    (!all.is_empty()).then(|| all.join("; "))
+/// The report of a file.
+struct FileReport {
+    report: Report,
+    chosen: Chosen,
+    /// The reasons why the report is not complete.
+    warning: Option<String>,
 }
 
-fn report(source: Source, wanted: &Functions, format: Format) -> (Report, Chosen, Option<String>) {
+/// The reasons why the report of a file is not complete: it has no functions, or syntax errors.
+fn warning(has_bodies: bool, errors: usize) -> Option<String> {
+    let mut reasons = Vec::new();
+    if !has_bodies {
+        reasons.push("no function with a body".to_owned());
+    }
+    if errors > 0 {
+        let count = counted(errors, "error");
+        reasons.push(format!(
+            "{count}, which `ptxkit check` explains: statements with errors are not counted"
+        ));
+    }
+    (!reasons.is_empty()).then(|| reasons.join("; "))
+}
+
+fn report(source: Source, functions: &Functions, format: Format) -> FileReport {
     let parsed = ptx_parse::parse_with(source.bytes, &ptx_ir::Limits::default());
     let module = parsed.module;
-    let missing = missing(!module.bodies().is_empty(), tally(&parsed.diagnostics).0);
-    let chosen = wanted.choose(&module);
+    let (errors, _) = tally(&parsed.diagnostics);
+    let chosen = functions.choose(&module);
     let is_chosen = |id| chosen.contains(id);
     let mut report = match format {
         Format::Html => Report::with_drawings(&source.name, &module, is_chosen),
@@ -146,10 +165,14 @@ fn report(source: Source, wanted: &Functions, format: Format) -> (Report, Chosen
         let findings = &mut function.findings;
         findings.retain_mut(|finding| filter.keeps(&mut finding.diagnostic));
     }
-    (report, chosen, missing)
+    FileReport {
+        report,
+        chosen,
+        warning: warning(!module.bodies().is_empty(), errors),
+    }
 }
 
-/// A form without the name of the function, with which compilers begin the names of its parameters.
+/// A form without the name of the function, which is the prefix of the names of its parameters.
 fn short(form: &str, function: &str) -> String {
     form.replace(&format!("{function}_"), "")
 }

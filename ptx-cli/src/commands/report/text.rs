@@ -11,7 +11,7 @@ use ptx_report::report::{
 };
 
 use super::short;
-use crate::tables::{align_right, show, table};
+use crate::output::{align_right, table, write_table};
 
 /// Longer forms are cut.
 const LONGEST_FORM: usize = 48;
@@ -222,7 +222,7 @@ fn work(out: &mut impl Write, of: &Function) -> io::Result<()> {
         table.add_row(cells);
     }
     align_right(&mut table, &(0..numbers_end).collect::<Vec<_>>());
-    show(out, &table)
+    write_table(out, &table)
 }
 
 fn numbers(work: &Work, tensor: bool) -> Vec<String> {
@@ -270,7 +270,7 @@ fn loops(out: &mut impl Write, of: &Function) -> io::Result<()> {
         table.add_row(cells);
     }
     align_right(&mut table, &(0..numbers_end).collect::<Vec<_>>());
-    show(out, &table)
+    write_table(out, &table)
 }
 
 fn trip_count(of: &Loop) -> String {
@@ -315,7 +315,7 @@ fn accesses(out: &mut impl Write, of: &Function) -> io::Result<()> {
         table.add_row(row(access, &of.stats.name));
     }
     align_right(&mut table, &[0, 1, 2, 3, 4, 5]);
-    show(out, &table)?;
+    write_table(out, &table)?;
     for group in &of.adjacent {
         let members = group.iter().filter_map(|&at| of.accesses.get(at));
         let lines: Vec<String> = members.clone().map(|a| a.line.to_string()).collect();
@@ -389,7 +389,7 @@ fn steps(out: &mut impl Write, of: &Pipeline) -> io::Result<()> {
         ]);
     }
     align_right(&mut table, &[0]);
-    show(out, &table)
+    write_table(out, &table)
 }
 
 fn findings(out: &mut impl Write, all: &[Finding]) -> io::Result<()> {
@@ -409,5 +409,5 @@ fn findings(out: &mut impl Write, all: &[Finding]) -> io::Result<()> {
         ]);
     }
     align_right(&mut table, &[0]);
-    show(out, &table)
+    write_table(out, &table)
 }

@@ -28,7 +28,7 @@ use ptx_vm::{
 };
 
 use super::check::target;
-use super::rewrite::Read;
+use super::rewrite::ParsedSource;
 use crate::input::{self, Files};
 use crate::output::{self, Out, Status};
 use argument::Argument;
@@ -37,7 +37,7 @@ use plan::{Call, Plan, Shape};
 use printed::printed;
 use progress::Watch;
 use ptx_report::clean;
-use ptx_report::demangle::Wanted;
+use ptx_report::demangle::FunctionPattern;
 use report::Launched;
 use shape::{LimitOptions, Sizes};
 use trace::Trace;
@@ -67,7 +67,7 @@ pub(crate) struct Args {
     arguments: Vec<Argument>,
     /// The name of the kernel, mangled or demangled. Not needed if there is only one
     #[arg(long, value_name = "NAME")]
-    kernel: Option<Wanted>,
+    kernel: Option<FunctionPattern>,
     /// Number of CTAs of the grid in each dimension
     #[arg(long, value_name = "X[,Y[,Z]]", default_value = "1")]
     grid: Sizes,
@@ -139,7 +139,7 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
     let mut out = Out::new();
     let mut status = Status::Ok;
     input::one_by_one(&inputs, &mut out, &mut status, |out, source| {
-        let (read, found) = Read::new(source);
+        let (read, found) = ParsedSource::new(source);
         let errors = report::errors(&read, found);
         if errors.is_empty() {
             let (read, watch) = (&read, Watch::new());
@@ -194,7 +194,7 @@ impl Args {
 /// A run of a module.
 struct Run<'a> {
     args: &'a Args,
-    read: &'a Read,
+    read: &'a ParsedSource,
     watch: Watch,
 }
 
@@ -216,7 +216,7 @@ impl<'a> Run<'a> {
                 if let (Some(style), Some(counts)) = (self.args.profile, &launched.profile) {
                     profile::write(out, self.read, launched.kernel, counts, style)?;
                 }
-                out.show()?;
+                out.flush_terminal()?;
             }
             failed = error.is_some();
             found.extend(error);
@@ -297,7 +297,7 @@ fn kernel(module: &Module, call: &Call) -> Result<FuncId> {
     let kernels = kernels.filter(|(_, f, _)| f.kind == ptx_ir::FunctionKind::Entry);
     let names: Vec<&str> = kernels.map(|(_, f, _)| module.name(f.name)).collect();
     let found = match (&call.kernel, &names[..]) {
-        (Some(wanted), _) => wanted.among(names.iter().copied())?,
+        (Some(wanted), _) => wanted.select(names.iter().copied())?,
         (None, _) => names.clone(),
     };
     let name = match (&found[..], &call.kernel) {

@@ -2,7 +2,7 @@
 
 use ptx_isa::ScalarType;
 use ptx_report::clean;
-use ptx_report::demangle::Wanted;
+use ptx_report::demangle::FunctionPattern;
 
 use super::argument::{Argument, Buffer};
 use super::shape::Sizes;
@@ -19,7 +19,7 @@ pub(super) struct Plan {
 #[derive(Debug)]
 pub(super) struct Call {
     /// `None` for the only kernel.
-    pub(super) kernel: Option<Wanted>,
+    pub(super) kernel: Option<FunctionPattern>,
     pub(super) shape: Shape,
     pub(super) arguments: Vec<Passed>,
     /// Where a script has it, such as `launches.toml:12`.

@@ -10,9 +10,8 @@ use ptx_report::scalars;
 use ptx_vm::{InstructionProfile, MatrixProfile, Profile};
 use serde::Serialize;
 
-use crate::commands::rewrite::Read;
-use crate::output::Out;
-use crate::tables;
+use crate::commands::rewrite::ParsedSource;
+use crate::output::{self, Out};
 use ptx_report::source_frames::{Finder, JsonFrame};
 
 /// The format of a profile.
@@ -69,7 +68,7 @@ struct JsonMemory {
 }
 
 /// The profile of a launch, in JSON.
-pub(super) fn json(read: &Read, profile: &Profile) -> Vec<JsonCounts> {
+pub(super) fn json(read: &ParsedSource, profile: &Profile) -> Vec<JsonCounts> {
     let lines = SourceLines::new(&read.module);
     let mut finder = Finder::new(&read.module, &lines);
     let counts = profile.instructions.iter();
@@ -179,7 +178,7 @@ fn columns(counts: &[JsonCounts]) -> usize {
 /// Writes the profile of a launch.
 pub(super) fn write(
     out: &mut Out,
-    read: &Read,
+    read: &ParsedSource,
     kernel: &str,
     counts: &[JsonCounts],
     style: Style,
@@ -208,11 +207,11 @@ pub(super) fn write(
     writeln!(
         out,
         "Kernel {}: {} warp instructions",
-        ptx_report::demangle::shown(kernel),
+        ptx_report::demangle::display_name(kernel),
         all.executions
     )?;
     rows.sort_by_key(|(sums, _)| std::cmp::Reverse(sums.executions));
-    let mut table = tables::table();
+    let mut table = output::table();
     let last: &[&str] = match style {
         Style::Table => &["Line", "Instruction"],
         _ => &["Source line"],
@@ -223,8 +222,8 @@ pub(super) fn write(
         table.add_row(sums.cells(columns).into_iter().chain(place));
     }
     let numbers: Vec<usize> = (0..columns).collect();
-    tables::align_right(&mut table, &numbers);
-    tables::show(out, &table)?;
+    output::align_right(&mut table, &numbers);
+    output::write_table(out, &table)?;
     tensor_work(out, counts)
 }
 
@@ -242,13 +241,13 @@ fn tensor_work(out: &mut Out, counts: &[JsonCounts]) -> Result<()> {
     if kinds.is_empty() {
         return Ok(());
     }
-    let mut table = tables::table();
+    let mut table = output::table();
     table.set_header(["Products", "Multiply-adds", "Shape", "Factors"]);
     for (kind, numbers) in kinds {
         table.add_row(numbers.map(|n| n.to_string()).into_iter().chain(kind));
     }
-    tables::align_right(&mut table, &[0, 1]);
-    Ok(tables::show(out, &table)?)
+    output::align_right(&mut table, &[0, 1]);
+    Ok(output::write_table(out, &table)?)
 }
 
 fn one(count: &JsonCounts) -> Sums {
@@ -258,7 +257,7 @@ fn one(count: &JsonCounts) -> Sums {
 }
 
 /// Writes the text of the file with what was executed before each line.
-fn listing(out: &mut Out, read: &Read, counts: &[JsonCounts]) -> Result<()> {
+fn listing(out: &mut Out, read: &ParsedSource, counts: &[JsonCounts]) -> Result<()> {
     let mut lines: BTreeMap<u32, Sums> = BTreeMap::new();
     for count in counts {
         lines.entry(count.line).or_default().add(count);

@@ -10,7 +10,7 @@ use super::memory::Written;
 use super::profile::JsonCounts;
 use super::trace::Traced;
 use crate::commands::check::diagnose::details;
-use crate::commands::rewrite::Read;
+use crate::commands::rewrite::ParsedSource;
 use crate::output::{self, Out};
 use crate::render::json::Finding;
 use crate::render::{Renderer, demangled};
@@ -80,7 +80,7 @@ pub(super) struct Launched<'m> {
 /// Writes a run as one JSON object.
 pub(super) fn json(
     out: &mut Out,
-    read: &Read,
+    read: &ParsedSource,
     (launches, done): (&[Launched<'_>], bool),
     written: &[Written<'_>],
     diagnostics: &[Diagnostic],
@@ -119,7 +119,7 @@ pub(super) fn json(
 }
 
 /// Writes diagnostics to standard error: one line for each, or with the lines of the source.
-pub(super) fn note(read: &Read, diagnostics: &[Diagnostic], short: bool) {
+pub(super) fn note(read: &ParsedSource, diagnostics: &[Diagnostic], short: bool) {
     let renderer = match output::is_colored() {
         true => Renderer::styled(),
         false => Renderer::plain(),
@@ -140,7 +140,7 @@ pub(super) fn note(read: &Read, diagnostics: &[Diagnostic], short: bool) {
 }
 
 /// The errors of a module that is not run.
-pub(super) fn errors(read: &Read, mut found: Vec<Diagnostic>) -> Vec<Diagnostic> {
+pub(super) fn errors(read: &ParsedSource, mut found: Vec<Diagnostic>) -> Vec<Diagnostic> {
     found.extend(ptx_verify::verify(&read.module, &Default::default()));
     found.retain(|d| d.severity == Severity::Error);
     found.sort_by_key(|d| d.span.start);

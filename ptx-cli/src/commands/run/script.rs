@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use anyhow::{Result, bail};
-use ptx_report::demangle::Wanted;
+use ptx_report::demangle::FunctionPattern;
 
 use super::argument::{Argument, Buffer, size};
 use super::plan::{Call, Plan, Shape};
@@ -55,7 +55,7 @@ fn call(launch: Value<'_>, folder: &Path, plan: &mut Plan) -> Result<Call> {
     };
     for Entry { key, value, .. } in known(launch)? {
         match &*key {
-            "kernel" => call.kernel = Some(Wanted::new(value.text()?)),
+            "kernel" => call.kernel = Some(FunctionPattern::new(value.text()?)),
             "grid" => call.shape.grid = sizes(value)?,
             "block" => call.shape.block = sizes(value)?,
             "cluster" => call.shape.cluster = sizes(value)?,

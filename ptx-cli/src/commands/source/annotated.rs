@@ -9,7 +9,7 @@ use super::files::{SourceFile, Sources};
 use super::listing::{Kind, Listed, Listing, Place};
 use super::schema::{File, JsonFunction, JsonLine, JsonSource};
 use crate::output::{self, Out};
-use ptx_report::demangle::{in_text, shown};
+use ptx_report::demangle::{display_name, display_text};
 use ptx_report::{SCHEMA, clean};
 
 /// `Kernel scal<float>(float*, int)`
@@ -18,7 +18,7 @@ pub(super) fn title(function: &Listed<'_>) -> String {
         FunctionKind::Entry => "Kernel",
         FunctionKind::Func => "Function",
     };
-    format!("{kind} {}", shown(function.name))
+    format!("{kind} {}", display_name(function.name))
 }
 
 /// Styles of the output.
@@ -75,7 +75,7 @@ pub(super) fn write(listing: &Listing<'_>, sources: &mut Sources<'_>, out: &mut 
             let number = styles.number.apply_to(format!("{:>8}", row.line));
             let indent = if row.kind == Kind::Label { 1 } else { 4 };
             let text = listing.text(row);
-            writeln!(out, "{number}{:indent$}{}", "", in_text(&text))?;
+            writeln!(out, "{number}{:indent$}{}", "", display_text(&text))?;
         }
         writeln!(out)?;
     }

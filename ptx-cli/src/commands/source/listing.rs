@@ -8,8 +8,8 @@ use ptx_ir::{Body, Function, LineIndex, Module, Span, Statement};
 use super::schema::JsonInstruction;
 use crate::functions::Chosen;
 use ptx_report::clean;
-use ptx_report::demangle::{demangle, shown};
-use ptx_report::source_frames::{JsonFrame, MOST_FRAMES, file_name};
+use ptx_report::demangle::{demangle, display_name};
+use ptx_report::source_frames::{JsonFrame, MAX_FRAMES, file_name};
 
 /// The functions of a module that were chosen.
 pub(super) struct Listing<'m> {
@@ -166,7 +166,7 @@ impl<'m> Listing<'m> {
             if kind == Kind::Instruction && place != last {
                 last = place;
                 let start = self.places.len();
-                for frame in source.frames(stmt).take(MOST_FRAMES) {
+                for frame in source.frames(stmt).take(MAX_FRAMES) {
                     let place = self.place(&frame);
                     self.places.push(place);
                 }
@@ -179,7 +179,7 @@ impl<'m> Listing<'m> {
                     chain = (start as u32, end as u32);
                 }
                 let start = self.places.len();
-                for frame in source.intermediate(stmt).take(MOST_FRAMES) {
+                for frame in source.intermediate(stmt).take(MAX_FRAMES) {
                     let place = self.place(&frame);
                     self.places.push(place);
                 }
@@ -200,7 +200,7 @@ impl<'m> Listing<'m> {
 
     fn place(&mut self, frame: &Frame<'_>) -> Place {
         let name = |name: &String| {
-            let short = shown(name);
+            let short = display_name(name);
             Name {
                 mangled: clean(name).into_owned(),
                 demangled: demangle(name),

@@ -14,7 +14,7 @@ use super::super::debug::parse::statements;
 use crate::functions::{self as options, Chosen};
 use crate::render::tally;
 use ptx_report::environment::Environment;
-use ptx_report::function_stats::{self, OfFunction, bytes_of, type_name};
+use ptx_report::function_stats::{self, FunctionStats, bytes_of, type_name};
 
 /// The counts of one file or of several.
 #[derive(Serialize, Default)]
@@ -40,7 +40,7 @@ pub(super) struct Stats {
     pub(super) mnemonics: Option<BTreeMap<String, u64>>,
     /// Of one file; `None` in a total.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) per_function: Option<Vec<OfFunction>>,
+    pub(super) per_function: Option<Vec<FunctionStats>>,
 }
 
 /// What the header of a file says.
@@ -132,7 +132,7 @@ impl Stats {
             warnings: warnings as u64,
             statements: statements(module) as u64,
             header: Some(Header::new(module)),
-            per_function: Some(function_stats::of(module, |id| chosen.contains(id))),
+            per_function: Some(function_stats::collect(module, |id| chosen.contains(id))),
             ..Self::new(mnemonics)
         };
         stats.text(source);

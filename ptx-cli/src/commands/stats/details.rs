@@ -3,13 +3,13 @@
 use std::io::{self, Write};
 
 use super::table::facts;
-use crate::tables::{align_right, show, table};
+use crate::output::{align_right, table, write_table};
 use ptx_report::counted;
 use ptx_report::function_stats::MachineCode;
-use ptx_report::function_stats::{Mix, OfFunction, OfLoop, Parameter, Pressure, SourceRange};
+use ptx_report::function_stats::{FunctionStats, LoopStats, Mix, Parameter, Pressure, SourceRange};
 
 /// Writes the facts about a function.
-pub(super) fn write(out: &mut impl Write, of: &OfFunction) -> io::Result<()> {
+pub(super) fn write(out: &mut impl Write, of: &FunctionStats) -> io::Result<()> {
     let kind = if of.is_kernel() { "Kernel" } else { "Function" };
     writeln!(out, "\n{kind} {}", of.title())?;
     if of.demangled.is_some() {
@@ -102,7 +102,7 @@ fn machine_code(code: &MachineCode) -> String {
     }
 }
 
-fn control_flow(of: &OfFunction) -> String {
+fn control_flow(of: &FunctionStats) -> String {
     let blocks = counted(of.blocks as usize, "block");
     let loops = counted(of.loops as usize, "loop");
     match of.loop_depth {
@@ -152,11 +152,11 @@ fn memory(out: &mut impl Write, mix: &Mix) -> io::Result<()> {
     }
     align_right(&mut table, &[0, 3, 4]);
     writeln!(out)?;
-    show(out, &table)
+    write_table(out, &table)
 }
 
 /// A line for each loop, with the instructions outside of inner loops.
-fn loops(out: &mut impl Write, all: &[OfLoop]) -> io::Result<()> {
+fn loops(out: &mut impl Write, all: &[LoopStats]) -> io::Result<()> {
     if all.is_empty() {
         return Ok(());
     }
@@ -192,5 +192,5 @@ fn loops(out: &mut impl Write, all: &[OfLoop]) -> io::Result<()> {
     }
     align_right(&mut table, &[1, 3, 4, 5, 6, 7, 8]);
     writeln!(out)?;
-    show(out, &table)
+    write_table(out, &table)
 }

@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 use std::io::{self, Write};
 
 use super::count::Stats;
-use crate::tables::{align_right, show, table};
+use crate::output::{align_right, table, write_table};
 use clap::ValueEnum;
 use ptx_report::counted;
-use ptx_report::function_stats::OfFunction;
+use ptx_report::function_stats::FunctionStats;
 
 /// How many opcodes are listed.
 const MOST_OPCODES: usize = 16;
@@ -31,9 +31,10 @@ pub(super) enum Sort {
 
 impl Sort {
     /// Sorts functions by name, or with the largest number first.
-    pub(super) fn apply(self, functions: &mut [OfFunction]) {
-        let by =
-            |number: fn(&OfFunction) -> u64| move |f: &OfFunction| std::cmp::Reverse(number(f));
+    pub(super) fn apply(self, functions: &mut [FunctionStats]) {
+        let by = |number: fn(&FunctionStats) -> u64| {
+            move |f: &FunctionStats| std::cmp::Reverse(number(f))
+        };
         match self {
             Self::File => {}
             Self::Name => functions.sort_by(|a, b| a.title().cmp(b.title())),
@@ -55,7 +56,7 @@ pub(super) fn facts(out: &mut impl Write, facts: Vec<(&str, String)>) -> io::Res
     for (name, text) in facts {
         table.add_row([name, &text]);
     }
-    show(out, &table)
+    write_table(out, &table)
 }
 
 /// Facts about a file or about all files.
@@ -136,7 +137,7 @@ pub(super) fn write(out: &mut impl Write, title: &str, stats: &Stats) -> io::Res
         }
         align_right(&mut table, &[0]);
         writeln!(out)?;
-        show(out, &table)?;
+        write_table(out, &table)?;
     }
     Ok(())
 }
@@ -161,7 +162,7 @@ fn counts(counts: &BTreeMap<String, u64>, most: usize) -> String {
 }
 
 /// A line for each function.
-pub(super) fn functions(out: &mut impl Write, all: &[OfFunction]) -> io::Result<()> {
+pub(super) fn functions(out: &mut impl Write, all: &[FunctionStats]) -> io::Result<()> {
     if all.is_empty() {
         return Ok(());
     }
@@ -201,11 +202,11 @@ pub(super) fn functions(out: &mut impl Write, all: &[OfFunction]) -> io::Result<
     }
     align_right(&mut table, &[0, 1, 3, 4, 5, 6, 7]);
     writeln!(out)?;
-    show(out, &table)
+    write_table(out, &table)
 }
 
 /// A line for each function that ptxas reports.
-pub(super) fn machine_code(out: &mut impl Write, all: &[OfFunction]) -> io::Result<()> {
+pub(super) fn machine_code(out: &mut impl Write, all: &[FunctionStats]) -> io::Result<()> {
     let reported = all.iter().filter_map(|of| Some((of, of.ptxas.as_ref()?)));
     let mut table = table();
     table.set_header([
@@ -235,5 +236,5 @@ pub(super) fn machine_code(out: &mut impl Write, all: &[OfFunction]) -> io::Resu
     }
     align_right(&mut table, &[0, 1, 2, 3, 4, 5]);
     writeln!(out, "\n Machine code, as ptxas reports it (bytes):")?;
-    show(out, &table)
+    write_table(out, &table)
 }

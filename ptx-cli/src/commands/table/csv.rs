@@ -1,10 +1,9 @@
 //! Rows as comma-separated values, as RFC 4180 describes them.
 
 use anyhow::Result;
-use ptx_report::json_text::{comma, raw};
 use ptx_table::{RecordBatch, SchemaRef};
 
-use super::values::Column;
+use super::json::{Column, comma, raw};
 
 /// Appends the line with the names of the columns.
 pub(super) fn header(schema: &SchemaRef, out: &mut Vec<u8>) {
@@ -18,8 +17,11 @@ pub(super) fn header(schema: &SchemaRef, out: &mut Vec<u8>) {
 
 /// Appends a line for each row. No value is an empty field, an empty text is `""`, and a list is a field with JSON.
 pub(super) fn write(batch: &RecordBatch, out: &mut Vec<u8>) -> Result<()> {
-    let columns = batch.columns().iter().map(Column::new);
-    let columns = columns.collect::<Result<Vec<_>>>()?;
+    let columns = batch
+        .columns()
+        .iter()
+        .map(Column::new)
+        .collect::<Result<Vec<_>>>()?;
     let mut list = Vec::new();
     for row in 0..batch.num_rows() {
         let mut first = true;

@@ -3,13 +3,11 @@
 #[cfg(feature = "table")]
 mod csv;
 #[cfg(feature = "table")]
-mod ndjson;
+mod json;
 #[cfg(feature = "table")]
 mod parquet;
 #[cfg(feature = "table")]
 mod rle;
-#[cfg(feature = "table")]
-mod values;
 #[cfg(feature = "table")]
 mod words;
 #[cfg(feature = "table")]

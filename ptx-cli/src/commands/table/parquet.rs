@@ -173,7 +173,7 @@ mod tests {
     use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
     use ptx_table::{Scan, ScanOptions, Source, TableName};
 
-    use super::super::ndjson;
+    use super::super::json;
     use super::*;
 
     #[test]
@@ -187,7 +187,7 @@ mod tests {
             let mut written = Vec::new();
             for (number, batch) in Scan::new([Source::Path(folder.clone())], &options).enumerate() {
                 let (_, batch) = batch.unwrap();
-                ndjson::write(&batch, &mut written).unwrap();
+                json::write(&batch, &mut written).unwrap();
                 writer.write(&batch).unwrap();
                 if number % 3 == 2 {
                     writer.finish_group().unwrap();
@@ -202,7 +202,7 @@ mod tests {
             );
             let mut read = Vec::new();
             for batch in file.with_batch_size(300).build().unwrap() {
-                ndjson::write(&batch.unwrap(), &mut read).unwrap();
+                json::write(&batch.unwrap(), &mut read).unwrap();
             }
             assert!(read == written && !read.is_empty(), "{table}");
         }

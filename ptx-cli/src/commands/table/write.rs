@@ -10,7 +10,7 @@ use arrow_ipc::writer::StreamWriter;
 use ptx_report::clean;
 use ptx_table::{RecordBatch, Scan, ScanOptions, SchemaRef, Source, TableName};
 
-use super::{Args, Format, csv, ndjson, parquet};
+use super::{Args, Format, csv, json, parquet};
 use crate::output::{self, Out, Status};
 use crate::replace::NewFile;
 
@@ -162,7 +162,7 @@ impl Writer {
                 out.write_all(&text)?;
                 Self::Text(out, csv::write, text)
             }
-            _ => Self::Text(out, ndjson::write, Vec::new()),
+            _ => Self::Text(out, json::write, Vec::new()),
         })
     }
 

@@ -2,49 +2,61 @@
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
+use std::ops::Range;
 
 use smallvec::SmallVec;
 
 /// Lines that share a horizontal segment.
 #[derive(Clone, Default)]
 pub(super) struct Net {
-    /// Where it is reached from above and left downwards.
+    /// The x coordinates where lines enter the segment from above.
     pub(super) above: SmallVec<[f64; 2]>,
+    /// The x coordinates where lines leave the segment downwards.
     pub(super) below: SmallVec<[f64; 2]>,
 }
 
-/// Verticals that are closer than this must not overlap.
-const SAME_PLACE: f64 = 5.0;
-/// The distance of two segments in one track.
-const APART: f64 = 8.0;
+/// Vertical segments of two nets must not overlap if their x coordinates differ by less than this, in pixels.
+const MIN_VERTICAL_DISTANCE: f64 = 5.0;
+/// The least distance of two segments in one track, in pixels.
+const MIN_SEGMENT_DISTANCE: f64 = 8.0;
 
 impl Net {
+    /// The smallest and the largest x coordinate.
     fn ends(&self) -> (f64, f64) {
-        let all = || self.above.iter().chain(&self.below).copied();
-        (
-            all().fold(f64::INFINITY, f64::min),
-            all().fold(f64::NEG_INFINITY, f64::max),
-        )
+        self.above
+            .iter()
+            .chain(&self.below)
+            .fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), &x| {
+                (low.min(x), high.max(x))
+            })
     }
 
-    /// Whether it is a vertical line, which needs no track.
+    /// Whether the net is a vertical line, which needs no track.
     pub(super) fn is_straight(&self) -> bool {
         let (low, high) = self.ends();
         high - low < 0.5
     }
 
-    /// Nets that go to the right are in tracks from right to left, the others from left to right: so they do not cross.
+    /// The key by which nets are sorted before tracks are assigned. Nets that lead to the right get tracks from right to left, the others from
+    /// left to right, so that they do not cross.
     fn priority(&self) -> f64 {
-        let mean = |all: &[f64]| all.iter().sum::<f64>() / all.len().max(1) as f64;
         let (above, below) = (mean(&self.above), mean(&self.below));
         if below > above { -above } else { above }
     }
 }
 
-/// The track of each net, from above, and the number of tracks. Segments that overlap are in different tracks; a net is above
-/// another if it comes from above where the other leaves downwards, as far as no cycle prevents that. O(n log n).
+/// The mean of the coordinates; 0 if there are none.
+fn mean(coordinates: &[f64]) -> f64 {
+    coordinates.iter().sum::<f64>() / coordinates.len().max(1) as f64
+}
+
+/// Returns the track of each net, counted from above, and the number of tracks. Segments that overlap are in different tracks. A net is above
+/// another one if it comes from above where the other one leaves downwards, unless a cycle prevents that. O(n log n).
 pub(super) fn tracks(nets: &[Net]) -> (Vec<usize>, usize) {
-    let (after, mut waits) = constraints(nets);
+    let Constraints {
+        successors,
+        mut pending,
+    } = Constraints::new(nets);
     let mut tracks = vec![0; nets.len()];
     let mut order: Vec<usize> = (0..nets.len())
         .filter(|&n| !nets[n].is_straight())
@@ -59,31 +71,34 @@ pub(super) fn tracks(nets: &[Net]) -> (Vec<usize>, usize) {
             .flat_map(|n| <[f64; 2]>::from(n.ends()))
             .collect(),
     );
-    let mut ready: BinaryHeap<Reverse<(usize, usize)>> = BinaryHeap::new();
-    let ready_now = order.iter().filter(|&&net| waits[net] == 0);
-    ready.extend(ready_now.map(|&net| Reverse((rank[net], net))));
+    // The nets whose predecessors all have tracks, by their rank.
+    let mut ready: BinaryHeap<Reverse<(usize, usize)>> = order
+        .iter()
+        .filter(|&&net| pending[net] == 0)
+        .map(|&net| Reverse((rank[net], net)))
+        .collect();
     let mut is_done = vec![false; nets.len()];
     let mut count = 0;
-    let mut others = order.iter();
+    let mut unassigned = order.iter();
     loop {
         // A cycle is broken at the next net of the order.
         let next = ready.pop().map(|Reverse((_, net))| net);
-        let Some(net) = next.or_else(|| others.by_ref().copied().find(|&n| !is_done[n])) else {
+        let Some(net) = next.or_else(|| unassigned.by_ref().copied().find(|&n| !is_done[n])) else {
             break;
         };
         if std::mem::replace(&mut is_done[net], true) {
             continue;
         }
         let (low, high) = nets[net].ends();
-        let (low, high) = (low - APART, high + APART);
+        let (low, high) = (low - MIN_SEGMENT_DISTANCE, high + MIN_SEGMENT_DISTANCE);
         let track = skyline.height(low, high).max(tracks[net]);
         skyline.raise(low, high, track + 1);
         tracks[net] = track;
         count = count.max(track + 1);
-        for &next in after[net].iter().filter(|n| !is_done[**n]) {
+        for &next in successors[net].iter().filter(|n| !is_done[**n]) {
             tracks[next] = tracks[next].max(track + 1);
-            waits[next] -= 1;
-            if waits[next] == 0 {
+            pending[next] -= 1;
+            if pending[next] == 0 {
                 ready.push(Reverse((rank[next], next)));
             }
         }
@@ -91,63 +106,94 @@ pub(super) fn tracks(nets: &[Net]) -> (Vec<usize>, usize) {
     (tracks, count)
 }
 
-/// The nets that must be below each net, and the number of those that must be above it.
-fn constraints(nets: &[Net]) -> (Vec<Vec<usize>>, Vec<usize>) {
-    let mut ends = Vec::new();
-    for (net, of) in nets.iter().enumerate().filter(|(_, n)| !n.is_straight()) {
-        ends.extend(of.above.iter().map(|&x| (x, true, net)));
-        ends.extend(of.below.iter().map(|&x| (x, false, net)));
-    }
-    ends.sort_by(|a, b| a.0.total_cmp(&b.0));
-    let (mut after, mut waits) = (vec![Vec::new(); nets.len()], vec![0; nets.len()]);
-    for pair in ends.windows(2) {
-        let ((x, is_above, a), (y, other_is_above, b)) = (pair[0], pair[1]);
-        if a != b && y - x < SAME_PLACE && is_above != other_is_above {
-            let (upper, lower) = if is_above { (a, b) } else { (b, a) };
-            after[upper].push(lower);
-            waits[lower] += 1;
-        }
-    }
-    (after, waits)
+/// The order of nets that share an x coordinate.
+struct Constraints {
+    /// The nets that must be below each net.
+    successors: Vec<Vec<usize>>,
+    /// The number of nets that must be above each net.
+    pending: Vec<usize>,
 }
 
-/// The first free track at each place: a tree of maxima.
+impl Constraints {
+    fn new(nets: &[Net]) -> Self {
+        struct VerticalEnd {
+            x: f64,
+            is_above: bool,
+            net: usize,
+        }
+        let mut ends = Vec::new();
+        for (index, net) in nets.iter().enumerate().filter(|(_, n)| !n.is_straight()) {
+            for (coordinates, is_above) in [(&net.above, true), (&net.below, false)] {
+                ends.extend(coordinates.iter().map(|&x| VerticalEnd {
+                    x,
+                    is_above,
+                    net: index,
+                }));
+            }
+        }
+        ends.sort_by(|a, b| a.x.total_cmp(&b.x));
+        let mut successors = vec![Vec::new(); nets.len()];
+        let mut pending = vec![0; nets.len()];
+        for pair in ends.windows(2) {
+            let (left, right) = (&pair[0], &pair[1]);
+            if left.net != right.net
+                && right.x - left.x < MIN_VERTICAL_DISTANCE
+                && left.is_above != right.is_above
+            {
+                let (upper, lower) = if left.is_above {
+                    (left.net, right.net)
+                } else {
+                    (right.net, left.net)
+                };
+                successors[upper].push(lower);
+                pending[lower] += 1;
+            }
+        }
+        Self {
+            successors,
+            pending,
+        }
+    }
+}
+
+/// The height of the segments that are stacked over each coordinate: a segment tree of maxima.
 pub(super) struct Skyline {
-    places: Vec<f64>,
-    /// For each node the greatest height in all of its places, and the height of all of them.
+    /// The coordinates at which segments begin and end, in ascending order.
+    coordinates: Vec<f64>,
+    /// For each node, the greatest height at any of its coordinates.
     highest: Vec<usize>,
-    whole: Vec<usize>,
+    /// For each node, a height that all of its coordinates have at least.
+    lowest: Vec<usize>,
     leaves: usize,
 }
 
 impl Skyline {
-    pub(super) fn new(mut places: Vec<f64>) -> Self {
-        places.sort_by(f64::total_cmp);
-        places.dedup();
-        let leaves = places.len().next_power_of_two().max(1);
+    pub(super) fn new(mut coordinates: Vec<f64>) -> Self {
+        coordinates.sort_by(f64::total_cmp);
+        coordinates.dedup();
+        let leaves = coordinates.len().next_power_of_two().max(1);
         Self {
-            places,
+            coordinates,
             highest: vec![0; 2 * leaves],
-            whole: vec![0; 2 * leaves],
+            lowest: vec![0; 2 * leaves],
             leaves,
         }
     }
 
-    /// The places that a segment covers.
-    fn range(&self, low: f64, high: f64) -> (usize, usize) {
-        (
-            self.places.partition_point(|p| *p < low),
-            self.places.partition_point(|p| *p <= high),
-        )
+    /// The range of the coordinates that a segment covers.
+    fn range(&self, low: f64, high: f64) -> Range<usize> {
+        let start = self.coordinates.partition_point(|x| *x < low);
+        let end = self.coordinates.partition_point(|x| *x <= high);
+        start..end
     }
 
-    /// The largest nodes that make up the range, and all nodes above its ends from below.
-    fn nodes(&self, (from, to): (usize, usize)) -> (Vec<usize>, Vec<usize>) {
-        let (mut left, mut right) = (from + self.leaves, to + self.leaves);
-        let mut above = Vec::new();
-        if from < to {
+    /// Returns the largest nodes that make up the range, and the ancestors of its first and its last leaf, from below.
+    fn nodes(&self, range: Range<usize>) -> (Vec<usize>, Vec<usize>) {
+        let (mut left, mut right) = (range.start + self.leaves, range.end + self.leaves);
+        let mut ancestors = Vec::new();
+        if !range.is_empty() {
             for leaf in [left, right - 1] {
-                above.extend(
+                ancestors.extend(
                     std::iter::successors(Some(leaf / 2), |n| Some(n / 2)).take_while(|n| *n > 0),
                 );
             }
@@ -165,23 +211,29 @@ impl Skyline {
             left /= 2;
             right /= 2;
         }
-        (inside, above)
+        (inside, ancestors)
     }
 
+    /// The greatest height between two x coordinates.
     pub(super) fn height(&self, low: f64, high: f64) -> usize {
-        let (inside, above) = self.nodes(self.range(low, high));
-        let inside = inside.iter().map(|&n| self.highest[n]);
-        let above = above.iter().map(|&n| self.whole[n]);
-        inside.chain(above).max().unwrap_or(0)
+        let (inside, ancestors) = self.nodes(self.range(low, high));
+        inside
+            .iter()
+            .map(|&node| self.highest[node])
+            .chain(ancestors.iter().map(|&node| self.lowest[node]))
+            .max()
+            .unwrap_or(0)
     }
+
+    /// Raises the height between two x coordinates to at least `height`.
 
     pub(super) fn raise(&mut self, low: f64, high: f64, height: usize) {
-        let (inside, above) = self.nodes(self.range(low, high));
+        let (inside, ancestors) = self.nodes(self.range(low, high));
         for node in inside {
             self.highest[node] = self.highest[node].max(height);
-            self.whole[node] = self.whole[node].max(height);
+            self.lowest[node] = self.lowest[node].max(height);
         }
-        for node in above {
+        for node in ancestors {
             let children = self.highest[2 * node].max(self.highest[2 * node + 1]);
             self.highest[node] = self.highest[node].max(children);
         }

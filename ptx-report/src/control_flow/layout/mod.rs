@@ -8,7 +8,7 @@
 //!    ends say where they lead.
 //! 3. [`order`]: a fixed number of barycentre sweeps reduces crossings.
 //! 4. [`place`]: a fixed number of sweeps moves each vertex towards its neighbours, as far as the others in its layer allow;
-//!    [`straighten`] makes long edges vertical, [`ports`] spreads the ends of lines over the sides of their boxes.
+//!    then long edges become vertical, and [`ports`] spreads the ends of lines over the sides of their boxes.
 //! 5. [`route`]: edges leave boxes at the bottom, run vertically through the bends, and turn only between two layers, in tracks
 //!    that [`channel`] assigns, so that no edge passes through a box. Edges that close a cycle run upwards in lanes on the left.
 //!
@@ -22,14 +22,15 @@ mod nest;
 mod order;
 mod place;
 mod ports;
+mod region;
 mod route;
-mod straighten;
 
-/// How deep regions are nested.
+/// The depth of the nesting below which regions are not divided further.
 const MAX_DEPTH: usize = 12;
-/// How many bends a region may have for each of its edges, and how many more.
+/// The number of bends that a region may have for each of its edges.
 const BENDS_PER_EDGE: usize = 12;
-const MORE_BENDS: usize = 4_000;
+/// The number of bends that a region may have besides.
+const BENDS_PER_REGION: usize = 4_000;
 
 /// The size of a box, in pixels.
 #[derive(Copy, Clone, Default, Debug)]
@@ -45,19 +46,20 @@ pub(super) struct Edge {
     pub(super) to: usize,
     /// Only edges of one kind share lines.
     pub(super) kind: u8,
-    /// Whether it shares the place where it leaves its box with the others of its kind.
+    /// Whether the edge leaves its box at the same point as the others of its kind.
     pub(super) fans_out: bool,
 }
 
-/// A loop.
+/// A natural loop.
 #[derive(Copy, Clone, Debug)]
 pub(super) struct Loop {
-    /// The loop around it, which has a lower index.
+    /// The index of the loop around it, which is lower than its own.
     pub(super) parent: Option<usize>,
+    /// The box of its header.
     pub(super) header: usize,
 }
 
-/// What is laid out.
+/// The boxes, edges and loops of a graph.
 pub(super) struct Input<'a> {
     pub(super) sizes: &'a [Size],
     pub(super) edges: &'a [Edge],
@@ -66,7 +68,7 @@ pub(super) struct Input<'a> {
     pub(super) innermost: &'a [Option<usize>],
 }
 
-/// A place, in pixels.
+/// A point, in pixels.
 #[derive(Copy, Clone, PartialEq, Debug, Default)]
 pub(super) struct Point {
     pub(super) x: f64,
@@ -82,40 +84,40 @@ pub(super) struct Rect {
     pub(super) height: f64,
 }
 
-/// Part of an edge within one region: horizontal and vertical segments.
+/// The part of an edge within one region: horizontal and vertical segments.
 #[derive(Clone, Debug)]
 pub(super) struct Line {
-    /// The first of the edges that run along it.
+    /// The first of the edges that share the line.
     pub(super) edge: usize,
-    /// The loop whose region it is in.
+    /// The loop whose region contains the line; `None` for the region of the function.
     pub(super) region: Option<usize>,
     pub(super) points: Vec<Point>,
     pub(super) end: End,
-    /// Whether it closes a cycle.
+    /// Whether the edge closes a cycle.
     pub(super) is_back: bool,
 }
 
-/// How a line ends.
+/// The end of a line.
 #[derive(Copy, Clone, PartialEq, Debug)]
 pub(super) enum End {
-    /// With an arrow head at the box that the edge leads to.
+    /// An arrow head at the box that the edge leads to.
     Box,
-    /// At the border of a loop, where the next line begins.
+    /// The border of a loop, where the next line begins.
     Border,
-    /// At another line, which it joins.
+    /// Another line, which the line joins.
     Join,
-    /// With an arrow head in free space: the rest of the edge is not drawn.
+    /// An arrow head in free space: the edge is not drawn beyond it.
     Cut,
 }
 
-/// Where boxes and edges are drawn.
+/// The positions of the boxes, loops and edges of a graph.
 #[derive(Debug, Default)]
 pub(super) struct Layout {
     pub(super) boxes: Vec<Rect>,
     /// `None` for a loop that is nested too deep.
     pub(super) loops: Vec<Option<Rect>>,
     pub(super) lines: Vec<Line>,
-    /// Where each edge leaves its box.
+    /// The point where each edge leaves its box.
     pub(super) starts: Vec<Point>,
     pub(super) width: f64,
     pub(super) height: f64,

@@ -9,24 +9,26 @@ const MAX_STALE_SWEEPS: usize = 6;
 
 /// Orders the vertices of each layer so that few arcs cross.
 pub(super) fn reduce_crossings(graph: &mut Layered) {
-    let mut best = (crossings(graph), graph.layers.clone());
-    let mut without_improvement = 0;
+    let mut fewest_crossings = crossings(graph);
+    let mut best_layers = graph.layers.clone();
+    let mut stale_sweeps = 0;
     for sweep in 0..SWEEPS {
-        if best.0 == 0 || without_improvement == MAX_STALE_SWEEPS {
+        if fewest_crossings == 0 || stale_sweeps == MAX_STALE_SWEEPS {
             break;
         }
         sort_by_barycentre(graph, Direction::of_sweep(sweep));
-        let now = crossings(graph);
-        without_improvement += 1;
-        if now < best.0 {
-            best = (now, graph.layers.clone());
-            without_improvement = 0;
+        let crossings = crossings(graph);
+        stale_sweeps += 1;
+        if crossings < fewest_crossings {
+            fewest_crossings = crossings;
+            best_layers.clone_from(&graph.layers);
+            stale_sweeps = 0;
         }
     }
-    graph.layers = best.1;
+    graph.layers = best_layers;
 }
 
-/// The way that a sweep goes through the layers.
+/// The direction in which a sweep visits the layers.
 #[derive(Copy, Clone, PartialEq)]
 pub(super) enum Direction {
     Down,
@@ -34,29 +36,29 @@ pub(super) enum Direction {
 }
 
 impl Direction {
-    /// Sweeps go down and up in turn.
+    /// The direction of a sweep: they go down and up in turn.
     pub(super) fn of_sweep(sweep: usize) -> Self {
-        match sweep % 2 {
-            0 => Self::Down,
-            _ => Self::Up,
+        if sweep.is_multiple_of(2) {
+            Self::Down
+        } else {
+            Self::Up
         }
     }
 
-    /// The numbers of `layers` layers in this direction.
-    pub(super) fn layers(self, layers: usize) -> Box<dyn Iterator<Item = usize>> {
+    /// The indices of `count` layers in this direction.
+    pub(super) fn layers(self, count: usize) -> Box<dyn Iterator<Item = usize>> {
         match self {
-            Self::Down => Box::new(0..layers),
-            Self::Up => Box::new((0..layers).rev()),
+            Self::Down => Box::new(0..count),
+            Self::Up => Box::new((0..count).rev()),
         }
     }
 
-    /// The arcs of a vertex to the layer that the sweep visited before its own: the other vertex with its port, and the port
-    /// of the vertex itself.
-    pub(super) fn visited(
+    /// The neighbours of a vertex in the layer that the sweep visited before the layer of the vertex.
+    pub(super) fn visited_neighbours(
         self,
         graph: &Layered,
         vertex: usize,
-    ) -> impl Iterator<Item = (usize, usize, usize)> {
+    ) -> impl Iterator<Item = Neighbour> {
         let arcs = match self {
             Self::Down => &graph.up[vertex],
             Self::Up => &graph.down[vertex],
@@ -64,11 +66,28 @@ impl Direction {
         arcs.iter().map(move |&arc| {
             let arc = graph.arcs[arc];
             match self {
-                Self::Down => (arc.upper, arc.upper_port, arc.lower_port),
-                Self::Up => (arc.lower, arc.lower_port, arc.upper_port),
+                Self::Down => Neighbour {
+                    vertex: arc.upper,
+                    port: arc.upper_port,
+                    near_port: arc.lower_port,
+                },
+                Self::Up => Neighbour {
+                    vertex: arc.lower,
+                    port: arc.lower_port,
+                    near_port: arc.upper_port,
+                },
             }
         })
     }
+}
+
+/// A vertex that an arc joins with another one.
+pub(super) struct Neighbour {
+    pub(super) vertex: usize,
+    /// The port of the arc at this vertex.
+    pub(super) port: usize,
+    /// The port of the arc at the other vertex.
+    pub(super) near_port: usize,
 }
 
 /// The position of each vertex in its layer.
@@ -87,20 +106,13 @@ fn sort_by_barycentre(graph: &mut Layered, direction: Direction) {
     let mut positions = positions(graph);
     for number in direction.layers(graph.layers.len()) {
         let mut layer = std::mem::take(&mut graph.layers[number]);
-        let key = |&vertex: &usize| {
-            let (mut sum, mut count) = (0.0, 0);
-            for (neighbour, port, _) in direction.visited(graph, vertex) {
-                // Ports at the border of a region are in order, too.
-                let width = graph.vertices[neighbour].size.width.max(1.0);
-                sum += positions[neighbour] as f64 + graph.ports.offset(port) / width;
-                count += 1;
-            }
-            match count {
-                0 => positions[vertex] as f64,
-                _ => sum / f64::from(count),
-            }
-        };
-        let mut keyed: Vec<(f64, usize)> = layer.iter().map(|v| (key(v), *v)).collect();
+        let mut keyed: Vec<(f64, usize)> = layer
+            .iter()
+            .map(|&vertex| {
+                let key = barycentre(graph, vertex, direction, &positions);
+                (key.unwrap_or(positions[vertex] as f64), vertex)
+            })
+            .collect();
         keyed.sort_by(|a, b| a.0.total_cmp(&b.0));
         layer.clear();
         for (position, (_, vertex)) in keyed.into_iter().enumerate() {
@@ -111,7 +123,24 @@ fn sort_by_barycentre(graph: &mut Layered, direction: Direction) {
     }
 }
 
-/// How many pairs of arcs cross: inversions, counted with a Fenwick tree in O(arcs · log).
+/// The mean position of the neighbours of a vertex in the layer before it; `None` if it has no neighbours there.
+fn barycentre(
+    graph: &Layered,
+    vertex: usize,
+    direction: Direction,
+    positions: &[usize],
+) -> Option<f64> {
+    let (mut sum, mut count) = (0.0, 0);
+    for neighbour in direction.visited_neighbours(graph, vertex) {
+        // Ports at the border of a region are in order, too.
+        let width = graph.vertices[neighbour.vertex].size.width.max(1.0);
+        sum += positions[neighbour.vertex] as f64 + graph.ports.offset(neighbour.port) / width;
+        count += 1;
+    }
+    (count > 0).then(|| sum / f64::from(count))
+}
+
+/// The number of pairs of arcs that cross: inversions, counted with a Fenwick tree in O(arcs · log).
 pub(super) fn crossings(graph: &Layered) -> u64 {
     let positions = positions(graph);
     let mut crossings = 0;
@@ -120,25 +149,25 @@ pub(super) fn crossings(graph: &Layered) -> u64 {
         let mut tree = vec![0u64; below + 1];
         let mut inserted = 0;
         for &upper in layer {
-            let lowers = graph.down[upper]
+            let lower_positions: Vec<usize> = graph.down[upper]
                 .iter()
-                .map(|&a| positions[graph.arcs[a].lower]);
-            let lowers: Vec<usize> = lowers.collect();
-            for &lower in &lowers {
+                .map(|&arc| positions[graph.arcs[arc].lower])
+                .collect();
+            for &lower in &lower_positions {
                 // The arcs further to the left in this layer that end further to the right.
-                let mut at = lower + 1;
+                let mut node = lower + 1;
                 let mut not_right = 0;
-                while at > 0 {
-                    not_right += tree[at];
-                    at &= at - 1;
+                while node > 0 {
+                    not_right += tree[node];
+                    node &= node - 1;
                 }
                 crossings += inserted - not_right;
             }
-            for lower in lowers {
-                let mut at = lower + 1;
-                while at < tree.len() {
-                    tree[at] += 1;
-                    at += at & at.wrapping_neg();
+            for lower in lower_positions {
+                let mut node = lower + 1;
+                while node < tree.len() {
+                    tree[node] += 1;
+                    node += node & node.wrapping_neg();
                 }
                 inserted += 1;
             }

@@ -1,14 +1,18 @@
-//! Horizontal coordinates.
+//! Horizontal coordinates of vertices.
 
 use super::layers::Layered;
 use super::order::Direction;
 
 /// The number of sweeps; each goes once down or once up.
 const SWEEPS: usize = 24;
-/// The distance of two boxes, of a line from a box, and of two lines, in pixels.
+/// The least distance of two boxes, in pixels.
 const BOX_GAP: f64 = 32.0;
+/// The least distance of a line from a box.
 const LINE_GAP: f64 = 16.0;
+/// The least distance of two lines.
 const LINES_GAP: f64 = 12.0;
+/// The number of times that [`straighten`] visits all long edges.
+const STRAIGHTENING_ROUNDS: usize = 3;
 
 /// The horizontal middle of each vertex.
 pub(super) fn place(graph: &Layered) -> Vec<f64> {
@@ -28,7 +32,7 @@ pub(super) fn place(graph: &Layered) -> Vec<f64> {
 }
 
 /// The least distance of the middles of two neighbours.
-pub(super) fn distance(graph: &Layered, left: usize, right: usize) -> f64 {
+fn distance(graph: &Layered, left: usize, right: usize) -> f64 {
     let gap = match (graph.is_line(left), graph.is_line(right)) {
         (false, false) => BOX_GAP,
         (true, true) => LINES_GAP,
@@ -37,21 +41,21 @@ pub(super) fn distance(graph: &Layered, left: usize, right: usize) -> f64 {
     gap + (graph.vertices[left].size.width + graph.vertices[right].size.width) / 2.0
 }
 
-/// The positions in a layer whose vertices are as close together as they may be.
+/// The positions of the vertices in a layer where they are as close together as they may be.
 fn offsets(graph: &Layered, layer: &[usize]) -> Vec<f64> {
     let mut offsets = Vec::with_capacity(layer.len());
-    let mut at = 0.0;
+    let mut offset = 0.0;
     for (index, &vertex) in layer.iter().enumerate() {
         if let Some(&left) = index.checked_sub(1).and_then(|i| layer.get(i)) {
-            at += distance(graph, left, vertex);
+            offset += distance(graph, left, vertex);
         }
-        offsets.push(at);
+        offsets.push(offset);
     }
     offsets
 }
 
-/// Places the vertices of a layer as close to the mean of their neighbours as their distances allow: the weighted
-/// least-squares solution, by pooling adjacent violators.
+/// Places the vertices of a layer as close to their preferred centers as their distances allow: the weighted least-squares solution, by pooling
+/// adjacent violators.
 fn place_layer(graph: &Layered, layer: &[usize], direction: Direction, centers: &mut [f64]) {
     struct Pool {
         sum: f64,
@@ -61,16 +65,16 @@ fn place_layer(graph: &Layered, layer: &[usize], direction: Direction, centers: 
     let offsets = offsets(graph, layer);
     let mut pools: Vec<Pool> = Vec::new();
     for (&vertex, offset) in layer.iter().zip(&offsets) {
-        let (wanted, weight) = wanted(graph, vertex, direction, centers);
+        let preference = preferred_center(graph, vertex, direction, centers);
         let mut pool = Pool {
-            sum: (wanted - offset) * weight,
-            weight,
+            sum: (preference.center - offset) * preference.weight,
+            weight: preference.weight,
             count: 1,
         };
-        while let Some(last) = pools.pop_if(|p| p.sum * pool.weight >= pool.sum * p.weight) {
-            pool.sum += last.sum;
-            pool.weight += last.weight;
-            pool.count += last.count;
+        while let Some(left) = pools.pop_if(|p| p.sum * pool.weight >= pool.sum * p.weight) {
+            pool.sum += left.sum;
+            pool.weight += left.weight;
+            pool.count += left.count;
         }
         pools.push(pool);
     }
@@ -82,18 +86,93 @@ fn place_layer(graph: &Layered, layer: &[usize], direction: Direction, centers: 
     }
 }
 
-/// The weighted mean of the neighbours of a vertex, and its weight. Arcs between lines weigh most, so that long edges are
-/// straight.
-fn wanted(graph: &Layered, vertex: usize, direction: Direction, centers: &[f64]) -> (f64, f64) {
+/// The center where a vertex should be placed.
+struct Preference {
+    center: f64,
+    weight: f64,
+}
+
+/// The weighted mean of the neighbours of a vertex. Arcs between lines weigh most, so that long edges are straight.
+fn preferred_center(
+    graph: &Layered,
+    vertex: usize,
+    direction: Direction,
+    centers: &[f64],
+) -> Preference {
     let (mut sum, mut weight) = (0.0, 0.0);
-    for (neighbour, port, own) in direction.visited(graph, vertex) {
-        let lines = [vertex, neighbour].map(|v| usize::from(graph.is_line(v)));
-        let arc = [1.0, 2.0, 8.0][lines[0] + lines[1]];
-        sum += (graph.ports.x(port, centers) - graph.ports.offset(own)) * arc;
-        weight += arc;
+    for neighbour in direction.visited_neighbours(graph, vertex) {
+        let line_ends = [vertex, neighbour.vertex].map(|v| usize::from(graph.is_line(v)));
+        let arc_weight = [1.0, 2.0, 8.0][line_ends[0] + line_ends[1]];
+        let center =
+            graph.ports.x(neighbour.port, centers) - graph.ports.offset(neighbour.near_port);
+        sum += center * arc_weight;
+        weight += arc_weight;
     }
-    match weight > 0.0 {
-        true => (sum / weight, weight),
-        false => (centers[vertex], 0.1),
+    if weight > 0.0 {
+        Preference {
+            center: sum / weight,
+            weight,
+        }
+    } else {
+        Preference {
+            center: centers[vertex],
+            weight: 0.1,
+        }
+    }
+}
+
+/// Moves the bends of each long edge above each other and above or below the ports at its ends, in as few groups as a walk
+/// from its lower end finds. The order in the layers and the distances stay as they are.
+pub(super) fn straighten(graph: &Layered, centers: &mut [f64]) {
+    let mut position = vec![0; graph.vertices.len()];
+    for layer in &graph.layers {
+        for (index, &vertex) in layer.iter().enumerate() {
+            position[vertex] = index;
+        }
+    }
+    // The least and the greatest center of a vertex between its neighbours.
+    let free_range = |vertex: usize, centers: &[f64]| {
+        let layer = &graph.layers[graph.vertices[vertex].layer];
+        let index = position[vertex];
+        let low = match index.checked_sub(1).map(|i| layer[i]) {
+            Some(left) => centers[left] + distance(graph, left, vertex),
+            None => f64::NEG_INFINITY,
+        };
+        let high = match layer.get(index + 1) {
+            Some(&right) => centers[right] - distance(graph, vertex, right),
+            None => f64::INFINITY,
+        };
+        (low, high)
+    };
+    for _ in 0..STRAIGHTENING_ROUNDS {
+        for trunk in &graph.trunks {
+            let [lower_x, upper_x] = [trunk.lower_end, trunk.upper_end]
+                .map(|port| port.map(|p| graph.ports.x(p, centers)));
+            let mut vertices = &trunk.vertices[..];
+            while let Some(&first) = vertices.first() {
+                let (mut low, mut high) = free_range(first, centers);
+                let mut count = 1;
+                for &vertex in &vertices[1..] {
+                    let (vertex_low, vertex_high) = free_range(vertex, centers);
+                    if vertex_low.max(low) > vertex_high.min(high) {
+                        break;
+                    }
+                    (low, high) = (vertex_low.max(low), vertex_high.min(high));
+                    count += 1;
+                }
+                let (group, remaining) = vertices.split_at(count);
+                let mean = group.iter().map(|&v| centers[v]).sum::<f64>() / count as f64;
+                let is_lowest = vertices.len() == trunk.vertices.len();
+                let end_x = lower_x
+                    .filter(|_| is_lowest)
+                    .or(upper_x.filter(|_| remaining.is_empty()));
+                // Rounding may have made the range of the first vertex empty.
+                let x = end_x.unwrap_or(mean).min(high).max(low.min(high));
+                for &vertex in group {
+                    centers[vertex] = x;
+                }
+                vertices = remaining;
+            }
+        }
     }
 }

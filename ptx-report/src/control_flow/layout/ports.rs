@@ -1,41 +1,63 @@
-//! Where lines touch items.
+//! The points where lines touch items.
 
 use std::collections::HashMap;
 use std::ops::Range;
 
 use super::layers::{Layered, Vertex};
-use super::nest::{Role, Wire};
+use super::region::{Role, Wire, WireEnd};
 
-/// The places where lines begin and end.
+/// The points where lines begin and end.
 #[derive(Default)]
 pub(super) struct Ports {
     ports: Vec<Port>,
-    known: HashMap<Key, usize>,
-    /// The vertex of the first bend, and its port. Those of the others follow in the same order.
-    first_bend: (usize, usize),
+    /// The port of each key.
+    indices: HashMap<Key, usize>,
+    /// The vertex of the first bend. The vertices of all other bends follow.
+    first_bend: usize,
+    /// The port of the first bend. The ports of the other bends follow in the same order.
+    first_bend_port: usize,
+}
+
+/// A side of a box or of a bend.
+#[derive(Copy, Clone, PartialEq)]
+enum Side {
+    Top,
+    Bottom,
 }
 
 #[derive(Copy, Clone)]
 struct Port {
     vertex: usize,
-    is_below: bool,
+    side: Side,
     /// The distance from the middle of the vertex.
     offset: f64,
     is_fixed: bool,
 }
 
-/// What shares a port: a side of an item, the port of the region there, and the wire or the kind of wires.
+/// The wires that share a port.
 #[derive(Copy, Clone, PartialEq, Eq, Hash)]
 enum Key {
-    Above(usize, Option<usize>, u8, bool),
-    Below(usize, Option<usize>, u8),
-    OfWire(usize),
+    /// The wires of a kind that end at a port of an item.
+    Top {
+        item: usize,
+        port: Option<usize>,
+        kind: u8,
+        is_back: bool,
+    },
+    /// The wires of a kind that begin at a port of an item.
+    Bottom {
+        item: usize,
+        port: Option<usize>,
+        kind: u8,
+    },
+    /// The beginning of one edge.
+    Edge(usize),
 }
 
 impl Ports {
     fn add(&mut self, key: Key, port: Port) -> usize {
         let ports = &mut self.ports;
-        *self.known.entry(key).or_insert_with(|| {
+        *self.indices.entry(key).or_insert_with(|| {
             ports.push(port);
             ports.len() - 1
         })
@@ -43,38 +65,44 @@ impl Ports {
 
     /// The port where a wire begins.
     pub(super) fn below(&mut self, wire: &Wire, vertices: &[Vertex]) -> usize {
-        let (item, x) = (wire.from.item, wire.from.x);
-        let is_item = matches!(vertices[item].role, Some(Role::Box(_)));
-        let key = match is_item && !wire.fans_out {
-            true => Key::OfWire(wire.edge),
-            false => Key::Below(item, wire.from.port, wire.kind),
+        let is_box = matches!(vertices[wire.from.item].role, Some(Role::Box(_)));
+        let key = if is_box && !wire.fans_out {
+            Key::Edge(wire.edge)
+        } else {
+            Key::Bottom {
+                item: wire.from.item,
+                port: wire.from.port,
+                kind: wire.kind,
+            }
         };
-        let port = port(item, true, x, is_item, vertices);
-        self.add(key, port)
+        self.add(key, Port::new(&wire.from, Side::Bottom, vertices))
     }
 
     /// The port where a wire ends.
     pub(super) fn above(&mut self, wire: &Wire, is_back: bool, vertices: &[Vertex]) -> usize {
-        let (item, x) = (wire.to.item, wire.to.x);
-        let is_item = matches!(vertices[item].role, Some(Role::Box(_)));
-        let key = Key::Above(item, wire.to.port, wire.kind, is_back);
-        self.add(key, port(item, false, x, is_item, vertices))
+        let key = Key::Top {
+            item: wire.to.item,
+            port: wire.to.port,
+            kind: wire.kind,
+            is_back,
+        };
+        self.add(key, Port::new(&wire.to, Side::Top, vertices))
     }
 
     /// Adds a port for each bend.
     pub(super) fn add_bends(&mut self, vertices: Range<usize>) {
-        self.first_bend = (vertices.start, self.ports.len());
+        self.first_bend = vertices.start;
+        self.first_bend_port = self.ports.len();
         self.ports.extend(vertices.map(|vertex| Port {
             vertex,
-            is_below: false,
+            side: Side::Top,
             offset: 0.0,
             is_fixed: true,
         }));
     }
 
-    pub(super) fn of_bend(&self, vertex: usize) -> usize {
-        let (first, port) = self.first_bend;
-        vertex - first + port
+    pub(super) fn port_of_bend(&self, vertex: usize) -> usize {
+        vertex - self.first_bend + self.first_bend_port
     }
 
     /// The distance of a port from the middle of its vertex.
@@ -86,80 +114,98 @@ impl Ports {
         self.ports[port].vertex
     }
 
-    /// The place of a port, given the middles of the vertices.
+    /// The x coordinate of a port. `centers` are the middles of the vertices.
     pub(super) fn x(&self, port: usize, centers: &[f64]) -> f64 {
         let port = &self.ports[port];
         centers[port.vertex] + port.offset
     }
 }
 
-fn port(vertex: usize, is_below: bool, x: Option<f64>, is_free: bool, vertices: &[Vertex]) -> Port {
-    let half = vertices[vertex].size.width / 2.0;
-    Port {
-        vertex,
-        is_below,
-        offset: x.map_or(0.0, |x| x - half),
-        is_fixed: !is_free,
+impl Port {
+    fn new(end: &WireEnd, side: Side, vertices: &[Vertex]) -> Self {
+        let vertex = &vertices[end.item];
+        Self {
+            vertex: end.item,
+            side,
+            offset: end.x.map_or(0.0, |x| x - vertex.size.width / 2.0),
+            is_fixed: !matches!(vertex.role, Some(Role::Box(_))),
+        }
     }
 }
 
-/// The least shift of a line that is worth a turn.
+/// The distance below which the end of a line moves so that the line becomes straight, in pixels.
 const SNAP: f64 = 14.0;
 
 /// Spreads the ports of each box evenly over its bottom and its top, in the order of the other ends of their lines.
 /// Lines that close a cycle are on the left. A line that is nearly straight becomes straight.
 pub(super) fn spread(graph: &mut Layered, centers: &[f64]) {
-    // Tops follow bottoms.
-    spread_side(graph, centers, true);
-    spread_side(graph, centers, false);
+    // The ports at tops move to the ports at bottoms, which are final then.
+    spread_side(graph, centers, Side::Bottom);
+    spread_side(graph, centers, Side::Top);
 }
 
-fn spread_side(graph: &mut Layered, centers: &[f64], is_below: bool) {
+/// The other ends of the lines at a port.
+#[derive(Copy, Clone, Default)]
+struct OtherEnds {
+    /// The sum of their x coordinates.
+    sum: f64,
+    count: i32,
+    /// Whether one of them may still move.
+    may_move: bool,
+}
+
+impl OtherEnds {
+    fn mean(&self) -> f64 {
+        self.sum / f64::from(self.count)
+    }
+}
+
+fn spread_side(graph: &mut Layered, centers: &[f64], side: Side) {
     let ports = &graph.ports;
-    // The sum and the number of the other ends, and whether one of them may still move.
-    let mut others = vec![(0.0, 0, false); ports.ports.len()];
-    let mut note = |port: usize, other: usize| {
-        others[port].0 += ports.x(other, centers);
-        others[port].1 += 1;
-        others[port].2 |= is_below && !ports.ports[other].is_fixed;
-    };
-    for arc in &graph.arcs {
-        note(arc.upper_port, arc.lower_port);
-        note(arc.lower_port, arc.upper_port);
+    let mut other_ends = vec![OtherEnds::default(); ports.ports.len()];
+    let arcs = graph
+        .arcs
+        .iter()
+        .map(|arc| (arc.upper_port, arc.lower_port));
+    let cut = graph.cut.iter().map(|wire| (wire.from, wire.to));
+    for (from, to) in arcs.chain(cut) {
+        for (port, other) in [(from, to), (to, from)] {
+            let ends = &mut other_ends[port];
+            ends.sum += ports.x(other, centers);
+            ends.count += 1;
+            ends.may_move |= side == Side::Bottom && !ports.ports[other].is_fixed;
+        }
     }
-    for side in &graph.cut {
-        note(side.from, side.to);
-        note(side.to, side.from);
+    let mut keys: Vec<f64> = other_ends.iter().map(OtherEnds::mean).collect();
+    for wire in &graph.back {
+        keys[wire.from] = f64::NEG_INFINITY;
+        keys[wire.to] = f64::NEG_INFINITY;
     }
-    let mean = |(sum, count, _): &(f64, i32, bool)| sum / f64::from(*count);
-    let mut keys: Vec<f64> = others.iter().map(mean).collect();
-    for side in &graph.back {
-        keys[side.from] = f64::NEG_INFINITY;
-        keys[side.to] = f64::NEG_INFINITY;
-    }
-    let is_moved = |port: &Port| !port.is_fixed && port.is_below == is_below;
-    let all = ports.ports.iter().enumerate();
-    let mut moved: Vec<usize> = all.filter(|(_, p)| is_moved(p)).map(|(i, _)| i).collect();
-    let vertex = |port: usize| ports.ports[port].vertex;
-    moved.sort_by(|&a, &b| vertex(a).cmp(&vertex(b)).then(keys[a].total_cmp(&keys[b])));
-    let mut offsets = Vec::with_capacity(moved.len());
-    for group in moved.chunk_by(|&a, &b| vertex(a) == vertex(b)) {
-        let center = centers[vertex(group[0])];
-        let width = graph.vertices[vertex(group[0])].size.width;
+    let mut movable: Vec<usize> = (0..ports.ports.len())
+        .filter(|&port| !ports.ports[port].is_fixed && ports.ports[port].side == side)
+        .collect();
+    movable.sort_by(|&a, &b| {
+        ports
+            .vertex(a)
+            .cmp(&ports.vertex(b))
+            .then(keys[a].total_cmp(&keys[b]))
+    });
+    let mut offsets = Vec::with_capacity(movable.len());
+    for group in movable.chunk_by(|&a, &b| ports.vertex(a) == ports.vertex(b)) {
+        let vertex = ports.vertex(group[0]);
+        let width = graph.vertices[vertex].size.width;
         let step = width / (group.len() + 1) as f64;
         for (nth, &port) in group.iter().enumerate() {
             let even = step * (nth + 1) as f64 - width / 2.0;
-            let (_, count, may_move) = others[port];
-            let wanted = keys[port] - center;
-            let is_near = (wanted - even).abs() < SNAP.min(step * 0.4);
-            offsets.push((
-                port,
-                if is_near && count == 1 && !may_move {
-                    wanted
-                } else {
-                    even
-                },
-            ));
+            let straight = keys[port] - centers[vertex];
+            let is_near = (straight - even).abs() < SNAP.min(step * 0.4);
+            let ends = &other_ends[port];
+            let offset = if is_near && ends.count == 1 && !ends.may_move {
+                straight
+            } else {
+                even
+            };
+            offsets.push((port, offset));
         }
     }
     for (port, offset) in offsets {

@@ -1,4 +1,4 @@
-//! What the page shows of one function. Long lists are shortened; the JSON output has all of them.
+//! The data of one function in the page. Long lists are shortened; the JSON output has all entries.
 
 use std::collections::BTreeMap;
 
@@ -12,17 +12,17 @@ use ptx_report::report::{
 };
 use serde::Serialize;
 
-/// The most entries of a list.
-const MOST_ACCESSES: usize = 150;
-const MOST_LOOPS: usize = 120;
-const MOST_STEPS: usize = 160;
-const MOST_PIPELINES: usize = 24;
-const MOST_GROUPS: usize = 60;
-const MOST_FINDINGS: usize = 120;
-/// The characters of a form or a name that are shown.
-const LONGEST_TEXT: usize = 90;
-/// The most points of the pressure curve.
-const MOST_POINTS: usize = 400;
+/// The largest numbers of entries of the lists.
+const MAX_ACCESSES: usize = 150;
+const MAX_LOOPS: usize = 120;
+const MAX_STEPS: usize = 160;
+const MAX_PIPELINES: usize = 24;
+const MAX_GROUPS: usize = 60;
+const MAX_FINDINGS: usize = 120;
+/// The largest number of characters of an affine form or a name.
+const MAX_TEXT: usize = 90;
+/// The largest number of points of the pressure curve.
+const MAX_POINTS: usize = 400;
 
 #[derive(Serialize)]
 pub(super) struct Details<'a> {
@@ -37,14 +37,15 @@ pub(super) struct Details<'a> {
     work: &'a FunctionWork,
     loops: Shortened<&'a Loop>,
     accesses: Shortened<Row<'a>>,
-    /// How many requests have each number of sectors, and each degree of bank conflicts.
+    /// The number of requests with each number of sectors.
     sectors: BTreeMap<u64, u64>,
+    /// The number of requests with each degree of bank conflicts.
     degrees: BTreeMap<u64, u64>,
     unknown_patterns: usize,
     adjacent: Shortened<Adjacent>,
     pipelines: Shortened<Steps<'a>>,
     findings: Shortened<&'a Finding>,
-    /// How many findings each block has.
+    /// The number of findings in each block.
     finding_counts: BTreeMap<u32, usize>,
     blocks: &'a [Block],
     drawing: Option<&'a Outline>,
@@ -54,16 +55,17 @@ pub(super) struct Details<'a> {
 #[derive(Serialize)]
 struct Shortened<T> {
     list: Vec<T>,
-    /// How many there are.
-    all: usize,
+    /// The length of the whole list.
+    #[serde(rename = "all")]
+    total: usize,
 }
 
 impl<T> Shortened<T> {
-    fn new(list: impl ExactSizeIterator<Item = T>, most: usize) -> Self {
-        let all = list.len();
+    fn new(list: impl ExactSizeIterator<Item = T>, max_length: usize) -> Self {
+        let total = list.len();
         Self {
-            list: list.take(most).collect(),
-            all,
+            list: list.take(max_length).collect(),
+            total,
         }
     }
 }
@@ -74,12 +76,13 @@ struct Pressure<'a> {
     classes: &'a BTreeMap<Labeled<RegisterClass>, u32>,
     peak_line: Option<u32>,
     peak_source: Option<&'a str>,
-    /// The first line of each point, and the most units at its instructions.
+    /// The first line of each point.
     lines: Vec<u32>,
+    /// The maximum number of units at the instructions of each point.
     points: Vec<u32>,
 }
 
-/// An access; what is not known or as usual is left out.
+/// An access. Unknown values are omitted.
 #[derive(Serialize)]
 struct Row<'a> {
     line: u32,
@@ -108,35 +111,35 @@ struct Row<'a> {
 }
 
 impl<'a> Row<'a> {
-    fn new(of: &'a Access, function: &str) -> Self {
-        let coalescing = of.coalescing.as_ref();
+    fn new(access: &'a Access, function: &str) -> Self {
+        let coalescing = access.coalescing.as_ref();
         let short = |text: &Option<String>| {
             let text = super::super::short(text.as_deref()?, function);
-            Some(match text.char_indices().nth(LONGEST_TEXT) {
-                Some((at, _)) => format!("{}…", &text[..at]),
+            Some(match text.char_indices().nth(MAX_TEXT) {
+                Some((end, _)) => format!("{}…", &text[..end]),
                 None => text,
             })
         };
         Self {
-            line: of.line,
-            source: of.source.as_deref(),
-            mnemonic: &of.mnemonic,
-            space: of.space,
-            depth: of.loop_depth,
-            bytes: of.bytes,
-            vector: of.vector,
+            line: access.line,
+            source: access.source.as_deref(),
+            mnemonic: &access.mnemonic,
+            space: access.space,
+            depth: access.loop_depth,
+            bytes: access.bytes,
+            vector: access.vector,
             pattern: coalescing.map(|c| c.pattern),
             stride: coalescing.and_then(|c| c.stride),
             sectors: coalescing.and_then(|c| c.sectors),
-            least: of.least_sectors,
+            least: access.least_sectors,
             degree: coalescing.and_then(|c| c.degree),
-            object: short(&of.object),
-            address: short(&of.address),
+            object: short(&access.object),
+            address: short(&access.address),
         }
     }
 }
 
-/// Accesses that could be one.
+/// Accesses that could be one vector access.
 #[derive(Serialize)]
 struct Adjacent {
     lines: Vec<u32>,
@@ -150,110 +153,136 @@ struct Steps<'a> {
 }
 
 impl<'a> Details<'a> {
-    pub(super) fn new(of: &'a Function) -> Self {
-        let stats = &of.stats;
-        let pairs = stats.requires.iter();
-        let directives = stats.signature.directives.iter().map(|(name, values)| {
-            let values: Vec<String> = values.iter().map(i64::to_string).collect();
-            format!(".{name} {}", values.join(", "))
-                .trim_end()
-                .to_owned()
-        });
-        let calls = stats.callees.iter().map(|c| {
-            let name = c.demangled.as_deref().or(c.name.as_deref());
-            format!("{} ({})", name.unwrap_or("indirect"), c.count)
-        });
+    pub(super) fn new(function: &'a Function) -> Self {
+        let stats = &function.stats;
         let mut finding_counts = BTreeMap::new();
-        for finding in &of.findings {
+        for finding in &function.findings {
             *finding_counts.entry(finding.block).or_default() += 1;
         }
-        let rows = costly_first(&of.accesses).into_iter();
-        let rows = rows.map(|access| Row::new(access, &stats.name));
-        let coalescing = || of.accesses.iter().filter_map(|a| a.coalescing.as_ref());
+        let access_rows = costly_first(&function.accesses)
+            .into_iter()
+            .map(|access| Row::new(access, &stats.name));
+        let coalescing = || {
+            function
+                .accesses
+                .iter()
+                .filter_map(|access| access.coalescing.as_ref())
+        };
+        let adjacent = function
+            .adjacent
+            .iter()
+            .map(|group| adjacent(function, group));
         Self {
             name: &stats.name,
-            requires: pairs
-                .map(|p| format!("{} from PTX {}", p.target, p.ptx))
+            requires: stats
+                .requires
+                .iter()
+                .map(|pair| format!("{} from PTX {}", pair.target, pair.ptx))
                 .collect(),
-            directives: directives.collect(),
-            parameter_bytes: of.parameter_bytes,
+            directives: stats
+                .signature
+                .directives
+                .iter()
+                .map(|(name, values)| directive(name, values))
+                .collect(),
+            parameter_bytes: function.parameter_bytes,
             local_bytes: stats.local_bytes,
-            calls: calls.collect(),
-            synchronization: &of.synchronization,
-            pressure: pressure(of),
-            work: &of.work,
-            loops: Shortened::new(of.loops.iter(), MOST_LOOPS),
-            accesses: Shortened::new(rows, MOST_ACCESSES),
+            calls: stats
+                .callees
+                .iter()
+                .map(|callee| {
+                    let name = callee.demangled.as_deref().or(callee.name.as_deref());
+                    format!("{} ({})", name.unwrap_or("indirect"), callee.count)
+                })
+                .collect(),
+            synchronization: &function.synchronization,
+            pressure: pressure(function),
+            work: &function.work,
+            loops: Shortened::new(function.loops.iter(), MAX_LOOPS),
+            accesses: Shortened::new(access_rows, MAX_ACCESSES),
             sectors: counts(coalescing().filter_map(|c| c.sectors)),
             degrees: counts(coalescing().filter_map(|c| c.degree)),
-            unknown_patterns: of.accesses.len() - coalescing().count(),
-            adjacent: Shortened::new(of.adjacent.iter().map(|g| adjacent(of, g)), MOST_GROUPS),
-            pipelines: Shortened::new(of.pipelines.iter().map(steps), MOST_PIPELINES),
-            findings: Shortened::new(of.findings.iter(), MOST_FINDINGS),
+            unknown_patterns: function.accesses.len() - coalescing().count(),
+            adjacent: Shortened::new(adjacent, MAX_GROUPS),
+            pipelines: Shortened::new(function.pipelines.iter().map(steps), MAX_PIPELINES),
+            findings: Shortened::new(function.findings.iter(), MAX_FINDINGS),
             finding_counts,
-            blocks: if of.drawing.is_some() {
-                &of.blocks
+            blocks: if function.drawing.is_some() {
+                &function.blocks
             } else {
                 &[]
             },
-            drawing: of.drawing.as_ref(),
+            drawing: function.drawing.as_ref(),
         }
     }
+}
+
+/// `.maxntid 128, 1, 1`
+fn directive(name: &str, values: &[i64]) -> String {
+    let values: Vec<String> = values.iter().map(i64::to_string).collect();
+    format!(".{name} {}", values.join(", "))
+        .trim_end()
+        .to_owned()
 }
 
 fn counts(values: impl Iterator<Item = u64>) -> BTreeMap<u64, u64> {
     let mut counts = BTreeMap::new();
-    values.for_each(|value| *counts.entry(value).or_default() += 1);
+    for value in values {
+        *counts.entry(value).or_default() += 1;
+    }
     counts
 }
 
-/// Those in the most loops first, and of these the ones that need the most more than they must.
-fn costly_first(all: &[Access]) -> Vec<&Access> {
-    let mut found: Vec<&Access> = all.iter().collect();
-    if found.len() > MOST_ACCESSES {
-        let cost = |a: &Access| {
-            let sectors = a.coalescing.as_ref().and_then(|c| c.sectors);
-            let more = sectors.map(|s| s.saturating_sub(a.least_sectors.unwrap_or(0)));
-            let degree = a.coalescing.as_ref().and_then(|c| c.degree);
-            more.unwrap_or(0) + degree.map_or(0, |d| d.saturating_sub(1))
+/// Sorts accesses if there are too many for the page: first by the number of loops that contain them, then by the number of sectors and passes
+/// beyond the necessary ones.
+fn costly_first(accesses: &[Access]) -> Vec<&Access> {
+    let mut sorted: Vec<&Access> = accesses.iter().collect();
+    if sorted.len() > MAX_ACCESSES {
+        let cost = |access: &Access| {
+            let coalescing = access.coalescing.as_ref();
+            let sectors = coalescing.and_then(|c| c.sectors).unwrap_or(0);
+            let degree = coalescing.and_then(|c| c.degree).unwrap_or(0);
+            sectors.saturating_sub(access.least_sectors.unwrap_or(0)) + degree.saturating_sub(1)
         };
-        found.sort_by_key(|a| std::cmp::Reverse((a.loop_depth, cost(a))));
+        sorted.sort_by_key(|access| std::cmp::Reverse((access.loop_depth, cost(access))));
     }
-    found
+    sorted
 }
 
-fn pressure(of: &Function) -> Pressure<'_> {
-    let curve = &of.pressure_curve;
-    let each = curve.units.len().div_ceil(MOST_POINTS).max(1);
-    let most = curve
-        .units
-        .chunks(each)
-        .map(|c| c.iter().copied().max().unwrap_or(0));
-    let first = curve
-        .lines
-        .chunks(each)
-        .map(|c| c.first().copied().unwrap_or(0));
+fn pressure(function: &Function) -> Pressure<'_> {
+    let curve = &function.pressure_curve;
+    let insts_per_point = curve.units.len().div_ceil(MAX_POINTS).max(1);
     Pressure {
-        units: of.stats.pressure.max_b32_units,
-        classes: &of.stats.pressure.by_class,
+        units: function.stats.pressure.max_b32_units,
+        classes: &function.stats.pressure.by_class,
         peak_line: curve.peak_line,
         peak_source: curve.peak_source.as_deref(),
-        lines: first.collect(),
-        points: most.collect(),
+        lines: curve
+            .lines
+            .chunks(insts_per_point)
+            .map(|lines| lines.first().copied().unwrap_or(0))
+            .collect(),
+        points: curve
+            .units
+            .chunks(insts_per_point)
+            .map(|units| units.iter().copied().max().unwrap_or(0))
+            .collect(),
     }
 }
 
-fn adjacent(of: &Function, group: &[usize]) -> Adjacent {
-    let members = group.iter().filter_map(|&at| of.accesses.get(at));
+fn adjacent(function: &Function, group: &[usize]) -> Adjacent {
+    let accesses = group
+        .iter()
+        .filter_map(|&index| function.accesses.get(index));
     Adjacent {
-        lines: members.clone().map(|a| a.line).collect(),
-        bytes: members.filter_map(|a| a.bytes).sum(),
+        lines: accesses.clone().map(|a| a.line).collect(),
+        bytes: accesses.filter_map(|a| a.bytes).sum(),
     }
 }
 
-fn steps(of: &Pipeline) -> Steps<'_> {
+fn steps(pipeline: &Pipeline) -> Steps<'_> {
     Steps {
-        header: of.header,
-        steps: Shortened::new(of.steps.iter(), MOST_STEPS),
+        header: pipeline.header,
+        steps: Shortened::new(pipeline.steps.iter(), MAX_STEPS),
     }
 }

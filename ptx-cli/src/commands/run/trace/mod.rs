@@ -17,7 +17,7 @@ use ptx_analysis::source_lines::SourceLines;
 use ptx_vm::{ExecutedStep, Launch, Machine, Outcome, RunError, StepObserver, StepPlace};
 
 use super::progress::Watch;
-use crate::commands::rewrite::Read;
+use crate::commands::rewrite::ParsedSource;
 use crate::output::{self, Out};
 use places::Places;
 use record::JsonStep;
@@ -46,7 +46,7 @@ pub(super) struct Traced {
 /// The trace of a run.
 pub(super) struct Trace<'m> {
     selected: Selected<'m>,
-    read: &'m Read,
+    read: &'m ParsedSource,
     json: bool,
     limit: u64,
     /// The lines that were written.
@@ -60,7 +60,7 @@ impl Options {
     /// The trace of a module, whose source lines these are, if one is wanted.
     pub(super) fn trace<'m>(
         &'m self,
-        read: &'m Read,
+        read: &'m ParsedSource,
         lines: &'m SourceLines<'m>,
         json: bool,
     ) -> Result<Option<Trace<'m>>> {
@@ -99,7 +99,9 @@ impl Trace<'_> {
             let running = scope.spawn(move || watch.run(machine, launch, Some(&tracer)));
             let mut written = Ok(());
             for line in lines {
-                written = out.write_all(line.as_bytes()).and_then(|()| out.show());
+                written = out
+                    .write_all(line.as_bytes())
+                    .and_then(|()| out.flush_terminal());
                 if written.is_err() {
                     break;
                 }

@@ -11,7 +11,7 @@ use ptx_report::register_names::RegisterNames;
 use ptx_report::source_frames::{Finder, JsonFrame};
 use ptx_vm::StepRegister;
 
-use crate::commands::rewrite::Read;
+use crate::commands::rewrite::ParsedSource;
 
 /// An instruction.
 #[derive(Debug)]
@@ -31,14 +31,14 @@ struct Function {
 
 /// What is known of the instructions that were shown.
 pub(super) struct Places<'m> {
-    read: &'m Read,
+    read: &'m ParsedSource,
     finder: Finder<'m>,
     functions: HashMap<FuncId, Function>,
     known: HashMap<(FuncId, InstId), Arc<Place>>,
 }
 
 impl<'m> Places<'m> {
-    pub(super) fn new(read: &'m Read, lines: &'m SourceLines<'m>) -> Self {
+    pub(super) fn new(read: &'m ParsedSource, lines: &'m SourceLines<'m>) -> Self {
         Self {
             read,
             finder: Finder::new(&read.module, lines),

@@ -6,7 +6,7 @@ use std::str::FromStr;
 use anyhow::{Result, bail};
 use ptx_ir::{FuncId, Module};
 use ptx_report::clean;
-use ptx_report::demangle::Wanted;
+use ptx_report::demangle::FunctionPattern;
 use ptx_vm::StepPlace;
 
 /// Threads of a CTA, or CTAs of a grid.
@@ -24,7 +24,7 @@ enum Indices {
 pub(crate) struct Selection {
     blocks: Vec<Indices>,
     threads: Vec<Indices>,
-    functions: Vec<Wanted>,
+    functions: Vec<FunctionPattern>,
     lines: Vec<RangeInclusive<u32>>,
 }
 
@@ -47,7 +47,7 @@ impl FromStr for Selection {
                     let threads = warps.start().saturating_mul(32)..=end;
                     selection.threads.push(Indices::Numbers(threads));
                 }
-                "function" => selection.functions.push(Wanted::new(what)),
+                "function" => selection.functions.push(FunctionPattern::new(what)),
                 "lines" => {
                     let lines = range(what).ok_or_else(wrong)?;
                     let line = |n: &u64| u32::try_from(*n).map_err(|_| wrong());
@@ -123,7 +123,7 @@ impl Selection {
         let mut functions = Vec::new();
         for wanted in &self.functions {
             let names = module.definitions().map(|(_, f, _)| module.name(f.name));
-            let found = wanted.among(names)?;
+            let found = wanted.select(names)?;
             if found.is_empty() {
                 bail!("there is no function `{wanted}` to trace");
             }
