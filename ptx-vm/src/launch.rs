@@ -14,7 +14,7 @@ use crate::check::{
     WrittenBytes,
 };
 use crate::error::{RunError, StopReason};
-use crate::execute::{self, Both, Grid, Observer, Observing, Probe, Results};
+use crate::execute::{self, Both, Grid, Observer, ObserverCell, Probe, Results};
 use crate::executor::{OneThread, Progress, RunOptions};
 use crate::matrix::model::Model;
 use crate::memory::{Device, DeviceValue, Fault, Heap, bytes_of, values_of};
@@ -451,7 +451,7 @@ impl<'m> Machine<'m> {
     }
 
     /// The observers of a launch: checkers, profiler and tracer.
-    fn observer(&self, launch: &Launch, shows: bool) -> Option<Observing> {
+    fn observer(&self, launch: &Launch, shows: bool) -> Option<ObserverCell> {
         let mut all: Option<Box<dyn Observer>> = None;
         let mut add = |one: Box<dyn Observer>| {
             all = Some(match all.take() {
@@ -469,7 +469,8 @@ impl<'m> Machine<'m> {
             let objects = checks.has(Checker::Memcheck);
             let objects = objects.then(|| self.objects.get_or_init(new).clone());
             let checkers = Checkers::new(
-                (checks, self.device.account()),
+                checks,
+                self.device.account(),
                 sites,
                 objects,
                 allocations,

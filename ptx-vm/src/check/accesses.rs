@@ -1,99 +1,102 @@
 //! The last accesses to each memory location, and the race check of new accesses.
 
 use super::clock::Clock;
-use super::places::{Number, Records};
-use super::scope::Scope;
+use super::locations::{AccessNumber, Records};
+use super::published::Scope;
 use crate::execute::Clusters;
 use crate::lanes::lanes;
 
-/// The maximum number of recorded accesses of a location besides the last one; older ones are dropped.
-const MOST: usize = 16;
+/// The maximum number of recorded accesses of a location besides the last write and the last read; older ones are dropped.
+const MOST_OLDER: usize = 16;
 
-/// An access of lanes.
+/// A recorded access and the lanes that performed it.
 #[derive(Copy, Clone, Debug, Default)]
-pub(super) struct ByLanes {
-    pub(super) number: Number,
+pub(super) struct LaneAccess {
+    pub(super) number: AccessNumber,
     pub(super) lanes: u32,
 }
 
-/// A new access: by lanes that know the same.
+/// A new access by lanes with equal clocks.
 #[derive(Copy, Clone)]
-pub(super) struct New<'c> {
+pub(super) struct NewAccess<'c> {
     pub(super) access: Access,
-    pub(super) number: Number,
+    pub(super) number: AccessNumber,
     pub(super) clusters: Clusters,
-    /// Whether it is in shared memory.
-    pub(super) shared: bool,
+    /// The access is to shared memory.
+    pub(super) is_shared: bool,
     /// The vector clock of the lanes.
     pub(super) clock: &'c Clock,
-    /// Whether they may know what other warps did since the last barrier of all threads of the CTA.
+    /// The lanes may have acquired times of other warps since the last barrier of all threads of the CTA.
     pub(super) informed: bool,
 }
 
 /// The accesses of a location with which later ones may race.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Accesses {
-    write: ByLanes,
-    read: ByLanes,
-    more: Vec<ByLanes>,
-    /// Whether any may be other than strong in the widest scope.
-    narrow: bool,
+    last_write: LaneAccess,
+    last_read: LaneAccess,
+    older: Vec<LaneAccess>,
+    /// Some access may be other than strong in the widest scope.
+    has_narrow: bool,
 }
 
-impl New<'_> {
-    /// Whether an access of lanes happens before it.
+impl NewAccess<'_> {
+    /// Whether an earlier access by `earlier_lanes` happens before this access by `lanes`.
     #[inline(always)]
-    fn follows(&self, earlier: &Access, by: u32, own: u32) -> bool {
-        let own_block = earlier.block == self.access.block && !self.access.is_asynchronous();
-        if own_block && earlier.interval < self.access.interval {
+    fn follows(&self, earlier: &Access, earlier_lanes: u32, lanes: u32) -> bool {
+        let is_of_same_block = earlier.block == self.access.block && !self.access.is_asynchronous();
+        if is_of_same_block && earlier.interval < self.access.interval {
             return true;
         }
         let are_different_warps =
             earlier.interval == self.access.interval && earlier.first != self.access.first;
-        if own_block && are_different_warps && !self.informed {
+        if is_of_same_block && are_different_warps && !self.informed {
             return false;
         }
-        self.knows(earlier, by, own)
+        self.has_acquired(earlier, earlier_lanes, lanes)
     }
 
-    /// Whether the lanes know that an access of lanes happened, or it is their own.
-    fn knows(&self, earlier: &Access, by: u32, own: u32) -> bool {
-        let itself = if own.is_power_of_two() && self.access.is_of_same_warp(earlier) {
-            own
+    /// Whether the clock of the lanes contains the times of the lanes of an earlier access. A single lane follows its own accesses.
+    fn has_acquired(&self, earlier: &Access, earlier_lanes: u32, lanes_of_access: u32) -> bool {
+        let same_lane = if lanes_of_access.is_power_of_two() && self.access.is_of_same_warp(earlier)
+        {
+            lanes_of_access
         } else {
             0
         };
-        lanes(by & !itself).all(|lane| {
+        lanes(earlier_lanes & !same_lane).all(|lane| {
             let slot = u32::from(earlier.first) + lane as u32;
             self.clock.get(earlier.block.into(), slot) >= earlier.time
         })
     }
 
-    /// Whether one is an ordinary read before an atomic operation, which may be there to try the operation only where it is needed: the value
-    /// does not matter then. In global memory it may also be after the operation of another thread.
+    /// Whether one of the accesses is an ordinary read that may only try whether an atomic operation, the other access, is needed: the value
+    /// that is read does not matter then. In global memory, the read may also come after the operation of another thread.
     const fn is_attempt(&self, earlier: &Access) -> bool {
         match (earlier.kind, self.access.kind) {
             (Kind::Read, Kind::Atomic(_)) => true,
-            (Kind::Atomic(_), Kind::Read) => !self.shared,
+            (Kind::Atomic(_), Kind::Read) => !self.is_shared,
             _ => false,
         }
     }
 
-    /// Whether an earlier access, of which at least one writes, is not ordered with it.
+    /// Whether this access races with an earlier one, if at least one of them writes.
     #[inline(always)]
-    fn conflicts(&self, earlier: &Access, by: u32, own: u32) -> bool {
+    fn conflicts(&self, earlier: &Access, earlier_lanes: u32, lanes: u32) -> bool {
         earlier.bytes & self.access.bytes != 0
             && !self.access.is_strong_with(earlier, self.clusters)
             && !self.is_attempt(earlier)
-            && !self.follows(earlier, by, own)
+            && !self.follows(earlier, earlier_lanes, lanes)
     }
 
-    /// Whether what races with an earlier access also races with this one. A write does not replace a read: it need not race with writes of the same value.
+    /// Whether each later access that races with an earlier access also races with this one, so that the earlier one need not be recorded any
+    /// more. A write does not replace a read, since it does not race with writes of the same value.
     #[inline(always)]
-    fn replaces(&self, earlier: &Access, by: u32, own: u32) -> bool {
+    fn replaces(&self, earlier: &Access, earlier_lanes: u32, lanes: u32) -> bool {
         let (old, new) = (earlier.kind, self.access.kind);
         // Each lane follows its own access.
-        let own_lanes = || by & !own == 0 && self.access.is_of_same_warp(earlier);
+        let is_of_same_lanes =
+            || earlier_lanes & !lanes == 0 && self.access.is_of_same_warp(earlier);
         earlier.bytes & !self.access.bytes == 0
             && new.writes() == old.writes()
             && match (old.strength(), new.strength()) {
@@ -101,128 +104,145 @@ impl New<'_> {
                 (None, Some(_)) => false,
                 (Some(old), Some(new)) => new <= old,
             }
-            && (own_lanes() || self.follows(earlier, by, own))
+            && (is_of_same_lanes() || self.follows(earlier, earlier_lanes, lanes))
     }
 }
 
-/// An earlier access that a new one races with. If that is a write, also a read: a write of the same value as an earlier one does no harm, but a read
-/// may see either.
-type Earlier = (ByLanes, Option<ByLanes>);
+/// The earlier accesses with which a new access races.
+#[derive(Copy, Clone)]
+pub(super) struct EarlierAccesses {
+    pub(super) first: LaneAccess,
+    /// A read with which a write races as well, if `first` is a write: a second write of the same value does no harm, but a read may see the value
+    /// before or after it.
+    pub(super) read: Option<LaneAccess>,
+}
 
 impl Accesses {
-    /// All that are known.
-    pub(super) fn all(&mut self) -> impl Iterator<Item = &mut ByLanes> {
-        let last = [&mut self.write, &mut self.read].into_iter();
-        last.chain(&mut self.more)
+    /// All recorded accesses.
+    pub(super) fn all_mut(&mut self) -> impl Iterator<Item = &mut LaneAccess> {
+        [&mut self.last_write, &mut self.last_read]
+            .into_iter()
+            .chain(&mut self.older)
     }
 
-    /// Adds an access and returns the access that it races with.
+    /// Records an access of lanes and returns the accesses with which it races.
     #[inline]
-    pub(super) fn add(&mut self, new: &New<'_>, lanes: u32, records: &Records) -> Option<Earlier> {
-        let lanes_of_access = ByLanes {
+    pub(super) fn add(
+        &mut self,
+        new: &NewAccess<'_>,
+        lanes: u32,
+        records: &Records,
+    ) -> Option<EarlierAccesses> {
+        let lane_access = LaneAccess {
             number: new.number,
             lanes,
         };
         let is_narrow = new.access.kind.strength() != Some(Scope::Device);
-        let newest = self.write.number.max(self.read.number);
+        let newest = self.last_write.number.max(self.last_read.number);
         if records.has_forgotten(newest) {
-            (self.write, self.read) = if lanes_of_access.number.writes() {
-                (lanes_of_access, ByLanes::default())
+            (self.last_write, self.last_read) = if lane_access.number.writes() {
+                (lane_access, LaneAccess::default())
             } else {
-                (ByLanes::default(), lanes_of_access)
+                (LaneAccess::default(), lane_access)
             };
-            self.more.clear();
-            self.narrow = is_narrow;
+            self.older.clear();
+            self.has_narrow = is_narrow;
             return None;
         }
-        self.narrow |= is_narrow;
+        self.has_narrow |= is_narrow;
         // Strong accesses in the widest scope do not race with each other.
-        let race = if self.narrow {
-            self.race(new, lanes_of_access, records)
+        let race = if self.has_narrow {
+            self.race(new, lane_access, records)
         } else {
             None
         };
-        self.record(new, lanes_of_access, records);
+        self.record(new, lane_access, records);
         race
     }
 
-    /// Whether lanes race with an earlier access.
-    pub(super) fn races(&self, new: &New<'_>, lanes: u32, records: &Records) -> bool {
-        if !self.narrow && new.access.kind.strength() == Some(Scope::Device) {
+    /// Whether a new access of lanes races with an earlier one.
+    pub(super) fn races(&self, new: &NewAccess<'_>, lanes: u32, records: &Records) -> bool {
+        if !self.has_narrow && new.access.kind.strength() == Some(Scope::Device) {
             return false;
         }
-        let lanes_of_access = ByLanes {
+        let lane_access = LaneAccess {
             number: new.number,
             lanes,
         };
-        self.race(new, lanes_of_access, records).is_some()
+        self.race(new, lane_access, records).is_some()
     }
 
-    /// The memory that the accesses besides the last ones use.
-    pub(super) fn more_bytes(&self) -> u64 {
-        (self.more.capacity() * size_of::<ByLanes>()) as u64
+    /// The memory of the older accesses in bytes.
+    pub(super) fn older_bytes(&self) -> u64 {
+        (self.older.capacity() * size_of::<LaneAccess>()) as u64
     }
 
-    /// The earlier access that a new access races with.
-    fn race(&self, new: &New<'_>, own: ByLanes, records: &Records) -> Option<Earlier> {
-        let writes = own.number.writes();
-        // Atomic operations before one of the thread itself come before what it does next at the place.
-        let followed = writes
-            && own.lanes.is_power_of_two()
-            && self.write.lanes == own.lanes
-            && records.get(self.write.number).is_some_and(|earlier| {
+    /// The earlier accesses with which a new access races.
+    fn race(
+        &self,
+        new: &NewAccess<'_>,
+        lane_access: LaneAccess,
+        records: &Records,
+    ) -> Option<EarlierAccesses> {
+        let writes = lane_access.number.writes();
+        // A thread that performed the last atomic operation follows all atomic operations before it.
+        let follows_atomics = writes
+            && lane_access.lanes.is_power_of_two()
+            && self.last_write.lanes == lane_access.lanes
+            && records.get(self.last_write.number).is_some_and(|earlier| {
                 new.access.is_of_same_warp(earlier) && earlier.kind.strength().is_some()
             });
-        let conflicts = |earlier: &ByLanes| {
+        let conflicts = |earlier: &LaneAccess| {
             (writes || earlier.number.writes())
                 && records.get(earlier.number).is_some_and(|access| {
-                    !(followed && access.kind.strength().is_some())
-                        && new.conflicts(access, earlier.lanes, own.lanes)
+                    !(follows_atomics && access.kind.strength().is_some())
+                        && new.conflicts(access, earlier.lanes, lane_access.lanes)
                 })
         };
-        let last = [self.write, self.read];
-        let first = last.iter().chain(&self.more).find(|e| conflicts(e));
-        let first = *first?;
-        let all = last.into_iter().chain(self.more.iter().copied());
-        let mut reads = all.filter(|earlier| first.number.writes() && !earlier.number.writes());
-        let read = reads.find(|earlier| writes && conflicts(earlier));
-        Some((first, read))
+        let last = [self.last_write, self.last_read];
+        let first = *last.iter().chain(&self.older).find(|e| conflicts(e))?;
+        let read = if writes && first.number.writes() {
+            last.into_iter()
+                .chain(self.older.iter().copied())
+                .find(|earlier| !earlier.number.writes() && conflicts(earlier))
+        } else {
+            None
+        };
+        Some(EarlierAccesses { first, read })
     }
 
-    fn record(&mut self, new: &New<'_>, own: ByLanes, records: &Records) {
-        let replaces = |earlier: &ByLanes| {
+    fn record(&mut self, new: &NewAccess<'_>, lane_access: LaneAccess, records: &Records) {
+        let replaces = |earlier: &LaneAccess| {
             let access = records.get(earlier.number);
-            access.is_none_or(|access| new.replaces(access, earlier.lanes, own.lanes))
+            access.is_none_or(|access| new.replaces(access, earlier.lanes, lane_access.lanes))
         };
-        if !self.more.is_empty() {
-            self.more.retain(|earlier| !replaces(earlier));
+        if !self.older.is_empty() {
+            self.older.retain(|earlier| !replaces(earlier));
         }
-        let last = if own.number.writes() {
-            &mut self.write
+        let last = if lane_access.number.writes() {
+            &mut self.last_write
         } else {
-            &mut self.read
+            &mut self.last_read
         };
-        if last.number == own.number {
-            last.lanes |= own.lanes;
+        if last.number == lane_access.number {
+            last.lanes |= lane_access.lanes;
         } else if replaces(last) {
-            *last = own;
+            *last = lane_access;
         } else {
-            let old = core::mem::replace(last, own);
-            self.keep(old);
+            let replaced = core::mem::replace(last, lane_access);
+            self.add_older(replaced);
         }
     }
 
-    /// Keeps an access besides the last one.
-    fn keep(&mut self, old: ByLanes) {
-        let like = self.more.iter_mut().find(|e| e.number == old.number);
-        if let Some(like) = like {
-            like.lanes |= old.lanes;
+    fn add_older(&mut self, access: LaneAccess) {
+        if let Some(older) = self.older.iter_mut().find(|e| e.number == access.number) {
+            older.lanes |= access.lanes;
             return;
         }
-        if self.more.len() >= MOST {
-            self.more.remove(0);
+        if self.older.len() >= MOST_OLDER {
+            self.older.remove(0);
         }
-        self.more.push(old);
+        self.older.push(access);
     }
 }
 
@@ -231,8 +251,9 @@ impl Accesses {
 pub(super) enum Kind {
     Read,
     Write,
-    /// A strong read in a scope: no race with strong accesses.
+    /// A strong read. Strong accesses do not race with each other within their scopes.
     StrongRead(Scope),
+    /// A strong write.
     StrongWrite(Scope),
     /// A read and a write in one operation.
     Atomic(Scope),
@@ -243,6 +264,7 @@ impl Kind {
         matches!(self, Self::Write | Self::StrongWrite(_) | Self::Atomic(_))
     }
 
+    /// The scope of a strong access.
     pub(super) const fn strength(self) -> Option<Scope> {
         match self {
             Self::StrongRead(scope) | Self::StrongWrite(scope) | Self::Atomic(scope) => Some(scope),
@@ -254,14 +276,16 @@ impl Kind {
 /// An access of lanes of a warp with equal clock values.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(super) struct Access {
+    /// The linear index of the CTA.
     pub(super) block: u32,
-    /// The first thread of the warp in its CTA, or an asynchronous operation.
+    /// The index in the CTA of the first thread of the warp, or the slot of an asynchronous operation.
     pub(super) first: u16,
-    /// The accessed bytes of the place, as bits.
+    /// The accessed bytes of the location: a bit for each.
     pub(super) bytes: u8,
     pub(super) kind: Kind,
+    /// The time of the lanes.
     pub(super) time: u32,
-    /// The instruction.
+    /// The number of the instruction.
     pub(super) site: u32,
     /// The number of barriers that all threads of the CTA had completed together; [`ASYNCHRONOUS`] for an asynchronous operation.
     pub(super) interval: u32,
@@ -287,10 +311,11 @@ impl Access {
         let (Some(a), Some(b)) = (self.kind.strength(), other.kind.strength()) else {
             return false;
         };
-        let cluster = |block: u32| clusters.of_linear(block.into());
         match a.min(b) {
             Scope::Device => true,
-            Scope::Cluster => cluster(self.block) == cluster(other.block),
+            Scope::Cluster => {
+                clusters.of_linear(self.block.into()) == clusters.of_linear(other.block.into())
+            }
             Scope::Cta => self.block == other.block,
         }
     }

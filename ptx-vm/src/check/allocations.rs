@@ -25,15 +25,16 @@ pub(crate) struct Allocation {
     pub(crate) end: u64,
     pub(crate) owner: Owner,
     /// The thread that freed it.
-    pub(crate) freed: Option<Actor>,
+    pub(crate) freed_by: Option<Actor>,
 }
 
-/// All allocations, by their start.
+/// All allocations.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Allocations {
-    all: BTreeMap<u64, Allocation>,
-    /// The bounds of the one that was found last, which was not freed.
-    last: (u64, u64),
+    /// The allocations by their start.
+    by_start: BTreeMap<u64, Allocation>,
+    /// The bounds of the allocation that contained the last range; it was not freed.
+    last: Range<u64>,
 }
 
 impl Allocations {
@@ -43,27 +44,28 @@ impl Allocations {
             start,
             end: start.saturating_add(bytes),
             owner,
-            freed: None,
+            freed_by: None,
         };
-        self.all.insert(start, allocation);
+        self.by_start.insert(start, allocation);
     }
 
-    /// The memory in use, in bytes, but for the names of variables.
+    /// The memory in use in bytes, without the names of variables.
     pub(crate) fn memory(&self) -> u64 {
         // Nodes of the tree are at least half full.
-        2 * self.all.len() as u64 * size_of::<(u64, Allocation)>() as u64
+        2 * self.by_start.len() as u64 * size_of::<(u64, Allocation)>() as u64
     }
 
     /// Whether all bytes of a range are in one allocation that was not freed.
     #[inline]
     pub(crate) fn contain(&mut self, range: &Range<u64>) -> bool {
-        let (start, end) = (range.start, range.end);
-        if self.last.0 <= start && end <= self.last.1 {
+        if self.last.start <= range.start && range.end <= self.last.end {
             return true;
         }
-        let allocation = self.before(start);
-        let allocation = allocation.filter(|a| end <= a.end && a.freed.is_none());
-        match allocation.map(|a| (a.start, a.end)) {
+        let bounds = self
+            .before(range.start)
+            .filter(|a| range.end <= a.end && a.freed_by.is_none())
+            .map(|a| a.start..a.end);
+        match bounds {
             Some(bounds) => {
                 self.last = bounds;
                 true
@@ -74,24 +76,24 @@ impl Allocations {
 
     /// The last allocation that begins at an address or before it.
     pub(crate) fn before(&self, address: u64) -> Option<&Allocation> {
-        Some(self.all.range(..=address).next_back()?.1)
+        Some(self.by_start.range(..=address).next_back()?.1)
     }
 
     /// The first allocation that begins after an address.
     pub(crate) fn after(&self, address: u64) -> Option<&Allocation> {
-        Some(self.all.range(address.saturating_add(1)..).next()?.1)
+        Some(self.by_start.range(address.saturating_add(1)..).next()?.1)
     }
 
     /// The allocation that begins at an address.
     pub(crate) fn at(&self, address: u64) -> Option<&Allocation> {
-        self.all.get(&address)
+        self.by_start.get(&address)
     }
 
     /// Notes that an allocation was freed.
-    pub(crate) fn free(&mut self, address: u64, by: Actor) {
-        if let Some(allocation) = self.all.get_mut(&address) {
-            allocation.freed = Some(by);
+    pub(crate) fn free(&mut self, address: u64, actor: Actor) {
+        if let Some(allocation) = self.by_start.get_mut(&address) {
+            allocation.freed_by = Some(actor);
         }
-        self.last = (0, 0);
+        self.last = 0..0;
     }
 }

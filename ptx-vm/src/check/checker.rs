@@ -61,8 +61,10 @@ impl FromStr for Checker {
     type Err = UnknownChecker;
 
     fn from_str(name: &str) -> Result<Self, UnknownChecker> {
-        let mut all = Self::ALL.into_iter();
-        all.find(|c| c.name() == name).ok_or(UnknownChecker)
+        Self::ALL
+            .into_iter()
+            .find(|checker| checker.name() == name)
+            .ok_or(UnknownChecker)
     }
 }
 

@@ -6,25 +6,49 @@ use std::sync::Arc;
 
 use super::allocations::Allocations;
 use super::clock::Clock;
+use super::locations::Locations;
 use super::objects::Objects;
-use super::order::Published;
-use super::places::Places;
+use super::published::Published;
 use super::report::{Actor, Reports, Text};
 use super::sites::Sites;
-use super::state::Blocks;
-use super::state::{BlockState, WarpState};
+use super::state::{BlockState, Blocks, WarpState};
 use super::written_bytes::WrittenBytes;
 use super::{Checker, Checks, Report};
 use crate::account::{Account, Held, Purpose};
 use crate::execute::{Execution, Grid, Memory};
 
-/// A place in memory that threads synchronize by.
-pub(super) type Shared = (Option<u64>, u64);
+/// A location by which threads synchronize.
+#[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
+pub(super) struct SyncLocation {
+    /// The CTA in whose shared memory the location is; `None` for global memory.
+    pub(super) block: Option<u64>,
+    pub(super) address: u64,
+}
+
+/// The joined clocks of the threads that arrived at the barrier of a cluster.
+#[derive(Debug, Default)]
+pub(super) struct ClusterPhase {
+    /// The threads that arrived in the current phase.
+    pub(super) arrived: Option<Clock>,
+    /// The threads that arrived in the last complete phase.
+    pub(super) complete: Option<Clock>,
+}
+
+/// An asynchronous operation of a CTA.
+#[derive(Copy, Clone, Debug)]
+pub(super) struct AsyncOperation {
+    /// The linear index of the CTA.
+    pub(super) block: u64,
+    /// The slot of the operation in the clocks of the CTA.
+    pub(super) slot: u32,
+    /// The time at which the operation is complete.
+    pub(super) time: u32,
+}
 
 /// The results of the checkers of a launch.
 pub(crate) struct CheckResults {
     pub(crate) reports: Vec<Report>,
-    /// The bytes of global memory that were written; `None` if no checker follows them.
+    /// The bytes of global memory that were written; `None` if no checker records them.
     pub(crate) written: Option<WrittenBytes>,
 }
 
@@ -43,19 +67,20 @@ pub(crate) struct Checkers {
     pub(super) unwritten: u32,
     /// The CTAs that run.
     blocks: Blocks,
-    /// The accesses to global memory.
-    pub(super) places: Places,
-    /// The pairs of instructions for which a race was found, and whether a report is about them: there is one for each instruction.
+    /// The locations of global memory.
+    pub(super) locations: Locations,
+    /// The pairs of instructions for which a race was found, and whether the report of the pair is that of its instruction: each instruction has one
+    /// report.
     pub(super) pairs: HashMap<(u32, u32), bool>,
-    /// The asynchronous operation that the current instruction starts: its CTA, its number there and its time.
-    pub(super) operation: Option<(u64, u32, u32)>,
+    /// The asynchronous operation that the current instruction starts.
+    pub(super) operation: Option<AsyncOperation>,
     /// The number of asynchronous operations that were started.
     pub(super) copies: u64,
-    /// For each cluster, the joined clocks of the threads that arrived at its barrier, in this phase and before it.
-    pub(super) clusters: HashMap<u64, (Option<Clock>, Option<Clock>)>,
-    /// The clocks that stores publish, by the CTA of the shared memory and the address.
-    pub(super) published: HashMap<Shared, Published>,
-    /// The memory of the clocks that a location publishes.
+    /// The barrier of each cluster, by the number of the cluster.
+    pub(super) clusters: HashMap<u64, ClusterPhase>,
+    /// The clocks that stores publish at each location.
+    pub(super) published: HashMap<SyncLocation, Published>,
+    /// The memory of the clocks that are published at a location, in bytes.
     pub(super) clock_bytes: u64,
     /// The memory of the sets of written bytes of global memory, and of the allocations.
     global_held: Held,
@@ -63,7 +88,8 @@ pub(crate) struct Checkers {
 
 impl Checkers {
     pub(crate) fn new(
-        (checks, account): (Checks, &Arc<Account>),
+        checks: Checks,
+        account: &Arc<Account>,
         sites: Arc<Sites>,
         objects: Option<Arc<Objects>>,
         allocations: Allocations,
@@ -78,7 +104,7 @@ impl Checkers {
             global,
             unwritten: 0,
             blocks: Blocks::default(),
-            places: Places::new(account),
+            locations: Locations::new(account),
             pairs: HashMap::new(),
             operation: None,
             copies: 0,
@@ -93,16 +119,18 @@ impl Checkers {
         self.checks.has(checker)
     }
 
-    /// A lane that executes an instruction.
+    /// A lane that executes the instruction.
     pub(super) fn actor(&self, execution: &Execution<'_>, lane: usize) -> Actor {
         Actor {
-            site: self.sites.number(execution.id, execution.at),
+            site: self
+                .sites
+                .number(execution.function_id, execution.step_index),
             block: execution.grid.linear(execution.block.index),
             thread: execution.warp.first + lane as u32,
         }
     }
 
-    /// Reports something about a lane.
+    /// Adds a report about a lane.
     pub(super) fn report(
         &mut self,
         execution: &Execution<'_>,
@@ -111,26 +139,29 @@ impl Checkers {
         text: impl FnOnce() -> Text,
     ) {
         let actor = self.actor(execution, lane);
-        let context = (execution.grid, &*self.sites);
-        self.reports.add(context, code, actor, text);
-    }
-
-    /// Whether something was reported at the instruction.
-    pub(super) fn reported(&self, execution: &Execution<'_>) -> bool {
         self.reports
-            .any_at(self.sites.number(execution.id, execution.at))
+            .add(execution.grid, &self.sites, code, actor, text);
     }
 
-    /// A CTA.
+    /// Whether there is a report at the instruction.
+    pub(super) fn has_report(&self, execution: &Execution<'_>) -> bool {
+        self.reports.any_at(
+            self.sites
+                .number(execution.function_id, execution.step_index),
+        )
+    }
+
+    /// The state of a CTA.
     pub(super) fn block(&mut self, grid: &Grid<'_>, block: u64) -> &mut BlockState {
         let threads = grid.threads_per_block();
         self.clock_bytes = 3 * u64::from(threads) * 4 + 256;
-        let new = || BlockState::new(block, threads, grid.account());
-        self.blocks.get(block, new)
+        self.blocks
+            .get(block, || BlockState::new(block, threads, grid.account()))
     }
 
-    /// The CTA of a rank in the cluster of the one that executes an instruction; that one itself if there is none.
-    pub(super) fn of_rank(
+    /// The linear index and the state of the CTA of a rank in the cluster of the CTA that executes the instruction; that CTA itself if the cluster has
+    /// no such rank.
+    pub(super) fn block_of_rank(
         &mut self,
         execution: &Execution<'_>,
         rank: usize,
@@ -138,23 +169,23 @@ impl Checkers {
         let block = if rank == execution.block.rank || execution.block.shared(rank).is_none() {
             execution.grid.linear(execution.block.index)
         } else {
-            execution.grid.of_rank(execution.block.index, rank)
+            execution.grid.block_of_rank(execution.block.index, rank)
         };
         (block, self.block(execution.grid, block))
     }
 
-    /// A warp, by its first thread.
+    /// The state of a warp, given by its first thread.
     pub(super) fn warp(&mut self, grid: &Grid<'_>, block: u64, first: u32) -> &mut WarpState {
         self.block(grid, block).warp(first)
     }
 
-    /// The warp that executes an instruction.
+    /// The state of the warp that executes the instruction.
     pub(super) fn own_warp(&mut self, execution: &Execution<'_>) -> &mut WarpState {
         let block = execution.grid.linear(execution.block.index);
         self.warp(execution.grid, block, execution.warp.first)
     }
 
-    /// The written bytes of a memory that all lanes have, if it can have others.
+    /// The written bytes of a memory that all lanes share; `None` for the other memories.
     pub(super) fn written(
         &mut self,
         execution: &Execution<'_>,
@@ -162,7 +193,7 @@ impl Checkers {
     ) -> Option<&mut WrittenBytes> {
         match memory {
             Memory::Global => Some(&mut self.global),
-            Memory::Shared(rank) => Some(&mut self.of_rank(execution, rank).1.written),
+            Memory::Shared(rank) => Some(&mut self.block_of_rank(execution, rank).1.written),
             Memory::Local | Memory::Parameter => None,
         }
     }
@@ -173,9 +204,10 @@ impl Checkers {
         self.global_held.set(bytes, Purpose::Checkers);
     }
 
-    /// A CTA ended.
+    /// Drops the state of a CTA that ended.
     pub(super) fn end_block(&mut self, block: u64) {
         self.blocks.remove(block);
-        self.published.retain(|(owner, _), _| *owner != Some(block));
+        self.published
+            .retain(|location, _| location.block != Some(block));
     }
 }

@@ -1,22 +1,25 @@
-//! Vector clocks: the last known times of other threads.
+//! Vector clocks: the times of other threads and of asynchronous operations that a thread has acquired.
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::sync::Arc;
 
 /// The times of the threads of a CTA, and after them those of its asynchronous operations.
 pub(super) type Times = Arc<Vec<u32>>;
 
-/// The last time of each thread and each asynchronous operation that is known, by CTA. Clones share memory.
+/// The last acquired time of each thread and each asynchronous operation, by CTA. Clones share memory.
 #[derive(Clone, Debug)]
 pub(super) struct Clock {
     /// The CTA that has most of the times, by its linear index.
     block: u64,
+    /// The times of `block`.
     own: Times,
+    /// The times of the other CTAs.
     others: Option<Arc<BTreeMap<u64, Times>>>,
 }
 
 impl Clock {
-    /// Nothing is known.
+    /// A clock without times.
     pub(super) fn new(block: u64) -> Self {
         Self {
             block,
@@ -25,18 +28,18 @@ impl Clock {
         }
     }
 
-    /// The last time of a thread that is known; 0 if nothing is known.
+    /// The last acquired time of a thread; 0 without one.
     #[inline]
     pub(super) fn get(&self, block: u64, slot: u32) -> u32 {
         let times = if block == self.block {
             Some(&self.own)
         } else {
-            self.others.as_ref().and_then(|o| o.get(&block))
+            self.others.as_ref().and_then(|others| others.get(&block))
         };
         times.and_then(|t| t.get(slot as usize)).map_or(0, |t| *t)
     }
 
-    /// Notes a time of the own CTA.
+    /// Adds a time of `block`.
     pub(super) fn set(&mut self, slot: u32, time: u32) {
         let slot = slot as usize;
         let times = Arc::make_mut(&mut self.own);
@@ -46,17 +49,17 @@ impl Clock {
         times[slot] = times[slot].max(time);
     }
 
-    /// Notes a time of any CTA.
+    /// Adds a time of any CTA.
     pub(super) fn note(&mut self, block: u64, slot: u32, time: u32) {
         if block == self.block {
             return self.set(slot, time);
         }
-        let mut other = Self::new(block);
-        other.set(slot, time);
-        self.join(&other);
+        let mut clock = Self::new(block);
+        clock.set(slot, time);
+        self.join(&clock);
     }
 
-    /// Notes the times of a row of threads of the own CTA.
+    /// Adds the times of lanes of a warp of `block`. `first` is the first thread of the warp.
     pub(super) fn set_lanes(&mut self, first: u32, mask: u32, times: &[u32; 32]) {
         let first = first as usize;
         let own_times = Arc::make_mut(&mut self.own);
@@ -68,7 +71,7 @@ impl Clock {
         }
     }
 
-    /// Adds all that another clock knows.
+    /// Adds all times of another clock.
     pub(super) fn join(&mut self, other: &Self) {
         if other.block == self.block {
             join_times(&mut self.own, &other.own);
@@ -76,8 +79,8 @@ impl Clock {
             self.join_other(other.block, &other.own);
         }
         let Some(others) = &other.others else { return };
-        if let Some(own) = &self.others
-            && Arc::ptr_eq(own, others)
+        if let Some(joined) = &self.others
+            && Arc::ptr_eq(joined, others)
         {
             return;
         }
@@ -94,45 +97,45 @@ impl Clock {
         if times.is_empty() {
             return;
         }
-        let times_of_block = self.others.as_ref().and_then(|o| o.get(&block));
-        if times_of_block.is_some_and(|times_of_block| Arc::ptr_eq(times_of_block, times)) {
+        let joined = self.others.as_ref().and_then(|others| others.get(&block));
+        if joined.is_some_and(|joined| Arc::ptr_eq(joined, times)) {
             return;
         }
-        let other_times = Arc::make_mut(self.others.get_or_insert_default());
-        match other_times.entry(block) {
-            std::collections::btree_map::Entry::Vacant(free) => {
-                free.insert(Arc::clone(times));
+        let others = Arc::make_mut(self.others.get_or_insert_default());
+        match others.entry(block) {
+            Entry::Vacant(vacant) => {
+                vacant.insert(Arc::clone(times));
             }
-            std::collections::btree_map::Entry::Occupied(mut times_of_block) => {
-                join_times(times_of_block.get_mut(), times);
-            }
+            Entry::Occupied(mut joined) => join_times(joined.get_mut(), times),
         }
     }
 
     /// Whether both are the same memory, so that joining them changes nothing.
     pub(super) fn is_same(&self, other: &Self) -> bool {
-        let joined = match (&self.others, &other.others) {
+        let has_same_others = match (&self.others, &other.others) {
             (None, None) => true,
             (Some(a), Some(b)) => Arc::ptr_eq(a, b),
             _ => false,
         };
-        joined && self.block == other.block && Arc::ptr_eq(&self.own, &other.own)
+        has_same_others && self.block == other.block && Arc::ptr_eq(&self.own, &other.own)
     }
 }
 
-fn join_times(into: &mut Times, from: &Times) {
-    if Arc::ptr_eq(into, from) {
+fn join_times(joined: &mut Times, times: &Times) {
+    if Arc::ptr_eq(joined, times) {
         return;
     }
-    let behind = |(a, b): (&u32, &u32)| a < b;
-    if into.len() >= from.len() && !into.iter().zip(from.iter()).any(behind) {
+    // A copy is only made if a time changes.
+    let has_all =
+        joined.len() >= times.len() && joined.iter().zip(times.iter()).all(|(a, b)| a >= b);
+    if has_all {
         return;
     }
-    let into = Arc::make_mut(into);
-    if into.len() < from.len() {
-        into.resize(from.len(), 0);
+    let joined = Arc::make_mut(joined);
+    if joined.len() < times.len() {
+        joined.resize(times.len(), 0);
     }
-    for (a, b) in into.iter_mut().zip(from.iter()) {
-        *a = (*a).max(*b);
+    for (joined, time) in joined.iter_mut().zip(times.iter()) {
+        *joined = (*joined).max(*time);
     }
 }

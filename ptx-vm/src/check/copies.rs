@@ -1,48 +1,58 @@
-//! Asynchronous copies: their completion, and the threads that have waited for it.
+//! Asynchronous copies: their completion, and the threads that have awaited it.
 
 use ptx_ir::Code;
 use ptx_isa::{Action, Completion};
 
-use super::accesses::Access;
-use super::checkers::Checkers;
-use super::memcheck::access;
+use super::checkers::{AsyncOperation, Checkers};
+use super::memcheck::describe_access;
+use super::racecheck::RacingAccess;
 use super::report::{Actor, Text};
+use super::sync_state::CopyKind;
 use crate::execute::{Execution, Memory, Touch};
 use crate::lanes::lanes;
 use crate::program::Act;
 
 impl Checkers {
-    /// The asynchronous operation that an access belongs to, if the instruction starts one: its CTA, number and time.
+    /// The asynchronous operation to which an access belongs, if the instruction starts one.
     pub(super) fn operation_of(
         &mut self,
         execution: &Execution<'_>,
         touch: &Touch<'_>,
-    ) -> Option<(u64, u32, u32)> {
-        let site = self.sites.number(execution.id, execution.at);
+    ) -> Option<AsyncOperation> {
+        let site = self
+            .sites
+            .number(execution.function_id, execution.step_index);
         let completion = self.sites.get(site)?.starts?;
         let lane = touch.lanes.trailing_zeros() as usize;
-        let own_block = execution.grid.linear(execution.block.index);
+        let block = execution.grid.linear(execution.block.index);
         match completion {
             Completion::Mbarrier => {
-                let (rank, at) = self.object_of(execution, touch, lane)?;
-                let (block, state) = self.of_rank(execution, rank);
-                let object = state.sync.mbarriers.get(&at)?;
-                Some((block, object.slot, object.phase + 1))
+                let (rank, offset) = self.completing_object(execution, touch, lane)?;
+                let (block, state) = self.block_of_rank(execution, rank);
+                let object = state.sync.mbarriers.get(&offset)?;
+                Some(AsyncOperation {
+                    block,
+                    slot: object.slot,
+                    time: object.phase + 1,
+                })
             }
             completion => {
                 let thread = execution.warp.first + lane as u32;
-                let bulk = completion == Completion::Bulk;
-                let copies = self
-                    .block(execution.grid, own_block)
-                    .sync
-                    .copies(thread, bulk);
-                Some((own_block, copies.slot, copies.started))
+                let kind = CopyKind::of(completion);
+                let sync = &mut self.block(execution.grid, block).sync;
+                let copies = sync.copies(thread, kind);
+                Some(AsyncOperation {
+                    block,
+                    slot: copies.slot,
+                    time: copies.started,
+                })
             }
         }
     }
 
-    /// The mbarrier object at which an asynchronous operation completes: with `.multicast` that of the CTA that is written.
-    fn object_of(
+    /// The mbarrier object at which an asynchronous operation completes, by the rank of its CTA and its offset. With `.multicast` it is in the CTA whose
+    /// memory is written.
+    fn completing_object(
         &self,
         execution: &Execution<'_>,
         touch: &Touch<'_>,
@@ -50,7 +60,7 @@ impl Checkers {
     ) -> Option<(usize, u64)> {
         let act = execution.action()?;
         let location = execution.location(act.addresses().last()?, lane);
-        let Memory::Shared(own) = location.memory() else {
+        let Memory::Shared(named_rank) = location.memory() else {
             return None;
         };
         let multicast = act
@@ -59,28 +69,30 @@ impl Checkers {
             .any(|m| m.text().starts_with(".multicast"));
         let rank = match touch.memory {
             Memory::Shared(rank) if multicast => rank,
-            _ => own,
+            _ => named_rank,
         };
         Some((rank, location.address()))
     }
 
     /// Records that lanes start, commit or wait for copies.
     pub(super) fn before_copy(&mut self, execution: &Execution<'_>, act: &Act) {
-        let site = self.sites.number(execution.id, execution.at);
+        let site = self
+            .sites
+            .number(execution.function_id, execution.step_index);
         let starts = self.sites.get(site).and_then(|s| s.starts);
         let block = execution.grid.linear(execution.block.index);
         let first = execution.warp.first;
         if let Some(completion) = starts {
             self.copies += 1;
-            let bulk = completion == Completion::Bulk;
+            let kind = CopyKind::of(completion);
             let sync = &mut self.block(execution.grid, block).sync;
             for lane in lanes(execution.active) {
-                sync.copies(first + lane as u32, bulk).started += 1;
+                sync.copies(first + lane as u32, kind).started += 1;
             }
         }
-        let bulk = match act.action {
-            Action::CopyCommit | Action::CopyWait | Action::CopyArrive => false,
-            Action::BulkCommit | Action::BulkWait => true,
+        let kind = match act.action {
+            Action::CopyCommit | Action::CopyWait | Action::CopyArrive => CopyKind::Ordinary,
+            Action::BulkCommit | Action::BulkWait => CopyKind::Bulk,
             _ => return,
         };
         if matches!(act.action, Action::CopyCommit | Action::BulkCommit) {
@@ -90,7 +102,7 @@ impl Checkers {
         }
         for lane in lanes(execution.active) {
             let state = self.block(execution.grid, block);
-            let copies = state.sync.copies(first + lane as u32, bulk);
+            let copies = state.sync.copies(first + lane as u32, kind);
             let complete = match act.action {
                 Action::CopyCommit | Action::BulkCommit => {
                     copies.groups.push(copies.started);
@@ -104,35 +116,36 @@ impl Checkers {
             };
             let slot = copies.slot;
             let clock = &mut self.own_warp(execution).clock;
-            clock.learn(1 << lane, slot, complete);
+            clock.acquire_operation(1 << lane, slot, complete);
         }
     }
 
-    /// Reports an access that conflicts with a pending asynchronous copy.
-    pub(super) fn not_awaited(
+    /// Reports an access of a lane that conflicts with a pending asynchronous copy.
+    pub(super) fn report_pending_copy(
         &mut self,
         execution: &Execution<'_>,
         touch: &Touch<'_>,
-        (lane, at): (usize, u64),
-        (earlier, by): (&Access, u32),
+        lane: usize,
+        address: u64,
+        earlier: &RacingAccess,
     ) {
-        let what = access(touch.usage, touch.bytes);
-        let conflict = if earlier.is_asynchronous() {
-            "conflicts with a pending asynchronous copy"
+        let what = describe_access(touch.usage, touch.bytes);
+        let access = &earlier.access;
+        let (conflict, thread) = if access.is_asynchronous() {
+            ("conflicts with a pending asynchronous copy", 0)
         } else {
-            "conflicts with an access that is not ordered before this copy"
+            (
+                "conflicts with an access that is not ordered before this copy",
+                u32::from(access.first) + earlier.lanes.trailing_zeros() % 32,
+            )
         };
         let other = Actor {
-            site: earlier.site,
-            block: earlier.block.into(),
-            thread: if earlier.is_asynchronous() {
-                0
-            } else {
-                u32::from(earlier.first) + by.trailing_zeros() % 32
-            },
+            site: access.site,
+            block: access.block.into(),
+            thread,
         };
         self.report(execution, Code::PendingCopy, lane, || Text {
-            message: format!("{what} at {at:#x} {conflict}"),
+            message: format!("{what} at {address:#x} {conflict}"),
             other: Some((other, "the conflicting operation")),
             help: "wait for the group or the mbarrier object of the copy, and add a barrier after the wait if other threads access the memory",
         });

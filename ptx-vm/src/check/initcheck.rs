@@ -1,97 +1,91 @@
 //! `initcheck`: reads of uninitialized memory and registers.
 
 use super::checkers::Checkers;
-use super::memcheck::access;
+use super::memcheck::describe_access;
 use super::report::{Actor, Text};
-use super::sites::Site;
-use super::state::{Followed, Origin, Traced, UnwrittenRead};
+use super::sites::{Site, Sites};
+use super::uninitialized::{Origin, Traced, TrackedRegister, UnwrittenRead};
 use super::unset::Variable;
 use super::written_bytes::WrittenBytes;
 use crate::execute::{
-    CallFrame, Execution, Grid, Memory, Stepped, Touch, Unknown, Use, determined,
+    Block, CallFrame, Execution, Grid, LaneStep, Memory, Touch, Unknown, Use, determined,
 };
 use crate::lanes::{Place, lanes};
 use crate::program::{Argument, Callee, Function, Step};
 use ptx_ir::Code;
 
 /// The longest range that is compared as a whole.
-const LONGEST: u64 = 1 << 12;
+const MOST_RANGE_BYTES: u64 = 1 << 12;
 
 impl Checkers {
     /// Checks that the bytes of reads were written, and records those of writes. Bytes that are only copied, such as the padding of structures, stay
     /// unwritten in the copy.
     pub(super) fn initcheck(&mut self, execution: &Execution<'_>, touch: &Touch<'_>, allowed: u32) {
-        self.follow_memory(execution, touch, allowed);
-        let site = self.sites.number(execution.id, execution.at);
+        self.track_memory(execution, touch, allowed);
+        let site = self
+            .sites
+            .number(execution.function_id, execution.step_index);
         let (passive, copied) = self
             .sites
             .get(site)
             .map_or((0, 0), |site| (site.passive_elements, site.copied_elements));
         if passive != 0 && touch.usage == Use::Read {
-            self.load_copied(execution, touch, (allowed, passive));
+            self.load_copied_elements(execution, touch, allowed, passive);
         }
-        self.check_written(execution, touch, (allowed, site));
+        self.check_written(execution, touch, allowed, site);
         if copied != 0 && touch.usage == Use::Write {
-            self.store_copied(execution, touch, (allowed, copied));
+            self.store_copied_elements(execution, touch, allowed, copied);
         }
     }
 
     /// Records the unwritten bytes of elements that are loaded only to be stored. If no byte of an access was written, the load is reported instead.
-    fn load_copied(
+    fn load_copied_elements(
         &mut self,
         execution: &Execution<'_>,
         touch: &Touch<'_>,
-        (allowed, elements): (u32, u32),
+        allowed: u32,
+        elements: u32,
     ) {
-        let Some(Step::Load(access)) = execution
-            .function
-            .steps
-            .get(execution.at as usize)
-            .map(|s| &s.step)
-        else {
+        let Some(Step::Load(access)) = current_step(execution) else {
             return;
         };
-        let mut all = Vec::new();
         let Some(written) = self.written(execution, touch.memory) else {
             return;
         };
+        let mut unwritten = Vec::new();
         for lane in lanes(allowed) {
-            let address = touch.at[lane];
+            let address = touch.addresses[lane];
             let is_reported = !written.has_any(address, touch.bytes);
             for (element, place) in (0u32..).zip(&access.places) {
                 let Some(place) = place.filter(|_| elements >> element & 1 == 1) else {
                     continue;
                 };
                 let start = address.saturating_add(u64::from(element) * touch.element);
-                let missing = |byte: &u64| {
-                    written
-                        .first_missing(start.saturating_add(*byte), 1)
-                        .is_some()
-                };
-                let bytes = (0..touch.element.min(16)).filter(missing);
-                let bytes = bytes.fold(0u16, |all, byte| all | 1 << byte);
-                all.push((place, lane, if is_reported { 0 } else { bytes }));
+                let bytes = (0..touch.element.min(16))
+                    .filter(|byte| {
+                        written
+                            .first_missing(start.saturating_add(*byte), 1)
+                            .is_some()
+                    })
+                    .fold(0u16, |bytes, byte| bytes | 1 << byte);
+                unwritten.push((place, lane, if is_reported { 0 } else { bytes }));
             }
         }
         let warp = self.own_warp(execution);
-        for (place, lane, bytes) in all {
-            warp.set_copied((execution.call, place), lane, bytes);
+        for (place, lane, bytes) in unwritten {
+            warp.set_copied(execution.call, place, lane, bytes);
         }
     }
 
-    /// Stored bytes that were not written where they come from count as unwritten.
-    fn store_copied(
+    /// Makes stored bytes unwritten that were unwritten where they were loaded.
+    fn store_copied_elements(
         &mut self,
         execution: &Execution<'_>,
         touch: &Touch<'_>,
-        (allowed, elements): (u32, u32),
+        allowed: u32,
+        elements: u32,
     ) {
-        let Some(Step::Store(access)) = execution
-            .function
-            .steps
-            .get(execution.at as usize)
-            .map(|s| &s.step)
-        else {
+        let Some(Step::Store(access)) = current_step(execution) else {
             return;
         };
         let warp = self.own_warp(execution);
@@ -102,67 +96,77 @@ impl Checkers {
                     continue;
                 };
                 let bytes = warp.copied(execution.call, place, lane);
-                let start = touch.at[lane].saturating_add(u64::from(element) * touch.element);
-                let missing = (0..touch.element.min(16)).filter(|byte| bytes >> byte & 1 == 1);
-                unwritten.extend(missing.map(|byte| start.saturating_add(byte)));
+                let start =
+                    touch.addresses[lane].saturating_add(u64::from(element) * touch.element);
+                for byte in 0..touch.element.min(16) {
+                    if bytes >> byte & 1 == 1 {
+                        unwritten.push(start.saturating_add(byte));
+                    }
+                }
             }
         }
         if let Some(written) = self.written(execution, touch.memory) {
-            for byte in unwritten {
-                written.remove(byte, 1);
+            for address in unwritten {
+                written.remove(address, 1);
             }
         }
     }
 
+    /// Reports the lanes that read unwritten bytes, and records written bytes.
     fn check_written(
         &mut self,
         execution: &Execution<'_>,
         touch: &Touch<'_>,
-        (allowed, site): (u32, u32),
+        allowed: u32,
+        site_number: u32,
     ) {
-        let local = touch.memory == Memory::Local;
-        let unused = |s: &Site| s.masked || local && s.copied;
-        let masked = self.sites.get(site).is_some_and(unused);
+        let is_local = touch.memory == Memory::Local;
+        let sites = std::sync::Arc::clone(&self.sites);
+        let site = sites.get(site_number);
         let defers = touch.memory != Memory::Global
             && touch.usage == Use::Read
-            && self.sites.get(site).is_some_and(|s| s.defers);
+            && site.is_some_and(|s| s.defers);
         if touch.memory == Memory::Global {
             self.count_written();
         }
-        if !local && self.all_written(execution, touch, allowed) {
+        if !is_local && self.is_all_written(execution, touch, allowed) {
             return;
         }
-        let needed = self.sites.get(site).map_or(Needed::ALL, |s| Needed {
-            used: if masked { Some(0) } else { s.used },
+        let needed = site.map_or(NeededBytes::ALL, |s| NeededBytes {
+            used_bytes: if s.masked || is_local && s.copied {
+                Some(0)
+            } else {
+                s.used_bytes
+            },
             passive_elements: s.passive_elements,
         });
         let mut missing = Vec::new();
-        let mut more_memory = 0;
-        let mut check = |written: &mut WrittenBytes, lane: usize| {
+        let mut check_lane = |written: &mut WrittenBytes, lane: usize| {
             let unwritten = needed.unwritten(written, touch, lane);
             if touch.usage != Use::Read || unwritten.is_some() && !defers {
                 // Each byte is reported once.
-                written.insert(touch.at[lane], touch.bytes);
+                written.insert(touch.addresses[lane], touch.bytes);
             }
             missing.extend(unwritten.map(|unwritten| (lane, unwritten)));
         };
-        if local {
+        let mut growth = 0;
+        if is_local {
             let stacks = &mut self.own_warp(execution).stacks;
             for lane in lanes(allowed) {
                 let memory_before = stacks[lane].memory();
-                check(&mut stacks[lane], lane);
-                more_memory += stacks[lane].memory().saturating_sub(memory_before);
+                check_lane(&mut stacks[lane], lane);
+                growth += stacks[lane].memory().saturating_sub(memory_before);
             }
         } else if let Some(written) = self.written(execution, touch.memory) {
             let memory_before = written.memory();
-            lanes(allowed).for_each(|lane| check(written, lane));
-            more_memory = written.memory().saturating_sub(memory_before);
+            lanes(allowed).for_each(|lane| check_lane(written, lane));
+            growth = written.memory().saturating_sub(memory_before);
         }
         if touch.memory != Memory::Global {
-            self.count_more(execution, touch.memory, more_memory);
+            self.count_growth(execution, touch.memory, growth);
         }
-        if local {
-            // Padding of structures is copied with them.
+        if is_local {
+            // The padding of structures is copied with them.
             missing.retain(|(_, unwritten)| unwritten.lacks_element);
         }
         // An instruction that copies many bytes is one access.
@@ -172,30 +176,36 @@ impl Checkers {
             let read = UnwrittenRead {
                 usage: touch.usage,
                 memory: touch.memory,
-                at: touch.at[lane],
+                address: touch.addresses[lane],
                 bytes: touch.bytes,
                 missing: unwritten.first,
             };
             if defers {
-                self.postpone(
-                    execution,
-                    (lane, unwritten.elements),
-                    Origin::Memory { site, read },
-                );
+                let origin = Origin::Memory {
+                    site: site_number,
+                    read,
+                };
+                self.track_unwritten_result(execution, lane, unwritten.elements, origin);
             } else {
                 self.report(execution, Code::UnwrittenMemory, lane, || read.text());
             }
         }
     }
 
-    /// Whether all bytes were written, or are written now, of the range in which lanes access memory that all have.
-    fn all_written(&mut self, execution: &Execution<'_>, touch: &Touch<'_>, allowed: u32) -> bool {
+    /// Whether all bytes of the range that lanes access in a memory that all lanes share were written before, or are written by this access, which is
+    /// recorded in this case.
+    fn is_all_written(
+        &mut self,
+        execution: &Execution<'_>,
+        touch: &Touch<'_>,
+        allowed: u32,
+    ) -> bool {
         let range = touch.range(allowed);
         let bytes = range.end.saturating_sub(range.start);
         let Some(written) = self.written(execution, touch.memory) else {
             return true;
         };
-        if bytes > LONGEST {
+        if bytes > MOST_RANGE_BYTES {
             return false;
         }
         if touch.usage == Use::Write && touch.is_row(allowed, range.start) {
@@ -205,28 +215,31 @@ impl Checkers {
         written.first_missing(range.start, bytes).is_none()
     }
 
-    /// Records that the result of a load is uninitialized in a lane.
-    fn postpone(
+    /// Records that elements of the result of a load are uninitialized in a lane.
+    fn track_unwritten_result(
         &mut self,
         execution: &Execution<'_>,
-        (lane, elements): (usize, u32),
+        lane: usize,
+        elements: u32,
         origin: Origin,
     ) {
         let sites = std::sync::Arc::clone(&self.sites);
-        let Some(site) = sites.get(sites.number(execution.id, execution.at)) else {
+        let number = sites.number(execution.function_id, execution.step_index);
+        let Some(site) = sites.get(number) else {
             return;
         };
-        let count = sites.variables(execution.id).len();
+        let count = sites.variables(execution.function_id).len();
         let registers = self.own_warp(execution).registers(execution.call, count);
-        for &variable in &site.writes {
-            let mut elements_of_site = (0..32u32).zip(&site.elements);
-            let element = elements_of_site.find(|(_, element)| **element == Some(variable));
+        for &register in &site.writes {
+            let element = (0..32u32)
+                .zip(&site.elements)
+                .find(|(_, element)| **element == Some(register));
             if element.is_some_and(|(element, _)| elements >> element & 1 == 0) {
                 continue;
             }
-            if let Some(followed) = registers.get_mut(variable as usize) {
-                followed.known &= !(1 << lane);
-                followed.origin = Some(Traced {
+            if let Some(tracked) = registers.get_mut(register as usize) {
+                tracked.initialized &= !(1 << lane);
+                tracked.origin = Some(Traced {
                     origin,
                     thread: None,
                 });
@@ -234,135 +247,145 @@ impl Checkers {
         }
     }
 
-    /// Checks that the registers that lanes need are initialized, and records those that they write.
-    pub(super) fn registers(
+    /// Checks that the registers that lanes of a warp need are initialized, and records those that they write.
+    pub(super) fn check_registers(
         &mut self,
         grid: &Grid<'_>,
-        (index, warp): ([u32; 3], u32),
-        (step, call): (Stepped, &CallFrame),
+        block: &Block,
+        warp: u32,
+        step: LaneStep,
+        call: &CallFrame,
     ) {
-        let site = self.sites.number(step.function, step.at);
-        let follows = |s: &Site| !s.reads.is_empty() || !s.writes.is_empty();
-        if !self.sites.get(site).is_some_and(follows) {
+        let sites = std::sync::Arc::clone(&self.sites);
+        let site_number = sites.number(step.function, step.index);
+        let Some(site) = sites.get(site_number) else {
+            return;
+        };
+        if site.reads.is_empty() && site.writes.is_empty() {
             return;
         }
-        let sites = std::sync::Arc::clone(&self.sites);
-        let Some(of) = sites.get(site) else { return };
-        let block = grid.linear(index);
+        let block = grid.linear(block.index);
         let variables = sites.variables(step.function);
         let state = self.block(grid, block);
-        let followed_registers = state.registers(warp, step.call, variables.len());
-        let determined = |unknown: &[Unknown], results: &[Place]| {
-            determined(grid, (step, call), unknown, results)
+        let mut tracking = RegisterTracking {
+            registers: state.registers(warp, step.call, variables.len()),
+            variables,
+            site,
+            site_number,
         };
-        let followed = follow(followed_registers, (of, site), step, variables, &determined);
-        let Some((Traced { origin, thread }, missing)) = followed else {
+        let Some(needed) = tracking.execute(step, |unknown, results| {
+            determined(grid, step, call, unknown, results)
+        }) else {
             return;
         };
-        let (Origin::Register { site, .. } | Origin::Memory { site, .. }) = origin;
+        let Traced { origin, thread } = needed.traced;
+        let (code, site) = match origin {
+            Origin::Register { site, .. } => (Code::UnsetRegister, site),
+            Origin::Memory { site, .. } => (Code::UnwrittenMemory, site),
+        };
         let actor = Actor {
             site,
             block,
-            thread: thread.unwrap_or(warp + missing.trailing_zeros()),
+            thread: thread.unwrap_or(warp + needed.lanes.trailing_zeros()),
         };
-        let code = match origin {
-            Origin::Register { .. } => Code::UnsetRegister,
-            Origin::Memory { .. } => Code::UnwrittenMemory,
-        };
-        let text = || match origin {
-            Origin::Register { site, variable } => {
-                let (function, _) = sites.place(site);
-                unset(sites.variables(function).get(variable as usize))
-            }
-            Origin::Memory { read, .. } => read.text(),
-        };
-        self.reports.add((grid, &sites), code, actor, text);
+        self.reports
+            .add(grid, &sites, code, actor, || origin.text(&sites));
     }
 
     /// Records the stack bytes and registers that calls write.
-    pub(super) fn calls(&mut self, execution: &Execution<'_>) {
-        let grid = execution.grid;
-        let Some(Step::Call(call)) = execution
-            .function
-            .steps
-            .get(execution.at as usize)
-            .map(|s| &s.step)
-        else {
+    pub(super) fn record_calls(&mut self, execution: &Execution<'_>) {
+        let Some(Step::Call(call)) = current_step(execution) else {
             return;
         };
-        let base = execution.frame();
+        let caller_base = execution.frame();
         for (callee, mask) in execution.callees() {
             let Some(frame) = execution.call_frame(callee) else {
                 continue;
             };
-            let Some(function) = grid.program.function(frame.function) else {
+            let Some(function) = execution.grid.program.function(frame.function) else {
                 continue;
             };
-            let start = frame.base;
-            let results = call.results.iter().zip(&function.frame.results);
-            let results = results.filter_map(|(result, parameter)| match result {
-                Argument::Memory(offset) => Some((base + offset, parameter.bytes)),
-                _ => None,
-            });
-            let variable = function.frame.variable;
-            let variable = variable.map(|offset| (start + offset, call.last_bytes));
-            let written: Vec<(u64, u64)> = results.chain(variable).collect();
-            self.enter(execution, (callee, mask), (start, function), &written);
+            let base = frame.base;
+            let mut written: Vec<(u64, u64)> = Vec::new();
+            for (result, parameter) in call.results.iter().zip(&function.frame.results) {
+                if let Argument::Memory(offset) = result {
+                    written.push((caller_base + offset, parameter.bytes));
+                }
+            }
+            if let Some(offset) = function.frame.variable {
+                written.push((base + offset, call.last_bytes));
+            }
+            self.enter_call(execution, callee, mask, function, base, &written);
         }
         if let Callee::System(_) = call.callee
             && let Some(Argument::Memory(offset)) = call.results.first()
         {
             let stacks = &mut self.own_warp(execution).stacks;
-            lanes(execution.active).for_each(|lane| stacks[lane].insert(base + offset, 8));
+            for lane in lanes(execution.active) {
+                stacks[lane].insert(caller_base + offset, 8);
+            }
         }
     }
 
-    /// The frame of a function that lanes call has only its parameters; other bytes are written by the call too.
-    fn enter(
+    /// Records that the frame of a called function, which begins at `base`, contains its parameters only. `written` are other ranges of the stack that
+    /// the call writes, by their start and length.
+    fn enter_call(
         &mut self,
         execution: &Execution<'_>,
-        (call, mask): (usize, u32),
-        (start, function): (u64, &Function),
-        others: &[(u64, u64)],
+        call: usize,
+        mask: u32,
+        function: &Function,
+        base: u64,
+        written: &[(u64, u64)],
     ) {
         let warp = self.own_warp(execution);
         for lane in lanes(mask) {
-            let written = &mut warp.stacks[lane];
-            written.remove(start, function.frame.bytes);
-            warp.tainted[lane].clear(start, function.frame.bytes);
+            let stack = &mut warp.stacks[lane];
+            stack.remove(base, function.frame.bytes);
+            warp.tainted[lane].remove(base, function.frame.bytes);
             for parameter in &function.frame.parameters {
                 if let Argument::Memory(offset) = parameter.place {
-                    written.insert(start + offset, parameter.bytes);
+                    stack.insert(base + offset, parameter.bytes);
                 }
             }
-            for &(at, bytes) in others {
-                written.insert(at, bytes);
+            for &(start, bytes) in written {
+                stack.insert(start, bytes);
             }
         }
         warp.forget_registers(call);
     }
 }
 
+/// The step that is executed.
+fn current_step<'e>(execution: &Execution<'e>) -> Option<&'e Step> {
+    let target = execution
+        .function
+        .steps
+        .get(execution.step_index as usize)?;
+    Some(&target.step)
+}
+
 /// The bytes of a read that have to be written.
-struct Needed {
-    /// The bytes that are used, if a pragma says so.
-    used: Option<u32>,
-    /// The elements that nothing uses, or that are only stored. They matter if no byte of the access was written.
+struct NeededBytes {
+    /// The mask of the used bytes, if it is known.
+    used_bytes: Option<u32>,
+    /// The elements that are unused or only stored. They matter if no byte of the access was written.
     passive_elements: u32,
 }
 
 /// The unwritten bytes of an access of a lane.
 struct Unwritten {
+    /// The address of the first unwritten byte.
     first: u64,
     /// The elements with unwritten bytes: a bit for each.
     elements: u32,
-    /// No byte of an element was written.
+    /// No byte of some element was written.
     lacks_element: bool,
 }
 
-impl Needed {
+impl NeededBytes {
     const ALL: Self = Self {
-        used: None,
+        used_bytes: None,
         passive_elements: 0,
     };
 
@@ -373,54 +396,68 @@ impl Needed {
         touch: &Touch<'_>,
         lane: usize,
     ) -> Option<Unwritten> {
-        let (at, bytes) = (touch.at[lane], touch.bytes);
+        let (start, bytes) = (touch.addresses[lane], touch.bytes);
         if touch.usage == Use::Write {
             return None;
         }
-        let first = written.first_missing(at, bytes)?;
-        if let Some(used) = self.used.filter(|_| touch.usage == Use::Read) {
-            let mut used = (0..bytes.min(32)).filter(|byte| used >> byte & 1 == 1);
-            let first = used.find_map(|byte| written.first_missing(at.saturating_add(byte), 1))?;
+        let first = written.first_missing(start, bytes)?;
+        if let Some(used_bytes) = self.used_bytes.filter(|_| touch.usage == Use::Read) {
+            let first = (0..bytes.min(32))
+                .filter(|byte| used_bytes >> byte & 1 == 1)
+                .find_map(|byte| written.first_missing(start.saturating_add(byte), 1))?;
             return Some(Unwritten {
                 first,
                 elements: u32::MAX,
                 lacks_element: true,
             });
         }
-        let each = touch.element.max(1);
+        let element_bytes = touch.element.max(1);
         let mut elements = 0;
-        for element in 0..bytes.div_ceil(each).min(32) {
-            let start = at.saturating_add(element * each);
-            elements |= u32::from(written.first_missing(start, each).is_some()) << element;
+        for element in 0..bytes.div_ceil(element_bytes).min(32) {
+            let element_start = start.saturating_add(element * element_bytes);
+            let is_missing = written
+                .first_missing(element_start, element_bytes)
+                .is_some();
+            elements |= u32::from(is_missing) << element;
         }
         let is_read_of_elements = touch.usage == Use::Read && touch.element != 0;
         if is_read_of_elements
             && elements & !self.passive_elements == 0
-            && written.has_any(at, bytes)
+            && written.has_any(start, bytes)
         {
             return None;
         }
         Some(Unwritten {
             first,
             elements,
-            lacks_element: written.lacks_element(at, bytes, touch.element),
+            lacks_element: written.lacks_element(start, bytes, touch.element),
         })
     }
 }
 
-/// The texts for a variable that was never written.
-fn unset(variable: Option<&Variable>) -> Text {
-    let name = variable.map_or("", |v| &v.name);
-    Text {
-        message: format!("{name} is read but was never written by this thread"),
-        other: None,
-        help: "write the register on every path to this instruction",
+impl Origin {
+    /// The text of a report about a value with this origin.
+    fn text(&self, sites: &Sites) -> Text {
+        match *self {
+            Self::Register { site, register } => {
+                let (function, _) = sites.place(site);
+                let variable = sites.variables(function).get(register as usize);
+                let name = variable.map_or("", |v| &v.name);
+                Text {
+                    message: format!("{name} is read but was never written by this thread"),
+                    other: None,
+                    help: "write the register on every path to this instruction",
+                }
+            }
+            Self::Memory { read, .. } => read.text(),
+        }
     }
 }
 
 impl UnwrittenRead {
     fn text(&self) -> Text {
-        let (what, at, missing) = (access(self.usage, self.bytes), self.at, self.missing);
+        let what = describe_access(self.usage, self.bytes);
+        let (address, missing) = (self.address, self.missing);
         let memory = match self.memory {
             Memory::Global => "global",
             Memory::Shared(_) => "shared",
@@ -429,7 +466,7 @@ impl UnwrittenRead {
         };
         Text {
             message: format!(
-                "{what} at {at:#x} in {memory} memory includes the uninitialized byte at {missing:#x}"
+                "{what} at {address:#x} in {memory} memory includes the uninitialized byte at {missing:#x}"
             ),
             other: None,
             help: "write the memory before the read, on every path and in every thread",
@@ -437,59 +474,82 @@ impl UnwrittenRead {
     }
 }
 
-/// Gives the lanes in which results do not depend on registers.
-type Determined<'a> = &'a dyn Fn(&[Unknown], &[Place]) -> u32;
+/// A needed register that is uninitialized in some lanes.
+struct NeededRegister {
+    traced: Traced,
+    lanes: u32,
+}
 
-/// Follows variables over an instruction. Gives the first one that is needed and has no value, with the instruction that read it first, and the
-/// lanes.
-fn follow(
-    known: &mut [Followed],
-    (of, site): (&Site, u32),
-    step: Stepped,
-    variables: &[Variable],
-    determined: Determined<'_>,
-) -> Option<(Traced, u32)> {
-    let mut needed = None;
-    let (mut unknown, mut origin) = (Vec::new(), None);
-    for &variable in &of.reads {
-        let Some(followed) = known.get_mut(variable as usize) else {
-            continue;
-        };
-        let is_guard = of.guard == Some(variable);
-        let reading = if is_guard { step.mask } else { step.active };
-        let missing = reading & !followed.known;
-        if missing == 0 {
-            continue;
+/// The tracked registers of a call at an instruction.
+struct RegisterTracking<'a> {
+    registers: &'a mut [TrackedRegister],
+    variables: &'a [Variable],
+    site: &'a Site,
+    site_number: u32,
+}
+
+impl RegisterTracking<'_> {
+    /// Tracks the registers over the instruction. Returns the first needed register that is uninitialized. `determined` returns the lanes in which
+    /// results do not depend on unknown registers.
+    fn execute(
+        &mut self,
+        step: LaneStep,
+        determined: impl FnOnce(&[Unknown], &[Place]) -> u32,
+    ) -> Option<NeededRegister> {
+        let mut needed = None;
+        let mut unknown = Vec::new();
+        let mut result_origin = None;
+        for &register in &self.site.reads {
+            let Some(tracked) = self.registers.get_mut(register as usize) else {
+                continue;
+            };
+            let is_guard = self.site.guard == Some(register);
+            let reading_lanes = if is_guard { step.mask } else { step.active };
+            let missing = reading_lanes & !tracked.initialized;
+            if missing == 0 {
+                continue;
+            }
+            let traced = tracked.origin.unwrap_or(Traced {
+                origin: Origin::Register {
+                    site: self.site_number,
+                    register,
+                },
+                thread: None,
+            });
+            if self.site.computes && !is_guard {
+                unknown.extend(self.variables.get(register as usize).map(|v| Unknown {
+                    place: v.place,
+                    bits: v.bits,
+                    lanes: missing,
+                }));
+                result_origin.get_or_insert(traced);
+            } else {
+                needed.get_or_insert(NeededRegister {
+                    traced,
+                    lanes: missing,
+                });
+                // Each register is reported once.
+                tracked.initialized |= missing;
+            }
         }
-        let from = followed.origin;
-        let from = from.unwrap_or(Traced {
-            origin: Origin::Register { site, variable },
-            thread: None,
-        });
-        if of.computes && !is_guard {
-            unknown.extend(variables.get(variable as usize).map(|v| Unknown {
-                place: v.place,
-                bits: v.bits,
-                lanes: missing,
-            }));
-            origin.get_or_insert(from);
-        } else {
-            needed.get_or_insert((from, missing));
-            // Each register is reported once.
-            followed.known |= missing;
+        let mut uninitialized = unknown.iter().fold(0, |lanes, u| lanes | u.lanes);
+        if uninitialized != 0 {
+            let results: Vec<Place> = self
+                .site
+                .writes
+                .iter()
+                .filter_map(|&register| self.variables.get(register as usize))
+                .map(|variable| variable.place)
+                .collect();
+            uninitialized &= !determined(&unknown, &results);
         }
-    }
-    let mut without = unknown.iter().fold(0, |all, one| all | one.lanes);
-    if without != 0 {
-        let written = of.writes.iter().filter_map(|&v| variables.get(v as usize));
-        let results: Vec<Place> = written.map(|v| v.place).collect();
-        without &= !determined(&unknown, &results);
-    }
-    for &variable in &of.writes {
-        if let Some(followed) = known.get_mut(variable as usize) {
-            followed.known = followed.known & !step.active | step.active & !without;
-            followed.origin = origin.or(followed.origin);
+        for &register in &self.site.writes {
+            if let Some(tracked) = self.registers.get_mut(register as usize) {
+                tracked.initialized =
+                    tracked.initialized & !step.active | step.active & !uninitialized;
+                tracked.origin = result_origin.or(tracked.origin);
+            }
         }
+        needed
     }
-    needed
 }

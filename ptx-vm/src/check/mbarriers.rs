@@ -1,85 +1,101 @@
-//! Checks operations on mbarrier objects, and records the ordering that they establish between threads.
+//! Checks of operations on mbarrier objects, and the ordering that they establish between threads.
 
 use ptx_ir::Code;
 use ptx_isa::Action;
 
 use super::Checker;
 use super::checkers::Checkers;
+use super::clock::Clock;
 use super::report::Text;
-use super::sync_state::Mbarrier;
-use crate::execute::{Execution, Memory, OnMbarrier, Touch};
+use super::sync_state::{CopyKind, Mbarrier};
+use crate::execute::{Execution, MbarrierOperation, Memory, PhaseEvent, Touch};
 use crate::lanes::lanes;
 
-/// The maximum count of an mbarrier object.
-const MOST: u64 = (1 << 20) - 1;
+/// The maximum number of arrivals that a phase of an mbarrier object expects.
+const MOST_ARRIVALS: u64 = (1 << 20) - 1;
 
 impl Checkers {
     /// Checks an operation on an mbarrier object; returns whether it can be executed.
-    pub(super) fn on_mbarrier(&mut self, execution: &Execution<'_>, on: &OnMbarrier) -> bool {
-        let (at, lane) = (on.at, on.lane);
-        let by = self.actor(execution, lane);
-        let (_, state) = self.of_rank(execution, on.rank);
+    pub(super) fn check_mbarrier_operation(
+        &mut self,
+        execution: &Execution<'_>,
+        operation: &MbarrierOperation,
+    ) -> bool {
+        let (offset, lane) = (operation.offset, operation.lane);
+        let actor = self.actor(execution, lane);
+        let (_, state) = self.block_of_rank(execution, operation.rank);
         let sync = &mut state.sync;
-        let last_use = sync.mbarriers.get(&at).map(|m| (m.by, m.ended));
-        let (message, other, help, code) = match (on.action, last_use) {
-            (Action::MbarrierInit, Some((by, None))) => (
+        let actors = sync
+            .mbarriers
+            .get(&offset)
+            .map(|object| (object.initialized_by, object.invalidated_by));
+        let (message, other, help, code) = match (operation.action, actors) {
+            (Action::MbarrierInit, Some((initialized_by, None))) => (
                 "the mbarrier object is already initialized".into(),
-                Some((by, "initialized here")),
+                Some((initialized_by, "initialized here")),
                 "invalidate the object before initializing it again, and do both in a single thread",
                 Code::RepeatedMbarrier,
             ),
-            (Action::MbarrierInit, _) if on.count == 0 || on.count > MOST => (
-                format!(
-                    "the mbarrier object is initialized with an invalid count of {}",
-                    on.count
-                ),
-                None,
-                "the count must be between 1 and 2^20 - 1",
-                Code::MbarrierCount,
-            ),
+            (Action::MbarrierInit, _)
+                if operation.count == 0 || operation.count > MOST_ARRIVALS =>
+            {
+                (
+                    format!(
+                        "the mbarrier object is initialized with an invalid count of {}",
+                        operation.count
+                    ),
+                    None,
+                    "the count must be between 1 and 2^20 - 1",
+                    Code::MbarrierCount,
+                )
+            }
             (Action::MbarrierInit, _) => {
                 let slot = sync.new_slot();
                 let object = Mbarrier {
                     slot,
                     phase: 0,
-                    by,
-                    ended: None,
+                    initialized_by: actor,
+                    invalidated_by: None,
                     pending: None,
                     complete: None,
                 };
-                sync.mbarriers.insert(at, object);
+                sync.mbarriers.insert(offset, object);
                 state.count();
                 return true;
             }
             (_, None) => (
-                format!("there is no initialized mbarrier object at {at:#x}"),
+                format!("there is no initialized mbarrier object at {offset:#x}"),
                 None,
                 "execute `mbarrier.init` in one thread, followed by a barrier before other threads use the object",
                 Code::MissingMbarrier,
             ),
-            (_, Some((_, Some(by)))) => (
-                format!("the mbarrier object at {at:#x} was invalidated"),
-                Some((by, "invalidated here")),
+            (_, Some((_, Some(invalidated_by)))) => (
+                format!("the mbarrier object at {offset:#x} was invalidated"),
+                Some((invalidated_by, "invalidated here")),
                 "invalidate the object after its last use by any thread",
                 Code::MissingMbarrier,
             ),
-            (Action::MbarrierArrive | Action::MbarrierDrop, _) if on.count > on.pending.into() => (
-                format!(
-                    "{} arrivals at an mbarrier object with {} pending arrivals",
-                    on.count, on.pending
-                ),
-                None,
-                "initialize the object with the number of threads that arrive in each phase",
-                Code::MbarrierCount,
-            ),
+            (Action::MbarrierArrive | Action::MbarrierDrop, _)
+                if operation.count > operation.pending.into() =>
+            {
+                (
+                    format!(
+                        "{} arrivals at an mbarrier object with {} pending arrivals",
+                        operation.count, operation.pending
+                    ),
+                    None,
+                    "initialize the object with the number of threads that arrive in each phase",
+                    Code::MbarrierCount,
+                )
+            }
             (Action::MbarrierInvalidate, _) => {
-                if let Some(object) = sync.mbarriers.get_mut(&at) {
-                    object.ended = Some(by);
+                if let Some(object) = sync.mbarriers.get_mut(&offset) {
+                    object.invalidated_by = Some(actor);
                 }
                 return true;
             }
             _ => {
-                self.arrive(execution, on);
+                self.arrive(execution, operation);
                 return true;
             }
         };
@@ -94,81 +110,97 @@ impl Checkers {
         false
     }
 
-    /// Records that an arrival releases the clock of its thread to the threads that wait for the phase.
-    fn arrive(&mut self, execution: &Execution<'_>, on: &OnMbarrier) {
-        let site = self.sites.number(execution.id, execution.at);
+    /// Releases the clock of the thread of an arrival to the threads that wait for the phase.
+    fn arrive(&mut self, execution: &Execution<'_>, operation: &MbarrierOperation) {
+        let site = self
+            .sites
+            .number(execution.function_id, execution.step_index);
         let releases = self.sites.get(site).is_some_and(|s| s.releases);
-        let arrives = matches!(on.action, Action::MbarrierArrive | Action::MbarrierDrop);
-        let copies = on.action == Action::CopyArrive;
-        if !(arrives && releases || copies) {
+        let arrives = matches!(
+            operation.action,
+            Action::MbarrierArrive | Action::MbarrierDrop
+        );
+        let arrives_after_copies = operation.action == Action::CopyArrive;
+        if !(arrives && releases || arrives_after_copies) {
             return;
         }
         let block = execution.grid.linear(execution.block.index);
-        let thread = execution.warp.first + on.lane as u32;
-        let clock = self.own_warp(execution).clock.release(1 << on.lane);
+        let thread = execution.warp.first + operation.lane as u32;
+        let clock = self.own_warp(execution).clock.release(1 << operation.lane);
         let Some(mut clock) = clock else { return };
-        if copies {
-            let copies = self.block(execution.grid, block).sync.copies(thread, false);
+        if arrives_after_copies {
+            let sync = &mut self.block(execution.grid, block).sync;
+            let copies = sync.copies(thread, CopyKind::Ordinary);
             clock.set(copies.slot, copies.started);
         }
-        let (_, state) = self.of_rank(execution, on.rank);
-        if let Some(object) = state.sync.mbarriers.get_mut(&on.at) {
+        let (_, state) = self.block_of_rank(execution, operation.rank);
+        if let Some(object) = state.sync.mbarriers.get_mut(&operation.offset) {
             match &mut object.pending {
                 Some(pending) => pending.join(&clock),
-                none => *none = Some(clock),
+                None => object.pending = Some(clock),
             }
         }
     }
 
-    /// Records that a phase is complete, or that a thread observed the completion.
-    pub(super) fn mbarrier_phases(
+    /// Records that a phase is complete. The thread that tests it acquires the clocks of the threads that arrived.
+    pub(super) fn record_phase(
         &mut self,
         execution: &Execution<'_>,
-        on: &OnMbarrier,
-        tested: bool,
+        operation: &MbarrierOperation,
+        event: PhaseEvent,
     ) {
-        let site = self.sites.number(execution.id, execution.at);
+        let site = self
+            .sites
+            .number(execution.function_id, execution.step_index);
         let acquires = self.sites.get(site).is_some_and(|s| s.acquires);
-        let (owner, state) = self.of_rank(execution, on.rank);
-        let Some(object) = state.sync.mbarriers.get_mut(&on.at) else {
+        let (owner, state) = self.block_of_rank(execution, operation.rank);
+        let Some(object) = state.sync.mbarriers.get_mut(&operation.offset) else {
             return;
         };
-        if !tested {
-            object.phase += 1;
-            let mut complete = object
-                .pending
-                .take()
-                .unwrap_or_else(|| super::clock::Clock::new(owner));
-            if let Some(before) = object.complete.take() {
-                complete.join(&before);
+        match event {
+            PhaseEvent::Completed => {
+                object.phase += 1;
+                let mut complete = object.pending.take().unwrap_or_else(|| Clock::new(owner));
+                if let Some(earlier_phases) = object.complete.take() {
+                    complete.join(&earlier_phases);
+                }
+                complete.note(owner, object.slot, object.phase);
+                object.complete = Some(complete);
             }
-            complete.note(owner, object.slot, object.phase);
-            object.complete = Some(complete);
-            return;
-        }
-        if let (true, Some(known)) = (acquires, object.complete.clone()) {
-            self.own_warp(execution).clock.acquire(1 << on.lane, &known);
+            PhaseEvent::Tested => {
+                if acquires && let Some(complete) = object.complete.clone() {
+                    self.own_warp(execution)
+                        .clock
+                        .acquire(1 << operation.lane, &complete);
+                }
+            }
         }
     }
 
     /// Reports ordinary accesses to the memory of mbarrier objects.
-    pub(super) fn on_object(&mut self, execution: &Execution<'_>, touch: &Touch<'_>, allowed: u32) {
+    pub(super) fn check_mbarrier_memory(
+        &mut self,
+        execution: &Execution<'_>,
+        touch: &Touch<'_>,
+        allowed: u32,
+    ) {
         let Memory::Shared(rank) = touch.memory else {
             return;
         };
         for lane in lanes(allowed) {
-            let address = touch.at[lane];
-            let (_, state) = self.of_rank(execution, rank);
+            let address = touch.addresses[lane];
+            let (_, state) = self.block_of_rank(execution, rank);
             if state.sync.mbarriers.is_empty() {
                 return;
             }
-            let Some(by) = state.sync.mbarrier_at(address, touch.bytes).map(|m| m.by) else {
+            let Some(object) = state.sync.mbarrier_at(address, touch.bytes) else {
                 continue;
             };
-            let what = super::memcheck::access(touch.usage, touch.bytes);
+            let initialized_by = object.initialized_by;
+            let what = super::memcheck::describe_access(touch.usage, touch.bytes);
             self.report(execution, Code::MbarrierAccess, lane, || Text {
                 message: format!("{what} at {address:#x} in an mbarrier object"),
-                other: Some((by, "initialized here")),
+                other: Some((initialized_by, "initialized here")),
                 help: "use mbarrier operations, or invalidate the object before reusing its memory",
             });
         }

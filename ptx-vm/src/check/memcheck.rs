@@ -12,40 +12,40 @@ use ptx_ir::Code;
 impl Checkers {
     /// The lanes whose accesses are inside of allocated memory.
     pub(super) fn memcheck(&mut self, execution: &Execution<'_>, touch: &Touch<'_>) -> u32 {
-        let end = bounds(execution, touch);
+        let end = end_of_memory(execution, touch);
         let read_only = touch.memory == Memory::Parameter && touch.usage != Use::Read;
         let range = touch.range(touch.lanes);
         if !read_only && touch.is_aligned(touch.lanes) && self.has_range(touch, &range, end) {
-            self.leaves_variable(execution, touch, touch.lanes);
+            self.check_variable(execution, touch, touch.lanes);
             return touch.lanes;
         }
         let mut allowed = touch.lanes;
         let misaligned = touch.align.is_power_of_two() && touch.align > 1;
         for lane in lanes(touch.lanes) {
-            let address = touch.at[lane];
+            let address = touch.addresses[lane];
             if misaligned && address & (touch.align - 1) != 0 {
-                self.misaligned(execution, touch, lane);
+                self.report_misaligned(execution, touch, lane);
                 allowed &= !(1 << lane);
                 continue;
             }
             let range = address..address.saturating_add(touch.bytes);
             if !self.has_range(touch, &range, end) {
-                self.out_of_bounds(execution, touch, lane, end);
+                self.report_out_of_bounds(execution, touch, lane, end);
                 allowed &= !(1 << lane);
             }
         }
         if read_only {
-            self.read_only(execution, touch);
+            self.report_read_only(execution, touch);
             allowed = 0;
         }
-        self.leaves_variable(execution, touch, allowed);
+        self.check_variable(execution, touch, allowed);
         allowed
     }
 
     /// Reports lanes that access allocated memory outside of the variable from which their address is derived.
-    fn leaves_variable(&mut self, execution: &Execution<'_>, touch: &Touch<'_>, mask: u32) {
+    fn check_variable(&mut self, execution: &Execution<'_>, touch: &Touch<'_>, mask: u32) {
         let Some(objects) = &self.objects else { return };
-        let Some(object) = objects.get(execution.id, execution.at) else {
+        let Some(object) = objects.get(execution.function_id, execution.step_index) else {
             return;
         };
         let is_shared = matches!(touch.memory, Memory::Shared(_));
@@ -59,12 +59,12 @@ impl Checkers {
         }
         let name = format!("`{}`", object.name);
         for lane in lanes(mask) {
-            let address = touch.at[lane];
+            let address = touch.addresses[lane];
             if start <= address && address.saturating_add(touch.bytes) <= end {
                 continue;
             }
-            let what = access(touch.usage, touch.bytes);
-            let near = distance(address, touch.bytes, start, end, &name);
+            let what = describe_access(touch.usage, touch.bytes);
+            let near = describe_distance(address, touch.bytes, start, end, &name);
             self.report(execution, Code::OutsideAllocation, lane, || Text {
                 message: format!("{what} at {address:#x} is out of bounds: {near}"),
                 other: None,
@@ -81,19 +81,19 @@ impl Checkers {
         }
     }
 
-    fn misaligned(&mut self, execution: &Execution<'_>, touch: &Touch<'_>, lane: usize) {
-        let (at, align) = (touch.at[lane], touch.align);
-        let what = access(touch.usage, touch.bytes);
+    fn report_misaligned(&mut self, execution: &Execution<'_>, touch: &Touch<'_>, lane: usize) {
+        let (address, align) = (touch.addresses[lane], touch.align);
+        let what = describe_access(touch.usage, touch.bytes);
         self.report(execution, Code::MisalignedAddress, lane, || Text {
             message: format!(
-                "{what} at {at:#x} is misaligned: the address is not a multiple of {align}"
+                "{what} at {address:#x} is misaligned: the address is not a multiple of {align}"
             ),
             other: None,
             help: "align the address, or access narrower elements",
         });
     }
 
-    fn read_only(&mut self, execution: &Execution<'_>, touch: &Touch<'_>) {
+    fn report_read_only(&mut self, execution: &Execution<'_>, touch: &Touch<'_>) {
         let lane = touch.lanes.trailing_zeros() as usize;
         self.report(execution, Code::OutsideAllocation, lane, || Text {
             message: "store to the kernel parameters, which are read-only".into(),
@@ -102,24 +102,24 @@ impl Checkers {
         });
     }
 
-    fn out_of_bounds(
+    fn report_out_of_bounds(
         &mut self,
         execution: &Execution<'_>,
         touch: &Touch<'_>,
         lane: usize,
         end: u64,
     ) {
-        let address = touch.at[lane];
+        let address = touch.addresses[lane];
         if touch.memory == Memory::Global
             && let Some(allocation) = self.allocations.before(address)
             && address < allocation.end
-            && let Some(by) = allocation.freed
+            && let Some(freed_by) = allocation.freed_by
         {
-            return self.use_after_free(execution, touch, lane, by);
+            return self.report_use_after_free(execution, touch, lane, freed_by);
         }
-        let distance_to_memory = |what| distance(address, touch.bytes, 0, end, what);
+        let distance_to_memory = |memory| describe_distance(address, touch.bytes, 0, end, memory);
         let near = match touch.memory {
-            Memory::Global => self.nearest(address, touch.bytes),
+            Memory::Global => self.describe_nearest(address, touch.bytes),
             Memory::Shared(rank) if execution.block.shared(rank).is_none() => {
                 format!("the cluster has no CTA with rank {rank}")
             }
@@ -127,7 +127,7 @@ impl Checkers {
             Memory::Local => distance_to_memory("the local memory of the thread"),
             Memory::Parameter => distance_to_memory("the parameters of the kernel"),
         };
-        let what = access(touch.usage, touch.bytes);
+        let what = describe_access(touch.usage, touch.bytes);
         self.report(execution, Code::OutsideAllocation, lane, || Text {
             message: format!("{what} at {address:#x} is out of bounds: {near}"),
             other: None,
@@ -135,28 +135,34 @@ impl Checkers {
         });
     }
 
-    fn use_after_free(
+    fn report_use_after_free(
         &mut self,
         execution: &Execution<'_>,
         touch: &Touch<'_>,
         lane: usize,
-        by: Actor,
+        freed_by: Actor,
     ) {
-        let (what, at) = (access(touch.usage, touch.bytes), touch.at[lane]);
+        let what = describe_access(touch.usage, touch.bytes);
+        let address = touch.addresses[lane];
         self.report(execution, Code::UseAfterFree, lane, || Text {
-            message: format!("{what} at {at:#x} after the memory was freed"),
-            other: Some((by, "freed here")),
+            message: format!("{what} at {address:#x} after the memory was freed"),
+            other: Some((freed_by, "freed here")),
             help: "free memory after its last use, and order `free` after the accesses of other threads",
         });
     }
 
-    /// Handles an instruction that failed because of an address; returns whether it is reported.
-    pub(super) fn fault(&mut self, execution: &Execution<'_>, lane: usize, at: u64) -> bool {
+    /// Reports an instruction that failed because of an address; returns false if `memcheck` is not enabled.
+    pub(super) fn report_fault(
+        &mut self,
+        execution: &Execution<'_>,
+        lane: usize,
+        address: u64,
+    ) -> bool {
         if !self.has(Checker::Memcheck) {
             return false;
         }
         self.report(execution, Code::OutsideAllocation, lane, || Text {
-            message: format!("access at {at:#x} is out of bounds"),
+            message: format!("access at {address:#x} is out of bounds"),
             other: None,
             help: "check the address and size operands of the instruction",
         });
@@ -164,8 +170,8 @@ impl Checkers {
     }
 
     /// Describes the position of an address relative to the nearest allocation.
-    fn nearest(&self, at: u64, bytes: u64) -> String {
-        let show = |a: &Allocation| {
+    fn describe_nearest(&self, address: u64, bytes: u64) -> String {
+        let describe = |a: &Allocation| {
             let name = match &a.owner {
                 Owner::Host => format!("the allocation at {:#x}", a.start),
                 Owner::Variable(name) => format!("`{name}`"),
@@ -173,17 +179,19 @@ impl Checkers {
                     format!("the `malloc` allocation at {:#x}", a.start)
                 }
             };
-            distance(at, bytes, a.start, a.end, &name)
+            describe_distance(address, bytes, a.start, a.end, &name)
         };
-        let (before, after) = (self.allocations.before(at), self.allocations.after(at));
-        match (before, after) {
+        match (
+            self.allocations.before(address),
+            self.allocations.after(address),
+        ) {
             (None, None) => "there are no allocations".into(),
-            (Some(a), None) | (None, Some(a)) => show(a),
-            (Some(a), Some(b)) => {
-                if at - a.end.min(at) <= b.start - at {
-                    show(a)
+            (Some(only), None) | (None, Some(only)) => describe(only),
+            (Some(before), Some(after)) => {
+                if address - before.end.min(address) <= after.start - address {
+                    describe(before)
                 } else {
-                    show(b)
+                    describe(after)
                 }
             }
         }
@@ -203,18 +211,20 @@ impl Checkers {
         if start == 0 || !self.checks.has(Checker::Memcheck) {
             return;
         }
-        let by = self.actor(execution, lane);
-        let earlier = self.allocations.before(start);
-        if earlier.is_some_and(|a| start < a.end && a.owner == Owner::EarlierHeap) {
+        let actor = self.actor(execution, lane);
+        let containing = self.allocations.before(start);
+        if containing.is_some_and(|a| start < a.end && a.owner == Owner::EarlierHeap) {
             return;
         }
-        let allocation = self.allocations.at(start);
-        let allocation = allocation.filter(|a| a.owner == Owner::Heap);
-        match allocation.map(|a| a.freed) {
-            Some(None) => self.allocations.free(start, by),
-            Some(Some(before)) => self.report(execution, Code::InvalidFree, lane, || Text {
+        let allocation = self
+            .allocations
+            .at(start)
+            .filter(|a| a.owner == Owner::Heap);
+        match allocation.map(|a| a.freed_by) {
+            Some(None) => self.allocations.free(start, actor),
+            Some(Some(freed_by)) => self.report(execution, Code::InvalidFree, lane, || Text {
                 message: format!("double free of {start:#x}"),
-                other: Some((before, "freed here")),
+                other: Some((freed_by, "freed here")),
                 help: "free memory only once, in a single thread",
             }),
             None => self.report(execution, Code::InvalidFree, lane, || Text {
@@ -227,7 +237,7 @@ impl Checkers {
 }
 
 /// One past the last offset of a memory other than the global one.
-fn bounds(execution: &Execution<'_>, touch: &Touch<'_>) -> u64 {
+fn end_of_memory(execution: &Execution<'_>, touch: &Touch<'_>) -> u64 {
     match touch.memory {
         Memory::Global => 0,
         Memory::Shared(rank) => execution.block.shared(rank).map_or(0, |m| m.len() as u64),
@@ -237,29 +247,34 @@ fn bounds(execution: &Execution<'_>, touch: &Touch<'_>) -> u64 {
 }
 
 /// A description of an access, such as `read of 4 bytes`.
-pub(super) fn access(usage: Use, bytes: u64) -> String {
+pub(super) fn describe_access(usage: Use, bytes: u64) -> String {
     let usage = match usage {
         Use::Read => "read of",
         Use::Write => "write of",
         Use::ReadWrite => "atomic operation on",
     };
-    format!("{usage} {}", counted(bytes))
+    format!("{usage} {}", count_of_bytes(bytes))
 }
 
 /// `1 byte`, `4 bytes`.
-fn counted(bytes: u64) -> String {
+fn count_of_bytes(bytes: u64) -> String {
     let plural = if bytes == 1 { "" } else { "s" };
     format!("{bytes} byte{plural}")
 }
 
-fn distance(at: u64, bytes: u64, start: u64, end: u64, what: &str) -> String {
-    let place = if at < start {
-        format!("{} before the start of", counted(start - at))
-    } else if at >= end {
-        format!("{} after the end of", counted(at - end))
+/// Describes the position of an access relative to the range of a memory with a name.
+fn describe_distance(address: u64, bytes: u64, start: u64, end: u64, name: &str) -> String {
+    let position = if address < start {
+        format!("{} before the start of", count_of_bytes(start - address))
+    } else if address >= end {
+        format!("{} after the end of", count_of_bytes(address - end))
     } else {
-        let outside = bytes.saturating_sub(end - at);
-        format!("the access extends {} past the end of", counted(outside))
+        let outside = bytes.saturating_sub(end - address);
+        let outside = count_of_bytes(outside);
+        format!("the access extends {outside} past the end of")
     };
-    format!("{place} {what}, which has {}", counted(end - start))
+    format!(
+        "{position} {name}, which has {}",
+        count_of_bytes(end - start)
+    )
 }

@@ -1,10 +1,10 @@
 //! Checkers, which observe a launch and report errors.
 //!
 //! [`checkers::Checkers`] is the observer. `memcheck` uses the [`allocations`] and the static provenance of addresses ([`objects`]). `initcheck`
-//! records [`written_bytes`] and tracks the registers that may be uninitialized when they are read ([`unset`]). `racecheck` stores the last
-//! [`accesses`] to each memory location by number ([`places`]), and compares their times with the vector clocks of threads ([`clock`], [`warp_clock`]),
-//! which barriers, fences and atomic operations join ([`order`]). `synccheck` checks barriers, masks, [`mbarriers`] and [`copies`], which are accesses
-//! with separate times.
+//! records [`written_bytes`] and tracks the registers that may be uninitialized when they are read ([`unset`], [`uninitialized`]). `racecheck` stores
+//! the last [`accesses`] to each memory location by number ([`locations`]), and compares their times with the vector clocks of threads ([`clock`],
+//! [`warp_clock`]), which barriers, fences and atomic operations join ([`order`], [`published`]). `synccheck` checks barriers, masks, [`mbarriers`] and
+//! [`copies`], which are accesses with separate times.
 
 mod accesses;
 mod allocations;
@@ -13,20 +13,21 @@ mod checkers;
 mod clock;
 mod copies;
 mod initcheck;
+mod locations;
 mod mbarriers;
 mod memcheck;
 mod objects;
 mod observer;
 mod order;
-mod places;
+mod published;
 mod racecheck;
 mod report;
-mod scope;
 mod sites;
 mod state;
 mod sync_state;
 mod synccheck;
 mod taint;
+mod uninitialized;
 mod unset;
 mod warp_clock;
 mod written_bytes;

@@ -15,46 +15,48 @@ impl Objects {
     /// Finds the variables that the instructions of a module access.
     pub(crate) fn new(module: &Module, program: &Program) -> Self {
         let facts = ModuleFacts::new(module);
-        let objects_of_function = |id: FuncId| {
-            let facts = facts.function(id)?;
-            Some(accessed(facts, id, program))
-        };
-        let functions = module.functions().iter();
-        Self(
-            functions
-                .map(|(id, _)| objects_of_function(id).unwrap_or_default())
-                .collect(),
-        )
+        let objects = module
+            .functions()
+            .iter()
+            .map(|(id, _)| match facts.function(id) {
+                Some(function) => accessed_objects(function, id, program),
+                None => Vec::new(),
+            });
+        Self(objects.collect())
     }
 
     /// The variable that a step accesses.
-    pub(super) fn get(&self, function: FuncId, at: u32) -> Option<&Object> {
-        let steps = self.0.get(function.as_u32() as usize)?;
-        steps.get(at as usize)?.as_ref()
+    pub(super) fn get(&self, function: FuncId, step_index: u32) -> Option<&Object> {
+        let objects = self.0.get(function.as_u32() as usize)?;
+        objects.get(step_index as usize)?.as_ref()
     }
 }
 
-/// The variables that the steps of a function access.
-fn accessed(facts: FunctionFacts<'_>, id: FuncId, program: &Program) -> Vec<Option<Object>> {
+/// The variable that each step of a function accesses.
+fn accessed_objects(
+    facts: FunctionFacts<'_>,
+    id: FuncId,
+    program: &Program,
+) -> Vec<Option<Object>> {
     let analysis = FunctionAnalysis::new(facts);
     let Ok(provenance) = analysis.provenance() else {
         return Vec::new();
     };
-    let mut steps = Vec::new();
+    let mut objects = Vec::new();
     for (stmt, statement) in facts.body().statements() {
         let Statement::Inst(inst) = statement else {
             continue;
         };
         let accesses = facts.inst(inst).memory().count();
-        let object = |at| provenance.access(stmt, at).and_then(|p| p.object);
-        let first = (accesses > 0).then(|| object(0)).flatten();
-        let variable = first.filter(|&first| (1..accesses).all(|at| object(at) == Some(first)));
-        steps.push(match variable {
+        let object = |access| provenance.access(stmt, access).and_then(|p| p.object);
+        let first = if accesses > 0 { object(0) } else { None };
+        let only = first.filter(|_| (1..accesses).all(|access| object(access) == first));
+        objects.push(match only {
             Some(Provenance::Variable(variable)) => {
                 program.variables.object(facts.module(), id, variable)
             }
             _ => None,
         });
     }
-    steps
+    objects
 }

@@ -1,34 +1,41 @@
-//! The implementation of the observer by the checkers.
+//! The implementation of the observer of a launch by the checkers.
 
 use super::Checker;
 use super::checkers::{CheckResults, Checkers};
 use crate::error::StopReason;
 use crate::execute::{
-    After, Block, CallFrame, Execution, Failed, Grid, Observer, OnMbarrier, Results, Stepped,
-    Touch, Warp,
+    Block, CallFrame, Execution, Failed, Grid, LaneOutcome, LaneStep, MbarrierOperation, Observer,
+    PhaseEvent, Results, Touch, Warp,
 };
 use crate::program::Act;
 
 impl Observer for Checkers {
-    fn step(&mut self, grid: &Grid<'_>, block: &Block, warp: u32, step: Stepped, call: &CallFrame) {
+    fn step(
+        &mut self,
+        grid: &Grid<'_>,
+        block: &Block,
+        warp: u32,
+        step: LaneStep,
+        call: &CallFrame,
+    ) {
         if self.has(Checker::Initcheck) {
             self.unwritten = 0;
-            self.registers(grid, (block.index, warp), (step, call));
+            self.check_registers(grid, block, warp, step, call);
         }
         if self.has(Checker::Synccheck) {
-            self.uniform_branch(grid, (block.index, warp), (step, call));
+            self.check_uniform_branch(grid, block, warp, step, call);
         }
     }
 
-    fn stepped(&mut self, _: &Grid<'_>, _: &Block, _: &Warp, _: Stepped, _: After) {}
+    fn stepped(&mut self, _: &Grid<'_>, _: &Block, _: &Warp, _: LaneStep, _: LaneOutcome) {}
 
     fn access(&mut self, execution: &Execution<'_>, touch: &Touch<'_>) -> u32 {
         let mut allowed = touch.lanes;
         if self.has(Checker::Memcheck) {
             allowed = self.memcheck(execution, touch);
         }
-        // Other accesses fail.
-        let possible = execution.possible(touch, allowed);
+        // The other accesses fail.
+        let possible = execution.lanes_within_memory(touch, allowed);
         if possible == 0 {
             return allowed;
         }
@@ -36,7 +43,7 @@ impl Observer for Checkers {
             self.initcheck(execution, touch, possible);
         }
         if self.has(Checker::Synccheck) {
-            self.on_object(execution, touch, possible);
+            self.check_mbarrier_memory(execution, touch, possible);
         }
         if self.orders() {
             self.operation = self.operation_of(execution, touch);
@@ -61,19 +68,24 @@ impl Observer for Checkers {
         }
     }
 
-    fn mbarrier(&mut self, execution: &Execution<'_>, on: &OnMbarrier) -> bool {
-        !self.orders() || self.on_mbarrier(execution, on)
+    fn mbarrier(&mut self, execution: &Execution<'_>, operation: &MbarrierOperation) -> bool {
+        !self.orders() || self.check_mbarrier_operation(execution, operation)
     }
 
-    fn mbarrier_phase(&mut self, execution: &Execution<'_>, on: &OnMbarrier, tested: bool) {
+    fn mbarrier_phase(
+        &mut self,
+        execution: &Execution<'_>,
+        operation: &MbarrierOperation,
+        event: PhaseEvent,
+    ) {
         if self.orders() {
-            self.mbarrier_phases(execution, on, tested);
+            self.record_phase(execution, operation, event);
         }
     }
 
     fn called(&mut self, execution: &Execution<'_>) {
         if self.has(Checker::Initcheck) {
-            self.calls(execution);
+            self.record_calls(execution);
         }
     }
 
@@ -87,8 +99,12 @@ impl Observer for Checkers {
 
     fn failed(&mut self, execution: &Execution<'_>, failed: &Failed) -> bool {
         match failed {
-            (StopReason::OutOfBounds(at), lane) => self.fault(execution, *lane, *at),
-            (StopReason::Invalid(_), _) => self.has(Checker::Synccheck) && self.reported(execution),
+            (StopReason::OutOfBounds(address), lane) => {
+                self.report_fault(execution, *lane, *address)
+            }
+            (StopReason::Invalid(_), _) => {
+                self.has(Checker::Synccheck) && self.has_report(execution)
+            }
             _ => false,
         }
     }
@@ -110,14 +126,14 @@ impl Observer for Checkers {
 
     fn stuck(&mut self, grid: &Grid<'_>, block: &Block, warps: &[Warp]) {
         if self.has(Checker::Synccheck) {
-            self.deadlock(grid, block, warps);
+            self.report_deadlock(grid, block, warps);
         }
     }
 
     fn ended(&mut self, grid: &Grid<'_>, block: &Block) {
         let block = grid.linear(block.index);
         if self.has(Checker::Synccheck) {
-            self.missing_lanes(grid, block);
+            self.report_missing_lanes(grid, block);
         }
         self.report_attempts(grid, block);
         self.end_block(block);

@@ -1,22 +1,22 @@
 //! The ordering between threads that barriers, fences and exchanges establish.
 
-use std::collections::HashMap;
-
 use ptx_isa::Action;
 
 use super::accesses::ASYNCHRONOUS;
-use super::checkers::Checkers;
+use super::checkers::{Checkers, ClusterPhase};
 use super::clock::Clock;
-use super::scope::Scope;
+use super::published::Scope;
 use crate::execute::{Block, Execution, Grid, State, Warp};
 use crate::lanes::lanes;
 use crate::program::Act;
 
 impl Checkers {
-    /// Handles lanes that performed an action, or wait to do so.
+    /// Records the ordering by lanes that performed an action, or wait to perform it.
     pub(super) fn order(&mut self, execution: &Execution<'_>, act: &Act, waits: bool) {
         let block = execution.grid.linear(execution.block.index);
-        let number = self.sites.number(execution.id, execution.at);
+        let number = self
+            .sites
+            .number(execution.function_id, execution.step_index);
         let sites = std::sync::Arc::clone(&self.sites);
         let Some(site) = sites.get(number) else {
             return;
@@ -33,20 +33,18 @@ impl Checkers {
                     return;
                 };
                 let released = self.own_warp(execution).clock.release(execution.active);
-                let arrived = self
-                    .block(execution.grid, block)
-                    .sync
-                    .arrived
-                    .get_mut(id as usize);
-                if let (Some(arrived), Some(released)) = (arrived, released) {
+                let sync = &mut self.block(execution.grid, block).sync;
+                if let (Some(arrived), Some(released)) =
+                    (sync.arrived.get_mut(id as usize), released)
+                {
                     join(arrived, released);
                 }
             }
             Action::ClusterArrive if site.releases => {
                 let released = self.own_warp(execution).clock.release(execution.active);
-                let cluster = self.cluster(execution.grid, block);
+                let phase = self.cluster_phase(execution.grid, block);
                 if let Some(released) = released {
-                    join(&mut cluster.0, released);
+                    join(&mut phase.arrived, released);
                 }
             }
             Action::ClusterWait if !waits && site.acquires => self.leave_cluster(execution),
@@ -66,50 +64,52 @@ impl Checkers {
         let mut remaining = execution.active;
         while remaining != 0 {
             let mask = masks[remaining.trailing_zeros() as usize % 32];
-            let with_mask = lanes(remaining).filter(|&l| masks[l] == mask);
-            remaining &= !with_mask.fold(0, |all, lane| all | 1 << lane);
+            let lanes_with_mask = lanes(remaining)
+                .filter(|&lane| masks[lane] == mask)
+                .fold(0, |mask, lane| mask | 1 << lane);
+            remaining &= !lanes_with_mask;
             if mask & live != 0 {
                 clock.synchronize(mask & live);
             }
         }
     }
 
-    /// Joins the clocks of the threads of a cluster that arrive at its barrier, and of those that arrived in the last phase.
-    fn cluster(&mut self, grid: &Grid<'_>, block: u64) -> &mut (Option<Clock>, Option<Clock>) {
+    /// The joined clocks of the threads at the barrier of the cluster of a CTA.
+    fn cluster_phase(&mut self, grid: &Grid<'_>, block: u64) -> &mut ClusterPhase {
         let cluster = grid.clusters().of_linear(block);
         self.clusters.entry(cluster).or_default()
     }
 
-    /// All threads arrived at the barrier of a cluster; those that wait go on.
+    /// Completes the phase of the barrier of a cluster, at which all threads arrived: those that wait in a CTA acquire the clocks of all.
     pub(super) fn complete_cluster(&mut self, grid: &Grid<'_>, block: &Block, warps: &[Warp]) {
         let linear = grid.linear(block.index);
-        let phase = self.cluster(grid, linear);
-        if let Some(known) = phase.0.take() {
-            phase.1 = Some(known);
+        let phase = self.cluster_phase(grid, linear);
+        if let Some(arrived) = phase.arrived.take() {
+            phase.complete = Some(arrived);
         }
-        let Some(known) = phase.1.clone() else { return };
+        let Some(complete) = phase.complete.clone() else {
+            return;
+        };
         for warp in warps {
-            let waiting = warp.groups.all.iter();
-            let waiting = waiting.filter(|g| g.state == State::Cluster);
-            let mask = waiting.fold(0, |all, g| all | g.mask);
+            let mask = warp.groups.mask_in_state(State::Cluster);
             if mask != 0 {
                 let clock = &mut self.warp(grid, linear, warp.first).clock;
-                clock.acquire(mask, &known);
+                clock.acquire(mask, &complete);
             }
         }
     }
 
     fn leave_cluster(&mut self, execution: &Execution<'_>) {
         let block = execution.grid.linear(execution.block.index);
-        if let Some(known) = self.cluster(execution.grid, block).1.clone() {
+        if let Some(complete) = self.cluster_phase(execution.grid, block).complete.clone() {
             self.own_warp(execution)
                 .clock
-                .acquire(execution.active, &known);
+                .acquire(execution.active, &complete);
         }
     }
 
-    /// All threads of a CTA leave a barrier together: what they did before is ordered with what they do next. Gives whether there can be one
-    /// interval more.
+    /// Begins the next interval of a CTA, whose threads all leave a barrier together: their accesses before it are ordered with those after it.
+    /// Returns false if there are too many intervals.
     fn next_interval(&mut self, grid: &Grid<'_>, block: u64) -> bool {
         let only_threads_of_cta = grid.clusters().size() == 1 && self.copies == 0;
         let state = self.block(grid, block);
@@ -118,12 +118,12 @@ impl Checkers {
         }
         state.interval += 1;
         if only_threads_of_cta {
-            state.places.forget();
+            state.locations.forget();
         }
         true
     }
 
-    /// Threads are about to leave a barrier of a CTA.
+    /// Joins the clocks of the threads that are about to leave a barrier of a CTA.
     pub(super) fn complete_barrier(
         &mut self,
         grid: &Grid<'_>,
@@ -133,85 +133,36 @@ impl Checkers {
     ) {
         let linear = grid.linear(block.index);
         let state = self.block(grid, linear);
-        let arrived = state.sync.arrived.get_mut(id as usize);
-        let arrived = arrived.and_then(Option::take);
-        let mut all = arrived.unwrap_or_else(|| Clock::new(linear));
+        let mut joined = state
+            .sync
+            .arrived
+            .get_mut(id as usize)
+            .and_then(Option::take)
+            .unwrap_or_else(|| Clock::new(linear));
         let waiting: Vec<(u32, u32)> = warps
             .iter()
-            .map(|warp| {
-                let groups = warp.groups.all.iter();
-                let waiting = groups.filter(|g| g.state == State::Barrier(id));
-                (warp.first, waiting.fold(0, |mask, g| mask | g.mask))
-            })
+            .map(|warp| (warp.first, warp.groups.mask_in_state(State::Barrier(id))))
             .filter(|(_, mask)| *mask != 0)
             .collect();
         for &(first, mask) in &waiting {
             let clock = &mut self.warp(grid, linear, first).clock;
             clock.acquire_read(mask);
-            clock.release_into(mask, &mut all);
+            clock.release_into(mask, &mut joined);
         }
         let threads: u32 = waiting.iter().map(|(_, mask)| mask.count_ones()).sum();
-        let together = grid.threads_per_block() == threads && self.next_interval(grid, linear);
+        let is_next_interval =
+            grid.threads_per_block() == threads && self.next_interval(grid, linear);
         for (first, mask) in waiting {
             let clock = &mut self.warp(grid, linear, first).clock;
-            clock.replace(mask, &all);
-            clock.informed = !together;
+            clock.replace(mask, &joined);
+            clock.informed = !is_next_interval;
         }
     }
 }
 
-fn join(into: &mut Option<Clock>, known: Clock) {
-    match into {
-        Some(all) => all.join(&known),
-        none => *none = Some(known),
-    }
-}
-
-/// A CTA and its cluster, by their linear indices.
-#[derive(Copy, Clone, PartialEq, Eq, Debug)]
-pub(super) struct Home {
-    pub(super) block: u64,
-    pub(super) cluster: u64,
-}
-
-/// The clocks that the stores to a location publish.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Published {
-    device: Option<Clock>,
-    clusters: HashMap<u64, Clock>,
-    blocks: HashMap<u64, Clock>,
-}
-
-impl Published {
-    /// Publishes a clock to the threads of a scope.
-    pub(super) fn add(&mut self, home: Home, scope: Scope, clock: &Clock) {
-        join_entry(self.blocks.entry(home.block), clock);
-        if scope >= Scope::Cluster {
-            join_entry(self.clusters.entry(home.cluster), clock);
-        }
-        if scope == Scope::Device {
-            match &mut self.device {
-                Some(known) => known.join(clock),
-                none => *none = Some(clock.clone()),
-            }
-        }
-    }
-
-    /// The clock that a thread acquires by a read in a scope.
-    pub(super) fn get(&self, home: Home, scope: Scope) -> impl Iterator<Item = &Clock> {
-        let device = self.device.as_ref().filter(|_| scope == Scope::Device);
-        let cluster = self.clusters.get(&home.cluster);
-        let cluster = cluster.filter(|_| scope >= Scope::Cluster);
-        let block = self.blocks.get(&home.block);
-        device.into_iter().chain(cluster).chain(block)
-    }
-}
-
-fn join_entry(entry: std::collections::hash_map::Entry<'_, u64, Clock>, clock: &Clock) {
-    match entry {
-        std::collections::hash_map::Entry::Occupied(mut known) => known.get_mut().join(clock),
-        std::collections::hash_map::Entry::Vacant(free) => {
-            free.insert(clock.clone());
-        }
+fn join(joined: &mut Option<Clock>, clock: Clock) {
+    match joined {
+        Some(joined) => joined.join(&clock),
+        None => *joined = Some(clock),
     }
 }

@@ -4,41 +4,54 @@ use ptx_ir::Code;
 use ptx_isa::Action;
 
 use super::Checker;
-use super::accesses::New;
-use super::accesses::{ASYNCHRONOUS, Access, Kind};
-use super::checkers::{Checkers, Shared};
+use super::accesses::{ASYNCHRONOUS, Access, Kind, LaneAccess, NewAccess};
+use super::checkers::{Checkers, SyncLocation};
 use super::clock::Clock;
-use super::memcheck::access;
-use super::order::Home;
-use super::places::{PLACE, Places};
+use super::locations::{LOCATION_BYTES, LocationMut, Locations, Records};
+use super::memcheck::describe_access;
+use super::published::{BlockInCluster, Scope};
 use super::report::{Actor, Text};
-use super::scope::Scope;
 use crate::execute::{Clusters, Execution, Grid, Memory, Touch, Use};
 use crate::lanes::{LANES, lanes};
-use crate::program::{Act, Step};
+use crate::program::Step;
 
-/// All bytes of a location.
-const WHOLE: u8 = (1 << PLACE) - 1;
+/// The mask of all bytes of a location.
+const ALL_BYTES: u8 = (1 << LOCATION_BYTES) - 1;
+
+/// A recorded access with which a new one races.
+#[derive(Copy, Clone)]
+pub(super) struct RacingAccess {
+    pub(super) access: Access,
+    pub(super) lanes: u32,
+}
+
+impl RacingAccess {
+    fn new(lane_access: LaneAccess, records: &Records) -> Option<Self> {
+        Some(Self {
+            access: *records.get(lane_access.number)?,
+            lanes: lane_access.lanes,
+        })
+    }
+}
 
 /// An access that is not ordered with an earlier one.
 struct Race {
     lane: usize,
-    /// The first byte of the place.
-    at: u64,
-    earlier: Access,
-    /// The lanes of the earlier access.
-    by: u32,
-    /// A read that it races with, too, if the earlier access is a write.
-    read: Option<(Access, u32)>,
+    /// The address of the first byte of the location.
+    address: u64,
+    earlier: RacingAccess,
+    /// A read with which the access races as well, if the earlier access is a write.
+    read: Option<RacingAccess>,
     kind: Kind,
 }
 
-/// Lanes with equal clocks, and their accesses.
-struct Accessing<'a> {
+/// The accesses of lanes with equal clocks.
+struct LaneAccesses<'a> {
     lanes: u32,
     clock: Clock,
+    /// The lanes may have acquired times of other warps since the last barrier of all threads of the CTA.
     informed: bool,
-    /// The properties that all lanes share.
+    /// The properties that all accesses share.
     common: Access,
     clusters: Clusters,
     touch: &'a Touch<'a>,
@@ -50,30 +63,30 @@ impl Checkers {
         self.has(Checker::Racecheck) || self.has(Checker::Synccheck)
     }
 
-    /// Compares accesses with earlier ones.
+    /// Compares the accesses of the allowed lanes with earlier ones, and reports races.
     pub(super) fn racecheck(&mut self, execution: &Execution<'_>, touch: &Touch<'_>, allowed: u32) {
         let (Memory::Global | Memory::Shared(_)) = touch.memory else {
             return;
         };
-        let number = self.sites.number(execution.id, execution.at);
+        let site_number = self
+            .sites
+            .number(execution.function_id, execution.step_index);
         let sites = std::sync::Arc::clone(&self.sites);
-        let Some(site) = sites.get(number) else {
+        let Some(site) = sites.get(site_number) else {
             return;
         };
         let asynchronous = site.starts.is_some();
         if !asynchronous && !self.has(Checker::Racecheck) && self.copies == 0 {
             return;
         }
-        let reduces = |act: &Act| matches!(act.action, Action::BulkReduce | Action::ReduceAsync);
-        let strong = if asynchronous {
-            execution
-                .action()
-                .filter(|a| reduces(a))
-                .map(|_| Scope::Device)
+        let strength = if asynchronous {
+            let action = execution.action().map(|act| act.action);
+            let reduces = matches!(action, Some(Action::BulkReduce | Action::ReduceAsync));
+            reduces.then_some(Scope::Device)
         } else {
             site.scope
         };
-        let kind = match (touch.usage, strong) {
+        let kind = match (touch.usage, strength) {
             (Use::Read, None) => Kind::Read,
             (Use::Read, Some(scope)) => Kind::StrongRead(scope),
             (_, None) => Kind::Write,
@@ -83,51 +96,55 @@ impl Checkers {
         let mut races = Vec::new();
         let mut remaining = allowed;
         while remaining != 0 {
-            let all = self.accessing(execution, touch, remaining, (number, kind));
-            remaining &= !all.lanes;
+            let accesses =
+                self.accesses_with_equal_clocks(execution, touch, remaining, site_number, kind);
+            remaining &= !accesses.lanes;
             let first = races.len();
-            self.compare(execution, &all, &mut races);
+            self.compare(execution, &accesses, &mut races);
             races[first..].sort_by_key(|race| race.lane);
         }
         for race in races {
-            self.race(execution, touch, &race);
+            self.report_race(execution, touch, &race);
         }
-        if let (Some(scope), false) = (strong, asynchronous) {
+        if let (Some(scope), false) = (strength, asynchronous) {
             self.communicate(execution, touch, allowed, scope);
         }
     }
 
-    /// The lanes of a mask that know the same as its first one.
-    fn accessing<'a>(
+    /// The accesses of those lanes of a mask whose clocks are equal to that of its first lane.
+    fn accesses_with_equal_clocks<'a>(
         &mut self,
         execution: &Execution<'_>,
         touch: &'a Touch<'a>,
         mask: u32,
-        (site, kind): (u32, Kind),
-    ) -> Accessing<'a> {
+        site: u32,
+        kind: Kind,
+    ) -> LaneAccesses<'a> {
         let block = execution.grid.linear(execution.block.index);
         let operation = self.operation;
         let state = self.block(execution.grid, block);
         let interval = state.interval;
         let warp = state.warp(execution.warp.first);
-        let (lanes, time, clock) = warp.clock.alike(mask);
-        let mut clock = clock.clone();
+        let equal = warp.clock.equal_lanes(mask);
+        let (lanes, mut clock) = (equal.lanes, equal.clock.clone());
         let mut common = Access {
             block: block as u32,
             first: execution.warp.first as u16,
-            bytes: WHOLE,
+            bytes: ALL_BYTES,
             kind,
-            time,
+            time: equal.time,
             site,
             interval,
         };
-        if let Some((owner, slot, time)) = operation {
-            (common.block, common.first) = (owner as u32, slot as u16);
-            (common.time, common.interval) = (time, ASYNCHRONOUS);
-            // The operation comes after what its thread did before.
+        if let Some(operation) = operation {
+            common.block = operation.block as u32;
+            common.first = operation.slot as u16;
+            common.time = operation.time;
+            common.interval = ASYNCHRONOUS;
+            // The operation follows the earlier accesses of its thread.
             clock.set_lanes(execution.warp.first, lanes, &warp.clock.times);
         }
-        Accessing {
+        LaneAccesses {
             lanes,
             clock,
             informed: warp.clock.informed,
@@ -137,50 +154,60 @@ impl Checkers {
         }
     }
 
-    /// Compares the accesses of lanes that know the same with earlier ones.
-    fn compare(&mut self, execution: &Execution<'_>, all: &Accessing<'_>, races: &mut Vec<Race>) {
-        match all.touch.memory {
+    /// Adds the races of accesses with earlier ones, and records the accesses.
+    fn compare(
+        &mut self,
+        execution: &Execution<'_>,
+        accesses: &LaneAccesses<'_>,
+        races: &mut Vec<Race>,
+    ) {
+        match accesses.touch.memory {
             Memory::Shared(rank) => {
-                let state = self.of_rank(execution, rank).1;
-                all.add(&mut state.places, races);
+                let state = self.block_of_rank(execution, rank).1;
+                accesses.add(&mut state.locations, races);
                 state.count();
             }
             _ => {
-                all.add(&mut self.places, races);
+                accesses.add(&mut self.locations, races);
                 let published = self.published.len() as u64 * self.clock_bytes;
-                self.places.count(published);
+                self.locations.count(published);
             }
         }
     }
 
-    fn race(&mut self, execution: &Execution<'_>, touch: &Touch<'_>, race: &Race) {
-        let earlier = race.earlier;
-        let lane = (race.by & !(1 << race.lane)).trailing_zeros();
-        let is_own = earlier.first == execution.warp.first as u16
+    /// Reports a race, unless both accesses write the same value or the pair of instructions has a report.
+    fn report_race(&mut self, execution: &Execution<'_>, touch: &Touch<'_>, race: &Race) {
+        let earlier = race.earlier.access;
+        let earlier_lane = (race.earlier.lanes & !(1 << race.lane)).trailing_zeros();
+        let is_own_warp = earlier.first == execution.warp.first as u16
             && u64::from(earlier.block) == execution.grid.linear(execution.block.index);
-        let together = is_own && earlier.site == self.sites.number(execution.id, execution.at);
-        let both = earlier.kind.writes() && race.kind.writes();
-        if both
-            && !earlier.is_asynchronous()
-            && self.operation.is_none()
-            && same_value(execution, touch, race, together.then_some(lane as usize))
-        {
-            if let Some((earlier, by)) = race.read {
+        let site = self
+            .sites
+            .number(execution.function_id, execution.step_index);
+        let is_same_step = is_own_warp && earlier.site == site;
+        let asynchronous = earlier.is_asynchronous() || self.operation.is_some();
+        let both_write = earlier.kind.writes() && race.kind.writes();
+        let storing_lane = is_same_step.then_some(earlier_lane as usize);
+        if both_write && !asynchronous && stores_same_value(execution, touch, race, storing_lane) {
+            if let Some(read) = race.read {
                 let race = Race {
-                    earlier,
-                    by,
+                    earlier: read,
                     read: None,
                     ..*race
                 };
-                self.race(execution, touch, &race);
+                self.report_race(execution, touch, &race);
             }
             return;
         }
-        let asynchronous = earlier.is_asynchronous() || self.operation.is_some();
         if asynchronous && self.has(Checker::Synccheck) {
-            return self.not_awaited(execution, touch, (race.lane, race.at), (&earlier, race.by));
+            return self.report_pending_copy(
+                execution,
+                touch,
+                race.lane,
+                race.address,
+                &race.earlier,
+            );
         }
-        let site = self.sites.number(execution.id, execution.at);
         let pair = (earlier.site.min(site), earlier.site.max(site));
         let has_report = self.reports.has(Code::DataRace, site);
         let is_reported = self.pairs.get(&pair);
@@ -188,16 +215,16 @@ impl Checkers {
             return;
         }
         self.pairs.insert(pair, !has_report);
-        let (what, at) = (access(touch.usage, touch.bytes), race.at);
+        let (what, address) = (describe_access(touch.usage, touch.bytes), race.address);
         let other = Actor {
             site: earlier.site,
             block: earlier.block.into(),
-            thread: u32::from(earlier.first) + lane % LANES as u32,
+            thread: u32::from(earlier.first) + earlier_lane % LANES as u32,
         };
-        let (memory, help) = advice(execution, touch.memory, &other, is_own);
+        let (memory, help) = advice(execution, touch.memory, &other, is_own_warp);
         let text = Text {
             message: format!(
-                "{what} at {at:#x} in {memory} memory races with an earlier {} of another thread",
+                "{what} at {address:#x} in {memory} memory races with an earlier {} of another thread",
                 if earlier.kind.writes() {
                     "write"
                 } else {
@@ -211,19 +238,19 @@ impl Checkers {
             let actor = self.actor(execution, race.lane);
             let block = execution.grid.linear(execution.block.index);
             let attempts = &mut self.block(execution.grid, block).attempts;
-            attempts.insert((actor.thread, at), (actor, text));
+            attempts.insert((actor.thread, address), (actor, text));
             return;
         }
         self.report(execution, Code::DataRace, race.lane, || text);
     }
 
-    /// A lane performs an atomic operation after it read the place: whether its read raced does not matter.
-    fn attempted(&mut self, execution: &Execution<'_>, lane: usize, at: u64) {
+    /// Drops the race of a read of a lane that now performs an atomic operation at the location: the read only tried whether the operation is needed.
+    fn drop_attempt(&mut self, execution: &Execution<'_>, lane: usize, address: u64) {
         let block = execution.grid.linear(execution.block.index);
         let thread = execution.warp.first + lane as u32;
         let attempts = &mut self.block(execution.grid, block).attempts;
         if !attempts.is_empty() {
-            attempts.remove(&(thread, at - at % PLACE));
+            attempts.remove(&(thread, address - address % LOCATION_BYTES));
         }
     }
 
@@ -231,12 +258,12 @@ impl Checkers {
     pub(super) fn report_attempts(&mut self, grid: &Grid<'_>, block: u64) {
         let attempts = core::mem::take(&mut self.block(grid, block).attempts);
         for (_, (actor, text)) in attempts {
-            let context = (grid, &*self.sites);
-            self.reports.add(context, Code::DataRace, actor, || text);
+            self.reports
+                .add(grid, &self.sites, Code::DataRace, actor, || text);
         }
     }
 
-    /// Strong accesses release clocks to other threads, or acquire them.
+    /// Releases the clocks of lanes to other threads by strong accesses in a scope, or acquires those of others.
     fn communicate(
         &mut self,
         execution: &Execution<'_>,
@@ -244,192 +271,208 @@ impl Checkers {
         allowed: u32,
         scope: Scope,
     ) {
-        let number = self.sites.number(execution.id, execution.at);
+        let number = self
+            .sites
+            .number(execution.function_id, execution.step_index);
         let sites = std::sync::Arc::clone(&self.sites);
         let Some(site) = sites.get(number) else {
             return;
         };
         let block = execution.grid.linear(execution.block.index);
-        let home = Home {
+        let block_in_cluster = BlockInCluster {
             block,
             cluster: execution.grid.clusters().of_linear(block),
         };
-        let owner = match touch.memory {
-            Memory::Shared(rank) => Some(execution.grid.of_rank(execution.block.index, rank)),
+        let memory_block = match touch.memory {
+            Memory::Shared(rank) => Some(execution.grid.block_of_rank(execution.block.index, rank)),
             _ => None,
         };
         let state = self.block(execution.grid, block);
-        let fenced = state.warp(execution.warp.first).clock.has_fenced();
-        let alone = state.attempts.is_empty() && self.published.is_empty();
-        if alone && !fenced && !site.releases {
+        let has_fenced = state.warp(execution.warp.first).clock.has_fenced();
+        let has_nothing_to_acquire = state.attempts.is_empty() && self.published.is_empty();
+        if has_nothing_to_acquire && !has_fenced && !site.releases {
             return;
         }
         for lane in lanes(allowed) {
-            let key: Shared = (owner, touch.at[lane]);
+            let location = SyncLocation {
+                block: memory_block,
+                address: touch.addresses[lane],
+            };
             if touch.usage != Use::Write
-                && let Some(known) = self.published.get(&key)
+                && let Some(published) = self.published.get(&location)
             {
-                let clocks: Vec<Clock> = known.get(home, scope).cloned().collect();
-                let clock = &mut self.own_warp(execution).clock;
-                for known in clocks {
+                let clocks: Vec<Clock> = published.get(block_in_cluster, scope).cloned().collect();
+                let warp_clock = &mut self.own_warp(execution).clock;
+                for clock in clocks {
                     if site.acquires {
-                        clock.acquire(1 << lane, &known)
+                        warp_clock.acquire(1 << lane, &clock)
                     } else {
-                        clock.note_read(lane, &known)
+                        warp_clock.note_read(lane, &clock)
                     }
                 }
             }
             if touch.usage == Use::Read {
                 continue;
             }
-            self.attempted(execution, lane, touch.at[lane]);
+            self.drop_attempt(execution, lane, location.address);
             if touch.usage == Use::Write {
-                self.published.remove(&key);
+                self.published.remove(&location);
             }
-            let clock = &mut self.own_warp(execution).clock;
+            let warp_clock = &mut self.own_warp(execution).clock;
             if site.releases {
-                if let Some(known) = clock.release(1 << lane) {
-                    self.published
-                        .entry(key)
-                        .or_default()
-                        .add(home, scope, &known);
+                if let Some(clock) = warp_clock.release(1 << lane) {
+                    let published = self.published.entry(location).or_default();
+                    published.add(block_in_cluster, scope, &clock);
                 }
                 continue;
             }
-            let fenced = clock.fenced(lane).clone();
-            for (known, execution) in fenced.iter().zip(Scope::ALL) {
-                if let Some(known) = known {
-                    let published = self.published.entry(key).or_default();
-                    published.add(home, scope.min(execution), known);
+            let fenced = warp_clock.fenced(lane).clone();
+            for (clock, fence_scope) in fenced.iter().zip(Scope::ALL) {
+                if let Some(clock) = clock {
+                    let published = self.published.entry(location).or_default();
+                    published.add(block_in_cluster, scope.min(fence_scope), clock);
                 }
             }
         }
     }
 }
 
-impl Accessing<'_> {
-    /// Adds the accesses to the places of a memory.
-    fn add(&self, places: &mut Places, races: &mut Vec<Race>) {
+impl LaneAccesses<'_> {
+    /// Records the accesses to the locations of a memory, and adds their races.
+    fn add(&self, locations: &mut Locations, races: &mut Vec<Race>) {
         let mut remaining = self.lanes;
-        let mut new = New {
+        let mut new = NewAccess {
             access: self.common,
-            number: places.number(self.common),
+            number: locations.record(self.common),
             clusters: self.clusters,
-            shared: matches!(self.touch.memory, Memory::Shared(_)),
+            is_shared: matches!(self.touch.memory, Memory::Shared(_)),
             clock: &self.clock,
             informed: self.informed,
         };
         while remaining != 0 {
             let first = remaining.trailing_zeros() as usize % LANES;
-            let mask = self.together(remaining, first);
+            let mask = self.lanes_without_races(remaining, first);
             remaining &= !mask;
-            self.add_lanes(places, &mut new, (first, mask), races);
+            self.add_lanes(locations, &mut new, first, mask, races);
         }
     }
 
-    /// Lanes of a mask that access the address of its first one and do not race with each other.
-    fn together(&self, mask: u32, first: usize) -> u32 {
-        let is_at_address = |lane: &usize| self.touch.at[*lane] == self.touch.at[first];
-        let add = |found: u32, lane: usize| found | u32::from(is_at_address(&lane)) << lane;
+    /// The lanes of a mask that access the address of its first lane and do not race with each other.
+    fn lanes_without_races(&self, mask: u32, first: usize) -> u32 {
+        let addresses = self.touch.addresses;
         match self.common.kind {
             Kind::Write => 1 << first,
-            Kind::Read | Kind::StrongRead(_) => lanes(mask).take_while(is_at_address).fold(0, add),
-            Kind::StrongWrite(_) | Kind::Atomic(_) => (0..LANES).fold(0, add) & mask,
+            Kind::Read | Kind::StrongRead(_) => lanes(mask)
+                .take_while(|lane| addresses[*lane] == addresses[first])
+                .fold(0, |mask, lane| mask | 1 << lane),
+            Kind::StrongWrite(_) | Kind::Atomic(_) => lanes(mask)
+                .filter(|lane| addresses[*lane] == addresses[first])
+                .fold(0, |mask, lane| mask | 1 << lane),
         }
     }
 
-    /// Adds an access of lanes at the address of one of them.
+    /// Adds the access of the lanes of a mask at the address of `first`, one of them.
     fn add_lanes(
         &self,
-        places: &mut Places,
-        new: &mut New<'_>,
-        (lane, mask): (usize, u32),
+        locations: &mut Locations,
+        new: &mut NewAccess<'_>,
+        first: usize,
+        mask: u32,
         races: &mut Vec<Race>,
     ) {
-        let at = self.touch.at[lane];
-        let end = at.saturating_add(self.touch.bytes);
+        let start = self.touch.addresses[first];
+        let end = start.saturating_add(self.touch.bytes);
         let lanes = if self.common.is_asynchronous() {
             1
         } else {
             mask
         };
-        for place in (at - at % PLACE..end).step_by(PLACE as usize) {
-            let bytes = bytes_of(place, at, end);
+        for location in (start - start % LOCATION_BYTES..end).step_by(LOCATION_BYTES as usize) {
+            let bytes = accessed_bytes(location, start, end);
             if bytes != new.access.bytes {
                 new.access.bytes = bytes;
-                new.number = places.number(new.access);
+                new.number = locations.record(new.access);
             }
-            let (accesses, records, more) = places.at(place);
-            let bytes_before = accesses.more_bytes();
+            let LocationMut {
+                accesses,
+                records,
+                older_bytes,
+            } = locations.location_mut(location);
+            let bytes_before = accesses.older_bytes();
             let mut remaining = lanes;
-            let mut part = lanes;
-            let apart = self.common.kind.writes() || mask != self.lanes;
-            if apart && !lanes.is_power_of_two() && accesses.races(new, lanes, records) {
-                part = remaining & remaining.wrapping_neg();
+            // The lanes that are added together: all, or one after the other if some race.
+            let mut added = lanes;
+            let may_differ = self.common.kind.writes() || mask != self.lanes;
+            if may_differ && !lanes.is_power_of_two() && accesses.races(new, lanes, records) {
+                added = remaining & remaining.wrapping_neg();
             }
             while remaining != 0 {
-                if let Some((earlier, read)) = accesses.add(new, part, records)
-                    && let Some(access) = records.get(earlier.number)
+                if let Some(earlier) = accesses.add(new, added, records)
+                    && let Some(racing) = RacingAccess::new(earlier.first, records)
                 {
-                    let read = read.and_then(|r| Some((*records.get(r.number)?, r.lanes)));
-                    let first = part.trailing_zeros() as usize % LANES;
+                    let read = earlier
+                        .read
+                        .and_then(|read| RacingAccess::new(read, records));
                     races.push(Race {
-                        lane: if part == lanes { lane } else { first },
-                        at: place,
-                        earlier: *access,
-                        by: earlier.lanes,
+                        lane: if added == lanes {
+                            first
+                        } else {
+                            added.trailing_zeros() as usize % LANES
+                        },
+                        address: location,
+                        earlier: racing,
                         read,
                         kind: self.common.kind,
                     });
                 }
-                remaining &= !part;
-                part = remaining & remaining.wrapping_neg();
+                remaining &= !added;
+                added = remaining & remaining.wrapping_neg();
             }
-            *more = (*more + accesses.more_bytes()).saturating_sub(bytes_before);
+            *older_bytes = (*older_bytes + accesses.older_bytes()).saturating_sub(bytes_before);
         }
     }
 }
 
-/// The bytes of a place that a range has, as bits.
-const fn bytes_of(place: u64, start: u64, end: u64) -> u8 {
-    let from_start = WHOLE << start.saturating_sub(place);
-    let end_of_part = end - place;
-    if end_of_part < PLACE {
-        from_start & !(WHOLE << end_of_part) & WHOLE
+/// The bytes of a location that are in a range: a bit for each.
+const fn accessed_bytes(location: u64, start: u64, end: u64) -> u8 {
+    let from_start = ALL_BYTES << start.saturating_sub(location);
+    let bytes_before_end = end - location;
+    if bytes_before_end < LOCATION_BYTES {
+        from_start & !(ALL_BYTES << bytes_before_end) & ALL_BYTES
     } else {
-        from_start & WHOLE
+        from_start & ALL_BYTES
     }
 }
 
-/// Whether a store leaves the same value as the earlier one, that of another lane or that in memory.
-fn same_value(
+/// Whether a store leaves the same value as the earlier one: that of `storing_lane` by the same instruction, or the value in memory.
+fn stores_same_value(
     execution: &Execution<'_>,
     touch: &Touch<'_>,
     race: &Race,
-    other: Option<usize>,
+    storing_lane: Option<usize>,
 ) -> bool {
     let step = execution
         .function
         .steps
-        .get(execution.at as usize)
-        .map(|s| &s.step);
+        .get(execution.step_index as usize)
+        .map(|target| &target.step);
     let Some(Step::Store(access)) = step else {
         return false;
     };
-    let stored = |lane: usize, byte: u64| {
-        let offset = byte.checked_sub(touch.at[lane])?;
-        let each = u64::from(access.bytes);
-        let place = (*access.places.get((offset / each) as usize)?)?;
-        Some((execution.get(place, lane) >> (8 * (offset % each))) as u8)
+    let stored_byte = |lane: usize, address: u64| {
+        let offset = address.checked_sub(touch.addresses[lane])?;
+        let element_bytes = u64::from(access.bytes);
+        let place = (*access.places.get((offset / element_bytes) as usize)?)?;
+        Some((execution.get(place, lane) >> (8 * (offset % element_bytes))) as u8)
     };
-    let bytes = race.at.max(touch.at[race.lane])..race.at + PLACE;
-    let end = touch.at[race.lane].saturating_add(touch.bytes);
-    bytes.take_while(|byte| *byte < end).all(|byte| {
-        let earlier_access = match other {
-            Some(lane) => stored(lane, byte),
-            None => execution.byte(touch.memory, byte),
+    let start = touch.addresses[race.lane];
+    let end = start.saturating_add(touch.bytes);
+    (race.address.max(start)..(race.address + LOCATION_BYTES).min(end)).all(|address| {
+        let earlier_byte = match storing_lane {
+            Some(lane) => stored_byte(lane, address),
+            None => execution.byte(touch.memory, address),
         };
-        earlier_access.is_some() && earlier_access == stored(race.lane, byte)
+        earlier_byte.is_some() && earlier_byte == stored_byte(race.lane, address)
     })
 }
 
@@ -438,14 +481,14 @@ fn advice(
     execution: &Execution<'_>,
     memory: Memory,
     other: &Actor,
-    same_warp: bool,
+    is_same_warp: bool,
 ) -> (&'static str, &'static str) {
     let memory = match memory {
         Memory::Shared(_) => "shared",
         _ => "global",
     };
-    let same_block = other.block == execution.grid.linear(execution.block.index);
-    let help = match (same_warp, same_block) {
+    let is_same_block = other.block == execution.grid.linear(execution.block.index);
+    let help = match (is_same_warp, is_same_block) {
         (true, _) => {
             "add `bar.warp.sync` between the accesses, or a CTA barrier where other warps access the memory as well"
         }

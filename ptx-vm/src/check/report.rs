@@ -29,8 +29,8 @@ pub struct Occurrence {
 }
 
 impl Occurrence {
-    /// The block and the thread.
-    fn thread(&self) -> String {
+    /// The indices of the block and the thread, as words.
+    fn describe_thread(&self) -> String {
         let ([bx, by, bz], [tx, ty, tz]) = (self.block, self.thread);
         format!("block ({bx}, {by}, {bz}), thread ({tx}, {ty}, {tz})")
     }
@@ -40,7 +40,7 @@ impl Occurrence {
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct Report {
-    /// The checker that found it.
+    /// The checker that reports the error.
     pub checker: Checker,
     /// The code of the error.
     pub code: Code,
@@ -48,11 +48,11 @@ pub struct Report {
     pub kernel: String,
     /// The message.
     pub message: String,
-    /// The first thread for which it was found.
+    /// The first thread for which the error was found.
     pub at: Occurrence,
     /// The other event with its label: for a race, the earlier access; for a use after free, the call of `free`.
     pub other: Option<(Occurrence, String)>,
-    /// How to fix the error.
+    /// Advice on fixing the error.
     pub help: String,
     /// The number of occurrences at this instruction.
     pub count: u64,
@@ -72,12 +72,12 @@ impl Report {
             self.checker,
             self.message,
             self.kernel,
-            self.at.thread()
+            self.at.describe_thread()
         );
         let diagnostic = Diagnostic::error(self.code, span, message).with_help(self.help.clone());
         match &self.other {
-            Some((other, what)) => {
-                let label = format!("{what}, in {}", other.thread());
+            Some((other, label)) => {
+                let label = format!("{label}, in {}", other.describe_thread());
                 diagnostic.with_label(other.span.unwrap_or_default(), label)
             }
             None => diagnostic,
@@ -103,7 +103,7 @@ impl core::fmt::Display for Report {
 }
 
 /// The maximum number of reports; further ones are only counted if there is a report of the same kind at the same instruction.
-const MOST: usize = 100;
+const MOST_REPORTS: usize = 100;
 
 /// A thread at an instruction.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
@@ -120,6 +120,7 @@ pub(crate) struct Actor {
 #[derive(Debug)]
 pub(super) struct Text {
     pub(super) message: String,
+    /// The other event, with its label.
     pub(super) other: Option<(Actor, &'static str)>,
     pub(super) help: &'static str,
 }
@@ -127,42 +128,44 @@ pub(super) struct Text {
 /// Reports, one for each kind and instruction.
 #[derive(Debug, Default)]
 pub(super) struct Reports {
-    found: Vec<Report>,
+    reports: Vec<Report>,
+    /// The index of the report of each kind at each instruction.
     numbers: HashMap<(Code, u32), usize>,
 }
 
 impl Reports {
-    /// Adds a report; if there is one of its kind at the instruction, that one is counted.
+    /// Adds a report, or counts another occurrence of the report of its kind at the instruction.
     pub(super) fn add(
         &mut self,
-        (grid, sites): (&Grid<'_>, &Sites),
+        grid: &Grid<'_>,
+        sites: &Sites,
         code: Code,
         actor: Actor,
         text: impl FnOnce() -> Text,
     ) {
         if let Some(&number) = self.numbers.get(&(code, actor.site)) {
-            if let Some(report) = self.found.get_mut(number) {
+            if let Some(report) = self.reports.get_mut(number) {
                 report.count += 1;
             }
             return;
         }
-        if self.found.len() >= MOST {
+        if self.reports.len() >= MOST_REPORTS {
             return;
         }
-        self.numbers.insert((code, actor.site), self.found.len());
+        self.numbers.insert((code, actor.site), self.reports.len());
         let Text {
             message,
             other,
             help,
         } = text();
         let kernel = grid.program.function(grid.kernel);
-        self.found.push(Report {
+        self.reports.push(Report {
             checker: checker(code),
             code,
             kernel: kernel.map_or_else(String::new, |k| k.name.clone()),
             message,
             at: occurrence(grid, sites, actor),
-            other: other.map(|(actor, what)| (occurrence(grid, sites, actor), what.into())),
+            other: other.map(|(actor, label)| (occurrence(grid, sites, actor), label.into())),
             help: help.into(),
             count: 1,
         });
@@ -170,7 +173,9 @@ impl Reports {
 
     /// Whether there are reports at an instruction.
     pub(super) fn any_at(&self, site: u32) -> bool {
-        self.numbers.keys().any(|(_, at)| *at == site)
+        self.numbers
+            .keys()
+            .any(|(_, reported_site)| *reported_site == site)
     }
 
     /// Whether there is a report of a kind at an instruction.
@@ -179,16 +184,16 @@ impl Reports {
     }
 
     pub(super) fn finish(self) -> Vec<Report> {
-        self.found
+        self.reports
     }
 }
 
 /// The position of a thread, with names.
 fn occurrence(grid: &Grid<'_>, sites: &Sites, actor: Actor) -> Occurrence {
-    let (function, at) = sites.place(actor.site);
+    let (function, step_index) = sites.place(actor.site);
     let program_function = grid.program.function(function);
     let inst = program_function
-        .and_then(|f| f.steps.get(at as usize))
+        .and_then(|f| f.steps.get(step_index as usize))
         .map(|s| s.inst);
     let location = inst.and_then(|inst| grid.place(function, inst));
     let (span, instruction) = location

@@ -7,100 +7,112 @@ use ptx_ir::facts::{Facts, FunctionFacts, ModuleFacts};
 use ptx_ir::{EntityId as _, FuncId, Module, Operand, Statement, StmtId};
 use ptx_isa::{AsyncPhase, Completion, Directive, Modifier};
 
-use super::scope::Scope;
-use super::unset::{Finder, Found, Variable};
+use super::published::Scope;
+use super::unset::{Finder, UnsetRegisters, Variable};
 use crate::lanes::{Integer, Kind, Place};
 use crate::program::{Base, Function, Program, Step, Window};
 
-/// An instruction.
+/// The static facts about an instruction.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Site {
     /// The scope of a strong access or of a fence.
     pub(super) scope: Option<Scope>,
-    /// Whether it has acquire semantics.
+    /// It has acquire semantics.
     pub(super) acquires: bool,
-    /// Whether it has release semantics.
+    /// It has release semantics.
     pub(super) releases: bool,
-    /// Whether it is aligned: the lanes of a warp must execute it converged.
+    /// It is aligned: the lanes of a warp must execute it converged.
     pub(super) aligned: bool,
-    /// Whether it is marked as uniform: the lanes that execute it together must not diverge.
+    /// It is marked as uniform: the lanes that execute it together must not diverge.
     pub(super) uniform: bool,
     /// The completion mechanism of the asynchronous operation that it starts.
     pub(super) starts: Option<Completion>,
-    /// Whether it is a load of which only masked bits are used, as in updates of a bit field.
+    /// It is a load of which only masked bits are used, as in updates of a bit field.
     pub(super) masked: bool,
-    /// Whether it is a load whose result is only stored to the stack, such as a field of a structure that is passed to a function.
+    /// It is a load whose result is only stored to the stack, such as a field of a structure that is passed to a function.
     pub(super) copied: bool,
-    /// For a load, the elements that nothing uses, or that are only stored: a bit for each.
+    /// For a load, the elements that are unused or only stored: a bit for each.
     pub(super) passive_elements: u32,
-    /// For a store, the elements that come from such an element of a load and nothing else.
+    /// For a store, the elements that come from such an element of a load only: a bit for each.
     pub(super) copied_elements: u32,
     /// For a load, the mask of the used bytes from a pragma.
-    pub(super) used: Option<u32>,
-    /// The variables that it reads and that may be uninitialized.
+    pub(super) used_bytes: Option<u32>,
+    /// The tracked registers that it reads, by their numbers.
     pub(super) reads: Vec<u32>,
-    /// Whether it has no effects other than computing registers.
+    /// It has no effects other than computing registers.
     pub(super) computes: bool,
-    /// Whether it is a load, perhaps from memory of one thread or CTA, whose results may not matter.
+    /// It is a load whose results may not matter: an uninitialized result is reported where it is needed.
     pub(super) defers: bool,
-    /// The variable among them that is its guard, which all lanes read.
+    /// The tracked register that is its guard, which all lanes read.
     pub(super) guard: Option<u32>,
-    /// The variables that it writes, among those that may be uninitialized when they are read.
+    /// The tracked registers that it writes.
     pub(super) writes: Vec<u32>,
-    /// For a load or a store, the variables among them that the elements in memory are; empty if none is one.
+    /// For a load or a store, the tracked registers of the elements in memory; empty if no element has one.
     pub(super) elements: Vec<Option<u32>>,
 }
 
-/// The instructions of all functions.
+/// The facts about the instructions of all functions. Instructions are numbered in the order of functions and steps.
 #[derive(Debug)]
 pub(crate) struct Sites {
-    all: Vec<Site>,
-    /// The index of the first instruction of each function.
+    sites: Vec<Site>,
+    /// The number of the first instruction of each function.
     starts: Vec<u32>,
-    /// The variables that may be uninitialized when they are read, by function and number.
+    /// The tracked registers of each function: those that may be uninitialized when they are read.
     variables: Vec<Vec<Variable>>,
-    /// Whether a variable that may be uninitialized is stored to memory of the CTA or the thread.
-    pub(super) follows_memory: bool,
+    /// A tracked register is stored to memory of the CTA or the thread.
+    pub(super) tracks_memory: bool,
+}
+
+/// Whether memory of CTAs and threads may contain values that are computed from uninitialized registers.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub(super) enum MemoryTracking {
+    Initialized,
+    MayBeTainted,
 }
 
 impl Sites {
-    /// Collects the instructions of a module; with `registers`, also the facts about registers.
+    /// Collects the facts about the instructions of a module; with `registers`, also those about registers.
     pub(crate) fn new(module: &Module, program: &Program, registers: bool) -> Self {
-        let sites = Self::collect(module, program, registers, false);
-        if sites.follows_memory {
-            Self::collect(module, program, registers, true)
+        let sites = Self::collect(module, program, registers, MemoryTracking::Initialized);
+        if sites.tracks_memory {
+            Self::collect(module, program, registers, MemoryTracking::MayBeTainted)
         } else {
             sites
         }
     }
 
-    /// Collects the instructions; `memory` says whether memory of CTAs and threads may hold values that are computed from uninitialized variables.
-    fn collect(module: &Module, program: &Program, registers: bool, memory: bool) -> Self {
+    fn collect(
+        module: &Module,
+        program: &Program,
+        registers: bool,
+        memory: MemoryTracking,
+    ) -> Self {
         let mut sites = Self {
-            all: Vec::new(),
+            sites: Vec::new(),
             starts: Vec::new(),
             variables: Vec::new(),
-            follows_memory: false,
+            tracks_memory: false,
         };
         let facts = ModuleFacts::new(module);
         for (id, _) in module.functions().iter() {
-            let start = sites.all.len();
+            let start = sites.sites.len();
             sites.starts.push(start as u32);
-            let program_function = program.function(id);
             let mut variables = Vec::new();
-            if let (Some(program_function), Some(facts)) = (program_function, facts.function(id)) {
-                let all = program_function
-                    .steps
-                    .iter()
-                    .map(|s| site(&facts.inst(s.inst)));
-                sites.all.extend(all);
-                for (site, used) in sites.all[start..].iter_mut().zip(used_bytes(facts)) {
-                    site.used = used;
+            if let (Some(function), Some(facts)) = (program.function(id), facts.function(id)) {
+                let used_bytes = used_bytes(facts)
+                    .into_iter()
+                    .chain(core::iter::repeat(None));
+                for (target, used_bytes) in function.steps.iter().zip(used_bytes) {
+                    sites.sites.push(Site {
+                        used_bytes,
+                        ..site(&facts.inst(target.inst))
+                    });
                 }
                 if registers {
-                    let unset = unwritten(facts, program_function, &mut sites.all[start..], memory);
+                    let unset =
+                        find_unset_registers(facts, function, &mut sites.sites[start..], memory);
                     variables = unset.variables;
-                    sites.follows_memory |= unset.stores;
+                    sites.tracks_memory |= unset.is_stored;
                 }
             }
             sites.variables.push(variables);
@@ -109,43 +121,45 @@ impl Sites {
     }
 
     /// The number of an instruction.
-    pub(super) fn number(&self, function: FuncId, at: u32) -> u32 {
+    pub(super) fn number(&self, function: FuncId, step_index: u32) -> u32 {
         let start = self.starts.get(function.as_u32() as usize);
-        start.copied().unwrap_or(0) + at
+        start.copied().unwrap_or(0) + step_index
     }
 
-    /// An instruction, by its number.
+    /// The facts about an instruction.
     pub(super) fn get(&self, number: u32) -> Option<&Site> {
-        self.all.get(number as usize)
+        self.sites.get(number as usize)
     }
 
-    /// The function and the step of an instruction.
+    /// The function of an instruction and the index of its step.
     pub(super) fn place(&self, number: u32) -> (FuncId, u32) {
         let function = self.starts.partition_point(|&start| start <= number) - 1;
         let start = self.starts.get(function).copied().unwrap_or(0);
         (FuncId::new(function as u32), number - start)
     }
 
-    /// The variables of a function that may be uninitialized when they are read.
+    /// The tracked registers of a function.
     pub(super) fn variables(&self, function: FuncId) -> &[Variable] {
         let variables = self.variables.get(function.as_u32() as usize);
         variables.map_or(&[], Vec::as_slice)
     }
 }
 
-/// Of each instruction the value of the pragma `used_bytes_mask` right before it.
+/// For each instruction, the value of the pragma `used_bytes_mask` right before it.
 fn used_bytes(facts: FunctionFacts<'_>) -> Vec<Option<u32>> {
     let (module, body) = (facts.module(), facts.body());
-    let mut used = Vec::new();
-    let mut last = None;
+    let mut used_bytes = Vec::new();
+    let mut last_mask = None;
     for (_, statement) in body.statements() {
         match statement {
-            Statement::Inst(_) => used.push(last.take()),
+            Statement::Inst(_) => used_bytes.push(last_mask.take()),
             Statement::Directive(id) => {
-                let stmt = body.directives().get(id);
-                let stmt = stmt.filter(|d| d.directive == Directive::Pragma);
-                let args = stmt.map_or(&[][..], |d| body.pool().slice(d.args));
-                last = args.iter().rev().find_map(|arg| match *arg {
+                let pragma = body
+                    .directives()
+                    .get(id)
+                    .filter(|d| d.directive == Directive::Pragma);
+                let args = pragma.map_or(&[][..], |d| body.pool().slice(d.args));
+                last_mask = args.iter().rev().find_map(|arg| match *arg {
                     Operand::Str(text) => used_bytes_mask(module.name(text)),
                     _ => None,
                 });
@@ -153,9 +167,10 @@ fn used_bytes(facts: FunctionFacts<'_>) -> Vec<Option<u32>> {
             _ => {}
         }
     }
-    used
+    used_bytes
 }
 
+/// The mask in the text of a pragma.
 fn used_bytes_mask(text: &str) -> Option<u32> {
     let mask = text.trim_matches('"').strip_prefix("used_bytes_mask ")?;
     let mask = mask.trim();
@@ -165,131 +180,135 @@ fn used_bytes_mask(text: &str) -> Option<u32> {
     }
 }
 
+/// The facts about an instruction that do not depend on other instructions.
 fn site(facts: &Facts<'_>) -> Site {
     let access = facts.memory().find(|m| m.operand.is_some());
     let order = access.and_then(|a| a.order).or_else(|| facts.order());
     let scope = access.and_then(|a| a.scope).or_else(|| facts.scope());
-    let strong = order.is_some_and(|o| o != Modifier::Weak);
-    let both = |one| matches!(order, Some(Modifier::AcqRel | Modifier::Sc)) || order == Some(one);
-    let mut starts = facts.asynchronous().iter();
-    let starts = starts.find(|(_, phase)| *phase == AsyncPhase::Start);
+    let is_strong = order.is_some_and(|o| o != Modifier::Weak);
+    let is_acquire_and_release = matches!(order, Some(Modifier::AcqRel | Modifier::Sc));
+    let start = facts
+        .asynchronous()
+        .iter()
+        .find(|(_, phase)| *phase == AsyncPhase::Start);
     Site {
         scope: scope
             .and_then(Scope::of)
             .or(Some(Scope::Device))
-            .filter(|_| strong || facts.is_fence()),
-        acquires: both(Modifier::Acquire),
-        releases: both(Modifier::Release),
+            .filter(|_| is_strong || facts.is_fence()),
+        acquires: is_acquire_and_release || order == Some(Modifier::Acquire),
+        releases: is_acquire_and_release || order == Some(Modifier::Release),
         aligned: facts.convergence().is_some(),
         uniform: facts.is_uniform(),
-        starts: starts.map(|(completion, _)| *completion),
-        masked: false,
-        copied: false,
-        passive_elements: 0,
-        copied_elements: 0,
-        used: None,
-        reads: Vec::new(),
-        computes: false,
-        defers: false,
-        guard: None,
-        writes: Vec::new(),
-        elements: Vec::new(),
+        starts: start.map(|(completion, _)| *completion),
+        ..Site::default()
     }
 }
 
-/// Finds the variables that may be read before they are written, and the loads whose bytes need not be; gives the variables.
-fn unwritten(
+/// Finds the registers that may be read before they are written, and the loads whose bytes need not be initialized, and notes them in `sites`.
+fn find_unset_registers(
     facts: FunctionFacts<'_>,
     function: &Function,
     sites: &mut [Site],
-    memory: bool,
-) -> Found {
+    memory: MemoryTracking,
+) -> UnsetRegisters {
     let analysis = FunctionAnalysis::new(facts);
     let reaching = analysis.reaching();
-    let mut steps = vec![None; facts.body().statement_table().len()];
-    let insts = facts.body().statements();
-    let insts = insts.filter(|(_, s)| matches!(s, Statement::Inst(_)));
-    for (step, (id, _)) in insts.enumerate() {
-        if let Some(place) = steps.get_mut(id.as_u32() as usize) {
-            *place = Some(step);
+    let mut step_indices = vec![None; facts.body().statement_table().len()];
+    let insts = facts
+        .body()
+        .statements()
+        .filter(|(_, statement)| matches!(statement, Statement::Inst(_)));
+    for (step_index, (id, _)) in insts.enumerate() {
+        if let Some(slot) = step_indices.get_mut(id.as_u32() as usize) {
+            *slot = Some(step_index);
         }
     }
-    let step = |id: StmtId| steps.get(id.as_u32() as usize).copied().flatten();
-    let finder = Finder::new(&analysis, function, memory);
-    let unset = finder.find(sites, &step);
-    let statements: Vec<_> = reaching.uses().map(|(_, of)| step(of.stmt)).collect();
+    let step_of = |id: StmtId| step_indices.get(id.as_u32() as usize).copied().flatten();
+    let unset = Finder::new(&analysis, function, memory).find(sites, &step_of);
     for (site, target) in sites.iter_mut().zip(&function.steps) {
         if let Step::Load(access) = &target.step {
-            let dropped = (0..32)
+            site.passive_elements = (0..32)
                 .zip(&access.places)
-                .filter(|(_, place)| place.is_none());
-            site.passive_elements = dropped.fold(0, |all, (element, _)| all | 1 << element);
+                .filter(|(_, place)| place.is_none())
+                .fold(0, |dropped, (element, _)| dropped | 1 << element);
         }
     }
-    let mut is_first = vec![true; sites.len()];
-    for (def, of) in reaching.defs() {
+    let steps_of_uses: Vec<Option<usize>> = reaching
+        .uses()
+        .map(|(_, usage)| step_of(usage.stmt))
+        .collect();
+    let step_of_use = |id: UseId| steps_of_uses.get(id.as_u32() as usize).copied().flatten();
+    let mut is_first_definition = vec![true; sites.len()];
+    for (def, definition) in reaching.defs() {
         let uses = reaching.uses_of(def);
-        let all = |test: &dyn Fn(&Function, usize) -> bool| {
-            let at = |read: &UseId| statements.get(read.as_u32() as usize).copied().flatten();
+        let step_index = step_of(definition.stmt);
+        let all_uses = |is_expected: fn(&Function, usize) -> bool| {
             !uses.is_empty()
                 && uses
                     .iter()
-                    .all(|r| at(r).is_some_and(|at| test(function, at)))
+                    .all(|id| step_of_use(*id).is_some_and(|step| is_expected(function, step)))
         };
-        if let Some((at, site)) = step(of.stmt).and_then(|s| Some((s, sites.get_mut(s)?))) {
-            let is_first = core::mem::take(&mut is_first[at]);
-            site.masked = all(&is_mask) && (is_first || site.masked);
-            site.copied = all(&is_copy) && (is_first || site.copied);
+        if let Some(step_index) = step_index
+            && let Some(site) = sites.get_mut(step_index)
+        {
+            let is_first = core::mem::take(&mut is_first_definition[step_index]);
+            site.masked = all_uses(is_mask) && (is_first || site.masked);
+            site.copied = all_uses(is_copy) && (is_first || site.copied);
         }
-        let Some(loaded) = step(of.stmt).and_then(|at| element(function, at, of.variable)) else {
+        let loaded_element =
+            step_index.and_then(|step| element_of_variable(function, step, definition.variable));
+        let Some(loaded_element) = loaded_element else {
             continue;
         };
         let stores: Option<Vec<(usize, u32)>> = uses
             .iter()
-            .map(|read| {
-                let at = statements.get(read.as_u32() as usize).copied().flatten()?;
-                let is_only = reaching.defs_of(*read).len() == 1;
-                let stored = element(function, at, of.variable).filter(|_| is_only)?;
-                matches!(function.steps.get(at)?.step, Step::Store(_)).then_some((at, stored))
+            .map(|id| {
+                let step = step_of_use(*id)?;
+                let is_only_definition = reaching.defs_of(*id).len() == 1;
+                let stored_element = element_of_variable(function, step, definition.variable)
+                    .filter(|_| is_only_definition)?;
+                let is_store = matches!(function.steps.get(step)?.step, Step::Store(_));
+                is_store.then_some((step, stored_element))
             })
             .collect();
         let Some(stores) = stores else { continue };
-        if let Some(site) = step(of.stmt).and_then(|at| sites.get_mut(at)) {
-            site.passive_elements |= 1 << loaded;
+        if let Some(site) = step_index.and_then(|step| sites.get_mut(step)) {
+            site.passive_elements |= 1 << loaded_element;
         }
-        for (at, stored) in stores {
-            if let Some(site) = sites.get_mut(at) {
-                site.copied_elements |= 1 << stored;
+        for (step, stored_element) in stores {
+            if let Some(site) = sites.get_mut(step) {
+                site.copied_elements |= 1 << stored_element;
             }
         }
     }
     unset
 }
 
-/// The element of a load or a store that is a variable, which is not the address.
-fn element(function: &Function, at: usize, variable: VariableId) -> Option<u32> {
-    let (Step::Load(access) | Step::Store(access)) = &function.steps.get(at)?.step else {
+/// The only element of a load or a store that is in the register of a variable. The register must not be the address of a store.
+fn element_of_variable(function: &Function, step_index: usize, variable: VariableId) -> Option<u32> {
+    let step = &function.steps.get(step_index)?.step;
+    let (Step::Load(access) | Step::Store(access)) = step else {
         return None;
     };
     let place = function.registers.get(variable.index()).copied();
-    let is_address = matches!((access.address.base, place), (Base::Register(a), Some(b)) if a == b);
     let mut elements = (0..32)
         .zip(&access.places)
-        .filter(|(_, stored)| **stored == place);
-    match (
-        elements.next(),
-        elements.next(),
-        &function.steps.get(at)?.step,
-    ) {
-        (Some((element, _)), None, Step::Load(_)) => Some(element),
-        (Some((element, _)), None, _) if !is_address => Some(element),
-        _ => None,
-    }
+        .filter(|(_, element_place)| **element_place == place)
+        .map(|(element, _)| element);
+    let (Some(element), None) = (elements.next(), elements.next()) else {
+        return None;
+    };
+    let is_address = match access.address.base {
+        Base::Register(address) => Some(address) == place,
+        Base::Frame | Base::Zero => false,
+    };
+    (matches!(step, Step::Load(_)) || !is_address).then_some(element)
 }
 
-/// Whether an instruction stores to what may be the stack.
-fn is_copy(function: &Function, at: usize) -> bool {
-    match function.steps.get(at).map(|s| &s.step) {
+/// Whether a step is a store whose address may be on the stack.
+fn is_copy(function: &Function, step_index: usize) -> bool {
+    match function.steps.get(step_index).map(|s| &s.step) {
         Some(Step::Store(access)) => {
             matches!(access.address.window, Window::Local | Window::Generic)
         }
@@ -297,9 +316,9 @@ fn is_copy(function: &Function, at: usize) -> bool {
     }
 }
 
-/// Whether an instruction selects bits of a register by a constant.
-fn is_mask(function: &Function, at: usize) -> bool {
-    let Some(Step::Lanes(first, end)) = function.steps.get(at).map(|s| &s.step) else {
+/// Whether a step selects bits of a register by a constant.
+fn is_mask(function: &Function, step_index: usize) -> bool {
+    let Some(Step::Lanes(first, end)) = function.steps.get(step_index).map(|s| &s.step) else {
         return false;
     };
     let ops = function.code.ops.get(*first as usize..*end as usize);
@@ -311,11 +330,11 @@ fn is_mask(function: &Function, at: usize) -> bool {
     };
     [op.a, op.b]
         .into_iter()
-        .any(|at| function.code.is_constant(place(at)))
+        .any(|index| function.code.is_constant(place(index)))
 }
 
-/// The variables that parameters in registers are.
-pub(super) fn parameters(
+/// The variables of the parameters that are in registers.
+pub(super) fn parameter_variables(
     facts: FunctionFacts<'_>,
     id: FuncId,
     variables: &ptx_analysis::reg_lanes::Variables,
@@ -329,16 +348,17 @@ pub(super) fn parameters(
         let ptx_ir::Binding::Register(decl) = param.binding else {
             continue;
         };
-        let registers = facts.body().registers().iter();
-        for (register, _) in registers.filter(|(_, r)| r.decl == decl) {
-            parameter_variables.extend(variables.of(register.into()));
+        for (register, entry) in facts.body().registers().iter() {
+            if entry.decl == decl {
+                parameter_variables.extend(variables.of(register.into()));
+            }
         }
     }
     parameter_variables
 }
 
 /// The name of a variable.
-pub(super) fn name(
+pub(super) fn variable_name(
     facts: FunctionFacts<'_>,
     variables: &ptx_analysis::reg_lanes::Variables,
     variable: VariableId,

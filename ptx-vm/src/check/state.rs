@@ -3,121 +3,83 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
-use super::places::Places;
+use super::locations::Locations;
 use super::report::{Actor, Text};
-use super::taint::Tainted;
+use super::uninitialized::{TaintedBytes, TrackedRegister};
 use super::warp_clock::WarpClock;
 use super::written_bytes::WrittenBytes;
 use crate::account::Account;
-use crate::execute::{Memory, Use};
 use crate::lanes::{LANES, Place};
 
-/// Bytes of a page of shared and local memory.
-const PAGE: u64 = 1 << 12;
+/// The bytes of a page of shared and local memory.
+const PAGE_BYTES: u64 = 1 << 12;
 
-/// The clocks of a warp that are different, of those of its lanes.
-const CLOCKS: u64 = 8;
+/// The assumed number of different clocks of the lanes of a warp.
+const CLOCKS_OF_WARP: u64 = 8;
 /// The memory of a warp besides its clocks.
-const WARP: u64 = 1 << 12;
-/// The memory of a call besides that of its variables; of calls that ended, too.
-const CALL: u64 = size_of::<Vec<Followed>>() as u64;
+const WARP_BYTES: u64 = 1 << 12;
+/// The memory of a call besides that of its registers. Calls that ended keep it.
+const CALL_BYTES: u64 = size_of::<Vec<TrackedRegister>>() as u64;
 /// The memory of a register that is only copied.
-const COPIED: u64 = 2 * size_of::<((usize, Place), [u16; LANES])>() as u64;
+const COPIED_BYTES: u64 = 2 * size_of::<((usize, Place), [u16; LANES])>() as u64;
 /// The memory of a read that is reported later.
-const ATTEMPT: u64 = 512;
+const ATTEMPT_BYTES: u64 = 512;
 
-/// The reason why a variable is uninitialized.
-#[derive(Copy, Clone, Debug)]
-pub(super) enum Origin {
-    /// An instruction read this variable, which was never written.
-    Register { site: u32, variable: u32 },
-    /// An instruction read memory that was never written.
-    Memory { site: u32, read: UnwrittenRead },
-}
-
-/// The origin of a value.
-#[derive(Copy, Clone, Debug)]
-pub(super) struct Traced {
-    pub(super) origin: Origin,
-    /// The thread that stored it in memory; `None` if it stayed in the registers of a thread.
-    pub(super) thread: Option<u32>,
-}
-
-/// A read of memory that was never written.
-#[derive(Copy, Clone, Debug)]
-pub(super) struct UnwrittenRead {
-    pub(super) usage: Use,
-    pub(super) memory: Memory,
-    pub(super) at: u64,
-    pub(super) bytes: u64,
-    /// The first byte that was never written.
-    pub(super) missing: u64,
-}
-
-/// A variable that may be uninitialized.
-#[derive(Copy, Clone, Debug, Default)]
-pub(super) struct Followed {
-    /// The lanes in which it has one.
-    pub(super) known: u32,
-    /// The origin of the value in the other lanes; `None` if it was never written.
-    pub(super) origin: Option<Traced>,
-}
-
-/// A warp.
+/// The state of a warp.
 #[derive(Debug)]
 pub(super) struct WarpState {
     pub(super) clock: WarpClock,
     /// The written bytes of the stack of each lane.
     pub(super) stacks: Vec<WrittenBytes>,
-    /// The bytes of the stack of each lane that hold no value.
-    pub(super) tainted: Vec<Tainted>,
-    /// The unwritten bytes of registers that are loaded only to be stored, by call: a bit for each byte of each lane.
+    /// The bytes of the stack of each lane that contain uninitialized values.
+    pub(super) tainted: Vec<TaintedBytes>,
+    /// The unwritten bytes of registers that are loaded only to be stored, by call and register: a bit for each byte of each lane.
     copied: HashMap<(usize, Place), [u16; LANES]>,
-    /// The variables that are followed, by call.
-    registers: Vec<Vec<Followed>>,
-    /// The memory of the variables that are followed.
-    followed: u64,
+    /// The tracked registers of each call.
+    registers: Vec<Vec<TrackedRegister>>,
+    /// The memory of `copied` and `registers` in bytes.
+    tracking_bytes: u64,
 }
 
 impl WarpState {
     fn new(block: u64, first: u32) -> Self {
         Self {
             clock: WarpClock::new(block, first),
-            stacks: vec![WrittenBytes::new(0, PAGE); LANES],
-            tainted: vec![Tainted::default(); LANES],
+            stacks: vec![WrittenBytes::new(0, PAGE_BYTES); LANES],
+            tainted: vec![TaintedBytes::default(); LANES],
             copied: HashMap::new(),
             registers: Vec::new(),
-            followed: 0,
+            tracking_bytes: 0,
         }
     }
 
-    /// The variables that are followed in a call.
-    pub(super) fn registers(&mut self, call: usize, count: usize) -> &mut [Followed] {
+    /// The `count` tracked registers of a call.
+    pub(super) fn registers(&mut self, call: usize, count: usize) -> &mut [TrackedRegister] {
         if self.registers.len() <= call {
-            self.followed += CALL * (call + 1 - self.registers.len()) as u64;
+            self.tracking_bytes += CALL_BYTES * (call + 1 - self.registers.len()) as u64;
             self.registers.resize_with(call + 1, Vec::new);
         }
-        let of = &mut self.registers[call];
-        if of.len() != count {
-            let bytes = |of: &Vec<Followed>| (of.capacity() * size_of::<Followed>()) as u64;
-            self.followed -= bytes(of);
-            *of = vec![Followed::default(); count];
-            self.followed += bytes(of);
+        let registers = &mut self.registers[call];
+        if registers.len() != count {
+            let bytes_before = registers.capacity() * size_of::<TrackedRegister>();
+            *registers = vec![TrackedRegister::default(); count];
+            let bytes = registers.capacity() * size_of::<TrackedRegister>();
+            self.tracking_bytes = self.tracking_bytes - bytes_before as u64 + bytes as u64;
         }
-        of
+        registers
     }
 
     /// Records the unwritten bytes of a register that is only copied, in a lane.
-    pub(super) fn set_copied(&mut self, (call, place): (usize, Place), lane: usize, bytes: u16) {
-        if bytes == 0 && !self.copied.contains_key(&(call, place)) {
+    pub(super) fn set_copied(&mut self, call: usize, place: Place, lane: usize, unwritten: u16) {
+        if unwritten == 0 && !self.copied.contains_key(&(call, place)) {
             return;
         }
         let count_before = self.copied.len() as u64;
         let lanes = self.copied.entry((call, place)).or_default();
-        if let Some(known) = lanes.get_mut(lane) {
-            *known = bytes;
+        if let Some(unwritten_of_lane) = lanes.get_mut(lane) {
+            *unwritten_of_lane = unwritten;
         }
-        self.followed += (self.copied.len() as u64 - count_before) * COPIED;
+        self.tracking_bytes += (self.copied.len() as u64 - count_before) * COPIED_BYTES;
     }
 
     /// The unwritten bytes of a register that is only copied, in a lane.
@@ -129,107 +91,114 @@ impl WarpState {
             .unwrap_or(0)
     }
 
-    /// A call begins.
+    /// Forgets the registers of the last call with an index, since another call with it begins.
     pub(super) fn forget_registers(&mut self, call: usize) {
-        if let Some(of) = self.registers.get_mut(call) {
-            of.clear();
+        if let Some(registers) = self.registers.get_mut(call) {
+            registers.clear();
         }
     }
 }
 
-/// A CTA.
+/// The state of a CTA.
 #[derive(Debug)]
 pub(super) struct BlockState {
     /// The written bytes of shared memory.
     pub(super) written: WrittenBytes,
-    /// The bytes of shared memory that hold no value.
-    pub(super) tainted: Tainted,
-    /// The accesses to shared memory.
-    pub(super) places: Places,
+    /// The bytes of shared memory that contain uninitialized values.
+    pub(super) tainted: TaintedBytes,
+    /// The locations of shared memory.
+    pub(super) locations: Locations,
     /// The number of barriers that all threads left together.
     pub(super) interval: u32,
     pub(super) warps: Vec<WarpState>,
-    /// Reads that race with atomic operations, by thread and place: reported unless the thread performs such an operation there next.
+    /// Reads that race with atomic operations, by thread and location. They are reported unless the thread then performs such an operation there.
     pub(super) attempts: BTreeMap<(u32, u64), (Actor, Text)>,
     pub(super) sync: super::sync_state::SyncState,
-    /// The memory of sets of bytes of shared memory and stacks.
-    more: u64,
+    /// The memory of the sets of bytes of shared memory and stacks, in bytes.
+    byte_set_bytes: u64,
 }
 
 impl BlockState {
     pub(super) fn new(block: u64, threads: u32, account: &Arc<Account>) -> Self {
         let warps = (0..threads).step_by(LANES);
         let mut state = Self {
-            written: WrittenBytes::new(0, PAGE),
-            tainted: Tainted::default(),
-            places: Places::new(account),
+            written: WrittenBytes::new(0, PAGE_BYTES),
+            tainted: TaintedBytes::default(),
+            locations: Locations::new(account),
             interval: 0,
             attempts: BTreeMap::new(),
             warps: warps.map(|first| WarpState::new(block, first)).collect(),
             sync: super::sync_state::SyncState::new(threads),
-            more: 0,
+            byte_set_bytes: 0,
         };
         state.count();
         state
     }
 
-    /// Counts the memory in use: of each warp, the clocks of some of its lanes and the sets of written bytes.
+    /// Counts the memory in use.
     pub(super) fn count(&mut self) {
-        let each = CLOCKS * self.sync.clock_bytes() + WARP;
-        let attempts = self.attempts.len() as u64 * ATTEMPT;
-        let followed: u64 = self.warps.iter().map(|warp| warp.followed).sum();
-        let all = self.warps.len() as u64 * each + attempts;
-        let sync = self.sync.memory();
-        self.places.count(all + followed + self.more + sync);
+        let warp_bytes = CLOCKS_OF_WARP * self.sync.clock_bytes() + WARP_BYTES;
+        let warps = self.warps.len() as u64 * warp_bytes;
+        let tracking: u64 = self.warps.iter().map(|warp| warp.tracking_bytes).sum();
+        let attempts = self.attempts.len() as u64 * ATTEMPT_BYTES;
+        self.locations
+            .count(warps + tracking + attempts + self.byte_set_bytes + self.sync.memory());
     }
 
-    /// Counts more memory of sets of bytes.
-    pub(super) fn count_more(&mut self, bytes: u64) {
-        self.more += bytes;
+    /// Counts that the sets of bytes grew.
+    pub(super) fn count_growth(&mut self, bytes: u64) {
+        self.byte_set_bytes += bytes;
         self.count();
     }
 
-    /// The variables that are followed in a call of a warp.
-    pub(super) fn registers(&mut self, warp: u32, call: usize, count: usize) -> &mut [Followed] {
-        let followed_before = self.warp(warp).followed;
+    /// The `count` tracked registers of a call of a warp.
+    pub(super) fn registers(
+        &mut self,
+        warp: u32,
+        call: usize,
+        count: usize,
+    ) -> &mut [TrackedRegister] {
+        let bytes_before = self.warp(warp).tracking_bytes;
         self.warp(warp).registers(call, count);
-        if self.warp(warp).followed != followed_before {
+        if self.warp(warp).tracking_bytes != bytes_before {
             self.count();
         }
         self.warp(warp).registers(call, count)
     }
 
-    /// A warp, by its first thread.
+    /// The state of a warp, given by its first thread.
     pub(super) fn warp(&mut self, first: u32) -> &mut WarpState {
         let index = (first as usize / LANES).min(self.warps.len() - 1);
         &mut self.warps[index]
     }
 }
 
-/// The state of each CTA that runs, with its linear index.
+/// The states of the CTAs that run.
 #[derive(Debug, Default)]
 pub(super) struct Blocks {
-    all: Vec<(u64, BlockState)>,
-    /// The index of the state that was asked for last.
+    /// The states with the linear indices of the CTAs.
+    blocks: Vec<(u64, BlockState)>,
+    /// The index in `blocks` of the state that was used last.
     last: usize,
 }
 
 impl Blocks {
-    /// A CTA, whose state is made when it is first asked for.
+    /// The state of a CTA, which is created at its first use.
     #[inline]
     pub(super) fn get(&mut self, block: u64, new: impl FnOnce() -> BlockState) -> &mut BlockState {
-        if self.all.get(self.last).is_none_or(|(of, _)| *of != block) {
-            let index = self.all.iter().position(|(of, _)| *of == block);
-            self.last = index.unwrap_or(self.all.len());
+        let has_index = |(index, _): &(u64, BlockState)| *index == block;
+        if !self.blocks.get(self.last).is_some_and(has_index) {
+            let index = self.blocks.iter().position(has_index);
+            self.last = index.unwrap_or(self.blocks.len());
         }
-        if self.last == self.all.len() {
-            self.all.push((block, new()));
+        if self.last == self.blocks.len() {
+            self.blocks.push((block, new()));
         }
-        &mut self.all[self.last].1
+        &mut self.blocks[self.last].1
     }
 
-    /// A CTA ended.
+    /// Drops the state of a CTA.
     pub(super) fn remove(&mut self, block: u64) {
-        self.all.retain(|(of, _)| *of != block);
+        self.blocks.retain(|(index, _)| *index != block);
     }
 }

@@ -2,32 +2,55 @@
 
 use std::collections::HashMap;
 
+use ptx_isa::Completion;
+
 use super::clock::Clock;
 use super::report::Actor;
 
-/// The barriers of a CTA.
+/// The number of barriers of a CTA.
 const BARRIERS: usize = 16;
 
-/// An mbarrier object.
+/// The state of an mbarrier object.
 #[derive(Debug)]
 pub(super) struct Mbarrier {
-    /// Its number among the asynchronous operations of the CTA, whose time is its phase.
+    /// Its slot in the clocks of the CTA. Its time there is its phase.
     pub(super) slot: u32,
+    /// The number of complete phases.
     pub(super) phase: u32,
     /// The thread that initialized it.
-    pub(super) by: Actor,
+    pub(super) initialized_by: Actor,
     /// The thread that invalidated it.
-    pub(super) ended: Option<Actor>,
+    pub(super) invalidated_by: Option<Actor>,
     /// The joined clocks of the threads that arrived in the current phase.
     pub(super) pending: Option<Clock>,
     /// The joined clocks of the threads that arrived in all complete phases.
     pub(super) complete: Option<Clock>,
 }
 
+/// The kind of asynchronous copies that are completed by groups.
+#[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
+pub(super) enum CopyKind {
+    /// Copies by `cp.async`.
+    Ordinary,
+    /// Bulk copies.
+    Bulk,
+}
+
+impl CopyKind {
+    /// The kind of copies with a completion mechanism.
+    pub(super) fn of(completion: Completion) -> Self {
+        if completion == Completion::Bulk {
+            Self::Bulk
+        } else {
+            Self::Ordinary
+        }
+    }
+}
+
 /// The copies of a thread that are completed by groups.
 #[derive(Debug)]
 pub(super) struct Copies {
-    /// Their number among the asynchronous operations of the CTA.
+    /// Their slot in the clocks of the CTA. Their time there is the number of copies.
     pub(super) slot: u32,
     /// The number of copies that were started.
     pub(super) started: u32,
@@ -36,16 +59,18 @@ pub(super) struct Copies {
 }
 
 impl Copies {
-    /// The number of copies that are complete if at most some groups are not.
-    pub(super) fn complete(&self, pending: usize) -> u32 {
-        let last = self.groups.len().checked_sub(pending + 1);
-        last.and_then(|l| self.groups.get(l)).map_or(0, |n| *n)
+    /// The number of copies that are complete if at most `pending_groups` groups are not.
+    pub(super) fn complete(&self, pending_groups: usize) -> u32 {
+        let last_complete = self.groups.len().checked_sub(pending_groups + 1);
+        last_complete
+            .and_then(|group| self.groups.get(group))
+            .map_or(0, |copies| *copies)
     }
 }
 
-/// The first thread that arrived at an aligned barrier, with the lanes of its warp that must also arrive.
+/// The lanes of a warp that must also arrive at an aligned instruction, and the first thread that arrived.
 #[derive(Copy, Clone, Debug)]
-pub(super) struct Expected {
+pub(super) struct ExpectedLanes {
     pub(super) lanes: u32,
     pub(super) actor: Actor,
 }
@@ -57,19 +82,20 @@ pub(super) struct SyncState {
     pub(super) arrived: [Option<Clock>; BARRIERS],
     /// The mbarrier objects, by their offset.
     pub(super) mbarriers: HashMap<u64, Mbarrier>,
-    /// By thread, and whether they are bulk copies.
-    copies: HashMap<(u32, bool), Copies>,
-    /// The lanes that each warp must bring to a barrier, by warp and barrier.
-    pub(super) expected: HashMap<(u32, u32), Expected>,
-    /// The first thread at each aligned instruction that does not wait, by warp and instruction, with the lanes that have not reached it yet.
-    pub(super) missing: HashMap<(u32, u32), Expected>,
-    next: u32,
+    /// The copies of each kind of each thread.
+    copies: HashMap<(u32, CopyKind), Copies>,
+    /// The lanes of each warp that must arrive at a barrier, by warp and barrier.
+    pub(super) expected: HashMap<(u32, u32), ExpectedLanes>,
+    /// The lanes that have not reached an aligned instruction at which the first lanes do not wait, by warp and instruction.
+    pub(super) missing: HashMap<(u32, u32), ExpectedLanes>,
+    /// The next free slot in the clocks: those of the threads come first.
+    next_slot: u32,
     /// The number of groups of copies that were committed.
     pub(super) committed: u64,
 }
 
-/// The bytes of a group of copies that was committed, in lists that double.
-const GROUP: u64 = 2 * size_of::<u32>() as u64;
+/// The memory of a committed group of copies: lists double when they grow.
+const GROUP_BYTES: u64 = 2 * size_of::<u32>() as u64;
 
 impl SyncState {
     pub(super) fn new(threads: u32) -> Self {
@@ -79,50 +105,49 @@ impl SyncState {
             copies: HashMap::new(),
             expected: HashMap::new(),
             missing: HashMap::new(),
-            next: threads.next_multiple_of(32),
+            next_slot: threads.next_multiple_of(32),
             committed: 0,
         }
     }
 
     /// The memory of a clock of the threads and the asynchronous operations of the CTA.
     pub(super) const fn clock_bytes(&self) -> u64 {
-        self.next as u64 * size_of::<u32>() as u64
+        self.next_slot as u64 * size_of::<u32>() as u64
     }
 
-    /// The memory in use, in bytes: an mbarrier object may have two clocks.
+    /// The memory in use, in bytes. An mbarrier object may have two clocks.
     pub(super) fn memory(&self) -> u64 {
         let mbarrier = size_of::<(u64, Mbarrier)>() as u64 + 2 * self.clock_bytes();
-        self.mbarriers.len() as u64 * mbarrier + self.committed * GROUP
+        self.mbarriers.len() as u64 * mbarrier + self.committed * GROUP_BYTES
     }
 
-    /// The number of a new asynchronous operation.
+    /// The slot in the clocks of a new asynchronous operation.
     pub(super) const fn new_slot(&mut self) -> u32 {
-        self.next += 1;
-        self.next - 1
+        self.next_slot += 1;
+        self.next_slot - 1
     }
 
-    /// The copies of a thread.
-    pub(super) fn copies(&mut self, thread: u32, bulk: bool) -> &mut Copies {
-        let next = &mut self.next;
-        self.copies.entry((thread, bulk)).or_insert_with(|| {
-            *next += 1;
+    /// The copies of a kind of a thread.
+    pub(super) fn copies(&mut self, thread: u32, kind: CopyKind) -> &mut Copies {
+        let next_slot = &mut self.next_slot;
+        self.copies.entry((thread, kind)).or_insert_with(|| {
+            *next_slot += 1;
             Copies {
-                slot: *next - 1,
+                slot: *next_slot - 1,
                 started: 0,
                 groups: Vec::new(),
             }
         })
     }
 
-    /// The live mbarrier object that some bytes belong to.
-    pub(super) fn mbarrier_at(&self, at: u64, bytes: u64) -> Option<&Mbarrier> {
+    /// The live mbarrier object that contains some of the bytes of a range.
+    pub(super) fn mbarrier_at(&self, start: u64, bytes: u64) -> Option<&Mbarrier> {
         if self.mbarriers.is_empty() {
             return None;
         }
-        let first = at.saturating_sub(7);
-        let object = |offset: u64| self.mbarriers.get(&offset).filter(|m| m.ended.is_none());
-        (first..at + bytes)
+        (start.saturating_sub(7)..start + bytes)
             .filter(|offset| offset % 8 == 0)
-            .find_map(object)
+            .filter_map(|offset| self.mbarriers.get(&offset))
+            .find(|object| object.invalidated_by.is_none())
     }
 }

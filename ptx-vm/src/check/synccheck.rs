@@ -1,37 +1,41 @@
-//! `synccheck`: barriers, and instructions that the lanes of a warp execute together.
+//! `synccheck`: checks of barriers, and of instructions that the lanes of a warp execute together.
 
 use ptx_ir::Code;
 use ptx_isa::{Action, Modifier};
 
 use super::checkers::Checkers;
 use super::report::{Actor, Text};
-use super::sync_state::Expected;
-use crate::execute::{Block, CallFrame, Execution, Grid, State, Stepped, Warp};
+use super::sync_state::ExpectedLanes;
+use crate::execute::{Block, CallFrame, Execution, Grid, Group, LaneStep, State, Warp};
 use crate::lanes::{LANES, lanes};
 use crate::program::{Act, Callee, Step};
+
+/// The maximum number of jumps between lanes and the end of their function.
+const MOST_JUMPS: u32 = 8;
 
 impl Checkers {
     /// Checks a barrier or an exchange before it is executed.
     pub(super) fn before_act(&mut self, execution: &Execution<'_>, act: &Act) {
         match act.action {
             Action::BarrierSync | Action::BarrierReduce => {
-                self.barrier_count(execution, act);
-                self.aligned_barrier(execution, act);
+                self.check_thread_count(execution, act);
+                self.check_aligned_barrier(execution, act);
             }
             Action::BarrierArrive => {
-                self.barrier_count(execution, act);
-                self.aligned_without_waiting(execution);
+                self.check_thread_count(execution, act);
+                self.check_aligned_instruction(execution);
             }
             Action::ClusterArrive => {
-                self.repeated_arrival(execution);
-                self.aligned_without_waiting(execution);
+                self.check_repeated_arrival(execution);
+                self.check_aligned_instruction(execution);
             }
-            Action::ClusterWait => self.aligned_without_waiting(execution),
+            Action::ClusterWait => self.check_aligned_instruction(execution),
             _ => {}
         }
-        let masks = execution.member_masks(act);
-        for lane in lanes(execution.active & masks.map_or(0, |_| u32::MAX)) {
-            let Some(masks) = &masks else { return };
+        let Some(masks) = execution.member_masks(act) else {
+            return;
+        };
+        for lane in lanes(execution.active) {
             let mask = masks[lane];
             if mask >> lane & 1 == 0 {
                 self.report(execution, Code::LaneMask, lane, || Text {
@@ -42,8 +46,8 @@ impl Checkers {
                     help: "use a mask of exactly the lanes that reach the instruction",
                 });
             }
-            let differs = |other: &usize| masks[*other] != mask;
-            if let Some(other) = lanes(execution.active & mask).find(differs) {
+            if let Some(other) = lanes(execution.active & mask).find(|other| masks[*other] != mask)
+            {
                 self.report(execution, Code::LaneMask, lane, || Text {
                     message: format!(
                         "the mask {mask:#010x} includes lane {other}, whose mask is {:#010x}",
@@ -57,22 +61,19 @@ impl Checkers {
     }
 
     /// Checks that all arrivals at a barrier specify the same number of threads.
-    fn barrier_count(&mut self, execution: &Execution<'_>, act: &Act) {
+    fn check_thread_count(&mut self, execution: &Execution<'_>, act: &Act) {
         let Some((id, count)) = execution.barrier_operands(act) else {
             return;
         };
         let Some(barrier) = execution.block.barriers.get(id as usize) else {
             return;
         };
-        let waits = |warp: &Warp| {
-            let mut groups = warp.groups.all.iter();
-            groups.any(|g| g.state == State::Barrier(id))
-        };
-        let expected_before = barrier.expected;
-        let has_arrivals = barrier.arrived > 0 || waits(execution.warp) || expected_before != 0;
-        if has_arrivals && expected_before != count {
+        let expected = barrier.expected;
+        let has_waiting_lanes = execution.warp.groups.mask_in_state(State::Barrier(id)) != 0;
+        let has_arrivals = barrier.arrived > 0 || has_waiting_lanes || expected != 0;
+        if has_arrivals && expected != count {
             self.report(execution, Code::BarrierCount, execution.active.trailing_zeros() as usize, || Text {
-                message: format!("barrier {id} is used with {count} threads, but other threads use it with {expected_before} threads (0: all threads of the CTA)"),
+                message: format!("barrier {id} is used with {count} threads, but other threads use it with {expected} threads (0: all threads of the CTA)"),
                 other: None,
                 help: "specify the same number of threads in all instructions that use the barrier at the same time",
             });
@@ -80,8 +81,10 @@ impl Checkers {
     }
 
     /// Records the lanes of the warp that must arrive at an aligned barrier.
-    fn aligned_barrier(&mut self, execution: &Execution<'_>, act: &Act) {
-        let number = self.sites.number(execution.id, execution.at);
+    fn check_aligned_barrier(&mut self, execution: &Execution<'_>, act: &Act) {
+        let number = self
+            .sites
+            .number(execution.function_id, execution.step_index);
         if !self.sites.get(number).is_some_and(|s| s.aligned) {
             return;
         }
@@ -93,82 +96,84 @@ impl Checkers {
                     + (execution.mask & !execution.active).trailing_zeros(),
                 ..actor
             };
-            return self.divergent(execution.grid, actor, other);
+            return self.report_divergence(execution.grid, actor, other);
         }
         let Some((id, _)) = execution.barrier_operands(act) else {
             return;
         };
-        let expected = execution.active | execution.going_on();
         let block = execution.grid.linear(execution.block.index);
         let sync = &mut self.block(execution.grid, block).sync;
-        let new = Expected {
-            lanes: expected,
-            actor,
-        };
         sync.expected
             .entry((execution.warp.first, id))
-            .or_insert(new);
+            .or_insert(ExpectedLanes {
+                lanes: execution.active | execution.lanes_going_on(),
+                actor,
+            });
     }
 
-    /// Records the lanes of the warp that have not yet reached an aligned instruction at which the first lanes do not wait for the others.
-    fn aligned_without_waiting(&mut self, execution: &Execution<'_>) {
-        let number = self.sites.number(execution.id, execution.at);
+    /// Records the lanes of the warp that have not yet reached an aligned instruction at which the first lanes do not wait for the other lanes.
+    fn check_aligned_instruction(&mut self, execution: &Execution<'_>) {
+        let number = self
+            .sites
+            .number(execution.function_id, execution.step_index);
         if !self.sites.get(number).is_some_and(|s| s.aligned) {
             return;
         }
         let actor = self.actor(execution, execution.active.trailing_zeros() as usize);
-        let missing_lanes = (execution.mask | execution.going_on()) & !execution.active;
+        let missing_lanes = (execution.mask | execution.lanes_going_on()) & !execution.active;
         let block = execution.grid.linear(execution.block.index);
         let missing = &mut self.block(execution.grid, block).sync.missing;
         let key = (execution.warp.first, number);
-        let Some(first) = missing.remove(&key) else {
+        let Some(expected) = missing.remove(&key) else {
             if missing_lanes != 0 {
-                let new = Expected {
-                    lanes: missing_lanes,
-                    actor,
-                };
-                missing.insert(key, new);
+                missing.insert(
+                    key,
+                    ExpectedLanes {
+                        lanes: missing_lanes,
+                        actor,
+                    },
+                );
             }
             return;
         };
-        let missing_lanes = first.lanes & !execution.active;
-        if missing_lanes == first.lanes {
-            // The same lanes execute it again, but the others did not reach it.
-            self.never_came(execution.grid, &first);
+        let missing_lanes = expected.lanes & !execution.active;
+        if missing_lanes == expected.lanes {
+            // Lanes execute the instruction again that the missing lanes did not reach.
+            self.report_missing(execution.grid, &expected);
         } else if missing_lanes != 0 {
             missing.insert(
                 key,
-                Expected {
+                ExpectedLanes {
                     lanes: missing_lanes,
-                    ..first
+                    ..expected
                 },
             );
         }
     }
 
-    /// Reports the lanes that did not reach aligned instructions with the others of their warp.
-    pub(super) fn missing_lanes(&mut self, grid: &Grid<'_>, block: u64) {
+    /// Reports the lanes that did not reach aligned instructions with the other lanes of their warp.
+    pub(super) fn report_missing_lanes(&mut self, grid: &Grid<'_>, block: u64) {
         let missing = core::mem::take(&mut self.block(grid, block).sync.missing);
-        let mut all: Vec<Expected> = missing.into_values().collect();
-        all.sort_by_key(|first| (first.actor.site, first.actor.thread));
-        for first in all {
-            self.never_came(grid, &first);
+        let mut missing: Vec<ExpectedLanes> = missing.into_values().collect();
+        missing.sort_by_key(|expected| (expected.actor.site, expected.actor.thread));
+        for expected in missing {
+            self.report_missing(grid, &expected);
         }
     }
 
-    fn never_came(&mut self, grid: &Grid<'_>, first: &Expected) {
-        let warp = first.actor.thread - first.actor.thread % LANES as u32;
+    fn report_missing(&mut self, grid: &Grid<'_>, expected: &ExpectedLanes) {
+        let warp = expected.actor.thread - expected.actor.thread % LANES as u32;
         let other = Actor {
-            thread: warp + first.lanes.trailing_zeros() % LANES as u32,
-            ..first.actor
+            thread: warp + expected.lanes.trailing_zeros() % LANES as u32,
+            ..expected.actor
         };
-        self.divergent(grid, first.actor, other);
+        self.report_divergence(grid, expected.actor, other);
     }
 
     /// Checks that a thread waits between two arrivals.
-    fn repeated_arrival(&mut self, execution: &Execution<'_>) {
-        let again = lanes(execution.active).find(|lane| execution.warp.arrived[*lane].is_some());
-        if let Some(lane) = again {
+    fn check_repeated_arrival(&mut self, execution: &Execution<'_>) {
+        let arrived = &execution.warp.arrived;
+        if let Some(lane) = lanes(execution.active).find(|lane| arrived[*lane].is_some()) {
             self.report(execution, Code::RepeatedArrival, lane, || Text {
                 message:
                     "the thread arrives at the cluster barrier twice without a wait in between"
@@ -179,10 +184,11 @@ impl Checkers {
         }
     }
 
-    fn divergent(&mut self, grid: &Grid<'_>, actor: Actor, other: Actor) {
+    /// Reports that a lane executes an aligned instruction without another lane of its warp.
+    fn report_divergence(&mut self, grid: &Grid<'_>, actor: Actor, other: Actor) {
         let sites = std::sync::Arc::clone(&self.sites);
         self.reports
-            .add((grid, &sites), Code::DivergentBarrier, actor, || Text {
+            .add(grid, &sites, Code::DivergentBarrier, actor, || Text {
                 message: "the lanes of a warp do not execute the aligned barrier converged".into(),
                 other: Some((other, "another lane of the warp")),
                 help: "move the barrier out of the divergent code, or use `barrier` without `.aligned`",
@@ -203,56 +209,55 @@ impl Checkers {
             let Some(expected) = sync.expected.remove(&(warp.first, id)) else {
                 continue;
             };
-            let groups = warp.groups.all.iter();
-            let waiting = groups.filter(|g| g.state == State::Barrier(id));
-            let mut there = 0;
-            let mut elsewhere = None;
-            for group in waiting {
-                let Some(site) = self.site_of(warp, group.call, group.at) else {
+            let mut arrived = 0;
+            let mut other_instruction = None;
+            for group in &warp.groups.all {
+                if group.state != State::Barrier(id) {
+                    continue;
+                }
+                let Some(site) = self.site_of_group(warp, group) else {
                     continue;
                 };
                 if site == expected.actor.site {
-                    there |= group.mask
+                    arrived |= group.mask
                 } else {
-                    elsewhere = Some((site, group.mask))
+                    other_instruction = Some((site, group.mask))
                 }
             }
-            let missing = expected.lanes & !there;
+            let missing = expected.lanes & !arrived;
             if missing == 0 {
                 continue;
             }
-            let (site, mask) = elsewhere.unwrap_or((expected.actor.site, missing));
+            let (site, mask) = other_instruction.unwrap_or((expected.actor.site, missing));
             let other = Actor {
                 site,
                 block: linear,
                 thread: warp.first + mask.trailing_zeros() % LANES as u32,
             };
-            self.divergent(grid, expected.actor, other);
+            self.report_divergence(grid, expected.actor, other);
         }
     }
 
-    /// The number of the instruction at which lanes are.
-    fn site_of(&self, warp: &Warp, call: usize, at: u32) -> Option<u32> {
-        let call = warp.groups.calls.get(call)?.as_ref()?;
-        Some(self.sites.number(call.function, at))
+    /// The number of the instruction at which a group of lanes is.
+    fn site_of_group(&self, warp: &Warp, group: &Group) -> Option<u32> {
+        let call = warp.groups.calls.get(group.call)?.as_ref()?;
+        Some(self.sites.number(call.function, group.step_index))
     }
 
     /// Reports the barriers at which threads wait when no thread can continue.
-    pub(super) fn deadlock(&mut self, grid: &Grid<'_>, block: &Block, warps: &[Warp]) {
+    pub(super) fn report_deadlock(&mut self, grid: &Grid<'_>, block: &Block, warps: &[Warp]) {
         let linear = grid.linear(block.index);
-        self.missing_lanes(grid, linear);
-        let all = || {
-            let groups = |warp: &'_ Warp| warp.groups.all.clone().into_iter();
-            warps
-                .iter()
-                .flat_map(move |w| groups(w).map(move |g| (w, g)))
-        };
+        self.report_missing_lanes(grid, linear);
         let sites = std::sync::Arc::clone(&self.sites);
-        for (warp, group) in all() {
-            let Some(site) = self.site_of(warp, group.call, group.at) else {
+        let groups: Vec<(&Warp, &Group)> = warps
+            .iter()
+            .flat_map(|warp| warp.groups.all.iter().map(move |group| (warp, group)))
+            .collect();
+        for &(warp, group) in &groups {
+            let Some(site) = self.site_of_group(warp, group) else {
                 continue;
             };
-            let (what, help) = match group.state {
+            let (message, help) = match group.state {
                 State::Ready => continue,
                 State::Lanes(mask) => (
                     format!("not all lanes of the mask {mask:#010x} reach the instruction"),
@@ -276,20 +281,22 @@ impl Checkers {
                 block: linear,
                 thread: warp.first + group.mask.trailing_zeros(),
             };
-            let elsewhere = all().find(|(w, g)| {
-                (g.state != group.state) && (w.first != warp.first || g.mask & group.mask == 0)
+            let other = groups.iter().find(|(other_warp, other_group)| {
+                let are_different =
+                    other_warp.first != warp.first || other_group.mask & group.mask == 0;
+                other_group.state != group.state && are_different
             });
-            let other = elsewhere.and_then(|(w, g)| {
-                let other = Actor {
-                    site: self.site_of(w, g.call, g.at)?,
+            let other = other.and_then(|(other_warp, other_group)| {
+                let actor = Actor {
+                    site: self.site_of_group(other_warp, other_group)?,
                     block: linear,
-                    thread: w.first + g.mask.trailing_zeros(),
+                    thread: other_warp.first + other_group.mask.trailing_zeros(),
                 };
-                Some((other, "another thread waits here"))
+                Some((actor, "another thread waits here"))
             });
             self.reports
-                .add((grid, &sites), Code::MissingThreads, actor, || Text {
-                    message: what,
+                .add(grid, &sites, Code::MissingThreads, actor, || Text {
+                    message,
                     other,
                     help,
                 });
@@ -298,7 +305,7 @@ impl Checkers {
 }
 
 impl Execution<'_> {
-    /// The masks of the lanes that execute an instruction together, if it has one.
+    /// The masks of the lanes that execute an instruction together, by lane; `None` for an instruction without such masks.
     pub(crate) fn member_masks(&self, act: &Act) -> Option<[u32; LANES]> {
         let has_mask = match act.action {
             Action::WarpBarrier => true,
@@ -316,29 +323,32 @@ impl Execution<'_> {
     }
 
     /// The lanes of the warp that are not about to end.
-    fn going_on(&self) -> u32 {
-        let groups = self.warp.groups.all.iter();
-        let live_groups = groups.filter(|group| !self.ends(group));
-        live_groups.fold(0, |lanes, group| lanes | group.mask)
+    fn lanes_going_on(&self) -> u32 {
+        self.warp
+            .groups
+            .all
+            .iter()
+            .filter(|group| !self.is_about_to_end(group))
+            .fold(0, |lanes, group| lanes | group.mask)
     }
 
-    /// Whether lanes are about to end, or have nothing to do but to jump to the end.
-    fn ends(&self, group: &crate::execute::Group) -> bool {
+    /// Whether the lanes of a group are about to end, possibly after a few jumps.
+    fn is_about_to_end(&self, group: &Group) -> bool {
         let Some(call) = self.call_frame(group.call) else {
             return false;
         };
         let Some(function) = self.grid.program.function(call.function) else {
             return false;
         };
-        let mut step = group.at;
-        for _ in 0..8 {
-            let Some(target) = function.steps.get(step as usize) else {
+        let mut step_index = group.step_index;
+        for _ in 0..MOST_JUMPS {
+            let Some(target) = function.steps.get(step_index as usize) else {
                 return call.caller.is_none();
             };
-            step = match (&target.step, target.guard) {
+            step_index = match (&target.step, target.guard) {
                 (Step::Return, None) => return call.caller.is_none(),
                 (Step::Exit, None) => return true,
-                (Step::Jump(to), None) => *to,
+                (Step::Jump(target), None) => *target,
                 _ => return false,
             };
         }
@@ -347,40 +357,41 @@ impl Execution<'_> {
 }
 
 impl Checkers {
-    /// The active lanes of a branch that is marked as uniform must take the same path.
-    pub(super) fn uniform_branch(
+    /// Checks that the active lanes of a branch that is marked as uniform take the same path.
+    pub(super) fn check_uniform_branch(
         &mut self,
         grid: &Grid<'_>,
-        (index, warp): ([u32; 3], u32),
-        (step, call): (Stepped, &CallFrame),
+        block: &Block,
+        warp: u32,
+        step: LaneStep,
+        call: &CallFrame,
     ) {
-        let site = self.sites.number(step.function, step.at);
+        let site = self.sites.number(step.function, step.index);
         if !self.sites.get(site).is_some_and(|s| s.uniform) || step.active == 0 {
             return;
         }
         let first = step.active.trailing_zeros();
-        let Some(other) = other_way(grid, step, call) else {
+        let Some(other) = diverging_lane(grid, step, call) else {
             return;
         };
-        let block = grid.linear(index);
+        let block = grid.linear(block.index);
         let actor = |lane: u32| Actor {
             site,
             block,
             thread: warp + lane,
         };
         let sites = std::sync::Arc::clone(&self.sites);
-        let text = || Text {
-            message: "lanes of a warp diverge at a branch that is marked as uniform".into(),
-            other: Some((actor(other), "another lane of the warp")),
-            help: "remove `.uni`, or make the condition uniform in the warp",
-        };
         self.reports
-            .add((grid, &sites), Code::UniformBranch, actor(first), text);
+            .add(grid, &sites, Code::UniformBranch, actor(first), || Text {
+                message: "lanes of a warp diverge at a branch that is marked as uniform".into(),
+                other: Some((actor(other), "another lane of the warp")),
+                help: "remove `.uni`, or make the condition uniform in the warp",
+            });
     }
 }
 
-/// A lane that takes a different path than the first active one.
-fn other_way(grid: &Grid<'_>, step: Stepped, call: &CallFrame) -> Option<u32> {
+/// A lane that takes a different path than the first active lane.
+fn diverging_lane(grid: &Grid<'_>, step: LaneStep, call: &CallFrame) -> Option<u32> {
     let skipped = step.mask & !step.active;
     if skipped != 0 {
         return Some(skipped.trailing_zeros());
@@ -389,19 +400,18 @@ fn other_way(grid: &Grid<'_>, step: Stepped, call: &CallFrame) -> Option<u32> {
         .program
         .function(step.function)?
         .steps
-        .get(step.at as usize)?;
+        .get(step.index as usize)?;
     let place = match &target.step {
         Step::Table(index, _) => *index,
-        Step::Call(of) => match of.callee {
+        Step::Call(call) => match call.callee {
             Callee::Indirect(place) => place,
             _ => return None,
         },
         _ => return None,
     };
-    let first = call
-        .registers
-        .get(place, step.active.trailing_zeros() as usize);
-    let mut active = lanes(step.active);
-    let other = active.find(|lane| call.registers.get(place, *lane) != first)?;
-    u32::try_from(other).ok()
+    let first_lane = step.active.trailing_zeros() as usize;
+    let first_value = call.registers.get(place, first_lane);
+    let diverging =
+        lanes(step.active).find(|lane| call.registers.get(place, *lane) != first_value)?;
+    u32::try_from(diverging).ok()
 }

@@ -1,209 +1,145 @@
-//! `initcheck`: values that are computed from registers without a value and pass through the memory of a CTA or of a thread.
-
-use std::collections::HashMap;
+//! `initcheck`: uninitialized values that pass through the memory of a CTA or of a thread.
 
 use super::checkers::Checkers;
-use super::state::{Followed, Origin, Traced};
+use super::uninitialized::{TaintedBytes, Traced};
 use crate::execute::{Execution, Memory, Touch, Use};
 use crate::lanes::lanes;
 
-/// Bytes of a word.
-const WORD: u64 = 4;
-
-/// The bytes of a memory that hold such values, and what these were computed from.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Tainted {
-    /// By the address of a word divided by its size: a bit for each byte.
-    words: HashMap<u64, (u8, Traced)>,
-}
-
-impl Tainted {
-    /// The memory in use, in bytes.
-    pub(super) fn memory(&self) -> u64 {
-        (self.words.capacity() * size_of::<(u64, (u8, Traced))>()) as u64
-    }
-
-    /// Records what bytes were computed from.
-    fn set(&mut self, at: u64, bytes: u64, from: Traced) {
-        for (word, mask) in words(at, bytes) {
-            let (of, origin) = self.words.entry(word).or_insert((0, from));
-            (*of, *origin) = (*of | mask, from);
-        }
-    }
-
-    /// The bytes hold values, or nothing at all.
-    pub(super) fn clear(&mut self, at: u64, bytes: u64) {
-        if self.words.is_empty() {
-            return;
-        }
-        if bytes / WORD > self.words.len() as u64 {
-            let end = at.saturating_add(bytes).div_ceil(WORD);
-            self.words
-                .retain(|word, _| !(at / WORD..end).contains(word));
-            return;
-        }
-        for (word, mask) in words(at, bytes) {
-            if let Some((of, _)) = self.words.get_mut(&word) {
-                *of &= !mask;
-                if *of == 0 {
-                    self.words.remove(&word);
-                }
-            }
-        }
-    }
-
-    /// The origin of bytes, if all of them hold values without one.
-    fn get(&self, at: u64, bytes: u64) -> Option<Traced> {
-        let mut first_origin = None;
-        for (word, mask) in words(at, bytes) {
-            let (of, from) = self.words.get(&word)?;
-            if of & mask != mask {
-                return None;
-            }
-            first_origin.get_or_insert(*from);
-        }
-        first_origin
-    }
-}
-
-/// The words of a range of bytes, and which of their bytes are in it.
-fn words(at: u64, bytes: u64) -> impl Iterator<Item = (u64, u8)> {
-    let end = at.saturating_add(bytes);
-    (at / WORD..end.div_ceil(WORD)).map(move |word| {
-        let start = word * WORD;
-        let inside = (0..WORD).filter(|byte| (at..end).contains(&(start + byte)));
-        (word, inside.fold(0, |mask, byte| mask | 1 << byte))
-    })
-}
-
-/// Elements of an access of one lane: the variable of each that is followed, and the bytes from an address on.
+/// The elements of an access of one lane.
 struct Elements<'a> {
-    variables: &'a [Option<u32>],
+    /// The number of the tracked register of each element, if it has one.
+    registers: &'a [Option<u32>],
+    /// The bytes of an element.
     bytes: u64,
 }
 
 impl Elements<'_> {
-    /// The variable and the address of each element at an address.
-    fn at(&self, at: u64) -> impl Iterator<Item = (Option<u32>, u64)> {
-        let all = (0..).zip(self.variables);
-        all.map(move |(n, variable)| (*variable, at.wrapping_add(n * self.bytes)))
+    /// The register and the address of each element with a tracked register, if the first element is at `start`.
+    fn tracked(&self, start: u64) -> impl Iterator<Item = (u32, u64)> {
+        (0..)
+            .zip(self.registers)
+            .filter_map(move |(element, register)| {
+                Some(((*register)?, start.wrapping_add(element * self.bytes)))
+            })
     }
 }
 
 impl Checkers {
-    /// Follows values into memory of the CTA or the thread and out of it.
-    pub(super) fn follow_memory(
+    /// Tracks values that lanes store to memory of the CTA or the thread, or load from it.
+    pub(super) fn track_memory(
         &mut self,
         execution: &Execution<'_>,
         touch: &Touch<'_>,
         allowed: u32,
     ) {
-        let memory = touch.memory;
-        if !self.sites.follows_memory || !matches!(memory, Memory::Shared(_) | Memory::Local) {
+        let is_tracked = matches!(touch.memory, Memory::Shared(_) | Memory::Local);
+        if !self.sites.tracks_memory || !is_tracked {
             return;
         }
         let sites = std::sync::Arc::clone(&self.sites);
-        let number = sites.number(execution.id, execution.at);
-        let variables = sites.get(number).map_or(&[][..], |site| &site.elements);
+        let site_number = sites.number(execution.function_id, execution.step_index);
         let elements = Elements {
-            variables,
+            registers: sites
+                .get(site_number)
+                .map_or(&[][..], |site| &site.elements),
             bytes: touch.element,
         };
-        let count = sites.variables(execution.id).len();
         match touch.usage {
-            Use::Read if variables.is_empty() => {}
-            Use::Read => {
-                // The origin of the first lane is reported.
-                let mut traced = Vec::new();
-                for lane in lanes(allowed) {
-                    let Some(tainted) = self.tainted(execution, memory, lane) else {
-                        continue;
-                    };
-                    let read = elements.at(touch.at[lane]).filter_map(|(variable, at)| {
-                        Some((variable?, tainted.get(at, touch.element)?))
-                    });
-                    let traced_variables: Vec<(u32, Traced)> = read.collect();
-                    let registers = self.own_warp(execution).registers(execution.call, count);
-                    for (variable, from) in traced_variables {
-                        if let Some(followed) = registers.get_mut(variable as usize) {
-                            followed.known &= !(1 << lane);
-                            if !traced.contains(&variable) {
-                                followed.origin = Some(from);
-                                traced.push(variable);
-                            }
-                        }
-                    }
-                }
-            }
-            Use::Write => {
-                for lane in lanes(allowed) {
-                    let thread = execution.warp.first + lane as u32;
-                    let registers = self.own_warp(execution).registers(execution.call, count);
-                    let written = elements.at(touch.at[lane]).filter_map(|(variable, at)| {
-                        let variable = variable?;
-                        let followed = registers.get(variable as usize)?;
-                        let from = unknown(followed, lane, (number, variable), thread)?;
-                        Some((at, from))
-                    });
-                    let written: Vec<(u64, Traced)> = written.collect();
-                    let Some(tainted) = self.tainted(execution, memory, lane) else {
-                        continue;
-                    };
-                    let memory_before = tainted.memory();
-                    tainted.clear(touch.at[lane], touch.bytes);
-                    for (at, from) in written {
-                        tainted.set(at, touch.element, from);
-                    }
-                    let growth = tainted.memory().saturating_sub(memory_before);
-                    self.count_more(execution, memory, growth);
-                }
-            }
+            Use::Read if elements.registers.is_empty() => {}
+            Use::Read => self.track_load(execution, touch, allowed, &elements),
+            Use::Write => self.track_store(execution, touch, allowed, &elements, site_number),
             Use::ReadWrite => {}
         }
     }
 
-    /// Counts memory that is kept about a memory.
-    pub(super) fn count_more(&mut self, execution: &Execution<'_>, memory: Memory, bytes: u64) {
+    fn track_load(
+        &mut self,
+        execution: &Execution<'_>,
+        touch: &Touch<'_>,
+        allowed: u32,
+        elements: &Elements<'_>,
+    ) {
+        let count = self.sites.variables(execution.function_id).len();
+        // The origin of the first lane is reported.
+        let mut registers_with_origin = Vec::new();
+        for lane in lanes(allowed) {
+            let Some(tainted) = self.tainted_bytes(execution, touch.memory, lane) else {
+                continue;
+            };
+            let loaded: Vec<(u32, Traced)> = elements
+                .tracked(touch.addresses[lane])
+                .filter_map(|(register, address)| {
+                    Some((register, tainted.origin(address, touch.element)?))
+                })
+                .collect();
+            let registers = self.own_warp(execution).registers(execution.call, count);
+            for (register, origin) in loaded {
+                if let Some(tracked) = registers.get_mut(register as usize) {
+                    tracked.initialized &= !(1 << lane);
+                    if !registers_with_origin.contains(&register) {
+                        tracked.origin = Some(origin);
+                        registers_with_origin.push(register);
+                    }
+                }
+            }
+        }
+    }
+
+    fn track_store(
+        &mut self,
+        execution: &Execution<'_>,
+        touch: &Touch<'_>,
+        allowed: u32,
+        elements: &Elements<'_>,
+        site: u32,
+    ) {
+        let count = self.sites.variables(execution.function_id).len();
+        for lane in lanes(allowed) {
+            let thread = execution.warp.first + lane as u32;
+            let registers = self.own_warp(execution).registers(execution.call, count);
+            let stored: Vec<(u64, Traced)> = elements
+                .tracked(touch.addresses[lane])
+                .filter_map(|(register, address)| {
+                    let tracked = registers.get(register as usize)?;
+                    let origin = tracked.origin_in_lane(lane, site, register, thread)?;
+                    Some((address, origin))
+                })
+                .collect();
+            let Some(tainted) = self.tainted_bytes(execution, touch.memory, lane) else {
+                continue;
+            };
+            let memory_before = tainted.memory();
+            tainted.remove(touch.addresses[lane], touch.bytes);
+            for (address, origin) in stored {
+                tainted.insert(address, touch.element, origin);
+            }
+            let growth = tainted.memory().saturating_sub(memory_before);
+            self.count_growth(execution, touch.memory, growth);
+        }
+    }
+
+    /// Counts that the sets of bytes of a memory of a CTA or of a thread grew.
+    pub(super) fn count_growth(&mut self, execution: &Execution<'_>, memory: Memory, bytes: u64) {
         if bytes == 0 {
             return;
         }
         let state = match memory {
-            Memory::Shared(rank) => self.of_rank(execution, rank).1,
+            Memory::Shared(rank) => self.block_of_rank(execution, rank).1,
             _ => self.block(execution.grid, execution.grid.linear(execution.block.index)),
         };
-        state.count_more(bytes);
+        state.count_growth(bytes);
     }
 
-    fn tainted(
+    fn tainted_bytes(
         &mut self,
         execution: &Execution<'_>,
         memory: Memory,
         lane: usize,
-    ) -> Option<&mut Tainted> {
+    ) -> Option<&mut TaintedBytes> {
         match memory {
-            Memory::Shared(rank) => Some(&mut self.of_rank(execution, rank).1.tainted),
+            Memory::Shared(rank) => Some(&mut self.block_of_rank(execution, rank).1.tainted),
             Memory::Local => self.own_warp(execution).tainted.get_mut(lane),
             Memory::Global | Memory::Parameter => None,
         }
     }
-}
-
-/// The origin of a variable in a lane; `None` if it has a value there. An instruction of a site reads it.
-fn unknown(
-    followed: &Followed,
-    lane: usize,
-    (site, variable): (u32, u32),
-    thread: u32,
-) -> Option<Traced> {
-    if followed.known >> lane & 1 == 1 {
-        return None;
-    }
-    let from = followed.origin.unwrap_or(Traced {
-        origin: Origin::Register { site, variable },
-        thread: None,
-    });
-    Some(Traced {
-        origin: from.origin,
-        thread: from.thread.or(Some(thread)),
-    })
 }

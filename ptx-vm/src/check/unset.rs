@@ -1,7 +1,8 @@
 //! Registers that may be read before they are written, and registers that are computed from them.
 //!
 //! Compilers hoist computations above the branches that decide whether their results are needed. An uninitialized register therefore only matters
-//! where a value that is computed from it is used as an address, decides a branch, or leaves the thread.
+//! where a value that is computed from it is used as an address, decides a branch, or leaves the thread. Registers that may be uninitialized are
+//! tracked during the run.
 
 use std::collections::HashMap;
 
@@ -13,7 +14,7 @@ use ptx_ir::facts::{Facts, Flow, FunctionFacts, MemoryAccess, Space};
 use ptx_ir::{Binding, EntityId as _, FuncId, InstId, Operand, Statement, StmtId};
 use ptx_isa::StateSpace;
 
-use super::sites::{Site, name, parameters};
+use super::sites::{MemoryTracking, Site, parameter_variables, variable_name};
 use crate::lanes::Place;
 use crate::program::{Function, Step};
 
@@ -25,55 +26,53 @@ pub(super) struct Finder<'a> {
     cfg: &'a Cfg,
     variables: &'a ptx_analysis::reg_lanes::Variables,
     reaching: &'a Reaching,
-    /// The statement of each write, which are in this order.
+    /// The statement and the variable of each write, in the order of the statements.
     defs: Vec<(StmtId, VariableId)>,
-    /// The variable that each read reads, and its statement.
+    /// The statement and the variable of each read, in the order of the statements.
     uses: Vec<(StmtId, VariableId)>,
     /// The variables that are written somewhere.
     written: Vec<bool>,
-    /// The statements that do nothing but compute registers for others that do more.
-    computing: Vec<bool>,
-    /// Whether memory of the CTA or the thread may hold values that are computed from uninitialized registers.
-    memory: bool,
+    /// For each statement, whether its results are needed by a statement that does more than computing registers.
+    is_needed: Vec<bool>,
+    memory: MemoryTracking,
 }
 
 /// A register that may be uninitialized when it is read.
 #[derive(Debug)]
 pub(super) struct Variable {
-    /// For messages.
+    /// The name in messages.
     pub(super) name: Box<str>,
     pub(super) place: Place,
-    /// Its width.
+    /// The width.
     pub(super) bits: u32,
 }
 
 /// The registers of a function that may be uninitialized.
 #[derive(Debug)]
-pub(super) struct Found {
+pub(super) struct UnsetRegisters {
     pub(super) variables: Vec<Variable>,
-    /// Whether one of them is stored to memory of the CTA or the thread.
-    pub(super) stores: bool,
+    /// One of them is stored to memory of the CTA or the thread.
+    pub(super) is_stored: bool,
 }
 
-/// The reads of a function that matter.
+/// The reads of a function that may see uninitialized values.
 struct Suspects {
-    /// The reads that may see a register without a value, or a value that was computed from one.
-    reads: Vec<bool>,
-    /// The statements that store such variables to memory of the CTA or the thread.
-    stored: Vec<(StmtId, VariableId)>,
+    /// For each read, whether it may see an uninitialized register, or a value that was computed from one.
+    is_suspect: Vec<bool>,
+    /// The variables with such values that are stored to memory of the CTA or the thread.
+    stored_variables: Vec<u32>,
 }
 
 impl<'a> Finder<'a> {
-    /// `memory` says whether memory of the CTA or the thread may hold values that are computed from uninitialized registers.
     pub(super) fn new(
         analysis: &'a FunctionAnalysis<'a>,
         function: &'a Function,
-        memory: bool,
+        memory: MemoryTracking,
     ) -> Self {
         let (variables, reaching) = (analysis.variables(), analysis.reaching());
         let mut written = vec![false; variables.len()];
-        for (_, of) in reaching.defs() {
-            written[of.variable.index()] = true;
+        for (_, definition) in reaching.defs() {
+            written[definition.variable as usize] = true;
         }
         let mut finder = Self {
             facts: analysis.facts(),
@@ -85,32 +84,38 @@ impl<'a> Finder<'a> {
             defs: reaching.defs().map(|(_, d)| (d.stmt, d.variable)).collect(),
             uses: reaching.uses().map(|(_, u)| (u.stmt, u.variable)).collect(),
             written,
-            computing: Vec::new(),
+            is_needed: Vec::new(),
             memory,
         };
-        finder.computing = finder.computing();
+        finder.is_needed = finder.needed_statements();
         finder
     }
 
-    /// Notes at each instruction which registers may have no value there; gives these. `step` is the index of a statement among the
-    /// instructions.
-    pub(super) fn find(&self, sites: &mut [Site], step: &dyn Fn(StmtId) -> Option<usize>) -> Found {
-        for stmt in self.loads() {
-            if let Some(site) = step(stmt).and_then(|s| sites.get_mut(s)) {
+    /// Notes at each instruction the registers that may be uninitialized there, and returns these registers. `step_of` returns the index of a
+    /// statement among the instructions.
+    pub(super) fn find(
+        &self,
+        sites: &mut [Site],
+        step_of: &dyn Fn(StmtId) -> Option<usize>,
+    ) -> UnsetRegisters {
+        for stmt in self.deferring_loads() {
+            if let Some(site) = step_of(stmt).and_then(|step| sites.get_mut(step)) {
                 site.defers = true;
             }
         }
-        let suspects = self.suspects(&parameters(self.facts, self.id, self.variables));
+        let suspects = self.suspects(&parameter_variables(self.facts, self.id, self.variables));
         let mut numbers: Vec<Option<u32>> = vec![None; self.variables.len()];
-        let mut unset = Vec::new();
-        self.follow_carry(&mut unset, sites, step);
-        for &(_, variable) in &suspects.stored {
-            self.number(variable, &mut numbers, &mut unset);
+        let mut tracked = Vec::new();
+        self.track_carry(&mut tracked, sites, step_of);
+        for &variable in &suspects.stored_variables {
+            self.track(variable, &mut numbers, &mut tracked);
         }
-        let reads = self.uses.iter().zip(&suspects.reads);
-        for (&(stmt, variable), _) in reads.filter(|(_, s)| **s) {
-            let number = self.number(variable, &mut numbers, &mut unset);
-            if let Some(site) = step(stmt).and_then(|s| sites.get_mut(s)) {
+        for (&(stmt, variable), is_suspect) in self.uses.iter().zip(&suspects.is_suspect) {
+            if !is_suspect {
+                continue;
+            }
+            let number = self.track(variable, &mut numbers, &mut tracked);
+            if let Some(site) = step_of(stmt).and_then(|step| sites.get_mut(step)) {
                 site.reads.push(number);
                 site.computes = self.computes(stmt);
                 if self.guard(stmt) == Some(variable) {
@@ -119,74 +124,87 @@ impl<'a> Finder<'a> {
             }
         }
         for &(stmt, variable) in &self.defs {
-            if let Some(number) = numbers[variable.index()]
-                && let Some(site) = step(stmt).and_then(|s| sites.get_mut(s))
+            if let Some(number) = numbers[variable as usize]
+                && let Some(site) = step_of(stmt).and_then(|step| sites.get_mut(step))
             {
                 site.writes.push(number);
             }
         }
-        self.follow_elements(&unset, sites);
-        Found {
-            variables: unset,
-            stores: !suspects.stored.is_empty(),
+        self.note_elements(&tracked, sites);
+        UnsetRegisters {
+            variables: tracked,
+            is_stored: !suspects.stored_variables.is_empty(),
         }
     }
 
-    /// The number of a variable among those that are followed.
-    fn number(
+    /// The number of a variable among the tracked ones, to which it is added.
+    fn track(
         &self,
-        variable: VariableId,
+        variable: u32,
         numbers: &mut [Option<u32>],
-        found: &mut Vec<Variable>,
+        tracked: &mut Vec<Variable>,
     ) -> u32 {
-        let Some(number) = numbers.get_mut(variable.index()) else {
+        let Some(number) = numbers.get_mut(variable as usize) else {
             return u32::MAX;
         };
         *number.get_or_insert_with(|| {
-            let place = self.function.registers.get(variable.index()).copied();
+            let name = variable_name(self.facts, self.variables, variable);
+            let place = self.function.registers.get(variable as usize).copied();
             let class = self.variables.class(self.facts.body(), variable);
-            found.push(Variable {
-                name: format!("`{}`", name(self.facts, self.variables, variable)).into(),
+            tracked.push(Variable {
+                name: format!("`{name}`").into(),
                 place: place.unwrap_or(Place::Predicate(0)),
                 bits: class.map_or(64, |c| c.bits().into()),
             });
-            found.len() as u32 - 1
+            tracked.len() as u32 - 1
         })
     }
 
-    /// Notes at loads and stores which elements are followed.
-    fn follow_elements(&self, found: &[Variable], sites: &mut [Site]) {
-        let numbers: HashMap<Place, u32> = (0..).zip(found).map(|(n, v)| (v.place, n)).collect();
+    /// Notes at loads and stores the tracked registers of their elements.
+    fn note_elements(&self, tracked: &[Variable], sites: &mut [Site]) {
+        let numbers: HashMap<Place, u32> = (0..)
+            .zip(tracked)
+            .map(|(number, variable)| (variable.place, number))
+            .collect();
         for (target, site) in self.function.steps.iter().zip(sites) {
             let (Step::Load(access) | Step::Store(access)) = &target.step else {
                 continue;
             };
-            let number = |place: &Option<Place>| numbers.get(place.as_ref()?).copied();
-            let elements: Vec<Option<u32>> = access.places.iter().map(number).collect();
+            let elements: Vec<Option<u32>> = access
+                .places
+                .iter()
+                .map(|place| numbers.get(place.as_ref()?).copied())
+                .collect();
             if elements.iter().any(Option::is_some) {
                 site.elements = elements;
             }
         }
     }
 
-    /// The reads that may see a register without a value, or a value that was computed from one.
-    fn suspects(&self, parameters: &[VariableId]) -> Suspects {
+    /// Finds the reads that may see uninitialized values. `parameters` are the variables that the caller initializes.
+    fn suspects(&self, parameters: &[u32]) -> Suspects {
         let mut suspects = Suspects {
-            reads: vec![false; self.uses.len()],
-            stored: Vec::new(),
+            is_suspect: vec![false; self.uses.len()],
+            stored_variables: Vec::new(),
         };
-        let first = self.reaching.uses().filter(|(read, of)| {
-            self.reaching.may_be_uninitialized(*read) && !parameters.contains(&of.variable)
-        });
-        let mut work: Vec<UseId> = first.map(|(read, _)| read).collect();
-        let sources = self.loads().chain(self.unset_carry());
-        for stmt in sources.chain(self.loads_of_memory()) {
-            let uses = self.defs_at(stmt).map(|def| self.reaching.uses_of(def));
-            work.extend(uses.flatten());
+        let mut worklist: Vec<UseId> = self
+            .reaching
+            .uses()
+            .filter(|(id, usage)| {
+                self.reaching.may_be_uninitialized(*id) && !parameters.contains(&usage.variable)
+            })
+            .map(|(id, _)| id)
+            .collect();
+        for stmt in self
+            .deferring_loads()
+            .chain(self.unset_carry_reads())
+            .chain(self.loads_of_tainted_memory())
+        {
+            worklist.extend(self.uses_of_results(stmt));
         }
         let mut seen = vec![false; self.uses.len()];
-        while let Some(read) = work.pop() {
-            let index = read.as_u32() as usize;
+        while let Some(id) = worklist.pop() {
+            let index = id.as_u32() as usize;
             let Some(&(stmt, variable)) = self.uses.get(index) else {
                 continue;
             };
@@ -194,70 +212,82 @@ impl<'a> Finder<'a> {
                 continue;
             }
             if self.passes_on(stmt, variable) {
-                if self.is_kept(stmt, variable) {
-                    suspects.stored.push((stmt, variable));
+                if self.is_stored_by(stmt, variable) {
+                    suspects.stored_variables.push(variable);
                 }
                 continue;
             }
-            suspects.reads[index] = true;
+            suspects.is_suspect[index] = true;
             if self.computes(stmt) {
-                let uses = self.defs_at(stmt).map(|def| self.reaching.uses_of(def));
-                work.extend(uses.flatten());
+                worklist.extend(self.uses_of_results(stmt));
             }
         }
         suspects
     }
 
-    /// The loads of what may be memory of the CTA or the thread, if that may hold values that are computed from uninitialized registers.
-    fn loads_of_memory(&self) -> impl Iterator<Item = StmtId> + '_ {
-        let statements = self.facts.body().statements().filter(|_| self.memory);
-        statements.filter_map(|(id, _)| {
-            let facts = self.facts.inst(self.inst(id)?);
-            let mut all = facts.memory();
-            let access = all.next().filter(|_| all.next().is_none())?;
-            let outside = matches!(
-                space(&access),
-                Some(StateSpace::Global | StateSpace::Const | StateSpace::Param)
-            );
-            (access.access == ptx_isa::Access::Read && !outside).then_some(id)
-        })
+    /// The reads of the results of a statement.
+    fn uses_of_results(&self, stmt: StmtId) -> impl Iterator<Item = UseId> + '_ {
+        self.defs_at(stmt)
+            .flat_map(|def| self.reaching.uses_of(def).iter().copied())
     }
 
-    /// Whether a statement stores a variable to memory where it is followed.
-    fn is_kept(&self, stmt: StmtId, variable: VariableId) -> bool {
+    /// The loads from memory of the CTA or the thread, if that may contain values that are computed from uninitialized registers.
+    fn loads_of_tainted_memory(&self) -> impl Iterator<Item = StmtId> + '_ {
+        let may_be_tainted = self.memory == MemoryTracking::MayBeTainted;
+        self.facts
+            .body()
+            .statements()
+            .filter(move |_| may_be_tainted)
+            .filter_map(|(id, _)| {
+                let facts = self.facts.inst(self.inst(id)?);
+                let mut accesses = facts.memory();
+                let (access, None) = (accesses.next()?, accesses.next()) else {
+                    return None;
+                };
+                let is_other_memory = matches!(
+                    state_space(&access),
+                    Some(StateSpace::Global | StateSpace::Const | StateSpace::Param)
+                );
+                (access.access == ptx_isa::Access::Read && !is_other_memory).then_some(id)
+            })
+    }
+
+    /// Whether a statement stores a variable to memory of the CTA or the thread.
+    fn is_stored_by(&self, stmt: StmtId, variable: u32) -> bool {
         self.inst(stmt)
-            .is_some_and(|inst| self.is_stored(&self.facts.inst(inst), variable))
+            .is_some_and(|inst| self.stores_to_own_memory(&self.facts.inst(inst), variable))
     }
 }
 
 impl Finder<'_> {
     /// The statements that read the carry flag where no instruction before them in the block writes it.
-    fn unset_carry(&self) -> impl Iterator<Item = StmtId> + '_ {
-        let blocks = self.cfg.blocks();
-        blocks.flat_map(move |(_, block)| {
+    fn unset_carry_reads(&self) -> impl Iterator<Item = StmtId> + '_ {
+        self.cfg.blocks().flat_map(move |(_, block)| {
             let mut is_written = false;
-            let statements = self.facts.body().range(block.first, block.end);
-            statements.filter_map(move |(stmt, _)| {
-                let facts = self.facts.inst(self.inst(stmt)?);
-                let unset = facts.reads_carry() && !is_written;
-                is_written |= facts.writes_carry();
-                unset.then_some(stmt)
-            })
+            self.facts
+                .body()
+                .range(block.first, block.end)
+                .filter_map(move |(stmt, _)| {
+                    let facts = self.facts.inst(self.inst(stmt)?);
+                    let is_unset = facts.reads_carry() && !is_written;
+                    is_written |= facts.writes_carry();
+                    is_unset.then_some(stmt)
+                })
         })
     }
 
-    /// Follows the carry flag if it may have no value where it is read.
-    fn follow_carry(
+    /// Tracks the carry flag if it may be uninitialized where it is read.
+    fn track_carry(
         &self,
-        found: &mut Vec<Variable>,
+        tracked: &mut Vec<Variable>,
         sites: &mut [Site],
-        step: &dyn Fn(StmtId) -> Option<usize>,
+        step_of: &dyn Fn(StmtId) -> Option<usize>,
     ) {
-        if self.unset_carry().next().is_none() {
+        if self.unset_carry_reads().next().is_none() {
             return;
         }
-        let number = found.len() as u32;
-        found.push(Variable {
+        let number = tracked.len() as u32;
+        tracked.push(Variable {
             name: "the carry flag".into(),
             place: Place::Predicate(crate::lower::Code::CARRY),
             bits: 1,
@@ -267,7 +297,7 @@ impl Finder<'_> {
                 continue;
             };
             let facts = self.facts.inst(inst);
-            let Some(site) = step(stmt).and_then(|s| sites.get_mut(s)) else {
+            let Some(site) = step_of(stmt).and_then(|step| sites.get_mut(step)) else {
                 continue;
             };
             if facts.reads_carry() {
@@ -284,8 +314,11 @@ impl Finder<'_> {
     fn defs_at(&self, stmt: StmtId) -> impl Iterator<Item = DefId> + '_ {
         let body = self.facts.body();
         let first = self.defs.partition_point(|(s, _)| body.precedes(*s, stmt));
-        let all = self.reaching.defs().map(|(id, _)| id).skip(first);
-        all.zip(self.defs[first..].iter())
+        self.reaching
+            .defs()
+            .map(|(id, _)| id)
+            .skip(first)
+            .zip(self.defs[first..].iter())
             .take_while(move |(_, (s, _))| *s == stmt)
             .map(|(id, _)| id)
     }
@@ -294,8 +327,11 @@ impl Finder<'_> {
     fn uses_at(&self, stmt: StmtId) -> impl Iterator<Item = UseId> + '_ {
         let body = self.facts.body();
         let first = self.uses.partition_point(|(s, _)| body.precedes(*s, stmt));
-        let all = self.reaching.uses().map(|(id, _)| id).skip(first);
-        all.zip(self.uses[first..].iter())
+        self.reaching
+            .uses()
+            .map(|(id, _)| id)
+            .skip(first)
+            .zip(self.uses[first..].iter())
             .take_while(move |(_, (s, _))| *s == stmt)
             .map(|(id, _)| id)
     }
@@ -307,66 +343,66 @@ impl Finder<'_> {
         }
     }
 
-    fn guard(&self, stmt: StmtId) -> Option<VariableId> {
+    /// The variable of the guard of a statement.
+    fn guard(&self, stmt: StmtId) -> Option<u32> {
         let (register, _) = self.facts.inst(self.inst(stmt)?).guard_register()?;
         Some(self.variables.of(register).first())
     }
 
-    /// The loads, perhaps from memory of one thread or CTA, whose results may not matter. Those of shared variables are left out: there are many.
-    fn loads(&self) -> impl Iterator<Item = StmtId> + '_ {
-        let statements = self.facts.body().statements();
-        statements.filter_map(|(id, _)| {
+    /// The loads whose results may not matter: an uninitialized result is reported where it is needed. Loads of shared variables are left out, since
+    /// there are many of them.
+    fn deferring_loads(&self) -> impl Iterator<Item = StmtId> + '_ {
+        self.facts.body().statements().filter_map(|(id, _)| {
             let facts = self.facts.inst(self.inst(id)?);
-            let mut all = facts.memory();
-            let access = all.next()?;
-            let is_needed = self.computing.get(id.as_u32() as usize) == Some(&true);
+            let mut accesses = facts.memory();
+            let (access, None) = (accesses.next()?, accesses.next()) else {
+                return None;
+            };
+            let is_needed = self.is_needed.get(id.as_u32() as usize) == Some(&true);
             let defers = match access.space {
                 Space::State(space) => space.base() == StateSpace::Local && is_needed,
-                // Code that is not optimized has loads whose results are never read.
-                _ => {
-                    let mut reads = self.defs_at(id).map(|def| self.reaching.uses_of(def));
-                    is_needed || reads.all(<[_]>::is_empty)
-                }
+                // Code that is not optimized contains loads whose results are never read.
+                _ => is_needed || self.uses_of_results(id).next().is_none(),
             };
-            let is_load = access.access == ptx_isa::Access::Read && all.next().is_none();
-            (is_load && defers).then_some(id)
+            (access.access == ptx_isa::Access::Read && defers).then_some(id)
         })
     }
 
-    /// The statements that compute registers for others that do more. A result that nothing else needs counts as needed.
-    fn computing(&self) -> Vec<bool> {
+    /// For each statement, whether its results are needed, directly or by other computations, by a statement that does more than computing
+    /// registers.
+    fn needed_statements(&self) -> Vec<bool> {
         let count = self.facts.body().statement_table().len();
-        let mut computing = vec![false; count];
-        let mut work: Vec<UseId> = Vec::new();
-        for (read, of) in self.reaching.uses() {
-            if !self.only_computes(of.stmt) {
-                work.push(read);
-            }
-        }
+        let mut is_needed = vec![false; count];
+        let mut worklist: Vec<UseId> = self
+            .reaching
+            .uses()
+            .filter(|(_, usage)| !self.only_computes(usage.stmt))
+            .map(|(id, _)| id)
+            .collect();
         let mut seen = vec![false; self.uses.len()];
-        while let Some(read) = work.pop() {
-            if std::mem::replace(&mut seen[read.as_u32() as usize], true) {
+        while let Some(id) = worklist.pop() {
+            if std::mem::replace(&mut seen[id.as_u32() as usize], true) {
                 continue;
             }
-            for def in self.reaching.defs_of(read) {
+            for def in self.reaching.defs_of(id) {
                 let Some(&(stmt, _)) = self.defs.get(def.as_u32() as usize) else {
                     continue;
                 };
-                let was_computing = std::mem::replace(&mut computing[stmt.as_u32() as usize], true);
-                if !was_computing && self.only_computes(stmt) {
-                    work.extend(self.uses_at(stmt));
+                let was_needed = std::mem::replace(&mut is_needed[stmt.as_u32() as usize], true);
+                if !was_needed && self.only_computes(stmt) {
+                    worklist.extend(self.uses_at(stmt));
                 }
             }
         }
-        computing
+        is_needed
     }
 
-    /// Whether a statement does nothing but compute registers that others need.
+    /// Whether a statement only computes registers, and these are needed.
     fn computes(&self, stmt: StmtId) -> bool {
-        self.computing.get(stmt.as_u32() as usize) == Some(&true) && self.only_computes(stmt)
+        self.is_needed.get(stmt.as_u32() as usize) == Some(&true) && self.only_computes(stmt)
     }
 
-    /// Whether a statement does nothing but compute registers.
+    /// Whether a statement only computes registers.
     fn only_computes(&self, stmt: StmtId) -> bool {
         let Some(inst) = self.inst(stmt) else {
             return false;
@@ -378,9 +414,9 @@ impl Finder<'_> {
             && facts.lanes().is_none()
     }
 
-    /// Whether a statement only passes a variable on, which may not be needed: to a parameter, where padding of a structure may never have been
-    /// written, to other lanes, or to memory of the CTA, where blocks of threads exchange elements that only some of them have.
-    fn passes_on(&self, stmt: StmtId, variable: VariableId) -> bool {
+    /// Whether a statement only passes a variable on, so that its value may not be needed: to a parameter, where padding of a structure may never be
+    /// written; to other lanes; or to memory of the CTA, where threads exchange elements that only some of them have.
+    fn passes_on(&self, stmt: StmtId, variable: u32) -> bool {
         let Some(inst) = self.inst(stmt) else {
             return false;
         };
@@ -388,30 +424,28 @@ impl Finder<'_> {
         if self.guard(stmt) == Some(variable) {
             return false;
         }
-        let is_parameter = |m: MemoryAccess| {
-            let param = m.writes() && space(&m) == Some(StateSpace::Param);
-            param && !m.base.is_some_and(|base| self.is_result(base))
-        };
-        if facts.memory().any(is_parameter) || facts.lanes().is_some() {
-            return true;
-        }
-        self.is_stored(&facts, variable)
+        let writes_parameter = facts.memory().any(|access| {
+            access.writes()
+                && state_space(&access) == Some(StateSpace::Param)
+                && !access.base.is_some_and(|base| self.is_scalar_result(base))
+        });
+        writes_parameter || facts.lanes().is_some() || self.stores_to_own_memory(&facts, variable)
     }
 
-    /// Whether an operand is a result of the function, and not a structure.
-    fn is_result(&self, operand: Operand) -> bool {
+    /// Whether an operand is a result of the function that is not a structure.
+    fn is_scalar_result(&self, operand: Operand) -> bool {
         let module = self.facts.module();
         let function = module.functions().get(self.id);
         let returns = function.map(|f| f.interface.returns).unwrap_or_default();
         returns.of(module.params()).iter().any(|param| {
-            let same =
+            let is_operand =
                 matches!((param.binding, operand), (Binding::Var(a), Operand::Var(b)) if a == b);
-            same && param.dims.is_empty()
+            is_operand && param.dims.is_empty()
         })
     }
 
-    /// Whether an instruction stores a variable to memory that is not that of the whole device, and does not use it as the address.
-    fn is_stored(&self, facts: &Facts<'_>, variable: VariableId) -> bool {
+    /// Whether an instruction stores a variable to memory of the CTA or the thread, and does not use it as the address.
+    fn stores_to_own_memory(&self, facts: &Facts<'_>, variable: u32) -> bool {
         let mut stores = facts.memory().filter(MemoryAccess::writes);
         let (Some(store), None) = (stores.next(), facts.memory().nth(1)) else {
             return false;
@@ -422,16 +456,16 @@ impl Finder<'_> {
         let is_address = facts
             .places(&address)
             .any(|place| self.variables.of(place).contains(&variable));
-        let is_memory = match space(&store) {
+        let is_own_memory = match state_space(&store) {
             Some(StateSpace::Global | StateSpace::Param) => false,
             Some(StateSpace::Shared) => self.written[variable.index()],
             _ => true,
         };
-        store.access == ptx_isa::Access::Write && is_memory && !is_address
+        store.access == ptx_isa::Access::Write && is_own_memory && !is_address
     }
 }
 
-fn space(access: &MemoryAccess) -> Option<StateSpace> {
+fn state_space(access: &MemoryAccess) -> Option<StateSpace> {
     match access.space {
         Space::State(space) => Some(space.base()),
         _ => None,

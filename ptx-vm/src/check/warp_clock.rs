@@ -1,26 +1,35 @@
 //! The vector clocks of the threads of a warp.
 
 use super::clock::Clock;
-use super::scope::Scope;
+use super::published::Scope;
 use crate::lanes::{LANES, lanes};
 
-/// The clocks of the lanes of a warp. Lanes with equal knowledge share a clock.
+/// The clocks of the lanes of a warp. Lanes with equal clocks share one.
 #[derive(Debug)]
 pub(super) struct WarpClock {
     /// The index of the first thread in the CTA.
     first: u32,
-    /// The times of other threads that lanes know, by lanes.
+    /// Disjoint sets of lanes with the times of other threads that they have acquired.
     groups: Vec<(u32, Clock)>,
-    /// Whether any lane may know what another warp did since the last barrier of all threads of the CTA.
+    /// Some lane may have acquired times of other warps since the last barrier of all threads of the CTA.
     pub(super) informed: bool,
     /// The own time of each lane.
     pub(super) times: [u32; LANES],
-    /// What each lane lets others know by a later store: its last fence of each scope or a wider one.
+    /// For each lane and scope, the clock at its last fence of that scope or a wider one. A later store publishes it.
     fences: Vec<[Option<Clock>; 3]>,
-    /// Whether any lane executed a fence.
+    /// Some lane executed a fence.
     has_fenced: bool,
-    /// What each lane read that others let it know, which counts from its next fence on.
+    /// For each lane, the published clock that it read. The lane acquires it by its next fence.
     read: Vec<Option<Clock>>,
+}
+
+/// Lanes of a warp with equal clocks and equal own times.
+pub(super) struct EqualLanes<'a> {
+    pub(super) lanes: u32,
+    /// The own time of the lanes.
+    pub(super) time: u32,
+    /// The times of other threads that the lanes have acquired.
+    pub(super) clock: &'a Clock,
 }
 
 impl WarpClock {
@@ -36,7 +45,7 @@ impl WarpClock {
         }
     }
 
-    /// The lanes that know the same, among those of a mask, and what they know about others.
+    /// The sets of lanes of a mask that share a clock, with the clocks.
     pub(super) fn groups(&self, mask: u32) -> impl Iterator<Item = (u32, &Clock)> {
         let groups = self.groups.iter();
         groups
@@ -44,51 +53,51 @@ impl WarpClock {
             .filter(|(lanes, _)| *lanes != 0)
     }
 
-    /// Lanes of a mask that know the same and have the same time, the time, and what they know about others.
-    pub(super) fn alike(&self, mask: u32) -> (u32, u32, &Clock) {
+    /// Lanes of a mask, including its first one, with equal clocks.
+    pub(super) fn equal_lanes(&self, mask: u32) -> EqualLanes<'_> {
         let (group, clock) = self
             .groups(mask)
             .next()
             .unwrap_or((mask, &self.groups[0].1));
         let first = group.trailing_zeros() as usize % LANES;
         let time = self.times[first];
-        let lanes_with_time =
-            (0..LANES).fold(0, |all, l| all | u32::from(self.times[l] == time) << l);
-        (group & lanes_with_time | 1 << first, time, clock)
+        let lanes_with_time = (0..LANES).fold(0, |mask, lane| {
+            mask | u32::from(self.times[lane] == time) << lane
+        });
+        EqualLanes {
+            lanes: group & lanes_with_time | 1 << first,
+            time,
+            clock,
+        }
     }
 
-    /// The times of other threads that a lane knows.
-    pub(super) fn of(&self, lane: usize) -> &Clock {
-        self.alike(1 << lane).2
-    }
-
-    /// All that lanes know, with their own times, which then advance.
+    /// The joined clocks of lanes with their own times, which then advance.
     pub(super) fn release(&mut self, mask: u32) -> Option<Clock> {
-        let mut all: Option<Clock> = None;
+        let mut joined: Option<Clock> = None;
         for (_, clock) in self.groups(mask) {
-            match &mut all {
-                None => all = Some(clock.clone()),
-                Some(all) if all.is_same(clock) => {}
-                Some(all) => all.join(clock),
+            match &mut joined {
+                None => joined = Some(clock.clone()),
+                Some(joined) if joined.is_same(clock) => {}
+                Some(joined) => joined.join(clock),
             }
         }
-        let mut all = all?;
-        all.set_lanes(self.first, mask, &self.times);
+        let mut joined = joined?;
+        joined.set_lanes(self.first, mask, &self.times);
         self.advance(mask);
-        Some(all)
+        Some(joined)
     }
 
-    /// Adds all that lanes know, with their own times, which then advance.
-    pub(super) fn release_into(&mut self, mask: u32, all: &mut Clock) {
+    /// Joins the clocks of lanes and their own times, which then advance, to a clock.
+    pub(super) fn release_into(&mut self, mask: u32, joined: &mut Clock) {
         for (_, clock) in self.groups(mask) {
-            all.join(clock);
+            joined.join(clock);
         }
-        all.set_lanes(self.first, mask, &self.times);
+        joined.set_lanes(self.first, mask, &self.times);
         self.advance(mask);
     }
 
-    /// Lanes know that an asynchronous operation of their CTA has come to a time.
-    pub(super) fn learn(&mut self, mask: u32, slot: u32, time: u32) {
+    /// Adds the time of an asynchronous operation of the CTA to the clocks of lanes.
+    pub(super) fn acquire_operation(&mut self, mask: u32, slot: u32, time: u32) {
         let Some((_, clock)) = self.groups(mask).next() else {
             return;
         };
@@ -97,46 +106,46 @@ impl WarpClock {
         self.acquire(mask, &joined);
     }
 
-    /// The own time of lanes goes on.
+    /// Advances the own times of lanes.
     pub(super) fn advance(&mut self, mask: u32) {
         for lane in lanes(mask) {
             self.times[lane] = self.times[lane].saturating_add(1);
         }
     }
 
-    /// Lanes know what a clock knows, and nothing else that they did not know.
-    pub(super) fn acquire(&mut self, mask: u32, from: &Clock) {
+    /// Joins a clock to the clocks of lanes.
+    pub(super) fn acquire(&mut self, mask: u32, acquired: &Clock) {
         self.informed = true;
-        let mut changed: Vec<(u32, Clock)> = Vec::new();
+        let mut split_groups: Vec<(u32, Clock)> = Vec::new();
         for (group, clock) in &mut self.groups {
-            if *group & mask == 0 || clock.is_same(from) {
+            if *group & mask == 0 || clock.is_same(acquired) {
                 continue;
             }
             if *group & !mask == 0 {
-                clock.join(from);
+                clock.join(acquired);
                 continue;
             }
             let mut joined = clock.clone();
-            joined.join(from);
-            changed.push((*group & mask, joined));
+            joined.join(acquired);
+            split_groups.push((*group & mask, joined));
             *group &= !mask;
         }
-        self.groups.extend(changed);
+        self.groups.extend(split_groups);
     }
 
-    /// Lanes know exactly what a clock knows, which is all that they knew and more.
-    pub(super) fn replace(&mut self, mask: u32, by: &Clock) {
+    /// Replaces the clocks of lanes by one that contains all their times.
+    pub(super) fn replace(&mut self, mask: u32, clock: &Clock) {
         for (group, _) in &mut self.groups {
             *group &= !mask;
         }
         self.groups.retain(|(group, _)| *group != 0);
-        self.groups.push((mask, by.clone()));
+        self.groups.push((mask, clock.clone()));
     }
 
-    /// Lanes synchronize with each other.
+    /// Joins the clocks of lanes that synchronize with each other.
     pub(super) fn synchronize(&mut self, mask: u32) {
         self.acquire_read(mask);
-        // One group that is alone keeps its memory.
+        // The memory of the only group is reused.
         if let [(group, clock)] = &mut self.groups[..]
             && *group & !mask == 0
         {
@@ -144,12 +153,12 @@ impl WarpClock {
             self.advance(mask);
             return;
         }
-        if let Some(all) = self.release(mask) {
-            self.replace(mask, &all);
+        if let Some(joined) = self.release(mask) {
+            self.replace(mask, &joined);
         }
     }
 
-    /// What lanes read counts now, as after a fence.
+    /// Acquires the published clocks that lanes read before, as a fence does.
     pub(super) fn acquire_read(&mut self, mask: u32) {
         for lane in lanes(mask) {
             if let Some(clock) = self.read[lane].take() {
@@ -158,15 +167,15 @@ impl WarpClock {
         }
     }
 
-    /// Lanes execute a fence.
+    /// Executes a fence of lanes.
     pub(super) fn fence(&mut self, mask: u32, scope: Scope) {
         self.acquire_read(mask);
         self.has_fenced = true;
         for lane in lanes(mask) {
-            let mut clock = self.of(lane).clone();
+            let mut clock = self.equal_lanes(1 << lane).clock.clone();
             clock.set(self.first + lane as u32, self.times[lane]);
-            for known in &mut self.fences[lane][..=scope as usize] {
-                *known = Some(clock.clone());
+            for fence in &mut self.fences[lane][..=scope as usize] {
+                *fence = Some(clock.clone());
             }
         }
         self.advance(mask);
@@ -177,17 +186,17 @@ impl WarpClock {
         self.has_fenced
     }
 
-    /// What a store of a lane lets others know because of earlier fences, by scope.
+    /// The clocks that a store of a lane publishes because of earlier fences, by scope.
     pub(super) fn fenced(&self, lane: usize) -> &[Option<Clock>; 3] {
         &self.fences[lane]
     }
 
-    /// A lane read what others let it know.
+    /// Records that a lane read a published clock, which it acquires by its next fence.
     pub(super) fn note_read(&mut self, lane: usize, clock: &Clock) {
         match &mut self.read[lane] {
-            Some(known) if known.is_same(clock) => {}
-            Some(known) => known.join(clock),
-            none => *none = Some(clock.clone()),
+            Some(read) if read.is_same(clock) => {}
+            Some(read) => read.join(clock),
+            read => *read = Some(clock.clone()),
         }
     }
 }

@@ -1,24 +1,32 @@
 //! The set of written bytes of a memory.
 
-/// Bits of a word of a page.
-const WORD: u64 = 64;
+/// The bits of a word of a page.
+const WORD_BITS: u64 = 64;
 
-/// A set of bytes, whose pages exist from their first use on.
+/// A set of bytes as a table of two levels, whose parts exist from their first use on.
+///
+/// ```text
+/// base ─▶ │ part │ part │ part │ …        64 pages each: none, some or all of their bytes are in the set
+///            │
+///            └─▶ │ page │ page │ …        none, some or all of its bytes are in the set
+///                   │
+///                   └─▶ words with a bit for each byte
+/// ```
 #[derive(Clone, Debug)]
 pub(crate) struct WrittenBytes {
     /// All bytes before this address are in the set.
     base: u64,
     /// The binary logarithm of the bytes of a page.
-    page: u32,
+    page_shift: u32,
     parts: Vec<Part>,
-    /// The pages and lists of pages that exist, in words of memory.
+    /// The words of memory that pages and lists of pages use.
     words: u64,
 }
 
-/// Pages of a part.
-const PART: usize = 64;
-/// The words of the list of the pages of a part.
-const LIST: u64 = (size_of::<[Page; PART]>() / 8) as u64;
+/// The pages of a part.
+const PART_PAGES: usize = 64;
+/// The words of memory of the list of the pages of a part.
+const LIST_WORDS: u64 = (size_of::<[Page; PART_PAGES]>() / 8) as u64;
 
 impl Page {
     const fn words(&self) -> u64 {
@@ -29,14 +37,16 @@ impl Page {
     }
 }
 
+/// The pages of a part of the set.
 #[derive(Clone, Debug, Default)]
 enum Part {
     #[default]
     None,
-    Some(Box<[Page; PART]>),
+    Some(Box<[Page; PART_PAGES]>),
     All,
 }
 
+/// The bytes of a page.
 #[derive(Clone, Debug, Default)]
 enum Page {
     #[default]
@@ -46,11 +56,11 @@ enum Page {
 }
 
 impl WrittenBytes {
-    /// The bytes before an address; those of a page are a power of two and at least 64.
-    pub(crate) const fn new(base: u64, page: u64) -> Self {
+    /// The set of the bytes before `base`. `page_bytes` is a power of two and at least 64.
+    pub(crate) const fn new(base: u64, page_bytes: u64) -> Self {
         Self {
             base,
-            page: page.ilog2(),
+            page_shift: page_bytes.ilog2(),
             parts: Vec::new(),
             words: 0,
         }
@@ -69,16 +79,15 @@ impl WrittenBytes {
     /// The first byte of a range that is not in the set.
     #[inline]
     pub(crate) fn first_missing(&self, start: u64, bytes: u64) -> Option<u64> {
-        let (mut at, end) = self.range(start, bytes);
-        while at < end {
-            let rest_of_word = WORD - at % WORD;
-            let part = rest_of_word.min(end - at);
-            let expected_bits = mask(at % WORD, part);
-            let missing = expected_bits & !self.word(at);
+        let (mut offset, end) = self.offsets(start, bytes);
+        while offset < end {
+            let bits = (WORD_BITS - offset % WORD_BITS).min(end - offset);
+            let missing = mask(offset % WORD_BITS, bits) & !self.word(offset);
             if missing != 0 {
-                return Some(self.base + at - at % WORD + u64::from(missing.trailing_zeros()));
+                let first = u64::from(missing.trailing_zeros());
+                return Some(self.base + offset - offset % WORD_BITS + first);
             }
-            at += part;
+            offset += bits;
         }
         None
     }
@@ -90,19 +99,18 @@ impl WrittenBytes {
 
     /// Whether an element of a range has no byte in the set.
     pub(crate) fn lacks_element(&self, start: u64, bytes: u64, element: u64) -> bool {
-        let mut elements = (0..bytes).step_by(element.max(1) as usize);
-        elements.any(|at| {
-            let mut bytes_of_element = start + at..start + (at + element).min(bytes);
-            bytes_of_element.all(|byte| self.first_missing(byte, 1).is_some())
+        (0..bytes).step_by(element.max(1) as usize).any(|offset| {
+            (start + offset..start + (offset + element).min(bytes))
+                .all(|address| self.first_missing(address, 1).is_some())
         })
     }
 
     const fn page_bytes(&self) -> u64 {
-        1 << self.page
+        1 << self.page_shift
     }
 
-    /// The part of a range from the base on, in relation to it.
-    const fn range(&self, start: u64, bytes: u64) -> (u64, u64) {
+    /// The start and the end of the part of a range that is not before the base, relative to the base.
+    const fn offsets(&self, start: u64, bytes: u64) -> (u64, u64) {
         let end = start.saturating_add(bytes);
         (
             start.saturating_sub(self.base),
@@ -111,16 +119,17 @@ impl WrittenBytes {
     }
 
     #[inline]
-    fn word(&self, at: u64) -> u64 {
-        let page = (at >> self.page) as usize;
-        let pages = match self.parts.get(page / PART) {
+    /// The word that contains the bit of an offset.
+    fn word(&self, offset: u64) -> u64 {
+        let page = (offset >> self.page_shift) as usize;
+        let pages = match self.parts.get(page / PART_PAGES) {
             Some(Part::Some(pages)) => pages,
             Some(Part::All) => return u64::MAX,
             _ => return 0,
         };
-        match pages.get(page % PART) {
+        match pages.get(page % PART_PAGES) {
             Some(Page::Some(words)) => words
-                .get(((at & (self.page_bytes() - 1)) / WORD) as usize)
+                .get(((offset & (self.page_bytes() - 1)) / WORD_BITS) as usize)
                 .copied()
                 .unwrap_or(0),
             Some(Page::All) => u64::MAX,
@@ -129,18 +138,18 @@ impl WrittenBytes {
     }
 
     fn change(&mut self, start: u64, bytes: u64, written: bool) {
-        let (mut at, end) = self.range(start, bytes);
-        let part_bytes = self.page_bytes() * PART as u64;
-        while at < end {
-            if at.is_multiple_of(part_bytes) && end - at >= part_bytes {
-                self.change_part((at / part_bytes) as usize, written);
-                at += part_bytes;
+        let (mut offset, end) = self.offsets(start, bytes);
+        let part_bytes = self.page_bytes() * PART_PAGES as u64;
+        while offset < end {
+            if offset.is_multiple_of(part_bytes) && end - offset >= part_bytes {
+                self.change_part((offset / part_bytes) as usize, written);
+                offset += part_bytes;
                 continue;
             }
-            let rest_of_page = self.page_bytes() - (at & (self.page_bytes() - 1));
-            let part = rest_of_page.min(end - at);
-            self.change_page(at, part, written);
-            at += part;
+            let rest_of_page = self.page_bytes() - (offset & (self.page_bytes() - 1));
+            let bytes_in_page = rest_of_page.min(end - offset);
+            self.change_page(offset, bytes_in_page, written);
+            offset += bytes_in_page;
         }
     }
 
@@ -160,43 +169,44 @@ impl WrittenBytes {
         if let Some(part) = self.parts.get_mut(index) {
             if let Part::Some(pages) = part {
                 let pages: u64 = pages.iter().map(Page::words).sum();
-                self.words -= pages + LIST;
+                self.words -= pages + LIST_WORDS;
             }
             *part = if written { Part::All } else { Part::None };
         }
     }
 
-    /// A page, if it is not already in the state that it is to be in.
+    /// A page, unless all its bytes are in the wanted state already.
     fn page_mut(&mut self, index: usize, written: bool) -> Option<&mut Page> {
-        if index / PART >= self.parts.len() {
+        if index / PART_PAGES >= self.parts.len() {
             if !written {
                 return None;
             }
-            self.parts.resize_with(index / PART + 1, Part::default);
+            self.parts
+                .resize_with(index / PART_PAGES + 1, Part::default);
         }
-        let part = self.parts.get_mut(index / PART)?;
-        let filled = match (&part, written) {
+        let part = self.parts.get_mut(index / PART_PAGES)?;
+        let uniform_page = match (&part, written) {
             (Part::All, true) | (Part::None, false) => return None,
             (Part::All, false) => Some(Page::All),
             (Part::None, true) => Some(Page::None),
             (Part::Some(_), _) => None,
         };
-        if let Some(page) = filled {
+        if let Some(page) = uniform_page {
             let pages = core::array::from_fn(|_| page.clone());
             *part = Part::Some(Box::new(pages));
-            self.words += LIST;
+            self.words += LIST_WORDS;
         }
         match part {
-            Part::Some(pages) => pages.get_mut(index % PART),
+            Part::Some(pages) => pages.get_mut(index % PART_PAGES),
             Part::None | Part::All => None,
         }
     }
 
     /// Changes bytes of one page.
     fn change_page(&mut self, start: u64, bytes: u64, written: bool) {
-        let index = (start >> self.page) as usize;
+        let index = (start >> self.page_shift) as usize;
         let page_bytes = self.page_bytes();
-        let words = (page_bytes / WORD) as usize;
+        let words = (page_bytes / WORD_BITS) as usize;
         let Some(page) = self.page_mut(index, written) else {
             return;
         };
@@ -212,28 +222,30 @@ impl WrittenBytes {
             (Page::None, true) => *page = Page::Some(vec![0; words].into()),
             (Page::Some(_), _) => {}
         }
-        let Page::Some(all) = page else { return };
-        let added = all.len() as u64 - words_before;
+        let Page::Some(page_words) = page else {
+            return;
+        };
+        let added = page_words.len() as u64 - words_before;
         let mut position = start & (page_bytes - 1);
         let end = position + bytes;
         while position < end {
-            let part = (WORD - position % WORD).min(end - position);
-            let bits = mask(position % WORD, part);
-            if let Some(word) = all.get_mut((position / WORD) as usize) {
+            let count = (WORD_BITS - position % WORD_BITS).min(end - position);
+            let bits = mask(position % WORD_BITS, count);
+            if let Some(word) = page_words.get_mut((position / WORD_BITS) as usize) {
                 *word = if written { *word | bits } else { *word & !bits };
             }
-            position += part;
+            position += count;
         }
         self.words += added;
     }
 }
 
-/// Bits from a position on.
-const fn mask(at: u64, bits: u64) -> u64 {
-    let ones = if bits >= WORD {
+/// A mask of `count` bits from a position on.
+const fn mask(position: u64, count: u64) -> u64 {
+    let ones = if count >= WORD_BITS {
         u64::MAX
     } else {
-        (1 << bits) - 1
+        (1 << count) - 1
     };
-    ones << at
+    ones << position
 }

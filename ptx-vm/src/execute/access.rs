@@ -2,7 +2,7 @@
 
 use ptx_isa::TypeKind;
 
-use super::addresses::{Addresses, any, check_alignment};
+use super::addresses::{Addresses, any_lane, check_alignment};
 use super::execution::{Control, Execution, Failed, Outcome};
 use super::location::{Location, Memory};
 use super::touch::Use;
@@ -11,33 +11,35 @@ use crate::memory;
 use crate::memory::Fault;
 use crate::program::{Access, Address};
 
-/// The bytes of an access, to which its address must be aligned.
-fn whole_bytes(access: &Access) -> u64 {
+/// The bytes of all elements of an access, to which its address must be aligned.
+fn access_bytes(access: &Access) -> u64 {
     u64::from(access.bytes) * access.places.len() as u64
 }
 
-/// Whether elements are extended by their sign to the width of registers.
+/// Whether the sign of elements is extended to the width of registers.
 fn is_extended(access: &Access) -> bool {
     access.ty.kind() == TypeKind::Signed && access.bytes <= 8
 }
 
 impl Execution<'_> {
+    /// Executes a load.
     pub(super) fn load(&mut self, access: &Access) -> Outcome {
-        let Some(mut from) =
-            self.common_memory(&access.address, access.bytes, whole_bytes(access))?
+        let Some(mut addresses) =
+            self.common_memory(&access.address, access.bytes, access_bytes(access))?
         else {
             return self.load_by_lane(access);
         };
         let active = self.active;
         for place in &access.places {
-            let mut values = self.read_lanes(&from, access.bytes)?;
-            from.advance(access.bytes);
+            let mut values = self.read_lanes(&addresses, access.bytes)?;
+            addresses.advance(access.bytes);
             let Some(place) = *place else { continue };
             if is_extended(access) {
                 let unused = 64 - 8 * u32::from(access.bytes);
-                let kept = u64::MAX >> 64u16.saturating_sub(self.function.code.width(place));
+                let register_mask =
+                    u64::MAX >> 64u16.saturating_sub(self.function.code.width(place));
                 for value in &mut values {
-                    *value = ((*value << unused) as i64 >> unused) as u64 & kept;
+                    *value = ((*value << unused) as i64 >> unused) as u64 & register_mask;
                 }
                 if let Place::Quad(_) = place {
                     for lane in lanes(active) {
@@ -53,102 +55,105 @@ impl Execution<'_> {
         Ok(Control::Next)
     }
 
+    /// Executes a store.
     pub(super) fn store(&mut self, access: &Access) -> Outcome {
-        let Some(mut to) =
-            self.common_memory(&access.address, access.bytes, whole_bytes(access))?
+        let Some(mut addresses) =
+            self.common_memory(&access.address, access.bytes, access_bytes(access))?
         else {
             return self.store_by_lane(access);
         };
         for place in &access.places {
             if let Some(place) = *place {
                 let values = self.warp.values(self.call, place);
-                self.write_lanes(&to, access.bytes, &values)?;
+                self.write_lanes(&addresses, access.bytes, &values)?;
             }
-            to.advance(access.bytes);
+            addresses.advance(access.bytes);
         }
         Ok(Control::Next)
     }
 
-    /// The addresses of the lanes, multiples of a number of bytes, if all lanes access the same memory in elements of at most 64 bits.
+    /// The addresses of the lanes, if all lanes access the same memory in elements of at most 64 bits. An error if an address is not a multiple of
+    /// `access_bytes`, a power of two.
     pub(super) fn common_memory(
         &self,
         address: &Address,
-        element: u8,
-        whole: u64,
+        element_bytes: u8,
+        access_bytes: u64,
     ) -> Result<Option<Addresses>, Failed> {
-        if element > 8 {
+        if element_bytes > 8 {
             return Ok(None);
         }
         let addresses = self.addresses(address);
-        let is_misaligned = |at: u64| whole.is_power_of_two() && at & (whole - 1) != 0;
-        if let Some(Addresses { at, .. }) = &addresses
-            && any(self.active, at, is_misaligned)
-            && let Some(lane) = lanes(self.active).find(|&lane| is_misaligned(at[lane]))
+        let is_misaligned =
+            |offset: u64| access_bytes.is_power_of_two() && offset & (access_bytes - 1) != 0;
+        if let Some(Addresses { offsets, .. }) = &addresses
+            && any_lane(self.active, offsets, is_misaligned)
+            && let Some(lane) = lanes(self.active).find(|&lane| is_misaligned(offsets[lane]))
         {
-            return Err((Fault::Misaligned(at[lane]).into(), lane));
+            return Err((Fault::Misaligned(offsets[lane]).into(), lane));
         }
         Ok(addresses)
     }
 
     /// The elements at the addresses of the lanes.
-    pub(super) fn read_lanes(&self, from: &Addresses, bytes: u8) -> Result<Double, Failed> {
-        let (at, mask) = (&from.at, self.active);
-        let mask = if from.uniform && from.memory != Memory::Local {
-            mask & mask.wrapping_neg()
+    pub(super) fn read_lanes(&self, addresses: &Addresses, bytes: u8) -> Result<Double, Failed> {
+        let offsets = &addresses.offsets;
+        let mask = if addresses.uniform && addresses.memory != Memory::Local {
+            self.active & self.active.wrapping_neg()
         } else {
-            mask
+            self.active
         };
-        let values = match from.memory {
-            Memory::Global => self.grid.device.read_lanes(at, bytes, mask),
+        let values = match addresses.memory {
+            Memory::Global => self.grid.device.read_lanes(offsets, bytes, mask),
             Memory::Shared(rank) => {
                 let memory = self.block.shared(rank).unwrap_or_default();
-                memory::read_lanes(memory, at, bytes, mask)
+                memory::read_lanes(memory, offsets, bytes, mask)
             }
-            Memory::Parameter => memory::read_lanes(self.grid.parameters, at, bytes, mask),
+            Memory::Parameter => memory::read_lanes(self.grid.parameters, offsets, bytes, mask),
             Memory::Local => {
                 let mut values = [0; LANES];
                 let read = lanes(mask).try_for_each(|lane| {
                     let stack = self.warp.stacks.get(lane).ok_or(lane)?;
-                    let value = memory::read(stack, at[lane], bytes).ok_or(lane)?;
+                    let value = memory::read(stack, offsets[lane], bytes).ok_or(lane)?;
                     values[lane] = value as u64;
                     Ok(())
                 });
                 read.map(|()| values)
             }
         };
-        let mut values = values.map_err(|lane| self.impossible(from, bytes, lane))?;
+        let mut values = values.map_err(|lane| self.access_error(addresses, bytes, lane))?;
         if mask != self.active {
             values = [values[self.first() % LANES]; LANES];
         }
         Ok(values)
     }
 
-    /// Writes the elements at the addresses of the lanes; of several at one address, that of the last lane stays.
+    /// Writes the elements at the addresses of the lanes. If several lanes have one address, the element of the last lane stays.
     pub(super) fn write_lanes(
         &mut self,
-        to: &Addresses,
+        addresses: &Addresses,
         bytes: u8,
         values: &Double,
     ) -> Result<(), Failed> {
-        let (at, mask) = (&to.at, self.active);
-        let written = match to.memory {
-            Memory::Global => self.grid.device.write_lanes(at, bytes, mask, values),
+        let (offsets, mask) = (&addresses.offsets, self.active);
+        let written = match addresses.memory {
+            Memory::Global => self.grid.device.write_lanes(offsets, bytes, mask, values),
             Memory::Shared(rank) => {
                 let memory = self.block.shared_mut(rank).unwrap_or_default();
-                memory::write_lanes(memory, at, bytes, mask, values)
+                memory::write_lanes(memory, offsets, bytes, mask, values)
             }
             Memory::Parameter => Err(self.first()),
             Memory::Local => lanes(mask).try_for_each(|lane| {
                 let stack = self.warp.stacks.get_mut(lane).ok_or(lane)?;
-                memory::write(stack, at[lane], bytes, values[lane].into()).ok_or(lane)
+                memory::write(stack, offsets[lane], bytes, values[lane].into()).ok_or(lane)
             }),
         };
-        written.map_err(|lane| self.impossible(to, bytes, lane))
+        written.map_err(|lane| self.access_error(addresses, bytes, lane))
     }
 
-    /// Why an access of a lane is impossible.
-    pub(super) fn impossible(&self, addresses: &Addresses, bytes: u8, lane: usize) -> Failed {
-        let address = addresses.at[lane % LANES];
+    /// The error of an access of a lane that is outside of its memory.
+    pub(super) fn access_error(&self, addresses: &Addresses, bytes: u8, lane: usize) -> Failed {
+        let address = addresses.offsets[lane % LANES];
         let device = self.grid.device;
         let fault = match addresses.memory {
             Memory::Global => device.fault(address, bytes.into()),
@@ -159,17 +164,17 @@ impl Execution<'_> {
 
     fn load_by_lane(&mut self, access: &Access) -> Outcome {
         for lane in lanes(self.active) {
-            let from = self.location(&access.address, lane);
-            check_alignment(from, whole_bytes(access), lane)?;
+            let source = self.location(&access.address, lane);
+            check_alignment(source, access_bytes(access), lane)?;
             for (n, place) in (0u64..).zip(&access.places) {
-                let location = from.plus(n * u64::from(access.bytes));
+                let location = source.plus(n * u64::from(access.bytes));
                 let mut bits = self.read(location, access.bytes, lane)?;
                 let Some(place) = *place else { continue };
                 if is_extended(access) {
                     let unused = 128 - 8 * u32::from(access.bytes);
                     let width = self.function.code.width(place);
-                    let kept = u128::MAX >> 128u16.saturating_sub(width);
-                    bits = ((bits << unused) as i128 >> unused) as u128 & kept;
+                    let register_mask = u128::MAX >> 128u16.saturating_sub(width);
+                    bits = ((bits << unused) as i128 >> unused) as u128 & register_mask;
                 }
                 self.set(place, lane, bits);
             }
@@ -179,11 +184,11 @@ impl Execution<'_> {
 
     fn store_by_lane(&mut self, access: &Access) -> Outcome {
         for lane in lanes(self.active) {
-            let to = self.location(&access.address, lane);
-            check_alignment(to, whole_bytes(access), lane)?;
+            let target = self.location(&access.address, lane);
+            check_alignment(target, access_bytes(access), lane)?;
             for (n, place) in (0u64..).zip(&access.places) {
                 let Some(place) = *place else { continue };
-                let location = to.plus(n * u64::from(access.bytes));
+                let location = target.plus(n * u64::from(access.bytes));
                 let bits = self.get(place, lane);
                 self.write(location, access.bytes, bits, lane)?;
             }
@@ -193,46 +198,46 @@ impl Execution<'_> {
 }
 
 impl Execution<'_> {
-    /// Reads at most 16 bytes at a multiple of their number.
-    pub(super) fn read(&self, from: Location, bytes: u8, lane: usize) -> Result<u128, Failed> {
-        if self.by_byte && !self.touch_one(from, Use::Read, bytes, lane) {
+    /// Reads a power of two of at most 16 bytes in a lane, at a multiple of their number.
+    pub(super) fn read(&self, location: Location, bytes: u8, lane: usize) -> Result<u128, Failed> {
+        if self.by_byte && !self.touch_one(location, Use::Read, bytes, lane) {
             return Ok(0);
         }
-        check_alignment(from, bytes.into(), lane)?;
-        let out_of_bounds = Fault::OutOfBounds(from.address());
-        let value = match from {
-            Location::Global(at) => self.grid.device.read(at, bytes).ok(),
-            Location::Shared(rank, at) => {
+        check_alignment(location, bytes.into(), lane)?;
+        let out_of_bounds = Fault::OutOfBounds(location.address());
+        let value = match location {
+            Location::Global(address) => self.grid.device.read(address, bytes).ok(),
+            Location::Shared(rank, offset) => {
                 let memory = self.block.shared(rank);
-                memory.and_then(|m| memory::read(m, at, bytes))
+                memory.and_then(|m| memory::read(m, offset, bytes))
             }
-            Location::Local(at) => {
+            Location::Local(offset) => {
                 let stack = self.warp.stacks.get(lane);
-                stack.and_then(|s| memory::read(s, at, bytes))
+                stack.and_then(|s| memory::read(s, offset, bytes))
             }
-            Location::Parameter(at) => memory::read(self.grid.parameters, at, bytes),
+            Location::Parameter(offset) => memory::read(self.grid.parameters, offset, bytes),
         };
         value.ok_or_else(|| (out_of_bounds.into(), lane))
     }
 
-    /// Writes at most 16 bytes at a multiple of their number.
+    /// Writes a power of two of at most 16 bytes in a lane, at a multiple of their number.
     pub(super) fn write(
         &mut self,
-        to: Location,
+        location: Location,
         bytes: u8,
         value: u128,
         lane: usize,
     ) -> Result<(), Failed> {
-        if self.by_byte && !self.touch_one(to, Use::Write, bytes, lane) {
+        if self.by_byte && !self.touch_one(location, Use::Write, bytes, lane) {
             return Ok(());
         }
-        check_alignment(to, bytes.into(), lane)?;
-        let address = to.address();
-        let fault = match to {
+        check_alignment(location, bytes.into(), lane)?;
+        let address = location.address();
+        let fault = match location {
             Location::Global(address) => self.grid.device.fault(address, bytes.into()),
             _ => Fault::OutOfBounds(address),
         };
-        let written = match to {
+        let written = match location {
             Location::Global(address) => self.grid.device.write(address, bytes, value).ok(),
             Location::Shared(rank, address) => {
                 let memory = self.block.shared_mut(rank);

@@ -7,7 +7,7 @@ use super::groups::State;
 use super::location::{Location, generic};
 use super::touch::Use;
 use crate::error::StopReason;
-use crate::lanes::lanes;
+use crate::lanes::{Place, lanes};
 use crate::program::{Act, ActOperand, PARAMETERS, SHARED, SHARED_STRIDE, Step, window};
 
 /// A function that performs an action.
@@ -37,7 +37,7 @@ fn performer<'e>(action: Action) -> Option<Perform<'e>> {
         | Action::CopyWait
         | Action::BulkCommit
         | Action::BulkWait => |_, _| Ok(Control::Next),
-        Action::CachePolicy => |execution, act| execution.each(act, |_, _| 0),
+        Action::CachePolicy => |execution, act| execution.for_each_lane(act, |_, _| 0),
         Action::ToGeneric => Execution::add_window,
         Action::FromGeneric => Execution::subtract_window,
         Action::TestSpace => Execution::test_space,
@@ -79,7 +79,7 @@ pub fn performs(action: Action) -> bool {
     performer(action).is_some()
 }
 
-/// Why the machine does not support a step.
+/// The reason why the machine does not support a step; `None` if it supports the step.
 pub(crate) fn unsupported(step: &Step) -> Option<String> {
     let reason = match step {
         Step::Unsupported(why) => StopReason::Unsupported(why.to_string()),
@@ -93,7 +93,7 @@ pub(crate) fn unsupported(step: &Step) -> Option<String> {
 }
 
 impl Execution<'_> {
-    /// Counts bytes that the step handles one after the other.
+    /// Counts bytes that the step handles one after the other; an error if the launch has to end.
     #[inline]
     pub(super) fn handle(&mut self, bytes: u64, lane: usize) -> Result<(), Failed> {
         let handled = self.warp.handle(bytes, self.grid);
@@ -110,88 +110,91 @@ impl Execution<'_> {
 
     fn add_window(&mut self, act: &Act) -> Outcome {
         let base = space(act).map_or(0, window);
-        self.each(act, |a, _| a.wrapping_add(base))
+        self.for_each_lane(act, |a, _| a.wrapping_add(base))
     }
 
     fn subtract_window(&mut self, act: &Act) -> Outcome {
         let base = space(act).map_or(0, window);
-        self.each(act, |a, _| a.wrapping_sub(base))
+        self.for_each_lane(act, |a, _| a.wrapping_sub(base))
     }
 
     fn map_shared(&mut self, act: &Act) -> Outcome {
-        self.each(act, |a, b| {
-            let offset = a.wrapping_sub(base_of(a)) % SHARED_STRIDE;
-            base_of(a) + (b + 1) * SHARED_STRIDE + offset
+        self.for_each_lane(act, |a, b| {
+            let offset = a.wrapping_sub(window_base(a)) % SHARED_STRIDE;
+            window_base(a) + (b + 1) * SHARED_STRIDE + offset
         })
     }
 
     fn shared_rank(&mut self, act: &Act) -> Outcome {
         let rank = self.block.rank as u64;
-        self.each(act, |a, _| {
-            match a.wrapping_sub(base_of(a)) / SHARED_STRIDE {
+        self.for_each_lane(act, |a, _| {
+            match a.wrapping_sub(window_base(a)) / SHARED_STRIDE {
                 0 => rank,
-                other => other - 1,
+                window => window - 1,
             }
         })
     }
 
     /// Arrives at the barrier of the cluster, or waits for it.
     fn cluster_barrier(&mut self, act: &Act) -> Outcome {
-        let phase = self.block.together.phase;
+        let phase = self.block.cluster_state.phase;
         if act.action == Action::ClusterArrive {
-            lanes(self.active).for_each(|l| self.warp.arrived[l] = Some(phase));
-            self.block.together.arrived += self.active.count_ones();
+            for lane in lanes(self.active) {
+                self.warp.arrived[lane] = Some(phase);
+            }
+            self.block.cluster_state.arrived += self.active.count_ones();
             return Ok(Control::Next);
         }
-        if !lanes(self.active).all(|l| self.warp.arrived[l].is_some_and(|p| p < phase)) {
+        let arrived = &mut self.warp.arrived;
+        if !lanes(self.active).all(|lane| arrived[lane].is_some_and(|p| p < phase)) {
             return Ok(Control::Wait(State::Cluster));
         }
-        lanes(self.active).for_each(|l| self.warp.arrived[l] = None);
+        for lane in lanes(self.active) {
+            arrived[lane] = None;
+        }
         Ok(Control::Next)
     }
 
     /// Computes the first operand from the second and the third, for each lane.
-    fn each(&mut self, act: &Act, f: impl Fn(u64, u64) -> u64) -> Outcome {
-        let Some(to) = act.place(0) else {
+    fn for_each_lane(&mut self, act: &Act, compute: impl Fn(u64, u64) -> u64) -> Outcome {
+        let Some(result) = act.place(0) else {
             return Ok(Control::Next);
         };
         for lane in lanes(self.active) {
-            let get = |i: usize| act.place(i).map_or(0, |p| self.get(p, lane) as u64);
-            let value = f(get(1), get(2));
-            self.set(to, lane, value.into());
+            let operand = |index: usize| act.place(index).map_or(0, |p| self.get(p, lane) as u64);
+            let value = compute(operand(1), operand(2));
+            self.set(result, lane, value.into());
         }
         Ok(Control::Next)
     }
 
     fn test_space(&mut self, act: &Act) -> Outcome {
-        let (Some(to), Some(from)) = (act.place(0), act.place(1)) else {
+        let (Some(result), Some(address)) = (act.place(0), act.place(1)) else {
             return Ok(Control::Next);
         };
         let space = space(act);
-        let cluster = act
+        let includes_cluster = act
             .modifiers
             .iter()
             .any(|m| m.text().ends_with("::cluster"));
         for lane in lanes(self.active) {
-            let location = generic(self.get(from, lane) as u64, self.block.rank);
+            let location = generic(self.get(address, lane) as u64, self.block.rank);
             let holds = match (location, space) {
                 (Location::Shared(rank, _), Some(StateSpace::Shared)) => {
-                    cluster || rank == self.block.rank
+                    includes_cluster || rank == self.block.rank
                 }
                 (Location::Local(_), Some(StateSpace::Local))
                 | (Location::Global(_), Some(StateSpace::Global))
                 | (Location::Parameter(_), Some(StateSpace::Param)) => true,
                 _ => false,
             };
-            self.set(to, lane, holds.into());
+            self.set(result, lane, holds.into());
         }
         Ok(Control::Next)
     }
 
     fn wait_at_barrier(&mut self, act: &Act) -> Outcome {
-        let reduces = act.action == Action::BarrierReduce;
-        let first = usize::from(reduces);
-        let (id, count) = self.barrier(act, first)?;
+        let (id, count) = self.barrier(act)?;
         if let Some(barrier) = self.block.barriers.get_mut(id as usize) {
             barrier.expected = count;
         }
@@ -199,7 +202,7 @@ impl Execution<'_> {
     }
 
     fn arrive_at_barrier(&mut self, act: &Act) -> Outcome {
-        let (id, count) = self.barrier(act, 0)?;
+        let (id, count) = self.barrier(act)?;
         if let Some(barrier) = self.block.barriers.get_mut(id as usize) {
             barrier.expected = count;
             barrier.arrived += self.active.count_ones();
@@ -207,18 +210,20 @@ impl Execution<'_> {
         Ok(Control::Next)
     }
 
-    /// The barrier of an instruction and the number of its threads.
+    /// The number of the barrier of an instruction and that of its threads; `None` if they are invalid.
     pub(crate) fn barrier_operands(&self, act: &Act) -> Option<(u32, u32)> {
-        let first = usize::from(act.action == Action::BarrierReduce);
-        self.barrier(act, first).ok()
+        self.barrier(act).ok()
     }
 
-    /// The barrier and the number of threads of an instruction.
-    fn barrier(&self, act: &Act, at: usize) -> Result<(u32, u32), Failed> {
+    /// The number of the barrier of an instruction and that of its threads; 0 threads are all threads of the CTA.
+    fn barrier(&self, act: &Act) -> Result<(u32, u32), Failed> {
         let first = self.first();
-        let get = |i: usize| act.place(i).map(|p| self.get(p, first) as u32);
-        let id = get(at).unwrap_or(0);
-        let count = get(at + 1).filter(|_| is_word(act, at + 1)).unwrap_or(0);
+        let operand = |index: usize| act.place(index).map(|p| self.get(p, first) as u32);
+        let id_index = usize::from(act.action == Action::BarrierReduce);
+        let id = operand(id_index).unwrap_or(0);
+        let count = operand(id_index + 1)
+            .filter(|_| is_word(act, id_index + 1))
+            .unwrap_or(0);
         if id > 15 || count % 32 != 0 {
             let what =
                 "the barrier does not exist, or its number of threads is not a multiple of 32";
@@ -227,6 +232,7 @@ impl Execution<'_> {
         Ok((id, count))
     }
 
+    /// Saves, restores or moves the end of the stack.
     fn stack(&mut self, act: &Act) -> Outcome {
         let first = self.first();
         let Some(call) = self.warp.call(self.call) else {
@@ -234,7 +240,7 @@ impl Execution<'_> {
         };
         let top = call.top;
         match act.action {
-            Action::StackSave => return self.each(act, |_, _| top),
+            Action::StackSave => return self.for_each_lane(act, |_, _| top),
             Action::StackRestore => {
                 let saved = act.place(0).map(|p| self.get(p, first) as u64);
                 if saved.is_some_and(|saved| saved > self.grid.limits.stack_bytes) {
@@ -247,12 +253,13 @@ impl Execution<'_> {
             }
             _ => {}
         }
-        let value = |of: &Self, i: usize, lane: usize| act.place(i).map(|p| of.get(p, lane) as u64);
-        let align = value(self, 2, first).unwrap_or(8).clamp(1, 1 << 20);
+        let operand =
+            |index: usize, lane: usize| act.place(index).map(|p| self.get(p, lane) as u64);
+        let align = operand(2, first).unwrap_or(8).clamp(1, 1 << 20);
         let start = top.div_ceil(align) * align;
         let mut end = start;
         for lane in lanes(self.active) {
-            let size = value(self, 1, lane).unwrap_or(0);
+            let size = operand(1, lane).unwrap_or(0);
             end = end.max(start.saturating_add(size));
         }
         if end > self.grid.limits.stack_bytes {
@@ -263,80 +270,86 @@ impl Execution<'_> {
         if let Some(call) = self.warp.call(self.call) {
             call.top = end;
         }
-        self.each(act, |_, _| start)
+        self.for_each_lane(act, |_, _| start)
     }
 
-    /// Copies bytes to shared memory; they are there at once.
+    /// Copies bytes to shared memory. The copy is complete at once.
     fn copy(&mut self, act: &Act) -> Outcome {
         let first = self.first();
         let addresses = act.addresses();
-        let [to, from] = addresses[..] else {
+        let [target, source] = addresses[..] else {
             return Err((
                 StopReason::Unsupported("unsupported addresses".into()),
                 first,
             ));
         };
+        let operands: Vec<Place> = (2..act.operands.len())
+            .filter_map(|index| act.place(index))
+            .collect();
         for lane in lanes(self.active) {
-            let places: Vec<crate::lanes::Place> = (2..act.operands.len())
-                .filter_map(|i| act.place(i))
-                .collect();
-            let value = |n: usize| places.get(n).map(|p| (*p, self.get(*p, lane) as u64));
-            let size = value(0).map_or(0, |(_, size)| size);
-            // What follows the size: the bytes that are read, or a predicate that they are ignored.
-            let read = match value(1) {
-                Some((crate::lanes::Place::Predicate(_), ignored)) if ignored != 0 => 0,
-                Some((crate::lanes::Place::Word(_), read)) => read.min(size),
+            let operand = |index: usize| {
+                let place = *operands.get(index)?;
+                Some((place, self.get(place, lane) as u64))
+            };
+            let size = operand(0).map_or(0, |(_, size)| size);
+            // The operand after the size is the number of bytes that are read, or a predicate that all are ignored.
+            let read_bytes = match operand(1) {
+                Some((Place::Predicate(_), ignored)) if ignored != 0 => 0,
+                Some((Place::Word(_), read)) => read.min(size),
                 _ => size,
             };
-            let source = self.location(&from, lane);
-            let target = self.location(&to, lane);
-            self.copy_block(source, target, (read, size), lane)?;
+            let source = self.location(&source, lane);
+            let target = self.location(&target, lane);
+            self.copy_block(source, target, read_bytes, size, lane)?;
         }
         Ok(Control::Next)
     }
 
-    /// Copies bytes, with zeros after those that are read. It is one access to each memory.
+    /// Writes `size` bytes: those that are read from the source, and then zeros. It is one access to each memory.
     fn copy_block(
         &mut self,
         source: Location,
         target: Location,
-        (mut read, size): (u64, u64),
+        read_bytes: u64,
+        size: u64,
         lane: usize,
     ) -> Result<(), Failed> {
-        let seen = core::mem::replace(&mut self.by_byte, false);
-        if seen {
-            let bytes = |count: u64| count.min(u8::MAX.into()) as u8;
-            if read > 0 && !self.touch_one(source, Use::Read, bytes(read), lane) {
-                read = 0;
+        let is_observed = core::mem::replace(&mut self.by_byte, false);
+        let mut read_bytes = read_bytes;
+        if is_observed {
+            let accessed = |count: u64| count.min(u8::MAX.into()) as u8;
+            if read_bytes > 0 && !self.touch_one(source, Use::Read, accessed(read_bytes), lane) {
+                read_bytes = 0;
             }
-            if !self.touch_one(target, Use::Write, bytes(size), lane) {
-                self.by_byte = seen;
+            if !self.touch_one(target, Use::Write, accessed(size), lane) {
+                self.by_byte = is_observed;
                 return Ok(());
             }
         }
-        let copied = (0..size).try_for_each(|at| {
-            let byte = if at < read {
-                self.read(source.plus(at), 1, lane)
+        let copied = (0..size).try_for_each(|offset| {
+            let byte = if offset < read_bytes {
+                self.read(source.plus(offset), 1, lane)?
             } else {
-                Ok(0)
+                0
             };
-            byte.and_then(|b| self.write(target.plus(at), 1, b, lane))
+            self.write(target.plus(offset), 1, byte, lane)
         });
-        self.by_byte = seen;
+        self.by_byte = is_observed;
         copied
     }
 
+    /// Writes a byte to all bytes of a range.
     fn fill(&mut self, act: &Act) -> Outcome {
         for lane in lanes(self.active) {
-            let Some(Some(ActOperand::Address(to))) = act.operands.first() else {
+            let Some(Some(ActOperand::Address(address))) = act.operands.first() else {
                 continue;
             };
-            let get = |i: usize| act.place(i).map_or(0, |p| self.get(p, lane));
-            let (size, value) = (get(1) as u64, get(2) & 0xff);
-            let target = self.location(to, lane);
-            for at in 0..size {
+            let operand = |index: usize| act.place(index).map_or(0, |p| self.get(p, lane));
+            let (size, value) = (operand(1) as u64, operand(2) & 0xff);
+            let target = self.location(address, lane);
+            for offset in 0..size {
                 self.handle(1, lane)?;
-                self.write(target.plus(at), 1, value, lane)?;
+                self.write(target.plus(offset), 1, value, lane)?;
             }
         }
         Ok(Control::Next)
@@ -344,7 +357,7 @@ impl Execution<'_> {
 }
 
 fn is_word(act: &Act, index: usize) -> bool {
-    matches!(act.place(index), Some(crate::lanes::Place::Word(_)))
+    matches!(act.place(index), Some(Place::Word(_)))
 }
 
 /// The state space that a modifier names.
@@ -353,8 +366,8 @@ fn space(act: &Act) -> Option<StateSpace> {
     spaces.next().map(StateSpace::base)
 }
 
-/// The base of the window that an address of shared memory is in.
-const fn base_of(address: u64) -> u64 {
+/// The base of the window that contains an address of shared memory: that of generic addresses, or 0.
+const fn window_base(address: u64) -> u64 {
     if address >= SHARED && address < PARAMETERS {
         SHARED
     } else {

@@ -1,4 +1,4 @@
-//! Resolves addresses to memories and offsets.
+//! The memories and offsets of addresses.
 
 use ptx_isa::StateSpace;
 
@@ -11,19 +11,19 @@ use crate::program::{Address, Base, SHARED, SHARED_STRIDE, Window};
 
 /// The memory and the offsets of the addresses of all lanes.
 pub(super) struct Addresses {
-    /// The memory of all of them.
+    /// The memory of all lanes.
     pub(super) memory: Memory,
-    /// The offset of each lane; the address in global memory.
-    pub(super) at: Double,
-    /// Whether the offsets are the same by construction.
+    /// The offset of each lane; in global memory the address.
+    pub(super) offsets: Double,
+    /// The offsets are the same by construction.
     pub(super) uniform: bool,
 }
 
 impl Addresses {
-    /// Goes on to the next elements.
+    /// Advances to the next elements.
     pub(super) fn advance(&mut self, bytes: u8) {
-        for at in &mut self.at {
-            *at = at.wrapping_add(bytes.into());
+        for offset in &mut self.offsets {
+            *offset = offset.wrapping_add(bytes.into());
         }
     }
 }
@@ -46,20 +46,20 @@ impl Execution<'_> {
     }
 
     /// The location of the sum of the base and the offset of an address.
-    fn resolve(&self, address: &Address, at: u64) -> Location {
-        // An address in a register of 32 bits wraps around there.
-        let at = match address.base {
-            Base::Register(Place::Word(_)) => at & 0xffff_ffff,
-            _ => at,
+    fn resolve(&self, address: &Address, sum: u64) -> Location {
+        // An address in a register of 32 bits wraps around at 32 bits.
+        let sum = match address.base {
+            Base::Register(Place::Word(_)) => sum & 0xffff_ffff,
+            _ => sum,
         };
         match address.window {
-            Window::KernelParameters => Location::Parameter(at),
-            Window::Local => Location::Local(at),
+            Window::KernelParameters => Location::Parameter(sum),
+            Window::Local => Location::Local(sum),
             Window::State(space) if space.base() == StateSpace::Shared => {
-                shared(at, self.block.rank)
+                shared(sum, self.block.rank)
             }
-            Window::State(_) => Location::Global(at),
-            Window::Generic => generic(at, self.block.rank),
+            Window::State(_) => Location::Global(sum),
+            Window::Generic => generic(sum, self.block.rank),
         }
     }
 
@@ -70,67 +70,67 @@ impl Execution<'_> {
                 Base::Frame => self.frame(),
                 _ => 0,
             };
-            let only = self.resolve(address, base.wrapping_add(address.offset));
+            let location = self.resolve(address, base.wrapping_add(address.offset));
             return Some(Addresses {
-                memory: only.memory(),
-                at: [only.address(); LANES],
+                memory: location.memory(),
+                offsets: [location.address(); LANES],
                 uniform: true,
             });
         };
-        let mut at = self.warp.values(self.call, place);
-        let kept = match place {
+        let mut offsets = self.warp.values(self.call, place);
+        let address_mask = match place {
             Place::Word(_) => u32::MAX.into(),
             _ => u64::MAX,
         };
-        for at in &mut at {
-            *at = at.wrapping_add(address.offset) & kept;
+        for offset in &mut offsets {
+            *offset = offset.wrapping_add(address.offset) & address_mask;
         }
-        let memory = self.common(address.window, &mut at)?;
+        let memory = self.resolve_lanes(address.window, &mut offsets)?;
         Some(Addresses {
             memory,
-            at,
+            offsets,
             uniform: false,
         })
     }
 
-    /// The memory that all addresses are in, which become offsets there.
-    fn common(&self, window: Window, at: &mut Double) -> Option<Memory> {
+    /// The memory that contains the addresses of all lanes, which become offsets in that memory; `None` if they are in several memories.
+    fn resolve_lanes(&self, window: Window, addresses: &mut Double) -> Option<Memory> {
         let own_memory = Memory::Shared(self.block.rank);
-        let all_below = |end: u64| !any(self.active, at, |at| at >= end);
+        let are_below = |end: u64| !any_lane(self.active, addresses, |address| address >= end);
         match window {
             Window::KernelParameters => return Some(Memory::Parameter),
             Window::Local => return Some(Memory::Local),
             Window::State(space) if space.base() != StateSpace::Shared => {
                 return Some(Memory::Global);
             }
-            Window::State(_) if all_below(SHARED_STRIDE) => return Some(own_memory),
-            Window::Generic if all_below(SHARED) => return Some(Memory::Global),
+            Window::State(_) if are_below(SHARED_STRIDE) => return Some(own_memory),
+            Window::Generic if are_below(SHARED) => return Some(Memory::Global),
             _ => {}
         }
-        let resolve = |at: u64| match window {
-            Window::Generic => generic(at, self.block.rank),
-            _ => shared(at, self.block.rank),
+        let resolve = |address: u64| match window {
+            Window::Generic => generic(address, self.block.rank),
+            _ => shared(address, self.block.rank),
         };
-        let memory = resolve(at[self.first() % LANES]).memory();
+        let memory = resolve(addresses[self.first() % LANES]).memory();
         for lane in lanes(self.active) {
-            let location = resolve(at[lane]);
+            let location = resolve(addresses[lane]);
             if location.memory() != memory {
                 return None;
             }
-            at[lane] = location.address();
+            addresses[lane] = location.address();
         }
         Some(memory)
     }
 }
 
-/// Whether a condition holds for a lane of a mask.
-pub(super) fn any(mask: u32, values: &Double, condition: impl Fn(u64) -> bool) -> bool {
-    let each: [bool; LANES] =
+/// Whether a condition holds for the value of a lane of a mask.
+pub(super) fn any_lane(mask: u32, values: &Double, condition: impl Fn(u64) -> bool) -> bool {
+    let holds: [bool; LANES] =
         core::array::from_fn(|lane| condition(values[lane]) & (mask >> lane & 1 == 1));
-    each.contains(&true)
+    holds.contains(&true)
 }
 
-/// Whether a location is a multiple of a number of bytes.
+/// Returns an error if the address of a location is not a multiple of a number of bytes.
 pub(super) fn check_alignment(location: Location, bytes: u64, lane: usize) -> Result<(), Failed> {
     let address = location.address();
     if bytes.is_power_of_two() && !address.is_multiple_of(bytes) {

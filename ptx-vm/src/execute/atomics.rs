@@ -3,32 +3,33 @@
 use super::addresses::Addresses;
 use super::execution::{Control, Execution, Failed, Outcome};
 use super::location::{Location, Memory};
-use crate::lanes::{Double, Kind, LaneOp, lanes};
+use crate::lanes::{Double, Kind, lanes};
 use crate::memory;
 use crate::program::{Atomic, ChangedElement};
 
 impl Execution<'_> {
-    /// Lanes perform the operation one after the other. Those that change different places do so together.
+    /// Performs an atomic operation in all lanes, as if in one lane after the other. Lanes with different addresses are processed together.
     pub(super) fn atomic(&mut self, atomic: &Atomic) -> Outcome {
         let bytes = atomic.elements.first().map_or(16, |e| e.bytes);
         let bytes_of_elements = u64::from(bytes) * atomic.elements.len() as u64;
-        let Some(mut at) = self.common_memory(&atomic.address, bytes, bytes_of_elements)? else {
+        let Some(mut addresses) = self.common_memory(&atomic.address, bytes, bytes_of_elements)?
+        else {
             return self.atomic_by_lane(atomic);
         };
-        let all = self.active;
+        let active = self.active;
         for element in &atomic.elements {
-            let mut together = distinct(all, &at.at);
-            let in_turn = together != all && self.change_in_turn(element, &at)?;
-            let mut remaining = if in_turn { 0 } else { all };
+            let mut distinct = lanes_with_distinct_addresses(active, &addresses.offsets);
+            let is_done = distinct != active && self.change_in_turn(element, &addresses)?;
+            let mut remaining = if is_done { 0 } else { active };
             while remaining != 0 {
-                remaining &= !together;
-                self.active = together;
-                let changed = self.change_lanes(element, &at);
-                self.active = all;
+                remaining &= !distinct;
+                self.active = distinct;
+                let changed = self.change_lanes(element, &addresses);
+                self.active = active;
                 changed?;
-                together = distinct(remaining, &at.at);
+                distinct = lanes_with_distinct_addresses(remaining, &addresses.offsets);
             }
-            at.advance(bytes);
+            addresses.advance(bytes);
         }
         Ok(Control::Next)
     }
@@ -44,12 +45,16 @@ impl Execution<'_> {
         Ok(Control::Next)
     }
 
-    /// Changes an element of each lane. Their places are different.
-    fn change_lanes(&mut self, element: &ChangedElement, at: &Addresses) -> Result<(), Failed> {
+    /// Changes an element in each lane. The addresses of the lanes are different.
+    fn change_lanes(
+        &mut self,
+        element: &ChangedElement,
+        addresses: &Addresses,
+    ) -> Result<(), Failed> {
         let first = self.first();
-        let worked = self.warp.work(work(element), self.grid);
+        let worked = self.warp.work(work_of_change(element), self.grid);
         worked.map_err(|reason| (reason, first))?;
-        let old = self.read_lanes(at, element.bytes)?;
+        let old = self.read_lanes(addresses, element.bytes)?;
         let active = self.active;
         let ops = &self.function.code.ops[element.ops.0 as usize..element.ops.1 as usize];
         if let (Some(place), Some(registers)) = (element.loaded.first(), self.registers()) {
@@ -59,20 +64,26 @@ impl Execution<'_> {
             }
         }
         let new = self.warp.values(self.call, element.new);
-        self.write_lanes(at, element.bytes, &new)
+        self.write_lanes(addresses, element.bytes, &new)
     }
 
-    /// Changes an element of each lane, of one lane after the other, if the memory is the same for all lanes and the operations are ones on
-    /// integers, which cost less in one lane than in all.
-    fn change_in_turn(&mut self, element: &ChangedElement, at: &Addresses) -> Result<bool, Failed> {
+    /// Changes an element in one lane after the other, if the operations are on integers: these cost less in one lane than in all. Returns false if nothing
+    /// was changed.
+    fn change_in_turn(
+        &mut self,
+        element: &ChangedElement,
+        addresses: &Addresses,
+    ) -> Result<bool, Failed> {
         let ops = &self.function.code.ops[element.ops.0 as usize..element.ops.1 as usize];
-        let integers = |op: &LaneOp| matches!(op.kind, Kind::Word(_) | Kind::Double(_));
-        let (Some(loaded), true) = (element.loaded.first(), ops.iter().all(integers)) else {
+        let are_integer_operations = ops
+            .iter()
+            .all(|op| matches!(op.kind, Kind::Word(_) | Kind::Double(_)));
+        let (Some(loaded), Some(call)) = (element.loaded.first(), self.warp.call(self.call)) else {
             return Ok(false);
         };
-        let Some(call) = self.warp.call(self.call) else {
+        if !are_integer_operations {
             return Ok(false);
-        };
+        }
         let registers = &mut call.registers;
         let mut change = |lane: usize, old: u64| {
             registers.set(*loaded, lane, old.into());
@@ -82,40 +93,45 @@ impl Execution<'_> {
             registers.get(element.new, lane) as u64
         };
         let bytes = element.bytes;
-        let changed = match at.memory {
+        let changed = match addresses.memory {
             Memory::Shared(rank) => {
                 let memory = self.block.shared_mut(rank).unwrap_or_default();
                 lanes(self.active).try_for_each(|lane| {
-                    memory::change(memory, at.at[lane], bytes, |old| change(lane, old)).ok_or(lane)
+                    memory::change(memory, addresses.offsets[lane], bytes, |old| {
+                        change(lane, old)
+                    })
+                    .ok_or(lane)
                 })
             }
             Memory::Global => lanes(self.active).try_for_each(|lane| {
                 let device = self.grid.device;
-                let old = device.read(at.at[lane], bytes).map_err(|_| lane)?;
+                let old = device
+                    .read(addresses.offsets[lane], bytes)
+                    .map_err(|_| lane)?;
                 let new = change(lane, old as u64);
-                let written = device.write(at.at[lane], bytes, new.into());
+                let written = device.write(addresses.offsets[lane], bytes, new.into());
                 written.map_err(|_| lane)
             }),
             Memory::Local | Memory::Parameter => return Ok(false),
         };
         changed
             .map(|()| true)
-            .map_err(|lane| self.impossible(at, bytes, lane))
+            .map_err(|lane| self.access_error(addresses, bytes, lane))
     }
 
-    /// Changes an element in memory, with one from another place if the operation has two.
+    /// Changes an element in memory in one lane, with an element at a second location if the operation has two.
     pub(super) fn change(
         &mut self,
         element: &ChangedElement,
-        at: Location,
-        other: Option<Location>,
+        location: Location,
+        second: Option<Location>,
         lane: usize,
     ) -> Result<(), Failed> {
-        let worked = self.warp.work(work(element), self.grid);
+        let worked = self.warp.work(work_of_change(element), self.grid);
         worked.map_err(|reason| (reason, lane))?;
-        for (place, from) in element.loaded.iter().zip([Some(at), other]) {
-            if let Some(from) = from {
-                let value = self.read(from, element.bytes, lane)?;
+        for (place, source) in element.loaded.iter().zip([Some(location), second]) {
+            if let Some(source) = source {
+                let value = self.read(source, element.bytes, lane)?;
                 self.set(*place, lane, value);
             }
         }
@@ -126,25 +142,25 @@ impl Execution<'_> {
             }
         }
         let new = self.get(element.new, lane);
-        self.write(at, element.bytes, new, lane)
+        self.write(location, element.bytes, new, lane)
     }
 }
 
-/// The work of a change of an element, which takes as long as handling that many bytes.
-const fn work(element: &ChangedElement) -> u64 {
+/// The work of a change of an element, in bytes that take as long to handle.
+const fn work_of_change(element: &ChangedElement) -> u64 {
     8 * (element.ops.1 - element.ops.0) as u64
 }
 
-/// Lanes of a mask at different addresses. Of those at one address, the first is among them.
-fn distinct(mask: u32, at: &Double) -> u32 {
-    let (mut seen, mut found) = (0u64, 0);
+/// A subset of a mask whose lanes have different addresses. The first lane of each address in the mask is considered.
+fn lanes_with_distinct_addresses(mask: u32, addresses: &Double) -> u32 {
+    let (mut seen, mut distinct) = (0u64, 0);
     for lane in lanes(mask) {
-        // Addresses that share a bit may be different; their lanes come later.
-        let bit = 1 << (at[lane] / 4 % 64);
+        // Different addresses may share a bit: then only one of their lanes is in the subset.
+        let bit = 1 << (addresses[lane] / 4 % 64);
         if seen & bit == 0 {
-            found |= 1 << lane;
+            distinct |= 1 << lane;
         }
         seen |= bit;
     }
-    found
+    distinct
 }

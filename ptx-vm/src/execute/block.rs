@@ -1,4 +1,4 @@
-//! A CTA: its shared memory and barriers, and what observes it.
+//! A CTA: its shared memory and barriers, and the observer of its execution.
 
 use core::cell::RefCell;
 
@@ -14,55 +14,60 @@ pub(crate) struct Block {
     pub(crate) index: [u32; 3],
     /// `%cluster_ctarank`.
     pub(crate) rank: usize,
+    /// `%clusterid`.
     pub(crate) cluster: [u32; 3],
     pub(crate) barriers: [Barrier; BARRIERS],
-    /// The number of turns of its warps.
+    /// The number of turns that its warps have had.
     pub(super) turns: u64,
-    /// The state that the CTAs of the cluster share, while this one runs.
-    pub(crate) together: Together,
+    /// The state of the cluster. The CTA owns it while it runs.
+    pub(crate) cluster_state: ClusterState,
 }
 
 /// The state that the CTAs of a cluster share.
 #[derive(Debug, Default)]
-pub(crate) struct Together {
+pub(crate) struct ClusterState {
     /// The shared memory of each CTA.
     pub(super) shared: Vec<Vec<u8>>,
-    /// The threads that arrived at the barrier of the cluster, and the number of times that it was completed.
+    /// The number of threads that arrived at the barrier of the cluster in this phase.
     pub(crate) arrived: u32,
+    /// The number of complete phases of the barrier of the cluster.
     pub(crate) phase: u64,
     /// The observer of the execution.
-    pub(crate) observer: Option<Observing>,
+    pub(crate) observer: Option<ObserverCell>,
 }
 
-/// An observer that one instruction at a time uses.
-pub(crate) type Observing = RefCell<Box<dyn Observer>>;
+/// An observer that is borrowed for one event at a time.
+pub(crate) type ObserverCell = RefCell<Box<dyn Observer>>;
 
 /// A barrier of a CTA.
 #[derive(Copy, Clone, Debug, Default)]
 pub(crate) struct Barrier {
     /// The number of threads that take part; 0 for all that have not ended.
     pub(crate) expected: u32,
-    /// Threads that arrived without waiting.
+    /// The number of threads that arrived without waiting.
     pub(crate) arrived: u32,
 }
 
 impl Block {
     /// The shared memory of a CTA of the cluster.
     pub(crate) fn shared(&self, rank: usize) -> Option<&[u8]> {
-        self.together.shared.get(rank).map(Vec::as_slice)
+        self.cluster_state.shared.get(rank).map(Vec::as_slice)
     }
 
     pub(crate) fn shared_mut(&mut self, rank: usize) -> Option<&mut [u8]> {
-        self.together.shared.get_mut(rank).map(Vec::as_mut_slice)
+        self.cluster_state
+            .shared
+            .get_mut(rank)
+            .map(Vec::as_mut_slice)
     }
 
-    /// Asks the observer, if there is one.
+    /// Passes an event to the observer, if there is one.
     #[inline]
-    pub(super) fn observe(&self, ask: impl FnOnce(&mut dyn Observer, &Self)) {
-        if let Some(observer) = &self.together.observer
+    pub(super) fn observe(&self, notify: impl FnOnce(&mut dyn Observer, &Self)) {
+        if let Some(observer) = &self.cluster_state.observer
             && let Ok(mut observer) = observer.try_borrow_mut()
         {
-            ask(&mut **observer, self);
+            notify(&mut **observer, self);
         }
     }
 }

@@ -5,18 +5,25 @@ use core::any::{Any, TypeId};
 use super::block::Block;
 use super::execution::{Execution, Failed};
 use super::grid::Grid;
-use super::groups::{After, CallFrame, Stepped};
-use super::observer::{Observer, OnMbarrier, Results};
+use super::groups::{CallFrame, LaneOutcome, LaneStep};
+use super::observer::{MbarrierOperation, Observer, PhaseEvent, Results};
 use super::touch::Touch;
 use super::warp::Warp;
 use crate::program::Act;
 
-/// Shows everything to two observers. Lanes access memory if both allow it.
+/// Two observers of a launch. Lanes access memory if both allow it.
 #[derive(Debug)]
 pub(crate) struct Both(pub(crate) Box<dyn Observer>, pub(crate) Box<dyn Observer>);
 
 impl Observer for Both {
-    fn step(&mut self, grid: &Grid<'_>, block: &Block, warp: u32, step: Stepped, call: &CallFrame) {
+    fn step(
+        &mut self,
+        grid: &Grid<'_>,
+        block: &Block,
+        warp: u32,
+        step: LaneStep,
+        call: &CallFrame,
+    ) {
         self.0.step(grid, block, warp, step, call);
         self.1.step(grid, block, warp, step, call);
     }
@@ -26,8 +33,8 @@ impl Observer for Both {
         grid: &Grid<'_>,
         block: &Block,
         warp: &Warp,
-        step: Stepped,
-        after: After,
+        step: LaneStep,
+        after: LaneOutcome,
     ) {
         self.0.stepped(grid, block, warp, step, after);
         self.1.stepped(grid, block, warp, step, after);
@@ -48,13 +55,18 @@ impl Observer for Both {
         self.1.acted(execution, act, waits);
     }
 
-    fn mbarrier(&mut self, execution: &Execution<'_>, on: &OnMbarrier) -> bool {
-        self.0.mbarrier(execution, on) & self.1.mbarrier(execution, on)
+    fn mbarrier(&mut self, execution: &Execution<'_>, operation: &MbarrierOperation) -> bool {
+        self.0.mbarrier(execution, operation) & self.1.mbarrier(execution, operation)
     }
 
-    fn mbarrier_phase(&mut self, execution: &Execution<'_>, on: &OnMbarrier, tested: bool) {
-        self.0.mbarrier_phase(execution, on, tested);
-        self.1.mbarrier_phase(execution, on, tested);
+    fn mbarrier_phase(
+        &mut self,
+        execution: &Execution<'_>,
+        operation: &MbarrierOperation,
+        event: PhaseEvent,
+    ) {
+        self.0.mbarrier_phase(execution, operation, event);
+        self.1.mbarrier_phase(execution, operation, event);
     }
 
     fn called(&mut self, execution: &Execution<'_>) {

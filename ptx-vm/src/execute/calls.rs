@@ -6,12 +6,36 @@ use super::grid::Grid;
 use super::groups::CallFrame;
 use super::warp::Warp;
 use crate::error::StopReason;
-use crate::lanes::Place;
-use crate::lanes::lanes;
+use crate::lanes::{Place, lanes};
 use crate::lower::Code;
 use crate::memory;
-use crate::program::{Argument, Call, Callee, Function, Passed, function_at};
+use crate::program::{Argument, Call, Callee, Function, Passed, Step, function_at};
 use ptx_ir::FuncId;
+
+/// An argument or a result, in a call.
+#[derive(Copy, Clone)]
+struct ArgumentOfCall<'a> {
+    /// The index of the call.
+    call: usize,
+    argument: &'a Argument,
+}
+
+impl ArgumentOfCall<'_> {
+    fn element(&self, index: usize, bytes: u64) -> ElementOfCall {
+        ElementOfCall {
+            call: self.call,
+            element: self.argument.element(index, bytes),
+        }
+    }
+}
+
+/// An element of an argument or of a result, in a call.
+#[derive(Copy, Clone)]
+struct ElementOfCall {
+    /// The index of the call.
+    call: usize,
+    element: Passed,
+}
 
 impl Warp {
     /// Begins to execute a kernel.
@@ -31,11 +55,12 @@ impl Warp {
         Ok(())
     }
 
+    /// Creates a call of a function by the lanes of a mask. `caller` is the index of the calling call and that of its step. The frame begins at `base`.
     fn new_call(
         &mut self,
         id: FuncId,
         function: &Function,
-        live: u32,
+        mask: u32,
         caller: Option<(usize, u32)>,
         base: u64,
         depth: u32,
@@ -49,9 +74,9 @@ impl Warp {
             registers,
             base,
             top: base + function.frame.bytes,
-            live,
+            live: mask,
             caller: caller.map(|(call, _)| call),
-            called_at: caller.map_or(0, |(_, at)| at),
+            call_step: caller.map_or(0, |(_, step_index)| step_index),
             depth,
         };
         Ok(match self.groups.calls.iter().position(Option::is_none) {
@@ -66,7 +91,7 @@ impl Warp {
         })
     }
 
-    /// Gives the places of special registers their values.
+    /// Sets the special registers of a call that have a place.
     fn set_special(&mut self, call: usize, function: &Function, block: &Block, grid: &Grid<'_>) {
         for &(register, component, place) in &function.special {
             for lane in 0..crate::lanes::LANES {
@@ -76,154 +101,167 @@ impl Warp {
         }
     }
 
-    /// Copies an argument or a result.
+    /// Copies an argument or a result from one call to another one.
     fn pass(
         &mut self,
-        (from_call, from): (usize, &Argument),
-        (to_call, to): (usize, &Argument),
+        source: ArgumentOfCall<'_>,
+        target: ArgumentOfCall<'_>,
         bytes: u64,
         mask: u32,
     ) {
-        let elements = from.elements().max(to.elements());
-        let each = bytes / elements.max(1) as u64;
-        for n in 0..elements {
-            let (from, to) = (from.element(n, each), to.element(n, each));
-            self.pass_element((from_call, from), (to_call, to), each, mask);
+        let elements = source.argument.elements().max(target.argument.elements());
+        let element_bytes = bytes / elements.max(1) as u64;
+        for index in 0..elements {
+            self.pass_element(
+                source.element(index, element_bytes),
+                target.element(index, element_bytes),
+                element_bytes,
+                mask,
+            );
         }
+    }
+
+    /// The beginning of the frame of a call.
+    fn base(&self, call: usize) -> u64 {
+        let frame = self.groups.calls.get(call).and_then(Option::as_ref);
+        frame.map_or(0, |c| c.base)
     }
 
     /// Copies an element of an argument or of a result.
     fn pass_element(
         &mut self,
-        (from_call, from): (usize, Passed),
-        (to_call, to): (usize, Passed),
+        source: ElementOfCall,
+        target: ElementOfCall,
         bytes: u64,
         mask: u32,
     ) {
-        self.passed(bytes, mask);
-        let base = |warp: &Self, call: usize| {
-            let call = warp.groups.calls.get(call).and_then(Option::as_ref);
-            call.map_or(0, |c| c.base)
-        };
+        self.count_passed(bytes, mask);
         for lane in lanes(mask) {
-            match (from, to) {
-                (Passed::Memory(a), Passed::Memory(b)) => {
-                    let (a, b) = (base(self, from_call) + a, base(self, to_call) + b);
-                    if let Some(stack) = self.stacks.get_mut(lane) {
-                        let (a, b, n) = (a as usize, b as usize, bytes as usize);
-                        if a.max(b) + n <= stack.len() {
-                            stack.copy_within(a..a + n, b);
-                        }
+            match (source.element, target.element) {
+                (Passed::Memory(from), Passed::Memory(to)) => {
+                    let from = (self.base(source.call) + from) as usize;
+                    let to = (self.base(target.call) + to) as usize;
+                    let length = bytes as usize;
+                    if let Some(stack) = self.stacks.get_mut(lane)
+                        && from.max(to) + length <= stack.len()
+                    {
+                        stack.copy_within(from..from + length, to);
                     }
                 }
-                (Passed::Register(a), Passed::Register(b)) => {
-                    let bits = self.get(from_call, a, lane);
-                    self.set(to_call, b, lane, bits);
+                (Passed::Register(from), Passed::Register(to)) => {
+                    let bits = self.get(source.call, from, lane);
+                    self.set(target.call, to, lane, bits);
                 }
-                (Passed::Register(a), Passed::Memory(b)) => {
-                    let (bits, address) = (self.get(from_call, a, lane), base(self, to_call) + b);
-                    let bytes = bytes.min(16) as u8;
+                (Passed::Register(from), Passed::Memory(to)) => {
+                    let bits = self.get(source.call, from, lane);
+                    let address = self.base(target.call) + to;
                     if let Some(stack) = self.stacks.get_mut(lane) {
-                        let _ = memory::write(stack, address, bytes, bits);
+                        let _ = memory::write(stack, address, bytes.min(16) as u8, bits);
                     }
                 }
-                (Passed::Memory(a), Passed::Register(b)) => {
-                    let address = base(self, from_call) + a;
-                    let bytes = bytes.min(width(b).into()) as u8;
+                (Passed::Memory(from), Passed::Register(to)) => {
+                    let address = self.base(source.call) + from;
+                    let bytes = bytes.min(byte_width(to).into()) as u8;
                     let bits = self
                         .stacks
                         .get(lane)
                         .and_then(|s| memory::read(s, address, bytes));
-                    self.set(to_call, b, lane, bits.unwrap_or(0));
+                    self.set(target.call, to, lane, bits.unwrap_or(0));
                 }
                 _ => {}
             }
         }
     }
 
-    /// Lanes of a group return from their function.
+    /// Returns lanes of a group from their function.
     pub(super) fn return_from(&mut self, index: usize, mask: u32, grid: &Grid<'_>) {
         let Some(group) = self.groups.all.get(index) else {
             return;
         };
-        let (from, all) = (group.call, group.mask);
-        let Some(call) = self.groups.calls.get(from).and_then(Option::as_ref) else {
+        let (callee, group_mask) = (group.call, group.mask);
+        let Some(call) = self.groups.calls.get(callee).and_then(Option::as_ref) else {
             return;
         };
         let Some(caller) = call.caller else {
             return self.exit(index, mask);
         };
-        let (id, at) = (call.function, call.called_at);
-        self.pass_results(id, from, caller, at, mask, grid);
-        if mask == all {
+        let (id, call_step) = (call.function, call.call_step);
+        self.pass_results(id, callee, caller, call_step, mask, grid);
+        if mask == group_mask {
             self.groups.all.swap_remove(index);
         } else {
             let group = &mut self.groups.all[index];
-            group.mask = all & !mask;
-            group.at += 1;
+            group.mask = group_mask & !mask;
+            group.step_index += 1;
         }
-        self.leave(from, mask);
-        self.groups.add(mask, caller, at + 1);
+        self.leave(callee, mask);
+        self.groups.add(mask, caller, call_step + 1);
     }
 
+    /// Copies the results of a function from the call `callee` to the call `caller`, whose step called it.
     fn pass_results(
         &mut self,
         id: FuncId,
-        from: usize,
+        callee: usize,
         caller: usize,
-        at: u32,
+        call_step: u32,
         mask: u32,
         grid: &Grid<'_>,
     ) {
-        let callers = self.groups.calls.get(caller).and_then(Option::as_ref);
-        let calling = callers.and_then(|c| grid.program.function(c.function));
-        let step = calling.and_then(|f| f.steps.get(at as usize));
-        let (Some(function), Some(crate::program::Step::Call(call))) =
-            (grid.program.function(id), step.map(|s| &s.step))
+        let caller_frame = self.groups.calls.get(caller).and_then(Option::as_ref);
+        let calling_function = caller_frame.and_then(|c| grid.program.function(c.function));
+        let target = calling_function.and_then(|f| f.steps.get(call_step as usize));
+        let (Some(function), Some(Step::Call(call))) =
+            (grid.program.function(id), target.map(|t| &t.step))
         else {
             return;
         };
         for (result, parameter) in call.results.iter().zip(&function.frame.results) {
-            let from = (from, &parameter.place);
-            self.pass(from, (caller, result), parameter.bytes, mask);
+            let source = ArgumentOfCall {
+                call: callee,
+                argument: &parameter.place,
+            };
+            let target = ArgumentOfCall {
+                call: caller,
+                argument: result,
+            };
+            self.pass(source, target, parameter.bytes, mask);
         }
     }
 
-    /// Lanes leave a call; the last one ends it.
+    /// Removes lanes from a call, which ends with its last lane.
     fn leave(&mut self, call: usize, mask: u32) {
         let Some(frame) = self.groups.calls.get_mut(call) else {
             return;
         };
-        let ended = match frame {
-            Some(of) => {
-                of.live &= !mask;
-                of.live == 0
-            }
-            None => false,
-        };
-        if ended && let Some(of) = frame.take() {
-            self.recycle(of.function, of.registers);
+        if let Some(call) = frame {
+            call.live &= !mask;
+        }
+        if frame.as_ref().is_some_and(|call| call.live == 0)
+            && let Some(ended) = frame.take()
+        {
+            self.recycle(ended.function, ended.registers);
         }
     }
 
-    /// Lanes of a group end.
+    /// Ends lanes of a group.
     pub(super) fn exit(&mut self, index: usize, mask: u32) {
         let Some(group) = self.groups.all.get_mut(index) else {
             return;
         };
         let mut call = Some(group.call);
         group.mask &= !mask;
-        group.at += 1;
+        group.step_index += 1;
         if group.mask == 0 {
             self.groups.all.swap_remove(index);
         }
-        // They leave all calls that they are in.
-        while let Some(at) = call {
-            let frame = self.groups.calls.get(at).and_then(Option::as_ref);
+        // The lanes leave all calls that they are in.
+        while let Some(left) = call {
+            let frame = self.groups.calls.get(left).and_then(Option::as_ref);
             call = frame.and_then(|c| c.caller);
-            self.leave(at, mask);
+            self.leave(left, mask);
         }
-        self.groups.wait_no_more_for(mask);
+        self.groups.stop_waiting_for(mask);
     }
 }
 
@@ -236,8 +274,9 @@ impl Execution<'_> {
             Callee::System(_) => Err((StopReason::BadTarget, first)),
             Callee::Indirect(place) => {
                 let address = self.get(*place, first);
-                let with_address = lanes(self.active).filter(|&l| self.get(*place, l) == address);
-                let calling = with_address.fold(0, |all, lane| all | 1 << lane);
+                let calling = lanes(self.active)
+                    .filter(|&lane| self.get(*place, lane) == address)
+                    .fold(0, |mask, lane| mask | 1 << lane);
                 let id = u64::try_from(address).ok().and_then(function_at);
                 Ok((id.ok_or((StopReason::BadTarget, first))?, calling))
             }
@@ -250,7 +289,7 @@ impl Execution<'_> {
         if let Callee::System(name) = &call.callee {
             return self.system_call(name, call);
         }
-        let (id, taken) = self.callee(&call.callee)?;
+        let (id, calling) = self.callee(&call.callee)?;
         let function = self.grid.program.function(id);
         let function = function.ok_or((StopReason::BadTarget, first))?;
         let Some(caller) = self
@@ -263,26 +302,27 @@ impl Execution<'_> {
             return Ok(Control::Next);
         };
         let (base, depth) = (caller.top, caller.depth + 1);
-        let variable = match function.frame.variable {
+        let variable_bytes = match function.frame.variable {
             Some(_) => call.last_bytes.next_multiple_of(16),
             None => 0,
         };
-        let top = base.saturating_add(function.frame.bytes);
-        let top = top.saturating_add(variable);
+        let top = base
+            .saturating_add(function.frame.bytes)
+            .saturating_add(variable_bytes);
         if depth > self.grid.limits.call_depth || top > self.grid.limits.stack_bytes {
             return Err((StopReason::StackLimit, first));
         }
-        let grown = self.warp.grow_stacks(taken, top, self.grid);
+        let grown = self.warp.grow_stacks(calling, top, self.grid);
         grown.map_err(|reason| (reason, first))?;
-        let (registers, at) = (Some((self.call, self.at)), self.at);
+        let caller = Some((self.call, self.step_index));
         let callee = self
             .warp
-            .new_call(id, function, taken, registers, base, depth)
+            .new_call(id, function, calling, caller, base, depth)
             .map_err(|reason| (reason, first))?;
         self.warp
             .set_special(callee, function, self.block, self.grid);
-        if let Some(of) = self.warp.call(callee) {
-            of.top = top;
+        if let Some(frame) = self.warp.call(callee) {
+            frame.top = top;
         }
         for (argument, parameter) in call.arguments.iter().zip(&function.frame.parameters) {
             let bytes = match (function.frame.variable, &parameter.place) {
@@ -291,34 +331,40 @@ impl Execution<'_> {
                 }
                 _ => parameter.bytes,
             };
-            let from = (self.call, argument);
-            self.warp
-                .pass(from, (callee, &parameter.place), bytes, taken);
+            let source = ArgumentOfCall {
+                call: self.call,
+                argument,
+            };
+            let target = ArgumentOfCall {
+                call: callee,
+                argument: &parameter.place,
+            };
+            self.warp.pass(source, target, bytes, calling);
         }
         let group = &mut self.warp.groups.all[self.group];
-        if taken == self.mask {
-            (group.call, group.at) = (callee, 0);
+        if calling == self.mask {
+            (group.call, group.step_index) = (callee, 0);
             return Ok(Control::Moved);
         }
         // Lanes that call another function execute the instruction again.
-        let again = self.active & !taken;
-        match again {
-            0 => (group.mask, group.at) = (self.mask & !taken, at + 1),
-            _ => {
-                group.mask = again;
-                if self.active != self.mask {
-                    self.warp
-                        .groups
-                        .add(self.mask & !self.active, self.call, at + 1);
-                }
+        let repeating = self.active & !calling;
+        let next_step = self.step_index + 1;
+        if repeating == 0 {
+            (group.mask, group.step_index) = (self.mask & !calling, next_step);
+        } else {
+            group.mask = repeating;
+            if self.active != self.mask {
+                let skipping = self.mask & !self.active;
+                self.warp.groups.add(skipping, self.call, next_step);
             }
         }
-        self.warp.groups.add(taken, callee, 0);
+        self.warp.groups.add(calling, callee, 0);
         Ok(Control::Moved)
     }
 }
 
-const fn width(place: Place) -> u8 {
+/// The bytes of a register; 1 for a predicate.
+const fn byte_width(place: Place) -> u8 {
     match place {
         Place::Predicate(_) => 1,
         Place::Word(_) => 4,

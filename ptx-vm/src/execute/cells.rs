@@ -1,4 +1,4 @@
-//! The words of memory that repeated loops access, while an observer looks for hangs.
+//! The words of memory that repeated loops access during the search for hangs.
 
 use std::collections::HashMap;
 
@@ -9,14 +9,14 @@ use super::warp::Warp;
 
 /// The bytes of a word.
 pub(super) const WORD: u64 = 4;
-/// The words that are followed at most.
+/// The maximum number of words that are tracked.
 const MOST_CELLS: usize = 1 << 16;
 
 /// A memory of the launch.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 enum Owner {
     Global,
-    /// The shared memory of a CTA.
+    /// The shared memory of the CTA with a linear index.
     Block(u64),
     /// The stack of a thread of a CTA.
     Thread(u64, u32),
@@ -26,29 +26,31 @@ enum Owner {
 #[derive(Copy, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub(super) struct Cell {
     owner: Owner,
-    /// Its address divided by its size.
+    /// The address divided by the size of a word.
     word: u64,
 }
 
 impl Cell {
-    /// The first one in the order of words.
+    /// The first word in the order of words.
     pub(super) const FIRST: Self = Self {
         owner: Owner::Global,
         word: 0,
     };
 
-    /// The words that an access of a thread touches.
+    /// The words that contain the bytes of an access of a thread.
     pub(super) fn of_access(
         grid: &Grid<'_>,
         block: &Block,
-        (memory, thread): (Memory, u32),
-        (address, bytes): (u64, u64),
+        thread: u32,
+        memory: Memory,
+        address: u64,
+        bytes: u64,
     ) -> impl Iterator<Item = Self> {
         let linear = grid.linear(block.index);
         let owner = match memory {
             Memory::Global => Some(Owner::Global),
             Memory::Shared(rank) if rank == block.rank => Some(Owner::Block(linear)),
-            Memory::Shared(rank) => Some(Owner::Block(grid.of_rank(block.index, rank))),
+            Memory::Shared(rank) => Some(Owner::Block(grid.block_of_rank(block.index, rank))),
             Memory::Local => Some(Owner::Thread(linear, thread)),
             Memory::Parameter => None,
         };
@@ -59,18 +61,20 @@ impl Cell {
             .flat_map(move |owner| words.clone().map(move |word| Self { owner, word }))
     }
 
-    /// The word is on the stack of a thread.
+    /// Whether the word is on the stack of a thread.
     pub(super) const fn is_local(&self) -> bool {
         matches!(self.owner, Owner::Thread(..))
     }
 }
 
-/// The bytes of a word of memory that a lane accesses; bytes outside of memory are zero.
+/// The value of a word that a lane accesses in a memory; bytes outside of the memory are zero.
 pub(super) fn value(
     grid: &Grid<'_>,
     block: &Block,
     warp: &Warp,
-    (memory, lane, cell): (Memory, usize, Cell),
+    lane: usize,
+    memory: Memory,
+    cell: Cell,
 ) -> u32 {
     let start = cell.word * WORD;
     let byte = |address: u64| match memory {
@@ -83,15 +87,29 @@ pub(super) fn value(
     u32::from_le_bytes(bytes)
 }
 
-/// Lanes of a warp that run together: their CTA, the first thread of their warp, and their mask.
-pub(super) type LaneSet = (u64, u32, u32);
+/// Lanes of a warp that run together.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub(super) struct LaneSet {
+    /// The linear index of their CTA.
+    pub(super) block: u64,
+    /// The first thread of their warp.
+    pub(super) warp: u32,
+    pub(super) mask: u32,
+}
+
+impl LaneSet {
+    /// Whether the set contains all lanes of a mask of its warp.
+    pub(super) const fn contains(&self, mask: u32) -> bool {
+        mask & !self.mask == 0
+    }
+}
 
 /// The use of a word by the lanes of a launch.
 #[derive(Copy, Clone, Debug)]
 struct CellUse {
-    /// The only lanes that access it; `None` if there are several sets.
+    /// The only set of lanes that accesses the word; `None` if there are several.
     user: Option<LaneSet>,
-    /// A loop of the only user is taken for a repetition although it changes the word: no other lanes may access it.
+    /// The only user repeats a loop that changes the word: no other lanes may access it from then on.
     is_private: bool,
 }
 
@@ -102,7 +120,7 @@ pub(super) struct Cells {
 }
 
 impl Cells {
-    /// Lanes access a word. Gives whether it remains as before for all others: if not, the word is not private any more, or there are too many.
+    /// Records an access of lanes to a word. Returns false if the word is private to other lanes, or if there are too many words.
     pub(super) fn access(&mut self, cell: Cell, user: LaneSet) -> bool {
         if self.uses.len() >= MOST_CELLS && !self.uses.contains_key(&cell) {
             return false;
@@ -117,14 +135,14 @@ impl Cells {
         entry.user.is_some() || !entry.is_private
     }
 
-    /// Whether only these lanes access a word.
+    /// Whether no other lanes than `user` access a word.
     pub(super) fn is_only_user(&self, cell: Cell, user: LaneSet) -> bool {
         self.uses
             .get(&cell)
-            .is_some_and(|cell| cell.user == Some(user))
+            .is_some_and(|entry| entry.user == Some(user))
     }
 
-    /// No other lanes may access a word from now on. Gives whether none did.
+    /// Makes a word private to its only user. Returns false if it has several users.
     pub(super) fn make_private(&mut self, cell: Cell) -> bool {
         let Some(entry) = self.uses.get_mut(&cell) else {
             return false;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::block::{BARRIERS, Barrier, Block, Observing, Together};
+use super::block::{BARRIERS, Barrier, Block, ClusterState, ObserverCell};
 use super::grid::{Failure, Grid};
 use super::groups::State;
 use super::observer::Observer;
@@ -52,7 +52,7 @@ pub(crate) struct Cluster {
     blocks: Vec<(Block, Vec<Warp>)>,
     /// The memory that shared memory and the warps themselves use.
     _held: Held,
-    together: Together,
+    cluster_state: ClusterState,
     stuck: bool,
     /// The number of turns of its CTAs.
     turns: u64,
@@ -96,11 +96,11 @@ impl Cluster {
         let mut cluster = Self {
             blocks: Vec::new(),
             _held: held,
-            together: Together {
+            cluster_state: ClusterState {
                 shared: (0..count)
                     .map(|rank| shared_at_first(grid, index, rank, bytes))
                     .collect(),
-                ..Together::default()
+                ..ClusterState::default()
             },
             stuck: false,
             turns: 0,
@@ -113,7 +113,7 @@ impl Cluster {
                 cluster: index,
                 barriers: [Barrier::default(); BARRIERS],
                 turns: 0,
-                together: Together::default(),
+                cluster_state: ClusterState::default(),
             };
             let threads = grid.threads_per_block();
             let mut warps = Vec::new();
@@ -139,7 +139,7 @@ impl Cluster {
 
     /// Asks the observer, if there is one, about each CTA.
     fn observe(&self, mut ask: impl FnMut(&mut dyn Observer, &Block, &[Warp])) {
-        let Some(observer) = &self.together.observer else {
+        let Some(observer) = &self.cluster_state.observer else {
             return;
         };
         for (block, warps) in &self.blocks {
@@ -154,22 +154,22 @@ impl Cluster {
         &mut self,
         grid: &Grid<'_>,
         steps: u64,
-        observer: &mut Option<Observing>,
+        observer: &mut Option<ObserverCell>,
     ) -> Result<bool, RunError> {
-        self.together.observer = observer.take();
+        self.cluster_state.observer = observer.take();
         let result = self.run(grid, steps);
         if self.is_done() {
             self.observe(|observer, block, _| observer.ended(grid, block));
         }
-        *observer = self.together.observer.take();
+        *observer = self.cluster_state.observer.take();
         result
     }
 
     /// Shows to the observer that no thread of the launch can continue.
-    pub(crate) fn show_stuck(&mut self, grid: &Grid<'_>, observer: &mut Option<Observing>) {
-        self.together.observer = observer.take();
+    pub(crate) fn show_stuck(&mut self, grid: &Grid<'_>, observer: &mut Option<ObserverCell>) {
+        self.cluster_state.observer = observer.take();
         self.observe(|observer, block, warps| observer.stuck(grid, block, warps));
-        *observer = self.together.observer.take();
+        *observer = self.cluster_state.observer.take();
     }
 
     /// Its CTAs with their warps.
@@ -179,12 +179,12 @@ impl Cluster {
 
     /// The shared memory of a CTA.
     pub(super) fn shared(&self, rank: usize) -> Option<&[u8]> {
-        self.together.shared.get(rank).map(Vec::as_slice)
+        self.cluster_state.shared.get(rank).map(Vec::as_slice)
     }
 
     /// The threads that arrived at the barrier of the cluster.
     pub(super) const fn arrived(&self) -> u32 {
-        self.together.arrived
+        self.cluster_state.arrived
     }
 
     /// Runs while an observer looks whether threads only repeat loops, at most about that many steps more than it needs to know; gives what it found.
@@ -192,14 +192,14 @@ impl Cluster {
         &mut self,
         grid: &Grid<'_>,
         most: u64,
-        observer: &mut Option<Observing>,
+        observer: &mut Option<ObserverCell>,
     ) -> Result<Look, RunError> {
-        self.together.observer = observer.take();
+        self.cluster_state.observer = observer.take();
         let result = self.look_observed(grid, most);
         if self.is_done() {
             self.observe(|observer, block, _| observer.ended(grid, block));
         }
-        *observer = self.together.observer.take();
+        *observer = self.cluster_state.observer.take();
         result
     }
 
@@ -274,10 +274,10 @@ impl Cluster {
             if !starved.is_in(linear, pass) || starved.waits(linear, steps > 0) {
                 continue;
             }
-            block.together = core::mem::take(&mut self.together);
+            block.cluster_state = core::mem::take(&mut self.cluster_state);
             let result = run_block(block, warps, grid, pace);
             any |= result.is_ok() && block.complete_barriers(warps, grid);
-            self.together = core::mem::take(&mut block.together);
+            self.cluster_state = core::mem::take(&mut block.cluster_state);
             let done = result?;
             steps = steps.saturating_add(done);
             pace = pace.after(done);
@@ -290,17 +290,17 @@ impl Cluster {
     fn complete_cluster_barrier(&mut self, grid: &Grid<'_>) -> bool {
         let warps = || self.blocks.iter().flat_map(|(_, warps)| warps);
         let live: u32 = warps().map(|w| w.groups.live().count_ones()).sum();
-        if self.together.arrived == 0 || self.together.arrived < live {
+        if self.cluster_state.arrived == 0 || self.cluster_state.arrived < live {
             return false;
         }
         self.observe(|observer, block, warps| observer.cluster_barrier(grid, block, warps));
-        self.together.arrived = 0;
-        self.together.phase += 1;
+        self.cluster_state.arrived = 0;
+        self.cluster_state.phase += 1;
         for warp in self.blocks.iter_mut().flat_map(|(_, warps)| warps) {
             for group in &mut warp.groups.all {
                 if group.state == State::Cluster {
                     group.state = State::Ready;
-                    group.at += 1;
+                    group.step_index += 1;
                     lanes(group.mask).for_each(|lane| warp.arrived[lane] = None);
                 }
             }
@@ -353,7 +353,7 @@ fn run_block(
         let limit = |reason| Failure {
             reason,
             function: None,
-            at: 0,
+            step_index: 0,
             lane: 0,
         };
         // Looking is bounded, and may be what follows the end of the steps.

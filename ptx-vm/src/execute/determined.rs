@@ -1,33 +1,34 @@
 //! Determines whether results depend on the values of registers.
 
 use super::grid::Grid;
-use super::groups::{CallFrame, Stepped};
+use super::groups::{CallFrame, LaneStep};
 use super::warp::execute;
 use crate::lanes::{Place, lanes};
 use crate::program::Step;
 
-/// A register whose value is not known in some lanes.
+/// A register whose value is unknown in some lanes.
 pub(crate) struct Unknown {
     pub(crate) place: Place,
-    /// Its width.
+    /// The width of the register.
     pub(crate) bits: u32,
     pub(crate) lanes: u32,
 }
 
-/// The values of registers that are tried: zero, all ones, and numbers between them.
+/// The values that unknown registers are assumed to have: zero, all ones, and numbers between them.
 const PATTERNS: [u128; 4] = [0, u128::MAX, u128::MAX / 3, u128::MAX / 5 * 2];
 
-/// The active lanes in which the instruction has the same results for several values of registers.
+/// The active lanes in which an instruction has the same results for each of the assumed values of the unknown registers.
 pub(crate) fn determined(
     grid: &Grid<'_>,
-    (step, call): (Stepped, &CallFrame),
+    step: LaneStep,
+    call: &CallFrame,
     unknown: &[Unknown],
     results: &[Place],
 ) -> u32 {
     let Some(function) = grid.program.function(step.function) else {
         return 0;
     };
-    let Some(target) = function.steps.get(step.at as usize) else {
+    let Some(target) = function.steps.get(step.index as usize) else {
         return 0;
     };
     let Step::Lanes(first, end) = target.step else {
@@ -37,16 +38,18 @@ pub(crate) fn determined(
     let mut unchanged = step.active;
     for pattern in PATTERNS {
         let mut registers = call.registers.clone();
-        for one in unknown {
-            let ones = u128::MAX >> (128 - one.bits.clamp(1, 128));
-            for lane in lanes(one.lanes) {
-                registers.set(one.place, lane, pattern & ones);
+        for register in unknown {
+            let ones = u128::MAX >> (128 - register.bits.clamp(1, 128));
+            for lane in lanes(register.lanes) {
+                registers.set(register.place, lane, pattern & ones);
             }
         }
         execute(function, &mut registers, target.before, step.active);
         execute(function, &mut registers, (first, end), step.active);
-        let value = |place: &Place| core::array::from_fn(|lane| registers.get(*place, lane));
-        let values: Vec<[u128; crate::lanes::LANES]> = results.iter().map(value).collect();
+        let values: Vec<[u128; crate::lanes::LANES]> = results
+            .iter()
+            .map(|place| core::array::from_fn(|lane| registers.get(*place, lane)))
+            .collect();
         let expected = first_results.get_or_insert_with(|| values.clone());
         for lane in lanes(unchanged) {
             let differs = expected

@@ -150,10 +150,10 @@ impl<'e> Execution<'e> {
         let mut going_on = self.mask;
         for &(mask, state) in waiting {
             going_on &= !mask;
-            groups.add_in(state, mask, self.call, self.at);
+            groups.add_in(state, mask, self.call, self.step_index);
         }
         if going_on != 0 {
-            groups.add(going_on, self.call, self.at + 1);
+            groups.add(going_on, self.call, self.step_index + 1);
         }
         Control::Moved
     }
@@ -165,7 +165,7 @@ impl<'e> Execution<'e> {
         let part = |group: &super::groups::Group| {
             let call = self.warp.groups.calls.get(group.call)?.as_ref()?;
             let function = self.grid.program.function(call.function)?;
-            match &function.steps.get(group.at as usize)?.step {
+            match &function.steps.get(group.step_index as usize)?.step {
                 Step::Act(act) => Some(Part {
                     call: group.call,
                     lanes: group.mask,

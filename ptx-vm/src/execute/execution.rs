@@ -18,14 +18,13 @@ pub(crate) struct Execution<'e> {
     pub(crate) block: &'e mut Block,
     pub(crate) grid: &'e Grid<'e>,
     pub(crate) function: &'e Function,
-    /// The function.
-    pub(crate) id: ptx_ir::FuncId,
+    pub(crate) function_id: ptx_ir::FuncId,
     /// The index of the group of the lanes.
     pub(super) group: usize,
     /// The index of the call that they are in.
     pub(crate) call: usize,
     /// The index of the step.
-    pub(crate) at: u32,
+    pub(crate) step_index: u32,
     /// The lanes of the group.
     pub(crate) mask: u32,
     /// The lanes of the group whose guard holds.
@@ -132,7 +131,7 @@ impl Execution<'_> {
         if self.active != self.mask {
             self.warp
                 .groups
-                .add(self.mask & !self.active, self.call, self.at + 1);
+                .add(self.mask & !self.active, self.call, self.step_index + 1);
         }
         Ok(Control::Moved)
     }

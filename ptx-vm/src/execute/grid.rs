@@ -71,7 +71,7 @@ const CLOCK_STEPS: u64 = 1 << 12;
 pub(crate) struct Failure {
     pub(crate) reason: StopReason,
     pub(crate) function: Option<FuncId>,
-    pub(crate) at: u32,
+    pub(crate) step_index: u32,
     pub(crate) lane: usize,
 }
 
@@ -100,7 +100,7 @@ impl Grid<'_> {
     }
 
     /// The linear index of the CTA of a rank in the cluster of another one.
-    pub(crate) fn of_rank(&self, index: [u32; 3], rank: usize) -> u64 {
+    pub(crate) fn block_of_rank(&self, index: [u32; 3], rank: usize) -> u64 {
         let ([x, y, _], rank) = (self.cluster, rank as u32);
         let inner = [rank % x, rank / x % y, rank / (x * y)];
         let start = |i: usize| index[i] - index[i] % self.cluster[i];
@@ -211,7 +211,7 @@ impl Grid<'_> {
             return error;
         };
         let function = self.program.function(id);
-        let step = function.and_then(|f| f.steps.get(failure.at as usize));
+        let step = function.and_then(|f| f.steps.get(failure.step_index as usize));
         let (Some(function), Some(step)) = (function, step) else {
             return error;
         };

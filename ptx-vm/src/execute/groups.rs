@@ -8,26 +8,27 @@ use crate::lanes::Registers;
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(crate) enum State {
     Ready,
-    /// Other lanes of the warp that a mask names.
+    /// Waits for the lanes of the warp in a mask.
     Lanes(u32),
-    /// The other lanes of the warp, at a matrix instruction.
+    /// Waits for the other lanes of the warp at a matrix instruction.
     Matrix,
-    /// A barrier of the CTA.
+    /// Waits at a barrier of the CTA.
     Barrier(u32),
-    /// The barrier of the cluster.
+    /// Waits at the barrier of the cluster.
     Cluster,
 }
 
-/// Lanes at the same place in the same call.
+/// Lanes at the same step in the same call.
 #[derive(Clone, Debug)]
 pub(crate) struct Group {
     pub(crate) mask: u32,
+    /// The index of the call.
     pub(crate) call: usize,
-    /// The next step.
-    pub(crate) at: u32,
+    /// The index of the next step.
+    pub(crate) step_index: u32,
     pub(crate) state: State,
-    /// The time at which it ran last.
-    pub(crate) ran: u64,
+    /// The time at which the group ran last.
+    pub(crate) last_run: u64,
 }
 
 /// A call of a function by lanes of a warp.
@@ -35,24 +36,26 @@ pub(crate) struct Group {
 pub(crate) struct CallFrame {
     pub(crate) function: FuncId,
     pub(crate) registers: Registers,
-    /// The offset of its frame in local memory, and the end of the stack.
+    /// The offset of the frame in local memory.
     pub(crate) base: u64,
+    /// The end of the stack.
     pub(crate) top: u64,
     /// The lanes that have not returned.
     pub(crate) live: u32,
-    /// The call that it returns to.
+    /// The index of the call to which it returns.
     pub(crate) caller: Option<usize>,
-    /// The step of the caller that called.
-    pub(crate) called_at: u32,
+    /// The index of the step of the caller that called.
+    pub(crate) call_step: u32,
+    /// The number of callers.
     pub(crate) depth: u32,
 }
 
 /// An instruction that lanes of a warp are about to execute.
 #[derive(Copy, Clone)]
-pub(crate) struct Stepped {
+pub(crate) struct LaneStep {
     pub(crate) function: FuncId,
     /// The index of the step.
-    pub(crate) at: u32,
+    pub(crate) index: u32,
     pub(crate) call: usize,
     /// The lanes that are at the step.
     pub(crate) mask: u32,
@@ -60,17 +63,17 @@ pub(crate) struct Stepped {
     pub(crate) active: u32,
 }
 
-impl Stepped {
+impl LaneStep {
     pub(crate) const fn new(
         function: FuncId,
-        at: u32,
+        index: u32,
         call: usize,
         mask: u32,
         active: u32,
     ) -> Self {
         Self {
             function,
-            at,
+            index,
             call,
             mask,
             active,
@@ -78,14 +81,14 @@ impl Stepped {
     }
 }
 
-/// The active lanes of a step after it.
+/// The states of the active lanes of a step after it.
 #[derive(Copy, Clone, Default)]
-pub(crate) struct After {
-    /// The lanes that go on: their registers have the results.
+pub(crate) struct LaneOutcome {
+    /// The lanes that go on: their registers contain the results.
     pub(crate) done: u32,
     /// The lanes that wait for other threads.
     pub(crate) waiting: u32,
-    /// The lanes that are in the function that they called.
+    /// The lanes that have entered the function that they called.
     pub(crate) calling: u32,
 }
 
@@ -103,29 +106,39 @@ impl Groups {
         self.all.iter().fold(0, |all, g| all | g.mask)
     }
 
+    /// The lanes of the groups in a state.
+    pub(crate) fn mask_in_state(&self, state: State) -> u32 {
+        self.all
+            .iter()
+            .filter(|group| group.state == state)
+            .fold(0, |mask, group| mask | group.mask)
+    }
+
     /// The number of groups that do not wait.
     pub(crate) fn ready(&self) -> usize {
         let ready = self.all.iter().filter(|g| g.state == State::Ready);
         ready.count()
     }
 
-    /// Adds lanes at a place, to the group that is there.
-    pub(crate) fn add(&mut self, mask: u32, call: usize, at: u32) {
-        let is_there = |g: &&mut Group| g.call == call && g.at == at && g.state == State::Ready;
-        match self.all.iter_mut().find(is_there) {
+    /// Adds ready lanes at a step of a call, to the group at this step if there is one.
+    pub(crate) fn add(&mut self, mask: u32, call: usize, step_index: u32) {
+        let group = self.all.iter_mut().find(|group| {
+            group.call == call && group.step_index == step_index && group.state == State::Ready
+        });
+        match group {
             Some(group) => group.mask |= mask,
-            None => self.add_in(State::Ready, mask, call, at),
+            None => self.add_in(State::Ready, mask, call, step_index),
         }
     }
 
     /// Adds a separate group.
-    pub(crate) fn add_in(&mut self, state: State, mask: u32, call: usize, at: u32) {
+    pub(crate) fn add_in(&mut self, state: State, mask: u32, call: usize, step_index: u32) {
         self.all.push(Group {
             mask,
             call,
-            at,
+            step_index,
             state,
-            ran: self.time,
+            last_run: self.time,
         });
     }
 
@@ -133,73 +146,82 @@ impl Groups {
     pub(crate) fn release(&mut self, state: State) {
         for group in self.all.iter_mut().filter(|g| g.state == state) {
             group.state = State::Ready;
-            group.at += 1;
+            group.step_index += 1;
         }
     }
 
-    /// Lanes that waited for others of a mask, which have ended, execute their instruction again.
-    pub(crate) fn wait_no_more_for(&mut self, ended: u32) {
+    /// Makes the groups ready whose masks contain no lanes any more that they wait for, since the lanes of `ended` ended. They execute their instruction
+    /// again.
+    pub(crate) fn stop_waiting_for(&mut self, ended: u32) {
         let live = self.live();
         for index in 0..self.all.len() {
             let State::Lanes(mask) = self.all[index].state else {
                 continue;
             };
-            let waiting = self.all.iter().filter(|g| g.state == State::Lanes(mask));
-            let present = waiting.fold(0, |all, g| all | g.mask);
+            let present = self.mask_in_state(State::Lanes(mask));
             if mask & ended != 0 && mask & live & !present == 0 {
                 self.all[index].state = State::Ready;
             }
         }
     }
 
-    /// Divides the active lanes of a step by their state after it, if groups were changed by it. Those that execute it again are nowhere.
-    pub(super) fn after(&self, step: Stepped, after: &mut After) {
-        let mut again = 0;
+    /// Sets the outcome of a step that changed groups. Lanes that execute the step again are in none of the sets.
+    pub(super) fn set_outcome(&self, step: LaneStep, outcome: &mut LaneOutcome) {
+        let mut repeating = 0;
         for group in &self.all {
             let lanes = group.mask & step.active;
             let call = self.calls.get(group.call).and_then(Option::as_ref);
-            let calls = call.is_some_and(|c| (c.caller, c.called_at) == (Some(step.call), step.at));
-            match (group.call == step.call && group.at == step.at, group.state) {
-                (true, State::Ready) => again |= lanes,
-                (true, _) => after.waiting |= lanes,
-                _ if calls => after.calling |= lanes,
+            let is_callee =
+                call.is_some_and(|c| (c.caller, c.call_step) == (Some(step.call), step.index));
+            match (
+                group.call == step.call && group.step_index == step.index,
+                group.state,
+            ) {
+                (true, State::Ready) => repeating |= lanes,
+                (true, _) => outcome.waiting |= lanes,
+                _ if is_callee => outcome.calling |= lanes,
                 _ => {}
             }
         }
-        after.done = step.active & !(again | after.waiting | after.calling);
+        outcome.done = step.active & !(repeating | outcome.waiting | outcome.calling);
     }
 
-    /// The group that runs next: the deepest call first, then what comes first in the code, so that lanes meet again after a branch. With
-    /// `fair`, the one that ran least recently.
+    /// Chooses the group that runs next: the one in the deepest call, and there the one with the least rank, so that lanes meet again after a branch.
+    /// With `fair`, it is the group that ran least recently.
     pub(crate) fn next(
         &mut self,
         fair: bool,
         rank: impl Fn(&Group, &CallFrame) -> u32,
     ) -> Option<usize> {
-        let ready = |g: &&(usize, &Group)| g.1.state == State::Ready;
-        let key = |&(_, group): &(usize, &Group)| {
-            let call = self.calls.get(group.call).and_then(Option::as_ref);
-            let depth = call.map_or(0, |c| c.depth);
-            let rank = call.map_or(0, |c| rank(group, c));
-            if fair {
-                (group.ran, 0, 0)
-            } else {
-                (u64::from(u32::MAX - depth), rank, group.at)
-            }
-        };
-        let all = self.all.iter().enumerate();
-        let (index, _) = all.filter(|g| ready(&g)).min_by_key(key)?;
+        let (index, _) = self
+            .all
+            .iter()
+            .enumerate()
+            .filter(|(_, group)| group.state == State::Ready)
+            .min_by_key(|(_, group)| {
+                let call = self.calls.get(group.call).and_then(Option::as_ref);
+                let depth = call.map_or(0, |c| c.depth);
+                let rank = call.map_or(0, |c| rank(group, c));
+                if fair {
+                    (group.last_run, 0, 0)
+                } else {
+                    (u64::from(u32::MAX - depth), rank, group.step_index)
+                }
+            })?;
         self.time += 1;
-        self.all[index].ran = self.time;
+        self.all[index].last_run = self.time;
         Some(index)
     }
 
-    /// Joins a group with all others at the same place; gives the index of the joined group.
+    /// Joins a group with all other ready groups at the same step of the same call; returns the index of the joined group.
     pub(crate) fn join(&mut self, mut index: usize) -> usize {
         while let Some(group) = self.all.get(index) {
-            let (call, at, mask) = (group.call, group.at, group.mask);
+            let (call, step_index, mask) = (group.call, group.step_index, group.mask);
             let other = self.all.iter().enumerate().position(|(i, g)| {
-                i != index && g.call == call && g.at == at && g.state == State::Ready
+                i != index
+                    && g.call == call
+                    && g.step_index == step_index
+                    && g.state == State::Ready
             });
             let Some(other) = other else { break };
             self.all[other].mask |= mask;
@@ -214,16 +236,18 @@ impl Groups {
     }
 }
 
-/// Steps until the groups run in turn, and steps that they do then.
+/// The number of steps between changes of the way in which the next group is chosen.
 const SLICE: u64 = 1024;
 
-/// Whether the group that runs is the one that lets lanes meet again soonest, or the one that ran least recently.
+/// The way in which the next group of a warp is chosen. It changes between the group that lets lanes meet again soonest and the group that ran least
+/// recently, so that lanes that wait for others in a loop do not keep these from running.
 #[derive(Debug)]
 pub(crate) struct Turns {
+    /// The group that ran least recently is chosen.
     pub(crate) fair: bool,
-    /// The steps until that changes.
+    /// The number of steps until the next change.
     pub(crate) left: u64,
-    /// Whether a step since the last change read what other lanes may write: a loop without such steps does not wait for them.
+    /// A step since the last change read memory that other lanes may write: a loop without such steps does not wait for them.
     pub(crate) reads: bool,
 }
 
@@ -238,9 +262,9 @@ impl Default for Turns {
 }
 
 impl Turns {
-    /// Counts the steps of a group; `alone` if no other one was ready.
-    pub(crate) fn count(&mut self, steps: u64, alone: bool) {
-        if alone {
+    /// Counts the steps of a group. `is_only_ready`: no other group was ready.
+    pub(crate) fn count(&mut self, steps: u64, is_only_ready: bool) {
+        if is_only_ready {
             *self = Self::default();
             return;
         }

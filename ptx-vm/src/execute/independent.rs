@@ -84,7 +84,7 @@ fn run_cluster(
         if cluster.is_done() || !watch.is_due(steps) {
             continue;
         }
-        let observation = watch.look(grid, &mut clusters, (steps, &mut None))?;
+        let observation = watch.look(grid, &mut clusters, steps, &mut None)?;
         if observation.look == Look::Repeats {
             if observation.reads_global && grid.clusters().count() > 1 {
                 return Ok(clusters

@@ -7,10 +7,13 @@ use crate::program::{CODE, LOCAL, PARAMETERS, SHARED, SHARED_STRIDE};
 /// A place in memory.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Location {
+    /// The address.
     Global(u64),
     /// The rank of the CTA in its cluster, and the offset.
     Shared(usize, u64),
+    /// The offset in the stack of the lane.
     Local(u64),
+    /// The offset in the parameters of the kernel.
     Parameter(u64),
 }
 
@@ -18,7 +21,7 @@ pub(crate) enum Location {
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Memory {
     Global,
-    /// The shared memory of the CTA of a rank.
+    /// The shared memory of the CTA with a rank in the cluster.
     Shared(usize),
     Local,
     Parameter,
@@ -36,7 +39,7 @@ impl Memory {
 }
 
 impl Location {
-    /// The memory that it is in.
+    /// The memory that contains the location.
     pub(crate) const fn memory(self) -> Memory {
         match self {
             Self::Global(_) => Memory::Global,
@@ -46,42 +49,44 @@ impl Location {
         }
     }
 
-    /// The offset there; the address in global memory.
+    /// The offset in that memory; in global memory the address.
     pub(crate) const fn address(self) -> u64 {
         match self {
-            Self::Global(at) | Self::Shared(_, at) | Self::Local(at) | Self::Parameter(at) => at,
+            Self::Global(address) => address,
+            Self::Shared(_, offset) | Self::Local(offset) | Self::Parameter(offset) => offset,
         }
     }
 
+    /// The location that is `bytes` bytes later.
     pub(crate) const fn plus(self, bytes: u64) -> Self {
         match self {
-            Self::Global(at) => Self::Global(at.wrapping_add(bytes)),
-            Self::Shared(rank, at) => Self::Shared(rank, at.wrapping_add(bytes)),
-            Self::Local(at) => Self::Local(at.wrapping_add(bytes)),
-            Self::Parameter(at) => Self::Parameter(at.wrapping_add(bytes)),
+            Self::Global(address) => Self::Global(address.wrapping_add(bytes)),
+            Self::Shared(rank, offset) => Self::Shared(rank, offset.wrapping_add(bytes)),
+            Self::Local(offset) => Self::Local(offset.wrapping_add(bytes)),
+            Self::Parameter(offset) => Self::Parameter(offset.wrapping_add(bytes)),
         }
     }
 }
 
-/// A generic address.
-pub(crate) fn generic(at: u64, rank: usize) -> Location {
-    match at {
-        LOCAL..PARAMETERS => Location::Local(at - LOCAL),
-        PARAMETERS..CODE => Location::Parameter(at - PARAMETERS),
-        SHARED..LOCAL => shared(at, rank),
-        _ => Location::Global(at),
+/// The location of a generic address in the CTA of a rank.
+pub(crate) fn generic(address: u64, rank: usize) -> Location {
+    match address {
+        LOCAL..PARAMETERS => Location::Local(address - LOCAL),
+        PARAMETERS..CODE => Location::Parameter(address - PARAMETERS),
+        SHARED..LOCAL => shared(address, rank),
+        _ => Location::Global(address),
     }
 }
 
-/// An address of shared memory: offsets below the stride are in the CTA itself. Where an instruction does not name the state space, it is a
-/// generic address.
-pub(super) fn shared(at: u64, rank: usize) -> Location {
-    let at = match at {
-        SHARED..LOCAL => at - SHARED,
+/// The location of an address of shared memory in the CTA of a rank. Offsets below the stride are in that CTA. The address is a generic one if the
+/// instruction does not name the state space.
+pub(super) fn shared(address: u64, rank: usize) -> Location {
+    let offset = match address {
+        SHARED..LOCAL => address - SHARED,
         offset => offset,
     };
-    match at / SHARED_STRIDE {
-        0 => Location::Shared(rank, at),
-        other => Location::Shared(other as usize - 1, at % SHARED_STRIDE),
+    match offset / SHARED_STRIDE {
+        0 => Location::Shared(rank, offset),
+        window => Location::Shared(window as usize - 1, offset % SHARED_STRIDE),
     }
 }

@@ -30,7 +30,7 @@ impl Act {
 
 impl Execution<'_> {
     /// Executes a matrix instruction when all lanes of the warp are there.
-    pub(super) fn together(
+    pub(super) fn in_whole_warp(
         &mut self,
         execute: impl FnOnce(&mut Self) -> Result<(), Failed>,
     ) -> Outcome {
@@ -42,7 +42,7 @@ impl Execution<'_> {
         for group in &mut self.warp.groups.all {
             if group.state == State::Matrix {
                 group.state = State::Ready;
-                group.at += 1;
+                group.step_index += 1;
             }
         }
         Ok(Control::Next)
@@ -60,7 +60,7 @@ impl Execution<'_> {
         let mut present = self.active;
         for group in &self.warp.groups.all {
             if group.state == State::Matrix {
-                if (group.call, group.at) != (self.call, self.at) {
+                if (group.call, group.step_index) != (self.call, self.step_index) {
                     return invalid("threads of the warp execute different matrix instructions");
                 }
                 present |= group.mask;
@@ -85,7 +85,7 @@ impl Execution<'_> {
 
     /// Transposes an 8 × 8 matrix of 16-bit elements.
     pub(super) fn transpose(&mut self, act: &Act) -> Outcome {
-        self.together(|this| this.transpose_now(act))
+        self.in_whole_warp(|this| this.transpose_now(act))
     }
 
     fn transpose_now(&mut self, act: &Act) -> Result<(), Failed> {
@@ -105,7 +105,7 @@ impl Execution<'_> {
     pub(super) fn multiply(&mut self, act: &Act) -> Outcome {
         let worked = self.warp.work(MULTIPLY, self.grid);
         worked.map_err(|reason| (reason, self.first()))?;
-        self.together(|this| this.multiply_now(act))
+        self.in_whole_warp(|this| this.multiply_now(act))
     }
 
     fn multiply_now(&mut self, act: &Act) -> Result<(), Failed> {

@@ -12,7 +12,7 @@ use crate::program::Act;
 impl Execution<'_> {
     /// Loads a factor or an addend.
     pub(super) fn load_fragment(&mut self, act: &Act) -> Outcome {
-        self.together(|this| this.load_fragment_now(act))
+        self.in_whole_warp(|this| this.load_fragment_now(act))
     }
 
     fn load_fragment_now(&mut self, act: &Act) -> Result<(), Failed> {
@@ -40,7 +40,7 @@ impl Execution<'_> {
 
     /// Stores a result.
     pub(super) fn store_fragment(&mut self, act: &Act) -> Outcome {
-        self.together(|this| this.store_fragment_now(act))
+        self.in_whole_warp(|this| this.store_fragment_now(act))
     }
 
     fn store_fragment_now(&mut self, act: &Act) -> Result<(), Failed> {

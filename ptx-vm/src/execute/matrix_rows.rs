@@ -14,7 +14,7 @@ use crate::program::Act;
 impl Execution<'_> {
     /// Loads matrices, the rows of which have their addresses in the lanes.
     pub(super) fn load_matrices(&mut self, act: &Act) -> Outcome {
-        self.together(|this| this.load_matrices_now(act))
+        self.in_whole_warp(|this| this.load_matrices_now(act))
     }
 
     fn load_matrices_now(&mut self, act: &Act) -> Result<(), Failed> {
@@ -45,7 +45,7 @@ impl Execution<'_> {
 
     /// Stores matrices, the rows of which have their addresses in the lanes.
     pub(super) fn store_matrices(&mut self, act: &Act) -> Outcome {
-        self.together(|this| this.store_matrices_now(act))
+        self.in_whole_warp(|this| this.store_matrices_now(act))
     }
 
     fn store_matrices_now(&mut self, act: &Act) -> Result<(), Failed> {

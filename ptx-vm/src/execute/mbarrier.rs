@@ -4,7 +4,7 @@ use ptx_isa::{Action, Modifier};
 
 use super::execution::{Control, Execution, Failed, Outcome};
 use super::location::Location;
-use super::observer::OnMbarrier;
+use super::observer::{MbarrierOperation, PhaseEvent};
 use crate::error::StopReason;
 use crate::lanes::Place;
 use crate::lanes::lanes;
@@ -204,13 +204,15 @@ impl Execution<'_> {
                     self.set_result(act, lane, is_complete.into());
                     self.warp.is_suspended |= !is_complete;
                     if let (Some(on), true) = (&on, is_complete) {
-                        self.observe(|observer, of| observer.mbarrier_phase(of, on, true));
+                        self.observe(|observer, of| {
+                            observer.mbarrier_phase(of, on, PhaseEvent::Tested)
+                        });
                     }
                     continue;
                 }
             }
             if let (Some(on), true) = (&on, object.odd != Object::from_bits(old).odd) {
-                self.observe(|observer, of| observer.mbarrier_phase(of, on, false));
+                self.observe(|observer, of| observer.mbarrier_phase(of, on, PhaseEvent::Completed));
             }
             self.write(location, 8, object.bits().into(), lane)?;
         }
@@ -233,7 +235,7 @@ impl Execution<'_> {
         let by_byte = core::mem::take(&mut self.by_byte);
         let old = self.read(location, 8, lane);
         let odd_before = Object::from_bits(old? as u64);
-        let on = OnMbarrier::new(
+        let on = MbarrierOperation::new(
             Action::MbarrierComplete,
             lane,
             location,
@@ -248,7 +250,7 @@ impl Execution<'_> {
             object.check_initialized(Action::MbarrierComplete, lane)?;
             object.perform(bytes);
             if let (Some(on), true) = (&on, object.odd != odd_before.odd) {
-                self.observe(|observer, of| observer.mbarrier_phase(of, on, false));
+                self.observe(|observer, of| observer.mbarrier_phase(of, on, PhaseEvent::Completed));
             }
             self.write(location, 8, object.bits().into(), lane)?;
         }
@@ -264,14 +266,14 @@ impl Execution<'_> {
         location: Location,
         object: Object,
         first: Option<u64>,
-    ) -> Option<OnMbarrier> {
+    ) -> Option<MbarrierOperation> {
         let count = if act.has(Modifier::ExpectTx) {
             1
         } else {
             first.unwrap_or(1)
         };
-        self.block.together.observer.as_ref()?;
-        OnMbarrier::new(act.action, lane, location, object.pending, count)
+        self.block.cluster_state.observer.as_ref()?;
+        MbarrierOperation::new(act.action, lane, location, object.pending, count)
     }
 }
 

@@ -1,4 +1,8 @@
-//! Executes kernels.
+//! The execution of kernels.
+//!
+//! A launch ([`run`], [`independent`]) runs clusters in turns ([`cluster`], [`order`]), a cluster its CTAs ([`block`]), and a CTA its warps ([`warp`]). The
+//! lanes of a warp are divided into groups that are at one step ([`groups`]); an [`execution`] is a step that a group executes. [`observer`] is the
+//! interface of everything that observes a launch; [`watch`] and [`probe`] find threads that wait for ever.
 
 mod access;
 mod actions;
@@ -9,7 +13,6 @@ mod block;
 mod both;
 mod bulk;
 mod calls;
-mod cancel;
 mod cells;
 mod cluster;
 mod determined;
@@ -40,15 +43,15 @@ mod watch;
 
 pub use actions::performs;
 pub(crate) use actions::unsupported;
-pub(crate) use block::{Block, Observing};
+pub(crate) use block::{Block, ObserverCell};
 pub(crate) use both::Both;
 pub(crate) use determined::{Unknown, determined};
 pub(crate) use execution::{Execution, Failed};
 pub(crate) use grid::Clusters;
 pub(crate) use grid::Grid;
-pub(crate) use groups::{After, CallFrame, Group, State, Stepped};
+pub(crate) use groups::{CallFrame, Group, LaneOutcome, LaneStep, State};
 pub(crate) use location::Memory;
-pub(crate) use observer::{Observer, OnMbarrier, Results};
+pub(crate) use observer::{MbarrierOperation, Observer, PhaseEvent, Results};
 pub(crate) use probe::Probe;
 pub(crate) use run::run;
 pub use touch::AccessUse;

@@ -9,21 +9,20 @@ use crate::lanes::{LANES, lanes};
 use crate::program::{Act, Address, Step};
 
 impl Execution<'_> {
-    /// The lanes of a mask whose accesses are within a memory.
-    pub(crate) fn possible(&self, touch: &Touch<'_>, mask: u32) -> u32 {
-        let bytes = |all: &[u8]| all.len() as u64;
-        let end = |lane: usize| match touch.memory {
+    /// The lanes of a mask whose accesses are within the memory.
+    pub(crate) fn lanes_within_memory(&self, touch: &Touch<'_>, mask: u32) -> u32 {
+        let end_of_memory = |lane: usize| match touch.memory {
             Memory::Global => self.grid.device.end().next_multiple_of(4),
-            Memory::Shared(rank) => self.block.shared(rank).map_or(0, bytes),
-            Memory::Local => self.warp.stacks.get(lane).map_or(0, |s| bytes(s)),
-            Memory::Parameter => bytes(self.grid.parameters),
+            Memory::Shared(rank) => self.block.shared(rank).map_or(0, |m| m.len() as u64),
+            Memory::Local => self.warp.stacks.get(lane).map_or(0, |s| s.len() as u64),
+            Memory::Parameter => self.grid.parameters.len() as u64,
         };
-        let is_possible = |lane: &usize| {
-            let last = touch.at[*lane].checked_add(touch.bytes);
-            last.is_some_and(|last| last <= end(*lane))
-        };
-        let possible = lanes(mask).filter(is_possible);
-        possible.fold(0, |all, lane| all | 1 << lane)
+        lanes(mask)
+            .filter(|&lane| {
+                let end = touch.addresses[lane].checked_add(touch.bytes);
+                end.is_some_and(|end| end <= end_of_memory(lane))
+            })
+            .fold(0, |mask, lane| mask | 1 << lane)
     }
 }
 
@@ -43,15 +42,15 @@ impl Execution<'_> {
         let begun = self.warp.groups.all.iter().filter(|group| {
             let call = self.call_frame(group.call);
             let of_step =
-                call.is_some_and(|c| c.caller == Some(self.call) && c.called_at == self.at);
-            of_step && group.at == 0 && group.mask & !self.active == 0
+                call.is_some_and(|c| c.caller == Some(self.call) && c.call_step == self.step_index);
+            of_step && group.step_index == 0 && group.mask & !self.active == 0
         });
         begun.map(|group| (group.call, group.mask))
     }
 
     /// The action that is performed.
     pub(crate) fn action(&self) -> Option<&Act> {
-        match &self.function.steps.get(self.at as usize)?.step {
+        match &self.function.steps.get(self.step_index as usize)?.step {
             Step::Act(act) => Some(act),
             _ => None,
         }
@@ -68,7 +67,7 @@ impl Execution<'_> {
 
     /// Asks the observer, if there is one.
     pub(super) fn observe<R>(&self, ask: impl FnOnce(&mut dyn Observer, &Self) -> R) -> Option<R> {
-        let observer = self.block.together.observer.as_ref()?;
+        let observer = self.block.cluster_state.observer.as_ref()?;
         let mut observer = observer.try_borrow_mut().ok()?;
         Some(ask(&mut **observer, self))
     }
@@ -130,7 +129,7 @@ impl Execution<'_> {
         let mut at = [0; LANES];
         let mut memories = [Memory::Global; LANES];
         match self.addresses(address) {
-            Some(all) => (at, memories) = (all.at, [all.memory; LANES]),
+            Some(all) => (at, memories) = (all.offsets, [all.memory; LANES]),
             None => {
                 for lane in lanes(remaining) {
                     let location = self.location(address, lane);
@@ -146,7 +145,7 @@ impl Execution<'_> {
             let touch = Touch {
                 usage,
                 memory,
-                at: &at,
+                addresses: &at,
                 bytes,
                 element,
                 align: bytes,
@@ -164,7 +163,7 @@ impl Execution<'_> {
         let touch = Touch {
             usage,
             memory: to.memory(),
-            at: &at,
+            addresses: &at,
             bytes: bytes.into(),
             element: bytes.into(),
             align: bytes.into(),

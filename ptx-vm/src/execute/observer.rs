@@ -8,26 +8,28 @@ use ptx_isa::Action;
 use super::block::Block;
 use super::execution::{Execution, Failed};
 use super::grid::Grid;
-use super::groups::{After, CallFrame, Stepped};
+use super::groups::{CallFrame, LaneOutcome, LaneStep};
 use super::location::Location;
 use super::touch::Touch;
 use super::warp::Warp;
 use crate::program::Act;
 
-/// An operation on an mbarrier object.
-pub(crate) struct OnMbarrier {
+/// An operation of a lane on an mbarrier object.
+pub(crate) struct MbarrierOperation {
     pub(crate) action: Action,
     pub(crate) lane: usize,
+    /// The rank of the CTA in whose shared memory the object is.
     pub(crate) rank: usize,
-    pub(crate) at: u64,
+    /// The offset of the object in that memory.
+    pub(crate) offset: u64,
     /// The arrivals that are pending.
     pub(crate) pending: u32,
     /// The number of arrivals, or the number that the object expects of each phase.
     pub(crate) count: u64,
 }
 
-impl OnMbarrier {
-    /// An operation on an object, which is in shared memory.
+impl MbarrierOperation {
+    /// An operation on the object at a location; `None` if that is not in shared memory.
     pub(super) const fn new(
         action: Action,
         lane: usize,
@@ -36,11 +38,11 @@ impl OnMbarrier {
         count: u64,
     ) -> Option<Self> {
         match location {
-            Location::Shared(rank, at) => Some(Self {
+            Location::Shared(rank, offset) => Some(Self {
                 action,
                 lane,
                 rank,
-                at,
+                offset,
                 pending,
                 count,
             }),
@@ -49,54 +51,75 @@ impl OnMbarrier {
     }
 }
 
-/// The results of the observers of a launch. Who adds an observer knows the types of its results.
+/// An event of a phase of an mbarrier object.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub(crate) enum PhaseEvent {
+    /// The phase is complete.
+    Completed,
+    /// A test found that the phase is complete.
+    Tested,
+}
+
+/// The results of the observers of a launch. The code that adds an observer knows the types of its results.
 pub(crate) type Results = Vec<Box<dyn Any>>;
 
-/// An observer of the execution of a launch. Launches that are observed run on one thread.
+/// An observer of the execution of a launch. Its methods are called for the events of the execution. Launches that are observed run on one thread.
 pub(crate) trait Observer: Debug + Send {
-    /// Lanes of the warp whose first thread has this index are about to execute an instruction in a call.
-    fn step(&mut self, grid: &Grid<'_>, block: &Block, warp: u32, step: Stepped, call: &CallFrame);
+    /// Called before lanes execute an instruction in a call. `warp` is the first thread of their warp.
+    fn step(&mut self, grid: &Grid<'_>, block: &Block, warp: u32, step: LaneStep, call: &CallFrame);
 
-    /// Lanes of a warp executed an instruction that did not fail.
-    fn stepped(&mut self, grid: &Grid<'_>, block: &Block, warp: &Warp, step: Stepped, after: After);
+    /// Called after lanes of a warp executed an instruction that did not fail.
+    fn stepped(
+        &mut self,
+        grid: &Grid<'_>,
+        block: &Block,
+        warp: &Warp,
+        step: LaneStep,
+        after: LaneOutcome,
+    );
 
-    /// Lanes access memory; gives those that may.
-    fn access(&mut self, of: &Execution<'_>, touch: &Touch<'_>) -> u32;
+    /// Called before lanes access memory. Returns the lanes that may access it.
+    fn access(&mut self, execution: &Execution<'_>, touch: &Touch<'_>) -> u32;
 
-    /// Lanes are about to perform an action.
-    fn act(&mut self, of: &Execution<'_>, act: &Act);
+    /// Called before lanes perform an action.
+    fn act(&mut self, execution: &Execution<'_>, act: &Act);
 
-    /// Lanes performed an action, or wait for others.
-    fn acted(&mut self, of: &Execution<'_>, act: &Act, waits: bool);
+    /// Called after lanes performed an action, or if they wait for other threads.
+    fn acted(&mut self, execution: &Execution<'_>, act: &Act, waits: bool);
 
-    /// A lane is about to perform an operation on an mbarrier object; gives whether it may.
-    fn mbarrier(&mut self, of: &Execution<'_>, on: &OnMbarrier) -> bool;
+    /// Called before a lane performs an operation on an mbarrier object. Returns whether the operation may be performed.
+    fn mbarrier(&mut self, execution: &Execution<'_>, operation: &MbarrierOperation) -> bool;
 
-    /// A phase of an mbarrier object was completed, or a test found that it was.
-    fn mbarrier_phase(&mut self, of: &Execution<'_>, on: &OnMbarrier, tested: bool);
+    /// Called after an event of a phase of an mbarrier object.
+    fn mbarrier_phase(
+        &mut self,
+        execution: &Execution<'_>,
+        operation: &MbarrierOperation,
+        event: PhaseEvent,
+    );
 
-    /// Lanes called functions.
-    fn called(&mut self, of: &Execution<'_>);
+    /// Called after lanes called functions.
+    fn called(&mut self, execution: &Execution<'_>);
 
-    /// A lane allocated memory of the heap.
+    /// Called after a lane allocated memory of the heap.
     fn allocated(&mut self, start: u64, bytes: u64);
 
-    /// A lane frees memory of the heap.
-    fn freed(&mut self, of: &Execution<'_>, lane: usize, start: u64);
+    /// Called after a lane freed memory of the heap.
+    fn freed(&mut self, execution: &Execution<'_>, lane: usize, start: u64);
 
-    /// An instruction failed for a lane; gives whether the launch goes on.
+    /// Called after an instruction failed in a lane. Returns whether the launch goes on.
     fn failed(&mut self, execution: &Execution<'_>, failed: &Failed) -> bool;
 
-    /// Lanes of different warps arrived at the barrier of a CTA, and those that wait there are about to go on.
+    /// Called when enough threads have arrived at a barrier of a CTA, before those that wait there go on.
     fn barrier(&mut self, grid: &Grid<'_>, block: &Block, warps: &[Warp], id: u32);
 
-    /// All threads of the cluster arrived at its barrier; asked for each CTA.
+    /// Called for each CTA of a cluster when all threads have arrived at the barrier of the cluster.
     fn cluster_barrier(&mut self, grid: &Grid<'_>, block: &Block, warps: &[Warp]);
 
-    /// No thread of a CTA can continue.
+    /// Called if no thread of a CTA can continue.
     fn stuck(&mut self, grid: &Grid<'_>, block: &Block, warps: &[Warp]);
 
-    /// A CTA ended.
+    /// Called after the end of a CTA.
     fn ended(&mut self, grid: &Grid<'_>, block: &Block);
 
     /// The observer of a type, if it is this one or a part of it.
@@ -104,6 +127,6 @@ pub(crate) trait Observer: Debug + Send {
         None
     }
 
-    /// Adds what was found during the launch.
+    /// Adds the results of the observation at the end of the launch.
     fn finish(self: Box<Self>, _: &mut Results) {}
 }

@@ -1,11 +1,11 @@
-//! An observer that finds out whether threads repeat a loop for ever.
+//! An observer that determines whether threads repeat a loop for ever.
 //!
-//! Lanes repeat a loop if they come to an instruction twice with the same values of all registers that decide where they go, what they access and what
-//! others can see, and nothing else changed in between: no memory, no mbarrier object, no other thread ended. What they do depends on nothing else, so
-//! they do the same until something changes. If all lanes of a launch that do not wait at a barrier repeat a loop, and nothing changed since the first of
-//! them began to, nothing changes any more.
+//! Lanes repeat a loop if they come to an instruction twice with the same values of all registers that decide their branches, their addresses and the
+//! values that other threads see, and nothing else changed in between: no memory, no mbarrier object, no other thread ended. Their steps depend on
+//! nothing else, so they repeat these steps until something changes. If all lanes of a launch that do not wait at a barrier repeat a loop, and nothing
+//! changed since the first of them began to repeat, nothing changes any more.
 //!
-//! Memory that only the lanes of a loop access may change, if looking takes time ([`ProbeEffort::Thorough`]): it is compared like registers. Barriers only
+//! With [`ProbeEffort::Thorough`], memory that only the lanes of a loop access may change: it is compared like registers. Barriers only
 //! decide when threads go on. A reduction at a barrier has the same result each time if the same lanes bring the same predicates to it.
 
 use core::any::{Any, TypeId};
@@ -19,16 +19,16 @@ use super::block::Block;
 use super::cells::{Cell, Cells, LaneSet, value};
 use super::execution::{Execution, Failed};
 use super::grid::Grid;
-use super::groups::{After, CallFrame, Group, State, Stepped};
+use super::groups::{CallFrame, LaneOutcome, LaneStep, State};
 use super::location::Memory;
-use super::observer::{Observer, OnMbarrier};
+use super::observer::{MbarrierOperation, Observer, PhaseEvent};
 use super::repeated_loop::{Loop, Poll};
 use super::touch::{Touch, Use};
 use super::warp::Warp;
 use crate::lanes::{LANES, lanes};
 use crate::program::{Act, Callee, MALLOC, Step};
 
-/// The bytes that the steps of a look may write at most for each access of a lane.
+/// The maximum number of bytes of an access of a lane during a look.
 const LARGEST_WRITE: u64 = 1 << 12;
 
 /// The effort of a look.
@@ -37,57 +37,60 @@ pub(super) enum ProbeEffort {
     /// Any change of memory ends the look.
     #[default]
     Quick,
-    /// Changes of memory that only one loop accesses are followed.
+    /// Changes of memory that only one loop accesses are compared.
     Thorough,
 }
 
-/// A warp, by its CTA and its first thread.
-type Key = (u64, u32);
+/// A warp: the linear index of its CTA, and its first thread.
+type WarpKey = (u64, u32);
 
-/// Bytes of a word that the current step may change.
+/// A word that the current step may change.
 #[derive(Copy, Clone, Debug)]
 struct PendingWrite {
     memory: Memory,
     lane: usize,
     cell: Cell,
-    before: u32,
+    /// The value before the step.
+    old_value: u32,
 }
 
-/// Lanes that take part in a reduction at a barrier: their instruction, and the lanes whose predicate is true.
+/// The participants of a reduction at a barrier: for lanes of a warp, given by its first thread and a mask, the instruction, and the lanes whose
+/// predicate is true.
 type Reducing = BTreeMap<(u32, u32), (FuncId, u32, u32)>;
 
 /// The events at a barrier of a CTA during a look.
 #[derive(Debug, Default)]
 struct SeenBarrier {
-    /// Threads arrived without waiting, or those that waited went on.
+    /// Threads arrived without waiting, or waiting threads went on.
     is_completed: bool,
-    /// The lanes that came to it: the first thread of their warp, and their mask.
+    /// The lanes that arrived: the first thread of their warp, and their mask.
     users: BTreeSet<(u32, u32)>,
-    /// The lanes that took part in the first reduction; `None` if there was none.
+    /// The participants of the first reduction; `None` without a reduction.
     reducing: Option<Reducing>,
 }
 
-/// The state of the observer.
+/// The observer. It is idle unless a look is in progress.
 #[derive(Debug, Default)]
 pub(crate) struct Probe {
     pub(super) is_enabled: bool,
     effort: ProbeEffort,
-    /// Something changed.
+    /// Something changed during the look.
     pub(super) changed: bool,
-    /// A loop reads memory that other clusters have as well.
+    /// A loop reads global memory, which other clusters may change.
     pub(super) reads_global: bool,
-    warps: HashMap<Key, Vec<Loop>>,
+    /// The loops of the lanes of each warp.
+    warps: HashMap<WarpKey, Vec<Loop>>,
     cells: Cells,
     /// The words that the current step may change.
     pending: Vec<PendingWrite>,
-    /// By the CTA and the number of the barrier.
+    /// The barriers, by the CTA and the number of the barrier.
     barriers: HashMap<(u64, u32), SeenBarrier>,
     /// The clusters in which threads arrived at the barrier of the cluster.
     clusters: HashSet<[u32; 3]>,
 }
 
-/// Whether an action changes nothing but registers, and tells other threads nothing. Barriers decide only when threads go on: if all of them repeat loops,
-/// it does not matter.
+/// Whether an action changes only registers, and other threads cannot see it. Barriers decide only when threads go on, which does not matter if all of
+/// them repeat loops.
 const fn is_pure(action: Action) -> bool {
     matches!(
         action,
@@ -126,8 +129,8 @@ const fn is_pure(action: Action) -> bool {
     )
 }
 
-/// Whether the accesses of an action to memory are seen, and it has no other effects.
-const fn is_seen(action: Action) -> bool {
+/// Whether the observer sees all accesses of an action to memory, and the action has no other effects.
+const fn has_observed_effects(action: Action) -> bool {
     matches!(
         action,
         Action::CopyAsync
@@ -148,7 +151,7 @@ impl Probe {
         observer.part(TypeId::of::<Self>())?.downcast_mut()
     }
 
-    /// Begins to look.
+    /// Begins a look.
     pub(super) fn start(&mut self, effort: ProbeEffort) {
         *self = Self {
             is_enabled: true,
@@ -157,36 +160,40 @@ impl Probe {
         };
     }
 
-    const fn looks(&self) -> bool {
+    /// Whether a look is in progress and nothing has changed yet.
+    const fn is_looking(&self) -> bool {
         self.is_enabled && !self.changed
     }
 
-    /// Whether all lanes of a warp that have not ended wait at barriers or repeat loops, or some repeat a loop that reads nothing: that never ends,
-    /// and lanes that come after it in the code do not run before. Lanes at a barrier that may be completed again have to repeat loops.
+    /// Whether all lanes of a warp that have not ended wait at barriers or repeat loops, or some lanes repeat a loop that reads nothing: it never ends,
+    /// and lanes that are behind it in the code do not run. Lanes at a barrier that may be completed again have to repeat loops.
     pub(super) fn covers(&self, grid: &Grid<'_>, block: &Block, warp: &Warp) -> bool {
         let linear = grid.linear(block.index);
         let loops = self.warps.get(&(linear, warp.first));
         let mut repeating = 0;
         let mut is_endless = false;
-        for repeated in loops.into_iter().flatten().filter(|one| one.repeats()) {
-            repeating |= repeated.lanes.2;
+        for repeated in loops.into_iter().flatten().filter(|l| l.repeats()) {
+            repeating |= repeated.lanes.mask;
             is_endless |= repeated.is_endless();
         }
         let cluster_goes_on = self.clusters.contains(&block.cluster);
-        let goes_on = |group: &&Group| match group.state {
-            State::Ready => true,
-            State::Barrier(id) => self.is_completed(linear, id),
-            State::Cluster => cluster_goes_on,
-            State::Lanes(_) | State::Matrix => false,
-        };
-        let ready = warp.groups.all.iter().filter(goes_on);
-        let ready = ready.fold(0, |all, group| all | group.mask);
+        let running = warp
+            .groups
+            .all
+            .iter()
+            .filter(|group| match group.state {
+                State::Ready => true,
+                State::Barrier(id) => self.is_completed(linear, id),
+                State::Cluster => cluster_goes_on,
+                State::Lanes(_) | State::Matrix => false,
+            })
+            .fold(0, |mask, group| mask | group.mask);
         let meets_others = cluster_goes_on
             || self
                 .barriers
                 .iter()
                 .any(|((block, _), barrier)| *block == linear && barrier.is_completed);
-        is_endless && !meets_others || ready & !repeating == 0
+        is_endless && !meets_others || running & !repeating == 0
     }
 
     fn is_completed(&self, block: u64, id: u32) -> bool {
@@ -196,45 +203,57 @@ impl Probe {
 
     /// The loop that lanes of a warp repeat; `None` if they do not.
     pub(super) fn repeated_loop(&self, block: u64, warp: u32, mask: u32) -> Option<&Loop> {
-        let loops = self.warps.get(&(block, warp))?.iter();
-        let mut repeated = loops.filter(|one| one.repeats() && mask & !one.lanes.2 == 0);
-        repeated.next()
+        self.warps
+            .get(&(block, warp))?
+            .iter()
+            .find(|l| l.repeats() && l.lanes.contains(mask))
     }
 
-    /// The loops that the lanes of a step are in.
+    /// The loops that contain the lanes of a step.
     fn loops_of(&mut self, execution: &Execution<'_>) -> impl Iterator<Item = &mut Loop> {
         let key = (
             execution.grid.linear(execution.block.index),
             execution.warp.first,
         );
         let mask = execution.mask;
-        let loops = self.warps.get_mut(&key).into_iter().flatten();
-        loops.filter(move |one| mask & !one.lanes.2 == 0)
+        self.warps
+            .get_mut(&key)
+            .into_iter()
+            .flatten()
+            .filter(move |l| l.lanes.contains(mask))
     }
 
-    fn read(&mut self, execution: &Execution<'_>, touch: &Touch<'_>) {
+    /// Records a read of lanes, whose value may end their loops.
+    fn record_read(&mut self, execution: &Execution<'_>, touch: &Touch<'_>) {
         let (Memory::Global | Memory::Shared(_)) = touch.memory else {
             return;
         };
         self.reads_global |= touch.memory == Memory::Global;
         let lane = touch.lanes.trailing_zeros() as usize % LANES;
         let poll = Poll {
-            function: execution.id,
-            at: execution.at,
+            function: execution.function_id,
+            step_index: execution.step_index,
             memory: touch.memory,
-            address: touch.at[lane],
+            address: touch.addresses[lane],
             bytes: touch.bytes,
             is_mbarrier: false,
         };
-        let range = (touch.at[lane], 1);
-        let cell =
-            Cell::of_access(execution.grid, execution.block, (touch.memory, 0), range).next();
-        self.loops_of(execution)
-            .for_each(|one| one.add_poll(poll, cell));
+        let cell = Cell::of_access(
+            execution.grid,
+            execution.block,
+            0,
+            touch.memory,
+            touch.addresses[lane],
+            1,
+        )
+        .next();
+        for containing_loop in self.loops_of(execution) {
+            containing_loop.add_poll(poll, cell);
+        }
     }
 
-    /// Follows the words that lanes access.
-    fn follow(&mut self, execution: &Execution<'_>, touch: &Touch<'_>) {
+    /// Records the words that lanes access.
+    fn record_words(&mut self, execution: &Execution<'_>, touch: &Touch<'_>) {
         if touch.usage == Use::Read && self.effort == ProbeEffort::Quick {
             return;
         }
@@ -243,71 +262,70 @@ impl Probe {
             return;
         }
         for lane in lanes(touch.lanes) {
-            let place = (touch.memory, execution.warp.first + lane as u32);
-            let range = (touch.at[lane], touch.bytes);
-            for cell in Cell::of_access(execution.grid, execution.block, place, range) {
+            let thread = execution.warp.first + lane as u32;
+            for cell in Cell::of_access(
+                execution.grid,
+                execution.block,
+                thread,
+                touch.memory,
+                touch.addresses[lane],
+                touch.bytes,
+            ) {
                 if self.effort == ProbeEffort::Thorough
-                    && !self.follow_cell(execution, cell, touch.usage)
+                    && !self.record_word(execution, cell, touch.usage)
                 {
                     self.changed = true;
                     return;
                 }
                 if touch.usage != Use::Read {
-                    self.expect_write(execution, (touch.memory, lane, cell));
+                    self.expect_write(execution, lane, touch.memory, cell);
                 }
             }
         }
     }
 
-    /// Follows a word that lanes access. Gives whether it is still as private as loops rely on.
-    fn follow_cell(&mut self, execution: &Execution<'_>, cell: Cell, usage: Use) -> bool {
-        let user: LaneSet = (
-            execution.grid.linear(execution.block.index),
-            execution.warp.first,
-            execution.mask,
-        );
-        let step = (execution.id, execution.at);
-        for one in self.loops_of(execution).filter(|one| !one.repeats()) {
+    /// Records an access of lanes to a word. Returns false if the word is private to other lanes.
+    fn record_word(&mut self, execution: &Execution<'_>, cell: Cell, usage: Use) -> bool {
+        let user = LaneSet {
+            block: execution.grid.linear(execution.block.index),
+            warp: execution.warp.first,
+            mask: execution.mask,
+        };
+        let step = (execution.function_id, execution.step_index);
+        for traced_loop in self.loops_of(execution).filter(|l| !l.repeats()) {
             if usage != Use::Write {
-                one.trace.reads.insert((step, cell));
+                traced_loop.trace.reads.insert((step, cell));
             }
             if usage != Use::Read {
-                one.trace.writes.insert((step, cell));
+                traced_loop.trace.writes.insert((step, cell));
             }
         }
         self.cells.access(cell, user)
     }
 
-    /// The step may change a word.
-    fn expect_write(
-        &mut self,
-        execution: &Execution<'_>,
-        (memory, lane, cell): (Memory, usize, Cell),
-    ) {
-        let before = value(
+    /// Records a word that the step may change.
+    fn expect_write(&mut self, execution: &Execution<'_>, lane: usize, memory: Memory, cell: Cell) {
+        let recent = self.pending.iter().rev().take(LANES);
+        if recent.into_iter().any(|write| write.cell == cell) {
+            return;
+        }
+        let old_value = value(
             execution.grid,
             execution.block,
             execution.warp,
-            (memory, lane, cell),
+            lane,
+            memory,
+            cell,
         );
-        if self
-            .pending
-            .iter()
-            .rev()
-            .take(LANES)
-            .any(|write| write.cell == cell)
-        {
-            return;
-        }
         self.pending.push(PendingWrite {
             memory,
             lane,
             cell,
-            before,
+            old_value,
         });
     }
 
-    /// Lanes come to a barrier.
+    /// Records that lanes arrive at a barrier.
     fn arrive_at_barrier(&mut self, execution: &Execution<'_>, act: &Act) {
         let Some((id, _)) = execution.barrier_operands(act) else {
             return;
@@ -322,9 +340,9 @@ impl Probe {
     }
 }
 
-/// Whether lanes of the warp wait for those that perform an action.
+/// Whether lanes of the warp wait for the lanes that perform an action.
 fn meets_waiting_lanes(execution: &Execution<'_>, act: &Act) -> bool {
-    let is_of_matrix = matches!(
+    let is_matrix_action = matches!(
         act.action,
         Action::MatrixLoad
             | Action::MatrixStore
@@ -350,7 +368,7 @@ fn meets_waiting_lanes(execution: &Execution<'_>, act: &Act) -> bool {
         .all
         .iter()
         .any(|group| match group.state {
-            State::Matrix => is_of_matrix,
+            State::Matrix => is_matrix_action,
             State::Lanes(waiting) => masks.as_ref().is_some_and(|masks| {
                 lanes(execution.active).any(|lane| masks[lane] as u32 == waiting)
             }),
@@ -358,30 +376,30 @@ fn meets_waiting_lanes(execution: &Execution<'_>, act: &Act) -> bool {
         })
 }
 
-/// The lanes that wait at a barrier; `None` if there is no reduction.
+/// The lanes that wait at a barrier; `None` if none of them performs a reduction.
 fn reducing(grid: &Grid<'_>, warps: &[Warp], id: u32) -> Option<Reducing> {
-    let mut all = Reducing::new();
-    let mut reduces = false;
+    let mut participants = Reducing::new();
+    let mut has_reduction = false;
     for warp in warps {
-        for group in warp
-            .groups
-            .all
-            .iter()
-            .filter(|g| g.state == State::Barrier(id))
-        {
+        for group in &warp.groups.all {
+            if group.state != State::Barrier(id) {
+                continue;
+            }
             let call = warp.groups.calls.get(group.call)?.as_ref()?;
-            let source = reduction(warp, group.call, group.at, grid);
-            reduces |= source.is_some();
-            let predicates = source.map_or(0, |(_, source)| {
-                let holds = |lane: &usize| warp.get(group.call, source, *lane) != 0;
-                let holding = lanes(group.mask).filter(holds);
-                holding.fold(0, |all, lane| all | 1 << lane)
+            let reduction = reduction(warp, group, grid);
+            has_reduction |= reduction.is_some();
+            let true_lanes = reduction.map_or(0, |reduction| {
+                lanes(group.mask)
+                    .filter(|lane| warp.get(group.call, reduction.predicate, *lane) != 0)
+                    .fold(0, |mask, lane| mask | 1 << lane)
             });
-            let instruction = (call.function, group.at, predicates);
-            all.insert((warp.first, group.mask), instruction);
+            participants.insert(
+                (warp.first, group.mask),
+                (call.function, group.step_index, true_lanes),
+            );
         }
     }
-    reduces.then_some(all)
+    has_reduction.then_some(participants)
 }
 
 /// Whether a step has effects that an observer of accesses and actions does not see.
@@ -389,20 +407,27 @@ fn has_effect(step: &Step, call: &CallFrame) -> bool {
     match step {
         Step::Exit | Step::Trap | Step::Unsupported(_) => true,
         Step::Return => call.caller.is_none(),
-        // The observer sees what is allocated.
+        // The observer sees allocations.
         Step::Call(call) => matches!(&call.callee, Callee::System(name) if **name != *MALLOC),
         _ => false,
     }
 }
 
 impl Observer for Probe {
-    fn step(&mut self, grid: &Grid<'_>, block: &Block, warp: u32, step: Stepped, call: &CallFrame) {
-        if !self.looks() {
+    fn step(
+        &mut self,
+        grid: &Grid<'_>,
+        block: &Block,
+        warp: u32,
+        step: LaneStep,
+        call: &CallFrame,
+    ) {
+        if !self.is_looking() {
             return;
         }
         self.pending.clear();
         let function = grid.program.function(step.function);
-        let target = function.and_then(|f| f.steps.get(step.at as usize));
+        let target = function.and_then(|f| f.steps.get(step.index as usize));
         if step.active != 0 && target.is_some_and(|t| has_effect(&t.step, call)) {
             self.changed = true;
             return;
@@ -410,55 +435,77 @@ impl Observer for Probe {
         let linear = grid.linear(block.index);
         let loops = self.warps.entry((linear, warp)).or_default();
         let mask = step.mask;
-        // Lanes that join others, or only some of them, are not in the same loop any more.
-        loops.retain(|one| mask & !one.lanes.2 == 0 || mask & one.lanes.2 == 0);
-        let place = (step.call, step.function, step.at);
-        match loops.iter_mut().find(|one| one.lanes.2 == mask) {
+        // Lanes that join other lanes, and lanes that are divided, are not in the same loop any more.
+        loops.retain(|l| l.lanes.contains(mask) || mask & l.lanes.mask == 0);
+        let place = (step.call, step.function, step.index);
+        match loops.iter_mut().find(|l| l.lanes.mask == mask) {
             Some(repeated) => {
                 self.changed |= !repeated.arrive(grid, &mut self.cells, step, call);
             }
-            None => loops.push(Loop::new((linear, warp, mask), place, call.depth)),
+            None => {
+                let lanes = LaneSet {
+                    block: linear,
+                    warp,
+                    mask,
+                };
+                loops.push(Loop::new(lanes, place, call.depth));
+            }
         }
-        let containing = loops.iter_mut().filter(|one| mask & !one.lanes.2 == 0);
-        for repeated in containing.filter(|one| !one.repeats()) {
-            repeated.trace.steps.insert((step.function, step.at));
+        for traced_loop in loops
+            .iter_mut()
+            .filter(|l| l.lanes.contains(mask) && !l.repeats())
+        {
+            traced_loop.trace.steps.insert((step.function, step.index));
         }
     }
 
-    fn stepped(&mut self, grid: &Grid<'_>, block: &Block, warp: &Warp, step: Stepped, _: After) {
-        if !self.looks() {
+    fn stepped(
+        &mut self,
+        grid: &Grid<'_>,
+        block: &Block,
+        warp: &Warp,
+        step: LaneStep,
+        _: LaneOutcome,
+    ) {
+        if !self.is_looking() {
             return;
         }
-        let user = (grid.linear(block.index), warp.first, step.mask);
+        let user = LaneSet {
+            block: grid.linear(block.index),
+            warp: warp.first,
+            mask: step.mask,
+        };
         for write in core::mem::take(&mut self.pending) {
-            let place = (write.memory, write.lane, write.cell);
-            let now = value(grid, block, warp, place);
+            let new_value = value(grid, block, warp, write.lane, write.memory, write.cell);
             let is_private =
                 self.effort == ProbeEffort::Thorough && self.cells.is_only_user(write.cell, user);
-            if now != write.before && !(is_private && self.cells.make_private(write.cell)) {
+            if new_value != write.old_value && !(is_private && self.cells.make_private(write.cell))
+            {
                 self.changed = true;
                 return;
             }
-            let loops = self.warps.get_mut(&(user.0, user.1)).into_iter().flatten();
-            for one in loops.filter(|one| step.mask & !one.lanes.2 == 0) {
-                one.write(write.cell, (write.before, now));
+            let loops = self.warps.get_mut(&(user.block, user.warp));
+            for containing_loop in loops.into_iter().flatten() {
+                if containing_loop.lanes.contains(step.mask) {
+                    containing_loop.record_write(write.cell, write.old_value, new_value);
+                }
             }
         }
     }
 
     fn access(&mut self, execution: &Execution<'_>, touch: &Touch<'_>) -> u32 {
-        if !self.looks() || touch.lanes == 0 {
+        if !self.is_looking() || touch.lanes == 0 {
             return touch.lanes;
         }
         if touch.usage != Use::Write {
-            self.read(execution, touch);
+            self.record_read(execution, touch);
         }
-        self.follow(execution, touch);
+        self.record_words(execution, touch);
         touch.lanes
     }
 
     fn act(&mut self, execution: &Execution<'_>, act: &Act) {
-        if !self.looks() {
+        if !self.is_looking() {
             return;
         }
         match act.action {
@@ -470,61 +517,63 @@ impl Observer for Probe {
             }
             _ => {}
         }
-        // Which lanes are together depends on the order of the groups.
-        let alone = act.action != Action::ActiveLanes || execution.warp.groups.all.len() == 1;
-        let is_recognized = is_pure(act.action) || is_seen(act.action);
-        self.changed |= !is_recognized || !alone || meets_waiting_lanes(execution, act);
+        // The active lanes depend on the order of the groups.
+        let is_independent =
+            act.action != Action::ActiveLanes || execution.warp.groups.all.len() == 1;
+        let is_recognized = is_pure(act.action) || has_observed_effects(act.action);
+        self.changed |= !is_recognized || !is_independent || meets_waiting_lanes(execution, act);
     }
 
     fn acted(&mut self, _: &Execution<'_>, act: &Act, waits: bool) {
-        let at_barrier = matches!(
+        let waits_at_barrier = matches!(
             act.action,
             Action::BarrierSync | Action::BarrierReduce | Action::ClusterWait
         );
-        self.changed |= self.is_enabled && waits && !at_barrier;
+        self.changed |= self.is_enabled && waits && !waits_at_barrier;
     }
 
-    fn mbarrier(&mut self, execution: &Execution<'_>, on: &OnMbarrier) -> bool {
-        if !self.looks() {
+    fn mbarrier(&mut self, execution: &Execution<'_>, operation: &MbarrierOperation) -> bool {
+        if !self.is_looking() {
             return true;
         }
-        match on.action {
+        match operation.action {
             Action::MbarrierTest | Action::MbarrierWait => {
                 let poll = Poll {
-                    function: execution.id,
-                    at: execution.at,
-                    memory: Memory::Shared(on.rank),
-                    address: on.at,
+                    function: execution.function_id,
+                    step_index: execution.step_index,
+                    memory: Memory::Shared(operation.rank),
+                    address: operation.offset,
                     bytes: 8,
                     is_mbarrier: true,
                 };
-                self.loops_of(execution)
-                    .for_each(|one| one.add_poll(poll, None));
+                for containing_loop in self.loops_of(execution) {
+                    containing_loop.add_poll(poll, None);
+                }
             }
             _ => self.changed = true,
         }
         true
     }
 
-    fn mbarrier_phase(&mut self, _: &Execution<'_>, _: &OnMbarrier, _: bool) {}
+    fn mbarrier_phase(&mut self, _: &Execution<'_>, _: &MbarrierOperation, _: PhaseEvent) {}
 
     fn called(&mut self, execution: &Execution<'_>) {
-        if !self.looks() {
+        if !self.is_looking() {
             return;
         }
-        let step = (execution.id, execution.at);
+        let step = (execution.function_id, execution.step_index);
         let callees: Vec<FuncId> = execution
             .callees()
             .filter_map(|(call, _)| Some(execution.call_frame(call)?.function))
             .collect();
-        for one in self.loops_of(execution) {
-            let called = callees.iter().map(|callee| (step, *callee));
-            one.trace.callees.extend(called);
+        for containing_loop in self.loops_of(execution) {
+            let calls = callees.iter().map(|callee| (step, *callee));
+            containing_loop.trace.callees.extend(calls);
         }
     }
 
     fn allocated(&mut self, start: u64, _: u64) {
-        // Without memory, nothing changes.
+        // An allocation that fails changes nothing.
         self.changed |= start != 0;
     }
 
@@ -538,7 +587,7 @@ impl Observer for Probe {
     }
 
     fn barrier(&mut self, grid: &Grid<'_>, block: &Block, warps: &[Warp], id: u32) {
-        if !self.looks() {
+        if !self.is_looking() {
             return;
         }
         let linear = grid.linear(block.index);
@@ -547,12 +596,12 @@ impl Observer for Probe {
         let Some(reducing) = reducing(grid, warps, id) else {
             return;
         };
-        let are_all = reducing.keys().eq(barrier.users.iter());
+        let has_all_users = reducing.keys().eq(barrier.users.iter());
         match &barrier.reducing {
             Some(first) => self.changed |= *first != reducing,
             None => barrier.reducing = Some(reducing),
         }
-        self.changed |= !are_all;
+        self.changed |= !has_all_users;
     }
 
     fn cluster_barrier(&mut self, _: &Grid<'_>, block: &Block, _: &[Warp]) {

@@ -1,4 +1,4 @@
-//! A loop that lanes of a warp may repeat for ever.
+//! Loops that lanes of a warp may repeat for ever.
 //!
 //! ```text
 //!   arrival   1   2   3   4   5   6   7   8        lanes jump back to an instruction
@@ -13,7 +13,7 @@ use ptx_ir::FuncId;
 
 use super::cells::{Cell, Cells, LaneSet};
 use super::grid::Grid;
-use super::groups::{CallFrame, Stepped};
+use super::groups::{CallFrame, LaneStep};
 use super::location::Memory;
 use super::repeats::{Trace, repeats};
 use crate::lanes::Registers;
@@ -22,24 +22,24 @@ use crate::lanes::Registers;
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(super) struct Poll {
     pub(super) function: FuncId,
-    pub(super) at: u32,
+    pub(super) step_index: u32,
     pub(super) memory: Memory,
-    /// The offset; the address in global memory.
+    /// The offset in the memory; in global memory the address.
     pub(super) address: u64,
     pub(super) bytes: u64,
     pub(super) is_mbarrier: bool,
 }
 
-/// The most reads of a loop that are remembered.
-const POLLS: usize = 16;
+/// The maximum number of reads of a loop that are recorded.
+const MOST_POLLS: usize = 16;
 
-/// The number of times that a state is reached again: memory that calls have used is then the same, too.
+/// The number of times that a state must be reached again. The memory that calls have used is then the same, too.
 const MATCHES: u32 = 2;
 
-/// An instruction of a call: the call, the function and the step.
+/// An instruction of a call: the index of the call, the function, and the index of the step.
 pub(super) type Place = (usize, FuncId, u32);
 
-/// The values of a word that a loop wrote: at the start, and now.
+/// The values of a word that a loop wrote: at the start, and after the last write.
 #[derive(Copy, Clone, Debug)]
 pub(super) struct Written {
     pub(super) first: u32,
@@ -61,21 +61,25 @@ struct Start {
 #[derive(Debug)]
 pub(super) struct Loop {
     pub(super) lanes: LaneSet,
+    /// The last instruction of the lanes.
     last: Place,
-    /// The least depth of calls that the lanes were in: only there, the registers of one call decide what they do.
+    /// The least depth of the calls that the lanes were in. States are compared at this depth, where the registers of one call decide the steps.
     depth: u32,
+    /// The state that is compared with later ones.
     start: Option<Start>,
-    /// The number of times that the lanes jumped back, and the number at which the state is replaced.
+    /// The number of times that the lanes jumped back.
     arrivals: u32,
-    next: u32,
-    /// The number of times that the lanes came to the state again.
+    /// The number of arrivals at which `start` is replaced.
+    next_restart: u32,
+    /// The number of times that the lanes reached the state again.
     matches: u32,
     /// The steps and accesses since the start.
     pub(super) trace: Trace,
     /// The words that were written since the start.
     pub(super) written: HashMap<Cell, Written>,
+    /// The reads since the start, with the word in which each begins.
     polls: Vec<(Poll, Option<Cell>)>,
-    /// There are more reads than are remembered.
+    /// There are more reads than are recorded.
     has_more_polls: bool,
 }
 
@@ -87,7 +91,7 @@ impl Loop {
             depth,
             start: None,
             arrivals: 0,
-            next: 1,
+            next_restart: 1,
             matches: 0,
             trace: Trace::default(),
             written: HashMap::new(),
@@ -105,12 +109,12 @@ impl Loop {
         self.matches >= MATCHES
     }
 
-    /// Nothing that other threads do can end the loop.
+    /// Whether other threads cannot end the loop, since it reads nothing that they can change.
     pub(super) fn is_endless(&self) -> bool {
         self.polls.is_empty() && !self.has_more_polls
     }
 
-    /// The loop changes memory, which only its lanes access.
+    /// Whether the loop changes memory, which only its lanes access.
     pub(super) fn changes_memory(&self) -> bool {
         self.written.values().any(|written| written.changes)
     }
@@ -119,45 +123,45 @@ impl Loop {
         self.polls.iter().map(|(poll, _)| poll)
     }
 
-    /// Adds what a step reads; `cell` is the word that the read begins in.
+    /// Adds a read of a step, which begins in the word `cell`.
     pub(super) fn add_poll(&mut self, poll: Poll, cell: Option<Cell>) {
         if self.repeats() || self.polls.iter().any(|(first, _)| *first == poll) {
             return;
         }
-        if self.polls.len() < POLLS {
+        if self.polls.len() < MOST_POLLS {
             self.polls.push((poll, cell));
         } else {
             self.has_more_polls = true;
         }
     }
 
-    /// Lanes wrote a word, which had a value before and has another or the same value now.
-    pub(super) fn write(&mut self, cell: Cell, (before, now): (u32, u32)) {
+    /// Records a write of lanes to a word.
+    pub(super) fn record_write(&mut self, cell: Cell, old_value: u32, new_value: u32) {
         let written = self.written.entry(cell).or_insert(Written {
-            first: before,
-            last: now,
+            first: old_value,
+            last: new_value,
             changes: false,
         });
-        written.last = now;
-        written.changes |= before != now;
+        written.last = new_value;
+        written.changes |= old_value != new_value;
     }
 
-    /// The lanes come to a step. Gives whether words that only they access are still private.
+    /// Records that the lanes reach a step. Returns false if a word that the loop changes is not private.
     pub(super) fn arrive(
         &mut self,
         grid: &Grid<'_>,
         cells: &mut Cells,
-        step: Stepped,
+        step: LaneStep,
         call: &CallFrame,
     ) -> bool {
-        let place = (step.call, step.function, step.at);
+        let place = (step.call, step.function, step.index);
         if call.depth < self.depth {
-            // The callers have registers, too.
+            // The registers of the caller decide the steps from now on.
             *self = Self::new(self.lanes, place, call.depth);
             return true;
         }
         let is_back =
-            (step.call, step.function) == (self.last.0, self.last.1) && step.at <= self.last.2;
+            (step.call, step.function) == (self.last.0, self.last.1) && step.index <= self.last.2;
         self.last = place;
         if !is_back || self.repeats() || call.depth > self.depth {
             return true;
@@ -168,13 +172,13 @@ impl Loop {
             self.matches += 1;
             are_private = self.rely_on_private_words(cells);
         }
-        if self.arrivals >= self.next && !self.repeats() {
+        if self.arrivals >= self.next_restart && !self.repeats() {
             self.restart(place, call);
         }
         are_private
     }
 
-    /// Whether the lanes do the same again and again from here on, as they did since the start.
+    /// Whether the lanes are in the state of the start, so that they repeat the steps since then.
     fn is_at_start_again(
         &self,
         grid: &Grid<'_>,
@@ -185,11 +189,11 @@ impl Loop {
         self.start.as_ref().is_some_and(|start| {
             start.place == place
                 && start.top == call.top
-                && repeats(grid, self, cells, (&start.registers, &call.registers))
+                && repeats(grid, self, cells, &start.registers, &call.registers)
         })
     }
 
-    /// The words that the loop changes must remain private. Such words are not a reason to wait.
+    /// Makes the words private that the loop changes; returns false if some have other users. Reads of such words do not wait for other threads.
     fn rely_on_private_words(&mut self, cells: &mut Cells) -> bool {
         let lanes = self.lanes;
         let mut are_private = true;
@@ -206,9 +210,9 @@ impl Loop {
         are_private
     }
 
-    /// Compares later states with this one.
+    /// Makes the current state the one that is compared with later ones.
     fn restart(&mut self, place: Place, call: &CallFrame) {
-        self.next = self.arrivals.saturating_mul(2);
+        self.next_restart = self.arrivals.saturating_mul(2);
         self.start = Some(Start {
             place,
             registers: call.registers.clone(),

@@ -1,4 +1,4 @@
-//! The values that decide what the steps of a loop do.
+//! The values that decide the effects of the steps of a loop.
 
 use std::collections::{BTreeSet, HashSet};
 
@@ -8,7 +8,7 @@ use ptx_isa::Action;
 use super::cells::{Cell, Cells};
 use super::grid::Grid;
 use super::repeated_loop::Loop;
-use crate::lanes::{Double, LaneOp, Place, Registers, lanes};
+use crate::lanes::{LaneOp, Place, Registers, lanes};
 use crate::program::{
     Act, ActOperand, Address, Argument, Atomic, Base, Call, Callee, ChangedElement, Function, Step,
     Target,
@@ -21,48 +21,51 @@ type StepOfFunction = (FuncId, u32);
 #[derive(Debug, Default)]
 pub(super) struct Trace {
     pub(super) steps: BTreeSet<StepOfFunction>,
-    /// The words that steps read and wrote; only for loops that may change memory.
+    /// The words that steps read; only for loops that may change memory.
     pub(super) reads: BTreeSet<(StepOfFunction, Cell)>,
+    /// The words that steps wrote; only for loops that may change memory.
     pub(super) writes: BTreeSet<(StepOfFunction, Cell)>,
     /// The functions that were called through addresses.
     pub(super) callees: BTreeSet<(StepOfFunction, FuncId)>,
 }
 
-/// A value that steps compute with; calls of a function that is called again before it returns are not told apart.
+/// A value that steps use. The registers of all calls of a function are one, also if it is called again before it returns.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
 enum Value {
     Register(FuncId, Place),
     Memory(Cell),
 }
 
-/// Values that are read, and those that are computed from them.
+/// The flow of values through the steps of a loop.
 #[derive(Default)]
 struct Flow {
-    /// The values that decide where the steps go, what they access, and what others can see.
+    /// The values that decide the branches and addresses of the steps, and those that other threads see.
     deciding: HashSet<Value>,
-    /// Values that are written and what they are computed from.
+    /// The written values, each with the values from which it is computed.
     computed: Vec<(Value, Vec<Value>)>,
     /// Values that depend on time.
     timed: Vec<Value>,
 }
 
-/// Whether the steps of a loop are executed in the same way again and again: no value differs between two states of the registers of its call, in the
-/// lanes of the loop, that decides where they go and what they access, and none of these depends on time. Calls that began between the states have ended.
+/// Whether the steps of a loop are repeated with the same effects. `before` and `after` are two states of the registers of its call; calls that began
+/// between them have ended. No deciding value may differ between the states in the lanes of the loop, and none may depend on time.
 pub(super) fn repeats(
     grid: &Grid<'_>,
     repeated: &Loop,
     cells: &Cells,
-    (before, after): (&Registers, &Registers),
+    before: &Registers,
+    after: &Registers,
 ) -> bool {
     let (_, function, _) = repeated.place();
-    let (_, _, mask) = repeated.lanes;
-    let places = differences(before, after, mask);
-    let mut changed: Vec<Value> = places
+    let mut changed: Vec<Value> = differences(before, after, repeated.lanes.mask)
         .into_iter()
         .map(|place| Value::Register(function, place))
         .collect();
-    let words = repeated.written.iter().filter(|(_, w)| w.first != w.last);
-    changed.extend(words.map(|(cell, _)| Value::Memory(*cell)));
+    for (cell, written) in &repeated.written {
+        if written.first != written.last {
+            changed.push(Value::Memory(*cell));
+        }
+    }
     let Some(mut flow) = Flow::of_loop(grid, repeated, cells) else {
         return false;
     };
@@ -74,54 +77,53 @@ pub(super) fn repeats(
     !changed.iter().any(|value| flow.deciding.contains(value))
 }
 
-/// The values that differ in the lanes of a mask.
+/// The registers that differ in the lanes of a mask.
 fn differences(before: &Registers, after: &Registers, mask: u32) -> Vec<Place> {
-    let mut changed = Vec::new();
+    let mut differences = Vec::new();
     let predicates = before.predicates.iter().zip(&after.predicates);
-    for (at, (a, b)) in (0..).zip(predicates) {
+    for (index, (a, b)) in (0..).zip(predicates) {
         if (a ^ b) & mask != 0 {
-            changed.push(Place::Predicate(at));
+            differences.push(Place::Predicate(index));
         }
     }
-    for (at, (a, b)) in (0..).zip(before.words.iter().zip(&after.words)) {
+    for (index, (a, b)) in (0..).zip(before.words.iter().zip(&after.words)) {
         if a != b && lanes(mask).any(|lane| a[lane] != b[lane]) {
-            changed.push(Place::Word(at));
+            differences.push(Place::Word(index));
         }
     }
-    let differ = |a: &Double, b: &Double| a != b && lanes(mask).any(|lane| a[lane] != b[lane]);
-    for (at, (a, b)) in (0..).zip(before.doubles.iter().zip(&after.doubles)) {
-        if differ(a, b) {
-            changed.push(Place::Double(at));
+    for (index, (a, b)) in (0..).zip(before.doubles.iter().zip(&after.doubles)) {
+        if a != b && lanes(mask).any(|lane| a[lane] != b[lane]) {
+            differences.push(Place::Double(index));
         }
     }
-    changed
+    differences
 }
 
-/// The files of a value: one of 128 bits is in two places.
-fn parts(place: Place) -> impl Iterator<Item = Place> {
+/// The registers of at most 64 bits that contain a value.
+fn registers_of(place: Place) -> impl Iterator<Item = Place> {
     let (first, second) = match place {
-        Place::Quad(at) => (Place::Double(at), Some(Place::Double(at + 1))),
+        Place::Quad(index) => (Place::Double(index), Some(Place::Double(index + 1))),
         other => (other, None),
     };
     core::iter::once(first).chain(second)
 }
 
 impl Flow {
-    /// The flow of values in a loop; `None` if it is not known.
+    /// The flow of values in a loop; `None` if it is unknown.
     fn of_loop(grid: &Grid<'_>, repeated: &Loop, cells: &Cells) -> Option<Self> {
         let mut flow = Self::default();
         let steps = &repeated.trace.steps;
-        let passes_memory = steps.iter().any(|&(id, at)| {
+        let passes_memory = steps.iter().any(|&(id, step_index)| {
             let function = grid.program.function(id);
-            let target = function.and_then(|function| function.steps.get(at as usize));
+            let target = function.and_then(|f| f.steps.get(step_index as usize));
             target.is_some_and(|target| passes_memory(&target.step))
         });
-        for &(id, at) in steps {
+        for &(id, step_index) in steps {
             let function = grid.program.function(id)?;
-            let target = function.steps.get(at as usize)?;
+            let target = function.steps.get(step_index as usize)?;
             let mut builder = FlowBuilder {
                 flow: &mut flow,
-                step: (id, at),
+                step: (id, step_index),
                 function,
                 repeated,
                 cells,
@@ -132,13 +134,13 @@ impl Flow {
         Some(flow)
     }
 
-    /// Adds the values that deciding values are computed from.
+    /// Adds the values from which deciding values are computed to the deciding ones.
     fn close(&mut self) {
         loop {
             let count_before = self.deciding.len();
-            for (to, from) in &self.computed {
-                if self.deciding.contains(to) {
-                    self.deciding.extend(from);
+            for (value, sources) in &self.computed {
+                if self.deciding.contains(value) {
+                    self.deciding.extend(sources);
                 }
             }
             if self.deciding.len() == count_before {
@@ -148,7 +150,7 @@ impl Flow {
     }
 }
 
-/// Whether a step is a call that copies bytes of the stack, which is not seen as an access.
+/// Whether a step is a call that copies bytes of the stack, which the observer does not see as an access.
 fn passes_memory(step: &Step) -> bool {
     let Step::Call(call) = step else { return false };
     let mut passed = call.arguments.iter().chain(&call.results);
@@ -168,7 +170,7 @@ struct FlowBuilder<'a> {
 
 impl FlowBuilder<'_> {
     fn add(&mut self, grid: &Grid<'_>, target: &Target) -> Option<()> {
-        self.decide(target.guard.map(|(at, _)| Place::Predicate(at)));
+        self.decide(target.guard.map(|(index, _)| Place::Predicate(index)));
         self.compute(target.before);
         match &target.step {
             Step::Lanes(first, end) => self.compute((*first, *end)),
@@ -176,28 +178,30 @@ impl FlowBuilder<'_> {
                 let mut reads = fold.sources.clone();
                 let carry = Place::Predicate(crate::lower::Code::CARRY);
                 reads.extend(fold.reads_carry.then_some(carry));
-                let written = fold.results.iter().copied().chain(fold.second);
-                let written = written.chain(fold.writes_carry.then_some(carry));
-                for to in written {
-                    self.define(to, &reads);
+                let results = fold.results.iter().copied();
+                for result in results
+                    .chain(fold.second)
+                    .chain(fold.writes_carry.then_some(carry))
+                {
+                    self.define(result, &reads);
                 }
             }
             Step::Load(access) => {
-                self.decide(register(&access.address));
+                self.decide(address_register(&access.address));
                 let words = self.read_words();
                 for place in access.places.iter().copied().flatten() {
                     self.define_from(place, &words);
                 }
             }
             Step::Store(access) => {
-                self.decide(register(&access.address));
+                self.decide(address_register(&access.address));
                 let stored: Vec<Place> = access.places.iter().copied().flatten().collect();
                 self.store(&stored);
             }
             Step::Atomic(atomic) => self.change(atomic),
             Step::Special(_, place, ops) => {
                 let id = self.step.0;
-                let timed = parts(*place).map(|place| Value::Register(id, place));
+                let timed = registers_of(*place).map(|place| Value::Register(id, place));
                 self.flow.timed.extend(timed);
                 self.compute(*ops);
             }
@@ -209,20 +213,22 @@ impl FlowBuilder<'_> {
         Some(())
     }
 
-    /// The words that only this loop accesses, of those that it writes.
-    fn private(&self, cell: &Cell) -> bool {
+    /// Whether no other lanes access a word that the loop writes.
+    fn is_private(&self, cell: &Cell) -> bool {
         !(self.passes_memory && cell.is_local())
             && self.cells.is_only_user(*cell, self.repeated.lanes)
     }
 
-    /// The words that the step accesses, of a set of accesses.
+    /// The words of the step in a set of accesses.
     fn words(&self, accesses: &BTreeSet<(StepOfFunction, Cell)>) -> Vec<Cell> {
-        let all = accesses.range((self.step, Cell::FIRST)..);
-        let accesses_of_step = all.take_while(|(step, _)| *step == self.step);
-        accesses_of_step.map(|(_, cell)| *cell).collect()
+        accesses
+            .range((self.step, Cell::FIRST)..)
+            .take_while(|(step, _)| *step == self.step)
+            .map(|(_, cell)| *cell)
+            .collect()
     }
 
-    /// The words that the step reads and the loop writes. The others do not change.
+    /// The words that the step reads and the loop writes. The other words do not change.
     fn read_words(&self) -> Vec<Value> {
         let words = self.words(&self.repeated.trace.reads).into_iter();
         words
@@ -231,26 +237,30 @@ impl FlowBuilder<'_> {
             .collect()
     }
 
-    /// Values are stored. They decide what other threads do, unless only this loop accesses the words.
+    /// Adds a store of values. They are deciding unless only this loop accesses the words.
     fn store(&mut self, stored: &[Place]) {
         let words = self.words(&self.repeated.trace.writes);
-        if words.is_empty() || !words.iter().all(|cell| self.private(cell)) {
+        if words.is_empty() || !words.iter().all(|cell| self.is_private(cell)) {
             self.decide(stored.iter().copied());
             return;
         }
         let id = self.step.0;
         for cell in words {
-            let registers = stored.iter().copied().flat_map(parts);
-            let from: Vec<Value> = registers.map(|place| Value::Register(id, place)).collect();
-            self.flow.computed.push((Value::Memory(cell), from));
+            let sources: Vec<Value> = stored
+                .iter()
+                .copied()
+                .flat_map(registers_of)
+                .map(|place| Value::Register(id, place))
+                .collect();
+            self.flow.computed.push((Value::Memory(cell), sources));
         }
     }
 
-    /// An atomic operation reads words, and stores what it computes from them.
+    /// Adds an atomic operation, which reads words and stores values that are computed from them.
     fn change(&mut self, atomic: &Atomic) {
-        self.decide(register(&atomic.address));
+        self.decide(address_register(&atomic.address));
         let words = self.words(&self.repeated.trace.writes);
-        if words.is_empty() || !words.iter().all(|cell| self.private(cell)) {
+        if words.is_empty() || !words.iter().all(|cell| self.is_private(cell)) {
             for element in &atomic.elements {
                 self.decide_element(element);
             }
@@ -267,19 +277,24 @@ impl FlowBuilder<'_> {
         self.store(&new);
     }
 
-    /// The values that a call passes. What is passed in memory is as if it was stored.
+    /// Adds a call and the values that it passes. A value that is passed in memory is deciding, as if it was stored.
     fn call(&mut self, grid: &Grid<'_>, call: &Call) -> Option<()> {
         match &call.callee {
             Callee::Function(callee) => self.pass_to(grid, call, *callee),
             Callee::Indirect(place) => {
                 self.decide([*place]);
-                let callees = &self.repeated.trace.callees;
-                let from_here = callees.iter().filter(|(step, _)| *step == self.step);
-                let from_here: Vec<FuncId> = from_here.map(|(_, callee)| *callee).collect();
-                if from_here.is_empty() {
+                let callees: Vec<FuncId> = self
+                    .repeated
+                    .trace
+                    .callees
+                    .iter()
+                    .filter(|(step, _)| *step == self.step)
+                    .map(|(_, callee)| *callee)
+                    .collect();
+                if callees.is_empty() {
                     return None;
                 }
-                from_here
+                callees
                     .into_iter()
                     .try_for_each(|callee| self.pass_to(grid, call, callee))
             }
@@ -298,25 +313,37 @@ impl FlowBuilder<'_> {
         let frame = &grid.program.function(callee)?.frame;
         let caller = self.step.0;
         for (argument, parameter) in call.arguments.iter().zip(&frame.parameters) {
-            self.pass((caller, argument), (callee, &parameter.place));
+            self.pass(caller, argument, callee, &parameter.place);
         }
         for (result, parameter) in call.results.iter().zip(&frame.results) {
-            self.pass((callee, &parameter.place), (caller, result));
+            self.pass(callee, &parameter.place, caller, result);
         }
         Some(())
     }
 
-    fn pass(&mut self, (from, source): (FuncId, &Argument), (to, target): (FuncId, &Argument)) {
+    /// Adds the copy of an argument or a result from one function to another one.
+    fn pass(
+        &mut self,
+        source_function: FuncId,
+        source: &Argument,
+        target_function: FuncId,
+        target: &Argument,
+    ) {
         let Argument::Registers(sources) = source else {
             return;
         };
-        let sources = sources.iter().copied().flat_map(parts);
-        let sources: Vec<Value> = sources.map(|place| Value::Register(from, place)).collect();
+        let sources: Vec<Value> = sources
+            .iter()
+            .copied()
+            .flat_map(registers_of)
+            .map(|place| Value::Register(source_function, place))
+            .collect();
         match target {
             Argument::Registers(targets) => {
-                let targets = targets.iter().copied().flat_map(parts);
-                let computed = targets.map(|place| (Value::Register(to, place), sources.clone()));
-                self.flow.computed.extend(computed);
+                for place in targets.iter().copied().flat_map(registers_of) {
+                    let value = Value::Register(target_function, place);
+                    self.flow.computed.push((value, sources.clone()));
+                }
             }
             _ => self.flow.deciding.extend(sources),
         }
@@ -326,19 +353,22 @@ impl FlowBuilder<'_> {
         if matches!(act.action, Action::Sleep | Action::Hint | Action::Fence) {
             return;
         }
-        let is_address =
-            |operand: &Option<ActOperand>| matches!(operand, Some(ActOperand::Address(_)));
-        // A wait has the object, the phase, and perhaps the time that it may take, which is a hint.
-        let hint = match act.action {
-            Action::MbarrierWait => act.operands.iter().position(is_address).map(|at| at + 2),
-            _ => None,
+        // The operands of a wait are the object, the phase, and perhaps the time that it may take, which is a hint.
+        let hint = if act.action == Action::MbarrierWait {
+            let object = act
+                .operands
+                .iter()
+                .position(|operand| matches!(operand, Some(ActOperand::Address(_))));
+            object.map(|index| index + 2)
+        } else {
+            None
         };
         for (index, operand) in act.operands.iter().enumerate() {
             match operand {
                 Some(ActOperand::Places(places)) if hint != Some(index) => {
                     self.decide(places.iter().copied());
                 }
-                Some(ActOperand::Address(address)) => self.decide(register(address)),
+                Some(ActOperand::Address(address)) => self.decide(address_register(address)),
                 _ => {}
             }
         }
@@ -349,48 +379,56 @@ impl FlowBuilder<'_> {
         self.flow.deciding.extend(words);
     }
 
+    /// Makes registers deciding.
     fn decide(&mut self, places: impl IntoIterator<Item = Place>) {
         let id = self.step.0;
-        let places = places.into_iter().flat_map(parts);
-        let values = places.map(|place| Value::Register(id, place));
-        self.flow.deciding.extend(values);
+        for place in places.into_iter().flat_map(registers_of) {
+            self.flow.deciding.insert(Value::Register(id, place));
+        }
     }
 
     fn decide_element(&mut self, element: &ChangedElement) {
         self.decide(element.loaded.iter().copied());
         self.decide([element.new]);
-        let function = self.function;
-        self.decide(ops(function, element.ops).iter().flat_map(LaneOp::read));
+        let operations = operations(self.function, element.ops);
+        self.decide(operations.iter().flat_map(LaneOp::read));
     }
 
+    /// Adds the operations `range.0..range.1` of the function.
     fn compute(&mut self, range: (u32, u32)) {
-        let function = self.function;
-        for op in ops(function, range) {
+        for op in operations(self.function, range) {
             self.define(op.written(), &op.read());
         }
     }
 
-    fn define(&mut self, to: Place, from: &[Place]) {
+    /// Adds a value that is computed from registers.
+    fn define(&mut self, result: Place, sources: &[Place]) {
         let id = self.step.0;
-        let from = from.iter().copied().flat_map(parts);
-        let from: Vec<Value> = from.map(|place| Value::Register(id, place)).collect();
-        self.define_from(to, &from);
+        let sources: Vec<Value> = sources
+            .iter()
+            .copied()
+            .flat_map(registers_of)
+            .map(|place| Value::Register(id, place))
+            .collect();
+        self.define_from(result, &sources);
     }
 
-    fn define_from(&mut self, to: Place, from: &[Value]) {
+    fn define_from(&mut self, result: Place, sources: &[Value]) {
         let id = self.step.0;
-        let to = parts(to).map(|place| (Value::Register(id, place), from.to_vec()));
-        self.flow.computed.extend(to);
+        for place in registers_of(result) {
+            let value = Value::Register(id, place);
+            self.flow.computed.push((value, sources.to_vec()));
+        }
     }
 }
 
-fn ops(function: &Function, (first, end): (u32, u32)) -> &[LaneOp] {
-    let ops = function.code.ops.get(first as usize..end as usize);
-    ops.unwrap_or_default()
+fn operations(function: &Function, (first, end): (u32, u32)) -> &[LaneOp] {
+    let operations = function.code.ops.get(first as usize..end as usize);
+    operations.unwrap_or_default()
 }
 
-/// The register that an address is computed from.
-const fn register(address: &Address) -> Option<Place> {
+/// The register from which an address is computed.
+const fn address_register(address: &Address) -> Option<Place> {
     match address.base {
         Base::Register(place) => Some(place),
         Base::Frame | Base::Zero => None,

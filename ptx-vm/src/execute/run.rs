@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use super::block::Observing;
+use super::block::ObserverCell;
 use super::cluster::{Cluster, Look};
 use super::grid::Grid;
 use super::independent;
@@ -24,7 +24,7 @@ const FIRST_LOOK: u64 = 1 << 17;
 pub(crate) fn run(
     grid: &Grid<'_>,
     executor: &dyn Executor,
-    observer: &mut Option<Observing>,
+    observer: &mut Option<ObserverCell>,
 ) -> Result<(), RunError> {
     if observer.is_none() && grid.is_independent() {
         independent::run(grid, executor)
@@ -38,7 +38,7 @@ fn begin(
     grid: &Grid<'_>,
     cluster: &mut Cluster,
     turn: u64,
-    observer: &mut Option<Observing>,
+    observer: &mut Option<ObserverCell>,
 ) -> Result<bool, RunError> {
     let first = turn.min(FIRST_TURN);
     let progress = cluster.run_observed(grid, first, observer)?;
@@ -64,7 +64,7 @@ fn retain_running(grid: &Grid<'_>, waiting: &mut VecDeque<Cluster>) {
 }
 
 /// Runs all CTAs on this thread. They begin in the order of their indices; one that waits for later ones lets these run.
-fn run_in_order(grid: &Grid<'_>, observer: &mut Option<Observing>) -> Result<(), RunError> {
+fn run_in_order(grid: &Grid<'_>, observer: &mut Option<ObserverCell>) -> Result<(), RunError> {
     run_from(grid, VecDeque::new(), 0, observer)
 }
 
@@ -72,7 +72,7 @@ fn run_in_order(grid: &Grid<'_>, observer: &mut Option<Observing>) -> Result<(),
 pub(super) fn run_waiting(
     grid: &Grid<'_>,
     waiting: VecDeque<Cluster>,
-    observer: &mut Option<Observing>,
+    observer: &mut Option<ObserverCell>,
 ) -> Result<(), RunError> {
     run_from(grid, waiting, grid.clusters().count(), observer)
 }
@@ -82,7 +82,7 @@ fn run_from(
     grid: &Grid<'_>,
     mut waiting: VecDeque<Cluster>,
     mut next: u64,
-    observer: &mut Option<Observing>,
+    observer: &mut Option<ObserverCell>,
 ) -> Result<(), RunError> {
     let all = grid.clusters().count();
     let order = Order::of_clusters(grid, all);
@@ -130,7 +130,7 @@ fn run_from(
             error = Some(watch::stuck(grid, &waiting));
         } else if watch.is_due(grid.progress.steps()) {
             let steps = grid.progress.steps();
-            let observation = watch.look(grid, &mut waiting, (steps, observer))?;
+            let observation = watch.look(grid, &mut waiting, steps, observer)?;
             error = (observation.look == Look::Repeats).then(|| watch::deadlock(observation.waits));
             waiting.iter_mut().for_each(Cluster::wake);
             retain_running(grid, &mut waiting);

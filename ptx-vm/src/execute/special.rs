@@ -1,4 +1,4 @@
-//! Special registers.
+//! The values of special registers.
 
 use ptx_isa::SpecialReg;
 
@@ -7,7 +7,7 @@ use super::grid::Grid;
 use super::warp::Warp;
 
 impl Block {
-    /// The value of a special register, or of a component of one.
+    /// The value of a component of a special register in a lane; 0 for registers that the machine does not have.
     pub(crate) fn special(
         &self,
         register: SpecialReg,
@@ -18,40 +18,34 @@ impl Block {
     ) -> u128 {
         let first = warp.first;
         let thread = grid.thread(first + lane as u32);
-        let of = |index: [u32; 3]| index.get(usize::from(component)).copied().unwrap_or(0);
-        let size = |index: [u32; 3]| index.get(usize::from(component)).copied().unwrap_or(1);
+        let index = |indices: [u32; 3]| indices.get(usize::from(component)).copied().unwrap_or(0);
+        let size = |sizes: [u32; 3]| sizes.get(usize::from(component)).copied().unwrap_or(1);
         let lane = lane as u32;
-        let below = (1u32 << lane) - 1;
+        let lower_lanes = (1u32 << lane) - 1;
         let in_cluster: [u32; 3] = core::array::from_fn(|i| self.index[i] % grid.cluster[i].max(1));
         let clusters: [u32; 3] = core::array::from_fn(|i| grid.blocks[i] / grid.cluster[i].max(1));
-        let linear = |at: [u32; 3], of: [u32; 3]| {
-            let [x, y, z] = at.map(u64::from);
-            x + u64::from(of[0]) * (y + u64::from(of[1]) * z)
-        };
         let steps = grid.progress.steps() + warp.uncounted;
         let value: u64 = match register {
-            SpecialReg::Tid => of(thread).into(),
+            SpecialReg::Tid => index(thread).into(),
             SpecialReg::Ntid => size(grid.threads).into(),
-            SpecialReg::Ctaid => of(self.index).into(),
+            SpecialReg::Ctaid => index(self.index).into(),
             SpecialReg::Nctaid => size(grid.blocks).into(),
             SpecialReg::Laneid => lane.into(),
             SpecialReg::Warpid => (first / 32).into(),
             SpecialReg::Nwarpid => grid.threads_per_block().div_ceil(32).into(),
             SpecialReg::LanemaskEq => 1 << lane,
-            SpecialReg::LanemaskLt => below.into(),
-            SpecialReg::LanemaskLe => (below | 1 << lane).into(),
-            SpecialReg::LanemaskGt => (!below & !(1 << lane)).into(),
-            SpecialReg::LanemaskGe => (!below).into(),
-            SpecialReg::Clusterid => of(self.cluster).into(),
+            SpecialReg::LanemaskLt => lower_lanes.into(),
+            SpecialReg::LanemaskLe => (lower_lanes | 1 << lane).into(),
+            SpecialReg::LanemaskGt => (!lower_lanes & !(1 << lane)).into(),
+            SpecialReg::LanemaskGe => (!lower_lanes).into(),
+            SpecialReg::Clusterid => index(self.cluster).into(),
             SpecialReg::Nclusterid => size(clusters).into(),
-            SpecialReg::ClusterCtaid => of(in_cluster).into(),
+            SpecialReg::ClusterCtaid => index(in_cluster).into(),
             SpecialReg::ClusterNctaid => size(grid.cluster).into(),
             SpecialReg::ClusterCtarank => self.rank as u64,
             SpecialReg::ClusterNctarank => grid.cluster.iter().map(|&n| u64::from(n)).product(),
             SpecialReg::IsExplicitCluster => u64::from(grid.cluster != [1; 3]),
-            SpecialReg::Smid => {
-                linear(self.index, grid.blocks) % u64::from(grid.limits.multiprocessors)
-            }
+            SpecialReg::Smid => grid.linear(self.index) % u64::from(grid.limits.multiprocessors),
             SpecialReg::Nsmid => grid.limits.multiprocessors.into(),
             SpecialReg::Clock | SpecialReg::Clock64 | SpecialReg::Globaltimer => steps,
             SpecialReg::ClockHi | SpecialReg::GlobaltimerHi => steps >> 32,

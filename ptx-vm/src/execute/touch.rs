@@ -22,42 +22,47 @@ pub(crate) use AccessUse as Use;
 pub(crate) struct Touch<'a> {
     pub(crate) usage: Use,
     pub(crate) memory: Memory,
-    /// The offset of each lane; the address in global memory.
-    pub(crate) at: &'a Double,
+    /// The offset that each lane accesses; in global memory the address.
+    pub(crate) addresses: &'a Double,
     /// The number of bytes that each lane accesses.
     pub(crate) bytes: u64,
     /// The number of bytes of an element of a vector.
     pub(crate) element: u64,
-    /// To which the offsets must be aligned.
+    /// The alignment of the addresses in bytes.
     pub(crate) align: u64,
+    /// The accessing lanes.
     pub(crate) lanes: u32,
 }
 
 impl Touch<'_> {
-    /// The range of all bytes that lanes of a mask access, and bytes between them.
+    /// The smallest range that contains all bytes that lanes of a mask access.
     #[inline]
     pub(crate) fn range(&self, mask: u32) -> Range<u64> {
         let (mut low, mut high) = (u64::MAX, 0);
-        for (lane, &at) in self.at.iter().enumerate() {
+        for (lane, &address) in self.addresses.iter().enumerate() {
+            // All ones for lanes that are not in the mask.
             let unused = u64::from(mask >> lane & 1).wrapping_sub(1);
-            (low, high) = (low.min(at | unused), high.max(at & !unused));
+            low = low.min(address | unused);
+            high = high.max(address & !unused);
         }
         low..high.saturating_add(self.bytes)
     }
 
-    /// Whether the lanes of a mask are all of them and access consecutive bytes, which begin at an address.
+    /// Whether a mask contains all lanes and they access consecutive bytes that begin at `start`.
     #[inline]
     pub(crate) fn is_row(&self, mask: u32, start: u64) -> bool {
-        let next = |lane: usize| start.wrapping_add(lane as u64 * self.bytes);
-        mask == u32::MAX && (0..LANES).all(|lane| self.at[lane] == next(lane))
+        mask == u32::MAX
+            && (0..LANES)
+                .all(|lane| self.addresses[lane] == start.wrapping_add(lane as u64 * self.bytes))
     }
 
-    /// Whether the addresses of the lanes of a mask are multiples of what they must be aligned to.
+    /// Whether the addresses of the lanes of a mask are multiples of the alignment.
     #[inline]
     pub(crate) fn is_aligned(&self, mask: u32) -> bool {
-        let used = |lane: usize| u64::from(mask >> lane & 1).wrapping_neg();
-        let lanes = (0..LANES).map(|lane| self.at[lane] & used(lane));
-        let bits = lanes.fold(0, |all, at| all | at);
-        !self.align.is_power_of_two() || bits & (self.align - 1) == 0
+        let address_bits = (0..LANES).fold(0, |bits, lane| {
+            let used = u64::from(mask >> lane & 1).wrapping_neg();
+            bits | self.addresses[lane] & used
+        });
+        !self.align.is_power_of_two() || address_bits & (self.align - 1) == 0
     }
 }

@@ -116,7 +116,7 @@ impl Waiting<'_> {
             }
             State::Matrix => "for the other lanes of their warp".into(),
         };
-        Some((call.function, self.group.at, what))
+        Some((call.function, self.group.step_index, what))
     }
 
     /// A loop that is repeated, and what it reads.
@@ -134,11 +134,11 @@ impl Waiting<'_> {
             } else {
                 ENDLESS
             };
-            return Some((function, self.group.at, what.into()));
+            return Some((function, self.group.step_index, what.into()));
         };
         let described: Vec<String> = chosen.iter().map(|poll| self.poll(poll)).collect();
         let what = format!("for {}", described.join(" and "));
-        Some((first.function, first.at, what))
+        Some((first.function, first.step_index, what))
     }
 
     fn poll(&self, poll: &Poll) -> String {

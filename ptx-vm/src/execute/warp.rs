@@ -7,18 +7,17 @@ use ptx_ir::FuncId;
 use super::block::Block;
 use super::execution::{Control, Execution};
 use super::grid::{Failure, Grid};
-use super::groups::Turns;
-use super::groups::{After, CallFrame, Groups, State, Stepped};
+use super::groups::{CallFrame, Group, Groups, LaneOutcome, LaneStep, State, Turns};
 use crate::account::{Account, Held, Purpose};
 use crate::error::StopReason;
 use crate::lanes::{Double, LANES, Place, Registers, lanes};
 use crate::program::{Function, Step};
 
-/// The bytes that a step handles between looks at the clock.
-const LOOK: u64 = 1 << 14;
-/// The work of an observed step.
+/// The bytes that steps handle, or their work, between looks at the clock.
+const CLOCK_BYTES: u64 = 1 << 14;
+/// The work of observing a step, in bytes that take as long.
 const OBSERVED_STEP: u64 = 64;
-/// The bytes that the calls of most programs handle at most.
+/// The bytes that each call may handle without being counted.
 const LARGE: u64 = 1 << 16;
 /// The bytes that count as one more step: those of a vector access of all lanes.
 const BYTES_OF_STEP: u64 = 512;
@@ -36,29 +35,29 @@ pub(crate) struct Warp {
     handled: u64,
     /// The work of steps since the last look at the clock, in bytes that take as long.
     worked: u64,
-    /// The current step waits for a time: other warps run before the next one.
+    /// The current step waits for a while: other warps run before the next step.
     pub(super) is_suspended: bool,
     /// The index of its first thread in the CTA.
     pub(crate) first: u32,
-    /// Steps that it executed and the grid has not counted yet, at its last step other than operations on all lanes.
+    /// The number of executed steps that the grid has not counted yet, at the last step other than operations on all lanes.
     pub(crate) uncounted: u64,
-    /// The register files of calls that ended, by function.
-    spare: Vec<(FuncId, crate::lanes::Registers)>,
-    /// The phase of the barrier of the cluster that each lane waits for to end.
+    /// The register files of calls that ended, with their functions.
+    spare_registers: Vec<(FuncId, Registers)>,
+    /// The phase of the barrier of the cluster in which each lane arrived and has not waited.
     pub(crate) arrived: [Option<u64>; LANES],
 }
 
 /// The lanes of a mask for which a guard holds.
-fn guarded(guard: Option<(u32, bool)>, mask: u32, registers: &crate::lanes::Registers) -> u32 {
+fn guarded(guard: Option<(u32, bool)>, mask: u32, registers: &Registers) -> u32 {
     let Some((predicate, inverted)) = guard else {
         return mask;
     };
-    let bits = registers.predicates.get(predicate as usize);
-    let bits = bits.copied().unwrap_or(0);
-    mask & if inverted { !bits } else { bits }
+    let values = registers.predicates.get(predicate as usize);
+    let values = values.copied().unwrap_or(0);
+    mask & if inverted { !values } else { values }
 }
 
-/// Executes a range of operations.
+/// Executes the operations `first..end` of a function.
 #[inline]
 pub(super) fn execute(
     function: &Function,
@@ -86,7 +85,7 @@ impl Warp {
             is_suspended: false,
             first,
             uncounted: 0,
-            spare: Vec::new(),
+            spare_registers: Vec::new(),
             arrived: [None; LANES],
         }
     }
@@ -95,7 +94,7 @@ impl Warp {
         self.groups.all.is_empty()
     }
 
-    /// The call of an index.
+    /// The call with an index.
     pub(crate) fn call(&mut self, index: usize) -> Option<&mut CallFrame> {
         self.groups.calls.get_mut(index)?.as_mut()
     }
@@ -124,8 +123,12 @@ impl Warp {
         id: FuncId,
         function: &Function,
     ) -> Result<Registers, StopReason> {
-        if let Some(at) = self.spare.iter().position(|(of, _)| *of == id) {
-            return Ok(self.spare.swap_remove(at).1);
+        let spare = self
+            .spare_registers
+            .iter()
+            .position(|(function, _)| *function == id);
+        if let Some(index) = spare {
+            return Ok(self.spare_registers.swap_remove(index).1);
         }
         let bytes = function.code.initial.bytes();
         self.held.take(bytes, Purpose::Registers)?;
@@ -149,11 +152,10 @@ impl Warp {
                 stack.capacity()
             }
         };
-        let growth = |lane: usize| {
-            let stack = self.stacks.get(lane);
-            stack.map_or(0, |stack| (capacity(stack) - stack.capacity()) as u64)
-        };
-        let growth = lanes(mask).map(growth).sum();
+        let growth = lanes(mask)
+            .filter_map(|lane| self.stacks.get(lane))
+            .map(|stack| (capacity(stack) - stack.capacity()) as u64)
+            .sum();
         if growth > 0 {
             self.held.take(growth, Purpose::Stacks)?;
             self.count_large(growth);
@@ -175,7 +177,7 @@ impl Warp {
     }
 
     /// Counts the bytes of an argument or a result that lanes copy.
-    pub(crate) const fn passed(&mut self, bytes: u64, mask: u32) {
+    pub(crate) const fn count_passed(&mut self, bytes: u64, mask: u32) {
         self.count_large(bytes.saturating_mul(mask.count_ones() as u64));
     }
 
@@ -191,7 +193,7 @@ impl Warp {
     pub(crate) fn handle(&mut self, bytes: u64, grid: &Grid<'_>) -> Result<(), StopReason> {
         let handled_before = self.handled;
         self.handled = handled_before.saturating_add(bytes);
-        if handled_before / LOOK == self.handled / LOOK {
+        if handled_before / CLOCK_BYTES == self.handled / CLOCK_BYTES {
             return Ok(());
         }
         if self.handled / BYTES_OF_STEP > grid.steps_left() {
@@ -205,23 +207,23 @@ impl Warp {
     #[inline]
     pub(crate) fn work(&mut self, bytes: u64, grid: &Grid<'_>) -> Result<(), StopReason> {
         self.worked += bytes;
-        if self.worked < LOOK {
+        if self.worked < CLOCK_BYTES {
             return Ok(());
         }
         self.worked = 0;
         grid.interrupted()
     }
 
-    /// Keeps the register file of a call that ended. What registers hold at the start of a call is undefined.
-    pub(crate) fn recycle(&mut self, id: FuncId, registers: crate::lanes::Registers) {
-        if self.spare.len() < 16 {
-            self.spare.push((id, registers));
+    /// Keeps the register file of a call that ended, for a later call of the function. The values of registers at the start of a call are undefined.
+    pub(crate) fn recycle(&mut self, id: FuncId, registers: Registers) {
+        if self.spare_registers.len() < 16 {
+            self.spare_registers.push((id, registers));
         } else {
             self.held.release(registers.bytes());
         }
     }
 
-    /// Executes at most that many steps; gives how many were executed.
+    /// Executes at most `most` steps; returns the number of executed steps.
     pub(crate) fn run(
         &mut self,
         block: &mut Block,
@@ -230,40 +232,42 @@ impl Warp {
     ) -> Result<u64, Failure> {
         let mut done = 0;
         while done < most {
-            let rank = |group: &super::groups::Group, call: &CallFrame| {
+            let group = self.groups.next(self.turns.fair, |group, call| {
                 let function = grid.program.function(call.function);
-                let step = function.and_then(|f| f.steps.get(group.at as usize));
-                step.map_or(u32::MAX, |s| s.rank)
-            };
-            let Some(group) = self.groups.next(self.turns.fair, rank) else {
+                let target = function.and_then(|f| f.steps.get(group.step_index as usize));
+                target.map_or(u32::MAX, |target| target.rank)
+            });
+            let Some(group) = group else {
                 return Ok(done);
             };
-            let alone = self.groups.ready() == 1;
-            let most = if alone {
+            let is_only_ready = self.groups.ready() == 1;
+            let most_steps = if is_only_ready {
                 most - done
             } else {
                 (most - done).min(self.turns.left)
             };
-            let steps = match block.together.observer.is_some() {
-                true => self.run_group::<true>(group, block, grid, (done, most)),
-                false => self.run_group::<false>(group, block, grid, (done, most)),
-            }?;
+            let steps = if block.cluster_state.observer.is_some() {
+                self.run_group::<true>(group, block, grid, done, most_steps)?
+            } else {
+                self.run_group::<false>(group, block, grid, done, most_steps)?
+            };
             done += steps;
-            self.turns.count(steps, alone);
-            if core::mem::take(&mut self.is_suspended) && alone {
+            self.turns.count(steps, is_only_ready);
+            if core::mem::take(&mut self.is_suspended) && is_only_ready {
                 return Ok(done);
             }
         }
         Ok(done)
     }
 
-    /// Runs a group until another one may be next, for at most that many steps after those that were done; gives the number of steps.
+    /// Runs a group until another group may be next, for at most `most` steps after the `done` steps of the warp; returns the number of steps.
     fn run_group<const OBSERVED: bool>(
         &mut self,
         mut index: usize,
         block: &mut Block,
         grid: &Grid<'_>,
-        (done, mut most): (u64, u64),
+        done: u64,
+        mut most: u64,
     ) -> Result<u64, Failure> {
         let mut steps = 0;
         loop {
@@ -271,7 +275,7 @@ impl Warp {
             let Some(group) = self.groups.all.get(index) else {
                 return Ok(steps);
             };
-            let (call, at, mask) = (group.call, group.at, group.mask);
+            let (call, step_index, mask) = (group.call, group.step_index, group.mask);
             let frame = self.groups.calls.get_mut(call).and_then(Option::as_mut);
             let Some(frame) = frame else {
                 return Ok(steps);
@@ -281,15 +285,17 @@ impl Warp {
                 return Ok(steps);
             };
             steps += 1;
-            let Some(target) = function.steps.get(at as usize) else {
+            let Some(target) = function.steps.get(step_index as usize) else {
                 // The end of the body is a return.
                 self.return_from(index, mask, grid);
                 return Ok(steps);
             };
             let active = guarded(target.guard, mask, &frame.registers);
-            let step = Stepped::new(id, at, call, mask, active);
+            let step = LaneStep::new(id, step_index, call, mask, active);
             if OBSERVED {
-                block.observe(|observer, of| observer.step(grid, of, self.first, step, frame));
+                block.observe(|observer, block| {
+                    observer.step(grid, block, self.first, step, frame);
+                });
             }
             execute(function, &mut frame.registers, target.before, active);
             let control = if let Step::Lanes(first, end) = target.step {
@@ -300,9 +306,14 @@ impl Warp {
             } else {
                 self.uncounted = done + steps;
                 self.turns.reads |= target.step.reads_shared();
-                let step = (index, step);
-                let control =
-                    self.execute_step::<OBSERVED>(block, grid, (function, &target.step), step)?;
+                let control = self.execute_step::<OBSERVED>(
+                    block,
+                    grid,
+                    function,
+                    &target.step,
+                    index,
+                    step,
+                )?;
                 if self.handled != 0 {
                     steps += core::mem::take(&mut self.handled) / BYTES_OF_STEP;
                 }
@@ -313,38 +324,40 @@ impl Warp {
             };
             if OBSERVED {
                 self.check_memory(grid, step)?;
-                let lanes_after_step = self.after(&control, step);
-                block.observe(|observer, of| {
-                    observer.stepped(grid, of, self, step, lanes_after_step)
+                let outcome = self.outcome(&control, step);
+                block.observe(|observer, block| {
+                    observer.stepped(grid, block, self, step, outcome);
                 });
             }
             match control {
-                Control::Next => self.groups.all[index].at = at + 1,
-                Control::Jump(taken, to) if taken == mask => self.groups.all[index].at = to,
-                divided => {
-                    self.divide(index, divided, step);
+                Control::Next => self.groups.all[index].step_index = step_index + 1,
+                Control::Jump(jumping, target) if jumping == mask => {
+                    self.groups.all[index].step_index = target
+                }
+                control => {
+                    self.divide(index, control, step);
                     return Ok(steps);
                 }
             }
-            let alone = self.groups.all.len() == 1;
+            let is_only_group = self.groups.all.len() == 1;
             if steps >= most {
                 return Ok(steps);
             }
-            if !alone && !self.turns.fair && !self.is_first(index, grid) {
+            if !is_only_group && !self.turns.fair && !self.is_first(index, grid) {
                 return Ok(steps);
             }
         }
     }
 
-    /// An error if checkers need more memory than allowed, or the launch has to end.
-    fn check_memory(&mut self, grid: &Grid<'_>, step: Stepped) -> Result<(), Failure> {
+    /// Returns an error if checkers need more memory than allowed, or the launch has to end.
+    fn check_memory(&mut self, grid: &Grid<'_>, step: LaneStep) -> Result<(), Failure> {
         let worked = self.work(OBSERVED_STEP, grid);
         worked
             .and_then(|()| grid.account().check())
             .map_err(|reason| Failure {
                 reason,
                 function: Some(step.function),
-                at: step.at,
+                step_index: step.index,
                 lane: step.mask.trailing_zeros() as usize % LANES,
             })
     }
@@ -355,20 +368,22 @@ impl Warp {
         &mut self,
         block: &mut Block,
         grid: &Grid<'_>,
-        (function, step): (&Function, &Step),
-        (group, of): (usize, Stepped),
+        function: &Function,
+        step: &Step,
+        group: usize,
+        lane_step: LaneStep,
     ) -> Result<Control, Failure> {
         let mut execution = Execution {
             warp: self,
             block,
             grid,
             function,
-            id: of.function,
+            function_id: lane_step.function,
             group,
-            call: of.call,
-            at: of.at,
-            mask: of.mask,
-            active: of.active,
+            call: lane_step.call,
+            step_index: lane_step.index,
+            mask: lane_step.mask,
+            active: lane_step.active,
             by_byte: false,
         };
         let control = if OBSERVED {
@@ -378,70 +393,65 @@ impl Warp {
         };
         control.map_err(|(reason, lane)| Failure {
             reason,
-            function: Some(of.function),
-            at: of.at,
+            function: Some(lane_step.function),
+            step_index: lane_step.index,
             lane,
         })
     }
 
-    /// The lanes of a group do not all go on together.
-    fn divide(&mut self, index: usize, control: Control, step: Stepped) {
+    /// Moves the lanes of a group that do not all go on together.
+    fn divide(&mut self, index: usize, control: Control, step: LaneStep) {
         match control {
-            Control::Jump(taken, to) => {
+            Control::Jump(jumping, target) => {
                 let group = &mut self.groups.all[index];
-                (group.mask, group.at) = (step.mask & !taken, step.at + 1);
-                self.groups.add(taken, step.call, to);
+                (group.mask, group.step_index) = (step.mask & !jumping, step.index + 1);
+                self.groups.add(jumping, step.call, target);
             }
             Control::Wait(state) => self.wait(index, step.active, state),
             Control::Next | Control::Moved => {}
         }
     }
 
-    /// The lanes that executed a step, by their state after it, for the observer: the groups are still at the step unless they moved.
-    fn after(&self, control: &Control, step: Stepped) -> After {
-        let done = match control {
-            Control::Next | Control::Jump(..) => step.active,
-            Control::Wait(_) | Control::Moved => 0,
-        };
-        let mut lanes_after = After {
-            done,
-            ..After::default()
-        };
+    /// The outcome of a step for the observer. The groups are still at the step unless they moved.
+    fn outcome(&self, control: &Control, step: LaneStep) -> LaneOutcome {
+        let mut outcome = LaneOutcome::default();
         match control {
-            Control::Wait(_) => lanes_after.waiting = step.active,
-            Control::Moved => self.groups.after(step, &mut lanes_after),
-            Control::Next | Control::Jump(..) => {}
+            Control::Next | Control::Jump(..) => outcome.done = step.active,
+            Control::Wait(_) => outcome.waiting = step.active,
+            Control::Moved => self.groups.set_outcome(step, &mut outcome),
         }
-        lanes_after
+        outcome
     }
 
     /// Whether no other group that is ready comes before a group.
     fn is_first(&mut self, index: usize, grid: &Grid<'_>) -> bool {
-        let key = |group: &super::groups::Group| {
+        let key = |group: &Group| {
             let call = self.groups.calls.get(group.call).and_then(Option::as_ref);
             let depth = call.map_or(0, |c| c.depth);
             let function = call.and_then(|c| grid.program.function(c.function));
-            let step = function.and_then(|f| f.steps.get(group.at as usize));
+            let step = function.and_then(|f| f.steps.get(group.step_index as usize));
             (
                 u32::MAX - depth,
                 step.map_or(u32::MAX, |s| s.rank),
-                group.at,
+                group.step_index,
             )
         };
-        let own_key = key(&self.groups.all[index]);
-        let other_groups = self.groups.all.iter().enumerate();
-        other_groups
-            .filter(|(i, g)| *i != index && g.state == State::Ready)
-            .all(|(_, g)| key(g) > own_key)
+        let group_key = key(&self.groups.all[index]);
+        self.groups
+            .all
+            .iter()
+            .enumerate()
+            .filter(|(i, other)| *i != index && other.state == State::Ready)
+            .all(|(_, other)| key(other) > group_key)
     }
 
-    /// Lanes of a group wait; those whose guard does not hold go on.
+    /// Makes the active lanes of a group wait. The lanes whose guard does not hold go on.
     fn wait(&mut self, index: usize, active: u32, state: State) {
         let group = &mut self.groups.all[index];
-        let (call, at, passing) = (group.call, group.at, group.mask & !active);
+        let (call, step_index, passing) = (group.call, group.step_index, group.mask & !active);
         (group.mask, group.state) = (active, state);
         if passing != 0 {
-            self.groups.add(passing, call, at + 1);
+            self.groups.add(passing, call, step_index + 1);
         }
     }
 }

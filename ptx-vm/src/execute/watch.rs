@@ -1,37 +1,39 @@
-//! Looks from time to time whether the threads of a launch only wait for what nothing changes, and describes it.
+//! Regular looks at the threads of a launch, which find out whether all of them wait for changes that cannot happen.
 
 use core::cell::RefCell;
 use std::collections::VecDeque;
 
-use super::block::Observing;
+use super::block::ObserverCell;
 use super::cluster::{Cluster, Look};
 use super::grid::Grid;
 use super::probe::{Probe, ProbeEffort};
 use super::waits::{add, waits};
 use crate::error::{RunError, StopReason, Wait};
 
-/// The steps that a look may take at least.
-const LOOK: u64 = 1 << 12;
-/// The steps that the look at a cluster that has just begun may take.
-const FIRST: u64 = 1 << 10;
-/// The number of steps of a launch for which a look may take one.
-const PART: u64 = 1 << 12;
-/// The steps after which changes of memory that only one loop accesses are followed.
-const PATIENT_FROM: u64 = 1 << 19;
-/// The most clusters that are described at the end of a launch.
-const DESCRIBED: usize = 1024;
+/// The least number of steps that a look may take.
+const LEAST_LOOK: u64 = 1 << 12;
+/// The number of steps that the look at a cluster that has just begun may take.
+const FIRST_LOOK: u64 = 1 << 10;
+/// The number of steps of a launch for each step of a look.
+const LAUNCH_STEPS_PER_STEP: u64 = 1 << 12;
+/// The number of steps of a launch from which on looks are thorough.
+const THOROUGH_FROM: u64 = 1 << 19;
+/// The maximum number of clusters that are described at the end of a launch.
+const MOST_DESCRIBED: usize = 1024;
 
-/// The time of the next look: after a number of steps, and then each time after twice as many, so that all looks together cost little.
+/// The time of the next look. The number of steps between looks doubles, so that all looks together cost little.
 #[derive(Debug)]
 pub(super) struct Watch {
+    /// The number of steps of the launch at the next look.
     next: u64,
 }
 
 /// The result of a look at clusters.
-pub(super) struct Found {
+pub(super) struct Observation {
     pub(super) look: Look,
-    /// Whether the threads read memory that other clusters have as well.
+    /// The threads read global memory, which other clusters may change.
     pub(super) reads_global: bool,
+    /// The descriptions of the waits.
     pub(super) waits: Vec<Wait>,
 }
 
@@ -50,15 +52,16 @@ impl Watch {
         &mut self,
         grid: &Grid<'_>,
         clusters: &mut VecDeque<Cluster>,
-        (steps, observer): (u64, &mut Option<Observing>),
-    ) -> Result<Found, RunError> {
+        steps: u64,
+        observer: &mut Option<ObserverCell>,
+    ) -> Result<Observation, RunError> {
         self.next = steps.saturating_mul(2).max(self.next);
-        let most = (steps / PART).max(LOOK);
-        let first_look = look(grid, clusters, (most, ProbeEffort::Quick, observer))?;
-        if first_look.look != Look::Changes || steps < PATIENT_FROM {
+        let most = (steps / LAUNCH_STEPS_PER_STEP).max(LEAST_LOOK);
+        let first_look = look(grid, clusters, most, ProbeEffort::Quick, observer)?;
+        if first_look.look != Look::Changes || steps < THOROUGH_FROM {
             return Ok(first_look);
         }
-        look(grid, clusters, (most, ProbeEffort::Thorough, observer))
+        look(grid, clusters, most, ProbeEffort::Thorough, observer)
     }
 }
 
@@ -66,22 +69,24 @@ impl Watch {
 pub(super) fn waits_already(
     grid: &Grid<'_>,
     cluster: &mut Cluster,
-    observer: &mut Option<Observing>,
+    observer: &mut Option<ObserverCell>,
 ) -> Result<bool, RunError> {
-    looking(observer, ProbeEffort::Quick, |observer| {
-        let outcome = cluster.look(grid, FIRST, observer)?;
-        with(observer, |probe| probe.is_enabled = false);
+    with_probe(observer, ProbeEffort::Quick, |observer| {
+        let outcome = cluster.look(grid, FIRST_LOOK, observer)?;
+        use_probe(observer, |probe| probe.is_enabled = false);
         Ok(outcome == Look::Repeats)
     })
 }
 
-/// Looks at clusters for about that many steps of each of them.
+/// Looks at clusters for about `most` steps of each of them.
 fn look(
     grid: &Grid<'_>,
     clusters: &mut VecDeque<Cluster>,
-    (most, effort, observer): (u64, ProbeEffort, &mut Option<Observing>),
-) -> Result<Found, RunError> {
-    looking(observer, effort, |observer| {
+    most: u64,
+    effort: ProbeEffort,
+    observer: &mut Option<ObserverCell>,
+) -> Result<Observation, RunError> {
+    with_probe(observer, effort, |observer| {
         let mut outcome = Look::Repeats;
         for cluster in clusters.iter_mut() {
             outcome = cluster.look(grid, most, observer)?;
@@ -89,17 +94,15 @@ fn look(
                 break;
             }
         }
-        let described = with(observer, |probe| {
+        let described = use_probe(observer, |probe| {
             probe.is_enabled = false;
-            let shown = clusters.iter().take(DESCRIBED);
+            let described = clusters.iter().take(MOST_DESCRIBED);
             let is_final = outcome == Look::Repeats;
-            (
-                probe.reads_global,
-                waits(grid, shown, Some(probe), is_final),
-            )
+            let waits = waits(grid, described, Some(probe), is_final);
+            (probe.reads_global, waits)
         });
         let (reads_global, waits) = described.unwrap_or_default();
-        Ok(Found {
+        Ok(Observation {
             look: outcome,
             reads_global,
             waits,
@@ -107,28 +110,31 @@ fn look(
     })
 }
 
-/// Does something with an observer that looks.
-fn looking<R>(
-    observer: &mut Option<Observing>,
+/// Calls `look` with an observer that contains a probe: the observer of the launch, or a probe alone.
+fn with_probe<R>(
+    observer: &mut Option<ObserverCell>,
     effort: ProbeEffort,
-    with_it: impl FnOnce(&mut Option<Observing>) -> R,
+    look: impl FnOnce(&mut Option<ObserverCell>) -> R,
 ) -> R {
-    let mut own: Option<Observing>;
+    let mut probe_alone: Option<ObserverCell>;
     let observer = match observer {
         Some(_) => observer,
         None => {
-            own = Some(RefCell::new(Box::<Probe>::default() as Box<_>));
-            &mut own
+            probe_alone = Some(RefCell::new(Box::<Probe>::default() as Box<_>));
+            &mut probe_alone
         }
     };
-    with(observer, |probe| probe.start(effort));
-    with_it(observer)
+    use_probe(observer, |probe| probe.start(effort));
+    look(observer)
 }
 
-/// Calls a function with the part of the observer that looks.
-fn with<R>(observer: &Option<Observing>, ask: impl FnOnce(&mut Probe) -> R) -> Option<R> {
+/// Calls a function with the probe of an observer.
+fn use_probe<R>(
+    observer: &Option<ObserverCell>,
+    function: impl FnOnce(&mut Probe) -> R,
+) -> Option<R> {
     let mut observer = observer.as_ref()?.try_borrow_mut().ok()?;
-    Probe::of_observer(&mut **observer).map(ask)
+    Probe::of_observer(&mut **observer).map(function)
 }
 
 /// The error of a launch whose threads all wait.
@@ -140,14 +146,19 @@ pub(super) fn deadlock(waits: Vec<Wait>) -> RunError {
 
 /// The error of a launch whose threads all wait at barriers.
 pub(super) fn stuck(grid: &Grid<'_>, clusters: &VecDeque<Cluster>) -> RunError {
-    deadlock(waits(grid, clusters.iter().take(DESCRIBED), None, true))
+    deadlock(waits(
+        grid,
+        clusters.iter().take(MOST_DESCRIBED),
+        None,
+        true,
+    ))
 }
 
-/// Adds to an error what threads wait for, if the launch reached a limit of steps or time.
+/// Adds the descriptions of waits to an error, if the launch reached a limit of steps or time.
 pub(super) fn explain(
     grid: &Grid<'_>,
     clusters: &mut VecDeque<Cluster>,
-    observer: &mut Option<Observing>,
+    observer: &mut Option<ObserverCell>,
     mut error: RunError,
 ) -> RunError {
     if !matches!(
@@ -156,9 +167,9 @@ pub(super) fn explain(
     ) {
         return error;
     }
-    clusters.truncate(DESCRIBED);
-    if let Ok(found) = look(grid, clusters, (LOOK, ProbeEffort::Quick, observer)) {
-        add(&mut error, found.waits);
+    clusters.truncate(MOST_DESCRIBED);
+    if let Ok(observation) = look(grid, clusters, LEAST_LOOK, ProbeEffort::Quick, observer) {
+        add(&mut error, observation.waits);
     }
     error
 }

@@ -8,8 +8,8 @@ use ptx_isa::{Action, StateSpace};
 
 use super::{MatrixProfile, MemoryProfile};
 use crate::execute::{
-    After, Block, CallFrame, Execution, Failed, Grid, Memory, Observer, OnMbarrier, Results,
-    Stepped, Touch, Warp,
+    Block, CallFrame, Execution, Failed, Grid, LaneOutcome, LaneStep, MbarrierOperation, Memory,
+    Observer, PhaseEvent, Results, Touch, Warp,
 };
 use crate::matrix::operation::Operation;
 use crate::program::{Act, Step};
@@ -76,29 +76,33 @@ pub(crate) struct Profiler {
 }
 
 impl Observer for Profiler {
-    fn step(&mut self, _: &Grid<'_>, _: &Block, _: u32, step: Stepped, _: &CallFrame) {
-        let count = self.counts.of_step(step.function, step.at);
+    fn step(&mut self, _: &Grid<'_>, _: &Block, _: u32, step: LaneStep, _: &CallFrame) {
+        let count = self.counts.of_step(step.function, step.index);
         count.executions += 1;
         count.lanes += u64::from(step.active.count_ones());
     }
 
-    fn stepped(&mut self, _: &Grid<'_>, _: &Block, _: &Warp, _: Stepped, _: After) {}
+    fn stepped(&mut self, _: &Grid<'_>, _: &Block, _: &Warp, _: LaneStep, _: LaneOutcome) {}
 
     fn access(&mut self, execution: &Execution<'_>, touch: &Touch<'_>) -> u32 {
-        let count = self.counts.of_step(execution.id, execution.at);
+        let count = self
+            .counts
+            .of_step(execution.function_id, execution.step_index);
         let count = count.of_space(touch.memory.space());
         count.bytes += touch.bytes * u64::from(touch.lanes.count_ones());
         let step = execution
             .function
             .steps
-            .get(execution.at as usize)
+            .get(execution.step_index as usize)
             .map(|s| &s.step);
         if matches!(step, Some(Step::Load(_) | Step::Store(_) | Step::Atomic(_))) {
             count.requests += 1;
             match touch.memory {
-                Memory::Global => count.sectors += sectors(touch.at, touch.bytes, touch.lanes),
+                Memory::Global => {
+                    count.sectors += sectors(touch.addresses, touch.bytes, touch.lanes)
+                }
                 Memory::Shared(_) => {
-                    let passes_of_access = passes(touch.at, touch.bytes, touch.lanes);
+                    let passes_of_access = passes(touch.addresses, touch.bytes, touch.lanes);
                     count.passes += passes_of_access.all;
                     count.least_passes += passes_of_access.least;
                 }
@@ -117,7 +121,9 @@ impl Observer for Profiler {
         let Some(operation) = Operation::of(&act.modifiers) else {
             return;
         };
-        let count = self.counts.of_step(execution.id, execution.at);
+        let count = self
+            .counts
+            .of_step(execution.function_id, execution.step_index);
         let matrix = count.matrix.get_or_insert_with(|| MatrixProfile {
             shape: operation.shape.map(|n| n as u32),
             factors: [operation.a, operation.b],
@@ -129,11 +135,11 @@ impl Observer for Profiler {
         matrix.multiply_adds += operation.multiply_adds();
     }
 
-    fn mbarrier(&mut self, _: &Execution<'_>, _: &OnMbarrier) -> bool {
+    fn mbarrier(&mut self, _: &Execution<'_>, _: &MbarrierOperation) -> bool {
         true
     }
 
-    fn mbarrier_phase(&mut self, _: &Execution<'_>, _: &OnMbarrier, _: bool) {}
+    fn mbarrier_phase(&mut self, _: &Execution<'_>, _: &MbarrierOperation, _: PhaseEvent) {}
 
     fn called(&mut self, _: &Execution<'_>) {}
 

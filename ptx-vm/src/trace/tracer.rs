@@ -9,8 +9,8 @@ use ptx_isa::ScalarType;
 use super::described::{Described, Descriptions, Mentioned};
 use super::{ExecutedStep, RegisterValues, StepAccess, StepPlace, StepState};
 use crate::execute::{
-    After, Block, CallFrame, Execution, Failed, Grid, Memory, Observer, OnMbarrier, Stepped, Touch,
-    Use, Warp,
+    Block, CallFrame, Execution, Failed, Grid, LaneOutcome, LaneStep, MbarrierOperation, Memory,
+    Observer, PhaseEvent, Touch, Use, Warp,
 };
 use crate::lanes::{Registers, lanes};
 use crate::program::{Act, Step};
@@ -64,7 +64,7 @@ impl Tracer {
     }
 
     /// Shows the results of earlier steps of lanes that are about to execute another one.
-    fn resume(&mut self, grid: &Grid<'_>, warp: (u64, u32), step: Stepped, registers: &Registers) {
+    fn resume(&mut self, grid: &Grid<'_>, warp: (u64, u32), step: LaneStep, registers: &Registers) {
         let Some(pending) = self.pending.get_mut(&warp) else {
             return;
         };
@@ -72,7 +72,7 @@ impl Tracer {
             let lanes = of.lanes & step.mask;
             of.lanes &= !lanes;
             // Lanes that execute an instruction again did not get its results.
-            if lanes == 0 || of.at == step.at {
+            if lanes == 0 || of.at == step.index {
                 continue;
             }
             show(
@@ -126,7 +126,14 @@ fn show(grid: &Grid<'_>, step: &ExecutedStep<'_>) {
 }
 
 impl Observer for Tracer {
-    fn step(&mut self, grid: &Grid<'_>, block: &Block, warp: u32, step: Stepped, call: &CallFrame) {
+    fn step(
+        &mut self,
+        grid: &Grid<'_>,
+        block: &Block,
+        warp: u32,
+        step: LaneStep,
+        call: &CallFrame,
+    ) {
         let number = self.steps;
         self.steps += 1;
         self.current = None;
@@ -135,7 +142,7 @@ impl Observer for Tracer {
             self.resume(grid, warp, step, &call.registers);
         }
         let function = grid.program.function(step.function);
-        let target = function.and_then(|f| f.steps.get(step.at as usize));
+        let target = function.and_then(|f| f.steps.get(step.index as usize));
         let (Some(observer), Some(target)) = (grid.observer, target) else {
             return;
         };
@@ -153,7 +160,7 @@ impl Observer for Tracer {
         if lanes == 0 {
             return;
         }
-        let instruction = (step.function, step.at);
+        let instruction = (step.function, step.index);
         let described = self
             .descriptions
             .get(grid.module, grid.program, instruction);
@@ -171,8 +178,8 @@ impl Observer for Tracer {
         grid: &Grid<'_>,
         block: &Block,
         warp: &Warp,
-        step: Stepped,
-        after: After,
+        step: LaneStep,
+        after: LaneOutcome,
     ) {
         let Some(mut current) = self.current.take() else {
             return;
@@ -204,7 +211,7 @@ impl Observer for Tracer {
                     lanes,
                     described: Arc::clone(&current.described),
                     call: step.call,
-                    at: step.at,
+                    at: step.index,
                 });
             }
         }
@@ -217,7 +224,7 @@ impl Observer for Tracer {
         let step = execution
             .function
             .steps
-            .get(execution.at as usize)
+            .get(execution.step_index as usize)
             .map(|s| &s.step);
         let is_access = matches!(step, Some(Step::Load(_) | Step::Store(_) | Step::Atomic(_)));
         let ty = current.described.element.filter(|_| is_access);
@@ -241,11 +248,11 @@ impl Observer for Tracer {
 
     fn acted(&mut self, _: &Execution<'_>, _: &Act, _: bool) {}
 
-    fn mbarrier(&mut self, _: &Execution<'_>, _: &OnMbarrier) -> bool {
+    fn mbarrier(&mut self, _: &Execution<'_>, _: &MbarrierOperation) -> bool {
         true
     }
 
-    fn mbarrier_phase(&mut self, _: &Execution<'_>, _: &OnMbarrier, _: bool) {}
+    fn mbarrier_phase(&mut self, _: &Execution<'_>, _: &MbarrierOperation, _: PhaseEvent) {}
 
     fn called(&mut self, _: &Execution<'_>) {}
 
@@ -280,7 +287,7 @@ fn access(
     lane: usize,
     ty: Option<ScalarType>,
 ) -> StepAccess {
-    let (address, bytes) = (touch.at[lane], touch.bytes);
+    let (address, bytes) = (touch.addresses[lane], touch.bytes);
     let before = match touch.usage {
         Use::Write => Vec::new(),
         Use::Read | Use::ReadWrite => {
