@@ -252,7 +252,7 @@ impl CallGraph {
         self.functions_of_nodes(predecessors, |node| self.graph.predecessors(node))
     }
 
-    /// Whether a function of this module may call a function: whether it has [`callers`](Self::callers).
+    /// Returns whether a function of this module may call a function: whether it has [`callers`](Self::callers).
     #[must_use]
     pub fn is_called(&self, function: FuncId) -> bool {
         let any_address_taken = self.graph.entry();
@@ -311,13 +311,13 @@ impl CallGraph {
         &self.address_taken
     }
 
-    /// Whether the address of a function is taken.
+    /// Returns whether the address of a function is taken.
     #[must_use]
     pub fn is_address_taken(&self, function: FuncId) -> bool {
         self.address_taken.binary_search(&function).is_ok()
     }
 
-    /// Whether a function may call an unknown function: any function whose address is taken, and any of another module.
+    /// Returns whether a function may call an unknown function: any function whose address is taken, and any of another module.
     #[must_use]
     pub fn may_call_unknown(&self, function: FuncId) -> bool {
         let successors = self.graph.successors(function.as_u32());
@@ -331,7 +331,7 @@ impl CallGraph {
         self.components.of(function.as_u32())
     }
 
-    /// Whether a function may call itself, directly or through others.
+    /// Returns whether a function may call itself, directly or through others.
     #[must_use]
     pub fn is_recursive(&self, function: FuncId) -> bool {
         let node = function.as_u32();

@@ -184,7 +184,7 @@ impl<'a> LiveCursor<'a> {
     /// The position after the last instruction of a block.
     #[must_use]
     pub fn at_end(function: &'a FunctionDataflow<'_>, block: BlockId) -> Self {
-        let before = match function.cfg().block(block) {
+        let statements = match function.cfg().block(block) {
             Some(block) => function
                 .body()
                 .range(block.first, block.end)
@@ -195,7 +195,7 @@ impl<'a> LiveCursor<'a> {
         Self {
             function,
             live: function.liveness().live_out(block).iter().collect(),
-            before,
+            before: statements,
         }
     }
 

@@ -23,7 +23,7 @@ pub struct Site {
     pub stmt: StmtId,
     /// The variable.
     pub variable: VariableId,
-    /// Of a write, whether the old value may remain.
+    /// A write that may leave the old value. Always `false` for a read.
     pub conditional: bool,
 }
 

@@ -62,7 +62,7 @@ impl Variables {
         self.len as usize
     }
 
-    /// Whether the body mentions no register.
+    /// Returns whether the body mentions no register.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len == 0
@@ -146,7 +146,7 @@ impl VariableRange {
         (self.len() == 1).then_some(self.first())
     }
 
-    /// Whether a variable is one of them.
+    /// Returns whether a variable is one of them.
     #[must_use]
     pub fn contains(&self, variable: &VariableId) -> bool {
         (self.start..self.end).contains(&variable.0)
@@ -181,7 +181,7 @@ impl VariableSet {
         Self(SparseSet::new())
     }
 
-    /// Whether the set contains a variable. Logarithmic in its size.
+    /// Returns whether the set contains a variable. Logarithmic in its size.
     #[must_use]
     pub fn contains(&self, variable: VariableId) -> bool {
         self.0.contains(variable.0)
@@ -203,7 +203,7 @@ impl VariableSet {
         self.0.count()
     }
 
-    /// Whether the set has no variables.
+    /// Returns whether the set has no variables.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()

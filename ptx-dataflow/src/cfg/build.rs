@@ -246,7 +246,7 @@ impl<'a> Builder<'a> {
     /// Adds the edges of a block that ends with an instruction.
     fn connect_inst(&mut self, from: BlockId, inst: InstId) {
         let facts = self.facts.inst(inst);
-        let taken = facts.guard_register().map(|(_, sense)| sense.holds(true));
+        let condition = facts.guard_register().map(|(_, sense)| sense.holds(true));
         match facts.flow() {
             Flow::Next => {}
             Flow::Unknown => {
@@ -257,24 +257,24 @@ impl<'a> Builder<'a> {
             Flow::Exit | Flow::Trap | Flow::Call => self.update(from, |b| b.exits = true),
             _ => match facts.targets() {
                 Targets::Label(label) => match self.labels.get(label.index()) {
-                    Some(&Some(to)) => self.edge(from, to, EdgeKind::Jump, taken),
-                    _ => self.connect_to_unknown(from, taken),
+                    Some(&Some(to)) => self.edge(from, to, EdgeKind::Jump, condition),
+                    _ => self.connect_to_unknown(from, condition),
                 },
                 Targets::List(list) => {
                     let uses = self.tables.get(&list.label).copied();
                     match uses.filter(|uses| uses.count > 1 && self.dispatches_tables) {
                         Some(uses) => {
                             let dispatch = self.table_dispatch(list.label, uses);
-                            self.edge(from, dispatch, EdgeKind::Table(0), taken);
+                            self.edge(from, dispatch, EdgeKind::Table(0), condition);
                         }
-                        None => self.connect_to_table(from, list.label, taken),
+                        None => self.connect_to_table(from, list.label, condition),
                     }
                 }
-                _ => self.connect_to_unknown(from, taken),
+                _ => self.connect_to_unknown(from, condition),
             },
         }
         if facts.falls_through() {
-            self.connect_to_next(from, taken.map(|holds| !holds));
+            self.connect_to_next(from, condition.map(|holds| !holds));
         }
     }
 

@@ -1,15 +1,14 @@
 //! The control-flow graph of a function.
 //!
 //! A block is a sequence of statements that is entered at its start and left at its end: it begins at a label or after an
-//! instruction that may go elsewhere. Calls do not end a block unless they never return. Unreachable code has blocks like
-//! any other.
+//! instruction that may transfer control. Calls do not end a block unless they never return. Unreachable code has blocks, too.
 //!
-//! A jump through a table has an edge for each label of the table. Where the targets are unknown (a statement that was not
+//! A jump through a table has an edge for each label of the table. If the targets are unknown (a statement that was not
 //! recognized, a missing table), every label of the function is a target, and control can leave the function.
 //!
-//! Where many jumps share large tables, or many unknown jumps meet many labels, there would be a quadratic number of
-//! edges. Beyond a few edges per statement, they go through *dispatch blocks*, which have no statements: one for each
-//! shared table, one for all unknown jumps. A dispatch block changes neither reachability nor dominance.
+//! Many jumps that share large tables, or many unknown jumps in a function with many labels, would have a quadratic number of
+//! edges. If there are more than a few edges per statement, such jumps lead to *dispatch blocks*, which have no statements: one for each
+//! shared table, and one for all unknown jumps. A dispatch block changes neither reachability nor dominance.
 //!
 //! Cost: linear in statements and edges.
 
@@ -91,7 +90,7 @@ pub struct Block {
 #[derive(Clone, Debug)]
 pub struct Cfg {
     blocks: Vec<Block>,
-    /// In the order of their sources.
+    /// The edges, ordered by their sources.
     edges: Vec<Edge>,
     /// The first edge of each block, and after the last block the number of edges.
     starts: Vec<u32>,

@@ -229,7 +229,7 @@ impl<D> SparseSolution<D> {
     }
 }
 
-/// What a sweep evaluates.
+/// A part of a function that a sweep evaluates.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub enum Item {
     /// A phi.

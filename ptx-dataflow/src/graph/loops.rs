@@ -9,12 +9,12 @@ crate::ids::ids! {
     LoopId;
 }
 
-/// Where control may enter a loop.
+/// The nodes at which control may enter a loop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum LoopKind {
-    /// Only at the header, which dominates all nodes of the loop.
+    /// Only the header, which dominates all nodes of the loop.
     Natural,
-    /// Also at other nodes.
+    /// The header and other nodes.
     Irreducible,
 }
 
@@ -39,7 +39,7 @@ impl<N: Node> Loop<N> {
         parent: Option<LoopId> = parent;
         /// The number of loops that contain the header: 1 for an outermost loop.
         depth: u32 = depth;
-        /// Where control may enter.
+        /// The nodes at which control may enter.
         kind: LoopKind = kind;
     }
 }
@@ -171,7 +171,7 @@ impl<N: Node> Loops<N> {
         self.loops.len()
     }
 
-    /// Whether there are no loops.
+    /// Returns whether there are no loops.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.loops.is_empty()
@@ -200,7 +200,7 @@ impl<N: Node> Loops<N> {
             .unwrap_or_default()
     }
 
-    /// Whether a loop contains `node`. Constant time.
+    /// Returns whether a loop contains `node`. Constant time.
     pub fn contains(&self, id: LoopId, node: N) -> bool {
         self.get(id)
             .zip(self.position.get(node.as_u32() as usize))

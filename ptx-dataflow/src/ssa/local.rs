@@ -60,9 +60,9 @@ pub(super) struct LocalValues {
     pub(super) def_starts: Vec<u32>,
     /// The position of each statement, if edits changed their order; else empty.
     pub(super) positions: Vec<u32>,
-    /// In the order of the blocks.
+    /// The upward-exposed uses, in the order of the blocks.
     pub(super) exposed: Vec<ExposedUse>,
-    /// In the order of the blocks.
+    /// The last definitions of variables in blocks, in the order of the blocks.
     pub(super) last_defs: Vec<LastDef>,
     /// The first entries of each block.
     pub(super) starts: Vec<BlockStart>,

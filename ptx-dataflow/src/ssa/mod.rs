@@ -99,7 +99,7 @@ pub enum Value {
         stmt: StmtId,
         /// The variable.
         variable: VariableId,
-        /// Of a merge, the value that remains where the statement does not write; [`Ssa::UNKNOWN`] if it is never read.
+        /// The old value of a merge, which remains if the statement does not write; [`Ssa::UNKNOWN`] if the merge is never read.
         old: Option<ValueId>,
     },
     /// Different values meet at the start of a block: see [`Ssa::args`].
