@@ -286,7 +286,11 @@ fn find_unset_registers(
 }
 
 /// The only element of a load or a store that is in the register of a variable. The register must not be the address of a store.
-fn element_of_variable(function: &Function, step_index: usize, variable: VariableId) -> Option<u32> {
+fn element_of_variable(
+    function: &Function,
+    step_index: usize,
+    variable: VariableId,
+) -> Option<u32> {
     let step = &function.steps.get(step_index)?.step;
     let (Step::Load(access) | Step::Store(access)) = step else {
         return None;

@@ -60,7 +60,7 @@ struct Suspects {
     /// For each read, whether it may see an uninitialized register, or a value that was computed from one.
     is_suspect: Vec<bool>,
     /// The variables with such values that are stored to memory of the CTA or the thread.
-    stored_variables: Vec<u32>,
+    stored_variables: Vec<VariableId>,
 }
 
 impl<'a> Finder<'a> {
@@ -72,7 +72,7 @@ impl<'a> Finder<'a> {
         let (variables, reaching) = (analysis.variables(), analysis.reaching());
         let mut written = vec![false; variables.len()];
         for (_, definition) in reaching.defs() {
-            written[definition.variable as usize] = true;
+            written[definition.variable.index()] = true;
         }
         let mut finder = Self {
             facts: analysis.facts(),
@@ -124,7 +124,7 @@ impl<'a> Finder<'a> {
             }
         }
         for &(stmt, variable) in &self.defs {
-            if let Some(number) = numbers[variable as usize]
+            if let Some(number) = numbers[variable.index()]
                 && let Some(site) = step_of(stmt).and_then(|step| sites.get_mut(step))
             {
                 site.writes.push(number);
@@ -140,16 +140,16 @@ impl<'a> Finder<'a> {
     /// The number of a variable among the tracked ones, to which it is added.
     fn track(
         &self,
-        variable: u32,
+        variable: VariableId,
         numbers: &mut [Option<u32>],
         tracked: &mut Vec<Variable>,
     ) -> u32 {
-        let Some(number) = numbers.get_mut(variable as usize) else {
+        let Some(number) = numbers.get_mut(variable.index()) else {
             return u32::MAX;
         };
         *number.get_or_insert_with(|| {
             let name = variable_name(self.facts, self.variables, variable);
-            let place = self.function.registers.get(variable as usize).copied();
+            let place = self.function.registers.get(variable.index()).copied();
             let class = self.variables.class(self.facts.body(), variable);
             tracked.push(Variable {
                 name: format!("`{name}`").into(),
@@ -182,7 +182,7 @@ impl<'a> Finder<'a> {
     }
 
     /// Finds the reads that may see uninitialized values. `parameters` are the variables that the caller initializes.
-    fn suspects(&self, parameters: &[u32]) -> Suspects {
+    fn suspects(&self, parameters: &[VariableId]) -> Suspects {
         let mut suspects = Suspects {
             is_suspect: vec![false; self.uses.len()],
             stored_variables: Vec::new(),
@@ -253,7 +253,7 @@ impl<'a> Finder<'a> {
     }
 
     /// Whether a statement stores a variable to memory of the CTA or the thread.
-    fn is_stored_by(&self, stmt: StmtId, variable: u32) -> bool {
+    fn is_stored_by(&self, stmt: StmtId, variable: VariableId) -> bool {
         self.inst(stmt)
             .is_some_and(|inst| self.stores_to_own_memory(&self.facts.inst(inst), variable))
     }
@@ -344,7 +344,7 @@ impl Finder<'_> {
     }
 
     /// The variable of the guard of a statement.
-    fn guard(&self, stmt: StmtId) -> Option<u32> {
+    fn guard(&self, stmt: StmtId) -> Option<VariableId> {
         let (register, _) = self.facts.inst(self.inst(stmt)?).guard_register()?;
         Some(self.variables.of(register).first())
     }
@@ -416,7 +416,7 @@ impl Finder<'_> {
 
     /// Whether a statement only passes a variable on, so that its value may not be needed: to a parameter, where padding of a structure may never be
     /// written; to other lanes; or to memory of the CTA, where threads exchange elements that only some of them have.
-    fn passes_on(&self, stmt: StmtId, variable: u32) -> bool {
+    fn passes_on(&self, stmt: StmtId, variable: VariableId) -> bool {
         let Some(inst) = self.inst(stmt) else {
             return false;
         };
@@ -445,7 +445,7 @@ impl Finder<'_> {
     }
 
     /// Whether an instruction stores a variable to memory of the CTA or the thread, and does not use it as the address.
-    fn stores_to_own_memory(&self, facts: &Facts<'_>, variable: u32) -> bool {
+    fn stores_to_own_memory(&self, facts: &Facts<'_>, variable: VariableId) -> bool {
         let mut stores = facts.memory().filter(MemoryAccess::writes);
         let (Some(store), None) = (stores.next(), facts.memory().nth(1)) else {
             return false;
