@@ -213,7 +213,9 @@ impl<'m> FunctionAnalysis<'m> {
     /// The work of the function and its loops. Without an SSA form, trip counts and the state spaces of generic addresses are unknown.
     #[must_use]
     pub fn work(&self) -> &FunctionWork {
-        cached(&self.addresses.work, || FunctionWork::new(self))
+        cached(&self.addresses.work, || {
+            FunctionWork::new(self, self.accesses().ok())
+        })
     }
 
     /// The uniformity of values, guards, blocks and branches, if nothing is assumed of callers and callees.

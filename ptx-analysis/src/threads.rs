@@ -17,7 +17,7 @@ use ptx_ir::{InstId, Operand, Statement, StmtId};
 use ptx_isa::{SpecialReg, Uniformity};
 
 use crate::cfg::{BlockId, Cfg};
-use crate::function_analysis::FunctionAnalysis;
+use crate::function_dataflow::FunctionDataflow;
 use crate::reg_lanes::Variables;
 use crate::ssa::{Ssa, TooManyPhis, Value, ValueId};
 use crate::values::LaunchBounds;
@@ -146,7 +146,7 @@ impl<'a> ThreadValues<'a> {
     /// assert_eq!((value.get(6), threads.samples().len(), threads.shape().is_required), (7, 64, true));
     /// # Ok::<(), ptx_analysis::ssa::TooManyPhis>(())
     /// ```
-    pub fn new(function: &'a FunctionAnalysis<'_>) -> Result<Self, TooManyPhis> {
+    pub fn new(function: &'a FunctionDataflow<'_>) -> Result<Self, TooManyPhis> {
         let ssa = function.ssa()?;
         Ok(Self::with_cells(
             function.facts(),
@@ -198,7 +198,7 @@ impl<'a> ThreadValues<'a> {
     ///
     /// As [`FunctionAnalysis::ssa`].
     pub fn resume(
-        function: &'a FunctionAnalysis<'_>,
+        function: &'a FunctionDataflow<'_>,
         evaluated: &Evaluated,
     ) -> Result<Self, TooManyPhis> {
         let ssa = function.ssa()?;
@@ -382,7 +382,7 @@ fn most_evaluations(facts: FunctionFacts<'_>) -> u64 {
 
 /// For each block, the set of the samples that may reach it: bit `n` is sample `n`. The sets of unreachable blocks are empty.
 #[must_use]
-pub fn reaching(function: &FunctionAnalysis<'_>, threads: &mut ThreadValues<'_>) -> Vec<u128> {
+pub fn reaching(function: &FunctionDataflow<'_>, threads: &mut ThreadValues<'_>) -> Vec<u128> {
     let (cfg, facts) = (function.cfg(), function.facts());
     let all = match threads.samples().len() {
         128.. => u128::MAX,

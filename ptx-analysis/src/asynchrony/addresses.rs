@@ -15,7 +15,7 @@ use alloc::vec::Vec;
 use ptx_isa::{SpecialReg, Uniformity};
 
 use crate::cfg::BlockId;
-use crate::function_analysis::FunctionAnalysis;
+use crate::function_dataflow::FunctionDataflow;
 use crate::ssa::{Ssa, Value, ValueId};
 use crate::values::{Affine, Symbol, SymbolId, Values};
 
@@ -83,7 +83,7 @@ impl Addresses {
     /// The address that is the sum of a value of `bits` bits in affine form and of an offset in bytes.
     pub(super) fn of(
         &mut self,
-        (values, ssa, analysis): (&Values, &Ssa, &FunctionAnalysis<'_>),
+        (values, ssa, analysis): (&Values, &Ssa, &FunctionDataflow<'_>),
         form: &Affine,
         bits: u16,
         offset: i64,
@@ -176,7 +176,7 @@ impl Addresses {
 struct Symbols<'a> {
     values: &'a Values,
     ssa: &'a Ssa,
-    analysis: &'a FunctionAnalysis<'a>,
+    analysis: &'a FunctionDataflow<'a>,
 }
 
 impl Symbols<'_> {
@@ -207,7 +207,7 @@ impl Symbols<'_> {
 }
 
 /// Whether a value is computed outside of all loops.
-pub(super) fn is_computed_once(ssa: &Ssa, analysis: &FunctionAnalysis<'_>, value: ValueId) -> bool {
+pub(super) fn is_computed_once(ssa: &Ssa, analysis: &FunctionDataflow<'_>, value: ValueId) -> bool {
     let block: Option<BlockId> = match ssa.value(value) {
         Value::Unknown => return false,
         Value::Entry { .. } => return true,

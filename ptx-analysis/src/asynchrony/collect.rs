@@ -15,7 +15,7 @@ use super::places::Places;
 use super::selection::Deciders;
 use crate::cfg::{Block, BlockId, Cfg};
 use crate::dataflow::BitSet;
-use crate::function_analysis::FunctionAnalysis;
+use crate::function_dataflow::FunctionDataflow;
 use crate::reg_lanes::Variables;
 use crate::values::LaunchBounds;
 use ptx_semantics::fold::is_copy;
@@ -24,7 +24,7 @@ use ptx_semantics::fold::is_copy;
 const LANES: u64 = 32;
 
 /// Collects the events of a function; `None` if it has no asynchronous operations.
-pub(super) fn collect_events(analysis: &FunctionAnalysis<'_>) -> Option<Events> {
+pub(super) fn collect_events(analysis: &FunctionDataflow<'_>) -> Option<Events> {
     let mut collector = Collector::new(analysis)?;
     let body = analysis.body();
     let mut block_starts = Vec::with_capacity(analysis.cfg().len() + 1);
@@ -108,7 +108,7 @@ fn is_accessed_later(facts: Facts<'_>, operand: Operand, usage: RegAccess) -> bo
 
 impl<'a> Collector<'a> {
     /// A collector, if any instruction of the function belongs to a protocol.
-    fn new(analysis: &'a FunctionAnalysis<'a>) -> Option<Self> {
+    fn new(analysis: &'a FunctionDataflow<'a>) -> Option<Self> {
         let facts = analysis.facts();
         let insts = || facts.body().insts().map(|(id, _)| facts.inst(id));
         if !insts().any(is_relevant) {

@@ -9,7 +9,7 @@ use alloc::vec::Vec;
 
 use ptx_ir::{Statement, StmtId};
 
-use crate::function_analysis::FunctionAnalysis;
+use crate::function_dataflow::FunctionDataflow;
 use crate::ssa::{Ssa, Value, ValueId};
 use crate::threads::ThreadValues;
 use crate::values::{Symbol, SymbolId, Values};
@@ -29,7 +29,7 @@ const ADDRESS_SHIFT: u32 = 4;
 
 /// Evaluates the descriptors of a function.
 pub(super) struct Descriptors<'a> {
-    analysis: &'a FunctionAnalysis<'a>,
+    analysis: &'a FunctionDataflow<'a>,
     ssa: &'a Ssa,
     values: &'a Values,
     /// The values of the function if an address has each of the assumed values.
@@ -45,7 +45,7 @@ struct VariableAddress {
 
 impl<'a> Descriptors<'a> {
     pub(super) fn new(
-        analysis: &'a FunctionAnalysis<'a>,
+        analysis: &'a FunctionDataflow<'a>,
         (ssa, values): (&'a Ssa, &'a Values),
     ) -> Self {
         Self {

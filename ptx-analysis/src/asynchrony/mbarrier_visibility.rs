@@ -11,7 +11,7 @@ use super::paths::{reachable_from, reaching};
 use super::place::Place;
 use crate::cfg::{BlockId, Cfg};
 use crate::dataflow::BitSet;
-use crate::function_analysis::FunctionAnalysis;
+use crate::function_dataflow::FunctionDataflow;
 
 /// The maximum number of invalidations of an object that are followed.
 const MOST_INVALIDATIONS: usize = 16;
@@ -66,7 +66,7 @@ pub(super) struct EndedObject {
 /// For each barrier, the objects that are no longer valid after it, because a thread ended them before it.
 pub(super) fn ended(
     events: &Events,
-    analysis: &FunctionAnalysis<'_>,
+    analysis: &FunctionDataflow<'_>,
     objects: &[Place],
 ) -> Vec<Vec<EndedObject>> {
     let mut ended: Vec<Vec<EndedObject>> = vec![Vec::new(); events.barriers.len()];
@@ -94,7 +94,7 @@ pub(super) fn ended(
 /// The numbers of the barriers that are reached after an object was ended and before a thread may initialize it again.
 fn barriers_after_end(
     events: &Events,
-    analysis: &FunctionAnalysis<'_>,
+    analysis: &FunctionDataflow<'_>,
     object: Place,
     end: &Event,
 ) -> Vec<(u32, Certainty)> {

@@ -14,7 +14,7 @@ use super::phases::{Objects, Phases, Waits};
 use super::place::{Place, distinct};
 use super::protocol::{Protocol, follow};
 use super::{Certainty, Rule, Violation};
-use crate::function_analysis::FunctionAnalysis;
+use crate::function_dataflow::FunctionDataflow;
 use crate::graph::LoopId;
 
 /// The maximum number of waits that are examined, and of arrivals that are told apart.
@@ -84,7 +84,7 @@ fn is_initialized(events: &Events, object: Place) -> bool {
 /// Adds the waits that end at once.
 pub(super) fn check_parities(
     events: &Events,
-    analysis: &FunctionAnalysis<'_>,
+    analysis: &FunctionDataflow<'_>,
     violations: &mut Vec<Violation>,
 ) {
     let has_calls = events.all().any(|event| matches!(event.kind, Kind::Call));
@@ -142,7 +142,7 @@ fn is_early(events: &Events, wait: &ParityWait) -> bool {
 }
 
 /// Whether each iteration of a loop waits for the same parity, although threads arrive in a loop.
-fn is_repeated(events: &Events, analysis: &FunctionAnalysis<'_>, wait: &ParityWait) -> bool {
+fn is_repeated(events: &Events, analysis: &FunctionDataflow<'_>, wait: &ParityWait) -> bool {
     let loops = analysis.loops();
     let has_one_object = wait.object.distance(wait.object) == Some(0);
     if wait.parity.is_none() || wait.object.root.is_none() || !has_one_object && !wait.is_cyclic {
@@ -172,7 +172,7 @@ fn is_repeated(events: &Events, analysis: &FunctionAnalysis<'_>, wait: &ParityWa
 /// other waits with that of `wait`.
 fn repeats_parity(
     events: &Events,
-    analysis: &FunctionAnalysis<'_>,
+    analysis: &FunctionDataflow<'_>,
     wait: &ParityWait,
     id: LoopId,
     is_alike: fn(Place, Place) -> bool,

@@ -23,7 +23,7 @@ use super::place::{Overlap, Place, distinct};
 use super::protocol::{Protocol, follow};
 use super::{Certainty, Rule, Violation};
 use crate::dataflow::JoinSemiLattice;
-use crate::function_analysis::FunctionAnalysis;
+use crate::function_dataflow::FunctionDataflow;
 
 /// The maximum number of objects, of initializations of one object, and of calls that are followed. Objects are bits of `u64`.
 const MOST: usize = 64;
@@ -34,7 +34,7 @@ const MOST: usize = 64;
 /// violations.
 pub(super) fn check(
     events: &Events,
-    analysis: &FunctionAnalysis<'_>,
+    analysis: &FunctionDataflow<'_>,
     violations: &mut Vec<Violation>,
 ) {
     let initializes_unknown = events
@@ -123,7 +123,7 @@ struct Objects<'a> {
     /// For each barrier, the objects that are no longer valid after it.
     ended: Vec<Vec<EndedObject>>,
     events: &'a Events,
-    analysis: &'a FunctionAnalysis<'a>,
+    analysis: &'a FunctionDataflow<'a>,
 }
 
 /// Sets of objects.

@@ -88,7 +88,7 @@ use alloc::vec::Vec;
 
 use ptx_ir::InstId;
 
-use crate::function_analysis::FunctionAnalysis;
+use crate::function_dataflow::FunctionDataflow;
 use collect::collect_events;
 
 /// The rule that a violation breaks.
@@ -212,7 +212,7 @@ pub struct Violation {
 }
 
 /// Finds all violations in a function, in the order of instructions, at most one of each rule for an instruction.
-pub(crate) fn violations(analysis: &FunctionAnalysis<'_>) -> Vec<Violation> {
+pub(crate) fn violations(analysis: &FunctionDataflow<'_>) -> Vec<Violation> {
     ptx_dataflow::internals::record_build("violations", analysis.facts());
     let Some(events) = collect_events(analysis) else {
         return Vec::new();

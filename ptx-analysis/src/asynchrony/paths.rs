@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 use super::events::{Event, Events};
 use crate::cfg::{BlockId, Cfg};
 use crate::dataflow::BitSet;
-use crate::function_analysis::FunctionAnalysis;
+use crate::function_dataflow::FunctionDataflow;
 use crate::graph::Node as _;
 
 /// The post-dominators that are examined.
@@ -13,7 +13,7 @@ const MOST_POST_DOMINATORS: usize = 64;
 
 /// Whether each thread that executes `earlier` executes `block` later: whether `block` is `earlier` or post-dominates it.
 pub(super) fn always_follows(
-    analysis: &FunctionAnalysis<'_>,
+    analysis: &FunctionDataflow<'_>,
     block: BlockId,
     earlier: BlockId,
 ) -> bool {
@@ -60,7 +60,7 @@ pub(super) fn reaching(cfg: &Cfg, blocks: &[BlockId]) -> BitSet {
 /// `required`.
 pub(super) fn avoids<'e>(
     events: &Events,
-    analysis: &FunctionAnalysis<'_>,
+    analysis: &FunctionDataflow<'_>,
     branch: BlockId,
     target: Option<BlockId>,
     required: impl Iterator<Item = &'e Event>,

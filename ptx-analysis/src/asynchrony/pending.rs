@@ -18,11 +18,11 @@ use super::sources::early_writes;
 use super::tensor_conflicts::{Product, TensorMemory};
 use super::{Certainty, Rule, Violation};
 use crate::dataflow::JoinSemiLattice;
-use crate::function_analysis::FunctionAnalysis;
+use crate::function_dataflow::FunctionDataflow;
 use crate::reg_lanes::VariableId;
 
 /// Adds the accesses of a function to what is pending.
-pub(super) fn check(events: &Events, analysis: &FunctionAnalysis<'_>, found: &mut Vec<Violation>) {
+pub(super) fn check(events: &Events, analysis: &FunctionDataflow<'_>, found: &mut Vec<Violation>) {
     if !events.operations.is_empty() {
         let waits = |mechanism| {
             events.all().any(|e| match &e.kind {

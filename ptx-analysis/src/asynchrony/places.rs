@@ -15,7 +15,7 @@ use super::selection::Conditions;
 use crate::cfg::Cfg;
 use crate::dataflow::sparse::{Bounds, Item, SparseSolver};
 use crate::dataflow::{BitSet, JoinSemiLattice};
-use crate::function_analysis::FunctionAnalysis;
+use crate::function_dataflow::FunctionDataflow;
 use crate::reg_lanes::VariableId;
 use crate::ssa::{Ssa, Value, ValueId};
 use crate::values::{Affine, Symbol, Values};
@@ -88,7 +88,7 @@ const MAX_SWEEPS: u32 = 8;
 /// The places of a function.
 pub(super) struct Places<'a> {
     facts: FunctionFacts<'a>,
-    analysis: &'a FunctionAnalysis<'a>,
+    analysis: &'a FunctionDataflow<'a>,
     ssa: Option<&'a Ssa>,
     values: Option<&'a Values>,
     addresses: Addresses,
@@ -101,7 +101,7 @@ pub(super) struct Places<'a> {
 }
 
 impl<'a> Places<'a> {
-    pub(super) fn new(analysis: &'a FunctionAnalysis<'a>) -> Self {
+    pub(super) fn new(analysis: &'a FunctionDataflow<'a>) -> Self {
         let ssa = analysis.ssa().ok();
         let mut places = Self {
             facts: analysis.facts(),

@@ -4,7 +4,7 @@ use alloc::vec::Vec;
 
 use crate::cfg::{BlockId, Cfg};
 use crate::dataflow::{Analysis, Direction, JoinSemiLattice, solve};
-use crate::function_analysis::FunctionAnalysis;
+use crate::function_dataflow::FunctionDataflow;
 use crate::graph::{Dominators, Node as _};
 
 use super::Violation;
@@ -119,7 +119,7 @@ pub(super) fn follow<P: Protocol>(
 pub(super) fn follow_once<P: Protocol>(
     protocol: &P,
     events: &Events,
-    analysis: &FunctionAnalysis<'_>,
+    analysis: &FunctionDataflow<'_>,
     violations: &mut Vec<Violation>,
 ) {
     let first_iteration = Some(analysis.dominators());

@@ -8,7 +8,7 @@ use super::mechanism::Mechanism;
 use super::paths::reachable_from;
 use super::place::{Place, distinct};
 use crate::cfg::{BlockId, Cfg};
-use crate::function_analysis::FunctionAnalysis;
+use crate::function_dataflow::FunctionDataflow;
 
 /// The maximum number of objects that are told apart, and of blocks for whose operations the commits are searched.
 const MOST: usize = 64;
@@ -18,7 +18,7 @@ pub(super) type Reported = Rc<[Option<Place>]>;
 
 /// For each operation, the objects to which it may report. Cost: linear in the events, for each of the first blocks with operations on tensor
 /// memory.
-pub(super) fn reports(events: &Events, analysis: &FunctionAnalysis<'_>) -> Vec<Reported> {
+pub(super) fn reports(events: &Events, analysis: &FunctionDataflow<'_>) -> Vec<Reported> {
     let expecting = expecting_objects(events);
     let no_object: Reported = [].into();
     let copy_objects: Reported = reported_objects(events, Mechanism::Copies, |_| true).into();

@@ -8,7 +8,7 @@ use ptx_ir::{Statement, StmtId};
 use ptx_isa::{StateSpace, Uniformity};
 
 use crate::cfg::BlockId;
-use crate::function_analysis::FunctionAnalysis;
+use crate::function_dataflow::FunctionDataflow;
 use crate::ssa::{Ssa, Value, ValueId};
 use crate::values::{Affine, Symbol, SymbolId, Values};
 
@@ -37,7 +37,7 @@ impl Deciders {
 #[derive(Copy, Clone)]
 pub(super) struct Conditions<'a> {
     pub(super) facts: FunctionFacts<'a>,
-    pub(super) analysis: &'a FunctionAnalysis<'a>,
+    pub(super) analysis: &'a FunctionDataflow<'a>,
     pub(super) ssa: &'a Ssa,
     pub(super) values: &'a Values,
 }

@@ -21,7 +21,7 @@ use super::protocol::{Protocol, follow};
 use super::{Certainty, Rule, Violation};
 use crate::cfg::{BlockId, Cfg};
 use crate::dataflow::JoinSemiLattice;
-use crate::function_analysis::FunctionAnalysis;
+use crate::function_dataflow::FunctionDataflow;
 
 /// The maximum number of reads that are followed.
 const MOST_READS: usize = 256;
@@ -35,7 +35,7 @@ const MOST_COPIES: usize = 256;
 /// Adds copies and reads that need a barrier between them.
 pub(super) fn check(
     events: &Events,
-    analysis: &FunctionAnalysis<'_>,
+    analysis: &FunctionDataflow<'_>,
     violations: &mut Vec<Violation>,
 ) {
     let has_copies = events.operations.iter().any(|o| destination(o).is_some());
@@ -192,7 +192,7 @@ fn copied_before(events: &Events, cfg: &Cfg) -> Vec<u64> {
 /// The protocol that barriers separate copies and the accesses of other threads.
 struct Sharing<'a> {
     events: &'a Events,
-    analysis: &'a FunctionAnalysis<'a>,
+    analysis: &'a FunctionDataflow<'a>,
     reads: Vec<Read>,
     /// The indices in `reads` of the reads of each instruction.
     read_numbers: BTreeMap<InstId, Vec<u32>>,

@@ -9,7 +9,7 @@ use super::mechanism::Mechanism;
 use super::paths::always_follows;
 use super::place::Place;
 use crate::cfg::BlockId;
-use crate::function_analysis::FunctionAnalysis;
+use crate::function_dataflow::FunctionDataflow;
 
 /// The maximum number of operations that are followed; the others are assumed to be awaited.
 const MOST_OPERATIONS: usize = 64;
@@ -18,7 +18,7 @@ const MOST_OPERATIONS: usize = 64;
 const MOST_GROUPS: u32 = 8;
 
 /// For each operation, the writes that begin in its source and that a path reaches before a wait for its group.
-pub(super) fn early_writes(events: &Events, analysis: &FunctionAnalysis<'_>) -> Vec<Vec<InstId>> {
+pub(super) fn early_writes(events: &Events, analysis: &FunctionDataflow<'_>) -> Vec<Vec<InstId>> {
     let mut waiting_blocks: Vec<BlockId> = events
         .all()
         .filter(|event| {
@@ -51,7 +51,7 @@ pub(super) fn early_writes(events: &Events, analysis: &FunctionAnalysis<'_>) -> 
 /// A walk along the paths that follow an operation.
 struct Walk<'a> {
     events: &'a Events,
-    analysis: &'a FunctionAnalysis<'a>,
+    analysis: &'a FunctionDataflow<'a>,
     operation: &'a Operation,
     number: u32,
     source: Place,

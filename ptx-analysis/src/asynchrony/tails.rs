@@ -15,7 +15,7 @@ use super::events::{Event, Events, Kind};
 use super::mechanism::Mechanism;
 use super::place::Overlap;
 use super::{Certainty, Rule, Violation};
-use crate::function_analysis::FunctionAnalysis;
+use crate::function_dataflow::FunctionDataflow;
 use crate::graph::LoopId;
 
 /// The maximum number of waits, and of loops, that are examined.
@@ -24,7 +24,7 @@ const MOST: usize = 16;
 /// Adds the reads after waits that do not wait for enough in some iterations, and the accesses in loops that copy and do not wait.
 pub(super) fn check(
     events: &Events,
-    analysis: &FunctionAnalysis<'_>,
+    analysis: &FunctionDataflow<'_>,
     violations: &mut Vec<Violation>,
 ) {
     let waits = events.all().filter_map(|event| match event.kind {
@@ -45,7 +45,7 @@ pub(super) fn check(
 /// Adds the first access in each loop that starts copies and never waits for them: a read of a destination, or a write to a source.
 fn check_loops_without_waits(
     events: &Events,
-    analysis: &FunctionAnalysis<'_>,
+    analysis: &FunctionDataflow<'_>,
     violations: &mut Vec<Violation>,
 ) {
     let loops = analysis.loops();
@@ -107,7 +107,7 @@ fn check_loops_without_waits(
 /// `groups` groups pending.
 fn commits_on_some_paths(
     events: &Events,
-    analysis: &FunctionAnalysis<'_>,
+    analysis: &FunctionDataflow<'_>,
     inner: LoopId,
     wait: &Event,
     groups: u32,
@@ -145,7 +145,7 @@ fn commits_on_some_paths(
 /// The first read after a wait, in its loop, of a variable into which a copy writes.
 fn first_read(
     events: &Events,
-    analysis: &FunctionAnalysis<'_>,
+    analysis: &FunctionDataflow<'_>,
     inner: LoopId,
     wait: &Event,
 ) -> Option<Violation> {

@@ -16,7 +16,7 @@ use super::place::{Place, distinct};
 use super::protocol::{Protocol, follow};
 use super::{Certainty, Rule, Violation};
 use crate::cfg::BlockId;
-use crate::function_analysis::FunctionAnalysis;
+use crate::function_dataflow::FunctionDataflow;
 
 /// The maximum number of objects, and of blocks with operations, that are followed.
 const MOST: usize = 64;
@@ -27,7 +27,7 @@ const MOST_BARRIERS: usize = 256;
 /// Adds the operations that need a fence, and the synchronizations that need one before them.
 pub(super) fn check(
     events: &Events,
-    analysis: &FunctionAnalysis<'_>,
+    analysis: &FunctionDataflow<'_>,
     violations: &mut Vec<Violation>,
 ) {
     if !events.operations.iter().any(is_tensor_operation) {
@@ -48,7 +48,7 @@ pub(super) fn check(
 }
 
 /// The objects at which threads arrive after they loaded or stored tensor memory.
-fn signaled_objects(events: &Events, analysis: &FunctionAnalysis<'_>) -> Vec<Place> {
+fn signaled_objects(events: &Events, analysis: &FunctionDataflow<'_>) -> Vec<Place> {
     let dominators = analysis.dominators();
     let blocks = blocks_with(events, is_load_or_store);
     let signaled = events.all().filter_map(|event| {
@@ -68,7 +68,7 @@ fn signaled_objects(events: &Events, analysis: &FunctionAnalysis<'_>) -> Vec<Pla
 }
 
 /// The objects that threads wait for before they start operations on tensor memory.
-fn awaited_objects(events: &Events, analysis: &FunctionAnalysis<'_>) -> Vec<Place> {
+fn awaited_objects(events: &Events, analysis: &FunctionDataflow<'_>) -> Vec<Place> {
     let dominators = analysis.dominators();
     let blocks = blocks_with(events, is_tensor_operation);
     let awaited = events.all().filter_map(|event| {

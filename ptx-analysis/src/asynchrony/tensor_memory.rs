@@ -9,7 +9,7 @@ use super::paths::{always_follows, avoids};
 use super::protocol::{Protocol, follow};
 use super::{Certainty, Rule, Violation};
 use crate::dataflow::JoinSemiLattice;
-use crate::function_analysis::FunctionAnalysis;
+use crate::function_dataflow::FunctionDataflow;
 
 /// The maximum number of allocations, and of deallocations, that are examined.
 const MOST: usize = 64;
@@ -17,7 +17,7 @@ const MOST: usize = 64;
 /// Adds allocations, deallocations and uses that break the protocol.
 pub(super) fn check(
     events: &Events,
-    analysis: &FunctionAnalysis<'_>,
+    analysis: &FunctionDataflow<'_>,
     violations: &mut Vec<Violation>,
 ) {
     let allocation_count = events.all().filter(is_allocation).count();
@@ -59,7 +59,7 @@ fn is_free(event: &&Event) -> bool {
 }
 
 /// Adds allocations that are not freed: never, or not if a parameter of the kernel decides so.
-fn check_leaks(events: &Events, analysis: &FunctionAnalysis<'_>, violations: &mut Vec<Violation>) {
+fn check_leaks(events: &Events, analysis: &FunctionDataflow<'_>, violations: &mut Vec<Violation>) {
     let freed_roots: Vec<Option<u32>> = events
         .all()
         .filter_map(|event| match event.kind {
@@ -88,7 +88,7 @@ fn check_leaks(events: &Events, analysis: &FunctionAnalysis<'_>, violations: &mu
 }
 
 /// Whether a condition on parameters of the kernel decides that the memory of an allocation is not freed.
-fn may_skip_free(events: &Events, analysis: &FunctionAnalysis<'_>, allocation: &Event) -> bool {
+fn may_skip_free(events: &Events, analysis: &FunctionDataflow<'_>, allocation: &Event) -> bool {
     // All threads that pass this block find the memory allocated later.
     let allocating_block = events
         .decided_by_thread(allocation.block)
@@ -123,7 +123,7 @@ struct Allocations<'a> {
     allocations: Vec<&'a Event>,
     /// The first deallocations.
     frees: Vec<&'a Event>,
-    analysis: &'a FunctionAnalysis<'a>,
+    analysis: &'a FunctionDataflow<'a>,
     /// The kernel has one allocation only.
     is_only_allocation: bool,
     /// The number of columns of the only allocation.

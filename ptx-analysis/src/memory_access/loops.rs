@@ -6,12 +6,12 @@ use ptx_ir::facts::FunctionFacts;
 use ptx_ir::{Statement, StmtId};
 use ptx_isa::Uniformity;
 
-use crate::function_analysis::FunctionAnalysis;
+use crate::function_dataflow::FunctionDataflow;
 use crate::ssa::Ssa;
 use crate::values::{Affine, Symbol, SymbolId, Values};
 
 /// For each loop, whether every branch in it is uniform in the warp. Outer loops come before inner ones.
-pub(super) fn uniform(analysis: &FunctionAnalysis<'_>, ssa: &Ssa, values: &Values) -> Vec<bool> {
+pub(super) fn uniform(analysis: &FunctionDataflow<'_>, ssa: &Ssa, values: &Values) -> Vec<bool> {
     let facts = analysis.facts();
     let loops = analysis.loops();
     let mut found = vec![true; loops.len()];
@@ -54,7 +54,7 @@ fn last(facts: FunctionFacts<'_>, first: StmtId, end: StmtId) -> Option<(StmtId,
 
 /// Whether the lanes that execute the terminator of a block stay converged.
 fn is_together(
-    analysis: &FunctionAnalysis<'_>,
+    analysis: &FunctionDataflow<'_>,
     ssa: &Ssa,
     values: &Values,
     stmt: StmtId,

@@ -21,7 +21,7 @@ pub use lanes::{Assumptions, Pattern, Request};
 pub use vectors::Adjacent;
 
 use crate::cfg::BlockId;
-use crate::function_analysis::FunctionAnalysis;
+use crate::function_dataflow::FunctionDataflow;
 use crate::provenance::{FunctionProvenance, Pointer};
 use crate::ssa::Ssa;
 use crate::values::{Affine, Values, VariableRef};
@@ -98,7 +98,7 @@ pub struct Accesses {
 impl Accesses {
     /// Analyzes the reachable accesses of a function, with the provenance of addresses.
     pub(crate) fn new(
-        analysis: &FunctionAnalysis<'_>,
+        analysis: &FunctionDataflow<'_>,
         ssa: &Ssa,
         values: &Values,
         provenance: &FunctionProvenance,
@@ -188,7 +188,7 @@ fn first_accesses(all: &[Access]) -> Vec<(StmtId, u32)> {
 /// The results of the analyses that this one uses.
 struct Context<'a> {
     facts: FunctionFacts<'a>,
-    analysis: &'a FunctionAnalysis<'a>,
+    analysis: &'a FunctionDataflow<'a>,
     ssa: &'a Ssa,
     values: &'a Values,
     provenance: &'a FunctionProvenance,

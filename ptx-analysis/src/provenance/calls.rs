@@ -12,7 +12,7 @@ use super::origin::{Known, Origin};
 use super::pass::Pass;
 use super::slots::Slot;
 use crate::calls::CallGraph;
-use crate::function_analysis::FunctionAnalysis;
+use crate::function_dataflow::FunctionDataflow;
 use crate::incremental::Budget;
 use crate::memory_access::Provenance;
 use crate::module_analysis::ModuleAnalysis;
@@ -68,7 +68,7 @@ pub(super) struct Output {
 }
 
 /// Evaluates a function; `summaries` contains its inputs from other functions.
-pub(super) fn evaluate(function: &FunctionAnalysis<'_>, summaries: &CallSummaries) -> Output {
+pub(super) fn evaluate(function: &FunctionDataflow<'_>, summaries: &CallSummaries) -> Output {
     let facts = function.facts();
     let (results, calls) = match (function.ssa(), function.ssa_graph()) {
         (Ok(ssa), Ok(graph)) => {

@@ -33,7 +33,7 @@ pub use calls::CallSummaries;
 pub use incremental::IncrementalSummaries;
 
 use crate::dataflow::sparse::SsaGraph;
-use crate::function_analysis::FunctionAnalysis;
+use crate::function_dataflow::FunctionDataflow;
 use crate::memory_access::Provenance;
 use crate::ssa::{Ssa, ValueId};
 use origin::{Known, Origin};
@@ -82,7 +82,7 @@ pub struct FunctionProvenance {
 impl FunctionProvenance {
     /// Analyzes all values of a function; `calls` provides the arguments from its callers and the results of its callees.
     pub(crate) fn new(
-        function: &FunctionAnalysis<'_>,
+        function: &FunctionDataflow<'_>,
         ssa: &Ssa,
         graph: &SsaGraph,
         calls: Option<&CallSummaries>,

@@ -10,7 +10,7 @@ use super::calls::CallSummaries;
 use super::origin::{Known, Origin};
 use super::slots::{Slot, Slots};
 use crate::dataflow::sparse::{Bounds, Item, SparseSolver, SsaGraph};
-use crate::function_analysis::FunctionAnalysis;
+use crate::function_dataflow::FunctionDataflow;
 use crate::memory_access::Provenance;
 use crate::ssa::{Ssa, Value, ValueId};
 use crate::values::VariableRef;
@@ -21,7 +21,7 @@ const MAX_SWEEPS: u32 = 24;
 /// The evaluation of the values of a function.
 pub(super) struct Pass<'a> {
     pub(super) facts: FunctionFacts<'a>,
-    pub(super) analysis: &'a FunctionAnalysis<'a>,
+    pub(super) analysis: &'a FunctionDataflow<'a>,
     pub(super) ssa: &'a Ssa,
     pub(super) calls: Option<&'a CallSummaries>,
     /// The parameters of the function with their provenance, by id.
@@ -32,7 +32,7 @@ pub(super) struct Pass<'a> {
 
 impl<'a> Pass<'a> {
     pub(super) fn new(
-        analysis: &'a FunctionAnalysis<'a>,
+        analysis: &'a FunctionDataflow<'a>,
         ssa: &'a Ssa,
         graph: &'a SsaGraph,
         calls: Option<&'a CallSummaries>,

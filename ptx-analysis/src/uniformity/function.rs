@@ -47,7 +47,7 @@ pub(super) fn analyze(
     ) else {
         return unknown(function.facts(), context);
     };
-    let graphs = Graphs::new(function);
+    let graphs = Graphs::new(function, function.regions());
     let mut evaluation = Evaluation::new(function, &graphs, ssa, ssa_graph, context, callees);
     evaluation.run();
     Outcome {

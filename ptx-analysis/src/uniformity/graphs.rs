@@ -3,7 +3,7 @@
 use alloc::vec::Vec;
 
 use crate::cfg::{BlockId, Cfg};
-use crate::function_analysis::FunctionAnalysis;
+use crate::function_dataflow::FunctionDataflow;
 use crate::graph::{
     Csr, Dominators, Frontiers, LoopId, LoopKind, Loops, PostDominators, ReversePostOrder,
 };
@@ -18,7 +18,7 @@ pub(crate) struct RegionGraphs {
 }
 
 impl RegionGraphs {
-    pub(crate) fn new(function: &FunctionAnalysis<'_>) -> Self {
+    pub(crate) fn new(function: &FunctionDataflow<'_>) -> Self {
         Self {
             frontiers: Frontiers::new(function.cfg(), function.dominators()),
             children: function.dominators().children(),
@@ -42,8 +42,7 @@ pub(super) struct Graphs<'a> {
 }
 
 impl<'a> Graphs<'a> {
-    pub(super) fn new(function: &'a FunctionAnalysis<'_>) -> Self {
-        let regions = function.regions();
+    pub(super) fn new(function: &'a FunctionDataflow<'_>, regions: &'a RegionGraphs) -> Self {
         Self {
             cfg: function.cfg(),
             dominators: function.dominators(),

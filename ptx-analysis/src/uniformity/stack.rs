@@ -13,7 +13,7 @@ use ptx_ir::{InstId, Operand, Statement, StmtId, VarId};
 use ptx_isa::{Access, Action, StateSpace};
 
 use super::cells::each_operand;
-use crate::function_analysis::FunctionAnalysis;
+use crate::function_dataflow::FunctionDataflow;
 use crate::reg_lanes::Variables;
 use crate::ssa::{Ssa, Value, ValueId};
 use crate::values::{Affine, Symbol, Values, VariableRef};
@@ -43,7 +43,7 @@ impl Stack {
         escapes: false,
     };
 
-    pub(crate) fn new(function: &FunctionAnalysis<'_>) -> Self {
+    pub(crate) fn new(function: &FunctionDataflow<'_>) -> Self {
         let (facts, body) = (function.facts(), function.body());
         if !body.vars().values().any(|v| is_local(v.space)) {
             return if makes_address(facts, StateSpace::Local) {
@@ -115,7 +115,7 @@ struct Finder<'a> {
 }
 
 impl Finder<'_> {
-    fn run(&mut self, function: &FunctionAnalysis<'_>) {
+    fn run(&mut self, function: &FunctionDataflow<'_>) {
         for (id, block) in function.cfg().blocks() {
             if !function.is_reachable(id) {
                 continue;

@@ -3,7 +3,7 @@
 use alloc::vec::Vec;
 
 use crate::cfg::{BlockId, Cfg};
-use crate::function_analysis::FunctionAnalysis;
+use crate::function_dataflow::FunctionDataflow;
 use crate::graph::LoopId;
 use crate::values::{Count, TripCount, Values};
 
@@ -35,7 +35,7 @@ pub struct Executions {
 /// The execution counts of blocks.
 #[derive(Debug)]
 pub(super) struct Frequencies<'a> {
-    analysis: &'a FunctionAnalysis<'a>,
+    analysis: &'a FunctionDataflow<'a>,
     values: Option<&'a Values>,
     /// For each loop, the number of times that it is entered.
     entries: Vec<Executions>,
@@ -46,7 +46,7 @@ pub(super) struct Frequencies<'a> {
 }
 
 impl<'a> Frequencies<'a> {
-    pub(super) fn new(analysis: &'a FunctionAnalysis<'a>, values: Option<&'a Values>) -> Self {
+    pub(super) fn new(analysis: &'a FunctionDataflow<'a>, values: Option<&'a Values>) -> Self {
         let cfg = analysis.cfg();
         let mut is_in_each_call = vec![false; cfg.len()];
         for block in core::iter::successors(Some(Cfg::ENTRY), |block| analysis.ipdom(*block)) {
@@ -114,7 +114,7 @@ impl<'a> Frequencies<'a> {
 }
 
 /// For each loop, the block from which all edges leave it, if there is only one such block.
-fn only_exits(analysis: &FunctionAnalysis<'_>) -> Vec<Option<BlockId>> {
+fn only_exits(analysis: &FunctionDataflow<'_>) -> Vec<Option<BlockId>> {
     let loops = analysis.loops();
     let mut first_exits = vec![None; loops.len()];
     let mut has_several_exits = vec![false; loops.len()];

@@ -23,7 +23,7 @@ pub use executions::{Executions, Factor};
 pub use matrix::{MatrixProduct, StoredMatrix, matrix_shape, rows_of_matrix};
 pub use operations::Operations;
 
-use crate::function_analysis::FunctionAnalysis;
+use crate::function_dataflow::FunctionDataflow;
 use crate::graph::LoopId;
 use crate::memory_access::requests::LANES;
 use crate::memory_access::{Access, Accesses};
@@ -185,10 +185,9 @@ pub struct FunctionWork {
 
 impl FunctionWork {
     /// Adds up the reachable instructions of a function.
-    pub(crate) fn new(analysis: &FunctionAnalysis<'_>) -> Self {
+    pub(crate) fn new(analysis: &FunctionDataflow<'_>, accesses: Option<&Accesses>) -> Self {
         ptx_dataflow::internals::record_build("work", analysis.facts());
         let facts = analysis.facts();
-        let accesses = analysis.accesses().ok();
         let frequencies = Frequencies::new(analysis, analysis.values().ok());
         let mut total = Self {
             text: Work::default(),
@@ -272,7 +271,7 @@ impl FunctionWork {
         &mut self,
         work: &Work,
         innermost: Option<LoopId>,
-        analysis: &FunctionAnalysis<'_>,
+        analysis: &FunctionDataflow<'_>,
         frequencies: &Frequencies<'_>,
         executions: &Executions,
     ) {
