@@ -420,11 +420,8 @@ impl<'a> FunctionContext<'a> {
 
     /// The SSA value that a statement reads from a register.
     pub(crate) fn read_place(&self, stmt: StmtId, place: RegLane) -> Option<ValueId> {
-        let mut variables = self.analysis.variables().of(place);
-        match (variables.next(), variables.next()) {
-            (Some(variable), None) => self.ssa()?.read(stmt, variable),
-            _ => None,
-        }
+        let variable = self.analysis.variables().of(place).single()?;
+        self.ssa()?.read(stmt, variable)
     }
 
     /// The SSA value that a statement reads from an operand.

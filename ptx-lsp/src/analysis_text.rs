@@ -120,8 +120,7 @@ pub(crate) fn value_lines(
         return Vec::new();
     };
     // A register with several variables has no single value.
-    let mut range = variables.of(register.into());
-    let (Some(variable), None) = (range.next(), range.next()) else {
+    let Some(variable) = variables.of(register.into()).single() else {
         return Vec::new();
     };
     let written = ssa.defs(stmt).find(|d| ssa.variable(*d) == Some(variable));

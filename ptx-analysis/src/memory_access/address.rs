@@ -59,10 +59,7 @@ impl Context<'_> {
             let symbol = self.values.address_symbol(access.base?)?;
             return Some((Affine::symbol(symbol).plus(&offset, 64)?, 64));
         };
-        let mut variables = self.analysis.variables().of(place);
-        let (variable, None) = (variables.next()?, variables.next()) else {
-            return None;
-        };
+        let variable = self.analysis.variables().of(place).single()?;
         let value = self.ssa.read(stmt, variable)?;
         let bits = self.values.width(value);
         let form = self.values.affine(value).plus(&offset, bits)?;
@@ -74,10 +71,11 @@ impl Context<'_> {
         let Operand::Reg(register) = access.size? else {
             return None;
         };
-        let mut variables = self.analysis.variables().of(RegLane::from(register));
-        let (variable, None) = (variables.next()?, variables.next()) else {
-            return None;
-        };
+        let variable = self
+            .analysis
+            .variables()
+            .of(RegLane::from(register))
+            .single()?;
         let value = self.ssa.read(stmt, variable)?;
         u64::try_from(self.values.interval(value).single()?).ok()
     }

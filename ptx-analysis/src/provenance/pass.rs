@@ -193,14 +193,12 @@ impl<'a> Pass<'a> {
                 None => Known::Unknown,
             };
         };
-        let mut variables = self.analysis.variables().of(place);
-        match (variables.next(), variables.next()) {
-            (Some(variable), None) => {
-                let value = self.ssa.read(stmt, variable);
-                value.map_or(Known::Unknown, |v| self.value(v))
-            }
-            _ => Known::Unknown,
-        }
+        self.analysis
+            .variables()
+            .of(place)
+            .single()
+            .and_then(|variable| self.ssa.read(stmt, variable))
+            .map_or(Known::Unknown, |value| self.value(value))
     }
 
     /// The address of a variable in its state space.

@@ -195,10 +195,7 @@ impl ThreadValues<'_> {
             }
             CellUse::Write if variable == cell_variable => {
                 let (data, _) = facts.memory().next()?.data?;
-                let mut variables = self.variables.of(facts.place(data)?);
-                let (Some(source), None) = (variables.next(), variables.next()) else {
-                    return None;
-                };
+                let source = self.variables.of(facts.place(data)?).single()?;
                 let value = self.ssa.read(access.stmt, source)?;
                 let class = self.variables.class(self.facts.body(), source)?;
                 let stored = self.follow(value, depth)?;

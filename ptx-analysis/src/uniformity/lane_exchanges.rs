@@ -125,10 +125,7 @@ impl<'a> Evaluation<'a> {
     /// The value that lanes read from each other.
     fn exchanged_value(&self, site: &Site<'_>) -> Option<ValueId> {
         let (operand, _) = site.facts.parts().find(|(_, usage)| usage.reads())?;
-        let mut variables = self.variables.of(site.facts.place(operand)?);
-        let (variable, None) = (variables.next()?, variables.next()) else {
-            return None;
-        };
+        let variable = self.variables.of(site.facts.place(operand)?).single()?;
         self.ssa.read(site.stmt, variable)
     }
 

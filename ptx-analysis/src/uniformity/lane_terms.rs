@@ -56,9 +56,7 @@ impl<'e, 'a> Terms<'e, 'a> {
     fn variable(&self, index: u8) -> Option<VariableId> {
         let facts = &self.site.facts;
         let operand = facts.operand(index.into())?.operand;
-        let mut variables = self.evaluation.variables.of(facts.place(operand)?);
-        let variable = variables.next()?;
-        variables.next().is_none().then_some(variable)
+        self.evaluation.variables.of(facts.place(operand)?).single()
     }
 
     /// The type of an operand that is an integer of at most 64 bits.

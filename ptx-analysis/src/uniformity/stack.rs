@@ -283,10 +283,7 @@ impl Finder<'_> {
                 offset,
             ));
         }
-        let mut of_base = self.variables.of(facts.place(base)?);
-        let (variable, None) = (of_base.next()?, of_base.next()) else {
-            return None;
-        };
+        let variable = self.variables.of(facts.place(base)?).single()?;
         let form = self.values.affine(self.ssa.read(stmt, variable)?);
         let (root, is_constant) = self.root_of(&form)?;
         let is_data = self.stores_address(stmt, facts, access);

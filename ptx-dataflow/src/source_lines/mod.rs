@@ -20,7 +20,6 @@
 
 mod embedded;
 mod loc;
-mod strings;
 
 use alloc::borrow::Cow;
 use alloc::string::String;
@@ -31,8 +30,8 @@ use ptx_ir::{Body, EntityId, Item, LineIndex, Module, Span, Statement, StmtId};
 use ptx_isa::Directive;
 
 pub use embedded::{CodeBlock, EmbeddedSource, code_blocks};
+use loc::Strings;
 pub use loc::{DebugName, Loc, Position, file_number};
-use strings::Strings;
 
 /// The files and debug sections of a module, which source lines refer to.
 #[derive(Clone, Debug)]
