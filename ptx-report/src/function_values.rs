@@ -99,7 +99,7 @@ impl Coalescing {
         Some(Self {
             pattern: Labeled(request.pattern),
             stride: (request.pattern != Pattern::Scattered).then_some(request.offsets[1]),
-            sectors: is_global.then_some(request.sectors),
+            sectors: is_global.then(|| request.sectors()),
             degree: is_shared.then(|| request.degree()),
             assumes: assumptions
                 .into_iter()

@@ -108,7 +108,7 @@ impl Conditions<'_> {
     /// Whether a value depends on the thread, as far as `depth` definitions tell.
     fn differs(self, value: ValueId, depth: usize) -> bool {
         if let Some([a, b]) = self.values.compared(value) {
-            return self.form_differs(&a, depth) || self.form_differs(&b, depth);
+            return self.form_differs(a, depth) || self.form_differs(b, depth);
         }
         let (Value::Def { stmt, .. }, Some(depth)) = (self.ssa.value(value), depth.checked_sub(1))
         else {

@@ -51,19 +51,37 @@ pub struct Request {
     pub pattern: Pattern,
     /// The offset of each lane from the address of the first lane.
     pub offsets: [i64; LANES],
-    /// The number of distinct 32-byte sectors, if all lanes are active and the lowest address is at the start of a sector.
-    pub sectors: u64,
-    /// The number of passes over shared memory, likewise.
-    pub passes: Passes,
+    /// The number of bytes that each lane accesses.
+    pub bytes: u64,
     /// The assumptions on which this depends.
     pub assumptions: Assumptions,
 }
 
 impl Request {
+    /// The number of distinct 32-byte sectors, if all lanes are active and the lowest address is at the start of a sector.
+    #[must_use]
+    pub fn sectors(&self) -> u64 {
+        sectors(&self.addresses(), self.bytes, u32::MAX)
+    }
+
+    /// The number of passes over shared memory, if all lanes are active.
+    #[must_use]
+    pub fn passes(&self) -> Passes {
+        passes(&self.addresses(), self.bytes, u32::MAX)
+    }
+
     /// The degree of bank conflicts: the ratio of the passes to the passes without bank conflicts.
     #[must_use]
     pub fn degree(&self) -> u64 {
-        self.passes.all.div_ceil(self.passes.least.max(1))
+        let passes = self.passes();
+        passes.all.div_ceil(passes.least.max(1))
+    }
+
+    /// The distances of the lanes from the lowest address.
+    fn addresses(&self) -> [u64; LANES] {
+        let lowest = self.offsets.iter().min().copied().unwrap_or(0);
+        self.offsets
+            .map(|offset| offset.wrapping_sub(lowest) as u64)
     }
 }
 
@@ -101,13 +119,10 @@ impl Context<'_> {
             let offset = offsets[lane].wrapping_add((lane as i64).wrapping_mul(of_lane));
             offset << above >> above
         });
-        let lowest = offsets.iter().min().copied().unwrap_or(0);
-        let at = offsets.map(|offset| offset.wrapping_sub(lowest) as u64);
         Some(Request {
             pattern: pattern(&offsets, bytes),
-            sectors: sectors(&at, bytes, u32::MAX),
-            passes: passes(&at, bytes, u32::MAX),
             offsets,
+            bytes,
             assumptions: Assumptions {
                 one_dimension: depends && threads.is_none(),
                 no_wrap,

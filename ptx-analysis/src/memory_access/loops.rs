@@ -81,7 +81,7 @@ fn is_together(
             .iter()
             .all(|t| is_uniform(values, t.symbol, loops))
     };
-    uniform(&a) && uniform(&b)
+    uniform(a) && uniform(b)
 }
 
 /// Whether a symbol is uniform among the lanes of a warp that execute an instruction together.

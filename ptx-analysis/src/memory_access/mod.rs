@@ -82,7 +82,7 @@ pub struct Access {
 /// let facts = ModuleFacts::new(&module);
 /// let function = FunctionAnalysis::new(facts.function(module.function("k").unwrap()).unwrap());
 /// let request = function.accesses()?.all()[1].request.unwrap();
-/// assert_eq!((request.pattern, request.sectors), (Pattern::Strided(8), 8));
+/// assert_eq!((request.pattern, request.sectors()), (Pattern::Strided(8), 8));
 /// # Ok::<(), ptx_analysis::ssa::TooManyPhis>(())
 /// ```
 #[derive(Clone, Debug)]

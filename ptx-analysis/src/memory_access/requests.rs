@@ -1,7 +1,5 @@
 //! The cost of memory requests of a warp on the hardware: sectors and passes.
 
-use alloc::vec::Vec;
-
 /// The lanes of a warp.
 pub const LANES: usize = 32;
 /// The size of a sector of global memory in bytes.
@@ -29,39 +27,59 @@ pub struct Passes {
 /// assert_eq!(passes(&words, 4, u32::MAX).all, 2);
 /// ```
 #[must_use]
-pub fn sectors(at: &[u64; LANES], bytes: u64, mask: u32) -> u64 {
-    distinct(at, bytes, mask, SECTOR).len() as u64
+pub fn sectors(addresses: &[u64; LANES], bytes: u64, mask: u32) -> u64 {
+    let mut count = 0;
+    each_chunk(addresses, bytes, mask, SECTOR, |_| count += 1);
+    count
 }
 
 /// The number of passes over shared memory for the lanes of a mask. Accesses of eight and more bytes are split: the first half of the warp is
 /// served before the second one, or the quarters one after the other.
 #[must_use]
-pub fn passes(at: &[u64; LANES], bytes: u64, mask: u32) -> Passes {
+pub fn passes(addresses: &[u64; LANES], bytes: u64, mask: u32) -> Passes {
     let parts = bytes.div_ceil(WORD).clamp(1, 8).next_power_of_two();
     let size = LANES as u64 / parts;
     let first = ((1u64 << size) - 1) as u32;
-    let parts = (0..parts).map(|part| mask & first << (part * size));
     let mut passes = Passes::default();
-    for part in parts.filter(|part| *part != 0) {
-        let mut of_bank = [0; BANKS];
-        for word in distinct(at, bytes, part, WORD) {
-            of_bank[(word % BANKS as u64) as usize] += 1;
+    for part in 0..parts {
+        let lanes = mask & first << (part * size);
+        if lanes == 0 {
+            continue;
         }
-        passes.all += of_bank.into_iter().max().unwrap_or(0);
+        let mut words = [0; BANKS];
+        each_chunk(addresses, bytes, lanes, WORD, |word| {
+            words[(word % BANKS as u64) as usize] += 1;
+        });
+        passes.all += words.into_iter().max().unwrap_or(0);
         passes.least += 1;
     }
     passes
 }
 
-/// The distinct chunks of a size that lanes access, by number.
-fn distinct(at: &[u64; LANES], bytes: u64, mask: u32, size: u64) -> Vec<u64> {
-    let pieces = |(_, &at): (u32, &u64)| {
-        let last = at.saturating_add(bytes.max(1) - 1);
-        at / size..=last / size
-    };
-    let lanes = (0u32..).zip(at).filter(|(lane, _)| mask >> lane & 1 == 1);
-    let mut all: Vec<u64> = lanes.flat_map(pieces).collect();
-    all.sort_unstable();
-    all.dedup();
-    all
+/// Calls `each` with the numbers of the distinct chunks of a size that lanes access, in ascending order.
+fn each_chunk(
+    addresses: &[u64; LANES],
+    bytes: u64,
+    mask: u32,
+    size: u64,
+    mut each: impl FnMut(u64),
+) {
+    let mut ranges = [(0, 0); LANES];
+    let mut count = 0;
+    for (lane, &address) in (0u32..).zip(addresses) {
+        if mask >> lane & 1 == 1 {
+            let last = address.saturating_add(bytes.max(1) - 1);
+            ranges[count] = (address / size, last / size);
+            count += 1;
+        }
+    }
+    let ranges = &mut ranges[..count];
+    ranges.sort_unstable();
+    let mut next = 0;
+    for &(first, last) in &*ranges {
+        for chunk in first.max(next)..=last {
+            each(chunk);
+        }
+        next = next.max(last + 1);
+    }
 }

@@ -39,7 +39,7 @@ fn accesses(directives: &str, body: &str) -> (Vec<Access>, Vec<Vec<usize>>) {
 fn request(directives: &str, body: &str) -> Option<(Pattern, u64, u64)> {
     let (all, _) = accesses(directives, body);
     let request = all.last().unwrap().request?;
-    Some((request.pattern, request.sectors, request.degree()))
+    Some((request.pattern, request.sectors(), request.degree()))
 }
 
 #[test]
@@ -100,7 +100,7 @@ fn shapes_of_blocks() {
     let (all, _) = accesses(".reqntid 8, 8, 1", body);
     let found = request_of(&all);
     assert!(!found.assumptions.one_dimension && !found.assumptions.no_wrap);
-    assert_eq!((found.pattern, found.sectors), (Pattern::Scattered, 4));
+    assert_eq!((found.pattern, found.sectors()), (Pattern::Scattered, 4));
     // Warps differ.
     assert_eq!(request(".reqntid 24, 8, 1", body), None);
 }

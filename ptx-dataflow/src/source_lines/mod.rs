@@ -121,6 +121,28 @@ pub struct FunctionLines<'l, 'm> {
     statements: Vec<Line>,
 }
 
+/// The assembly statements of a function: see [`FunctionLines::inline_assembly`].
+#[derive(Clone, Debug)]
+pub struct InlineAssembly {
+    /// For each statement, the number of the assembly statement, counted from 1; 0 outside of them.
+    statements: Vec<u32>,
+}
+
+impl InlineAssembly {
+    /// Whether a statement is inside of inline assembly.
+    #[must_use]
+    pub fn contains(&self, stmt: StmtId) -> bool {
+        self.assembly(stmt).is_some()
+    }
+
+    /// The number of the assembly statement that an instruction comes from.
+    #[must_use]
+    pub fn assembly(&self, stmt: StmtId) -> Option<u32> {
+        let number = *self.statements.get(stmt.index())?;
+        (number != 0).then_some(number)
+    }
+}
+
 /// The origin of a statement.
 #[derive(Copy, Clone, Default, Debug)]
 struct Line {
@@ -228,6 +250,14 @@ impl<'l, 'm> FunctionLines<'l, 'm> {
     pub fn assembly(&self, stmt: StmtId) -> Option<u32> {
         let line = self.statements.get(stmt.index())?;
         (line.assembly != 0).then_some(line.assembly)
+    }
+
+    /// The assembly statements, without the source lines.
+    #[must_use]
+    pub fn inline_assembly(&self) -> InlineAssembly {
+        InlineAssembly {
+            statements: self.statements.iter().map(|line| line.assembly).collect(),
+        }
     }
 
     /// The files and debug sections of the module.

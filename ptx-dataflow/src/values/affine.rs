@@ -120,7 +120,6 @@ impl Affine {
     }
 
     /// The form without its constant.
-    #[doc(hidden)]
     #[must_use]
     pub fn without_constant(&self) -> Self {
         Self {

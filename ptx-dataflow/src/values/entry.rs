@@ -24,6 +24,22 @@ pub(super) struct Entry {
     pub(super) truth: Truth,
 }
 
+impl Entry {
+    /// Nothing is known of a value of a width.
+    fn unknown(width: u16) -> Self {
+        Self {
+            start: 0,
+            len: 0,
+            is_own: true,
+            width: width.min(255) as u8,
+            constant: 0,
+            range: Interval::of_bits(width, false),
+            low: Alignment::UNKNOWN,
+            truth: Truth::Unknown,
+        }
+    }
+}
+
 /// What is known of the values of a function. The forms have one arena.
 #[derive(Clone, Debug)]
 pub(super) struct Entries {
@@ -34,18 +50,8 @@ pub(super) struct Entries {
 impl Entries {
     /// Nothing is known of values of these widths.
     pub(super) fn new(widths: impl Iterator<Item = u16>) -> Self {
-        let entry = |width: u16| Entry {
-            start: 0,
-            len: 0,
-            is_own: true,
-            width: width.min(255) as u8,
-            constant: 0,
-            range: Interval::of_bits(width, false),
-            low: Alignment::UNKNOWN,
-            truth: Truth::Unknown,
-        };
         Self {
-            all: widths.map(entry).collect(),
+            all: widths.map(Entry::unknown).collect(),
             terms: Vec::new(),
         }
     }
@@ -96,6 +102,13 @@ impl Entries {
             entry.len = form.terms().len() as u8;
             entry.constant = form.constant();
             self.terms.extend_from_slice(form.terms());
+        }
+    }
+
+    /// Forgets what is known of a value.
+    pub(super) fn reset(&mut self, id: ValueId) {
+        if let Some(entry) = self.all.get_mut(id.as_u32() as usize) {
+            *entry = Entry::unknown(entry.width.into());
         }
     }
 

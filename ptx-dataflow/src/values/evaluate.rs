@@ -5,45 +5,37 @@
 
 use alloc::vec::Vec;
 
-use ptx_isa::{
-    Expr, ExprFunction as Function, Form, Modifier, ScalarType, SlotAssignment, TypeKind,
-};
+use ptx_ir::Signature;
+use ptx_ir::facts::Facts;
+use ptx_isa::{Expr, ExprFunction as Function, Form, Modifier, ScalarType, SlotAssignment};
 
 use super::affine::Need;
 use super::alignment::Alignment;
+use super::comparisons::{Comparison, Order};
 use super::interval::Interval;
-use super::number::{Comparison, Number, Order, Source, Truth};
+use super::number::{Assigned, Number, Source, Truth, element, is_signed};
 use super::pass::Pass;
 use crate::conditions::Conditions;
-
-/// The value of an assignment.
-#[derive(Copy, Clone, Debug)]
-pub(super) enum Assigned {
-    /// It is evaluated where it is used.
-    Expr(Expr),
-    /// An integer of a number of bits.
-    Number(Number, u16),
-    Truth(Truth),
-    Unknown,
-}
 
 /// An instruction whose results are evaluated.
 pub(super) struct Scope<'p, 'a> {
     pub(super) pass: &'p mut Pass<'a>,
+    pub(super) facts: &'p Facts<'a>,
     pub(super) form: &'static Form,
     pub(super) slots: &'p SlotAssignment,
-    pub(super) modifiers: &'p [Modifier],
+    pub(super) signature: Signature<'a>,
     /// The operands of the form.
     pub(super) operands: &'p [Source],
-    /// What is loaded.
-    /// Its form is that of its lowest bits, as many as the number.
-    pub(super) loaded: Option<(Number, u16)>,
+    /// The number of the element of vectors that is evaluated, and how many elements there are.
+    pub(super) element: usize,
+    pub(super) elements: usize,
+    /// The values of the assignments.
     pub(super) assigned: Vec<Assigned>,
 }
 
 impl Scope<'_, '_> {
     pub(super) fn has(&self, modifier: Modifier) -> bool {
-        self.modifiers.contains(&modifier)
+        self.signature.has(modifier)
     }
 
     pub(super) fn operand_type(&self, at: usize) -> Option<ScalarType> {
@@ -67,7 +59,7 @@ impl Scope<'_, '_> {
                 self.pass.read(source, ty, need)
             }
             Expr::Memory(_) => {
-                let (number, bits) = self.loaded?;
+                let (number, bits) = self.loaded()?;
                 Some(self.with_form(number, bits, need))
             }
             Expr::Assigned(at) => match *self.assigned.get(usize::from(at))? {
@@ -103,11 +95,11 @@ impl Scope<'_, '_> {
 
     /// What is known of a condition.
     pub(super) fn truth(&mut self, expr: &Expr) -> Truth {
-        let modifiers = self.modifiers;
+        let signature = self.signature;
         let conditions = Conditions {
             form: self.form,
             slots: self.slots,
-            has: |modifier| modifiers.contains(&modifier),
+            has: |modifier| signature.has(modifier),
         };
         conditions.evaluate(expr, &mut |expr| self.undecided(expr))
     }
@@ -440,24 +432,7 @@ pub(super) fn clamped(number: Number, range: Interval, need: Need) -> Number {
     Number::new(None, within, Alignment::UNKNOWN, need)
 }
 
-pub(super) fn element(ty: ScalarType) -> ScalarType {
-    ty.element().unwrap_or(ty)
-}
-
-/// Whether values of a type are integers of at most 64 bits.
-pub(super) fn is_integer(ty: ScalarType) -> bool {
-    let kind = matches!(
-        ty.kind(),
-        TypeKind::Signed | TypeKind::Unsigned | TypeKind::Bits
-    );
-    kind && ty.lanes() <= 1 && ty.bits() <= 64
-}
-
-pub(super) fn is_signed(ty: ScalarType) -> bool {
-    element(ty).kind() == TypeKind::Signed
-}
-
-/// The comparison that a modifier is, and whether it is one of integers without a sign.
+/// The order that a modifier states, and whether it is one of unsigned integers.
 fn order_of(modifier: Modifier) -> Option<(Order, bool)> {
     Some(match modifier {
         Modifier::Eq => (Order::Equal, false),

@@ -12,19 +12,18 @@
 mod affine;
 mod alignment;
 mod bits;
+mod comparisons;
 mod declared;
 mod entry;
 mod evaluate;
-mod implied;
-mod induction;
 mod interval;
 mod launch_bounds;
-mod loop_exits;
+mod loop_analysis;
+mod loop_facts;
 mod number;
 mod pass;
 mod statement;
 mod symbol;
-mod trip_counts;
 
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
@@ -36,13 +35,13 @@ pub use affine::{Affine, Term};
 pub use alignment::Alignment;
 pub use interval::Interval;
 pub use launch_bounds::LaunchBounds;
+pub use loop_facts::{Count, Distance, TripCount};
 pub use symbol::{Symbol, SymbolId, VariableRef};
-pub use trip_counts::{Count, Distance, TripCount};
 
 use affine::Need;
+use comparisons::Comparisons;
 use entry::Entries;
-use induction::Known;
-use number::{Comparison, Truth};
+use number::Truth;
 pub(crate) use pass::Context;
 use pass::Pass;
 use symbol::{Symbols, special_range};
@@ -80,33 +79,20 @@ pub struct Values {
     bounds: LaunchBounds,
     /// The low bits of the symbols that are not values.
     alignments: Vec<Alignment>,
-    comparisons: Vec<Comparison>,
+    comparisons: Comparisons,
     is_kernel: bool,
 }
 
 impl Values {
     /// Analyzes all values of a function.
-    pub(crate) fn new(of: Context<'_>) -> Self {
-        let Context {
-            facts,
-            loops,
-            order,
-            ..
-        } = of;
+    pub(crate) fn new(context: Context<'_>) -> Self {
+        let facts = context.facts;
         crate::builds::record("values", facts);
-        let mut pass = Pass::new(of, Symbols::default(), Known::default());
-        pass.run(order);
-        if !loops.is_empty() {
-            pass.known.inductions = pass.inductions();
-            let exits = loop_exits::of_loops(of.cfg, loops);
-            for ((id, _), exits) in loops.iter().zip(&exits) {
-                if let Some(count) = pass.trip_count(id, exits, of.dominators) {
-                    pass.known.trip_counts.insert(id, count);
-                }
-            }
-            let (symbols, known) = pass.into_known();
-            pass = Pass::new(of, symbols, known);
-            pass.run(order);
+        let mut pass = Pass::new(context);
+        pass.run();
+        if !context.loops.is_empty() {
+            pass.analyze_loops();
+            pass.run_again();
         }
         pass.add_addresses();
         let function = facts.module().functions().get(facts.id());
@@ -116,8 +102,8 @@ impl Values {
             alignments: pass.symbol_alignments(),
             symbols: pass.symbols,
             entries: pass.entries,
-            trip_counts: pass.known.trip_counts,
-            comparisons: pass.comparisons,
+            trip_counts: pass.loops.trip_counts,
+            comparisons: Comparisons::new(pass.comparisons),
             is_kernel: function.is_some_and(|f| f.kind == FunctionKind::Entry),
         }
     }
@@ -211,17 +197,6 @@ impl Values {
     pub fn address_symbol(&self, operand: Operand) -> Option<SymbolId> {
         self.symbols
             .find(Symbol::Variable(VariableRef::of(operand)?))
-    }
-
-    /// The integers that the comparison of a predicate compares.
-    #[doc(hidden)]
-    #[must_use]
-    pub fn compared(&self, value: ValueId) -> Option<[Affine; 2]> {
-        let Truth::Compare(index, _) = self.entries.get(value)?.truth else {
-            return None;
-        };
-        let comparison = self.comparisons.get(index as usize)?;
-        Some([comparison.a, comparison.b])
     }
 
     /// Whether a predicate always has the same value.

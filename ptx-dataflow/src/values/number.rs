@@ -1,9 +1,15 @@
-//! Facts about an integer during the evaluation of an expression.
+//! Facts about an integer or a condition during the evaluation of an expression.
+
+use alloc::vec::Vec;
+
+use ptx_isa::{Expr, ScalarType, SpecialReg, TypeKind};
 
 use super::affine::{Affine, Need};
 use super::alignment::Alignment;
 use super::interval::Interval;
+use super::symbol::VariableRef;
 use crate::conditions::Condition;
+use crate::reg_lanes::VariableId;
 use crate::ssa::ValueId;
 
 /// What is known of an integer.
@@ -136,70 +142,39 @@ pub(super) enum Source {
     /// A value, inverted if it is a predicate.
     Value(ValueId, bool),
     Constant(i128),
-    Special(ptx_isa::SpecialReg, u8),
+    Special(SpecialReg, u8),
     /// The address of a variable with an offset.
-    Address(super::symbol::VariableRef, i64),
+    Address(VariableRef, i64),
     Unknown,
 }
 
-/// How two integers are compared.
-#[derive(Copy, Clone, PartialEq, Eq, Debug)]
-pub(super) enum Order {
-    Equal,
-    NotEqual,
-    Less,
-    LessEqual,
-    Greater,
-    GreaterEqual,
-}
+/// The variables that an instruction writes, with what is known of their values.
+pub(super) type Results = Vec<(VariableId, Abstract)>;
 
-impl Order {
-    pub(super) const fn inverted(self) -> Self {
-        match self {
-            Self::Equal => Self::NotEqual,
-            Self::NotEqual => Self::Equal,
-            Self::Less => Self::GreaterEqual,
-            Self::LessEqual => Self::Greater,
-            Self::Greater => Self::LessEqual,
-            Self::GreaterEqual => Self::Less,
-        }
-    }
-
-    pub(super) const fn swapped(self) -> Self {
-        match self {
-            Self::Less => Self::Greater,
-            Self::LessEqual => Self::GreaterEqual,
-            Self::Greater => Self::Less,
-            Self::GreaterEqual => Self::LessEqual,
-            other => other,
-        }
-    }
-
-    /// Whether it holds for all integers of two intervals, or for none.
-    pub(super) fn decided(self, a: Interval, b: Interval) -> Option<bool> {
-        let less = |a: Interval, b: Interval| a.max < b.min;
-        match self {
-            Self::Less if less(a, b) => Some(true),
-            Self::Less if b.max <= a.min => Some(false),
-            Self::Equal if less(a, b) || less(b, a) => Some(false),
-            Self::Equal if a.single().is_some() && a == b => Some(true),
-            Self::Less | Self::Equal => None,
-            Self::Greater => Self::Less.decided(b, a),
-            Self::NotEqual | Self::GreaterEqual => self.inverted().decided(a, b).map(|d| !d),
-            Self::LessEqual => Self::Less.decided(b, a).map(|d| !d),
-        }
-    }
-}
-
-/// A comparison of two integers of a type.
+/// The value of an assignment.
 #[derive(Copy, Clone, Debug)]
-pub(super) struct Comparison {
-    pub(super) order: Order,
-    pub(super) bits: u16,
-    pub(super) signed: bool,
-    /// Both, modulo the number of bits.
-    pub(super) a: Affine,
-    pub(super) b: Affine,
-    /// Their integers by the type.
-    pub(super) ranges: [Interval; 2],
+pub(super) enum Assigned {
+    /// It is evaluated where it is used.
+    Expr(Expr),
+    /// An integer of a number of bits.
+    Number(Number, u16),
+    Truth(Truth),
+    Unknown,
+}
+
+pub(super) fn element(ty: ScalarType) -> ScalarType {
+    ty.element().unwrap_or(ty)
+}
+
+/// Whether values of a type are integers of at most 64 bits.
+pub(super) fn is_integer(ty: ScalarType) -> bool {
+    let kind = matches!(
+        ty.kind(),
+        TypeKind::Signed | TypeKind::Unsigned | TypeKind::Bits
+    );
+    kind && ty.lanes() <= 1 && ty.bits() <= 64
+}
+
+pub(super) fn is_signed(ty: ScalarType) -> bool {
+    element(ty).kind() == TypeKind::Signed
 }

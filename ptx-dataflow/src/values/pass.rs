@@ -1,6 +1,5 @@
 //! One pass over the blocks of a function, in reverse post-order.
 
-use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
 use ptx_ir::facts::FunctionFacts;
@@ -9,13 +8,13 @@ use ptx_isa::{ScalarType, SpecialReg};
 
 use super::affine::{Affine, Need};
 use super::alignment::Alignment;
+use super::comparisons::Comparison;
 use super::declared::Declared;
 use super::entry::Entries;
-use super::evaluate::{is_integer, is_signed};
-use super::induction::{Induction, Known};
 use super::interval::Interval;
 use super::launch_bounds::LaunchBounds;
-use super::number::{Abstract, Comparison, Number, Source, Truth};
+use super::loop_facts::{Induction, LoopFacts};
+use super::number::{Abstract, Assigned, Number, Results, Source, Truth, is_integer, is_signed};
 use super::symbol::{Symbol, SymbolId, Symbols, VariableRef, special_alignment, special_range};
 use crate::cfg::{BlockId, Cfg};
 use crate::graph::{Dominators, LoopId, Loops, ReversePostOrder};
@@ -35,53 +34,91 @@ pub(crate) struct Context<'a> {
 }
 
 pub(super) struct Pass<'a> {
-    pub(super) of: Context<'a>,
+    pub(super) context: Context<'a>,
     pub(super) bounds: LaunchBounds,
     pub(super) declared: Declared<'a>,
     pub(super) symbols: Symbols,
     pub(super) entries: Entries,
     pub(super) comparisons: Vec<Comparison>,
-    /// What is known of the loops: nothing in the first pass.
-    pub(super) known: Known,
+    /// The facts about loops: none in the first pass.
+    pub(super) loops: LoopFacts,
+    /// The values that were evaluated in this pass.
     done: Vec<bool>,
+    /// In the second pass: the values that depend on an induction variable. Only these are evaluated again.
+    changed: Option<Vec<bool>>,
+    /// Buffers of the evaluation of an instruction.
+    pub(super) results: Results,
+    pub(super) assigned: Vec<Assigned>,
 }
 
 impl<'a> Pass<'a> {
-    pub(super) fn new(of: Context<'a>, symbols: Symbols, known: Known) -> Self {
-        let body = of.facts.body();
-        let widths = of.ssa.values().map(|(id, _)| {
-            let class = of.ssa.variable(id);
-            let class = class.and_then(|v| of.variables.class(body, v));
+    pub(super) fn new(context: Context<'a>) -> Self {
+        let body = context.facts.body();
+        let widths = context.ssa.values().map(|(id, _)| {
+            let variable = context.ssa.variable(id);
+            let class = variable.and_then(|v| context.variables.class(body, v));
             class.map_or(0, |c| c.bits())
         });
         Self {
-            of,
-            bounds: LaunchBounds::of(of.facts),
-            declared: Declared::new(of.facts),
-            symbols,
+            context,
+            bounds: LaunchBounds::of(context.facts),
+            declared: Declared::new(context.facts),
+            symbols: Symbols::default(),
             entries: Entries::new(widths),
             comparisons: Vec::new(),
-            known,
-            done: vec![false; of.ssa.len()],
+            loops: LoopFacts::default(),
+            done: vec![false; context.ssa.len()],
+            changed: None,
+            results: Vec::new(),
+            assigned: Vec::new(),
         }
     }
 
-    pub(super) fn run(&mut self, order: &ReversePostOrder<BlockId>) {
-        for (id, value) in self.of.ssa.values() {
+    /// Evaluates all values.
+    pub(super) fn run(&mut self) {
+        let context = self.context;
+        for (id, value) in context.ssa.values() {
             if matches!(value, Value::Entry { .. }) {
                 self.finish(id);
             }
         }
-        for &block in order.order() {
-            for phi in self.of.ssa.phis(block) {
+        for &block in context.order.order() {
+            for phi in context.ssa.phis(block) {
                 self.phi(block, phi);
                 self.finish(phi);
             }
-            if let Some(b) = self.of.cfg.block(block) {
-                for (stmt, statement) in self.of.facts.body().range(b.first, b.end) {
+            if let Some(b) = context.cfg.block(block) {
+                for (stmt, statement) in context.facts.body().range(b.first, b.end) {
                     self.statement(stmt, statement);
                 }
             }
+        }
+    }
+
+    /// Evaluates the values again that depend on the induction variables that are known now.
+    pub(super) fn run_again(&mut self) {
+        if !self.loops.inductions.is_empty() {
+            self.done.fill(false);
+            self.changed = Some(vec![false; self.done.len()]);
+            self.run();
+        }
+    }
+
+    /// Returns whether a value with these inputs is evaluated in this pass.
+    pub(super) fn is_needed(&self, mut inputs: impl Iterator<Item = ValueId>) -> bool {
+        let Some(changed) = &self.changed else {
+            return true;
+        };
+        inputs.any(|input| changed.get(input.as_u32() as usize) == Some(&true))
+    }
+
+    /// Begins the evaluation of a value of which nothing is known in this pass.
+    pub(super) fn begin(&mut self, id: ValueId) {
+        if let Some(changed) = &mut self.changed {
+            if let Some(changed) = changed.get_mut(id.as_u32() as usize) {
+                *changed = true;
+            }
+            self.entries.reset(id);
         }
     }
 
@@ -118,9 +155,15 @@ impl<'a> Pass<'a> {
     }
 
     fn phi(&mut self, block: BlockId, phi: ValueId) {
-        let args = self.of.ssa.args(phi).iter().copied();
-        let args = args.filter(|a| *a != Ssa::UNKNOWN);
-        let mut found: Option<Abstract> = None;
+        let context = self.context;
+        let args = context.ssa.args(phi).iter().copied();
+        let args = args.filter(|arg| *arg != Ssa::UNKNOWN);
+        let induction = self.loops.inductions.get(&phi).copied();
+        if induction.is_none() && !self.is_needed(args.clone()) {
+            return;
+        }
+        self.begin(phi);
+        let mut joined: Option<Abstract> = None;
         let mut all_done = true;
         for arg in args {
             if !self.is_done(arg) {
@@ -128,19 +171,17 @@ impl<'a> Pass<'a> {
                 continue;
             }
             let arg = self.abstracted(arg);
-            found = Some(found.map_or(arg, |f| f.join(arg)));
+            joined = Some(joined.map_or(arg, |joined| joined.join(arg)));
         }
-        let Some(found) = found else { return };
+        let Some(joined) = joined else { return };
         if all_done {
-            self.set(phi, found);
+            self.set(phi, joined);
             return;
         }
-        let (Abstract::Number(start), Some(induction)) = (found, self.known.inductions.get(&phi))
-        else {
+        let (Abstract::Number(start), Some(induction)) = (joined, induction) else {
             return;
         };
-        let induction = *induction;
-        let Some(id) = self.of.loops.innermost(block) else {
+        let Some(id) = context.loops.innermost(block) else {
             return;
         };
         let number = self.repeated(id, &start, &induction, self.entries.width(phi));
@@ -156,7 +197,7 @@ impl<'a> Pass<'a> {
         let change = step.and_then(|step| self.product(&step, &counter, need));
         let form = start.form.and_then(|s| s.add(&change?, need));
         let step_range = step.map_or(Interval::ALL, |s| self.form_range(&s));
-        let last = self.known.last_iteration(id);
+        let last = self.loops.last_iteration(id);
         let range = match last {
             Some(last) => {
                 let change = step_range.mul(Interval::new(0, last.into()));
@@ -174,7 +215,7 @@ impl<'a> Pass<'a> {
     }
 
     pub(super) fn keep_comparison(&mut self, comparison: Comparison) -> Truth {
-        self.comparisons.push(comparison);
+        self.comparisons.push(comparison.with_constant_last());
         Truth::Compare(self.comparisons.len() as u32 - 1, false)
     }
 
@@ -282,7 +323,7 @@ impl<'a> Pass<'a> {
             Some(Symbol::Value { value, signed }) => {
                 self.entries.range(value, self.entries.width(value), signed)
             }
-            Some(Symbol::Counter(id)) => match self.known.last_iteration(id) {
+            Some(Symbol::Counter(id)) => match self.loops.last_iteration(id) {
                 Some(last) => Interval::new(0, last.into()),
                 None => any,
             },
@@ -344,18 +385,13 @@ impl<'a> Pass<'a> {
         Some(sum)
     }
 
-    /// What the second pass begins with.
-    pub(super) fn into_known(self) -> (Symbols, Known) {
-        (self.symbols, self.known)
-    }
-
     /// Adds the addresses of the variables that instructions access.
     pub(super) fn add_addresses(&mut self) {
-        for (_, statement) in self.of.facts.body().statements() {
+        for (_, statement) in self.context.facts.body().statements() {
             let Statement::Inst(inst) = statement else {
                 continue;
             };
-            for access in self.of.facts.inst(inst).memory() {
+            for access in self.context.facts.inst(inst).memory() {
                 if let Some(variable) = access.base.and_then(VariableRef::of) {
                     self.symbols.id(Symbol::Variable(variable));
                 }
@@ -378,6 +414,3 @@ fn truncate(value: i128, bits: u16, signed: bool) -> i128 {
         false => ((value as u128) << above >> above) as i128,
     }
 }
-
-/// Inductions by the phis that they are.
-pub(super) type Inductions = BTreeMap<ValueId, Induction>;

@@ -1,7 +1,5 @@
 //! The results of the instructions of a function.
 
-use alloc::vec::Vec;
-
 use ptx_ir::facts::{Facts, Space};
 use ptx_ir::{InstId, Operand, Statement, StmtId};
 use ptx_isa::{
@@ -9,54 +7,70 @@ use ptx_isa::{
 };
 
 use super::affine::{Affine, Need};
-use super::evaluate::{Assigned, Scope, clamped, is_integer, is_signed};
+use super::evaluate::{Scope, clamped};
 use super::interval::Interval;
-use super::number::{Abstract, Number, Source, Truth};
+use super::number::{Abstract, Assigned, Number, Results, Source, Truth, is_integer, is_signed};
 use super::pass::Pass;
 use super::symbol::{Symbol, VariableRef};
 use crate::reg_lanes::VariableId;
 use crate::ssa::{Ssa, Value};
 
-/// The variables that an instruction writes, with what is known of their values.
-type Results = Vec<(VariableId, Abstract)>;
+/// The maximum number of operands of a form whose values are used.
+const MAX_OPERANDS: usize = 12;
 
-impl Pass<'_> {
+impl<'a> Pass<'a> {
     pub(super) fn statement(&mut self, stmt: StmtId, statement: Statement) {
-        let defs = self.of.ssa.defs(stmt);
+        let ssa = self.context.ssa;
+        let defs = ssa.defs(stmt);
         if defs.len() == 0 {
             return;
         }
-        let facts = match statement {
-            Statement::Inst(inst) => Some(self.of.facts.inst(inst)).map(|f| (inst, f)),
+        let old = |def| match ssa.value(def) {
+            Value::Def { old, .. } => old.filter(|old| *old != Ssa::UNKNOWN),
             _ => None,
         };
-        let facts = facts.filter(|(_, f)| f.is_known());
-        let results = match &facts {
-            Some((inst, f)) => self.results(stmt, *inst, f).unwrap_or_default(),
-            None => Vec::new(),
+        let reads = ssa.uses(stmt).iter().map(|read| read.value);
+        if !self.is_needed(reads.chain(defs.clone().filter_map(old))) {
+            for def in defs {
+                self.finish(def);
+            }
+            return;
+        }
+        let mut results = core::mem::take(&mut self.results);
+        results.clear();
+        let facts = match statement {
+            Statement::Inst(inst) => {
+                let facts = self.context.facts.inst(inst);
+                if facts.is_known() {
+                    self.add_results(stmt, inst, &facts, &mut results);
+                }
+                Some(facts).filter(Facts::is_known)
+            }
+            _ => None,
         };
-        let runs = facts
+        let is_executed = facts
             .as_ref()
-            .map_or(Truth::Unknown, |(_, f)| self.guard(stmt, f));
+            .map_or(Truth::Unknown, |facts| self.guard(stmt, facts));
         for def in defs {
-            if let Value::Def { variable, old, .. } = self.of.ssa.value(def) {
+            self.begin(def);
+            if let Value::Def { variable, .. } = ssa.value(def) {
                 let mut of_variable = results.iter().filter(|(v, _)| *v == variable);
                 let new = match (of_variable.next(), of_variable.next()) {
                     (Some((_, new)), None) => *new,
                     _ => Abstract::Unknown,
                 };
-                let old = old.filter(|old| *old != Ssa::UNKNOWN);
-                let found = match (runs, old) {
+                let value = match (is_executed, old(def)) {
                     (_, None) if facts.is_some() => new,
                     (Truth::Known(true), _) => new,
                     (Truth::Known(false), Some(old)) => self.abstracted(old),
                     (_, Some(old)) if facts.is_some() => new.join(self.abstracted(old)),
                     _ => Abstract::Unknown,
                 };
-                self.set(def, found);
+                self.set(def, value);
             }
             self.finish(def);
         }
+        self.results = results;
     }
 
     /// Whether the guard of an instruction holds.
@@ -65,8 +79,10 @@ impl Pass<'_> {
             (None, _) => Truth::Known(true),
             (_, None) => Truth::Unknown,
             (_, Some((place, sense))) => {
-                let mut variables = self.of.variables.of(place);
-                let value = variables.next().and_then(|v| self.of.ssa.read(stmt, v));
+                let mut variables = self.context.variables.of(place);
+                let value = variables
+                    .next()
+                    .and_then(|v| self.context.ssa.read(stmt, v));
                 let truth = value.map_or(Truth::Unknown, |v| self.truth(v));
                 if sense.is_negated() {
                     truth.inverted()
@@ -77,47 +93,67 @@ impl Pass<'_> {
         }
     }
 
-    fn results(&mut self, stmt: StmtId, inst: InstId, f: &Facts<'_>) -> Option<Results> {
+    /// Adds what is known of the results of an instruction. Nothing is evaluated if none of them is an integer or a predicate.
+    fn add_results(
+        &mut self,
+        stmt: StmtId,
+        inst: InstId,
+        f: &Facts<'a>,
+        results: &mut Results,
+    ) -> Option<()> {
         let (form, slots) = f.form()?;
-        let mut operands = [Source::Unknown; 12];
-        for source in f.sources() {
-            if let Some(entry) = operands.get_mut(source.index) {
-                *entry = self.source(stmt, source.operand);
-            }
-        }
+        let signature = self.context.facts.body().inst(inst)?.sig;
+        let signature = self.context.facts.module().signature(signature);
         if let Some(action @ (Action::ToGeneric | Action::FromGeneric)) = form.action() {
-            return self.converted(inst, f, action, &operands);
+            let space = signature.state_spaces().next()?.base();
+            let operands = self.sources(stmt, f);
+            results.push(self.converted_address(f, action, space, &operands)?);
+            return Some(());
         }
         let computation = form.computation().filter(|c| !c.is_approximate())?;
-        let signature = self.of.facts.body().inst(inst)?.sig;
-        let signature = self.of.facts.module().signature(signature);
-        let mut modifiers = [Modifier::ALL[0]; 16];
-        let mut count = 0;
-        for (slot, modifier) in modifiers.iter_mut().zip(signature.modifiers()) {
-            *slot = modifier;
-            count += 1;
+        let is_evaluated = |assignment: &Assignment| match assignment.target() {
+            Destination::Operand(index) => {
+                let operand = form.operands().get(usize::from(index));
+                let ty = operand.and_then(|operand| operand.ty().scalar_type(slots, form));
+                ty.is_some_and(|ty| is_integer(ty) || ty.kind() == TypeKind::Predicate)
+            }
+            _ => false,
+        };
+        let assignments = computation.assignments();
+        if !assignments.iter().any(is_evaluated) {
+            return None;
         }
-        let mut results = Results::new();
+        let operands = self.sources(stmt, f);
         let elements = self.elements(f);
         for element in 0..elements {
+            let assigned = core::mem::take(&mut self.assigned);
             let mut scope = Scope {
                 pass: self,
+                facts: f,
                 form,
                 slots,
-                modifiers: &modifiers[..count],
+                signature,
                 operands: &operands,
-                loaded: None,
-                assigned: Vec::new(),
+                element,
+                elements,
+                assigned,
             };
-            scope.load(f, element);
-            scope.assign(
-                f,
-                computation.assignments(),
-                (element, elements),
-                &mut results,
-            );
+            scope.assigned.clear();
+            scope.assign(assignments, results);
+            self.assigned = scope.assigned;
         }
-        Some(results)
+        Some(())
+    }
+
+    /// The sources of an instruction, by the index of the operand of the form.
+    fn sources(&self, stmt: StmtId, f: &Facts<'_>) -> [Source; MAX_OPERANDS] {
+        let mut operands = [Source::Unknown; MAX_OPERANDS];
+        for source in f.sources() {
+            if let Some(entry) = operands.get_mut(source.index) {
+                *entry = self.source(stmt, f, source.operand);
+            }
+        }
+        operands
     }
 
     /// The number of elements of the first result.
@@ -133,23 +169,20 @@ impl Pass<'_> {
             .and_then(|index| f.operand(index))
             .map(|o| o.operand)
         {
-            Some(Operand::Vector(list)) => self.of.facts.body().pool().list(list).len(),
+            Some(Operand::Vector(list)) => self.context.facts.body().pool().list(list).len(),
             _ => 1,
         }
     }
 
-    /// An address that is converted to a generic one, or back.
-    fn converted(
+    /// The variable that gets an address that is converted to a generic one, or back.
+    fn converted_address(
         &mut self,
-        inst: InstId,
         f: &Facts<'_>,
         action: Action,
+        space: StateSpace,
         operands: &[Source],
-    ) -> Option<Results> {
+    ) -> Option<(VariableId, Abstract)> {
         let (form, slots) = f.form()?;
-        let signature = self.of.facts.body().inst(inst)?.sig;
-        let signature = self.of.facts.module().signature(signature);
-        let space = signature.state_spaces().next()?.base();
         let source = |role: Role| form.operands().iter().position(|o| o.role() == role);
         let from =
             source(Role::Use).filter(|at| !matches!(operands.get(*at), Some(Source::Unknown)));
@@ -161,7 +194,7 @@ impl Pass<'_> {
         let window = match space {
             // Generic addresses of global memory are its addresses.
             StateSpace::Global => Affine::number(0),
-            space => Affine::symbol(self.symbols.id(Symbol::Window(space.base()))),
+            space => Affine::symbol(self.symbols.id(Symbol::Window(space))),
         };
         let form = address.form.and_then(|a| match action {
             Action::ToGeneric => a.add(&window, need),
@@ -171,24 +204,22 @@ impl Pass<'_> {
         let low = form.map_or(super::Alignment::UNKNOWN, |f| self.form_alignment(&f));
         let number = Number::new(form, range, low, need);
         let variable = self.variable(f, f.operand(to)?.operand)?;
-        Some(vec![(variable, Abstract::Number(number))])
+        Some((variable, Abstract::Number(number)))
     }
 
     /// The only variable that an operand is.
     fn variable(&self, f: &Facts<'_>, operand: Operand) -> Option<VariableId> {
-        self.of.variables.of(f.place(operand)?).single()
+        self.context.variables.of(f.place(operand)?).single()
     }
 
-    fn source(&self, stmt: StmtId, operand: Operand) -> Source {
-        let body = self.of.facts.body();
-        let pool = body.pool();
+    fn source(&self, stmt: StmtId, f: &Facts<'_>, operand: Operand) -> Source {
+        let pool = self.context.facts.body().pool();
         let register = |operand: Operand, inverted: bool| {
-            let facts = match body.statement(stmt) {
-                Some(Statement::Inst(inst)) => self.of.facts.inst(inst),
-                _ => return None,
-            };
-            let variable = self.variable(&facts, operand)?;
-            Some(Source::Value(self.of.ssa.read(stmt, variable)?, inverted))
+            let variable = self.variable(f, operand)?;
+            Some(Source::Value(
+                self.context.ssa.read(stmt, variable)?,
+                inverted,
+            ))
         };
         let source = match operand {
             Operand::Reg(_) => register(operand, false),
@@ -232,80 +263,51 @@ fn constant(value: ptx_ir::constant::ConstValue) -> Option<Source> {
 }
 
 impl Scope<'_, '_> {
-    /// Notes what is known of the element of a vector that is loaded.
-    fn load(&mut self, f: &Facts<'_>, element: usize) {
-        let loads = |e: &Expr| matches!(e, Expr::Memory(_));
-        let Some(computation) = self.form.computation() else {
-            return;
-        };
-        let mut assignments = computation.assignments().iter();
-        if !assignments.any(|a| a.value().any(&loads)) {
-            return;
+    /// What is known of the element that is loaded, and its number of bits.
+    pub(super) fn loaded(&mut self) -> Option<(Number, u16)> {
+        let mut operands = self.form.operands().iter();
+        let result = operands.position(|o| o.role() == Role::Def)?;
+        let ty = self.operand_type(result).filter(|ty| is_integer(*ty))?;
+        let mut loaded = Number::within(Interval::of_bits(ty.bits(), is_signed(ty)));
+        if let Some(form) = self.parameter(ty) {
+            loaded.low = self.pass.form_alignment(&form);
+            loaded.form = Some(form);
         }
-        let result = self
-            .form
-            .operands()
-            .iter()
-            .position(|o| o.role() == Role::Def);
-        let Some(ty) = result.and_then(|at| self.operand_type(at)) else {
-            return;
-        };
-        if !is_integer(ty) {
-            return;
-        }
-        let range = Interval::of_bits(ty.bits(), is_signed(ty));
-        let mut loaded = Number::within(range);
-        if let Some((form, low)) = self.parameter(f, ty, element) {
-            (loaded.form, loaded.low) = (Some(form), low);
-        }
-        self.loaded = Some((loaded, ty.bits()));
+        Some((loaded, ty.bits()))
     }
 
     /// The part of a parameter of the function that is loaded.
-    fn parameter(
-        &mut self,
-        f: &Facts<'_>,
-        ty: ScalarType,
-        element: usize,
-    ) -> Option<(Affine, super::Alignment)> {
-        let access = f.memory().next()?;
+    fn parameter(&mut self, ty: ScalarType) -> Option<Affine> {
+        let access = self.facts.memory().next()?;
         let (Some(Operand::Var(variable)), Some(offset)) = (access.base, access.offset) else {
             return None;
         };
-        let declared = self.pass.of.facts.body().vars().get(variable)?;
+        let declared = self.pass.context.facts.body().vars().get(variable)?;
         let is_parameter = declared.stmt.is_none() && declared.space.base() == StateSpace::Param;
         if !is_parameter || access.space != Space::State(StateSpace::Param) {
             return None;
         }
         let bytes = ty.bits() / 8;
-        let offset = offset + i64::try_from(element).ok()? * i64::from(bytes);
+        let offset = offset + i64::try_from(self.element).ok()? * i64::from(bytes);
         let symbol = Symbol::Parameter {
             variable,
             offset: u32::try_from(offset).ok()?,
             bytes: bytes as u8,
         };
-        let form = Affine::symbol(self.pass.symbols.id(symbol));
-        Some((form, self.pass.form_alignment(&form)))
+        Some(Affine::symbol(self.pass.symbols.id(symbol)))
     }
 
-    /// Evaluates the assignments for an element of vectors and notes what the results are.
-    fn assign(
-        &mut self,
-        f: &Facts<'_>,
-        assignments: &'static [Assignment],
-        (element, elements): (usize, usize),
-        results: &mut Results,
-    ) {
+    /// Evaluates the assignments and adds what is known of the results.
+    fn assign(&mut self, assignments: &'static [Assignment], results: &mut Results) {
         for assignment in assignments {
             let value = assignment.value();
             let assigned = match assignment.target() {
-                Destination::Local => Assigned::Expr(value),
-                Destination::Operand(at) => {
-                    let (assigned, found) = self.result(at.into(), &value);
-                    let variable = self.result_variable(f, at.into(), element, elements);
-                    if let Some(variable) = variable {
-                        let ty = self.operand_type(at.into());
-                        results.push((variable, self.extended(variable, found, ty)));
+                Destination::Operand(index) => {
+                    let index = usize::from(index);
+                    let (assigned, result) = self.result(index, &value);
+                    if let Some(variable) = self.result_variable(index) {
+                        let ty = self.operand_type(index);
+                        results.push((variable, self.extended(variable, result, ty)));
                     }
                     assigned
                 }
@@ -315,25 +317,21 @@ impl Scope<'_, '_> {
         }
     }
 
-    /// The variable that holds a result, or an element of it.
-    fn result_variable(
-        &self,
-        f: &Facts<'_>,
-        at: usize,
-        element: usize,
-        elements: usize,
-    ) -> Option<VariableId> {
-        let pass = &*self.pass;
-        let operand = match f.operand(at)?.operand {
+    /// The variable that holds a result, or the current element of it.
+    fn result_variable(&self, index: usize) -> Option<VariableId> {
+        let context = &self.pass.context;
+        let operand = match self.facts.operand(index)?.operand {
             // Parts of one result that is divided among registers are not known.
-            Operand::Vector(list) if self.form.operands().get(at)?.length() != Length::Scalar => {
-                *pass.of.facts.body().pool().list(list).get(element)?
+            Operand::Vector(list)
+                if self.form.operands().get(index)?.length() != Length::Scalar =>
+            {
+                *context.facts.body().pool().list(list).get(self.element)?
             }
             Operand::Vector(_) => return None,
-            other if elements == 1 => other,
+            other if self.elements == 1 => other,
             _ => return None,
         };
-        pass.of.variables.of(f.place(operand)?).single()
+        context.variables.of(self.facts.place(operand)?).single()
     }
 
     /// What is known of a result.
@@ -386,8 +384,8 @@ impl Scope<'_, '_> {
         let (Abstract::Number(mut number), Some(ty)) = (found, ty) else {
             return found;
         };
-        let body = self.pass.of.facts.body();
-        let class = self.pass.of.variables.class(body, variable);
+        let body = self.pass.context.facts.body();
+        let class = self.pass.context.variables.class(body, variable);
         if class.is_some_and(|c| c.bits() > ty.bits()) {
             let form = number.form;
             number.form = form.filter(|f| self.pass.is_exact(f, number.range, ty.bits()));

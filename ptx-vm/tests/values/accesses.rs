@@ -189,6 +189,6 @@ impl Threads<'_> {
             sectors(&addresses.at, bytes, mask),
             passes(&addresses.at, bytes, mask),
         );
-        !whole || counted == (request.sectors, request.passes)
+        !whole || counted == (request.sectors(), request.passes())
     }
 }

@@ -1,0 +1,123 @@
+//! Facts about loops: induction variables and trip counts.
+
+use alloc::boxed::Box;
+use alloc::collections::BTreeMap;
+
+use super::affine::Affine;
+use super::symbol::SymbolId;
+use crate::graph::LoopId;
+use crate::ssa::ValueId;
+
+/// An induction variable, which changes by a step in each iteration of a loop.
+#[derive(Copy, Clone, Debug)]
+pub(super) struct Induction {
+    /// The step that is added in each iteration; `None` if it varies.
+    pub(super) step: Option<Affine>,
+    /// The number of low zero bits of the step.
+    pub(super) step_zeros: u32,
+}
+
+/// The facts about the loops of a function.
+#[derive(Clone, Debug, Default)]
+pub(super) struct LoopFacts {
+    /// The induction variables, by the phis at the headers of loops.
+    pub(super) inductions: BTreeMap<ValueId, Induction>,
+    pub(super) trip_counts: BTreeMap<LoopId, TripCount>,
+}
+
+impl LoopFacts {
+    /// The greatest value of the counter of a loop.
+    pub(super) fn last_iteration(&self, id: LoopId) -> Option<u64> {
+        let most = self.trip_counts.get(&id)?.most()?;
+        Some(most.saturating_sub(1))
+    }
+}
+
+/// The number of executions of the loop header each time the loop is entered.
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub struct TripCount {
+    /// Whether the loop has no other exits. Otherwise, the number is an upper bound.
+    pub is_exact: bool,
+    /// The number.
+    pub count: Count,
+}
+
+/// The number of executions of a header.
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum Count {
+    /// A constant.
+    Constant(u64),
+    /// One more than the number of iterations until a value reaches a bound.
+    Affine(Box<Distance>),
+}
+
+/// The number of iterations until a value reaches a bound: `max(0, ceil((bound - start) / step))`, or downwards with `start - bound`.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub struct Distance {
+    /// The value in the first iteration, modulo the number of bits.
+    pub start: Affine,
+    /// The bound, modulo the number of bits.
+    pub bound: Affine,
+    /// The step in each iteration; not 0.
+    pub step: i64,
+    /// The width of both in bits.
+    pub bits: u16,
+    /// Whether both are signed.
+    pub signed: bool,
+    /// Whether the loop continues when the value equals the bound, so that it ends one step later.
+    pub inclusive: bool,
+    /// Whether this assumes that the value does not wrap around first.
+    pub assumes_no_wrap: bool,
+}
+
+impl TripCount {
+    /// The maximum number of executions, if known.
+    #[must_use]
+    pub fn most(&self) -> Option<u64> {
+        match self.count {
+            Count::Constant(count) => Some(count),
+            Count::Affine(_) => None,
+        }
+    }
+
+    /// Whether it assumes that a value does not wrap around before it reaches its bound.
+    #[must_use]
+    pub fn assumes_no_wrap(&self) -> bool {
+        matches!(&self.count, Count::Affine(distance) if distance.assumes_no_wrap)
+    }
+
+    /// The number of executions, given the values of the symbols; `None` if one of them is unknown.
+    #[must_use]
+    pub fn evaluate(&self, symbol: impl Fn(SymbolId) -> Option<i128>) -> Option<u64> {
+        let distance = match &self.count {
+            Count::Constant(count) => return Some(*count),
+            Count::Affine(distance) => distance,
+        };
+        let read = |form: &Affine| {
+            let value = i128::from(form.value(&symbol)?);
+            let above = 128 - u32::from(distance.bits);
+            Some(match distance.signed {
+                true => value << above >> above,
+                false => ((value as u128) << above >> above) as i128,
+            })
+        };
+        let (start, bound) = (read(&distance.start)?, read(&distance.bound)?);
+        let iterations = repetitions(start, bound, distance.step.into(), distance.inclusive);
+        u64::try_from(iterations + 1).ok()
+    }
+}
+
+/// The number of steps until a value is not before a bound any more.
+pub(super) fn repetitions(start: i128, bound: i128, step: i128, inclusive: bool) -> i128 {
+    let distance = if step > 0 {
+        bound - start
+    } else {
+        start - bound
+    };
+    let distance = distance + i128::from(inclusive);
+    let step = step.abs();
+    ((distance + step - 1).div_euclid(step)).max(0)
+}
