@@ -16,7 +16,7 @@ use ptx_analysis::incremental::Budget;
 use ptx_analysis::memory_access::Accesses;
 use ptx_analysis::module_analysis::ModuleAnalysis;
 use ptx_analysis::provenance::CallSummaries;
-use ptx_analysis::source_lines::SourceLines;
+use ptx_analysis::source_lines::{InlineAssembly, SourceLines};
 use ptx_analysis::ssa::{Ssa, ValueId};
 use ptx_analysis::threads::{Evaluated, ThreadValues, reaching};
 use ptx_analysis::uniformity::{FunctionUniformity, IncrementalUniformity};
@@ -198,6 +198,7 @@ pub(crate) struct FunctionContext<'a> {
     threads: OnceCell<Option<(Evaluated, Vec<u128>)>>,
     varying: OnceCell<Option<Vec<bool>>>,
     has_local: OnceCell<bool>,
+    inline_assembly: OnceCell<InlineAssembly>,
 }
 
 /// A reachable instruction.
@@ -222,6 +223,7 @@ impl<'a> FunctionContext<'a> {
             threads: OnceCell::new(),
             varying: OnceCell::new(),
             has_local: OnceCell::new(),
+            inline_assembly: OnceCell::new(),
         }
     }
 
@@ -254,9 +256,10 @@ impl<'a> FunctionContext<'a> {
         self.module.calls()
     }
 
-    /// The source lines of the module.
-    pub(crate) fn source_lines(&self) -> &'a SourceLines<'a> {
-        &self.module.lines
+    /// The assembly statements of the function.
+    pub(crate) fn inline_assembly(&self) -> &InlineAssembly {
+        self.inline_assembly
+            .get_or_init(|| self.module.lines.function(self.body()).inline_assembly())
     }
 
     /// Returns `true` if the module is compiled for debugging, without optimizations.

@@ -26,7 +26,7 @@ pub(crate) fn check(cx: &FunctionContext<'_>, findings: &mut Vec<Finding>) {
 
 /// Adds a finding for each run of unreachable blocks: at the branch with the constant condition, or at the first instruction with an effect.
 fn check_unreachable(cx: &FunctionContext<'_>, findings: &mut Vec<Finding>) {
-    let lines = cx.source_lines().function(cx.body());
+    let assembly = cx.inline_assembly();
     let constants = constants(cx);
     let is_reachable = |block| {
         cx.analysis().is_reachable(block)
@@ -52,7 +52,7 @@ fn check_unreachable(cx: &FunctionContext<'_>, findings: &mut Vec<Finding>) {
             // A compiler does not know that inline assembly exits the thread.
             run.follows_assembly |= last_reachable
                 .take()
-                .is_some_and(|last| lines.is_inline_asm(last));
+                .is_some_and(|last| assembly.contains(last));
             // Compilers end every block with a jump, even if control does not reach its end.
             if !matches!(
                 facts.flow(),

@@ -42,7 +42,7 @@ fn check_specific_spaces(cx: &FunctionContext<'_>, findings: &mut Vec<Finding>) 
     if cx.is_for_debugger() || cx.is_unoptimized() && !checks_only_stack {
         return;
     }
-    let lines = cx.source_lines().function(cx.body());
+    let assembly = cx.inline_assembly();
     let mut last_reported = None;
     for access in accesses.all() {
         let Space::State(space) = access.space else {
@@ -51,7 +51,7 @@ fn check_specific_spaces(cx: &FunctionContext<'_>, findings: &mut Vec<Finding>) 
         if checks_only_stack && space != StateSpace::Local
             || access.access.space != Space::Generic
             || last_reported == Some(access.stmt)
-            || lines.is_inline_asm(access.stmt)
+            || assembly.contains(access.stmt)
             || is_relative_to_parameter(cx, access)
         {
             continue;

@@ -145,18 +145,20 @@ impl Lanes {
             .map(|offset| offset.wrapping_sub(lowest) as u64)
     }
 
-    /// Returns the minimum number of distinct sectors of global memory over all positions of the lowest address in its sector.
-    pub(crate) fn sectors(&self) -> u64 {
+    /// Returns the minimum number of distinct sectors of global memory over all positions of the lowest address in its sector, if it exceeds a number.
+    pub(crate) fn sectors_above(&self, most: u64) -> Option<u64> {
         let addresses = self.relative_addresses();
         let alignment = 1 << self.bytes.trailing_zeros().min(SECTOR.trailing_zeros());
-        (0..SECTOR)
-            .step_by(alignment)
-            .map(|start| {
-                let addresses = addresses.map(|address| address.wrapping_add(start));
-                sectors(&addresses, self.bytes, self.mask)
-            })
-            .min()
-            .unwrap_or(0)
+        let mut least = None;
+        for start in (0..SECTOR).step_by(alignment) {
+            let moved = addresses.map(|address| address.wrapping_add(start));
+            let needed = sectors(&moved, self.bytes, self.mask);
+            if needed <= most {
+                return None;
+            }
+            least = Some(least.map_or(needed, |least: u64| least.min(needed)));
+        }
+        least
     }
 
     /// Returns the numbers of passes over shared memory if the lowest address is aligned.

@@ -1,11 +1,12 @@
 //! `shared-race`: unsynchronized accesses of different threads to the same shared memory, at least one of them a write.
 
+mod accesses;
+mod address;
 mod arms;
 mod overlap;
 mod pending;
 mod repeated;
 mod replicated;
-mod touch;
 mod update;
 
 use alloc::collections::BTreeMap;
@@ -16,76 +17,76 @@ use ptx_ir::StmtId;
 
 use crate::context::FunctionContext;
 use crate::{Certainty, Finding, Lint};
-use overlap::Judge;
+use accesses::SharedAccesses;
+use overlap::RaceTest;
 use pending::{Pair, Pending};
-use touch::Touches;
 
 /// The maximum number of compared pairs of accesses in a function.
-const PAIRS: usize = 1 << 12;
+const MAX_PAIRS: usize = 1 << 12;
 
 pub(crate) fn check(cx: &FunctionContext<'_>, found: &mut Vec<Finding>) {
     if !cx.has_shared() {
         return;
     }
-    let Some((mut threads, sets)) = cx.threads() else {
+    let Some((mut threads, reaching)) = cx.threads() else {
         return;
     };
-    let Some(touches) = Touches::new(cx, &mut threads, sets) else {
+    let Some(mut accesses) = SharedAccesses::new(cx, &mut threads, reaching) else {
         return;
     };
-    if !touches.all.iter().any(|t| t.writes) {
+    if !accesses.all.iter().any(|access| access.writes) {
         return;
     }
-    let groups = pending::groups(cx, &mut threads, sets);
-    let pending = Pending::new(cx, &touches, &groups);
-    let judge = Judge::new(cx, &threads, sets, &touches, &groups);
-    let mut races: BTreeMap<StmtId, Race> = BTreeMap::new();
-    let mut left = PAIRS;
-    let mut judge_pair = |pair: Pair| {
-        if left == 0 {
-            return;
-        }
-        left -= 1;
-        let (first, second) = (&touches.all[pair.first], &touches.all[pair.second]);
-        if let Some(certainty) = judge.race(&pair, first, second) {
-            let new = Race {
-                certainty,
-                other: first.stmt,
-                in_warps: judge.is_in_warps(&pair, first, second),
-            };
-            let known = races.entry(second.stmt).or_insert(new);
-            let in_warps = known.in_warps && new.in_warps;
-            if known.certainty < certainty {
-                *known = new;
-            }
-            known.in_warps = in_warps;
+    let groups = pending::groups(cx, &mut threads, reaching);
+    let mut pairs: Vec<Pair> = Vec::new();
+    let mut add_pair = |pair| {
+        if pairs.len() < MAX_PAIRS {
+            pairs.push(pair);
         }
     };
-    pending.pairs(&mut judge_pair);
-    arms::pairs(cx, &touches, &mut judge_pair);
-    for (store, load) in update::stores(cx, &touches) {
+    Pending::new(cx, &accesses, &groups).pairs(&mut add_pair);
+    arms::pairs(cx, &accesses, &mut add_pair);
+    accesses.find_replicas(cx, &mut threads, &pairs);
+    let test = RaceTest::new(cx, &threads, reaching, &accesses, &groups);
+    let mut races: BTreeMap<StmtId, Race> = BTreeMap::new();
+    for pair in pairs {
+        let (first, second) = (&accesses.all[pair.first], &accesses.all[pair.second]);
+        if let Some(certainty) = test.race(&pair, first, second) {
+            let race = Race {
+                certainty,
+                other: first.stmt,
+                in_warps: test.is_in_warps(&pair, first, second),
+            };
+            races
+                .entry(second.stmt)
+                .and_modify(|known| known.add(race))
+                .or_insert(race);
+        }
+    }
+    for (store, load) in update::stores(cx, &accesses) {
         races
             .entry(store)
             .or_insert(Race::new(Certainty::Possible, load));
     }
-    for touch in &touches.all {
-        if touch.writes_differ(cx, &mut threads) {
-            races.insert(touch.stmt, Race::new(Certainty::Definite, touch.stmt));
-        } else if touch.differs_by_warp(cx, &mut threads) {
-            let new = Race::new(Certainty::Possible, touch.stmt);
-            races.entry(touch.stmt).or_insert(new);
+    for access in &accesses.all {
+        if access.writes_differ(cx, &mut threads) {
+            races.insert(access.stmt, Race::new(Certainty::Definite, access.stmt));
+        } else if access.differs_by_warp(cx, &mut threads) {
+            races
+                .entry(access.stmt)
+                .or_insert(Race::new(Certainty::Possible, access.stmt));
         }
     }
     report(cx, races, found);
 }
 
-/// What an access is in a race with.
+/// A race of an access.
 #[derive(Copy, Clone)]
 struct Race {
     certainty: Certainty,
-    /// The other access, or the same one in another thread.
+    /// The other access, or the access itself in another thread.
     other: StmtId,
-    /// Whether only threads of one warp access the same bytes.
+    /// Only threads of one warp access the same bytes.
     in_warps: bool,
 }
 
@@ -97,31 +98,37 @@ impl Race {
             in_warps: false,
         }
     }
+
+    /// Adds a race with another access: the first one of the highest certainty is reported.
+    fn add(&mut self, race: Self) {
+        let in_warps = self.in_warps && race.in_warps;
+        if self.certainty < race.certainty {
+            *self = race;
+        }
+        self.in_warps = in_warps;
+    }
 }
 
 /// Adds the findings. One barrier, after the block of the first access or before that of the second one, orders all accesses of both blocks: these are
 /// further places of one finding.
 fn report(cx: &FunctionContext<'_>, races: BTreeMap<StmtId, Race>, found: &mut Vec<Finding>) {
     let block = |stmt| cx.cfg().of_statement(stmt);
-    let mut known: BTreeMap<_, usize> = BTreeMap::new();
+    // The indices of the findings.
+    let mut reported: BTreeMap<_, usize> = BTreeMap::new();
     for (stmt, race) in races {
-        let kind = (race.certainty, race.in_warps, stmt == race.other);
-        let keys = [(false, block(stmt)), (true, block(race.other))].map(|key| (kind, key));
-        let at = keys.iter().find_map(|key| known.get(key).copied());
-        let at = match at {
-            Some(at) => {
-                if let Some(finding) = found.get_mut(at) {
-                    finding.repeat(cx.span(stmt));
-                }
-                at
-            }
-            None => {
-                found.push(finding(cx, stmt, race));
-                found.len() - 1
-            }
-        };
+        let cause = (race.certainty, race.in_warps, stmt == race.other);
+        let keys = [
+            (cause, (false, block(stmt))),
+            (cause, (true, block(race.other))),
+        ];
+        let known = keys.iter().find_map(|key| reported.get(key).copied());
+        let index = known.unwrap_or(found.len());
+        match found.get_mut(index) {
+            Some(finding) => finding.repeat(cx.span(stmt)),
+            None => found.push(finding(cx, stmt, race)),
+        }
         for key in keys {
-            known.entry(key).or_insert(at);
+            reported.entry(key).or_insert(index);
         }
     }
 }
@@ -152,17 +159,16 @@ fn finding(cx: &FunctionContext<'_>, stmt: StmtId, race: Race) -> Finding {
         let block = cx.cfg().of_statement(stmt);
         block
             .zip(cx.divergence())
-            .is_none_or(|(block, of)| of.level(block) > Uniformity::Cta)
+            .is_none_or(|(block, divergence)| divergence.level(block) > Uniformity::Cta)
     };
-    let help = match race.in_warps {
-        true => "add `bar.warp.sync` for the lanes of the warp between the two accesses",
-        false if is_divergent(stmt) || is_divergent(race.other) => {
-            "add a barrier between the two accesses where all threads reach it: not in the code that only some threads execute"
-        }
-        false => "add a barrier for all threads between the two accesses",
+    let help = if race.in_warps {
+        "add `bar.warp.sync` for the lanes of the warp between the two accesses"
+    } else if is_divergent(stmt) || is_divergent(race.other) {
+        "add a barrier between the two accesses where all threads reach it: not in the code that only some threads execute"
+    } else {
+        "add a barrier for all threads between the two accesses"
     };
-    let finding = cx.finding(Lint::SharedRace, certainty, stmt, message);
-    finding
+    cx.finding(Lint::SharedRace, certainty, stmt, message)
         .with_label(
             cx.span(race.other),
             "another thread accesses the memory here",

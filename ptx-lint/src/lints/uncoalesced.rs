@@ -173,10 +173,7 @@ fn finding(cx: &FunctionContext<'_>, access: &Access, lanes: &Lanes) -> Option<F
     if is_vector && is_half {
         return None;
     }
-    let sectors = lanes.sectors();
-    if sectors <= least_sectors {
-        return None;
-    }
+    let sectors = lanes.sectors_above(least_sectors)?;
     let reason = match stride {
         Some(stride) => format!("the addresses of the lanes are {stride} bytes apart"),
         None => "the addresses of the lanes are scattered".into(),

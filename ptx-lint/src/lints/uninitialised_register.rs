@@ -26,57 +26,46 @@ struct Reads {
     variable: VariableId,
     certainty: Certainty,
     first: StmtId,
-    others: Vec<StmtId>,
+    later: Vec<StmtId>,
     /// The statement that writes it on other paths.
     written: Option<StmtId>,
 }
 
-/// One finding for each register, at its first read; those of registers that are read first in the same block are one if they are possible.
+/// Adds a finding for each register, at its first read; possible findings of registers that are read first in the same block are one finding.
 pub(crate) fn check(cx: &FunctionContext<'_>, found: &mut Vec<Finding>) {
     let Some(ssa) = cx.ssa() else { return };
     carry::check(cx, found);
-    let mut search = Search::new(cx, ssa);
-    if !search.has_candidates() {
+    let Some(mut search) = Search::new(cx, ssa) else {
         return;
-    }
+    };
     let Some(live) = cx.live_code() else { return };
     let harmless = Harmless::new(cx, ssa.carry());
     let guarded = GuardedLoads::new(cx, ssa);
-    let mut all: BTreeMap<VariableId, Reads> = BTreeMap::new();
+    let mut registers: BTreeMap<VariableId, Reads> = BTreeMap::new();
     // An unknown instruction may read anything.
-    let live = |i: &Reached<'_>| i.facts.is_known() && live.contains(i.stmt);
-    for inst in cx.instructions().filter(live) {
+    let is_examined = |inst: &Reached<'_>| inst.facts.is_known() && live.contains(inst.stmt);
+    for inst in cx.instructions().filter(is_examined) {
         for read in ssa.uses(inst.stmt) {
             if let Some((certainty, written)) = search.certainty(read)
                 && !harmless.contains(&inst, read)
                 && !(certainty == Certainty::Possible && guarded.explains(&inst, written))
             {
-                add(&mut all, read, certainty, written);
+                add(&mut registers, read, certainty, written);
             }
         }
     }
-    let mut all: Vec<Reads> = all.into_values().collect();
-    all.sort_by_key(|reads| cx.span(reads.first).start);
-    let mut groups: Vec<Vec<Reads>> = Vec::new();
+    let mut registers: Vec<Reads> = registers.into_values().collect();
+    registers.sort_by_key(|reads| cx.span(reads.first).start);
     let block = |reads: &Reads| cx.cfg().of_statement(reads.first);
-    for reads in all {
-        let group = groups.last_mut().filter(|group| {
-            let possible = reads.certainty == Certainty::Possible;
-            let first = group
-                .first()
-                .filter(|first| first.certainty == reads.certainty);
-            possible && first.is_some_and(|first| block(first) == block(&reads))
-        });
-        match group {
-            Some(group) => group.push(reads),
-            None => groups.push(vec![reads]),
-        }
-    }
-    found.extend(groups.iter().filter_map(|group| finding(cx, ssa, group)));
+    let groups = registers.chunk_by(|a, b| {
+        let are_possible = [a, b].map(|reads| reads.certainty) == [Certainty::Possible; 2];
+        are_possible && block(a) == block(b)
+    });
+    found.extend(groups.filter_map(|group| finding(cx, ssa, group)));
 }
 
 fn add(
-    all: &mut BTreeMap<VariableId, Reads>,
+    registers: &mut BTreeMap<VariableId, Reads>,
     read: &Use,
     certainty: Certainty,
     written: Option<StmtId>,
@@ -85,24 +74,24 @@ fn add(
         variable: read.variable,
         certainty,
         first: read.stmt,
-        others: Vec::new(),
+        later: Vec::new(),
         written,
     };
-    match all.get_mut(&read.variable) {
+    match registers.get_mut(&read.variable) {
         None => {
-            all.insert(read.variable, new);
+            registers.insert(read.variable, new);
         }
         // Definite reads hide possible ones.
         Some(reads) if reads.certainty < certainty => *reads = new,
-        Some(reads) if reads.certainty == certainty => reads.others.push(read.stmt),
+        Some(reads) if reads.certainty == certainty => reads.later.push(read.stmt),
         Some(_) => {}
     }
 }
 
 fn finding(cx: &FunctionContext<'_>, ssa: &Ssa, group: &[Reads]) -> Option<Finding> {
-    let (reads, more) = group.split_first()?;
+    let (reads, other_registers) = group.split_first()?;
     let name = name(cx, ssa, reads.variable);
-    let also = match more.len() {
+    let also = match other_registers.len() {
         0 => String::new(),
         1 => String::from(", as may another register"),
         count => format!(", as may {count} other registers"),
@@ -117,23 +106,24 @@ fn finding(cx: &FunctionContext<'_>, ssa: &Ssa, group: &[Reads]) -> Option<Findi
             "write the register on every path to this instruction, or read it only on paths that write it",
         ),
     };
-    let finding = cx.finding(
-        Lint::UninitialisedRegister,
-        reads.certainty,
-        reads.first,
-        message,
-    );
-    let mut finding = finding.with_help(help);
+    let mut finding = cx
+        .finding(
+            Lint::UninitialisedRegister,
+            reads.certainty,
+            reads.first,
+            message,
+        )
+        .with_help(help);
     if let Some(stmt) = reads.written {
         finding = finding.with_label(cx.span(stmt), "written here, but not on every path");
     }
-    let others = group.iter().flat_map(|reads| &reads.others);
-    let firsts = more.iter().map(|reads| &reads.first);
-    let mut others: Vec<Span> = others.chain(firsts).map(|stmt| cx.span(*stmt)).collect();
-    others.sort_by_key(|span| span.start);
-    others.dedup();
-    others.retain(|span| *span != cx.span(reads.first));
-    finding.diagnostic.repeats = others.into();
+    let later = group.iter().flat_map(|reads| &reads.later);
+    let firsts = other_registers.iter().map(|reads| &reads.first);
+    let mut repeats: Vec<Span> = later.chain(firsts).map(|stmt| cx.span(*stmt)).collect();
+    repeats.sort_by_key(|span| span.start);
+    repeats.dedup();
+    repeats.retain(|span| *span != cx.span(reads.first));
+    finding.diagnostic.repeats = repeats.into();
     Some(finding)
 }
 

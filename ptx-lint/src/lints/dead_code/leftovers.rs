@@ -4,7 +4,6 @@
 use alloc::vec::Vec;
 
 use ptx_analysis::memory_access;
-use ptx_analysis::source_lines::FunctionLines;
 use ptx_ir::facts::{Facts, MemoryAccess, Space};
 use ptx_ir::{InstId, Operand, Statement, StmtId, VarId};
 use ptx_isa::{Access, SpecialReg, StateSpace};
@@ -24,7 +23,6 @@ const MOST_OVERWRITE_DISTANCE: usize = 64;
 /// Recognizes dead instructions that compilers leave.
 pub(super) struct Leftovers<'a> {
     cx: &'a FunctionContext<'a>,
-    lines: FunctionLines<'a, 'a>,
     /// The variables that calls write, in ascending order.
     call_results: Vec<VarId>,
     /// The special registers that are read and their components, one entry for each read, in ascending order.
@@ -38,7 +36,6 @@ pub(super) struct Leftovers<'a> {
 impl<'a> Leftovers<'a> {
     pub(super) fn new(cx: &'a FunctionContext<'a>) -> Self {
         let mut leftovers = Self {
-            lines: cx.source_lines().function(cx.body()),
             cx,
             call_results: Vec::new(),
             special_reads: Vec::new(),
@@ -81,7 +78,7 @@ impl<'a> Leftovers<'a> {
 
     /// Returns `true` if compilers typically leave a dead instruction like this one.
     pub(super) fn contains(&self, inst: &Reached<'_>) -> bool {
-        self.lines.is_inline_asm(inst.stmt)
+        self.cx.inline_assembly().contains(inst.stmt)
             || is_copy(inst) && !self.is_overwritten_constant(inst)
             || self.is_part_of_special(inst)
             || self.is_part_of_parameter(inst)

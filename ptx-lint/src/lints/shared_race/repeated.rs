@@ -9,6 +9,7 @@ use ptx_analysis::ssa::{Value, ValueId};
 use ptx_analysis::threads::{PerThread, ThreadValues};
 use ptx_analysis::values::{Affine, Symbol, Values};
 
+use super::address::Offsets;
 use crate::addresses::Parts;
 use crate::context::FunctionContext;
 
@@ -25,8 +26,8 @@ pub(super) struct Repeated {
     pub(super) id: LoopId,
     /// Whether it is uniform.
     pub(super) is_same: bool,
-    /// The address in the second iteration, with the samples, in the order of the addresses.
-    pub(super) later: Option<Vec<(i64, usize)>>,
+    /// The address in the second iteration, without its constant.
+    pub(super) later: Option<Offsets>,
 }
 
 /// The values of individual threads in the first two iterations of a loop.
@@ -75,7 +76,7 @@ impl<'t> Assumptions<'t> {
             value: Some(value),
             id: of.id,
             is_same: of.is_same,
-            later: later.map(|later| super::touch::sorted(&later.own)),
+            later: later.map(|later| Offsets::new(&later.own)),
         };
         Some((parts, repeated))
     }
@@ -113,7 +114,7 @@ fn counted(
         value: None,
         id,
         is_same: false,
-        later: later.map(|later| super::touch::sorted(&later.own)),
+        later: later.map(|later| Offsets::new(&later.own)),
     };
     Some((parts, repeated))
 }

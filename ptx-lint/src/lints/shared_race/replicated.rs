@@ -10,94 +10,80 @@ use ptx_analysis::threads::{PerThread, ThreadValues};
 use ptx_analysis::uniformity::Uniformity;
 use ptx_ir::StmtId;
 
-use super::touch::stored_values;
+use super::accesses::stored_values;
 use crate::context::FunctionContext;
 
-/// Values that are followed from a store.
-const FOLLOWED: usize = 256;
-/// The maximum number of samples.
-const SAMPLES: usize = 128;
+/// The maximum number of values that are followed from a store.
+const MAX_VALUES: usize = 256;
+/// The maximum number of sample threads.
+const MAX_SAMPLES: usize = 128;
 /// The lanes of a warp.
 const LANES: u32 = 32;
 
-/// For each sample, the first sample of the same lane in a warp that stores the same values; empty if that is not known.
+/// For each sample thread, the first one of the same lane in a warp that stores the same values; empty if that is not known.
 pub(super) fn warps(
     cx: &FunctionContext<'_>,
     threads: &mut ThreadValues<'_>,
     store: StmtId,
 ) -> Vec<u32> {
-    let Some(known) = known(cx, threads, store) else {
+    let Some(inputs) = varying_inputs(cx, threads, store) else {
         return Vec::new();
     };
     let samples = threads.samples();
     let warp = |sample: usize| samples.get(sample).map_or(0, |thread| thread / LANES);
     let lane = |sample: usize| samples.get(sample).map_or(0, |thread| thread % LANES);
-    // Those of a warp are next to each other.
-    let mut warps: Vec<Vec<usize>> = Vec::new();
-    for sample in 0..samples.len().min(SAMPLES) {
-        match warps.last_mut() {
-            Some(last)
-                if last
-                    .first()
-                    .is_some_and(|first| warp(*first) == warp(sample)) =>
-            {
-                last.push(sample);
-            }
-            _ => warps.push(vec![sample]),
-        }
-    }
-    let partner =
-        |sample: usize, other: &[usize]| other.iter().copied().find(|s| lane(*s) == lane(sample));
-    let is_same = |a: &[usize], b: &[usize]| {
-        let mut pairs = a
-            .iter()
-            .filter_map(|sample| Some((*sample, partner(*sample, b)?)));
-        pairs.all(|(a, b)| known.iter().all(|value| value.get(a) == value.get(b)))
+    // The samples of a warp are next to each other.
+    let count = samples.len().min(MAX_SAMPLES);
+    let indices: Vec<usize> = (0..count).collect();
+    let warps: Vec<&[usize]> = indices.chunk_by(|a, b| warp(*a) == warp(*b)).collect();
+    let partner = |sample: usize, other_warp: &[usize]| {
+        let mut candidates = other_warp.iter().copied();
+        candidates.find(|other| lane(*other) == lane(sample))
     };
-    let mut same: Vec<u32> = (0..samples.len() as u32).collect();
-    for (at, warp) in warps.iter().enumerate() {
-        let before = warps.iter().take(at);
-        let Some(first) = before.into_iter().find(|other| is_same(warp, other)) else {
+    let compute_the_same = |a: &[usize], b: &[usize]| {
+        a.iter()
+            .filter_map(|sample| Some((*sample, partner(*sample, b)?)))
+            .all(|(a, b)| inputs.iter().all(|value| value.get(a) == value.get(b)))
+    };
+    let mut replicas: Vec<u32> = (0..samples.len() as u32).collect();
+    for (position, warp) in warps.iter().enumerate() {
+        let mut earlier_warps = warps.iter().take(position);
+        let Some(original) = earlier_warps.find(|other| compute_the_same(warp, other)) else {
             continue;
         };
-        for sample in warp {
-            if let (Some(slot), Some(other)) = (same.get_mut(*sample), partner(*sample, first)) {
+        for sample in *warp {
+            if let (Some(slot), Some(other)) =
+                (replicas.get_mut(*sample), partner(*sample, original))
+            {
                 *slot = other as u32;
             }
         }
     }
-    same
+    replicas
 }
 
-/// Whether two samples are the same lane of warps that store the same.
-pub(super) fn are_same(same: &[u32], first: usize, second: usize) -> bool {
-    match (same.get(first), same.get(second)) {
-        (Some(a), Some(b)) => a == b,
-        _ => false,
-    }
-}
-
-/// The values in individual threads on which the values that a statement reads depend; `None` if they depend on something else.
-fn known(
+/// The values that differ between threads and on which the values that a statement stores depend; `None` if they depend on something that is not known
+/// in individual threads.
+fn varying_inputs(
     cx: &FunctionContext<'_>,
     threads: &mut ThreadValues<'_>,
     store: StmtId,
 ) -> Option<Vec<PerThread>> {
     let (ssa, likely) = (cx.ssa()?, cx.likely()?);
-    let mut found = Vec::new();
-    let mut seen: Vec<ValueId> = Vec::new();
-    let mut work: Vec<ValueId> = stored_values(cx, store);
-    while let Some(value) = work.pop() {
-        if seen.contains(&value) {
+    let mut inputs = Vec::new();
+    let mut visited: Vec<ValueId> = Vec::new();
+    let mut worklist: Vec<ValueId> = stored_values(cx, store);
+    while let Some(value) = worklist.pop() {
+        if visited.contains(&value) {
             continue;
         }
-        if seen.len() == FOLLOWED {
+        if visited.len() == MAX_VALUES {
             return None;
         }
-        seen.push(value);
-        if let Some(known) = threads.value(value) {
-            if !matches!(known, PerThread::Same(_)) {
-                found.push(known);
+        visited.push(value);
+        if let Some(numbers) = threads.value(value) {
+            if !matches!(numbers, PerThread::Same(_)) {
+                inputs.push(numbers);
             }
             continue;
         }
@@ -112,12 +98,12 @@ fn known(
                 if !is_function {
                     return None;
                 }
-                work.extend(ssa.uses(stmt).iter().map(|read| read.value));
-                work.extend(old);
+                worklist.extend(ssa.uses(stmt).iter().map(|read| read.value));
+                worklist.extend(old);
             }
-            Value::Phi { .. } => work.extend(ssa.args(value)),
+            Value::Phi { .. } => worklist.extend(ssa.args(value)),
             _ => return None,
         }
     }
-    Some(found)
+    Some(inputs)
 }

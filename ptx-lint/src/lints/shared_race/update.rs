@@ -3,85 +3,78 @@
 use alloc::vec::Vec;
 
 use ptx_analysis::cfg::BlockId;
-use ptx_analysis::graph::LoopId;
+use ptx_analysis::ssa::{Value, ValueId};
 use ptx_ir::{EntityId as _, Statement, StmtId};
 use ptx_isa::{Access, Action};
 
-use super::touch::{Touch, Touches};
+use super::accesses::{SharedAccess, SharedAccesses};
 use crate::context::FunctionContext;
 
 /// The maximum number of values between a stored value and the load that it depends on.
-const FOLLOWED: usize = 16;
+const MAX_STEPS: usize = 16;
 
-/// The stores, each with the load before it.
-pub(super) fn stores(cx: &FunctionContext<'_>, touches: &Touches) -> Vec<(StmtId, StmtId)> {
-    let mut chosen = None;
-    let mut found = Vec::new();
-    let is_update =
-        |touch: &&Touch| touch.is_anywhere && touch.writes && !touch.is_atomic && !touch.is_of_warp;
-    for store in touches.all.iter().filter(is_update) {
-        let is_load = |load: &&Touch| {
-            let is_same = load.form == store.form && load.provenance == store.provenance;
+/// The stores of updates, each with the load before it.
+pub(super) fn stores(cx: &FunctionContext<'_>, accesses: &SharedAccesses) -> Vec<(StmtId, StmtId)> {
+    let mut selecting_blocks = None;
+    let mut updates = Vec::new();
+    let is_at_loaded_index = |access: &&SharedAccess| {
+        access.address.is_anywhere && access.writes && !access.is_atomic && !access.is_of_rows
+    };
+    for store in accesses.all.iter().filter(is_at_loaded_index) {
+        let load = accesses.all.iter().rfind(|load| {
             !load.writes
-                && is_same
+                && load.form == store.form
+                && load.provenance == store.provenance
                 && load.block == store.block
                 && cx.body().precedes(load.stmt, store.stmt)
-        };
-        let Some(load) = touches.all.iter().rfind(is_load) else {
-            continue;
-        };
-        let chosen = chosen.get_or_insert_with(|| choosing(cx));
-        if store.set.count_ones() > 1
-            && !is_chosen(cx, chosen, store.block)
+        });
+        let Some(load) = load else { continue };
+        let selecting_blocks = selecting_blocks.get_or_insert_with(|| select_threads(cx));
+        if store.executing.count_ones() > 1
+            && !is_selected(cx, selecting_blocks, store.block)
             && depends(cx, store.stmt, load.stmt)
         {
-            found.push((store.stmt, load.stmt));
+            updates.push((store.stmt, load.stmt));
         }
     }
-    found
+    updates
 }
 
-/// The blocks in which threads determine which of them continues: by a warp-level instruction, by an atomic operation, or one after the other.
-fn choosing(cx: &FunctionContext<'_>) -> Vec<bool> {
-    let mut chosen = vec![false; cx.cfg().len()];
-    for at in cx.instructions() {
-        let is_atomic = at
-            .facts
-            .memory()
-            .any(|m| m.access == Access::ReadModifyWrite);
-        let chooses = at.facts.lanes().is_some()
-            || is_atomic
-            || matches!(at.facts.action(), Some(Action::Elect))
-            || at.facts.callees().is_some();
-        if let Some(block) = cx.cfg().of_statement(at.stmt).filter(|_| chooses) {
-            chosen[block.index()] = true;
+/// For each block, whether threads determine in it which of them continues: by a warp-level instruction, by an atomic operation, or one after the other.
+fn select_threads(cx: &FunctionContext<'_>) -> Vec<bool> {
+    let mut selecting = vec![false; cx.cfg().len()];
+    for reached in cx.instructions() {
+        let facts = &reached.facts;
+        let is_atomic = || facts.memory().any(|m| m.access == Access::ReadModifyWrite);
+        let selects = facts.lanes().is_some()
+            || matches!(facts.action(), Some(Action::Elect))
+            || facts.callees().is_some()
+            || is_atomic();
+        if selects && let Some(block) = cx.cfg().of_statement(reached.stmt) {
+            selecting[block.index()] = true;
         }
     }
-    chosen
+    selecting
 }
 
-/// Whether threads may have determined which of them reaches a block: before it, or in an enclosing loop, which may also contain a barrier.
-fn is_chosen(cx: &FunctionContext<'_>, chosen: &[bool], block: BlockId) -> bool {
-    let of = |block: BlockId| chosen.get(block.index()) == Some(&true);
-    let mut before = cx.analysis().dominators().ancestors(block);
-    if of(block) || before.any(of) {
+/// Whether threads may have determined which of them reaches a block: before it, or in the innermost loop around it, which may also contain a barrier.
+fn is_selected(cx: &FunctionContext<'_>, selecting_blocks: &[bool], block: BlockId) -> bool {
+    let selects = |block: BlockId| selecting_blocks.get(block.index()) == Some(&true);
+    if selects(block) || cx.analysis().dominators().ancestors(block).any(selects) {
         return true;
     }
     let loops = cx.analysis().loops();
-    let around: Option<LoopId> = loops.innermost(block);
-    around.is_some_and(|id| {
-        loops
-            .body(id)
-            .iter()
-            .any(|block| of(*block) || has_barrier(cx, *block))
+    loops.innermost(block).is_some_and(|id| {
+        let mut blocks = loops.body(id).iter();
+        blocks.any(|block| selects(*block) || has_barrier(cx, *block))
     })
 }
 
 fn has_barrier(cx: &FunctionContext<'_>, block: BlockId) -> bool {
-    let Some(of) = cx.cfg().block(block) else {
+    let Some(block) = cx.cfg().block(block) else {
         return false;
     };
-    let mut statements = cx.body().range(of.first, of.end);
+    let mut statements = cx.body().range(block.first, block.end);
     statements.any(|(_, statement)| match statement {
         Statement::Inst(inst) => matches!(
             cx.facts().inst(inst).action(),
@@ -96,20 +89,20 @@ fn depends(cx: &FunctionContext<'_>, store: StmtId, load: StmtId) -> bool {
     let Some(ssa) = cx.ssa() else {
         return false;
     };
-    let mut seen = Vec::new();
-    let mut work: Vec<_> = ssa.uses(store).iter().map(|read| read.value).collect();
-    while let Some(value) = work.pop() {
-        if seen.contains(&value) || seen.len() >= FOLLOWED {
+    let mut visited: Vec<ValueId> = Vec::new();
+    let mut worklist: Vec<ValueId> = ssa.uses(store).iter().map(|read| read.value).collect();
+    while let Some(value) = worklist.pop() {
+        if visited.contains(&value) || visited.len() >= MAX_STEPS {
             continue;
         }
-        seen.push(value);
-        let ptx_analysis::ssa::Value::Def { stmt, .. } = ssa.value(value) else {
+        visited.push(value);
+        let Value::Def { stmt, .. } = ssa.value(value) else {
             continue;
         };
         if stmt == load {
             return true;
         }
-        work.extend(ssa.uses(stmt).iter().map(|read| read.value));
+        worklist.extend(ssa.uses(stmt).iter().map(|read| read.value));
     }
     false
 }

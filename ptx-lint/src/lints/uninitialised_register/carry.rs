@@ -4,70 +4,88 @@
 use alloc::vec::Vec;
 
 use ptx_analysis::asynchrony::Certainty;
+use ptx_analysis::ssa::Value;
 use ptx_ir::{Statement, StmtId};
 
 use crate::context::FunctionContext;
 use crate::{Finding, Lint};
 
-/// What is between the last write of the carry flag and an instruction.
-#[derive(Copy, Clone, PartialEq, Eq)]
-enum Between {
-    Call,
-    Label,
-    Assembly,
+/// The reason why the carry flag may have changed between its last write and an instruction that reads it.
+#[derive(Copy, Clone)]
+enum Clobber {
+    /// A call.
+    Call(StmtId),
+    /// The start of the block: the flag was written in another block.
+    BlockStart,
+    /// Code between the assembly statement that contains the last write and the one that contains the read.
+    OtherAssembly { write: StmtId },
+}
+
+/// The last write of the carry flag in a block.
+#[derive(Copy, Clone)]
+struct Write {
+    stmt: StmtId,
+    /// The number of the assembly statement that contains it.
+    assembly: Option<u32>,
+}
+
+/// The possible findings of a function, one for each reason.
+#[derive(Default)]
+struct PossibleFindings {
+    block_start: Option<usize>,
+    other_assembly: Option<usize>,
 }
 
 /// Adds a finding for each read after a call, and one for all other reads with the same reason.
 pub(super) fn check(cx: &FunctionContext<'_>, found: &mut Vec<Finding>) {
     if !cx
         .instructions()
-        .any(|at| at.facts.is_known() && at.facts.reads_carry())
+        .any(|inst| inst.facts.is_known() && inst.facts.reads_carry())
     {
         return;
     }
-    let lines = cx.source_lines().function(cx.body());
-    let mut labels: Option<usize> = None;
-    let mut assembly: Option<usize> = None;
+    let mut possible = PossibleFindings::default();
     for (id, block) in cx.cfg().blocks() {
         if !cx.analysis().is_reachable(id) {
             continue;
         }
-        // The write in this block, with the number of its assembly statement, and the call after it.
-        let mut written: Option<(StmtId, Option<u32>)> = None;
+        let mut write: Option<Write> = None;
+        // The last call after the write.
         let mut call: Option<StmtId> = None;
         for (stmt, statement) in cx.body().range(block.first, block.end) {
             let Statement::Inst(inst) = statement else {
                 continue;
             };
             let facts = cx.facts().inst(inst);
+            let assembly = cx.inline_assembly().assembly(stmt);
             if facts.callees().is_some() {
                 call = Some(stmt);
             }
             if !facts.is_known() {
-                written = Some((stmt, lines.assembly(stmt)));
+                write = Some(Write { stmt, assembly });
                 continue;
             }
-            let own = lines.assembly(stmt);
-            if facts.reads_carry() {
-                let between = match (written, call) {
-                    (_, Some(call)) => Some((Between::Call, Some(call))),
-                    (None, None) => Some((Between::Label, None)),
-                    (Some((at, other)), None) => {
-                        (own != other).then_some((Between::Assembly, Some(at)))
-                    }
-                };
-                if let Some((between, other)) = between.filter(|_| is_written(cx, stmt)) {
-                    let slot = match between {
-                        Between::Call => &mut None,
-                        Between::Label => &mut labels,
-                        Between::Assembly => &mut assembly,
-                    };
-                    report(cx, (stmt, between, other), slot, found);
-                }
+            if facts.reads_carry()
+                && let Some(clobber) = clobber(write, call, assembly)
+                && is_written(cx, stmt)
+            {
+                report(cx, stmt, clobber, &mut possible, found);
             }
             if facts.writes_carry() && facts.callees().is_none() {
-                (written, call) = (Some((stmt, own)), None);
+                write = Some(Write { stmt, assembly });
+                call = None;
             }
+        }
+    }
+}
+
+/// The reason why the carry flag may have changed before a read in an assembly statement.
+fn clobber(write: Option<Write>, call: Option<StmtId>, assembly: Option<u32>) -> Option<Clobber> {
+    match (write, call) {
+        (_, Some(call)) => Some(Clobber::Call(call)),
+        (None, None) => Some(Clobber::BlockStart),
+        (Some(write), None) => {
+            (write.assembly != assembly).then_some(Clobber::OtherAssembly { write: write.stmt })
         }
     }
 }
@@ -76,43 +94,48 @@ pub(super) fn check(cx: &FunctionContext<'_>, found: &mut Vec<Finding>) {
 fn is_written(cx: &FunctionContext<'_>, stmt: StmtId) -> bool {
     let Some(ssa) = cx.ssa() else { return false };
     let value = ssa.read(stmt, ssa.carry());
-    value.is_some_and(|value| !matches!(ssa.value(value), ptx_analysis::ssa::Value::Entry { .. }))
+    value.is_some_and(|value| !matches!(ssa.value(value), Value::Entry { .. }))
 }
 
 fn report(
     cx: &FunctionContext<'_>,
-    (stmt, between, other): (StmtId, Between, Option<StmtId>),
-    reported: &mut Option<usize>,
+    stmt: StmtId,
+    clobber: Clobber,
+    possible: &mut PossibleFindings,
     found: &mut Vec<Finding>,
 ) {
-    let span = cx.span(stmt);
-    if let Some(finding) = reported.and_then(|at| found.get_mut(at)) {
-        finding.repeat(span);
+    let mut definite = None;
+    let reported = match clobber {
+        Clobber::Call(_) => &mut definite,
+        Clobber::BlockStart => &mut possible.block_start,
+        Clobber::OtherAssembly { .. } => &mut possible.other_assembly,
+    };
+    if let Some(finding) = reported.and_then(|index| found.get_mut(index)) {
+        finding.repeat(cx.span(stmt));
         return;
     }
-    let (certainty, message, label) = match between {
-        Between::Call => (
-            Certainty::Definite,
-            "the carry flag is read here after a call, which does not preserve it",
-            "the call",
-        ),
-        Between::Label => (
-            Certainty::Possible,
-            "the carry flag that is read here was written in another block and may have been changed since",
-            "",
-        ),
-        Between::Assembly => (
-            Certainty::Possible,
-            "the carry flag that is read here was written in another assembly statement and may have been changed since",
-            "it is written here",
-        ),
-    };
-    let help = "write and read the carry flag in one sequence of instructions; in inline assembly, in one statement";
     *reported = Some(found.len());
-    let finding = cx.finding(Lint::UninitialisedRegister, certainty, stmt, message);
-    let finding = finding.with_help(help);
-    found.push(match other {
-        Some(other) => finding.with_label(cx.span(other), label),
-        None => finding,
+    let certainty = match clobber {
+        Clobber::Call(_) => Certainty::Definite,
+        _ => Certainty::Possible,
+    };
+    let message = match clobber {
+        Clobber::Call(_) => "the carry flag is read here after a call, which does not preserve it",
+        Clobber::BlockStart => {
+            "the carry flag that is read here was written in another block and may have been changed since"
+        }
+        Clobber::OtherAssembly { .. } => {
+            "the carry flag that is read here was written in another assembly statement and may have been changed since"
+        }
+    };
+    let finding = cx
+        .finding(Lint::UninitialisedRegister, certainty, stmt, message)
+        .with_help("write and read the carry flag in one sequence of instructions; in inline assembly, in one statement");
+    found.push(match clobber {
+        Clobber::Call(call) => finding.with_label(cx.span(call), "the call"),
+        Clobber::BlockStart => finding,
+        Clobber::OtherAssembly { write } => {
+            finding.with_label(cx.span(write), "it is written here")
+        }
     });
 }

@@ -6,6 +6,7 @@
 
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
+use core::cell::OnceCell;
 
 use ptx_analysis::ssa::{Ssa, ValueId};
 use ptx_ir::facts::Facts;
@@ -14,37 +15,28 @@ use ptx_semantics::fold::is_copy;
 
 use crate::context::{FunctionContext, Reached};
 
-/// Post-dominators that are looked at.
-const STEPS: usize = 64;
-/// Copies that are followed.
-const COPIES: usize = 4;
-/// Uses of a copy that are looked at.
-const MOST_USES: usize = 8;
+/// The maximum number of post-dominators that are examined.
+const MAX_POST_DOMINATORS: usize = 64;
+/// The maximum number of copies that are followed.
+const MAX_COPIES: usize = 4;
+/// The maximum number of uses of a copy that are examined.
+const MAX_USES: usize = 8;
 
 /// The loads of a function, and the uses of copies.
 pub(super) struct GuardedLoads<'a> {
     cx: &'a FunctionContext<'a>,
     ssa: &'a Ssa,
-    /// The statements that use the results of copies.
-    uses: BTreeMap<ValueId, Vec<StmtId>>,
+    /// The statements that use the results of copies, once they are needed.
+    uses_of_copies: OnceCell<BTreeMap<ValueId, Vec<StmtId>>>,
 }
 
 impl<'a> GuardedLoads<'a> {
     pub(super) fn new(cx: &'a FunctionContext<'a>, ssa: &'a Ssa) -> Self {
-        let copies = cx
-            .instructions()
-            .filter(|at| is_copy_of(cx, at.inst, &at.facts));
-        let values = copies.flat_map(|at| ssa.defs(at.stmt));
-        let mut uses: BTreeMap<ValueId, Vec<StmtId>> =
-            values.map(|value| (value, Vec::new())).collect();
-        if !uses.is_empty() {
-            for read in ssa.all_uses() {
-                if let Some(of) = uses.get_mut(&read.value) {
-                    of.push(read.stmt);
-                }
-            }
+        Self {
+            cx,
+            ssa,
+            uses_of_copies: OnceCell::new(),
         }
-        Self { cx, ssa, uses }
     }
 
     /// Whether a register that a load writes on other paths is only used where another condition holds.
@@ -53,10 +45,8 @@ impl<'a> GuardedLoads<'a> {
             let facts = self.cx.inst_at(*stmt);
             facts.is_some_and(|f| f.memory().any(|access| access.reads() && !access.writes()))
         };
-        let Some(load) = written.filter(loads) else {
-            return false;
-        };
-        self.is_conditional(read.stmt, load, COPIES)
+        let load = written.filter(loads);
+        load.is_some_and(|load| self.is_conditional(read.stmt, load, MAX_COPIES))
     }
 
     fn is_conditional(&self, stmt: StmtId, load: StmtId, copies: usize) -> bool {
@@ -68,26 +58,46 @@ impl<'a> GuardedLoads<'a> {
         }
         let mut results = self.ssa.defs(stmt);
         match (results.next(), results.next(), copies.checked_sub(1)) {
-            (Some(value), None, Some(copies)) => self.uses.get(&value).is_some_and(|uses| {
-                uses.len() <= MOST_USES && {
-                    let mut uses = uses.iter();
-                    uses.all(|stmt| self.is_conditional(*stmt, load, copies))
-                }
+            (Some(value), None, Some(copies)) => self.uses_of_copy(value).is_some_and(|uses| {
+                uses.len() <= MAX_USES
+                    && uses
+                        .iter()
+                        .all(|stmt| self.is_conditional(*stmt, load, copies))
             }),
             _ => false,
         }
     }
 
-    /// Whether each thread that executes a statement executes another one afterwards.
-    fn always_follows(&self, after: StmtId, before: StmtId) -> bool {
+    /// The statements that use a value; `None` if it is not the result of a copy.
+    fn uses_of_copy(&self, value: ValueId) -> Option<&[StmtId]> {
+        let uses_of_copies = self.uses_of_copies.get_or_init(|| {
+            let mut uses: BTreeMap<ValueId, Vec<StmtId>> = self
+                .cx
+                .instructions()
+                .filter(|inst| is_copy_of_register(self.cx, inst.inst, &inst.facts))
+                .flat_map(|inst| self.ssa.defs(inst.stmt))
+                .map(|value| (value, Vec::new()))
+                .collect();
+            for read in self.ssa.all_uses() {
+                if let Some(uses) = uses.get_mut(&read.value) {
+                    uses.push(read.stmt);
+                }
+            }
+            uses
+        });
+        uses_of_copies.get(&value).map(Vec::as_slice)
+    }
+
+    /// Whether each thread that executes `first` executes `second` afterwards.
+    fn always_follows(&self, second: StmtId, first: StmtId) -> bool {
         let block = |stmt| self.cx.cfg().of_statement(stmt);
-        let (Some(to), mut at) = (block(after), block(before)) else {
+        let (Some(target), mut post_dominator) = (block(second), block(first)) else {
             return false;
         };
-        for _ in 0..STEPS {
-            match at {
-                Some(block) if block == to => return true,
-                Some(block) => at = self.cx.analysis().ipdom(block),
+        for _ in 0..MAX_POST_DOMINATORS {
+            match post_dominator {
+                Some(block) if block == target => return true,
+                Some(block) => post_dominator = self.cx.analysis().ipdom(block),
                 None => return false,
             }
         }
@@ -96,12 +106,9 @@ impl<'a> GuardedLoads<'a> {
 }
 
 /// Whether an instruction copies one register to another one.
-fn is_copy_of(cx: &FunctionContext<'_>, inst: InstId, facts: &Facts<'_>) -> bool {
+fn is_copy_of_register(cx: &FunctionContext<'_>, inst: InstId, facts: &Facts<'_>) -> bool {
     let signature = cx.body().inst(inst).map(|i| cx.module().signature(i.sig));
     let opcode = signature.and_then(|s| s.opcode());
-    let mut reads = facts.registers().filter(|m| m.usage.reads());
-    opcode.is_some_and(is_copy)
-        && reads.next().is_some()
-        && reads.next().is_none()
-        && facts.guard().is_none()
+    let reads = facts.registers().filter(|m| m.usage.reads());
+    opcode.is_some_and(is_copy) && reads.take(2).count() == 1 && facts.guard().is_none()
 }

@@ -3,7 +3,6 @@
 use alloc::vec::Vec;
 
 use ptx_analysis::reg_lanes::VariableId;
-use ptx_analysis::source_lines::FunctionLines;
 use ptx_analysis::ssa::Use;
 use ptx_ir::facts::{MemoryAccess, RegAccess, RegLane, Space};
 use ptx_ir::{Binding, InstId, Operand, Statement};
@@ -25,14 +24,12 @@ const NEAR: usize = 32;
 /// Determines the reads that are not reported.
 pub(super) struct Harmless<'a> {
     cx: &'a FunctionContext<'a>,
-    lines: FunctionLines<'a, 'a>,
     carry: VariableId,
 }
 
 impl<'a> Harmless<'a> {
     pub(super) fn new(cx: &'a FunctionContext<'a>, carry: VariableId) -> Self {
-        let lines = cx.source_lines().function(cx.body());
-        Self { cx, lines, carry }
+        Self { cx, carry }
     }
 
     pub(super) fn contains(&self, inst: &Reached<'_>, read: &Use) -> bool {
@@ -41,7 +38,7 @@ impl<'a> Harmless<'a> {
             return false;
         }
         // What assembly declares for itself, it also has to write.
-        self.lines.is_inline_asm(inst.stmt) && !is_of_assembly(self.cx, &self.lines, read.variable)
+        self.cx.inline_assembly().contains(inst.stmt) && !is_of_assembly(self.cx, read.variable)
             || self.is_packed(inst) && !self.is_calculated(inst)
             || self.is_repacked(inst)
             || self.is_passed(inst, read)

@@ -6,7 +6,6 @@ use alloc::vec::Vec;
 use ptx_analysis::asynchrony::Certainty;
 use ptx_analysis::graph::Csr;
 use ptx_analysis::reg_lanes::VariableId;
-use ptx_analysis::source_lines::FunctionLines;
 use ptx_analysis::ssa::{Ssa, Use, Value, ValueId};
 use ptx_ir::{Binding, RegDeclId, Statement, StmtId};
 
@@ -14,42 +13,41 @@ use super::conditions::{Condition, Conditions, with};
 use crate::context::FunctionContext;
 
 /// The maximum number of values examined for a read; beyond that, the register is assumed to be written.
-const MOST_VALUES: usize = 512;
+const MAX_VALUES: usize = 512;
 
 /// The maximum number of values examined for all reads of a function, for each of its values: the cost stays linear.
-const MOST_FOR_EACH: usize = 16;
+const MAX_VISITS_PER_VALUE: usize = 16;
+
+/// The maximum number of paths on which a value is examined.
+const MAX_PATHS: u8 = 4;
 
 /// Determines whether values may be the initial values of registers.
 pub(super) struct Search<'a> {
     cx: &'a FunctionContext<'a>,
     ssa: &'a Ssa,
     conditions: Conditions<'a>,
-    lines: FunctionLines<'a, 'a>,
     /// For each value, whether it may be undefined, ignoring conditions.
     suspects: Vec<bool>,
-    /// How many values may still be examined.
+    /// The number of values that may still be examined.
     values_left: usize,
-    seen: Seen,
+    visited: Visited,
 }
 
-/// The maximum number of paths on which a value is examined.
-const MOST_PATHS: u8 = 4;
-
-/// The values that were seen in a search.
-struct Seen {
-    /// For each value, the number of the last search in which it was seen.
-    last: Vec<u32>,
-    /// And how often.
-    times: Vec<u8>,
+/// The values that a search visited.
+struct Visited {
+    /// For each value, the number of the last search that visited it.
+    last_search: Vec<u32>,
+    /// For each value, the number of its visits by that search.
+    visits: Vec<u8>,
     search: u32,
     count: usize,
 }
 
-impl Seen {
+impl Visited {
     fn new(values: usize) -> Self {
         Self {
-            last: vec![0; values],
-            times: vec![0; values],
+            last_search: vec![0; values],
+            visits: vec![0; values],
             search: 0,
             count: 0,
         }
@@ -61,44 +59,54 @@ impl Seen {
         self.insert(value);
     }
 
-    /// Adds a value. Gives whether it was not seen in this search before.
+    /// Adds a value. Returns whether the search had not visited it before.
     fn insert(&mut self, value: ValueId) -> bool {
-        let last = self.last.get_mut(value.as_u32() as usize);
+        let last = self.last_search.get_mut(value.as_u32() as usize);
         let is_new = last.is_some_and(|last| core::mem::replace(last, self.search) != self.search);
         self.count += usize::from(is_new);
         is_new
     }
 
-    /// Adds a value for another path. Gives whether it was not seen too often.
+    /// Adds a value for another path. Returns whether it was visited on few paths.
     fn insert_again(&mut self, value: ValueId) -> bool {
         let is_new = self.insert(value);
-        let Some(times) = self.times.get_mut(value.as_u32() as usize) else {
+        let Some(visits) = self.visits.get_mut(value.as_u32() as usize) else {
             return false;
         };
-        *times = match is_new {
-            true => 1,
-            false => times.saturating_add(1),
-        };
-        *times <= MOST_PATHS
+        *visits = if is_new { 1 } else { visits.saturating_add(1) };
+        *visits <= MAX_PATHS
     }
 }
 
+/// A value on a path to a read.
+struct PathValue {
+    value: ValueId,
+    /// The conditions that hold at the read.
+    known: Rc<[Condition]>,
+    /// The conditions of the path.
+    path: Rc<[Condition]>,
+}
+
+/// The result of a search for the definitions of a read.
+struct Definitions {
+    /// The value may be undefined.
+    may_be_undefined: bool,
+    /// A statement that writes it on other paths.
+    written: Option<StmtId>,
+}
+
 impl<'a> Search<'a> {
-    pub(super) fn new(cx: &'a FunctionContext<'a>, ssa: &'a Ssa) -> Self {
-        Self {
+    /// `None` if all registers are written before they are read.
+    pub(super) fn new(cx: &'a FunctionContext<'a>, ssa: &'a Ssa) -> Option<Self> {
+        let suspects = suspects(cx, ssa);
+        suspects.contains(&true).then(|| Self {
             cx,
             ssa,
             conditions: Conditions::new(cx, ssa),
-            lines: cx.source_lines().function(cx.body()),
-            suspects: suspects(cx, ssa),
-            values_left: ssa.len().max(MOST_VALUES) * MOST_FOR_EACH,
-            seen: Seen::new(ssa.len()),
-        }
-    }
-
-    /// Whether any register may be read before it is written.
-    pub(super) fn has_candidates(&self) -> bool {
-        self.suspects.contains(&true)
+            suspects,
+            values_left: ssa.len().max(MAX_VALUES) * MAX_VISITS_PER_VALUE,
+            visited: Visited::new(ssa.len()),
+        })
     }
 
     /// Whether the read value may be undefined or certainly is, and the statement that writes it on other paths.
@@ -107,24 +115,27 @@ impl<'a> Search<'a> {
             return None;
         }
         let known = self.conditions.at(read.stmt);
-        let (undefined, written) = self.may_be_undefined(read.value, &known)?;
-        if !undefined {
+        let definitions = self.definitions(read.value, &known)?;
+        if !definitions.may_be_undefined {
             return None;
         }
-        Some(match self.is_undefined(read.value, &known) {
-            true => (Certainty::Definite, None),
-            false => (Certainty::Possible, written),
+        Some(if self.is_undefined(read.value, &known) {
+            (Certainty::Definite, None)
+        } else {
+            (Certainty::Possible, definitions.written)
         })
     }
 
     /// Whether a statement is part of inline assembly and writes a register that is declared outside of it.
-    fn is_of_assembly(&self, stmt: StmtId) -> bool {
-        let mut written = self.ssa.defs(stmt);
-        self.lines.is_inline_asm(stmt)
-            && written.all(|value| match self.ssa.value(value) {
-                Value::Def { variable, .. } => !is_of_assembly(self.cx, &self.lines, variable),
-                _ => true,
-            })
+    fn writes_result_of_assembly(&self, stmt: StmtId) -> bool {
+        self.cx.inline_assembly().contains(stmt)
+            && self
+                .ssa
+                .defs(stmt)
+                .all(|value| match self.ssa.value(value) {
+                    Value::Def { variable, .. } => !is_of_assembly(self.cx, variable),
+                    _ => true,
+                })
     }
 
     fn is_suspect(&self, value: ValueId) -> bool {
@@ -141,111 +152,130 @@ impl<'a> Search<'a> {
 
     /// The later one of two statements in the text.
     fn later(&self, first: Option<StmtId>, second: StmtId) -> Option<StmtId> {
-        let is_later = |first: &StmtId| self.cx.body().precedes(second, *first);
-        first.filter(is_later).or(Some(second))
+        first
+            .filter(|first| self.cx.body().precedes(second, *first))
+            .or(Some(second))
     }
 
-    /// Whether a value may be undefined where these conditions hold, and a statement that writes it on other paths; `None` if
-    /// that takes too long.
-    fn may_be_undefined(
-        &mut self,
-        value: ValueId,
-        known: &Rc<[Condition]>,
-    ) -> Option<(bool, Option<StmtId>)> {
-        self.seen.begin(value);
-        let mut work = vec![(value, known.clone(), Rc::default())];
-        let (mut undefined, mut written) = (false, None);
-        let mut next = Vec::new();
-        while let Some((value, known, path)) = work.pop() {
+    /// The definitions of a value that reach a read where these conditions hold; `None` if there are too many.
+    fn definitions(&mut self, value: ValueId, known: &Rc<[Condition]>) -> Option<Definitions> {
+        self.visited.begin(value);
+        let mut worklist = vec![PathValue {
+            value,
+            known: known.clone(),
+            path: Rc::default(),
+        }];
+        let mut definitions = Definitions {
+            may_be_undefined: false,
+            written: None,
+        };
+        let mut sources = Vec::new();
+        while let Some(current) = worklist.pop() {
             self.values_left = self.values_left.checked_sub(1)?;
-            match self.ssa.value(value) {
-                Value::Entry { .. } => undefined |= self.is_suspect(value),
+            match self.ssa.value(current.value) {
+                Value::Entry { .. } => {
+                    definitions.may_be_undefined |= self.is_suspect(current.value);
+                }
                 Value::Def { stmt, old, .. } => {
-                    written = self.later(written, stmt);
-                    let guard = self.guard(stmt);
-                    let is_certain = guard
-                        .is_some_and(|guard| self.conditions.implied(&known, guard) == Some(true));
-                    // An assembly statement writes its results, as far as the code around it needs them.
-                    if !is_certain && !self.is_of_assembly(stmt) {
-                        // The old value is kept if the guard does not hold.
-                        let opposite = guard.map(|(guard, is)| (guard, !is));
-                        next.extend(old.map(|old| (old, with(known, opposite), path)));
-                    }
+                    definitions.written = self.later(definitions.written, stmt);
+                    sources.extend(old.and_then(|old| self.old_value(stmt, old, current)));
                 }
-                Value::Phi { block, .. } => {
-                    let mut edges = self.cx.cfg().in_edges(block);
-                    for (position, &argument) in self.ssa.args(value).iter().enumerate() {
-                        // At the function entry, the last argument is the initial value.
-                        let edge = edges.next();
-                        let conditions = &self.conditions;
-                        if [&known, &path]
-                            .iter()
-                            .any(|of| conditions.exclude_argument((block, position), of))
-                        {
-                            continue;
-                        }
-                        let excludes = |this: &mut Self, of: &[Condition]| {
-                            edge.is_some_and(|(_, edge)| this.conditions.exclude(edge, of))
-                        };
-                        if excludes(self, &known) || excludes(self, &path) {
-                            continue;
-                        }
-                        let before = match edge {
-                            Some((_, edge)) if self.is_suspect(argument) => {
-                                self.conditions.before(edge, &path)
-                            }
-                            _ => Rc::default(),
-                        };
-                        next.push((argument, known.clone(), before));
-                    }
-                }
+                Value::Phi { .. } => self.add_arguments(&current, &mut sources),
                 Value::Unknown => {}
             }
-            for (value, known, path) in next.drain(..) {
-                if self.is_suspect(value) && self.seen.insert_again(value) {
-                    work.push((value, known, path));
-                } else if let Value::Def { stmt, .. } = self.ssa.value(value) {
-                    written = self.later(written, stmt);
+            for source in sources.drain(..) {
+                if self.is_suspect(source.value) && self.visited.insert_again(source.value) {
+                    worklist.push(source);
+                } else if let Value::Def { stmt, .. } = self.ssa.value(source.value) {
+                    definitions.written = self.later(definitions.written, stmt);
                 }
             }
-            if self.seen.count > MOST_VALUES {
+            if self.visited.count > MAX_VALUES {
                 return None;
             }
         }
-        Some((undefined, written))
+        Some(definitions)
+    }
+
+    /// The old value of a register that a statement may keep.
+    fn old_value(&self, stmt: StmtId, old: ValueId, current: PathValue) -> Option<PathValue> {
+        let guard = self.guard(stmt);
+        let is_executed =
+            guard.is_some_and(|guard| self.conditions.implied(&current.known, guard) == Some(true));
+        // An assembly statement writes its results, as far as the code around it needs them.
+        if is_executed || self.writes_result_of_assembly(stmt) {
+            return None;
+        }
+        Some(PathValue {
+            value: old,
+            // The old value is kept if the guard does not hold.
+            known: with(current.known, guard.map(Condition::inverted)),
+            path: current.path,
+        })
+    }
+
+    /// Adds the arguments of a phi that may reach the read.
+    fn add_arguments(&mut self, phi: &PathValue, sources: &mut Vec<PathValue>) {
+        let Value::Phi { block, .. } = self.ssa.value(phi.value) else {
+            return;
+        };
+        let PathValue { known, path, .. } = phi;
+        let mut edges = self.cx.cfg().in_edges(block);
+        for (position, &argument) in self.ssa.args(phi.value).iter().enumerate() {
+            // At the function entry, the last argument is the initial value.
+            let edge = edges.next().map(|(_, edge)| edge);
+            let conditions = &mut self.conditions;
+            if conditions.exclude_argument(block, position, known)
+                || conditions.exclude_argument(block, position, path)
+                || edge.is_some_and(|edge| {
+                    conditions.exclude(edge, known) || conditions.exclude(edge, path)
+                })
+            {
+                continue;
+            }
+            let path = match edge {
+                Some(edge) if self.is_suspect(argument) => self.conditions.before(edge, path),
+                _ => Rc::default(),
+            };
+            sources.push(PathValue {
+                value: argument,
+                known: known.clone(),
+                path,
+            });
+        }
     }
 
     /// Whether a value is undefined on every path on which these conditions hold.
     fn is_undefined(&mut self, value: ValueId, known: &[Condition]) -> bool {
         // Conditions refer to the last writes of the predicates, not to earlier iterations.
-        self.seen.begin(value);
-        let mut work = vec![(value, true)];
-        while let Some((value, same_iteration)) = work.pop() {
+        self.visited.begin(value);
+        let mut worklist = vec![(value, true)];
+        while let Some((value, is_same_iteration)) = worklist.pop() {
             match self.ssa.value(value) {
                 Value::Entry { .. } if self.is_suspect(value) => {}
                 Value::Def {
                     stmt,
                     old: Some(old),
                     ..
-                } if same_iteration => {
-                    let guard = self.guard(stmt).map(|(guard, is)| (guard, !is));
-                    if !guard.is_some_and(|guard| known.contains(&guard)) {
+                } if is_same_iteration => {
+                    let skips = self.guard(stmt).map(Condition::inverted);
+                    if !skips.is_some_and(|skips| known.contains(&skips)) {
                         return false;
                     }
-                    if self.seen.insert(old) {
-                        work.push((old, true));
+                    if self.visited.insert(old) {
+                        worklist.push((old, true));
                     }
                 }
                 Value::Phi { .. } => {
                     for &argument in self.ssa.args(value) {
-                        if self.seen.insert(argument) {
-                            work.push((argument, false));
+                        if self.visited.insert(argument) {
+                            worklist.push((argument, false));
                         }
                     }
                 }
                 _ => return false,
             }
-            if self.seen.count > MOST_VALUES {
+            if self.visited.count > MAX_VALUES {
                 return false;
             }
         }
@@ -258,70 +288,66 @@ fn suspects(cx: &FunctionContext<'_>, ssa: &Ssa) -> Vec<bool> {
     let parameters = parameters(cx);
     let variables = cx.analysis().variables();
     let is_parameter = |variable: VariableId| {
-        let register = cx
-            .body()
-            .registers()
-            .get(variables.place(variable).register);
-        let decl = register.map(|r| r.decl);
-        variable != ssa.carry() && decl.is_some_and(|decl| parameters.binary_search(&decl).is_ok())
+        if variable == ssa.carry() {
+            return false;
+        }
+        let place = variables.place(variable);
+        let register = cx.body().registers().get(place.register);
+        register.is_some_and(|register| parameters.binary_search(&register.decl).is_ok())
     };
     let sources = |id: ValueId| {
         let old = match ssa.value(id) {
             Value::Def { stmt, old, .. } => old.filter(|_| is_known(cx, stmt)),
             _ => None,
         };
-        let all = ssa.args(id).iter().copied().chain(old);
-        all.map(move |from| (from.as_u32(), id))
+        let sources = ssa.args(id).iter().copied().chain(old);
+        sources.map(move |source| (source.as_u32(), id))
     };
     let values = (0..ssa.len() as u32).map(ValueId::new);
-    let reaches: Csr<ValueId> = Csr::new(ssa.len(), values.flat_map(sources));
+    let successors: Csr<ValueId> = Csr::new(ssa.len(), values.flat_map(sources));
     let mut suspects = vec![false; ssa.len()];
-    let starts = ssa.values().filter(|(_, value)| match value {
-        Value::Entry { variable } => !is_parameter(*variable),
-        _ => false,
-    });
-    let mut work: Vec<ValueId> = starts.map(|(id, _)| id).collect();
-    while let Some(value) = work.pop() {
-        match suspects.get_mut(value.as_u32() as usize) {
-            Some(seen @ false) => *seen = true,
-            _ => continue,
+    let mut worklist: Vec<ValueId> = ssa
+        .values()
+        .filter(|(_, value)| match value {
+            Value::Entry { variable } => !is_parameter(*variable),
+            _ => false,
+        })
+        .map(|(id, _)| id)
+        .collect();
+    while let Some(value) = worklist.pop() {
+        if let Some(is_suspect @ false) = suspects.get_mut(value.as_u32() as usize) {
+            *is_suspect = true;
+            worklist.extend(successors.row(value.as_u32()));
         }
-        work.extend(reaches.row(value.as_u32()));
     }
     suspects
 }
 
 /// Whether a variable of the dataflow analyses is a register that inline assembly declares for itself.
-pub(super) fn is_of_assembly(
-    cx: &FunctionContext<'_>,
-    lines: &FunctionLines<'_, '_>,
-    variable: VariableId,
-) -> bool {
+pub(super) fn is_of_assembly(cx: &FunctionContext<'_>, variable: VariableId) -> bool {
     let register = cx.analysis().variables().place(variable).register;
     let register = cx.body().registers().get(register);
     let declaration = register.and_then(|r| cx.body().reg_decls().get(r.decl)?.stmt);
-    declaration.is_some_and(|stmt| lines.is_inline_asm(stmt))
+    declaration.is_some_and(|stmt| cx.inline_assembly().contains(stmt))
 }
 
 /// Whether the writes of a statement are known, under its guard if it has one.
 fn is_known(cx: &FunctionContext<'_>, stmt: StmtId) -> bool {
-    match cx.body().statement(stmt) {
-        Some(Statement::Inst(inst)) => cx.facts().inst(inst).is_known(),
-        _ => false,
-    }
+    cx.inst_at(stmt).is_some_and(|facts| facts.is_known())
 }
 
 /// The declarations of registers that are parameters of the function, in order.
 fn parameters(cx: &FunctionContext<'_>) -> Vec<RegDeclId> {
     let function = cx.module().functions().get(cx.id());
     let params = function.map(|f| f.interface.params).unwrap_or_default();
-    let declared = params.of(cx.module().params()).iter();
-    let mut declared: Vec<RegDeclId> = declared
-        .filter_map(|p| match p.binding {
-            Binding::Register(decl) => Some(decl),
+    let mut declarations: Vec<RegDeclId> = params
+        .of(cx.module().params())
+        .iter()
+        .filter_map(|param| match param.binding {
+            Binding::Register(declaration) => Some(declaration),
             _ => None,
         })
         .collect();
-    declared.sort_unstable();
-    declared
+    declarations.sort_unstable();
+    declarations
 }
