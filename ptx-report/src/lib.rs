@@ -50,9 +50,6 @@ mod generated {
     pub(crate) mod pages;
 }
 
-use serde::Serialize;
-use serde_json::value::{RawValue, to_raw_value};
-
 pub use ptx_ir::render::escape_controls as clean;
 
 /// The version of all JSON that this crate and the program write.
@@ -63,11 +60,6 @@ pub const SCHEMA: u32 = 1;
 pub fn counted(count: usize, noun: &str) -> String {
     let plural = if count == 1 { "" } else { "s" };
     format!("{count} {noun}{plural}")
-}
-
-/// The JSON text of a value that is written several times; `null` if it cannot be serialized.
-fn serialized(value: &impl Serialize) -> Box<RawValue> {
-    to_raw_value(value).unwrap_or_else(|_| RawValue::NULL.to_owned())
 }
 
 #[cfg(test)]

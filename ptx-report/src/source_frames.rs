@@ -1,14 +1,14 @@
 //! The source lines of instructions, as text and as JSON.
 
 use std::collections::HashMap;
+use std::rc::Rc;
 
 use ptx_analysis::source_lines::{DebugName, Frame, FrameId, FunctionLines, SourceLines};
 use ptx_ir::{Body, EntityId, Module, NameId, StmtId};
-use serde::Serialize;
-use serde_json::value::RawValue;
+use serde::{Serialize, Serializer};
 
+use crate::clean;
 use crate::demangle::demangle;
-use crate::{clean, serialized};
 
 /// A source line in JSON.
 #[derive(Debug, Serialize)]
@@ -103,26 +103,31 @@ pub fn frames(lines: &FunctionLines<'_, '_>, stmt: StmtId) -> Vec<JsonFrame> {
         .collect()
 }
 
-/// The source lines of a statement, serialized.
+/// The source lines of a statement.
 #[derive(Copy, Clone, Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct StatementSource<'a> {
-    /// A list of [`JsonFrame`].
+    /// The innermost source line first.
     #[cfg_attr(feature = "schema", schemars(with = "Vec<JsonFrame>"))]
-    source: &'a RawValue,
+    #[serde(serialize_with = "frame_list")]
+    source: &'a [Rc<JsonFrame>],
     /// The statement is between the comments that enclose inline assembly.
     inline_asm: bool,
 }
 
-/// Serializes the source lines of the statements of a function. The frames that statements share are serialized once.
+fn frame_list<S: Serializer>(frames: &[Rc<JsonFrame>], serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_seq(frames.iter().map(Rc::as_ref))
+}
+
+/// The source lines of the statements of a function. Statements share frames, and statements one after the other share lists.
 #[derive(Debug)]
 pub struct StatementSources<'l, 'm> {
     lines: FunctionLines<'l, 'm>,
     /// The place of the last statement.
     last_place: Option<u32>,
-    /// The serialized frames at that place.
-    last_frames: Box<RawValue>,
-    frames: HashMap<FrameId, Box<RawValue>>,
+    /// The frames at that place.
+    last_frames: Vec<Rc<JsonFrame>>,
+    frames: HashMap<FrameId, Rc<JsonFrame>>,
 }
 
 /// The escaped paths and names in the frames of a module, each made once.
@@ -141,7 +146,7 @@ impl<'l, 'm> StatementSources<'l, 'm> {
         Self {
             lines,
             last_place: None,
-            last_frames: serialized(&[(); 0]),
+            last_frames: Vec::new(),
             frames: HashMap::new(),
         }
     }
@@ -151,14 +156,14 @@ impl<'l, 'm> StatementSources<'l, 'm> {
         let place = self.lines.place(stmt);
         if place != self.last_place {
             self.last_place = place;
-            let ids: Vec<FrameId> = self.lines.frame_ids(stmt).take(MAX_FRAMES).collect();
-            for &id in &ids {
-                self.frames
+            self.last_frames.clear();
+            for id in self.lines.frame_ids(stmt).take(MAX_FRAMES) {
+                let frame = self
+                    .frames
                     .entry(id)
-                    .or_insert_with(|| serialized(&names.frame(&self.lines, id)));
+                    .or_insert_with(|| Rc::new(names.frame(&self.lines, id)));
+                self.last_frames.push(Rc::clone(frame));
             }
-            let frames: Vec<_> = ids.iter().filter_map(|id| self.frames.get(id)).collect();
-            self.last_frames = serialized(&frames);
         }
         StatementSource {
             source: &self.last_frames,
@@ -314,11 +319,8 @@ mod tests {
                 let source = sources.get(stmt, &mut names);
                 let frames = frames(&lines, stmt);
                 most = most.max(frames.len());
-                let expected = serde_json::to_string(&frames).unwrap_or_default();
-                assert_eq!(
-                    (source.source.get(), source.inline_asm),
-                    (&*expected, false)
-                );
+                let expected = serde_json::json!({ "source": frames, "inline_asm": false });
+                assert_eq!(serde_json::to_value(source).unwrap_or_default(), expected);
             }
         }
         assert_eq!(most, 2);

@@ -10,11 +10,9 @@ use ptx_ir::{
 };
 use ptx_isa::{Selector, StateSpace};
 use serde::{Serialize, Serializer};
-use serde_json::value::RawValue;
 
 use crate::instruction_facts::{FactNames, numbered_name};
 use crate::labels::{Labeled, without_dot};
-use crate::serialized;
 
 /// The parts of operands that are nested more deeply are omitted: serialization needs stack for each level, and so does reading the JSON.
 /// The deepest operands of legal programs, initializers of arrays, have a level for each dimension.
@@ -212,8 +210,8 @@ pub(super) struct Tables<'a> {
     module: &'a Module,
     pool: &'a OperandPool,
     body: Option<&'a Body>,
-    /// The registers of the function as operands, serialized: most operands are registers.
-    registers: Vec<Box<RawValue>>,
+    /// The registers of the function as operands, by number: most operands are registers.
+    registers: Vec<Operand<'a>>,
 }
 
 /// An operand in a table, serialized as an [`Operand`], or as null if it is absent.
@@ -244,10 +242,14 @@ impl<'a> Tables<'a> {
     }
 
     /// The operands of a function, with the names of its registers.
-    pub(super) fn of_function(module: &'a Module, body: &'a Body, names: &FactNames<'_>) -> Self {
+    pub(super) fn of_function(
+        module: &'a Module,
+        body: &'a Body,
+        names: &'a FactNames<'_>,
+    ) -> Self {
         let registers = body.registers().iter().map(|(id, register)| {
             let declaration = body.reg_decls().get(register.decl);
-            serialized(&register_operand(module, names, id, declaration))
+            register_operand(module, names, id, declaration)
         });
         Self {
             module,
@@ -487,8 +489,10 @@ impl Serialize for View<'_> {
         let ptx_ir::Operand::Reg(register) = self.operand else {
             return self.operand().serialize(serializer);
         };
-        let register = self.tables.registers.get(register.index());
-        register.serialize(serializer)
+        self.tables
+            .registers
+            .get(register.index())
+            .serialize(serializer)
     }
 }
 
