@@ -27,22 +27,41 @@ fn escaped_string(out: &mut Vec<u8>, text: &str) {
 
 /// Whether a text contains a quote, a backslash or a control character.
 #[inline]
-fn needs_escape(mut text: &[u8]) -> bool {
-    const ONES: u64 = u64::MAX / 255;
-    const HIGH_BITS: u64 = ONES << 7;
-    // Bytes with the highest bit are none of them.
-    let has_less =
-        |word: u64, bound: u8| word.wrapping_sub(ONES * u64::from(bound)) & !word & HIGH_BITS != 0;
-    let has = |word: u64, byte: u8| has_less(word ^ ONES * u64::from(byte), 1);
-    while let Some((bytes, rest)) = text.split_first_chunk::<8>() {
-        let word = u64::from_ne_bytes(*bytes);
-        if has_less(word, b' ') || has(word, b'"') || has(word, b'\\') {
+fn needs_escape(text: &[u8]) -> bool {
+    let Some(last) = text.last_chunk::<8>() else {
+        // Two parts that may overlap are all of a short text.
+        return match (text.first_chunk::<4>(), text.last_chunk::<4>()) {
+            (Some(first), Some(last)) => {
+                let [first, last] = [first, last].map(|part| u32::from_ne_bytes(*part));
+                has_special_byte(u64::from(first) << 32 | u64::from(last))
+            }
+            _ => text
+                .iter()
+                .any(|&byte| byte < b' ' || byte == b'"' || byte == b'\\'),
+        };
+    };
+    let mut head = text;
+    while let Some((word, tail)) = head.split_first_chunk::<8>() {
+        if has_special_byte(u64::from_ne_bytes(*word)) {
             return true;
         }
-        text = rest;
+        head = tail;
     }
-    text.iter()
-        .any(|&byte| byte < b' ' || byte == b'"' || byte == b'\\')
+    has_special_byte(u64::from_ne_bytes(*last))
+}
+
+/// Whether one of eight bytes is a quote, a backslash or a control character.
+#[inline]
+const fn has_special_byte(word: u64) -> bool {
+    const ONES: u64 = u64::MAX / 255;
+    const HIGH_BITS: u64 = ONES << 7;
+    /// Not zero if a byte is less than a bound of at most 128.
+    const fn less(word: u64, bound: u8) -> u64 {
+        word.wrapping_sub(ONES * bound as u64) & !word & HIGH_BITS
+    }
+    let quotes = less(word ^ ONES * b'"' as u64, 1);
+    let backslashes = less(word ^ ONES * b'\\' as u64, 1);
+    quotes | backslashes | less(word, b' ') != 0
 }
 
 /// Appends JSON as it is, or a part of a string without characters that need escapes.
@@ -502,13 +521,15 @@ mod tests {
     #[test]
     fn every_byte_that_needs_an_escape_is_found() {
         for byte in 0..=0x7f_u8 {
-            for position in 0..17 {
-                let mut text = [b'a'; 17];
-                text[position] = byte;
-                let text = std::str::from_utf8(&text).unwrap();
-                let mut out = Vec::new();
-                super::string(&mut out, text);
-                assert_eq!(out, serde_json::to_vec(text).unwrap());
+            for len in 1..18 {
+                for position in 0..len {
+                    let mut text = vec![b'a'; len];
+                    text[position] = byte;
+                    let text = std::str::from_utf8(&text).unwrap();
+                    let mut out = Vec::new();
+                    super::string(&mut out, text);
+                    assert_eq!(out, serde_json::to_vec(text).unwrap());
+                }
             }
         }
     }

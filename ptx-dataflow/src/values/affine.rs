@@ -138,52 +138,50 @@ impl Affine {
         })
     }
 
-    /// The sum of multiples of both; `None` if it has too many symbols, or too large numbers.
+    /// The sum of multiples of both forms; `None` if it has too many symbols, or too large numbers.
     pub(super) fn combined(
         &self,
-        by: i64,
+        factor: i64,
         other: &Self,
-        other_by: i64,
+        other_factor: i64,
         need: Need,
     ) -> Option<Self> {
-        let fit = |value: i128| match need {
-            Need::Exact => i64::try_from(value).ok(),
-            Need::Low(_) => Some(value as i64),
-        };
         let sum = |a: i64, b: i64| {
-            let (a, b) = (
-                i128::from(a) * i128::from(by),
-                i128::from(b) * i128::from(other_by),
-            );
-            fit(a.checked_add(b)?)
+            let a = i128::from(a) * i128::from(factor);
+            let b = i128::from(b) * i128::from(other_factor);
+            let sum = a.checked_add(b)?;
+            match need {
+                Need::Exact => i64::try_from(sum).ok(),
+                Need::Low(_) => Some(sum as i64),
+            }
         };
         let mut form = Self::number(sum(self.constant, other.constant)?);
         let (mut left, mut right) = (self.terms(), other.terms());
         loop {
-            let term = match (left, right) {
+            let (symbol, factor) = match (left, right) {
                 ([], []) => return Some(form),
-                ([a, rest @ ..], [b, ..]) if a.symbol < b.symbol => {
-                    left = rest;
+                ([a, left_tail @ ..], [b, ..]) if a.symbol < b.symbol => {
+                    left = left_tail;
                     (a.symbol, sum(a.factor, 0)?)
                 }
-                ([a, rest @ ..], []) => {
-                    left = rest;
+                ([a, left_tail @ ..], []) => {
+                    left = left_tail;
                     (a.symbol, sum(a.factor, 0)?)
                 }
-                ([a, ..], [b, after @ ..]) if a.symbol > b.symbol => {
-                    right = after;
+                ([a, ..], [b, right_tail @ ..]) if a.symbol > b.symbol => {
+                    right = right_tail;
                     (b.symbol, sum(0, b.factor)?)
                 }
-                ([], [b, after @ ..]) => {
-                    right = after;
+                ([], [b, right_tail @ ..]) => {
+                    right = right_tail;
                     (b.symbol, sum(0, b.factor)?)
                 }
-                ([a, rest @ ..], [b, after @ ..]) => {
-                    (left, right) = (rest, after);
+                ([a, left_tail @ ..], [b, right_tail @ ..]) => {
+                    (left, right) = (left_tail, right_tail);
                     (a.symbol, sum(a.factor, b.factor)?)
                 }
             };
-            form.push(term.0, term.1)?;
+            form.push(symbol, factor)?;
         }
     }
 
@@ -195,35 +193,35 @@ impl Affine {
         Some(())
     }
 
-    /// The sum of both.
+    /// The sum of both forms.
     pub(super) fn add(&self, other: &Self, need: Need) -> Option<Self> {
         self.combined(1, other, 1, need)
     }
 
-    /// The difference of both.
+    /// The difference of both forms.
     pub(super) fn sub(&self, other: &Self, need: Need) -> Option<Self> {
         self.combined(1, other, -1, need)
     }
 
-    /// A multiple.
-    pub(super) fn times(&self, by: i64, need: Need) -> Option<Self> {
-        self.combined(by, &Self::number(0), 0, need)
+    /// A multiple of the form.
+    pub(super) fn times(&self, factor: i64, need: Need) -> Option<Self> {
+        self.combined(factor, &Self::number(0), 0, need)
     }
 
-    /// The same modulo a power of two, with the smallest factors.
+    /// The form modulo a power of two, with the smallest factors.
     #[must_use]
     pub fn modulo(&self, bits: u16) -> Self {
         let shift = 64u32.saturating_sub(bits.into()).min(63);
-        let short = |value: i64| value << shift >> shift;
-        let mut form = Self::number(short(self.constant));
+        let truncate = |value: i64| value << shift >> shift;
+        let mut form = Self::number(truncate(self.constant));
         for term in self.terms() {
-            // There are not more than before.
-            let _ = form.push(term.symbol, short(term.factor));
+            // The result has at most as many terms.
+            let _ = form.push(term.symbol, truncate(term.factor));
         }
         form
     }
 
-    /// Exactly divided by a power of two; `None` if that leaves a remainder.
+    /// The form divided by a power of two; `None` if the division leaves a remainder.
     pub(super) fn divided(&self, bits: u32) -> Option<Self> {
         let divide = |value: i64| {
             let divided = value >> bits.min(63);

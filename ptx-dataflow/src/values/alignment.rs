@@ -57,10 +57,10 @@ impl Alignment {
         }
     }
 
-    /// What is true of either.
+    /// The low bits that both have in common.
     pub(super) fn join(self, other: Self) -> Self {
-        let same = (self.residue ^ other.residue).trailing_zeros();
-        let bits = u32::from(self.bits.min(other.bits)).min(same);
+        let equal_bits = (self.residue ^ other.residue).trailing_zeros();
+        let bits = u32::from(self.bits.min(other.bits)).min(equal_bits);
         Self::new(bits, self.residue)
     }
 
@@ -69,16 +69,18 @@ impl Alignment {
         if other.bits > self.bits { other } else { self }
     }
 
+    /// The low bits of the integer modulo a power of two.
     pub(super) fn truncated(self, bits: u32) -> Self {
         Self::new(bits.min(self.bits.into()), self.residue)
     }
 
-    /// Of a sum or a difference, as `f` computes it.
+    /// The low bits of a sum or a difference, which `f` computes modulo 2^64.
     pub(super) fn combined(self, other: Self, f: impl Fn(u64, u64) -> u64) -> Self {
         let bits = self.bits.min(other.bits);
         Self::new(bits.into(), f(self.residue, other.residue))
     }
 
+    /// The low bits of the product.
     pub(super) fn mul(self, other: Self) -> Self {
         // (r + 2^m x)(s + 2^n y): unknown from the lowest power on.
         let unknown = |a: Self, b: Self| u32::from(a.bits) + b.zeros();
@@ -99,7 +101,7 @@ impl Alignment {
         Self::new(u32::from(self.bits).saturating_sub(by), residue)
     }
 
-    /// Of the bitwise and with a constant.
+    /// The low bits of the bitwise and with a constant.
     pub(super) fn masked(self, mask: u64) -> Self {
         let above = mask & !low_bits(self.bits.into());
         let bits = if above == 0 {

@@ -41,8 +41,7 @@ impl Scope<'_, '_> {
         if let (Function::Xor, Some(-1)) = (function, y.range.single()) {
             return Some(difference(y, x, need));
         }
-        let bits = |n: Number| n.possible_bits();
-        let range = match (bits(x), bits(y)) {
+        let range = match (x.possible_bits(), y.possible_bits()) {
             (Some(a), Some(b)) if (a | b) <= i128::MAX as u128 => {
                 let least = match function {
                     Function::Or => x.range.min.max(y.range.min),
@@ -68,15 +67,15 @@ impl Scope<'_, '_> {
             (false, true) => Interval::new(0, x.range.max),
             (false, false) => signed_range(x.range.join(Interval::only(mask))),
         };
-        // Where only low bits that are known are removed, the rest is a difference.
+        // Where only low bits that are known are removed, the result is a difference.
         let zeros = mask.trailing_zeros();
         let only_low = match x.possible_bits() {
             Some(bits) => (bits & !(mask as u128)).checked_shr(zeros).unwrap_or(0) == 0,
             None => mask < 0 && (!mask as u128 + 1).is_power_of_two(),
         };
         if only_low && zeros < 64 && u32::from(x.low.bits) >= zeros {
-            let rest = x.low.truncated(zeros).residue;
-            return difference(x, Number::constant(rest.into()), need);
+            let removed = x.low.truncated(zeros).residue;
+            return difference(x, Number::constant(removed.into()), need);
         }
         Number::new(None, range, low, need)
     }
@@ -105,6 +104,13 @@ impl Scope<'_, '_> {
         ))
     }
 
+    /// The value of an expression that is a constant number of bits.
+    fn constant_bits(&mut self, expr: &Expr) -> Option<u16> {
+        let number = self.number(expr, Need::Exact)?;
+        u16::try_from(number.range.single()?).ok()
+    }
+
+    /// A bit field of an integer, with or without a sign.
     pub(super) fn field(
         &mut self,
         signed: bool,
@@ -113,9 +119,8 @@ impl Scope<'_, '_> {
         length: &Expr,
         need: Need,
     ) -> Option<Number> {
-        let known = |n: Option<Number>| u16::try_from(n?.range.single()?).ok();
-        let position = known(self.number(position, Need::Exact));
-        let length = known(self.number(length, Need::Exact)).filter(|n| *n <= 64);
+        let position = self.constant_bits(position);
+        let length = self.constant_bits(length).filter(|n| *n <= 64);
         match (position, length) {
             (_, Some(0)) => Some(Number::constant(0)),
             (Some(0), Some(length)) => self.low_field(a, length, signed, need),

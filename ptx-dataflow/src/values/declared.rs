@@ -14,9 +14,9 @@ pub(super) const WINDOW: u64 = 256;
 #[derive(Clone, Debug)]
 pub(super) struct Declared<'a> {
     module: &'a Module,
-    /// Of the variables of the function.
+    /// The alignments of the variables of the function.
     variables: BTreeMap<VarId, u64>,
-    /// Of what parameters point to.
+    /// The alignments of the memory that parameters point to.
     pointers: BTreeMap<VarId, u64>,
 }
 

@@ -1,4 +1,4 @@
-//! The stored facts of each value.
+//! The facts about each value, in a compact form.
 
 use alloc::vec::Vec;
 
@@ -9,16 +9,17 @@ use super::number::{Number, Truth};
 use super::symbol::Symbols;
 use crate::ssa::ValueId;
 
-/// What is known of a value.
+/// The facts about a value.
 #[derive(Copy, Clone, Debug)]
 pub(super) struct Entry {
-    /// The terms of its form; nothing is stored of the symbol that it is itself.
+    /// The terms of its form in the arena.
     start: u32,
     len: u8,
+    /// The form is the symbol for the value itself, of which nothing is stored.
     is_own: bool,
     pub(super) width: u8,
     constant: i64,
-    /// Integers whose lowest bits it is.
+    /// The interval of an integer whose lowest bits the value is.
     pub(super) range: Interval,
     pub(super) low: Alignment,
     pub(super) truth: Truth,
@@ -40,10 +41,11 @@ impl Entry {
     }
 }
 
-/// What is known of the values of a function. The forms have one arena.
+/// The facts about the values of a function.
 #[derive(Clone, Debug)]
 pub(super) struct Entries {
     all: Vec<Entry>,
+    /// The arena of the terms of all forms.
     terms: Vec<Term>,
 }
 
@@ -66,13 +68,13 @@ impl Entries {
 
     /// The form, modulo the width.
     pub(super) fn form(&self, id: ValueId) -> Affine {
-        let own = Affine::symbol(Symbols::value(id, false));
+        let symbol = Affine::symbol(Symbols::value(id, false));
         let Some(entry) = self.get(id).filter(|e| !e.is_own) else {
-            return own;
+            return symbol;
         };
         let start = entry.start as usize;
         let terms = self.terms.get(start..start + usize::from(entry.len));
-        Affine::from_terms(entry.constant, terms.unwrap_or_default()).unwrap_or(own)
+        Affine::from_terms(entry.constant, terms.unwrap_or_default()).unwrap_or(symbol)
     }
 
     /// The integers of the low bits of a value, with or without a sign.
@@ -83,16 +85,17 @@ impl Entries {
         }
     }
 
-    /// Notes what is known of an integer whose lowest bits the value is.
+    /// Stores the facts about an integer whose lowest bits the value is.
     pub(super) fn set_number(&mut self, id: ValueId, number: &Number) {
         let Some(entry) = self.all.get_mut(id.as_u32() as usize) else {
             return;
         };
         let width = u16::from(entry.width);
         let signed = Interval::of_bits(width, true);
-        entry.range = match signed.includes(number.range) {
-            true => number.range,
-            false => number.range.truncated(width, false),
+        entry.range = if signed.includes(number.range) {
+            number.range
+        } else {
+            number.range.truncated(width, false)
         };
         entry.low = number.low.truncated(width.into());
         let form = number.form.map(|f| f.modulo(width));
@@ -118,7 +121,7 @@ impl Entries {
         }
     }
 
-    /// What is known of a value as an integer of its width; its form is that modulo the width.
+    /// The facts about a value as an integer of its width; the form is modulo the width.
     pub(super) fn number(&self, id: ValueId) -> Number {
         let (range, low) = match self.get(id) {
             Some(entry) => (entry.range, entry.low),

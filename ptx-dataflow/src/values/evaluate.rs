@@ -50,7 +50,7 @@ impl Scope<'_, '_> {
         }
     }
 
-    /// What is known of an integer; `None` if nothing is known of it.
+    /// The facts about an integer; `None` if nothing is known of it.
     pub(super) fn number(&mut self, expr: &Expr, need: Need) -> Option<Number> {
         match *expr {
             Expr::Operand(at) => {
@@ -93,7 +93,7 @@ impl Scope<'_, '_> {
         Number::new(form, number.range, number.low, need)
     }
 
-    /// What is known of a condition.
+    /// The truth of a condition, as far as it is known.
     pub(super) fn truth(&mut self, expr: &Expr) -> Truth {
         let signature = self.signature;
         let conditions = Conditions {
@@ -104,7 +104,7 @@ impl Scope<'_, '_> {
         conditions.evaluate(expr, &mut |expr| self.undecided(expr))
     }
 
-    /// What is known of a condition that modifiers and types do not decide.
+    /// The truth of a condition that modifiers and types do not decide.
     fn undecided(&mut self, expr: &Expr) -> Truth {
         match *expr {
             Expr::Operand(at) => match self.operands.get(usize::from(at)) {
@@ -156,7 +156,7 @@ impl Scope<'_, '_> {
         })
     }
 
-    /// A comparison of two integers. That of two operands of a type is kept, for the conditions of loops.
+    /// The truth of a comparison of two integers. A comparison of two operands of a type is kept, for the conditions of loops.
     fn compare(&mut self, order: Order, unsigned: bool, a: &Expr, b: &Expr) -> Option<Truth> {
         let operand = |e: &Expr| match *e {
             Expr::Operand(at) => Some(usize::from(at)),
@@ -262,7 +262,7 @@ impl Scope<'_, '_> {
         }
     }
 
-    /// The functions that give integers of some bits.
+    /// The functions that return integers of some bits.
     fn fitting(
         &mut self,
         function: Function,
@@ -370,9 +370,10 @@ impl Scope<'_, '_> {
             return Some(if least { y } else { x });
         }
         let mut joined = x.join(y);
-        joined.range = match least {
-            true => Interval::new(joined.range.min, x.range.max.min(y.range.max)),
-            false => Interval::new(x.range.min.max(y.range.min), joined.range.max),
+        joined.range = if least {
+            Interval::new(joined.range.min, x.range.max.min(y.range.max))
+        } else {
+            Interval::new(x.range.min.max(y.range.min), joined.range.max)
         };
         Some(Number::new(joined.form, joined.range, joined.low, need))
     }
@@ -382,13 +383,9 @@ impl Scope<'_, '_> {
         let divisor = y.range.single().filter(|d| *d > 0);
         let Some(divisor) = divisor else {
             let most = x.range.max.max(x.range.min.checked_neg()?).max(0);
-            let range = Interval::new(if x.range.min < 0 { -most } else { 0 }, most);
-            let signed = y.range.min < 0;
-            let range = match signed {
-                true => Interval::new(-most, most),
-                false => range,
-            };
-            return Some(Number::within(range));
+            let may_be_negative = x.range.min < 0 || y.range.min < 0;
+            let least = if may_be_negative { -most } else { 0 };
+            return Some(Number::within(Interval::new(least, most)));
         };
         let power = (divisor as u128)
             .is_power_of_two()

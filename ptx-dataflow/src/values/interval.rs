@@ -54,7 +54,7 @@ impl Interval {
         (self.min == self.max).then_some(self.min)
     }
 
-    /// The smallest interval that contains both.
+    /// The smallest interval that contains both intervals.
     pub(super) fn join(self, other: Self) -> Self {
         Self::new(self.min.min(other.min), self.max.max(other.max))
     }
@@ -102,5 +102,15 @@ impl Interval {
             }
         }
         all
+    }
+}
+
+/// The integer that the low bits of a number are, with or without a sign.
+pub(super) fn truncate(number: i128, bits: u16, signed: bool) -> i128 {
+    let above = 128 - u32::from(bits.clamp(1, 127));
+    if signed {
+        number << above >> above
+    } else {
+        ((number as u128) << above >> above) as i128
     }
 }

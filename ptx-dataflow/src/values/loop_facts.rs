@@ -4,6 +4,7 @@ use alloc::boxed::Box;
 use alloc::collections::BTreeMap;
 
 use super::affine::Affine;
+use super::interval::truncate;
 use super::symbol::SymbolId;
 use crate::graph::LoopId;
 use crate::ssa::ValueId;
@@ -96,15 +97,11 @@ impl TripCount {
             Count::Constant(count) => return Some(*count),
             Count::Affine(distance) => distance,
         };
-        let read = |form: &Affine| {
-            let value = i128::from(form.value(&symbol)?);
-            let above = 128 - u32::from(distance.bits);
-            Some(match distance.signed {
-                true => value << above >> above,
-                false => ((value as u128) << above >> above) as i128,
-            })
+        let integer = |form: &Affine| {
+            let value = form.value(&symbol)?;
+            Some(truncate(value.into(), distance.bits, distance.signed))
         };
-        let (start, bound) = (read(&distance.start)?, read(&distance.bound)?);
+        let (start, bound) = (integer(&distance.start)?, integer(&distance.bound)?);
         let iterations = repetitions(start, bound, distance.step.into(), distance.inclusive);
         u64::try_from(iterations + 1).ok()
     }

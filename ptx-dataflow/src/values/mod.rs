@@ -7,7 +7,7 @@
 //!
 //! The semantics of instructions come from the tables ([`ptx_isa::Form::computation`]) and are evaluated here for unknown operands.
 //!
-//! Cost: two passes over the statements, with a bounded number of terms for each value.
+//! Cost: two passes over the statements, with a bounded number of terms for each value; the second pass evaluates only values that depend on loops.
 
 mod affine;
 mod alignment;
@@ -109,7 +109,7 @@ impl Values {
     }
 
     ptx_isa::getters! {
-        /// Which function it is of, at which revision of the module.
+        /// The function, and the revision of the module.
         stamp: Stamp = stamp;
         /// The launch bounds from the directives of the function.
         bounds: LaunchBounds = bounds;
@@ -161,8 +161,8 @@ impl Values {
         let of_symbol = |id| match self.symbols.get(id) {
             Some(Symbol::Value { value, .. }) => self.alignment(value),
             _ => {
-                let known = self.alignments.get(id.as_u32() as usize);
-                known.copied().unwrap_or(Alignment::UNKNOWN)
+                let alignment = self.alignments.get(id.as_u32() as usize);
+                alignment.copied().unwrap_or(Alignment::UNKNOWN)
             }
         };
         form.alignment(of_symbol)
@@ -234,15 +234,15 @@ impl Values {
                     return None;
                 };
                 let inner = self.entries.form(value);
-                let own = Symbols::value(value, false);
-                (signed || inner.as_symbol() != Some(own)).then_some((*term, inner))
+                let symbol = Symbols::value(value, false);
+                (signed || inner.as_symbol() != Some(symbol)).then_some((*term, inner))
             });
             let Some((term, inner)) = wrapped else { break };
             let need = Need::Low(bits.min(64));
             let next = Affine::symbol(term.symbol)
                 .times(term.factor, need)
-                .and_then(|old| form.sub(&old, need))
-                .and_then(|rest| rest.combined(1, &inner, term.factor, need));
+                .and_then(|wrapped| form.sub(&wrapped, need))
+                .and_then(|others| others.combined(1, &inner, term.factor, need));
             let Some(next) = next else { break };
             (form, replaced) = (next, true);
         }

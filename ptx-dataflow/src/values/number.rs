@@ -5,17 +5,17 @@ use alloc::vec::Vec;
 use ptx_isa::{Expr, ScalarType, SpecialReg, TypeKind};
 
 use super::affine::{Affine, Need};
-use super::alignment::Alignment;
+use super::alignment::{Alignment, low_bits};
 use super::interval::Interval;
 use super::symbol::VariableRef;
 use crate::conditions::Condition;
 use crate::reg_lanes::VariableId;
 use crate::ssa::ValueId;
 
-/// What is known of an integer.
+/// The facts about an integer.
 #[derive(Copy, Clone, Debug)]
 pub(super) struct Number {
-    /// Equal to it, modulo the power of two that was asked for.
+    /// A form that equals the integer, modulo the power of two that the evaluation needs.
     pub(super) form: Option<Affine>,
     pub(super) range: Interval,
     pub(super) low: Alignment,
@@ -39,7 +39,7 @@ impl Number {
         }
     }
 
-    /// An integer with another form and what is known besides; a constant is one by its range.
+    /// An integer with a form and further facts. If the range is a single integer, it is a constant.
     pub(super) fn new(form: Option<Affine>, range: Interval, low: Alignment, need: Need) -> Self {
         let Some(value) = range.single() else {
             return Self { form, range, low };
@@ -51,7 +51,7 @@ impl Number {
         number
     }
 
-    /// What is true of either.
+    /// The facts that are true of both.
     pub(super) fn join(self, other: Self) -> Self {
         Self {
             form: self.form.filter(|a| other.form == Some(*a)),
@@ -60,7 +60,7 @@ impl Number {
         }
     }
 
-    /// The bits that may be one, if it is not negative.
+    /// The bits that may be one; `None` if the integer may be negative.
     pub(super) fn possible_bits(self) -> Option<u128> {
         if self.range.min < 0 {
             return None;
@@ -70,12 +70,12 @@ impl Number {
             0 => 0,
             _ => u128::MAX >> (128 - below),
         };
-        let known = u128::from(super::alignment::low_bits(self.low.bits.into()));
-        Some(all & (!known | u128::from(self.low.residue)))
+        let known_bits = u128::from(low_bits(self.low.bits.into()));
+        Some(all & (!known_bits | u128::from(self.low.residue)))
     }
 }
 
-/// What is known of a condition.
+/// The truth of a condition, as far as it is known.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(super) enum Truth {
     Unknown,
@@ -148,7 +148,7 @@ pub(super) enum Source {
     Unknown,
 }
 
-/// The variables that an instruction writes, with what is known of their values.
+/// The variables that an instruction writes, with the facts about their values.
 pub(super) type Results = Vec<(VariableId, Abstract)>;
 
 /// The value of an assignment.

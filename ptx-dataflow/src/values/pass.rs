@@ -1,4 +1,9 @@
-//! One pass over the blocks of a function, in reverse post-order.
+//! The passes over the blocks of a function, in reverse post-order.
+//!
+//! The first pass evaluates all values; the phis of loop headers are symbols. The second pass evaluates the values again that depend on the induction
+//! variables that the first one found. Two passes suffice, so no worklist is used: an induction variable has an affine form in the counter of its loop,
+//! and other phis of loop headers stay symbols. The solver for SSA values in [`crate::dataflow`] computes joins of the arguments of phis, which are no
+//! affine forms.
 
 use alloc::vec::Vec;
 
@@ -11,7 +16,7 @@ use super::alignment::Alignment;
 use super::comparisons::Comparison;
 use super::declared::Declared;
 use super::entry::Entries;
-use super::interval::Interval;
+use super::interval::{Interval, truncate};
 use super::launch_bounds::LaunchBounds;
 use super::loop_facts::{Induction, LoopFacts};
 use super::number::{Abstract, Assigned, Number, Results, Source, Truth, is_integer, is_signed};
@@ -21,7 +26,7 @@ use crate::graph::{Dominators, LoopId, Loops, ReversePostOrder};
 use crate::reg_lanes::Variables;
 use crate::ssa::{Ssa, Value, ValueId};
 
-/// What the analyses before this one found.
+/// The results of the analyses that this one uses.
 #[derive(Copy, Clone)]
 pub(crate) struct Context<'a> {
     pub(crate) facts: FunctionFacts<'a>,
@@ -44,7 +49,7 @@ pub(super) struct Pass<'a> {
     pub(super) loops: LoopFacts,
     /// The values that were evaluated in this pass.
     done: Vec<bool>,
-    /// In the second pass: the values that depend on an induction variable. Only these are evaluated again.
+    /// The values that depend on an induction variable, in the second pass: only these are evaluated again. `None` in the first pass.
     changed: Option<Vec<bool>>,
     /// Buffers of the evaluation of an instruction.
     pub(super) results: Results,
@@ -132,7 +137,7 @@ impl<'a> Pass<'a> {
         self.done.get(id.as_u32() as usize) == Some(&true)
     }
 
-    /// What is known of a value that was computed.
+    /// The facts about a value that was evaluated.
     pub(super) fn abstracted(&self, id: ValueId) -> Abstract {
         match self.entries.width(id) {
             1 => Abstract::Truth(self.truth(id)),
@@ -219,7 +224,7 @@ impl<'a> Pass<'a> {
         Truth::Compare(self.comparisons.len() as u32 - 1, false)
     }
 
-    /// What an instruction reads in a source of a type.
+    /// The facts about a source of an instruction that reads it with a type.
     pub(super) fn read(
         &mut self,
         source: Source,
@@ -333,7 +338,7 @@ impl<'a> Pass<'a> {
         }
     }
 
-    /// What the lowest bits of a form are.
+    /// The known low bits of a form.
     pub(super) fn form_alignment(&self, form: &Affine) -> Alignment {
         form.alignment(|symbol| self.symbol_alignment(symbol))
     }
@@ -399,18 +404,9 @@ impl<'a> Pass<'a> {
         }
     }
 
-    /// The lowest bits of the symbols that are not values.
+    /// The known low bits of the symbols that are not values.
     pub(super) fn symbol_alignments(&self) -> Vec<Alignment> {
         let ids = self.symbols.ids();
         ids.map(|id| self.symbol_alignment(id)).collect()
-    }
-}
-
-/// The low bits of a constant, with or without a sign.
-fn truncate(value: i128, bits: u16, signed: bool) -> i128 {
-    let above = 128 - u32::from(bits.clamp(1, 127));
-    match signed {
-        true => value << above >> above,
-        false => ((value as u128) << above >> above) as i128,
     }
 }

@@ -93,7 +93,7 @@ impl<'a> Pass<'a> {
         }
     }
 
-    /// Adds what is known of the results of an instruction. Nothing is evaluated if none of them is an integer or a predicate.
+    /// Adds the facts about the results of an instruction. Nothing is evaluated if none of them is an integer or a predicate.
     fn add_results(
         &mut self,
         stmt: StmtId,
@@ -263,7 +263,7 @@ fn constant(value: ptx_ir::constant::ConstValue) -> Option<Source> {
 }
 
 impl Scope<'_, '_> {
-    /// What is known of the element that is loaded, and its number of bits.
+    /// The facts about the element that is loaded, and its number of bits.
     pub(super) fn loaded(&mut self) -> Option<(Number, u16)> {
         let mut operands = self.form.operands().iter();
         let result = operands.position(|o| o.role() == Role::Def)?;
@@ -297,7 +297,7 @@ impl Scope<'_, '_> {
         Some(Affine::symbol(self.pass.symbols.id(symbol)))
     }
 
-    /// Evaluates the assignments and adds what is known of the results.
+    /// Evaluates the assignments and adds the facts about the results.
     fn assign(&mut self, assignments: &'static [Assignment], results: &mut Results) {
         for assignment in assignments {
             let value = assignment.value();
@@ -334,7 +334,7 @@ impl Scope<'_, '_> {
         context.variables.of(self.facts.place(operand)?).single()
     }
 
-    /// What is known of a result.
+    /// The facts about a result.
     fn result(&mut self, at: usize, value: &Expr) -> (Assigned, Abstract) {
         let unknown = (Assigned::Unknown, Abstract::Unknown);
         let Some(ty) = self.operand_type(at) else {
@@ -359,20 +359,15 @@ impl Scope<'_, '_> {
         let (bits, signed) = (ty.bits(), is_signed(ty));
         let need = Need::Low(bits);
         let saturates = self.has(Modifier::Sat) && !self.states_saturation();
-        let mut number = match saturates || self.has(Modifier::Relu) {
-            false => self.number(value, need)?,
-            true => {
-                let mut number = self.number(value, Need::Exact)?;
-                if self.has(Modifier::Relu) {
-                    let most = Interval::new(0, i128::MAX);
-                    number = clamped(number, most, need);
-                }
-                if saturates {
-                    number = clamped(number, Interval::of_bits(bits, signed), need);
-                }
-                number
-            }
-        };
+        let is_rectified = self.has(Modifier::Relu);
+        let is_exact = saturates || is_rectified;
+        let mut number = self.number(value, if is_exact { Need::Exact } else { need })?;
+        if is_rectified {
+            number = clamped(number, Interval::new(0, i128::MAX), need);
+        }
+        if saturates {
+            number = clamped(number, Interval::of_bits(bits, signed), need);
+        }
         number.range = number.range.truncated(bits, signed);
         number.low = number.low.truncated(bits.into());
         number.form = number.form.map(|f| f.modulo(bits));
@@ -393,9 +388,14 @@ impl Scope<'_, '_> {
         Abstract::Number(number)
     }
 
+    /// Whether the computation itself states what the modifier for saturation does.
     fn states_saturation(&self) -> bool {
-        let stated = |e: &Expr| *e == Expr::Has(Modifier::Sat);
+        let is_saturation = |e: &Expr| *e == Expr::Has(Modifier::Sat);
         let computation = self.form.computation();
-        computation.is_some_and(|c| c.assignments().iter().any(|a| a.value().any(&stated)))
+        computation.is_some_and(|c| {
+            c.assignments()
+                .iter()
+                .any(|a| a.value().any(&is_saturation))
+        })
     }
 }

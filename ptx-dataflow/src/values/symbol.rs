@@ -134,23 +134,25 @@ pub(super) fn special_range(
     component: u8,
     bounds: &LaunchBounds,
 ) -> Interval {
-    let at = usize::from(component);
-    let most = |n: u64| Interval::new(0, i128::from(n));
+    let dimension = usize::from(component);
+    let up_to = |greatest: u64| Interval::new(0, i128::from(greatest));
     let blocks = if component == 0 {
         (1 << 31) - 1
     } else {
         65_535
     };
     match register {
-        SpecialReg::Tid | SpecialReg::Ntid if at > 2 => {
-            most(u64::from(register == SpecialReg::Ntid))
+        SpecialReg::Tid | SpecialReg::Ntid if dimension > 2 => {
+            up_to(u64::from(register == SpecialReg::Ntid))
         }
-        SpecialReg::Tid => most(u64::from(bounds.most_threads(at)) - 1),
-        SpecialReg::Ntid => Interval::new(1, bounds.most_threads(at).into()),
-        SpecialReg::Ctaid | SpecialReg::Clusterid if at < 3 => most(blocks - 1),
-        SpecialReg::Nctaid | SpecialReg::Nclusterid if at < 3 => Interval::new(1, blocks.into()),
-        SpecialReg::Laneid => most(31),
-        SpecialReg::Nwarpid => most(64),
+        SpecialReg::Tid => up_to(u64::from(bounds.most_threads(dimension)) - 1),
+        SpecialReg::Ntid => Interval::new(1, bounds.most_threads(dimension).into()),
+        SpecialReg::Ctaid | SpecialReg::Clusterid if dimension < 3 => up_to(blocks - 1),
+        SpecialReg::Nctaid | SpecialReg::Nclusterid if dimension < 3 => {
+            Interval::new(1, blocks.into())
+        }
+        SpecialReg::Laneid => up_to(31),
+        SpecialReg::Nwarpid => up_to(64),
         _ => Interval::of_bits(register.scalar_type().bits(), false),
     }
 }
