@@ -8,11 +8,12 @@ use crate::provenance::Pointer;
 use crate::values::Affine;
 
 impl Context<'_> {
-    /// An access of an instruction, by its number.
+    /// Analyzes the access with a number among the accesses of an instruction.
     pub(super) fn access(
         &self,
         stmt: StmtId,
-        (inst, at): (InstId, usize),
+        inst: InstId,
+        number: usize,
         access: MemoryAccess,
     ) -> Access {
         let address = self.address(stmt, &access);
@@ -20,7 +21,7 @@ impl Context<'_> {
             Some((form, bits)) => (Some(form), bits),
             None => (None, 64),
         };
-        let pointer = self.provenance.access(stmt, at);
+        let pointer = self.provenance.access(stmt, number);
         let alignment = form.map_or(1, |f| self.values.alignment_of(&f).divisor());
         let request = match (form, access.bytes) {
             (Some(form), Some(bytes)) => self.request(&form, bits, bytes),
@@ -35,7 +36,7 @@ impl Context<'_> {
             alignment,
             address: form,
             provenance: pointer.and_then(|p| p.object),
-            mismatch: self.provenance.mismatch(stmt, at),
+            mismatch: self.provenance.mismatch(stmt, number),
             request,
         }
     }

@@ -86,7 +86,7 @@ impl Request {
 }
 
 /// The value of a symbol in the lanes of a warp.
-enum OfLane {
+enum LaneValue {
     /// Uniform in the warp.
     Uniform,
     /// The index of the thread in a dimension.
@@ -99,43 +99,45 @@ impl Context<'_> {
     pub(super) fn request(&self, form: &Affine, bits: u16, bytes: u64) -> Option<Request> {
         let (form, no_wrap) = self.values.without_wrap(form, bits);
         let mut factors = [0i64; 3];
-        let mut of_lane = 0i64;
+        let mut lane_factor = 0i64;
         for term in form.terms() {
-            match self.of_lane(term.symbol) {
-                OfLane::Uniform => {}
-                OfLane::Thread(dimension) => *factors.get_mut(dimension)? = term.factor,
-                OfLane::Lane => of_lane = term.factor,
-                OfLane::Unknown => return None,
+            match self.lane_value(term.symbol) {
+                LaneValue::Uniform => {}
+                LaneValue::Thread(dimension) => *factors.get_mut(dimension)? = term.factor,
+                LaneValue::Lane => lane_factor = term.factor,
+                LaneValue::Unknown => return None,
             }
         }
         let threads = self.values.bounds().threads;
-        let depends = factors != [0; 3];
+        let depends_on_thread = factors != [0; 3];
         let offsets = match threads {
-            Some(threads) if depends => blocks(threads, factors)?,
+            Some(threads) if depends_on_thread => offsets_in_cta(threads, factors)?,
             _ => core::array::from_fn(|lane| (lane as i64).wrapping_mul(factors[0])),
         };
-        let above = 64 - u32::from(bits.clamp(1, 64));
+        let unused_bits = 64 - u32::from(bits.clamp(1, 64));
         let offsets = core::array::from_fn(|lane| {
-            let offset = offsets[lane].wrapping_add((lane as i64).wrapping_mul(of_lane));
-            offset << above >> above
+            let offset = offsets[lane].wrapping_add((lane as i64).wrapping_mul(lane_factor));
+            offset << unused_bits >> unused_bits
         });
         Some(Request {
             pattern: pattern(&offsets, bytes),
             offsets,
             bytes,
             assumptions: Assumptions {
-                one_dimension: depends && threads.is_none(),
+                one_dimension: depends_on_thread && threads.is_none(),
                 no_wrap,
             },
         })
     }
 
-    fn of_lane(&self, symbol: SymbolId) -> OfLane {
+    fn lane_value(&self, symbol: SymbolId) -> LaneValue {
         match self.values.symbol(symbol) {
-            Some(Symbol::Special(SpecialReg::Tid, dimension)) => OfLane::Thread(dimension.into()),
-            Some(Symbol::Special(SpecialReg::Laneid, _)) => OfLane::Lane,
-            _ if self.is_uniform(symbol) => OfLane::Uniform,
-            _ => OfLane::Unknown,
+            Some(Symbol::Special(SpecialReg::Tid, dimension)) => {
+                LaneValue::Thread(dimension.into())
+            }
+            Some(Symbol::Special(SpecialReg::Laneid, _)) => LaneValue::Lane,
+            _ if self.is_uniform(symbol) => LaneValue::Uniform,
+            _ => LaneValue::Unknown,
         }
     }
 
@@ -146,31 +148,35 @@ impl Context<'_> {
 }
 
 /// The offsets of the lanes in CTAs of a size; `None` if they differ between warps.
-fn blocks(threads: [u32; 3], factors: [i64; 3]) -> Option<[i64; LANES]> {
+fn offsets_in_cta(threads: [u32; 3], factors: [i64; 3]) -> Option<[i64; LANES]> {
     let [x, y, z] = threads.map(|n| i64::from(n.max(1)));
-    let at = |thread: i64| {
+    let address = |thread: i64| {
         let index = [thread % x, thread / x % y, thread / x / y];
         index
             .iter()
             .zip(factors)
             .fold(0i64, |sum, (i, f)| sum.wrapping_add(i.wrapping_mul(f)))
     };
-    let warp = |first: i64| -> [i64; LANES] {
-        core::array::from_fn(|lane| at(first + lane as i64).wrapping_sub(at(first)))
+    let warp_offsets = |first: i64| -> [i64; LANES] {
+        core::array::from_fn(|lane| address(first + lane as i64).wrapping_sub(address(first)))
     };
-    let found = warp(0);
-    let count = (x * y * z).min(1024);
-    let mut others = (1..count / LANES as i64).map(|n| warp(n * LANES as i64));
-    others.all(|other| other == found).then_some(found)
+    let offsets = warp_offsets(0);
+    let threads = (x * y * z).min(1024);
+    (1..threads / LANES as i64)
+        .all(|warp| warp_offsets(warp * LANES as i64) == offsets)
+        .then_some(offsets)
 }
 
 fn pattern(offsets: &[i64; LANES], bytes: u64) -> Pattern {
     let stride = offsets[1];
     let mut lanes = (0i64..).zip(offsets);
-    match lanes.all(|(lane, &offset)| offset == lane.wrapping_mul(stride)) {
-        true if stride == 0 => Pattern::Uniform,
-        true if i64::try_from(bytes) == Ok(stride) => Pattern::Consecutive,
-        true => Pattern::Strided(stride),
-        false => Pattern::Scattered,
+    if !lanes.all(|(lane, &offset)| offset == lane.wrapping_mul(stride)) {
+        Pattern::Scattered
+    } else if stride == 0 {
+        Pattern::Uniform
+    } else if i64::try_from(bytes) == Ok(stride) {
+        Pattern::Consecutive
+    } else {
+        Pattern::Strided(stride)
     }
 }

@@ -2,8 +2,8 @@
 
 use alloc::vec::Vec;
 
-use ptx_ir::facts::FunctionFacts;
-use ptx_ir::{Statement, StmtId};
+use ptx_ir::facts::{Flow, FunctionFacts};
+use ptx_ir::{InstId, Statement, StmtId};
 use ptx_isa::Uniformity;
 
 use crate::function_dataflow::FunctionDataflow;
@@ -14,37 +14,39 @@ use crate::values::{Affine, Symbol, SymbolId, Values};
 pub(super) fn uniform(analysis: &FunctionDataflow<'_>, ssa: &Ssa, values: &Values) -> Vec<bool> {
     let facts = analysis.facts();
     let loops = analysis.loops();
-    let mut found = vec![true; loops.len()];
-    // A loop is not, if one of its branches compares the counter of one that is not.
+    let mut uniform = vec![true; loops.len()];
+    // A branch that compares the counter of a loop that is not uniform is not uniform.
     loop {
-        let mut now = found.clone();
+        let mut next = uniform.clone();
         for (block, data) in analysis.cfg().blocks() {
-            let at = loops.innermost(block).map(|id| id.as_u32() as usize);
-            let Some(slot) = at.and_then(|at| now.get_mut(at)).filter(|slot| **slot) else {
+            let index = loops.innermost(block).map(|id| id.as_u32() as usize);
+            let slot = index.and_then(|index| next.get_mut(index));
+            let Some(slot) = slot.filter(|slot| **slot) else {
                 continue;
             };
             let branch = last(facts, data.first, data.end);
-            *slot = branch
-                .is_none_or(|(stmt, inst)| is_together(analysis, ssa, values, stmt, inst, &found));
+            *slot = branch.is_none_or(|(stmt, inst)| {
+                is_together(analysis, ssa, values, stmt, inst, &uniform)
+            });
         }
-        // What holds for a loop holds for those in it, which come after it.
+        // A loop is not uniform if a loop inside of it is not. Inner loops come after it.
         for (id, data) in loops.iter().rev() {
             let parent = data.parent().map(|p| p.as_u32() as usize);
-            if now.get(id.as_u32() as usize) == Some(&false)
-                && let Some(slot) = parent.and_then(|at| now.get_mut(at))
+            if next.get(id.as_u32() as usize) == Some(&false)
+                && let Some(slot) = parent.and_then(|index| next.get_mut(index))
             {
                 *slot = false;
             }
         }
-        if now == found {
-            return found;
+        if next == uniform {
+            return uniform;
         }
-        found = now;
+        uniform = next;
     }
 }
 
 /// The last instruction of a block.
-fn last(facts: FunctionFacts<'_>, first: StmtId, end: StmtId) -> Option<(StmtId, ptx_ir::InstId)> {
+fn last(facts: FunctionFacts<'_>, first: StmtId, end: StmtId) -> Option<(StmtId, InstId)> {
     let mut range = facts.body().range(first, end).rev();
     range.find_map(|(stmt, statement)| match statement {
         Statement::Inst(inst) => Some((stmt, inst)),
@@ -58,18 +60,18 @@ fn is_together(
     ssa: &Ssa,
     values: &Values,
     stmt: StmtId,
-    inst: ptx_ir::InstId,
+    inst: InstId,
     loops: &[bool],
 ) -> bool {
-    let f = analysis.facts().inst(inst);
-    if f.flow() == ptx_ir::facts::Flow::Next {
+    let facts = analysis.facts().inst(inst);
+    if facts.flow() == Flow::Next {
         return true;
     }
-    if !f.is_known() || f.flow() == ptx_ir::facts::Flow::Table {
+    if !facts.is_known() || facts.flow() == Flow::Table {
         return false;
     }
-    let Some((place, _)) = f.guard_register() else {
-        return f.guard().is_none();
+    let Some((place, _)) = facts.guard_register() else {
+        return facts.guard().is_none();
     };
     let mut variables = analysis.variables().of(place);
     let value = variables.next().and_then(|v| ssa.read(stmt, v));

@@ -122,7 +122,7 @@ impl Accesses {
                 if let Statement::Inst(inst) = statement {
                     let accesses = facts.inst(inst).memory().enumerate();
                     all.extend(
-                        accesses.map(|(at, access)| context.access(stmt, (inst, at), access)),
+                        accesses.map(|(number, access)| context.access(stmt, inst, number, access)),
                     );
                 }
             }
@@ -137,7 +137,7 @@ impl Accesses {
         }
     }
 
-    /// Which function they are of, at which revision of the module.
+    /// The function, and the revision of the module.
     #[must_use]
     pub const fn stamp(&self) -> Stamp {
         self.stamp
@@ -155,12 +155,12 @@ impl Accesses {
         let Ok(index) = self.first.binary_search_by_key(&stmt, |(stmt, _)| *stmt) else {
             return &[];
         };
-        let rest = self
+        let following = self
             .all
             .get(self.first[index].1 as usize..)
             .unwrap_or_default();
-        let count = rest.iter().take_while(|access| access.stmt == stmt).count();
-        rest.get(..count).unwrap_or_default()
+        let mut statements = following.chunk_by(|a, b| a.stmt == b.stmt);
+        statements.next().unwrap_or_default()
     }
 
     /// Accesses that could be combined into a vector access, because nothing between them may change the accessed memory.

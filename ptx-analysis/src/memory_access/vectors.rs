@@ -13,7 +13,7 @@ use crate::ssa::ValueId;
 use crate::values::{Affine, Symbol};
 
 /// The size in bytes of the longest vector that all targets support.
-const LONGEST: u64 = 16;
+const MAX_BYTES: u64 = 16;
 
 /// Accesses that could be combined into one vector access.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -39,13 +39,20 @@ struct Group {
     candidates: Vec<Candidate>,
 }
 
-/// What may be joined: spaces with vectors, reads apart from writes, elements of one size, what is read-only apart from the rest, and what is
-/// executed under one condition.
-type Key = (StateSpace, bool, u64, bool, Option<(ValueId, bool)>);
+/// The properties that the accesses of a vector have in common.
+#[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord)]
+struct Key {
+    space: StateSpace,
+    writes: bool,
+    bytes: u64,
+    is_read_only: bool,
+    /// The predicate of the guard, and whether it is negated.
+    guard: Option<(ValueId, bool)>,
+}
 
 /// The accesses of each block that could be vectors: for certain, and if pointers that a kernel gets are aligned.
 pub(super) fn adjacent(context: &Context<'_>, all: &[Access]) -> [Vec<Adjacent>; 2] {
-    let mut found = Found {
+    let mut vectors = Vectors {
         context,
         all,
         certain: Vec::new(),
@@ -53,40 +60,34 @@ pub(super) fn adjacent(context: &Context<'_>, all: &[Access]) -> [Vec<Adjacent>;
     };
     let mut open: BTreeMap<Key, Vec<Group>> = BTreeMap::new();
     let mut block: Option<BlockId> = None;
-    let mut before = None;
+    let mut previous = None;
     for (index, access) in all.iter().enumerate() {
-        let here = context.block(access.stmt);
-        if here != block || before.is_some_and(|stmt| context.orders(stmt, access.stmt)) {
-            found.close(&mut open);
-            block = here;
+        let access_block = context.block(access.stmt);
+        if access_block != block || previous.is_some_and(|stmt| context.orders(stmt, access.stmt)) {
+            vectors.close(&mut open);
+            block = access_block;
         }
-        before = Some(access.stmt);
+        previous = Some(access.stmt);
         let key = context.key(access);
-        if access.access.writes() || key.is_none() {
-            // What it may change is not read or written later than it was.
-            let others = |k: &Key| access.access.writes() || k.1;
-            let keys: Vec<Key> = open.keys().copied().filter(others).collect();
-            for other in keys.into_iter().filter(|k| Some(*k) != key) {
-                if let Some(groups) = open.remove(&other) {
-                    found.finish(groups);
-                }
-            }
-        } else {
-            // Stores are not moved after a read of what they may write.
-            let keys: Vec<Key> = open.keys().copied().filter(|k| k.1).collect();
-            for other in keys {
-                if let Some(groups) = open.remove(&other) {
-                    found.finish(groups);
-                }
+        let writes = access.access.writes();
+        // Accesses are not moved after a write of memory that they may access, and stores not after a read of memory that they may write.
+        let ended: Vec<Key> = open
+            .keys()
+            .copied()
+            .filter(|other| (writes || other.writes) && Some(*other) != key)
+            .collect();
+        for other in ended {
+            if let Some(groups) = open.remove(&other) {
+                vectors.finish(groups);
             }
         }
         if let (Some(key), Some(form)) = (key, access.address) {
             let groups = open.entry(key).or_default();
-            found.add(groups, (index, &form), key);
+            vectors.add(groups, index, &form, key);
         }
     }
-    found.close(&mut open);
-    [found.certain, found.likely]
+    vectors.close(&mut open);
+    [vectors.certain, vectors.likely]
 }
 
 fn key(access: &Access, guard: Option<(ValueId, bool)>) -> Option<Key> {
@@ -94,48 +95,43 @@ fn key(access: &Access, guard: Option<(ValueId, bool)>) -> Option<Key> {
         return None;
     };
     let bytes = access.access.bytes?;
-    let read_only = access.access.proxy == Proxy::ReadOnly;
-    let weak = access.access.proxy == Proxy::Generic && access.access.order == Some(Modifier::Weak);
-    let plain = (weak || read_only)
+    let is_read_only = access.access.proxy == Proxy::ReadOnly;
+    let is_weak =
+        access.access.proxy == Proxy::Generic && access.access.order == Some(Modifier::Weak);
+    let is_plain = (is_weak || is_read_only)
         && matches!(access.access.access, Usage::Read | Usage::Write)
         && access.access.data.is_some();
-    let vectors = matches!(
+    let has_vectors = matches!(
         space.base(),
         StateSpace::Global | StateSpace::Shared | StateSpace::Local | StateSpace::Const
     );
-    let writes = access.access.writes();
-    (plain && vectors && bytes < LONGEST && bytes.is_power_of_two()).then_some((
-        space.base(),
-        writes,
+    (is_plain && has_vectors && bytes < MAX_BYTES && bytes.is_power_of_two()).then_some(Key {
+        space: space.base(),
+        writes: access.access.writes(),
         bytes,
-        read_only,
+        is_read_only,
         guard,
-    ))
+    })
 }
 
-/// What was found so far.
-struct Found<'a> {
+/// The vectors that were found.
+struct Vectors<'a> {
     context: &'a Context<'a>,
     all: &'a [Access],
     certain: Vec<Adjacent>,
     likely: Vec<Adjacent>,
 }
 
-impl Found<'_> {
-    fn add(
-        &mut self,
-        groups: &mut Vec<Group>,
-        (index, form): (usize, &Affine),
-        (_, writes, bytes, ..): Key,
-    ) {
+impl Vectors<'_> {
+    fn add(&mut self, groups: &mut Vec<Group>, index: usize, form: &Affine, key: Key) {
         let base = form.without_constant();
         let candidate = Candidate {
             index,
             offset: form.constant(),
-            bytes,
+            bytes: key.bytes,
         };
-        if writes && groups.iter().any(|g| g.base != Some(base)) {
-            // It may write what another store writes, which is not moved after it.
+        if key.writes && groups.iter().any(|g| g.base != Some(base)) {
+            // It may write the memory of another store, which is not moved after it.
             self.finish(core::mem::take(groups));
         }
         match groups.iter_mut().find(|g| g.base == Some(base)) {
@@ -158,13 +154,14 @@ impl Found<'_> {
         for mut group in groups {
             group.candidates.sort_by_key(|c| (c.offset, c.index));
             group.candidates.dedup_by_key(|c| c.offset);
-            let found = self.certain.len();
-            let alignment = |c: &Candidate| self.all.get(c.index).map_or(1, |a| a.alignment);
-            let certain: Vec<Adjacent> = divide(&group.candidates, alignment);
-            self.certain.extend(certain);
-            if self.certain.len() == found {
+            let certain = divide(&group.candidates, |candidate| {
+                let access = self.all.get(candidate.index);
+                access.map_or(1, |access| access.alignment)
+            });
+            if certain.is_empty() {
                 self.likely.extend(self.element(&group));
             }
+            self.certain.extend(certain);
         }
     }
 
@@ -175,7 +172,7 @@ impl Found<'_> {
         let is_index = |s| matches!(values.symbol(s), Some(Symbol::Special(SpecialReg::Tid, 0)));
         let index = base.terms().iter().find(|t| is_index(t.symbol))?;
         let step = u64::try_from(index.factor).ok();
-        let step = step.filter(|step| *step <= LONGEST && step.is_power_of_two())?;
+        let step = step.filter(|step| *step <= MAX_BYTES && step.is_power_of_two())?;
         let mut pointers = 0;
         for term in base.terms() {
             match values.symbol(term.symbol)? {
@@ -189,11 +186,11 @@ impl Found<'_> {
         if pointers != 1 {
             return None;
         }
-        let found = divide(&group.candidates, |c| {
-            let alignment = c.offset.rem_euclid(step as i64);
-            if alignment == 0 { step } else { c.bytes }
+        let vectors = divide(&group.candidates, |candidate| {
+            let is_aligned = candidate.offset.rem_euclid(step as i64) == 0;
+            if is_aligned { step } else { candidate.bytes }
         });
-        match <[Adjacent; 1]>::try_from(found) {
+        match <[Adjacent; 1]>::try_from(vectors) {
             Ok([only]) if only.bytes == step => Some(only),
             _ => None,
         }
@@ -202,29 +199,30 @@ impl Found<'_> {
 
 /// Divides accesses in the order of their addresses into vectors.
 fn divide(candidates: &[Candidate], alignment: impl Fn(&Candidate) -> u64) -> Vec<Adjacent> {
-    let mut found = Vec::new();
-    let mut rest = candidates;
-    while let Some(first) = rest.first() {
-        let most = (LONGEST.min(alignment(first)) / first.bytes).min(4) as usize;
-        let run = rest.iter().zip(0i64..).take_while(|(c, n)| {
-            let next = first
-                .offset
-                .wrapping_add(n.wrapping_mul(first.bytes as i64));
-            c.offset == next
-        });
-        let run = run.count().min(most.max(1));
+    let mut vectors = Vec::new();
+    let mut remaining = candidates;
+    while let Some(first) = remaining.first() {
+        let max_length = (MAX_BYTES.min(alignment(first)) / first.bytes).min(4) as usize;
+        let consecutive = remaining
+            .iter()
+            .zip(0i64..)
+            .take_while(|(candidate, n)| {
+                let distance = n.wrapping_mul(first.bytes as i64);
+                candidate.offset == first.offset.wrapping_add(distance)
+            })
+            .count();
         // Two or four elements.
-        let length = 1usize << run.ilog2();
-        let (vector, others) = rest.split_at(length);
+        let length = 1usize << consecutive.min(max_length.max(1)).ilog2();
+        let (vector, tail) = remaining.split_at(length);
         if length > 1 {
-            found.push(Adjacent {
-                accesses: vector.iter().map(|c| c.index).collect(),
+            vectors.push(Adjacent {
+                accesses: vector.iter().map(|candidate| candidate.index).collect(),
                 bytes: first.bytes * length as u64,
             });
         }
-        rest = others;
+        remaining = tail;
     }
-    found
+    vectors
 }
 
 impl Context<'_> {
@@ -238,8 +236,7 @@ impl Context<'_> {
             None if facts.guard().is_some() => return None,
             None => None,
         };
-        key(access, guard)
-            .filter(|(space, ..)| *space != StateSpace::Const || !self.is_constant(access))
+        key(access, guard).filter(|key| key.space != StateSpace::Const || !self.is_constant(access))
     }
 
     /// Whether the address is known when the code is compiled: constants at such addresses are operands of instructions.

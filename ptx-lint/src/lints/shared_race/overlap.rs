@@ -280,7 +280,7 @@ impl<'a, 't, 'c> RaceTest<'a, 't, 'c> {
         if pair.is_earlier && repeated[1].is_some_and(|r| r.later.is_none()) {
             return false;
         }
-        let is_uniform = repeated.iter().flatten().any(|r| r.is_same);
+        let is_uniform = repeated.iter().flatten().any(|r| r.is_uniform);
         let count = if is_uniform && !pair.in_other_warps {
             self.certain.min(LANES as usize)
         } else {

@@ -13,9 +13,10 @@ use super::address::Offsets;
 use crate::addresses::Parts;
 use crate::context::FunctionContext;
 
-/// The maximum number of examined header values of a function, and of values of an address.
-const HEADERS: usize = 8;
-const FOLLOWED: usize = 32;
+/// The maximum number of examined header values of a function.
+const MAX_HEADERS: usize = 8;
+/// The maximum number of examined values of an address.
+const MAX_VALUES: usize = 32;
 /// The assumed initial value of an unknown number before a loop.
 const ASSUMED: u64 = 8;
 
@@ -24,8 +25,8 @@ pub(super) struct Repeated {
     /// The value at the header of the loop; `None` if it is a multiple of the number of iterations.
     pub(super) value: Option<ValueId>,
     pub(super) id: LoopId,
-    /// Whether it is uniform.
-    pub(super) is_same: bool,
+    /// The part is uniform.
+    pub(super) is_uniform: bool,
     /// The address in the second iteration, without its constant.
     pub(super) later: Option<Offsets>,
 }
@@ -33,12 +34,13 @@ pub(super) struct Repeated {
 /// The values of individual threads in the first two iterations of a loop.
 struct Iterations<'t> {
     id: LoopId,
-    is_same: bool,
+    /// The value is uniform when the loop is entered.
+    is_uniform: bool,
     first: ThreadValues<'t>,
     second: Option<ThreadValues<'t>>,
 }
 
-/// The assumptions so far.
+/// The loop values that were assumed.
 #[derive(Default)]
 pub(super) struct Assumptions<'t> {
     known: BTreeMap<ValueId, Option<Iterations<'t>>>,
@@ -57,16 +59,16 @@ impl<'t> Assumptions<'t> {
             return counted(cx, values, threads, (form, id));
         }
         let value = only_header(cx, values, threads, form)?;
-        if !self.known.contains_key(&value) && self.known.len() >= HEADERS {
+        if !self.known.contains_key(&value) && self.known.len() >= MAX_HEADERS {
             return None;
         }
-        let of = self
+        let iterations = self
             .known
             .entry(value)
-            .or_insert_with(|| iterations(cx, threads, value));
-        let of = of.as_mut()?;
-        let parts = Parts::with_products(cx, values, &mut of.first, (form, 0))?;
-        let later = of
+            .or_insert_with(|| iterations(cx, threads, value))
+            .as_mut()?;
+        let parts = Parts::with_products(cx, values, &mut iterations.first, (form, 0))?;
+        let later = iterations
             .second
             .as_mut()
             .and_then(|t| Parts::with_products(cx, values, t, (form, 1)));
@@ -74,8 +76,8 @@ impl<'t> Assumptions<'t> {
             later.filter(|later| later.shared == parts.shared && later.counters == parts.counters);
         let repeated = Repeated {
             value: Some(value),
-            id: of.id,
-            is_same: of.is_same,
+            id: iterations.id,
+            is_uniform: iterations.is_uniform,
             later: later.map(|later| Offsets::new(&later.own)),
         };
         Some((parts, repeated))
@@ -113,7 +115,7 @@ fn counted(
     let repeated = Repeated {
         value: None,
         id,
-        is_same: false,
+        is_uniform: false,
         later: later.map(|later| Offsets::new(&later.own)),
     };
     Some((parts, repeated))
@@ -127,13 +129,13 @@ fn only_header(
     form: &Affine,
 ) -> Option<ValueId> {
     let ssa = cx.ssa()?;
-    let mut work: Vec<ValueId> = Vec::new();
+    let mut worklist: Vec<ValueId> = Vec::new();
     for term in form.terms() {
         let symbols = match values.symbol(term.symbol)? {
             Symbol::Product(a, b) => [values.symbol(a), values.symbol(b)],
             symbol => [Some(symbol), None],
         };
-        work.extend(
+        worklist.extend(
             symbols
                 .into_iter()
                 .flatten()
@@ -143,33 +145,33 @@ fn only_header(
                 }),
         );
     }
-    let (mut seen, mut found) = (Vec::new(), None);
-    while let Some(value) = work.pop() {
-        if seen.contains(&value) || threads.value(value).is_some() {
+    let (mut visited, mut header) = (Vec::new(), None);
+    while let Some(value) = worklist.pop() {
+        if visited.contains(&value) || threads.value(value).is_some() {
             continue;
         }
-        if seen.len() >= FOLLOWED {
+        if visited.len() >= MAX_VALUES {
             return None;
         }
-        seen.push(value);
+        visited.push(value);
         match ssa.value(value) {
-            Value::Phi { .. } if found.is_some() => return None,
-            Value::Phi { .. } => found = Some(value),
+            Value::Phi { .. } if header.is_some() => return None,
+            Value::Phi { .. } => header = Some(value),
             Value::Def { stmt, .. } => {
                 let computes = cx
                     .inst_at(stmt)
                     .is_some_and(|f| f.action().is_none() && f.memory().next().is_none());
                 if computes {
-                    work.extend(ssa.uses(stmt).iter().map(|read| read.value));
+                    worklist.extend(ssa.uses(stmt).iter().map(|read| read.value));
                 }
             }
             _ => {}
         }
     }
-    found
+    header
 }
 
-/// Assumes what a value is in the first two iterations of the loop of which it is in the header.
+/// Evaluates a value of a loop header in the first two iterations, and assumes these values.
 fn iterations<'t>(
     cx: &FunctionContext<'_>,
     threads: &mut ThreadValues<'t>,
@@ -183,30 +185,33 @@ fn iterations<'t>(
     let id = loops
         .innermost(block)
         .filter(|_| loops.header(block) == Some(block))?;
-    let (mut first, mut next) = (None, None);
+    // The value before the first iteration, and at the end of each iteration.
+    let (mut initial, mut next) = (None, None);
     for ((_, edge), arg) in cx.cfg().in_edges(block).zip(ssa.args(value)) {
-        let slot = match loops.contains(id, edge.from) {
-            true => &mut next,
-            false => &mut first,
+        let slot = if loops.contains(id, edge.from) {
+            &mut next
+        } else {
+            &mut initial
         };
         if slot.replace(*arg).is_some_and(|other| other != *arg) {
             return None;
         }
     }
-    let (first, next) = (first?, next?);
-    let begins = threads.value(first).unwrap_or(PerThread::Same(ASSUMED));
-    let is_same = matches!(begins, PerThread::Same(_));
-    let mut in_first = threads.assuming(value, 0);
-    in_first.assume(value, begins);
-    let second = in_first.value(next).map(|numbers| {
+    let (initial, next) = (initial?, next?);
+    let initial = threads.value(initial);
+    let initial = initial.unwrap_or(PerThread::Same(ASSUMED));
+    let is_uniform = matches!(initial, PerThread::Same(_));
+    let mut first = threads.assuming(value, 0);
+    first.assume(value, initial);
+    let second = first.value(next).map(|numbers| {
         let mut second = threads.assuming(value, 0);
         second.assume(value, numbers);
         second
     });
     Some(Iterations {
         id,
-        is_same,
-        first: in_first,
+        is_uniform,
+        first,
         second,
     })
 }
