@@ -1,15 +1,15 @@
 //! Evaluations of functions that are kept while a module changes.
 //!
 //! [`IncrementalUniformity`](crate::uniformity::IncrementalUniformity) and [`IncrementalSummaries`](crate::provenance::IncrementalSummaries) repeat the
-//! fixpoint of the whole module after each change, but evaluate a function only if its body or what its callers and callees give to it was not
-//! the same before. So the result is that of a new analysis, and a change costs the functions to which it makes a difference.
+//! fixed point of the whole module after each change, but evaluate a function only if its body or its inputs from callers and callees changed. So the
+//! result is that of a new analysis, and the cost of a change is that of the functions whose body or inputs it changes.
 
 use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
 
 use ptx_ir::{EntityId as _, FuncId};
 
-/// How much may be evaluated before a caller does something else, and what was evaluated.
+/// A limit on the functions that are evaluated in one step, and the functions that were evaluated.
 ///
 /// ```
 /// use ptx_analysis::incremental::Budget;
@@ -24,42 +24,43 @@ use ptx_ir::{EntityId as _, FuncId};
 /// ```
 #[derive(Clone, Debug)]
 pub struct Budget {
-    left: u64,
+    /// The number of statements that may still be evaluated; `u64::MAX` is no limit.
+    remaining: u64,
     evaluated: BTreeSet<FuncId>,
 }
 
 impl Budget {
-    /// Functions with this number of statements, and the rest of the last one.
+    /// Creates a budget for functions with a number of statements together. The last function is evaluated completely.
     #[must_use]
     pub fn new(statements: u64) -> Self {
         Self {
-            left: statements,
+            remaining: statements,
             evaluated: BTreeSet::new(),
         }
     }
 
-    /// As much as there is.
+    /// Creates a budget without a limit.
     #[must_use]
     pub fn unlimited() -> Self {
         Self::new(u64::MAX)
     }
 
-    /// Whether nothing else may be evaluated.
+    /// Returns whether no other function may be evaluated.
     #[must_use]
     pub fn is_spent(&self) -> bool {
-        self.left == 0
+        self.remaining == 0
     }
 
-    /// A function with this number of statements is evaluated.
+    /// Records the evaluation of a function with a number of statements.
     pub fn evaluate(&mut self, function: FuncId, statements: usize) {
         self.spend(statements);
         self.evaluated.insert(function);
     }
 
-    /// Something else is done that takes as long as evaluating this number of statements.
+    /// Records other work that takes as long as the evaluation of a number of statements.
     pub fn spend(&mut self, statements: usize) {
-        if self.left != u64::MAX {
-            self.left = self.left.saturating_sub(statements as u64);
+        if self.remaining != u64::MAX {
+            self.remaining = self.remaining.saturating_sub(statements as u64);
         }
     }
 
@@ -73,110 +74,116 @@ impl Budget {
 #[derive(Copy, Clone, Debug)]
 pub(crate) struct Spent;
 
-/// What functions were evaluated with, and what that gave.
+/// The outputs of the evaluations of functions, by their inputs.
 #[derive(Clone, Debug)]
-pub(crate) struct Runs<I, O> {
-    of: Vec<Vec<Run<I, O>>>,
+pub(crate) struct MemoTable<I, O> {
+    /// The entries of each function.
+    functions: Vec<Vec<Entry<I, O>>>,
 }
 
 #[derive(Clone, Debug)]
-struct Run<I, O> {
-    input: I,
+struct Entry<I, O> {
+    inputs: I,
     output: O,
-    /// Whether the fixpoint that is computed came here.
+    /// The entry was found or added since the last [`MemoTable::remove_unused`].
     is_used: bool,
 }
 
-impl<I, O> Default for Runs<I, O> {
+impl<I, O> Default for MemoTable<I, O> {
     fn default() -> Self {
-        Self { of: Vec::new() }
+        Self {
+            functions: Vec::new(),
+        }
     }
 }
 
-impl<I: PartialEq, O> Runs<I, O> {
-    /// What a function gives for an input, if it was evaluated for that.
-    pub(crate) fn find(&mut self, id: FuncId, input: &I) -> Option<&O> {
-        let run = self.run(id, input)?;
-        run.is_used = true;
-        Some(&run.output)
+impl<I: PartialEq, O> MemoTable<I, O> {
+    /// The output of a function for these inputs, if it was evaluated. Marks the entry as used.
+    pub(crate) fn find(&mut self, id: FuncId, inputs: &I) -> Option<&O> {
+        let entry = self.entry(id, inputs)?;
+        entry.is_used = true;
+        Some(&entry.output)
     }
 
-    /// The same after the fixpoint.
-    pub(crate) fn output(&mut self, id: FuncId, input: &I) -> Option<&mut O> {
-        self.run(id, input).map(|run| &mut run.output)
+    /// The output of a function for these inputs, if it was evaluated.
+    pub(crate) fn output(&mut self, id: FuncId, inputs: &I) -> Option<&mut O> {
+        self.entry(id, inputs).map(|entry| &mut entry.output)
     }
 
-    fn run(&mut self, id: FuncId, input: &I) -> Option<&mut Run<I, O>> {
-        let mut runs = self.of.get_mut(id.index())?.iter_mut();
-        runs.find(|run| run.input == *input)
+    fn entry(&mut self, id: FuncId, inputs: &I) -> Option<&mut Entry<I, O>> {
+        let mut entries = self.functions.get_mut(id.index())?.iter_mut();
+        entries.find(|entry| entry.inputs == *inputs)
     }
 
-    pub(crate) fn add(&mut self, id: FuncId, input: I, output: O) {
-        if self.of.len() <= id.index() {
-            self.of.resize_with(id.index() + 1, Vec::new);
+    /// Adds an entry, which counts as used.
+    pub(crate) fn add(&mut self, id: FuncId, inputs: I, output: O) {
+        if self.functions.len() <= id.index() {
+            self.functions.resize_with(id.index() + 1, Vec::new);
         }
-        if let Some(runs) = self.of.get_mut(id.index()) {
-            runs.push(Run {
-                input,
+        if let Some(entries) = self.functions.get_mut(id.index()) {
+            entries.push(Entry {
+                inputs,
                 output,
                 is_used: true,
             });
         }
     }
 
-    /// The body of a function changed.
-    pub(crate) fn forget(&mut self, id: FuncId) {
-        if let Some(runs) = self.of.get_mut(id.index()) {
-            runs.clear();
+    /// Removes the entries of a function: its body changed.
+    pub(crate) fn remove_function(&mut self, id: FuncId) {
+        if let Some(entries) = self.functions.get_mut(id.index()) {
+            entries.clear();
         }
     }
 
-    /// All that was given.
+    /// All outputs.
     pub(crate) fn outputs(&mut self) -> impl Iterator<Item = &mut O> {
-        self.of.iter_mut().flatten().map(|run| &mut run.output)
+        let entries = self.functions.iter_mut().flatten();
+        entries.map(|entry| &mut entry.output)
     }
 
-    /// Ends a fixpoint: forgets what it did not come to.
-    pub(crate) fn finish(&mut self) {
-        for runs in &mut self.of {
-            runs.retain_mut(|run| core::mem::take(&mut run.is_used));
+    /// Removes the entries that were not used since the last call.
+    pub(crate) fn remove_unused(&mut self) {
+        for entries in &mut self.functions {
+            entries.retain_mut(|entry| core::mem::take(&mut entry.is_used));
         }
     }
 
-    /// Gives functions other numbers, and forgets what `run` cannot express with these.
+    /// Replaces the ids of functions. `renumber` replaces those in the inputs and the output of an entry; entries for which it returns `None` are removed.
     pub(crate) fn renumber(
         &mut self,
-        function: impl Fn(FuncId) -> Option<FuncId>,
-        mut run: impl FnMut(&mut I, &mut O) -> Option<()>,
+        new_id: impl Fn(FuncId) -> Option<FuncId>,
+        mut renumber: impl FnMut(&mut I, &mut O) -> Option<()>,
     ) {
-        for (id, runs) in (0..).zip(core::mem::take(&mut self.of)) {
-            let Some(id) = function(FuncId::new(id)) else {
+        for (old_id, entries) in (0..).zip(core::mem::take(&mut self.functions)) {
+            let Some(id) = new_id(FuncId::new(old_id)) else {
                 continue;
             };
-            for mut of in runs {
-                if run(&mut of.input, &mut of.output).is_some() {
-                    self.add(id, of.input, of.output);
+            for mut entry in entries {
+                if renumber(&mut entry.inputs, &mut entry.output).is_some() {
+                    self.add(id, entry.inputs, entry.output);
                 }
             }
         }
     }
 }
 
-/// Moves what is known of each function to its new number.
-pub(crate) fn renumbered<T: Clone + Default>(
-    old: &mut Vec<T>,
-    function: impl Fn(FuncId) -> Option<FuncId>,
+/// Moves the elements of a table by function to the new ids of the functions. Elements of functions without a new id are removed.
+pub(crate) fn renumber_table<T: Clone + Default>(
+    table: &mut Vec<T>,
+    new_id: impl Fn(FuncId) -> Option<FuncId>,
 ) {
-    let mut new = Vec::new();
-    for (id, of) in (0..).zip(core::mem::take(old)) {
-        if let Some(id) = function(FuncId::new(id)) {
-            if new.len() <= id.index() {
-                new.resize(id.index() + 1, T::default());
-            }
-            if let Some(entry) = new.get_mut(id.index()) {
-                *entry = of;
-            }
+    let mut renumbered = Vec::new();
+    for (old_id, element) in (0..).zip(core::mem::take(table)) {
+        let Some(id) = new_id(FuncId::new(old_id)) else {
+            continue;
+        };
+        if renumbered.len() <= id.index() {
+            renumbered.resize(id.index() + 1, T::default());
+        }
+        if let Some(slot) = renumbered.get_mut(id.index()) {
+            *slot = element;
         }
     }
-    *old = new;
+    *table = renumbered;
 }

@@ -1,4 +1,4 @@
-//! A fixpoint over the functions that call or are called.
+//! The fixed point over the functions that call or are called.
 //!
 //! A function is evaluated with its *inputs*: what its callers and callees pass to it. Its *output* changes the inputs of others, which are then
 //! *dirty* and evaluated again, callees before their callers as far as there is no recursion.
@@ -9,8 +9,8 @@
 //!   callees ────────▶ the memo table ───────────▶ inputs of callers (results)
 //! ```
 //!
-//! The memo table keeps outputs while a module changes: a function is evaluated only if its body or its inputs were not the same before. After
-//! [`MAX_EVALUATIONS`] evaluations of a function in one fixpoint, nothing is assumed about its inputs and results.
+//! The memo table keeps outputs while a module changes: a function is evaluated only if its body or its inputs changed. After
+//! [`MAX_EVALUATIONS`] evaluations of a function in one fixed point, nothing is assumed about its inputs and results.
 
 use alloc::vec::Vec;
 
@@ -18,20 +18,20 @@ use ptx_ir::{EntityId as _, FuncId};
 
 use crate::calls::CallGraph;
 use crate::function_analysis::FunctionAnalysis;
-use crate::incremental::{Budget, Runs, Spent};
+use crate::incremental::{Budget, MemoTable, Spent};
 use crate::module_analysis::ModuleAnalysis;
 
 /// The maximum number of evaluations of a function; after that, nothing is assumed about its inputs and results.
 const MAX_EVALUATIONS: u8 = 8;
 
-/// What functions pass to each other in an analysis.
+/// An interprocedural analysis: the inputs and outputs of functions so far.
 pub(crate) trait Summaries {
-    /// What a function gets from its callers and callees.
+    /// The inputs of a function from its callers and callees.
     type Inputs: Clone + PartialEq;
-    /// What a function passes to its callers and callees.
+    /// The arguments that a function passes to its callees, and its results.
     type Output;
 
-    /// The inputs of a function so far; `None` if it takes no part.
+    /// The inputs of a function so far; `None` if the analysis leaves it out.
     fn inputs(&self, function: FuncId) -> Option<Self::Inputs>;
 
     /// Assumes nothing about the inputs of a function any more.
@@ -40,10 +40,10 @@ pub(crate) trait Summaries {
     /// Evaluates a function.
     fn evaluate(&self, function: &FunctionAnalysis<'_>, inputs: &Self::Inputs) -> Self::Output;
 
-    /// Adds the arguments of the calls of a function to the inputs of its callees. `dirty` gets the callees whose inputs changed.
+    /// Joins the arguments of the calls of a function with the inputs of its callees. Appends the callees whose inputs changed to `dirty`.
     fn add_arguments(&mut self, output: &Self::Output, dirty: &mut Vec<FuncId>);
 
-    /// Adds the results of a function. Returns whether they changed.
+    /// Joins the results of a function with those so far. Returns whether they changed.
     fn add_results(
         &mut self,
         function: FuncId,
@@ -52,27 +52,27 @@ pub(crate) trait Summaries {
     ) -> bool;
 }
 
-/// Whether something is assumed about the results of a function.
+/// The precision of the results of a function.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Precision {
     /// The results are those of the output.
     Evaluated,
-    /// The function was evaluated too often: nothing is assumed.
+    /// The function was evaluated too often: nothing is assumed about its results.
     GivenUp,
 }
 
-/// The functions of `functions`, callees before their callers as far as there is no recursion.
+/// Sorts functions so that callees are before their callers, as far as there is no recursion.
 pub(crate) fn callees_first(mut functions: Vec<FuncId>, calls: &CallGraph) -> Vec<FuncId> {
     functions.sort_by_key(|id| core::cmp::Reverse(calls.component(*id)));
     functions
 }
 
-/// Evaluates functions in this order until nothing changes. Returns the inputs with which each was evaluated last.
+/// Evaluates functions in an order until nothing changes. Returns the inputs of the last evaluation of each function.
 pub(crate) fn solve<S: Summaries>(
     module: &ModuleAnalysis<'_>,
     order: &[FuncId],
     summaries: &mut S,
-    memo: &mut Runs<S::Inputs, S::Output>,
+    memo: &mut MemoTable<S::Inputs, S::Output>,
     budget: &mut Budget,
 ) -> Result<Vec<Option<S::Inputs>>, Spent> {
     let count = module.module().functions().len();
@@ -82,16 +82,16 @@ pub(crate) fn solve<S: Summaries>(
     for id in order {
         is_dirty[id.index()] = true;
     }
-    let mut dirty = Vec::new();
+    let mut changed = Vec::new();
     while order.iter().any(|id| is_dirty[id.index()]) {
         for &id in order {
-            let at = id.index();
-            if !core::mem::take(&mut is_dirty[at]) {
+            let index = id.index();
+            if !core::mem::take(&mut is_dirty[index]) {
                 continue;
             }
-            evaluations[at] = evaluations[at].saturating_add(1);
+            evaluations[index] = evaluations[index].saturating_add(1);
             let mut precision = Precision::Evaluated;
-            if evaluations[at] > MAX_EVALUATIONS {
+            if evaluations[index] > MAX_EVALUATIONS {
                 precision = Precision::GivenUp;
                 summaries.give_up_inputs(id);
             }
@@ -106,16 +106,16 @@ pub(crate) fn solve<S: Summaries>(
                 memo.add(id, inputs.clone(), output);
             }
             if let Some(output) = memo.find(id, &inputs) {
-                summaries.add_arguments(output, &mut dirty);
+                summaries.add_arguments(output, &mut changed);
                 if summaries.add_results(id, output, precision) {
-                    // Nothing is known of results of calls through addresses.
-                    dirty.extend(module.calls().direct_callers(id));
+                    // Callers through addresses assume nothing about results.
+                    changed.extend(module.calls().direct_callers(id));
                 }
             }
-            for changed in dirty.drain(..) {
-                is_dirty[changed.index()] = true;
+            for function in changed.drain(..) {
+                is_dirty[function.index()] = true;
             }
-            last_inputs[at] = Some(inputs);
+            last_inputs[index] = Some(inputs);
         }
     }
     Ok(last_inputs)

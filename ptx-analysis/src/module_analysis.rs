@@ -91,12 +91,14 @@ impl<'m> ModuleAnalysis<'m> {
         FunctionAnalysis::resume(facts, saved).ok()
     }
 
+    /// Returns whether the results of a function are kept.
     fn is_kept(&self, id: FuncId) -> bool {
-        let is_local = |body: &ptx_ir::Body| {
-            let mut variables = body.vars().values();
-            variables.any(|v| v.space.base() == StateSpace::Local)
+        let has_local_variables = || {
+            let body = self.module().body(id);
+            let mut variables = body.into_iter().flat_map(|body| body.vars().values());
+            variables.any(|variable| variable.space.base() == StateSpace::Local)
         };
-        !self.is_alone(id) || self.module().body(id).is_some_and(is_local)
+        !self.is_alone(id) || has_local_variables()
     }
 
     /// Returns whether a function is a kernel that calls no function.

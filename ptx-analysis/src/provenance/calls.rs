@@ -4,19 +4,17 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use ptx_ir::facts::{Callees, FunctionFacts, ModuleFacts};
-use ptx_ir::{Binding, EntityId as _, FuncId, Statement, StmtId, SymbolId};
+use ptx_ir::{Binding, EntityId as _, FuncId, RegDeclId, Statement, SymbolId};
 use ptx_isa::StateSpace;
 
-use super::incremental::IncrementalSummaries;
-use super::origin::{Known, Origin};
-use super::pass::Pass;
+use super::evaluation::{Evaluation, Site};
+use super::lattice::{AbstractValue, Address};
 use super::slots::Slot;
 use crate::calls::CallGraph;
 use crate::function_dataflow::FunctionDataflow;
 use crate::incremental::Budget;
 use crate::memory_access::Provenance;
 use crate::module_analysis::ModuleAnalysis;
-use crate::reg_lanes::VariableId;
 use crate::values::VariableRef;
 
 /// The function of the CUDA device runtime that allocates global memory.
@@ -27,9 +25,9 @@ const ALLOCATION: &str = "malloc";
 pub struct CallSummaries {
     pub(super) graph: Arc<CallGraph>,
     /// For each function that is only called directly, the join of the arguments of all calls.
-    pub(super) arguments: Vec<Option<Vec<Known>>>,
+    pub(super) arguments: Vec<Option<Vec<AbstractValue>>>,
     /// The results of each function, in terms of the objects of the function.
-    pub(super) results: Vec<Vec<Known>>,
+    pub(super) results: Vec<Vec<AbstractValue>>,
 }
 
 impl CallSummaries {
@@ -43,7 +41,7 @@ impl CallSummaries {
 
     /// Analyzes a module whose functions share their analyses.
     pub(crate) fn of_module(module: &ModuleAnalysis<'_>) -> Arc<Self> {
-        let mut summaries = IncrementalSummaries::new();
+        let mut summaries = super::IncrementalSummaries::new();
         summaries.update(module, &mut Budget::unlimited());
         summaries.summaries().cloned().unwrap_or_default()
     }
@@ -55,16 +53,16 @@ impl CallSummaries {
     }
 
     /// The arguments of the calls of a function.
-    pub(super) fn arguments(&self, function: FuncId) -> Option<&[Known]> {
+    pub(super) fn arguments(&self, function: FuncId) -> Option<&[AbstractValue]> {
         self.arguments.get(function.index())?.as_deref()
     }
 }
 
-/// The summary of a function: the arguments of its calls, and its results.
+/// The output of the evaluation of a function: the arguments of its calls, and its results.
 #[derive(Clone, Debug)]
 pub(super) struct Output {
-    pub(super) results: Vec<Known>,
-    pub(super) calls: Vec<(FuncId, Vec<Known>)>,
+    pub(super) results: Vec<AbstractValue>,
+    pub(super) calls: Vec<(FuncId, Vec<AbstractValue>)>,
 }
 
 /// Evaluates a function; `summaries` contains its inputs from other functions.
@@ -72,180 +70,196 @@ pub(super) fn evaluate(function: &FunctionDataflow<'_>, summaries: &CallSummarie
     let facts = function.facts();
     let (results, calls) = match (function.ssa(), function.ssa_graph()) {
         (Ok(ssa), Ok(graph)) => {
-            let mut pass = Pass::new(function, ssa, graph, Some(summaries));
-            pass.run();
-            (returns(&mut pass), given(&mut pass))
+            let mut evaluation = Evaluation::new(function, ssa, graph, Some(summaries));
+            evaluation.run();
+            (results(&mut evaluation), calls(&mut evaluation))
         }
         _ => {
             let results = summaries.results.get(facts.id().index());
             let count = results.map_or(0, Vec::len);
-            (vec![Known::Unknown; count], unknown(facts))
+            (vec![AbstractValue::Unknown; count], unknown_calls(facts))
         }
     };
-    let calls = calls.into_iter();
-    let calls =
-        calls.filter_map(|(symbol, known)| Some((summaries.graph.function(symbol)?, known)));
     Output {
         results,
-        calls: calls.collect(),
+        calls: calls
+            .into_iter()
+            .filter_map(|(callee, arguments)| Some((summaries.graph.function(callee)?, arguments)))
+            .collect(),
     }
 }
 
-/// The results of a function.
-fn returns(pass: &mut Pass<'_>) -> Vec<Known> {
-    let module = pass.facts.module();
-    let function = module.functions().get(pass.facts.id());
+/// The results of a function, as its callers see them.
+fn results(evaluation: &mut Evaluation<'_>) -> Vec<AbstractValue> {
+    let module = evaluation.facts.module();
+    let function = module.functions().get(evaluation.facts.id());
     let returns = function.map(|f| f.interface.returns).unwrap_or_default();
-    let mut found = Vec::new();
+    let mut results = Vec::new();
     for param in returns.of(module.params()) {
-        let size = param.layout(module.pool()).and_then(|l| l.size);
-        let known = match (param.binding, size) {
-            (Binding::Var(variable), Some(size @ (4 | 8))) => pass.slots.content(
-                variable,
-                Some(Slot {
-                    offset: 0,
-                    bytes: size,
-                }),
-            ),
-            (Binding::Register(decl), _) => {
-                let registers = pass.facts.body().registers();
-                let of_decl = |variable: VariableId| {
-                    let place = pass.analysis.variables().place(variable);
-                    registers
-                        .get(place.register)
-                        .is_some_and(|r| r.decl == decl)
-                };
-                let returned = pass.ssa.returned().iter();
-                let returned = returned.filter(|r| of_decl(r.variable));
-                returned.fold(Known::Nothing, |k, r| k.join(pass.value(r.value)))
-            }
-            _ => Known::Any,
+        let size = param.layout(module.pool()).and_then(|layout| layout.size);
+        let result = match (param.binding, size) {
+            (Binding::Var(variable), Some(bytes @ (4 | 8))) => evaluation
+                .slots
+                .content(variable, Some(Slot { offset: 0, bytes })),
+            (Binding::Register(decl), _) => returned_register(evaluation, decl),
+            _ => AbstractValue::AddressOrNumber,
         };
-        found.push(without_local(known));
+        results.push(without_local_object(result));
     }
-    found
+    results
 }
 
-/// The arguments of the direct calls of a function.
-fn given(pass: &mut Pass<'_>) -> Vec<(SymbolId, Vec<Known>)> {
-    let body = pass.facts.body();
-    let mut found = Vec::new();
+/// The join of the registers of a declaration where the function returns.
+fn returned_register(evaluation: &Evaluation<'_>, decl: RegDeclId) -> AbstractValue {
+    let registers = evaluation.facts.body().registers();
+    let mut joined = AbstractValue::Undefined;
+    for returned in evaluation.ssa.returned() {
+        let register = evaluation.function.variables().place(returned.variable);
+        let register = registers.get(register.register);
+        if register.is_some_and(|register| register.decl == decl) {
+            joined = joined.join(evaluation.value(returned.value));
+        }
+    }
+    joined
+}
+
+/// The direct calls of a function with their arguments, as the callees see them.
+fn calls(evaluation: &mut Evaluation<'_>) -> Vec<(SymbolId, Vec<AbstractValue>)> {
+    let body = evaluation.facts.body();
+    let mut calls = Vec::new();
     for (stmt, statement) in body.statements() {
         let Statement::Inst(inst) = statement else {
             continue;
         };
-        let facts = pass.facts.inst(inst);
-        if let Some(Callees::Function(callee)) = facts.callees() {
-            let arguments = pass.arguments(stmt, &facts);
+        let site = Site {
+            stmt,
+            inst,
+            facts: evaluation.facts.inst(inst),
+        };
+        if let Some(Callees::Function(callee)) = site.facts.callees() {
+            let arguments = evaluation.arguments(&site).into_iter();
             let arguments = arguments
-                .into_iter()
-                .map(|a| without_parameter(without_local(a)));
-            found.push((callee, arguments.collect()));
+                .map(without_local_object)
+                .map(without_parameter_object)
+                .collect();
+            calls.push((callee, arguments));
         }
     }
-    found
+    calls
 }
 
-/// The direct calls of a function of which nothing is known.
-fn unknown(facts: FunctionFacts<'_>) -> Vec<(SymbolId, Vec<Known>)> {
+/// The direct calls of a function without an SSA form. Missing arguments are unknown.
+fn unknown_calls(facts: FunctionFacts<'_>) -> Vec<(SymbolId, Vec<AbstractValue>)> {
     let insts = facts.body().insts();
-    let callees = insts.filter_map(|(inst, _)| match facts.inst(inst).callees() {
-        Some(Callees::Function(callee)) => Some((callee, Vec::new())),
-        _ => None,
-    });
-    callees.collect()
+    insts
+        .filter_map(|(inst, _)| match facts.inst(inst).callees() {
+            Some(Callees::Function(callee)) => Some((callee, Vec::new())),
+            _ => None,
+        })
+        .collect()
 }
 
-/// An address in a variable or an allocation of the function, as others see it.
-fn without_local(known: Known) -> Known {
-    match (known, known.object()) {
+/// A value as other functions see it: variables and allocations of the function are no objects there.
+fn without_local_object(value: AbstractValue) -> AbstractValue {
+    match (value, value.object()) {
         (
-            Known::Address(origin),
+            AbstractValue::Address(address),
             Some(Provenance::Variable(VariableRef::Local(_)) | Provenance::Allocation(_)),
-        ) => Known::Address(Origin {
-            object: None,
-            offset: None,
-            ..origin
-        }),
+        ) => AbstractValue::Address(without_object(address)),
         (other, _) => other,
     }
 }
 
-/// An address in what a parameter points to, as the functions see it that are called with it.
-fn without_parameter(known: Known) -> Known {
-    match (known, known.object()) {
-        (Known::Address(origin), Some(Provenance::Parameter { .. })) if !origin.is_certain => {
-            Known::Any
+/// An argument as the callee sees it: memory that a parameter of the caller points to is no object there.
+fn without_parameter_object(argument: AbstractValue) -> AbstractValue {
+    match (argument, argument.object()) {
+        (AbstractValue::Address(address), Some(Provenance::Parameter { .. })) => {
+            if address.is_certain {
+                AbstractValue::Address(without_object(address))
+            } else {
+                AbstractValue::AddressOrNumber
+            }
         }
-        (Known::Address(origin), Some(Provenance::Parameter { .. })) => Known::Address(Origin {
-            object: None,
-            offset: None,
-            ..origin
-        }),
         (other, _) => other,
     }
 }
 
-/// What a call returns.
-pub(super) fn returned(
-    pass: &Pass<'_>,
-    stmt: StmtId,
-    callee: SymbolId,
-    at: usize,
-    arguments: &[Known],
-) -> Known {
-    let module = pass.facts.module();
-    let Some(calls) = pass.calls else {
-        return Known::Any;
-    };
-    let Some(function) = calls.graph.function(callee) else {
-        return Known::Any;
-    };
-    if module.body(function).is_none() {
-        let name = module.symbols().get(callee).map(|s| module.name(s.name));
-        return match name == Some(ALLOCATION) && at == 0 {
-            true => Known::Address(Origin {
-                object: Some(Provenance::Allocation(stmt)),
+const fn without_object(address: Address) -> Address {
+    Address {
+        object: None,
+        offset: None,
+        ..address
+    }
+}
+
+impl Evaluation<'_> {
+    /// A result of a call, in terms of the objects of the caller.
+    pub(super) fn call_result(
+        &self,
+        site: &Site<'_>,
+        callee: SymbolId,
+        index: usize,
+        arguments: &[AbstractValue],
+    ) -> AbstractValue {
+        let module = self.facts.module();
+        let function = self.calls.and_then(|calls| calls.graph.function(callee));
+        let (Some(calls), Some(function)) = (self.calls, function) else {
+            return AbstractValue::AddressOrNumber;
+        };
+        if module.body(function).is_none() {
+            let name = module.symbols().get(callee).map(|s| module.name(s.name));
+            if name != Some(ALLOCATION) || index != 0 {
+                return AbstractValue::AddressOrNumber;
+            }
+            return AbstractValue::Address(Address {
+                object: Some(Provenance::Allocation(site.stmt)),
                 space: Some(StateSpace::Global),
                 is_generic: true,
                 is_certain: true,
                 offset: Some(0),
-            }),
-            false => Known::Any,
+            });
+        }
+        let results = calls.results.get(function.index());
+        let result = results.and_then(|results| results.get(index)).copied();
+        let result = result.unwrap_or(AbstractValue::Unknown);
+        let Some(Provenance::Parameter { variable, offset }) = result.object() else {
+            return result;
         };
+        // The memory that a parameter points to is the memory that the argument points to.
+        let header = module.functions().get(function);
+        let params = header.map(|f| f.interface.params).unwrap_or_default();
+        let mut params = params.of(module.params()).iter();
+        let param = params.position(|param| param.binding == Binding::Var(variable));
+        let argument = param.and_then(|param| arguments.get(param)).copied();
+        let argument = argument.unwrap_or(AbstractValue::AddressOrNumber);
+        result_through_parameter(result, offset, argument)
     }
-    let results = calls.results.get(function.index());
-    let known = results.and_then(|r| r.get(at)).copied();
-    let known = known.unwrap_or(Known::Unknown);
-    let Some(Provenance::Parameter { variable, offset }) = known.object() else {
-        return known;
-    };
-    // What a parameter points to is what the argument points to.
-    let header = module.functions().get(function);
-    let params = header.map(|f| f.interface.params).unwrap_or_default();
-    let mut params = params.of(module.params()).iter();
-    let index = params.position(|p| p.binding == Binding::Var(variable));
-    let argument = index.and_then(|at| arguments.get(at)).copied();
-    match (argument.unwrap_or(Known::Any), known) {
-        (Known::Address(argument), Known::Address(known)) if offset == 0 => {
-            Known::Address(Origin {
+}
+
+/// A result that points to the memory of a parameter, if the parameter has the value of an argument. `offset` is the offset of the pointer in the parameter.
+fn result_through_parameter(
+    result: AbstractValue,
+    offset: u32,
+    argument: AbstractValue,
+) -> AbstractValue {
+    match (argument, result) {
+        (AbstractValue::Address(argument), AbstractValue::Address(result)) if offset == 0 => {
+            let argument_space = argument
+                .space
+                .filter(|_| result.is_generic == argument.is_generic);
+            AbstractValue::Address(Address {
                 object: argument.object,
-                space: argument
-                    .space
-                    .filter(|_| known.is_generic == argument.is_generic)
-                    .or(known.space),
-                is_generic: known.is_generic,
-                is_certain: argument.is_certain || known.is_certain,
+                space: argument_space.or(result.space),
+                is_generic: result.is_generic,
+                is_certain: argument.is_certain || result.is_certain,
                 offset: None,
             })
         }
-        (Known::Nothing, _) => Known::Nothing,
-        (argument, Known::Address(known)) if !known.is_certain => argument.plus(Known::Number),
-        (_, Known::Address(known)) => Known::Address(Origin {
-            object: None,
-            offset: None,
-            ..known
-        }),
+        (AbstractValue::Undefined, _) => AbstractValue::Undefined,
+        (argument, AbstractValue::Address(result)) if !result.is_certain => {
+            argument.plus(AbstractValue::Number)
+        }
+        (_, AbstractValue::Address(result)) => AbstractValue::Address(without_object(result)),
         (_, other) => other,
     }
 }

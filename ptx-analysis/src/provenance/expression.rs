@@ -1,107 +1,121 @@
-//! Evaluates the semantics of instructions ([`ptx_isa::Computation`]) for addresses.
+//! The evaluation of the expressions of instructions ([`ptx_isa::Computation`]) for addresses.
 
 use ptx_dataflow::internals::Conditions;
-use ptx_isa::{Expr, ExprFunction as Function, Form, Modifier, SlotAssignment};
+use ptx_isa::{Assignment, Expr, ExprFunction as Function, Form, SlotAssignment};
 
-use super::origin::Known;
+use super::evaluation::Site;
+use super::lattice::AbstractValue;
 
-/// An instruction whose results are evaluated.
-pub(super) struct Scope<'p> {
-    pub(super) form: &'static Form,
-    pub(super) slots: &'p SlotAssignment,
-    pub(super) modifiers: &'p [Modifier],
-    /// The operands of the form, and the bits of their registers.
-    pub(super) operands: &'p [(Known, u16)],
-    /// What is loaded.
-    pub(super) loaded: Known,
-    /// The bits of the result that is evaluated.
-    pub(super) bits: u16,
-    pub(super) assigned: &'p [Expr],
+/// The maximum nesting of expressions.
+const MAX_DEPTH: u32 = 32;
+
+/// The maximum number of operands of a form.
+pub(super) const MAX_OPERANDS: usize = 12;
+
+/// An operand of an instruction.
+#[derive(Copy, Clone)]
+pub(super) struct Source {
+    pub(super) value: AbstractValue,
+    /// The bits of its register.
+    pub(super) register_bits: u16,
+    /// The bits of its type, if the form states one.
+    pub(super) type_bits: Option<u16>,
 }
 
-/// How deep expressions may be nested.
-const DEPTH: u32 = 32;
+impl Source {
+    pub(super) const UNKNOWN: Self = Self {
+        value: AbstractValue::Unknown,
+        register_bits: 64,
+        type_bits: None,
+    };
+}
 
-impl Scope<'_> {
-    /// What is known of a result: as many bits of an expression as its type has.
-    pub(super) fn result(&self, expr: &Expr) -> Known {
-        let widest = (0..self.operands.len()).filter_map(|at| self.operand_bits(at));
-        let widest = widest.max().unwrap_or(self.bits);
-        self.evaluated(expr, DEPTH).truncated(self.bits, widest)
+/// A result of an instruction that is evaluated.
+pub(super) struct Scope<'e, 'a> {
+    pub(super) site: &'e Site<'a>,
+    pub(super) form: &'static Form,
+    pub(super) slots: &'e SlotAssignment,
+    /// The operands, by their index in the form.
+    pub(super) sources: &'e [Source; MAX_OPERANDS],
+    /// The value that the instruction loads.
+    pub(super) loaded: AbstractValue,
+    /// The bits of the result.
+    pub(super) bits: u16,
+    pub(super) assignments: &'static [Assignment],
+}
+
+impl Scope<'_, '_> {
+    /// The value of a result: the low bits of an expression.
+    pub(super) fn result(&self, expr: &Expr) -> AbstractValue {
+        let types = self.sources.iter().filter_map(|source| source.type_bits);
+        let widest = types.max().unwrap_or(self.bits);
+        self.value(expr, MAX_DEPTH).truncated(self.bits, widest)
     }
 
-    fn evaluated(&self, expr: &Expr, depth: u32) -> Known {
+    fn value(&self, expr: &Expr, depth: u32) -> AbstractValue {
         let Some(depth) = depth.checked_sub(1) else {
-            return Known::Unknown;
+            return AbstractValue::Unknown;
         };
         match *expr {
-            Expr::Operand(at) => self.operand(at.into()),
+            Expr::Operand(index) => self.operand(index.into()),
             Expr::Memory(_) => self.loaded,
-            Expr::Assigned(at) => match self.assigned.get(usize::from(at)) {
-                Some(expr) => self.evaluated(expr, depth),
-                None => Known::Unknown,
+            Expr::Assigned(index) => match self.assignments.get(usize::from(index)) {
+                Some(assignment) => self.value(&assignment.value(), depth),
+                None => AbstractValue::Unknown,
             },
-            Expr::Integer(value) => Known::Constant(value),
-            Expr::Carry | Expr::Lane => Known::Number,
-            Expr::Undefined => Known::Nothing,
-            Expr::If([when, then, otherwise]) => match self.condition(when) {
-                Some(true) => self.evaluated(then, depth),
-                Some(false) => self.evaluated(otherwise, depth),
-                None => {
-                    let then = self.evaluated(then, depth);
-                    then.join(self.evaluated(otherwise, depth))
-                }
+            Expr::Integer(value) => AbstractValue::Constant(value),
+            Expr::Carry | Expr::Lane => AbstractValue::Number,
+            Expr::Undefined => AbstractValue::Undefined,
+            Expr::If([condition, then, otherwise]) => match self.condition(condition) {
+                Some(true) => self.value(then, depth),
+                Some(false) => self.value(otherwise, depth),
+                None => self.value(then, depth).join(self.value(otherwise, depth)),
             },
             Expr::Call(function, arguments) => self.call(function, arguments, depth),
-            _ => Known::Number,
+            _ => AbstractValue::Number,
         }
     }
 
-    /// An operand, as many bits of it as its type has.
-    fn operand(&self, at: usize) -> Known {
-        let known = self.operands.get(at).copied();
-        let (known, width) = known.unwrap_or((Known::Unknown, 64));
-        match (known, self.operand_bits(at)) {
-            // Addresses of 64 bits are not made of 32 bits that were loaded.
-            (Known::Any, Some(bits)) if bits < self.bits => Known::Number,
-            (known, Some(bits)) => known.truncated(bits, width),
-            (known, None) => known,
+    /// The low bits of an operand that its type has.
+    fn operand(&self, index: usize) -> AbstractValue {
+        let source = self.sources.get(index).copied();
+        let source = source.unwrap_or(Source::UNKNOWN);
+        match (source.value, source.type_bits) {
+            // Addresses of 64 bits do not consist of 32 bits that were loaded.
+            (AbstractValue::AddressOrNumber, Some(bits)) if bits < self.bits => {
+                AbstractValue::Number
+            }
+            (value, Some(bits)) => value.truncated(bits, source.register_bits),
+            (value, None) => value,
         }
     }
 
-    fn operand_bits(&self, at: usize) -> Option<u16> {
-        let ty = self.form.operands().get(at)?.ty();
-        Some(ty.scalar_type(self.slots, self.form)?.bits())
-    }
-
-    fn call(&self, function: Function, arguments: &'static [Expr], depth: u32) -> Known {
-        let at = |n: usize| match arguments.get(n) {
-            Some(expr) => self.evaluated(expr, depth),
-            None => Known::Unknown,
+    fn call(&self, function: Function, arguments: &'static [Expr], depth: u32) -> AbstractValue {
+        let argument = |index: usize| match arguments.get(index) {
+            Some(expr) => self.value(expr, depth),
+            None => AbstractValue::Unknown,
         };
         match function {
-            Function::Add => at(0).plus(at(1)),
-            Function::Sub => at(0).minus(at(1)),
-            Function::And => at(0).masked(at(1)),
-            Function::Or | Function::Xor => at(0).with_bits(at(1)),
-            Function::Min | Function::Max => at(0).join(at(1)),
-            Function::Convert | Function::Unsigned => at(1),
-            _ => {
-                let values = arguments
-                    .iter()
-                    .filter(|a| !matches!(a, Expr::Type(_) | Expr::Slot(_)));
-                let all = values.map(|a| self.evaluated(a, depth));
-                all.fold(Known::Number, Known::computed_with)
-            }
+            Function::Add => argument(0).plus(argument(1)),
+            Function::Sub => argument(0).minus(argument(1)),
+            Function::And => argument(0).masked(argument(1)),
+            Function::Or | Function::Xor => argument(0).with_bits(argument(1)),
+            Function::Min | Function::Max => argument(0).join(argument(1)),
+            Function::Convert | Function::Unsigned => argument(1),
+            _ => arguments
+                .iter()
+                .filter(|argument| !matches!(argument, Expr::Type(_) | Expr::Slot(_)))
+                .map(|argument| self.value(argument, depth))
+                .fold(AbstractValue::Number, AbstractValue::computed_with),
         }
     }
 
-    /// Whether a condition holds, if modifiers and types decide it.
+    /// Returns whether a condition holds, if modifiers and types decide it.
     fn condition(&self, expr: &Expr) -> Option<bool> {
         let conditions = Conditions {
             form: self.form,
             slots: self.slots,
-            has: |modifier| self.modifiers.contains(&modifier),
+            has: |modifier| self.site.facts.has_modifier(modifier),
         };
         conditions.evaluate(expr, &mut |_| None)
     }

@@ -6,10 +6,11 @@ use alloc::vec::Vec;
 use ptx_ir::{EntityId as _, FuncId, FunctionKind, SymbolId};
 
 use super::calls::{CallSummaries, Output, evaluate};
-use super::origin::{Known, Origin};
+use super::lattice::{AbstractValue, Address};
 use crate::calls::Target;
+use crate::dataflow::JoinSemiLattice;
 use crate::function_analysis::FunctionAnalysis;
-use crate::incremental::{Budget, Runs, renumbered};
+use crate::incremental::{Budget, MemoTable, renumber_table};
 use crate::interprocedural::{Precision, Summaries, callees_first, replace_inputs, solve};
 use crate::memory_access::Provenance;
 use crate::module_analysis::ModuleAnalysis;
@@ -18,9 +19,9 @@ use crate::values::VariableRef;
 /// The inputs of the evaluation of a function, apart from its own text.
 #[derive(Clone, PartialEq, Eq, Debug)]
 struct Inputs {
-    arguments: Option<Vec<Known>>,
+    arguments: Option<Vec<AbstractValue>>,
     /// The results of its callees, in the order of their ids.
-    results: Vec<(FuncId, Vec<Known>)>,
+    results: Vec<(FuncId, Vec<AbstractValue>)>,
 }
 
 /// [`CallSummaries`] that are updated incrementally as a module changes.
@@ -35,29 +36,29 @@ struct Inputs {
 /// let module = ptx_parse::parse(text).module;
 /// let facts = ModuleFacts::new(&module);
 /// let analysis = ModuleAnalysis::new(&facts);
-/// let mut kept = IncrementalSummaries::new();
-/// kept.update(&analysis, &mut Budget::unlimited());
+/// let mut summaries = IncrementalSummaries::new();
+/// summaries.update(&analysis, &mut Budget::unlimited());
 ///
-/// // The body of the kernel changed, but gives the same to the function.
+/// // The body of the kernel changed, but not the arguments of its call.
 /// let k = module.function("k").unwrap();
-/// kept.enter(&[k]);
+/// summaries.enter(&[k]);
 /// let mut budget = Budget::unlimited();
-/// assert!(kept.update(&analysis, &mut budget));
+/// assert!(summaries.update(&analysis, &mut budget));
 /// assert_eq!(budget.evaluated().collect::<Vec<_>>(), [k]);
-/// assert_eq!(kept.revision(module.function("f").unwrap()), 1);
+/// assert_eq!(summaries.revision(module.function("f").unwrap()), 1);
 /// ```
 #[derive(Clone, Default, Debug)]
 pub struct IncrementalSummaries {
     summaries: Option<Arc<CallSummaries>>,
-    runs: Runs<Inputs, Output>,
-    /// The inputs that each function gets from others.
+    memo: MemoTable<Inputs, Output>,
+    /// The inputs of the last evaluation of each function.
     inputs: Vec<Option<Inputs>>,
-    /// The number of changes.
+    /// The number of changes of `inputs`.
     revisions: Vec<u32>,
 }
 
 impl IncrementalSummaries {
-    /// Creates summaries without any function.
+    /// Creates summaries of no functions.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
@@ -67,21 +68,21 @@ impl IncrementalSummaries {
     pub fn enter(&mut self, changed: &[FuncId]) {
         self.summaries = None;
         for id in changed {
-            self.runs.forget(*id);
+            self.memo.remove_function(*id);
         }
     }
 
     /// Computes the arguments and results that functions pass to each other. Returns false if the budget is spent first; call it again in that case.
     /// The facts must contain all functions that call or are called and that were not evaluated so far or were entered again.
     pub fn update(&mut self, module: &ModuleAnalysis<'_>, budget: &mut Budget) -> bool {
-        let (mut passed, order) = Passed::new(module);
-        let solved = solve(module, &order, &mut passed, &mut self.runs, budget);
-        let Ok(inputs) = solved else {
+        let mut connected = Connected::new(module);
+        let order = core::mem::take(&mut connected.order);
+        let Ok(inputs) = solve(module, &order, &mut connected, &mut self.memo, budget) else {
             return false;
         };
-        self.runs.finish();
+        self.memo.remove_unused();
         replace_inputs(&mut self.inputs, inputs, &mut self.revisions);
-        self.summaries = Some(Arc::new(passed.summaries));
+        self.summaries = Some(Arc::new(connected.summaries));
         true
     }
 
@@ -97,8 +98,8 @@ impl IncrementalSummaries {
         self.revisions.get(id.index()).copied().unwrap_or(0)
     }
 
-    /// After the module was parsed again: functions whose text is the same have other ids, and so have symbols. `function` and `symbol` give the new id
-    /// of a name, and `is_same` whether all of the text of a function is the same.
+    /// Replaces the ids of functions and symbols after the module was parsed again. `function` and `symbol` return the new id of the same name, and `is_same`
+    /// whether the text of a function is unchanged.
     pub fn renumber(
         &mut self,
         function: impl Fn(FuncId) -> Option<FuncId>,
@@ -106,28 +107,29 @@ impl IncrementalSummaries {
         is_same: impl Fn(FuncId) -> bool,
     ) {
         self.summaries = None;
-        let same = |id| function(id).filter(|_| is_same(id));
-        renumbered(&mut self.revisions, &function);
-        renumbered(&mut self.inputs, same);
-        for inputs in &mut self.inputs {
-            if let Some(of) = inputs
-                && of.renumber(&function, &symbol).is_none()
+        let unchanged = |id| function(id).filter(|_| is_same(id));
+        renumber_table(&mut self.revisions, &function);
+        renumber_table(&mut self.inputs, unchanged);
+        for slot in &mut self.inputs {
+            if let Some(inputs) = slot
+                && inputs.renumber(&function, &symbol).is_none()
             {
-                *inputs = None;
+                *slot = None;
             }
         }
-        self.runs.renumber(same, |input, output| {
+        self.memo.renumber(unchanged, |inputs, output| {
             for (callee, arguments) in &mut output.calls {
                 *callee = function(*callee)?;
                 renumber(arguments, &symbol)?;
             }
             renumber(&mut output.results, &symbol)?;
-            input.renumber(&function, &symbol)
+            inputs.renumber(&function, &symbol)
         });
     }
 }
 
 impl Inputs {
+    /// Replaces ids of functions and symbols; `None` if one of them has no new id.
     fn renumber(
         &mut self,
         function: &impl Fn(FuncId) -> Option<FuncId>,
@@ -145,13 +147,16 @@ impl Inputs {
     }
 }
 
-/// Gives variables of the module their new ids.
-fn renumber(all: &mut [Known], symbol: &impl Fn(SymbolId) -> Option<SymbolId>) -> Option<()> {
-    for known in all {
-        if let Known::Address(Origin {
+/// Replaces ids of variables of the module; `None` if one of them has no new id.
+fn renumber(
+    values: &mut [AbstractValue],
+    symbol: &impl Fn(SymbolId) -> Option<SymbolId>,
+) -> Option<()> {
+    for value in values {
+        if let AbstractValue::Address(Address {
             object: Some(Provenance::Variable(VariableRef::Module(id))),
             ..
-        }) = known
+        }) = value
         {
             *id = symbol(*id)?;
         }
@@ -159,14 +164,15 @@ fn renumber(all: &mut [Known], symbol: &impl Fn(SymbolId) -> Option<SymbolId>) -
     Some(())
 }
 
-/// The addresses that functions pass to each other.
-struct Passed {
+/// The functions that call or are called, with the addresses that they pass to each other so far.
+struct Connected {
     summaries: CallSummaries,
+    /// Callees before their callers, as far as there is no recursion.
+    order: Vec<FuncId>,
 }
 
-impl Passed {
-    /// The functions that call or are called, callees before their callers as far as there is no recursion. Nothing is known of them at first.
-    fn new(analysis: &ModuleAnalysis<'_>) -> (Self, Vec<FuncId>) {
+impl Connected {
+    fn new(analysis: &ModuleAnalysis<'_>) -> Self {
         let (module, calls) = (analysis.module(), analysis.calls());
         let count = module.functions().len();
         let mut summaries = CallSummaries {
@@ -174,8 +180,8 @@ impl Passed {
             arguments: vec![None; count],
             results: vec![Vec::new(); count],
         };
-        // Otherwise there may be other calls.
-        let all_calls = module
+        // Functions that the facts leave out may contain calls.
+        let has_all_calls = module
             .definitions()
             .all(|(id, ..)| analysis.facts().function(id).is_some());
         let mut functions = Vec::new();
@@ -183,21 +189,25 @@ impl Passed {
             if analysis.is_alone(id) {
                 continue;
             }
-            let is_entry = function.kind == FunctionKind::Entry;
-            let known = all_calls && function.linkage.is_none() && !calls.is_address_taken(id);
-            if !is_entry && known && calls.is_called(id) {
+            let is_internal = function.kind != FunctionKind::Entry
+                && function.linkage.is_none()
+                && !calls.is_address_taken(id);
+            if has_all_calls && is_internal && calls.is_called(id) {
                 let params = function.interface.params.len as usize;
-                summaries.arguments[id.index()] = Some(vec![Known::Nothing; params]);
+                summaries.arguments[id.index()] = Some(vec![AbstractValue::Undefined; params]);
             }
             let returns = function.interface.returns.len as usize;
-            summaries.results[id.index()] = vec![Known::Nothing; returns];
+            summaries.results[id.index()] = vec![AbstractValue::Undefined; returns];
             functions.push(id);
         }
-        (Self { summaries }, callees_first(functions, calls))
+        Self {
+            summaries,
+            order: callees_first(functions, calls),
+        }
     }
 }
 
-impl Summaries for Passed {
+impl Summaries for Connected {
     type Inputs = Inputs;
     type Output = Output;
 
@@ -210,14 +220,14 @@ impl Summaries for Passed {
             .filter_map(Target::function)
             .filter_map(|id| Some((id, summaries.results.get(id.index())?.clone())));
         Some(Inputs {
-            arguments: summaries.arguments(id).map(<[Known]>::to_vec),
+            arguments: summaries.arguments(id).map(<[AbstractValue]>::to_vec),
             results: results.collect(),
         })
     }
 
     fn give_up_inputs(&mut self, id: FuncId) {
         if let Some(Some(arguments)) = self.summaries.arguments.get_mut(id.index()) {
-            arguments.fill(Known::Unknown);
+            arguments.fill(AbstractValue::Unknown);
         }
     }
 
@@ -241,19 +251,19 @@ impl Summaries for Passed {
         };
         match precision {
             Precision::Evaluated => raise(results, &output.results),
-            Precision::GivenUp => raise(results, &vec![Known::Unknown; output.results.len()]),
+            Precision::GivenUp => {
+                raise(results, &vec![AbstractValue::Unknown; output.results.len()])
+            }
         }
     }
 }
 
-/// Whether the information became less precise.
-fn raise(old: &mut [Known], new: &[Known]) -> bool {
-    let mut raised = false;
-    for (at, old) in old.iter_mut().enumerate() {
-        let new = new.get(at).copied().unwrap_or(Known::Unknown);
-        let joined = old.join(new);
-        raised |= joined != *old;
-        *old = joined;
+/// Joins values with others; missing ones are unknown. Returns whether a value changed.
+fn raise(values: &mut [AbstractValue], others: &[AbstractValue]) -> bool {
+    let mut are_changed = false;
+    for (index, value) in values.iter_mut().enumerate() {
+        let other = others.get(index).unwrap_or(&AbstractValue::Unknown);
+        are_changed |= JoinSemiLattice::join(value, other);
     }
-    raised
+    are_changed
 }

@@ -11,22 +11,22 @@
 //!
 //! The semantics of instructions come from the tables ([`ptx_isa::Form::computation`]).
 //!
-//! Cost: a bounded number of passes over the statements; a function is analyzed again when the arguments or results of its calls change.
+//! Cost: a bounded number of sweeps over the statements ([`sparse`](crate::dataflow::sparse)); a function is analyzed again when the arguments or results of
+//! its calls change.
 
 mod calls;
+mod evaluation;
 mod expression;
 mod incremental;
-mod operands;
-mod origin;
+mod lattice;
 mod params;
-mod pass;
 mod results;
 mod slots;
 
 use alloc::vec::Vec;
 
-use ptx_ir::StmtId;
 use ptx_ir::facts::{MemoryAccess, Space};
+use ptx_ir::{Statement, StmtId};
 use ptx_isa::StateSpace;
 
 pub use calls::CallSummaries;
@@ -36,8 +36,8 @@ use crate::dataflow::sparse::SsaGraph;
 use crate::function_dataflow::FunctionDataflow;
 use crate::memory_access::Provenance;
 use crate::ssa::{Ssa, ValueId};
-use origin::{Known, Origin};
-use pass::Pass;
+use evaluation::{Evaluation, Site, is_generic};
+use lattice::{AbstractValue, Address};
 
 /// The provenance of an address.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
@@ -47,7 +47,7 @@ pub struct Pointer {
     pub object: Option<Provenance>,
     /// The state space of the memory.
     pub space: Option<StateSpace>,
-    /// Whether it is a generic address rather than an address in the state space. Addresses of global memory are both.
+    /// It is a generic address rather than an address in the state space. Addresses of global memory are both.
     pub is_generic: bool,
     /// The offset in bytes from the start of the object.
     pub offset: Option<i64>,
@@ -72,10 +72,10 @@ pub struct Pointer {
 /// ```
 #[derive(Clone, Debug)]
 pub struct FunctionProvenance {
-    values: Vec<Known>,
-    /// For each access, by its statement and its index in the statement.
+    values: Vec<AbstractValue>,
+    /// The addresses of accesses, with the index of the access in its statement, in this order.
     accesses: Vec<(StmtId, u32, Pointer)>,
-    /// For accesses whose address is of the wrong kind.
+    /// The addresses of accesses that expect addresses of another kind, likewise.
     mismatches: Vec<(StmtId, u32, Pointer)>,
 }
 
@@ -89,29 +89,33 @@ impl FunctionProvenance {
     ) -> Self {
         ptx_dataflow::internals::record_build("provenance", function.facts());
         let facts = function.facts();
-        let mut pass = Pass::new(function, ssa, graph, calls);
-        pass.run();
+        let mut evaluation = Evaluation::new(function, ssa, graph, calls);
+        evaluation.run();
         let (mut accesses, mut mismatches) = (Vec::new(), Vec::new());
         for (stmt, statement) in facts.body().statements() {
-            let ptx_ir::Statement::Inst(inst) = statement else {
+            let Statement::Inst(inst) = statement else {
                 continue;
             };
-            let of = facts.inst(inst);
-            for (at, access) in (0..).zip(of.memory()) {
-                let Known::Address(origin) = pass.address(stmt, &of, &access) else {
+            let site = Site {
+                stmt,
+                inst,
+                facts: facts.inst(inst),
+            };
+            for (index, access) in (0..).zip(site.facts.memory()) {
+                let AbstractValue::Address(address) = evaluation.address(&site, &access) else {
                     continue;
                 };
-                if is_mismatch(origin, &access) {
-                    mismatches.push((stmt, at, origin.pointer()));
-                } else if fits(origin, &access) {
-                    accesses.push((stmt, at, origin.pointer()));
+                if is_mismatch(address, &access) {
+                    mismatches.push((stmt, index, address.pointer()));
+                } else if is_expected(address, &access) {
+                    accesses.push((stmt, index, address.pointer()));
                 }
             }
         }
-        accesses.sort_unstable_by_key(|(stmt, at, _)| (*stmt, *at));
-        mismatches.sort_unstable_by_key(|(stmt, at, _)| (*stmt, *at));
+        accesses.sort_unstable_by_key(|(stmt, index, _)| (*stmt, *index));
+        mismatches.sort_unstable_by_key(|(stmt, index, _)| (*stmt, *index));
         Self {
-            values: pass.solver.finish().into_values(),
+            values: evaluation.solver.finish().into_values(),
             accesses,
             mismatches,
         }
@@ -120,11 +124,10 @@ impl FunctionProvenance {
     /// The provenance of a value, if it is certainly an address and something is known about it.
     #[must_use]
     pub fn pointer(&self, value: ValueId) -> Option<Pointer> {
-        let Known::Address(origin) = *self.values.get(value.as_u32() as usize)? else {
+        let AbstractValue::Address(address) = *self.values.get(value.as_u32() as usize)? else {
             return None;
         };
-        let known = origin.object.is_some() || origin.space.is_some();
-        (origin.is_certain && known).then_some(origin.pointer())
+        (address.is_certain && address.is_known()).then_some(address.pointer())
     }
 
     /// The address of an access of a statement; `index` is the index of the access in [`Facts::memory`](ptx_ir::facts::Facts::memory).
@@ -141,33 +144,34 @@ impl FunctionProvenance {
     }
 }
 
-fn find(all: &[(StmtId, u32, Pointer)], stmt: StmtId, index: usize) -> Option<Pointer> {
+/// The pointer of an access in a list that is sorted by statement and index.
+fn find(accesses: &[(StmtId, u32, Pointer)], stmt: StmtId, index: usize) -> Option<Pointer> {
     let key = (stmt, u32::try_from(index).ok()?);
-    let at = all.binary_search_by_key(&key, |(s, i, _)| (*s, *i));
-    Some(all.get(at.ok()?)?.2)
+    let position = accesses.binary_search_by_key(&key, |(stmt, index, _)| (*stmt, *index));
+    let (_, _, pointer) = accesses.get(position.ok()?)?;
+    Some(*pointer)
 }
 
-/// Whether an address is of the kind that an access expects, and something is known about it.
-fn fits(origin: Origin, access: &MemoryAccess) -> bool {
-    let generic = pass::is_generic(access);
-    let global = origin.space == Some(StateSpace::Global) || origin.space.is_none();
-    let fits = generic == origin.is_generic || (!generic && global);
-    fits && (origin.object.is_some() || origin.space.is_some())
+/// Returns whether an address is of the kind that an access expects, and its object or state space is known.
+fn is_expected(address: Address, access: &MemoryAccess) -> bool {
+    let is_generic = is_generic(access);
+    let may_be_global = matches!(address.space, None | Some(StateSpace::Global));
+    address.is_known() && (is_generic == address.is_generic || !is_generic && may_be_global)
 }
 
-/// Whether an address is certainly of a different kind than an access expects.
-fn is_mismatch(origin: Origin, access: &MemoryAccess) -> bool {
-    let (Some(space), true) = (origin.space, origin.is_certain) else {
+/// Returns whether an address is certainly of a different kind than an access expects.
+fn is_mismatch(address: Address, access: &MemoryAccess) -> bool {
+    let Some(space) = address.space.filter(|_| address.is_certain) else {
         return false;
     };
-    let both = space == StateSpace::Global;
     match access.space {
-        Space::Generic => !origin.is_generic,
-        // Parameters are accessed by their names; those of functions have addresses in local memory.
-        Space::State(taken) if taken.base() != StateSpace::Param => {
-            let is_stack = taken.base() == StateSpace::Local && space == StateSpace::Param;
-            let is_other = taken.base() != space && !is_stack;
-            is_other || (origin.is_generic && !both)
+        Space::Generic => !address.is_generic,
+        // Parameters are accessed by their names; parameters of functions have addresses in local memory.
+        Space::State(expected) if expected.base() != StateSpace::Param => {
+            let is_stack = expected.base() == StateSpace::Local && space == StateSpace::Param;
+            // Addresses of global memory are generic addresses, too.
+            let is_only_generic = address.is_generic && space != StateSpace::Global;
+            is_only_generic || expected.base() != space && !is_stack
         }
         _ => false,
     }

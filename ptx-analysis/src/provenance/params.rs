@@ -7,42 +7,39 @@ use ptx_ir::{Binding, FunctionKind, Param, VarId};
 use ptx_isa::StateSpace;
 
 use super::calls::CallSummaries;
-use super::origin::{Known, Origin};
+use super::lattice::{AbstractValue, Address};
 use crate::memory_access::Provenance;
 
-/// Bytes of an address.
-const ADDRESS: u64 = 8;
+/// The number of bytes of an address.
+const ADDRESS_BYTES: u64 = 8;
 
-/// The parameters in `.param` with what is known of their first bytes, in the order of their ids.
-pub(super) fn of(facts: FunctionFacts<'_>, calls: Option<&CallSummaries>) -> Vec<(VarId, Known)> {
+/// The parameters in `.param` with the values of their first bytes, by id.
+pub(super) fn values(
+    facts: FunctionFacts<'_>,
+    calls: Option<&CallSummaries>,
+) -> Vec<(VarId, AbstractValue)> {
     let module = facts.module();
     let Some(function) = module.functions().get(facts.id()) else {
         return Vec::new();
     };
-    let arguments = calls.and_then(|c| c.arguments(facts.id()));
-    let params = function
-        .interface
-        .params
-        .of(module.params())
-        .iter()
-        .enumerate();
-    let known = params.filter_map(|(at, param)| {
-        let Binding::Var(variable) = param.binding else {
-            return None;
-        };
-        let argument = match function.kind {
-            FunctionKind::Entry => None,
-            _ => arguments.and_then(|a| a.get(at)).copied(),
-        };
-        Some((variable, of_param(variable, param, argument)))
-    });
-    let mut known: Vec<(VarId, Known)> = known.collect();
-    known.sort_unstable_by_key(|(variable, _)| *variable);
-    known
+    let arguments = calls
+        .and_then(|calls| calls.arguments(facts.id()))
+        .filter(|_| function.kind != FunctionKind::Entry);
+    let mut values = Vec::new();
+    let params = function.interface.params.of(module.params());
+    for (index, param) in params.iter().enumerate() {
+        if let Binding::Var(variable) = param.binding {
+            let argument = arguments.and_then(|arguments| arguments.get(index));
+            values.push((variable, param_value(variable, param, argument.copied())));
+        }
+    }
+    values.sort_unstable_by_key(|(variable, _)| *variable);
+    values
 }
 
-fn of_param(variable: VarId, param: &Param, argument: Option<Known>) -> Known {
-    let own = Origin {
+/// The value of a parameter; `argument` is the join of the arguments of all calls, if they are known.
+fn param_value(variable: VarId, param: &Param, argument: Option<AbstractValue>) -> AbstractValue {
+    let pointee = Address {
         object: Some(Provenance::Parameter {
             variable,
             offset: 0,
@@ -53,37 +50,44 @@ fn of_param(variable: VarId, param: &Param, argument: Option<Known>) -> Known {
         offset: Some(0),
     };
     match (argument, param.ptr) {
-        (Some(Known::Address(argument)), _) => Known::Address(Origin {
-            object: argument.object.or(own.object),
+        (Some(AbstractValue::Address(argument)), _) => AbstractValue::Address(Address {
+            object: argument.object.or(pointee.object),
             offset: Some(0).filter(|_| argument.object.is_none()),
             ..argument
         }),
-        (Some(Known::Any | Known::Unknown) | None, None) => Known::Address(own),
-        // The address is one in the state space. Those of global memory are generic ones, too.
-        (_, Some(pointer)) if pointer.opaque.is_none() => Known::Address(Origin {
+        (Some(AbstractValue::AddressOrNumber | AbstractValue::Unknown) | None, None) => {
+            AbstractValue::Address(pointee)
+        }
+        // The address is one in the state space. Addresses of global memory are generic addresses, too.
+        (_, Some(pointer)) if pointer.opaque.is_none() => AbstractValue::Address(Address {
             space: pointer.space,
             is_generic: matches!(pointer.space, None | Some(StateSpace::Global)),
             is_certain: true,
-            ..own
+            ..pointee
         }),
         (Some(other), None) => other,
-        (_, Some(_)) => Known::Number,
+        (_, Some(_)) => AbstractValue::Number,
     }
 }
 
-/// What is loaded from a parameter.
-pub(super) fn part(param: Known, variable: VarId, offset: Option<i64>, size: u64) -> Known {
-    let offset = offset.and_then(|o| u32::try_from(o).ok());
-    match (offset, size) {
-        (Some(0), ADDRESS) => param,
-        (Some(offset), ADDRESS) => Known::Address(Origin {
+/// The value of `bytes` bytes of a parameter that are loaded at an offset; `param` is the value of its first bytes.
+pub(super) fn part(
+    param: AbstractValue,
+    variable: VarId,
+    offset: Option<i64>,
+    bytes: u64,
+) -> AbstractValue {
+    let offset = offset.and_then(|offset| u32::try_from(offset).ok());
+    match (offset, bytes) {
+        (Some(0), ADDRESS_BYTES) => param,
+        (Some(offset), ADDRESS_BYTES) => AbstractValue::Address(Address {
             object: Some(Provenance::Parameter { variable, offset }),
             space: None,
             is_generic: true,
             is_certain: false,
             offset: Some(0),
         }),
-        (_, 4..) => Known::Any,
-        _ => Known::Number,
+        (_, 4..) => AbstractValue::AddressOrNumber,
+        _ => AbstractValue::Number,
     }
 }

@@ -1,36 +1,42 @@
-//! The results of an instruction.
+//! The results of an instruction that is not a call.
 
 use alloc::vec::Vec;
 
-use ptx_ir::facts::{Facts, MemoryAccess};
-use ptx_ir::{InstId, Operand, Statement, StmtId};
-use ptx_isa::{Action, Destination, Expr, Length, Modifier, Role, StateSpace};
+use ptx_ir::Operand;
+use ptx_ir::facts::MemoryAccess;
+use ptx_isa::{Action, Destination, Form, Length, Modifier, Role, SlotAssignment, StateSpace};
 
-use super::expression::Scope;
-use super::origin::{Known, Origin};
-use super::pass::Pass;
+use super::evaluation::{Evaluation, Site, Written};
+use super::expression::{MAX_OPERANDS, Scope, Source};
+use super::lattice::{AbstractValue, Address};
 use crate::memory_access::Provenance;
 use crate::reg_lanes::VariableId;
-use crate::ssa::Value;
 
-/// The variables that an instruction writes, with what is known of their values.
-pub(super) type Results = Vec<(VariableId, Known)>;
+/// An element of the result of an instruction.
+#[derive(Copy, Clone)]
+struct Element {
+    index: usize,
+    count: usize,
+}
 
-/// The address that an action gives, whatever its operands are.
-fn given(action: Action, stmt: StmtId, f: &Facts<'_>) -> Option<Origin> {
+/// A result that is not a vector.
+const SCALAR: Element = Element { index: 0, count: 1 };
+
+/// The address that an action computes, whatever its operands are.
+fn new_address(action: Action, site: &Site<'_>) -> Option<Address> {
     let (object, space, offset) = match action {
         Action::StackAllocate => (
-            Some(Provenance::Allocation(stmt)),
+            Some(Provenance::Allocation(site.stmt)),
             StateSpace::Local,
             Some(0),
         ),
         // A variable of another CTA.
-        Action::MapShared if f.has_modifier(Modifier::SharedCluster) => {
+        Action::MapShared if site.facts.has_modifier(Modifier::SharedCluster) => {
             (None, StateSpace::Shared, None)
         }
         _ => return None,
     };
-    Some(Origin {
+    Some(Address {
         object,
         space: Some(space),
         is_generic: false,
@@ -39,243 +45,246 @@ fn given(action: Action, stmt: StmtId, f: &Facts<'_>) -> Option<Origin> {
     })
 }
 
-impl Pass<'_> {
-    pub(super) fn results(&mut self, stmt: StmtId, inst: InstId, f: &Facts<'_>) -> Results {
-        let mut found = Results::new();
-        if f.is_known() {
-            self.known_results(stmt, inst, f, &mut found);
-        }
-        let uses = self.ssa.uses(stmt).iter();
-        let all = uses.fold(Known::Number, |all, of| {
-            all.computed_with(self.value(of.value))
-        });
-        let other = match all {
-            Known::Number if f.is_known() => Known::Any,
-            Known::Nothing => Known::Nothing,
-            _ => Known::Unknown,
-        };
-        for def in self.ssa.defs(stmt) {
-            if let Value::Def { variable, .. } = self.ssa.value(def)
-                && !found.iter().any(|(v, _)| *v == variable)
-            {
-                found.push((variable, other));
-            }
-        }
-        found
-    }
-
-    fn known_results(&mut self, stmt: StmtId, inst: InstId, f: &Facts<'_>, found: &mut Results) {
-        let Some((form, slots)) = f.form() else {
+impl Evaluation<'_> {
+    /// Appends the results of an instruction that follow from the tables. Variables that it writes may be missing.
+    pub(super) fn results(
+        &mut self,
+        site: &Site<'_>,
+        has_memory: bool,
+        written: &mut Vec<Written>,
+    ) {
+        let facts = &site.facts;
+        let Some((form, slots)) = facts.form().filter(|_| facts.is_known()) else {
             return;
         };
-        let mut operands = [(Known::Unknown, 64); 12];
-        for source in f.sources() {
-            if let Some(entry) = operands.get_mut(source.index) {
-                *entry = self.source(stmt, f, source.operand);
-            }
-        }
-        match form.action() {
-            Some(action @ (Action::ToGeneric | Action::FromGeneric)) => {
-                self.converted(inst, f, action, &operands, found);
+        if let Some(action) = form.action() {
+            if let Action::ToGeneric | Action::FromGeneric = action {
+                written.extend(self.converted(site, action));
                 return;
             }
-            Some(action) if given(action, stmt, f).is_some() => {
-                let Some(origin) = given(action, stmt, f) else {
-                    return;
-                };
-                let result = form.operands().iter().position(|o| o.role() == Role::Def);
-                let variable = result.and_then(|at| self.written(f, at, 0, 1));
-                found.extend(variable.map(|v| (v, Known::Address(origin))));
+            if let Some(address) = new_address(action, site) {
+                let mut operands = form.operands().iter();
+                let result = operands.position(|operand| operand.role() == Role::Def);
+                let variable = result.and_then(|index| self.written_variable(site, index, SCALAR));
+                written.extend(variable.map(|variable| Written {
+                    variable,
+                    value: AbstractValue::Address(address),
+                }));
                 return;
             }
-            _ => {}
         }
         let Some(computation) = form.computation().filter(|c| !c.is_approximate()) else {
             return;
         };
-        let Some(signature) = self.facts.body().inst(inst).map(|i| i.sig) else {
-            return;
-        };
-        let signature = self.facts.module().signature(signature);
-        let modifiers: Vec<Modifier> = signature.modifiers().collect();
+        let sources = self.sources(site, form, slots);
         let assignments = computation.assignments();
-        let assigned: Vec<Expr> = assignments.iter().map(|a| a.value()).collect();
-        let elements = self.count(f);
-        for element in 0..elements {
-            let loaded = self.loaded_element(stmt, f, element, elements);
+        let count = self.element_count(site);
+        for index in 0..count {
+            let element = Element { index, count };
+            let loaded = if has_memory {
+                self.loaded_element(site, element)
+            } else {
+                AbstractValue::AddressOrNumber
+            };
             for assignment in assignments {
-                let Destination::Operand(at) = assignment.target() else {
+                let Destination::Operand(operand) = assignment.target() else {
                     continue;
                 };
-                let Some(variable) = self.written(f, at.into(), element, elements) else {
+                let Some(variable) = self.written_variable(site, operand.into(), element) else {
                     continue;
                 };
-                let ty = form.operands().get(usize::from(at)).map(|o| o.ty());
-                let ty = ty.and_then(|ty| ty.scalar_type(slots, form));
+                let source = sources.get(usize::from(operand));
                 let scope = Scope {
+                    site,
                     form,
                     slots,
-                    modifiers: &modifiers,
-                    operands: &operands,
+                    sources: &sources,
                     loaded,
-                    bits: ty.map_or(64, |ty| ty.bits()),
-                    assigned: &assigned,
+                    bits: source.and_then(|source| source.type_bits).unwrap_or(64),
+                    assignments,
                 };
-                found.push((variable, scope.result(&assignment.value())));
+                written.push(Written {
+                    variable,
+                    value: scope.result(&assignment.value()),
+                });
             }
         }
     }
 
-    /// What is known of an operand, and the bits of its register.
-    fn source(&self, stmt: StmtId, f: &Facts<'_>, operand: Operand) -> (Known, u16) {
+    /// A result about which the tables say nothing.
+    pub(super) fn other_result(&self, site: &Site<'_>) -> AbstractValue {
+        let mut computed = AbstractValue::Number;
+        for read in self.ssa.uses(site.stmt) {
+            computed = computed.computed_with(self.value(read.value));
+        }
+        match computed {
+            AbstractValue::Number if site.facts.is_known() => AbstractValue::AddressOrNumber,
+            AbstractValue::Undefined => AbstractValue::Undefined,
+            _ => AbstractValue::Unknown,
+        }
+    }
+
+    /// The operands of an instruction, by their index in the form.
+    fn sources(
+        &self,
+        site: &Site<'_>,
+        form: &'static Form,
+        slots: &SlotAssignment,
+    ) -> [Source; MAX_OPERANDS] {
+        let mut sources = [Source::UNKNOWN; MAX_OPERANDS];
+        for (source, operand) in sources.iter_mut().zip(form.operands()) {
+            let ty = operand.ty().scalar_type(slots, form);
+            source.type_bits = ty.map(|ty| ty.bits());
+        }
+        for operand in site.facts.sources() {
+            if let Some(source) = sources.get_mut(operand.index) {
+                (source.value, source.register_bits) = self.source(site, operand.operand);
+            }
+        }
+        sources
+    }
+
+    /// The value of an operand, and the bits of its register.
+    fn source(&self, site: &Site<'_>, operand: Operand) -> (AbstractValue, u16) {
         let pool = self.facts.body().pool();
         match operand {
-            Operand::Symbol(_) | Operand::Var(_) => (self.variable_address(Some(operand)), 64),
+            Operand::Symbol(_) | Operand::Var(_) => (self.variable_address(operand), 64),
             Operand::Address(id) => {
                 let Some(address) = pool.address(id) else {
-                    return (Known::Unknown, 64);
+                    return (AbstractValue::Unknown, 64);
                 };
-                let base = self.variable_address(Some(address.base));
                 let offset = address.byte_offset(pool);
-                let offset = offset.map_or(Known::Number, Known::Constant);
-                (base.plus(offset), 64)
+                let offset = offset.map_or(AbstractValue::Number, AbstractValue::Constant);
+                (self.variable_address(address.base).plus(offset), 64)
             }
-            Operand::Special(_) => (Known::Number, 64),
-            Operand::Lane(_, at) if matches!(pool.get(at), Operand::Special(_)) => {
-                (Known::Number, 64)
+            Operand::Special(_) => (AbstractValue::Number, 64),
+            Operand::Lane(_, register) if matches!(pool.get(register), Operand::Special(_)) => {
+                (AbstractValue::Number, 64)
             }
-            Operand::Not(_) => (Known::Number, 1),
+            Operand::Not(_) => (AbstractValue::Number, 1),
             _ => {
-                let place = f.place(operand);
-                let variable = place.and_then(|p| self.analysis.variables().of(p).next());
-                let body = self.facts.body();
-                let class = variable.and_then(|v| self.analysis.variables().class(body, v));
-                let known = match (place, operand) {
-                    (None, Operand::Imm(_)) if pool.integer(operand).is_none() => Known::Number,
-                    _ => self.register(stmt, f, operand),
+                let Some(register) = site.facts.place(operand) else {
+                    let is_float =
+                        matches!(operand, Operand::Imm(_)) && pool.integer(operand).is_none();
+                    let value = if is_float {
+                        AbstractValue::Number
+                    } else {
+                        self.register(site, operand)
+                    };
+                    return (value, 64);
                 };
-                (known, class.map_or(64, |c| c.bits()))
+                let variable = self.function.variables().of(register).next();
+                let bits = variable.and_then(|variable| self.variable_width(variable));
+                (self.register(site, operand), bits.unwrap_or(64))
             }
         }
     }
 
-    /// An address that is converted to a generic one, or back.
-    fn converted(
-        &self,
-        inst: InstId,
-        f: &Facts<'_>,
-        action: Action,
-        operands: &[(Known, u16)],
-        found: &mut Results,
-    ) {
-        let conversion = || {
-            let signature = self.facts.body().inst(inst)?.sig;
-            let signature = self.facts.module().signature(signature);
-            // The windows of shared memory have the same addresses.
-            let space = signature.state_spaces().next()?.base();
-            let source = f
-                .operands()
-                .find(|o| matches!(o.role, Role::Use | Role::Symbol))?;
-            let destination = f.operands().find(|o| o.role == Role::Def)?;
-            Some((
-                operands.get(source.index)?.0,
-                space,
-                self.written(f, destination.index, 0, 1)?,
-            ))
-        };
-        let Some((source, space, variable)) = conversion() else {
-            return;
-        };
+    /// The result of a conversion of an address to a generic one, or back.
+    fn converted(&self, site: &Site<'_>, action: Action) -> Option<Written> {
+        let signature = self.facts.body().inst(site.inst)?.sig;
+        let signature = self.facts.module().signature(signature);
+        // The windows of shared memory have the same addresses.
+        let space = signature.state_spaces().next()?.base();
+        let mut operands = site.facts.operands();
+        let source = operands.find(|o| matches!(o.role, Role::Use | Role::Symbol))?;
+        let mut operands = site.facts.operands();
+        let destination = operands.find(|o| o.role == Role::Def)?;
+        let variable = self.written_variable(site, destination.index, SCALAR)?;
+        let mut sources = site.facts.sources();
+        let source = sources
+            .find(|operand| operand.index == source.index)
+            .map_or(AbstractValue::Unknown, |operand| {
+                self.source(site, operand.operand).0
+            });
         let (object, offset) = match source {
-            Known::Nothing => {
-                found.push((variable, Known::Nothing));
-                return;
+            AbstractValue::Undefined => {
+                return Some(Written {
+                    variable,
+                    value: source,
+                });
             }
             // It is not an address in that space.
-            Known::Address(origin)
-                if action == Action::FromGeneric && self.is_elsewhere(origin, space) =>
+            AbstractValue::Address(address)
+                if action == Action::FromGeneric && self.is_elsewhere(address, space) =>
             {
-                found.push((variable, source));
-                return;
+                return Some(Written {
+                    variable,
+                    value: source,
+                });
             }
-            Known::Address(origin) => (origin.object, origin.offset),
+            AbstractValue::Address(address) => (address.object, address.offset),
             _ => (None, None),
         };
-        let address = Known::Address(Origin {
-            object,
-            space: Some(space),
-            is_generic: action == Action::ToGeneric || space == StateSpace::Global,
-            is_certain: true,
-            offset,
-        });
-        found.push((variable, address));
+        Some(Written {
+            variable,
+            value: AbstractValue::Address(Address {
+                object,
+                space: Some(space),
+                is_generic: action == Action::ToGeneric || space == StateSpace::Global,
+                is_certain: true,
+                offset,
+            }),
+        })
     }
 
-    /// Whether a generic address is certainly in another state space, in a function that does not ask for the state spaces of addresses.
-    fn is_elsewhere(&self, origin: Origin, space: StateSpace) -> bool {
-        let is_other = |of: StateSpace| of != space && of != StateSpace::Param;
-        let asks = |statement| match statement {
-            Statement::Inst(inst) => self.facts.inst(inst).action() == Some(Action::TestSpace),
-            _ => false,
-        };
-        let is_known = origin.is_certain && origin.is_generic && origin.space.is_some_and(is_other);
-        is_known && !self.facts.body().statements().any(|(_, s)| asks(s))
+    /// Returns whether a generic address is certainly in another state space, in a function that does not test the state spaces of addresses.
+    fn is_elsewhere(&self, address: Address, space: StateSpace) -> bool {
+        let is_other = address
+            .space
+            .is_some_and(|other| other != space && other != StateSpace::Param);
+        if !is_other || !address.is_certain || !address.is_generic {
+            return false;
+        }
+        let mut insts = self.facts.body().insts();
+        !insts.any(|(inst, _)| self.facts.inst(inst).action() == Some(Action::TestSpace))
     }
 
     /// The number of elements of the first result.
-    fn count(&self, f: &Facts<'_>) -> usize {
-        let Some((form, _)) = f.form() else { return 1 };
-        let first = form.operands().iter().position(|o| o.role() == Role::Def);
-        let is_vector = |at: &usize| {
-            let operand = form.operands().get(*at);
-            operand.is_some_and(|o| o.length() != Length::Scalar)
+    fn element_count(&self, site: &Site<'_>) -> usize {
+        let Some((form, _)) = site.facts.form() else {
+            return 1;
         };
-        match first
-            .filter(is_vector)
-            .and_then(|index| f.operand(index))
-            .map(|o| o.operand)
-        {
+        let mut operands = form.operands().iter();
+        let Some(result) = operands.position(|operand| operand.role() == Role::Def) else {
+            return 1;
+        };
+        if form.operands()[result].length() == Length::Scalar {
+            return 1;
+        }
+        match site.facts.operand(result).map(|operand| operand.operand) {
             Some(Operand::Vector(list)) => self.facts.body().pool().list(list).len(),
             _ => 1,
         }
     }
 
-    /// The variable that holds a result, or an element of it.
-    fn written(
+    /// The variable that holds an element of a result; `index` is the index of its operand in the form.
+    fn written_variable(
         &self,
-        f: &Facts<'_>,
-        at: usize,
-        element: usize,
-        elements: usize,
+        site: &Site<'_>,
+        index: usize,
+        element: Element,
     ) -> Option<VariableId> {
-        let (form, _) = f.form()?;
-        let operand = match f.operand(at)?.operand {
-            // Parts of one result that is divided among registers are not known.
-            Operand::Vector(list) if form.operands().get(at)?.length() != Length::Scalar => {
-                *self.facts.body().pool().list(list).get(element)?
+        let (form, _) = site.facts.form()?;
+        let operand = match site.facts.operand(index)?.operand {
+            // The registers of a result that is divided among several are not evaluated.
+            Operand::Vector(list) if form.operands().get(index)?.length() != Length::Scalar => {
+                *self.facts.body().pool().list(list).get(element.index)?
             }
             Operand::Vector(_) => return None,
-            other if elements == 1 => other,
+            other if element.count == 1 => other,
             _ => return None,
         };
-        self.analysis.variables().of(f.place(operand)?).single()
+        let register = site.facts.place(operand)?;
+        self.function.variables().of(register).single()
     }
 
-    fn loaded_element(
-        &mut self,
-        stmt: StmtId,
-        f: &Facts<'_>,
-        element: usize,
-        elements: usize,
-    ) -> Known {
-        let mut reads = f.memory().filter(MemoryAccess::reads);
+    /// The value that an instruction loads to an element.
+    fn loaded_element(&mut self, site: &Site<'_>, element: Element) -> AbstractValue {
+        let mut reads = site.facts.memory().filter(MemoryAccess::reads);
         let (Some(access), None) = (reads.next(), reads.next()) else {
-            return Known::Any;
+            return AbstractValue::AddressOrNumber;
         };
-        let Some(bytes) = access.bytes else {
-            return Known::Any;
-        };
-        let address = self.address(stmt, f, &access);
-        self.loaded(stmt, address, element, (elements, bytes))
+        self.loaded(site, &access, element.index, element.count)
     }
 }

@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 
 use ptx_ir::{EntityId as _, StmtId, VarId};
 
-use super::origin::Known;
+use super::lattice::AbstractValue;
 
 /// The maximum number of tracked slots of a variable.
 const MAX_SLOTS: usize = 4096;
@@ -32,7 +32,7 @@ impl Slot {
 #[derive(Clone, Debug, Default)]
 struct Variable {
     /// The join of the values that are stored to each slot.
-    slots: BTreeMap<Slot, Known>,
+    slots: BTreeMap<Slot, AbstractValue>,
     /// Something else than loads and stores of this function may access it: its slots are not tracked.
     is_shared: bool,
     /// The variables whose addresses are stored in it.
@@ -96,7 +96,7 @@ impl Slots {
         &mut self,
         id: VarId,
         slot: Option<Slot>,
-        value: Known,
+        value: AbstractValue,
         address_of: Option<VarId>,
     ) {
         let tracked = self.variables.get_mut(id.index()).zip(slot);
@@ -112,7 +112,10 @@ impl Slots {
                 .for_each(|stored| self.escape(stored));
             return;
         };
-        let content = variable.slots.entry(slot).or_insert(Known::Nothing);
+        let content = variable
+            .slots
+            .entry(slot)
+            .or_insert(AbstractValue::Undefined);
         let joined = content.join(value);
         let is_new = address_of.is_some_and(|stored| variable.stored_addresses.insert(stored));
         if joined != *content || is_new {
@@ -122,7 +125,7 @@ impl Slots {
     }
 
     /// The value that a statement loads from a slot; `None` is an unknown part of the variable. The statement is visited again if the value changes.
-    pub(super) fn load(&mut self, stmt: StmtId, id: VarId, slot: Option<Slot>) -> Known {
+    pub(super) fn load(&mut self, stmt: StmtId, id: VarId, slot: Option<Slot>) -> AbstractValue {
         if let Some(variable) = self.variables.get_mut(id.index())
             && !variable.is_shared
         {
@@ -132,29 +135,29 @@ impl Slots {
     }
 
     /// The join of the values in a slot; `None` is an unknown part of the variable.
-    pub(super) fn content(&mut self, id: VarId, slot: Option<Slot>) -> Known {
+    pub(super) fn content(&mut self, id: VarId, slot: Option<Slot>) -> AbstractValue {
         let variable = self.variables.get(id.index());
         let Some(variable) = variable.filter(|variable| !variable.is_shared) else {
-            return Known::Any;
+            return AbstractValue::AddressOrNumber;
         };
         if let Some(slot) = slot {
             if let Some(content) = variable.slots.get(&slot) {
                 return *content;
             }
             if !overlaps(&variable.slots, slot) {
-                return Known::Nothing;
+                return AbstractValue::Undefined;
             }
         }
         // A part of several slots, or any slot.
         if !variable.stored_addresses.is_empty() {
             self.escape(id);
         }
-        Known::Any
+        AbstractValue::AddressOrNumber
     }
 }
 
 /// Returns whether other slots have bytes in common with `slot`. Slots have at most [`MAX_BYTES`] bytes.
-fn overlaps(slots: &BTreeMap<Slot, Known>, slot: Slot) -> bool {
+fn overlaps(slots: &BTreeMap<Slot, AbstractValue>, slot: Slot) -> bool {
     let first = Slot {
         offset: slot.offset.saturating_sub(MAX_BYTES),
         bytes: 0,

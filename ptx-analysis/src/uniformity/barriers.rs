@@ -41,6 +41,13 @@ impl Barriers {
         context: &Context,
         callees: &Callees<'_>,
     ) -> Self {
+        if context.is_optimistic {
+            // Nothing depends on barriers.
+            return Self {
+                barriers: Vec::new(),
+                used_elsewhere: true,
+            };
+        }
         let mut barriers = Vec::new();
         let mut used_elsewhere = context.kind != FunctionKind::Entry;
         for (id, block) in graphs.cfg.blocks() {

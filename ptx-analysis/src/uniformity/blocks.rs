@@ -1,4 +1,4 @@
-//! Which threads execute a block.
+//! The groups of threads that execute blocks together.
 
 use alloc::vec::Vec;
 
@@ -9,9 +9,11 @@ use super::graphs::Graphs;
 use crate::cfg::BlockId;
 use crate::graph::Node as _;
 
-/// For each block the largest group of which all threads execute it, or none: the branches decide that it depends on, and so do those that
-/// these depend on. `branches` says in which threads each block goes on to the same place. Threads that are in different iterations of a loop execute different
-/// instances of its blocks, and what these decide depends on the iteration.
+/// For each block the largest group of which, for each instance of the block, all threads execute it or none.
+///
+/// A block depends on the branches between which and their post-dominators it lies, and so on the branches on which these depend. `branches` is the
+/// uniformity of the branches. Threads in different iterations of a loop execute different instances of its blocks, and the branches in these blocks depend on
+/// the iteration.
 pub(super) fn executions(
     graphs: &Graphs<'_>,
     control: &Control<'_>,
@@ -20,82 +22,101 @@ pub(super) fn executions(
 ) -> Vec<Uniformity> {
     let count = graphs.cfg.len();
     let in_step = in_step(graphs, control);
-    let mut found = vec![entry; count];
-    let mut next: Vec<u32> = (0..=count as u32).collect();
-    // From the smallest group on, each block is reached once.
-    for level in Uniformity::ALL.into_iter().rev().filter(|l| *l > entry) {
-        let at_level = (0u32..).zip(branches).filter(|(_, of)| **of == level);
-        let mut work: Vec<u32> = at_level.map(|(block, _)| block).collect();
-        let out_of_step = (0u32..).zip(&in_step).filter(|(_, of)| **of == level);
-        for (block, _) in out_of_step {
-            if let Some(of) = found.get_mut(block as usize) {
-                *of = level.join(*of);
+    let mut executions = vec![entry; count];
+    let mut unvisited = Unvisited {
+        next: (0..=count as u32).collect(),
+    };
+    // From the smallest group on, each block is visited once.
+    for group in Uniformity::ALL
+        .into_iter()
+        .rev()
+        .filter(|group| *group > entry)
+    {
+        let mut worklist: Vec<u32> = Vec::new();
+        for (block, (branch, in_step)) in (0u32..).zip(branches.iter().zip(&in_step)) {
+            if *branch == group {
+                worklist.push(block);
             }
-            work.push(block);
+            if *in_step == group {
+                let execution = &mut executions[block as usize];
+                *execution = execution.join(group);
+                worklist.push(block);
+            }
         }
-        while let Some(from) = work.pop() {
-            let from = BlockId::from_u32(from);
-            let stop = graphs.post.tree().immediate(from.as_u32());
-            for &to in graphs.cfg.successors(from) {
-                reach(graphs, (to.as_u32(), stop), &mut next, |block| {
-                    if let Some(of) = found.get_mut(block as usize) {
-                        *of = level;
-                        // What it decides depends on the same.
-                        work.push(block);
+        while let Some(branch) = worklist.pop() {
+            let branch = BlockId::from_u32(branch);
+            let stop = graphs.post.tree().immediate(branch.as_u32());
+            for &successor in graphs.cfg.successors(branch) {
+                unvisited.visit(graphs, successor.as_u32(), stop, |block| {
+                    if let Some(execution) = executions.get_mut(block as usize) {
+                        *execution = group;
+                        worklist.push(block);
                     }
                 });
             }
         }
     }
-    found
+    executions
 }
 
-/// Of each block, in which threads those that meet in the loops around it are in the same iterations.
+/// For each block the group of threads that are in the same iterations of the loops around it.
 fn in_step(graphs: &Graphs<'_>, control: &Control<'_>) -> Vec<Uniformity> {
     // Outer loops come before those inside them.
     let mut loops = control.in_step().to_vec();
-    for (id, of) in graphs.loops.iter() {
-        let around = of.parent().and_then(|p| loops.get(p.as_u32() as usize));
-        let around = around.copied().unwrap_or(Uniformity::Grid);
-        if let Some(level) = loops.get_mut(id.as_u32() as usize) {
-            *level = level.join(around);
+    for (id, info) in graphs.loops.iter() {
+        let parent = info.parent().and_then(|id| loops.get(id.as_u32() as usize));
+        let parent = parent.copied().unwrap_or(Uniformity::Grid);
+        if let Some(group) = loops.get_mut(id.as_u32() as usize) {
+            *group = group.join(parent);
         }
     }
-    let of_block = |block: BlockId| {
-        let id = graphs.loops.innermost(block)?;
-        loops.get(id.as_u32() as usize).copied()
-    };
-    let blocks = graphs.cfg.blocks();
-    blocks
-        .map(|(block, _)| of_block(block).unwrap_or(Uniformity::Grid))
-        .collect()
+    let mut in_step = Vec::with_capacity(graphs.cfg.len());
+    for (block, _) in graphs.cfg.blocks() {
+        let innermost = graphs.loops.innermost(block);
+        let group = innermost.and_then(|id| loops.get(id.as_u32() as usize));
+        in_step.push(group.copied().unwrap_or(Uniformity::Grid));
+    }
+    in_step
 }
 
-/// Calls `each` for the blocks from one up to a post-dominator of it that were not reached before.
-fn reach(
-    graphs: &Graphs<'_>,
-    (from, stop): (u32, Option<u32>),
-    next: &mut [u32],
-    mut each: impl FnMut(u32),
-) {
-    let tree = graphs.post.tree();
-    let depth = stop.map_or(0, |stop| tree.depth(stop));
-    let mut at = root(next, from);
-    // The virtual exit is a post-dominator of all.
-    while at != graphs.post.virtual_exit() && (stop.is_none() || tree.depth(at) > depth) {
-        let up = tree.immediate(at).unwrap_or(graphs.post.virtual_exit());
-        next[at as usize] = up;
-        each(at);
-        at = root(next, up);
-    }
+/// The blocks that were not visited, as a union-find structure over the tree of post-dominators.
+struct Unvisited {
+    /// A block that was not visited points to itself. Others point to a block above them in the tree.
+    next: Vec<u32>,
 }
 
-/// The first block from one upwards that was not reached.
-fn root(next: &mut [u32], mut at: u32) -> u32 {
-    while next.get(at as usize).is_some_and(|&up| up != at) {
-        let up = next[at as usize];
-        next[at as usize] = next[up as usize];
-        at = up;
+impl Unvisited {
+    /// Calls `each` for the unvisited blocks from a block up to its post-dominator `stop`, without `stop`.
+    fn visit(
+        &mut self,
+        graphs: &Graphs<'_>,
+        block: u32,
+        stop: Option<u32>,
+        mut each: impl FnMut(u32),
+    ) {
+        let tree = graphs.post.tree();
+        let depth = stop.map_or(0, |stop| tree.depth(stop));
+        let mut block = self.first_above(block);
+        // The virtual exit is a post-dominator of all blocks.
+        while block != graphs.post.virtual_exit() && (stop.is_none() || tree.depth(block) > depth) {
+            let parent = tree.immediate(block).unwrap_or(graphs.post.virtual_exit());
+            self.next[block as usize] = parent;
+            each(block);
+            block = self.first_above(parent);
+        }
     }
-    at
+
+    /// The first unvisited block from a block upwards. Shortens the path.
+    fn first_above(&mut self, mut block: u32) -> u32 {
+        while self
+            .next
+            .get(block as usize)
+            .is_some_and(|&next| next != block)
+        {
+            let next = self.next[block as usize];
+            self.next[block as usize] = self.next[next as usize];
+            block = next;
+        }
+        block
+    }
 }

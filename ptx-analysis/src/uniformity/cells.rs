@@ -30,7 +30,7 @@ struct Position {
 pub(super) struct Cell {
     /// The join of the uniformity of all stores.
     pub(super) uniformity: Uniformity,
-    /// In the order of execution, after [`Cell::is_ordered`] returned `true`.
+    /// The positions of the stores, sorted by execution after [`Cell::is_ordered`] returned `true`.
     stores: Vec<Position>,
     /// The statements that load it.
     pub(super) loads: Vec<StmtId>,

@@ -10,7 +10,7 @@ use super::incremental::{CallInputs, IncrementalUniformity, Inputs, Output};
 use super::words;
 use crate::calls::CallGraph;
 use crate::function_analysis::FunctionAnalysis;
-use crate::incremental::{Budget, Runs, Spent};
+use crate::incremental::{Budget, MemoTable, Spent};
 use crate::interprocedural::{self, Precision, Summaries, callees_first};
 use crate::module_analysis::ModuleAnalysis;
 
@@ -18,7 +18,7 @@ use crate::module_analysis::ModuleAnalysis;
 pub(super) fn solve(
     module: &ModuleAnalysis<'_>,
     uniformity: &IncrementalUniformity,
-    memo: &mut Runs<Inputs, Output>,
+    memo: &mut MemoTable<Inputs, Output>,
     inputs: &mut [Option<Inputs>],
     budget: &mut Budget,
 ) -> Result<(), Spent> {

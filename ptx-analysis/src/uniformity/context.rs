@@ -1,4 +1,4 @@
-//! What is known of a function from its header and from those that call it.
+//! The inputs of the analysis of a function: from its header, its callers and its callees.
 
 use alloc::vec::Vec;
 
@@ -10,31 +10,31 @@ use ptx_isa::{Directive, SpecialReg, StateSpace, Uniformity};
 use super::synchronization::{Before, Synchronization};
 use super::words;
 
-/// What is known of all calls of a function, or of the launches of a kernel.
+/// The header of a function, and the join of all of its calls or launches.
 #[derive(Clone, Debug)]
 pub(super) struct Context {
     pub(super) function: FuncId,
     pub(super) kind: FunctionKind,
-    /// In which threads each word of the parameters is the same.
+    /// The uniformity of each word of the parameters.
     pub(super) arguments: Vec<Uniformity>,
-    /// Of which group all threads enter the function, or none.
+    /// The largest group of which all threads enter the function together, or none.
     pub(super) entry: Uniformity,
-    /// The threads of a CTA in each dimension, if each launch has as many.
+    /// The threads of a CTA in each dimension, if the kernel requires them.
     threads: Option<[u64; 3]>,
-    /// Whether generic addresses may be those of local memory, which each thread has its own of.
+    /// Generic addresses may point to local memory, which belongs to one thread.
     pub(super) local_pointers: bool,
-    /// Whether they may be those of shared memory, which each CTA has its own of.
+    /// Generic addresses may point to shared memory, which belongs to one CTA.
     pub(super) shared_pointers: bool,
-    /// What may happen in a grid before the function begins.
+    /// The synchronization that may happen in a grid before the function begins.
     pub(super) before: Before,
-    /// The variables in local memory that only the function accesses.
+    /// The parts of variables in local memory that only the function accesses.
     pub(super) cells: Cells,
-    /// Whether what is not known counts as the same wherever that may be.
+    /// Unknown values count as the same wherever that is possible.
     pub(super) is_optimistic: bool,
 }
 
 impl Context {
-    /// Nothing is known of the arguments of functions yet, and those of kernels are the same in the grid.
+    /// Creates the context of a function without calls. The arguments of kernels are the same in the grid.
     pub(super) fn new(facts: FunctionFacts<'_>, id: FuncId) -> Self {
         let header = header(facts, id);
         let params = header.interface.params.of(facts.module().params());
@@ -52,20 +52,21 @@ impl Context {
         }
     }
 
-    /// The threads of a CTA in each dimension, if each launch has as many.
+    /// The threads of a CTA in each dimension, if the kernel requires them.
     pub(super) const fn threads(&self) -> Option<[u64; 3]> {
         self.threads
     }
 
-    /// In which threads something is the same of which nothing is known.
+    /// The uniformity of an unknown value.
     pub(super) const fn unknown(&self) -> Uniformity {
-        match self.is_optimistic {
-            true => Uniformity::Grid,
-            false => Uniformity::Varying,
+        if self.is_optimistic {
+            Uniformity::Grid
+        } else {
+            Uniformity::Varying
         }
     }
 
-    /// The arguments may be anything.
+    /// Assumes nothing about the calls of the function.
     pub(super) fn give_up(&mut self) {
         if self.is_optimistic {
             return;
@@ -92,7 +93,7 @@ impl Context {
             .of(module.params())
     }
 
-    /// In which threads a component of a special register is the same, if they read it together.
+    /// The uniformity of a component of a special register, among threads that read it at the same time.
     pub(super) fn special(&self, register: SpecialReg, component: Option<u8>) -> Uniformity {
         if register.is_vector() && component == Some(3) {
             // There is no fourth dimension.
@@ -103,11 +104,11 @@ impl Context {
             return register.uniformity();
         };
         let component = usize::from(component);
-        let before: u64 = threads.iter().take(component).product();
+        let stride: u64 = threads.iter().take(component).product();
         match threads.get(component) {
             Some(1) => Uniformity::Grid,
             // Whole warps have the same index.
-            _ if component > 0 && before.is_multiple_of(32) => Uniformity::Warp,
+            _ if component > 0 && stride.is_multiple_of(32) => Uniformity::Warp,
             _ => register.uniformity(),
         }
     }
@@ -152,24 +153,21 @@ fn header<'a>(facts: FunctionFacts<'a>, id: FuncId) -> &'a Function {
     header.unwrap_or(const { &Function::EMPTY })
 }
 
-/// The threads of a CTA in each dimension that a kernel requires.
+/// The threads of a CTA in each dimension, if a kernel requires them.
 fn threads(facts: FunctionFacts<'_>, header: &Function) -> Option<[u64; 3]> {
     let module = facts.module();
-    let mut all = header
-        .interface
-        .directives
-        .of(module.interface_directives())
-        .iter();
-    let required = all.find(|d| d.directive == Directive::Reqntid)?;
+    let directives = header.interface.directives;
+    let mut directives = directives.of(module.interface_directives()).iter();
+    let required = directives.find(|d| d.directive == Directive::Reqntid)?;
     let mut threads = [1; 3];
-    let given = module.pool().slice(required.args);
-    for (size, given) in threads.iter_mut().zip(given) {
-        *size = u64::try_from(module.pool().integer(*given)?).ok()?;
+    let arguments = module.pool().slice(required.args);
+    for (size, argument) in threads.iter_mut().zip(arguments) {
+        *size = u64::try_from(module.pool().integer(*argument)?).ok()?;
     }
     Some(threads)
 }
 
-/// Whether a module has variables in local memory that all of its functions may use.
+/// Returns whether a module has variables in local memory that all of its functions may use.
 pub(super) fn has_local_variables(module: &ptx_ir::Module) -> bool {
     let mut symbols = module.symbols().values();
     symbols.any(

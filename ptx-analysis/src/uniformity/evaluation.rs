@@ -102,9 +102,14 @@ impl<'a> Evaluation<'a> {
             top: Uniformity::Varying,
             max_sweeps: u32::MAX,
         };
-        let threads = context
-            .is_optimistic
-            .then(|| ThreadValues::with_cells(facts, variables, ssa, &context.cells));
+        let threads = if !context.is_optimistic {
+            None
+        } else if context.cells.is_empty() {
+            ThreadValues::new(function).ok()
+        } else {
+            let cells = &context.cells;
+            Some(ThreadValues::with_cells(facts, variables, ssa, cells))
+        };
         let mut evaluation = Self {
             facts,
             graphs,

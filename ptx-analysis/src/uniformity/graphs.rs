@@ -1,4 +1,4 @@
-//! The graphs of a function that the analysis needs.
+//! Control flow, dominators and loops, and the graphs that are derived from them.
 
 use alloc::vec::Vec;
 
@@ -13,7 +13,7 @@ use crate::graph::{
 pub(crate) struct RegionGraphs {
     frontiers: Frontiers<BlockId>,
     children: Csr<BlockId>,
-    /// The outermost irreducible loop around each block; empty if there is none.
+    /// For each block the outermost irreducible loop around it; empty if the function has no irreducible loop.
     irreducible: Vec<Option<LoopId>>,
 }
 
@@ -62,11 +62,11 @@ impl<'a> Graphs<'a> {
 
     /// The outermost irreducible loop around a block.
     pub(super) fn irreducible(&self, block: BlockId) -> Option<LoopId> {
-        let around = self.irreducible.get(block.as_u32() as usize);
-        around.copied().flatten()
+        let outermost = self.irreducible.get(block.as_u32() as usize);
+        outermost.copied().flatten()
     }
 
-    /// Whether a block is the header of a loop around another one.
+    /// Returns whether a block is the header of a loop that contains another one.
     pub(super) fn is_header_around(&self, header: BlockId, block: BlockId) -> bool {
         let Some(id) = self.loops.innermost(header) else {
             return false;
@@ -75,57 +75,62 @@ impl<'a> Graphs<'a> {
         is_header && self.loops.contains(id, block)
     }
 
-    /// Of each loop, the blocks to which edges lead out of it, each once, with whether there are several such edges. `None` if edges leave more loops
-    /// than `most`, all together.
-    pub(super) fn after(&self, mut most: u64) -> Option<Vec<Vec<(BlockId, bool)>>> {
-        let mut after: Vec<Vec<(BlockId, bool)>> = vec![Vec::new(); self.loops.len()];
+    /// For each loop its exits, by block; `None` if there are more than `max` edges out of loops, counted for each loop that they leave.
+    pub(super) fn loop_exits(&self, mut max: u64) -> Option<Vec<Vec<LoopExit>>> {
+        let mut exits: Vec<Vec<LoopExit>> = vec![Vec::new(); self.loops.len()];
         for (from, _) in self.cfg.blocks() {
             for &to in self.cfg.successors(from) {
                 for id in self.loops.left(from, to) {
-                    most = most.checked_sub(1)?;
-                    let known = &mut after[id.as_u32() as usize];
-                    match known.last_mut() {
-                        Some((last, several)) if *last == to => *several = true,
-                        _ => known.push((to, false)),
-                    }
+                    max = max.checked_sub(1)?;
+                    exits[id.as_u32() as usize].push(LoopExit {
+                        block: to,
+                        has_several_edges: false,
+                    });
                 }
             }
         }
-        after.iter_mut().for_each(merge);
-        Some(after)
+        for exits in &mut exits {
+            exits.sort_unstable_by_key(|exit| exit.block);
+            exits.dedup_by(|next, first| {
+                first.has_several_edges |= next.block == first.block;
+                next.block == first.block
+            });
+        }
+        Some(exits)
     }
 }
 
-/// Leaves each block once.
-fn merge(after: &mut Vec<(BlockId, bool)>) {
-    after.sort_unstable();
-    after.dedup_by(|next, kept| {
-        let is_same = next.0 == kept.0;
-        kept.1 |= is_same;
-        is_same
-    });
+/// A block outside of a loop to which an edge leads from the loop.
+#[derive(Copy, Clone, Debug)]
+pub(super) struct LoopExit {
+    pub(super) block: BlockId,
+    /// Several edges lead there from the loop.
+    pub(super) has_several_edges: bool,
 }
 
+/// For each block the outermost irreducible loop around it; empty if there is no irreducible loop.
 fn irreducible(cfg: &Cfg, loops: &Loops<BlockId>) -> Vec<Option<LoopId>> {
-    let is_irreducible = |id: LoopId| {
-        let kind = loops.get(id).map(|l| l.kind());
-        kind == Some(LoopKind::Irreducible)
-    };
-    if !loops.iter().any(|(id, _)| is_irreducible(id)) {
+    let mut infos = loops.iter();
+    if infos.all(|(_, info)| info.kind() != LoopKind::Irreducible) {
         return Vec::new();
     }
-    // Of each loop; outer loops come before those inside them.
+    // For each loop; outer loops come before those inside them.
     let mut outermost: Vec<Option<LoopId>> = vec![None; loops.len()];
-    for (id, of) in loops.iter() {
-        let around = of.parent().and_then(|p| outermost.get(p.as_u32() as usize));
-        let around = around.copied().flatten();
+    for (id, info) in loops.iter() {
+        let parent = info
+            .parent()
+            .and_then(|id| outermost.get(id.as_u32() as usize));
+        let parent = parent.copied().flatten();
+        let is_irreducible = info.kind() == LoopKind::Irreducible;
         if let Some(slot) = outermost.get_mut(id.as_u32() as usize) {
-            *slot = around.or_else(|| is_irreducible(id).then_some(id));
+            *slot = parent.or_else(|| is_irreducible.then_some(id));
         }
     }
-    let of_block = |block: BlockId| {
-        let innermost = loops.innermost(block)?;
-        outermost.get(innermost.as_u32() as usize).copied()?
-    };
-    cfg.blocks().map(|(id, _)| of_block(id)).collect()
+    let mut blocks = Vec::with_capacity(cfg.len());
+    for (block, _) in cfg.blocks() {
+        let innermost = loops.innermost(block);
+        let outermost = innermost.and_then(|id| outermost.get(id.as_u32() as usize));
+        blocks.push(outermost.copied().flatten());
+    }
+    blocks
 }

@@ -15,7 +15,7 @@ use super::synchronization::{Before, Summaries, Synchronization};
 use super::words::{self, Words};
 use crate::calls::{CallGraph, Target};
 use crate::function_analysis::{FunctionAnalysis, map_functions};
-use crate::incremental::{Budget, Runs, renumbered};
+use crate::incremental::{Budget, MemoTable, renumber_table};
 use crate::interprocedural::replace_inputs;
 use crate::module_analysis::ModuleAnalysis;
 
@@ -125,6 +125,21 @@ impl Body {
             shares: makes_address(function.facts(), StateSpace::Shared),
         }
     }
+
+    /// The properties of a body that an optimistic analysis uses: the cells of its local memory.
+    fn optimistic(function: &FunctionAnalysis<'_>) -> Self {
+        let mut variables = function.body().vars().values();
+        let has_local = variables.any(|variable| variable.space.base() == StateSpace::Local);
+        Self {
+            stack: if has_local {
+                function.stack().clone()
+            } else {
+                Stack::NONE
+            },
+            synchronization: Synchronization::UNKNOWN,
+            shares: true,
+        }
+    }
 }
 
 /// The uniformity of arguments, calls and results of the functions of a module that changes. The uniformity of each function is that of a new
@@ -164,7 +179,7 @@ pub struct IncrementalUniformity {
     is_optimistic: bool,
     bodies: Vec<Option<Body>>,
     summaries: Summaries,
-    runs: Runs<Inputs, Output>,
+    memo: MemoTable<Inputs, Output>,
     /// The inputs of the last evaluation of each function.
     inputs: Vec<Option<Inputs>>,
     /// The number of changes of `inputs`.
@@ -194,7 +209,7 @@ impl IncrementalUniformity {
     /// Records the bodies of all functions.
     pub fn enter_all(&mut self, module: &ModuleAnalysis<'_>) {
         let bodies = map_functions(module.facts(), |id, _| {
-            Some((id, Body::new(&module.function(id)?)))
+            Some((id, self.body(&module.function(id)?)))
         });
         for (id, body) in bodies.into_iter().flatten() {
             self.set_body(id, body);
@@ -205,8 +220,16 @@ impl IncrementalUniformity {
     pub fn enter(&mut self, module: &ModuleAnalysis<'_>, changed: &[FuncId]) {
         for id in changed {
             if let Some(function) = module.function(*id) {
-                self.set_body(*id, Body::new(&function));
+                self.set_body(*id, self.body(&function));
             }
+        }
+    }
+
+    fn body(&self, function: &FunctionAnalysis<'_>) -> Body {
+        if self.is_optimistic {
+            Body::optimistic(function)
+        } else {
+            Body::new(function)
         }
     }
 
@@ -215,7 +238,7 @@ impl IncrementalUniformity {
             self.bodies.resize(id.index() + 1, None);
         }
         self.bodies[id.index()] = Some(body);
-        self.runs.forget(id);
+        self.memo.remove_function(id);
     }
 
     /// Computes the inputs that functions pass to each other. Returns `false` if the budget is spent first; then it has to be called again. The facts must
@@ -249,13 +272,13 @@ impl IncrementalUniformity {
             }
             inputs[id.index()] = Some(Inputs::new(&context, calls, &self.summaries, |_| None));
         }
-        let mut runs = core::mem::take(&mut self.runs);
-        let solved = connected::solve(analysis, self, &mut runs, &mut inputs, budget);
-        self.runs = runs;
+        let mut memo = core::mem::take(&mut self.memo);
+        let solved = connected::solve(analysis, self, &mut memo, &mut inputs, budget);
+        self.memo = memo;
         if solved.is_err() {
             return false;
         }
-        self.runs.finish();
+        self.memo.remove_unused();
         replace_inputs(&mut self.inputs, inputs, &mut self.revisions);
         true
     }
@@ -276,14 +299,14 @@ impl IncrementalUniformity {
     ) -> Option<FunctionUniformity> {
         let id = function.id();
         let inputs = self.inputs.get(id.index())?.as_ref()?;
-        let output = self.runs.output(id, inputs);
+        let output = self.memo.output(id, inputs);
         let uniformity = output.and_then(|output| output.uniformity.take());
         Some(uniformity.unwrap_or_else(|| self.evaluate(function, calls)))
     }
 
     /// Frees the results that [`take`](Self::take) would move out.
     pub fn shrink(&mut self) {
-        for output in self.runs.outputs() {
+        for output in self.memo.outputs() {
             output.uniformity = None;
         }
     }
@@ -296,9 +319,9 @@ impl IncrementalUniformity {
         is_same: impl Fn(FuncId) -> bool,
     ) {
         let unchanged = |id| function(id).filter(|_| is_same(id));
-        renumbered(&mut self.bodies, unchanged);
-        renumbered(&mut self.revisions, &function);
-        renumbered(&mut self.inputs, unchanged);
+        renumber_table(&mut self.bodies, unchanged);
+        renumber_table(&mut self.revisions, &function);
+        renumber_table(&mut self.inputs, unchanged);
         for slot in &mut self.inputs {
             if let Some(inputs) = slot
                 && inputs.renumber(&function).is_none()
@@ -306,7 +329,7 @@ impl IncrementalUniformity {
                 *slot = None;
             }
         }
-        self.runs.renumber(unchanged, |inputs, output| {
+        self.memo.renumber(unchanged, |inputs, output| {
             for call in &mut output.calls {
                 call.callee = function(call.callee)?;
             }

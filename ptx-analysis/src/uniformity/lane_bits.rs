@@ -1,4 +1,4 @@
-//! Which bits of a value differ between threads, and between which lanes of a warp they differ.
+//! The bits of a value that differ between threads, and the lanes of a warp between which they differ.
 //!
 //! Properties of the lanes of a warp hold for any two lanes that execute the same instance of the defining statement, whatever the other lanes do.
 

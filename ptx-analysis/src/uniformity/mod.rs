@@ -111,7 +111,7 @@ pub struct UniformDef {
 /// ```
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct FunctionUniformity {
-    /// In the order of the ids of statements.
+    /// The registers that statements write, by the ids of the statements.
     defs: Vec<UniformDef>,
     guards: Vec<(StmtId, Uniformity)>,
     blocks: Vec<Uniformity>,

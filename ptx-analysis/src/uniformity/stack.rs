@@ -1,11 +1,12 @@
-//! Variables in local memory whose address no other function gets: what a thread loads from them is what it stored there.
+//! Variables in local memory whose address no other function gets: a thread loads from them what it stored there.
 //!
-//! Unoptimized code keeps its variables there. The address of each access is an affine form ([`crate::values`]); parts of a variable that
-//! are accessed by the same bytes are followed like registers. An address escapes if anything else is done with it than to add to it, to compare it and
-//! to access memory.
+//! Unoptimized code keeps its variables there. The address of each access is an affine form ([`crate::values`]). The parts of a variable that are always
+//! accessed as a whole are *cells*, which are followed like registers. An address escapes if an instruction does anything else with it than to add to it, to
+//! compare it and to access memory.
 
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
+use core::ops::Range;
 
 use ptx_dataflow::internals::{CellAccess, CellUse, Cells};
 use ptx_ir::facts::{Facts, FunctionFacts, MemoryAccess};
@@ -18,26 +19,26 @@ use crate::reg_lanes::Variables;
 use crate::ssa::{Ssa, Value, ValueId};
 use crate::values::{Affine, Symbol, Values, VariableRef};
 
-/// How many accesses to cells there may be, and how many more for each statement: an access through an index is one to each cell of the variable.
-const ACCESSES: usize = 1 << 12;
-const ACCESSES_PER_STATEMENT: usize = 4;
+/// The maximum number of accesses to cells: this number, and more for each statement. An access through an index is an access to each cell of the variable.
+const MAX_ACCESSES: usize = 1 << 12;
+const MAX_ACCESSES_PER_STATEMENT: usize = 4;
 
-/// What is known of the local memory of a function.
+/// The local memory of a function.
 #[derive(Clone, Debug)]
 pub(crate) struct Stack {
     pub(super) cells: Cells,
-    /// Whether other addresses may be those of local memory.
+    /// Generic addresses, or those in other functions, may be addresses of local memory.
     pub(super) escapes: bool,
 }
 
 impl Stack {
-    /// Nothing is known.
-    pub(super) const UNKNOWN: Self = Self {
+    /// Local memory about which nothing is assumed.
+    const UNKNOWN: Self = Self {
         cells: Cells::NONE,
         escapes: true,
     };
 
-    /// There is no local memory.
+    /// No local memory.
     pub(super) const NONE: Self = Self {
         cells: Cells::NONE,
         escapes: false,
@@ -45,7 +46,11 @@ impl Stack {
 
     pub(crate) fn new(function: &FunctionDataflow<'_>) -> Self {
         let (facts, body) = (function.facts(), function.body());
-        if !body.vars().values().any(|v| is_local(v.space)) {
+        if !body
+            .vars()
+            .values()
+            .any(|variable| is_local(variable.space))
+        {
             return if makes_address(facts, StateSpace::Local) {
                 Self::UNKNOWN
             } else {
@@ -53,7 +58,7 @@ impl Stack {
             };
         }
         let mut statements = body.statements();
-        if statements.any(|(_, s)| matches!(s, Statement::Opaque(_))) {
+        if statements.any(|(_, statement)| matches!(statement, Statement::Opaque(_))) {
             return Self::UNKNOWN;
         }
         let (Ok(ssa), Ok(values)) = (function.ssa(), function.values()) else {
@@ -77,33 +82,42 @@ fn is_local(space: StateSpace) -> bool {
     space.base() == StateSpace::Local
 }
 
-/// Whether a function converts an address of a state space to a generic one.
+/// Returns whether a function converts an address of a state space to a generic one.
 pub(super) fn makes_address(facts: FunctionFacts<'_>, space: StateSpace) -> bool {
     let mut insts = facts.body().insts();
     insts.any(|(id, inst)| {
         let mut spaces = facts.module().signature(inst.sig).state_spaces();
-        spaces.any(|of| of.base() == space) && facts.inst(id).action() == Some(Action::ToGeneric)
+        spaces.any(|operand_space| operand_space.base() == space)
+            && facts.inst(id).action() == Some(Action::ToGeneric)
     })
 }
 
-/// What an address in local memory points into.
+/// The object of an address in local memory.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
-enum Root {
+enum Object {
     Variable(VarId),
-    /// Something in local memory.
     Unknown,
 }
 
-/// An access to a variable.
+/// An address in local memory.
 #[derive(Copy, Clone, Debug)]
-struct Found {
+struct Address {
+    object: Object,
+    /// The distance from the start of the object; `None` if it depends on an index.
+    offset: Option<i64>,
+}
+
+/// An access to a variable.
+#[derive(Clone, Debug)]
+struct VariableAccess {
     stmt: StmtId,
     variable: VarId,
-    /// The first byte and the one after the last; `None` if they depend on an index.
-    bytes: Option<(i64, i64)>,
+    /// The offsets of its bytes in the variable; `None` if they depend on an index.
+    bytes: Option<Range<i64>>,
     writes: bool,
 }
 
+/// Collects the accesses to variables, and the variables that escape.
 struct Finder<'a> {
     facts: FunctionFacts<'a>,
     variables: &'a Variables,
@@ -111,7 +125,7 @@ struct Finder<'a> {
     values: &'a Values,
     escaped: BTreeSet<VarId>,
     any_escapes: bool,
-    accesses: Vec<Found>,
+    accesses: Vec<VariableAccess>,
 }
 
 impl Finder<'_> {
@@ -121,11 +135,12 @@ impl Finder<'_> {
                 continue;
             }
             for phi in self.ssa.phis(id) {
-                for &arg in self.ssa.args(phi) {
-                    self.flows(arg, phi);
+                for &argument in self.ssa.args(phi) {
+                    self.flow(argument, phi);
                 }
             }
-            for (stmt, statement) in self.facts.body().range(block.first, block.end) {
+            let statements = self.facts.body().range(block.first, block.end);
+            for (stmt, statement) in statements {
                 if let Statement::Inst(inst) = statement {
                     self.inst(stmt, inst);
                 }
@@ -133,132 +148,132 @@ impl Finder<'_> {
         }
     }
 
-    /// The variable that is added in a form.
-    fn root_of(&self, form: &Affine) -> Option<(Root, bool)> {
-        let mut found = None;
+    /// The address in local memory of an affine form; `None` if it is not one.
+    fn address_of_form(&self, form: &Affine) -> Option<Address> {
+        let mut object = None;
         let mut is_constant = true;
+        let mut has_window = false;
         for term in form.terms() {
-            let root = match self.values.symbol(term.symbol) {
-                Some(Symbol::Variable(VariableRef::Local(variable))) => {
-                    if !self.is_stack(variable) {
-                        is_constant = false;
-                        continue;
-                    }
-                    match term.factor {
-                        1 if found.is_none() => Root::Variable(variable),
-                        _ => Root::Unknown,
-                    }
+            match self.values.symbol(term.symbol) {
+                Some(Symbol::Variable(VariableRef::Local(variable)))
+                    if self.is_stack_variable(variable) =>
+                {
+                    object = Some(if term.factor == 1 && object.is_none() {
+                        Object::Variable(variable)
+                    } else {
+                        Object::Unknown
+                    });
                 }
-                Some(Symbol::Window(space)) if is_local(space) => continue,
-                _ => {
-                    is_constant = false;
-                    continue;
-                }
-            };
-            found = Some(root);
+                Some(Symbol::Window(space)) if is_local(space) => has_window = true,
+                _ => is_constant = false,
+            }
         }
-        let has_window = || {
-            let mut terms = form.terms().iter();
-            terms.any(
-                |t| matches!(self.values.symbol(t.symbol), Some(Symbol::Window(s)) if is_local(s)),
-            )
-        };
-        match found {
-            None if has_window() => Some((Root::Unknown, false)),
+        match object {
+            Some(object) => Some(Address {
+                object,
+                offset: is_constant.then_some(form.constant()),
+            }),
+            None if has_window => Some(Address {
+                object: Object::Unknown,
+                offset: None,
+            }),
             None => None,
-            Some(root) => Some((root, is_constant)),
         }
     }
 
-    fn root(&self, value: ValueId) -> Option<Root> {
-        let (root, _) = self.root_of(&self.values.affine(value))?;
-        Some(root)
+    /// The object that a value points into, if it is an address in local memory.
+    fn object(&self, value: ValueId) -> Option<Object> {
+        let address = self.address_of_form(&self.values.affine(value))?;
+        Some(address.object)
     }
 
-    fn escape(&mut self, root: Root) {
+    fn escape(&mut self, object: Object) {
         self.any_escapes = true;
-        if let Root::Variable(variable) = root {
+        if let Object::Variable(variable) = object {
             self.escaped.insert(variable);
         }
     }
 
-    /// A value becomes another one: an address must remain one that is known.
-    fn flows(&mut self, from: ValueId, to: ValueId) {
-        if let Some(root) = self.root(from)
-            && (root == Root::Unknown || self.root(to) != Some(root))
+    /// A value becomes another one: if it is an address, the other one must be an address in the same variable.
+    fn flow(&mut self, from: ValueId, to: ValueId) {
+        if let Some(object) = self.object(from)
+            && (object == Object::Unknown || self.object(to) != Some(object))
         {
-            self.escape(root);
+            self.escape(object);
         }
     }
 
     fn inst(&mut self, stmt: StmtId, inst: InstId) {
         let facts = self.facts.inst(inst);
-        let mut roots: Vec<Root> = Vec::new();
-        for of in self.ssa.uses(stmt) {
-            roots.extend(self.root(of.value));
+        let mut objects: Vec<Object> = Vec::new();
+        for read in self.ssa.uses(stmt) {
+            objects.extend(self.object(read.value));
         }
         let body = self.facts.body();
         each_operand(self.facts, body.operands(inst), &mut |operand| {
             if let Operand::Var(variable) = operand
-                && body.vars().get(variable).is_some_and(|v| is_local(v.space))
+                && self.is_stack_variable(variable)
             {
-                roots.push(Root::Variable(variable));
+                objects.push(Object::Variable(variable));
             }
         });
-        if roots.is_empty() {
+        if objects.is_empty() {
             return;
         }
-        let found = self.access(stmt, &facts);
-        match found {
-            Some(found) if roots.len() == 1 => self.accesses.push(found),
-            _ if facts.is_known() && facts.memory().next().is_none() && self.is_pure(&facts) => {
-                for root in roots {
-                    self.computes(stmt, root);
-                }
+        if objects.len() == 1
+            && let Some(access) = self.access(stmt, &facts)
+        {
+            self.accesses.push(access);
+        } else if is_computation(&facts) {
+            for object in objects {
+                self.compute(stmt, object);
             }
-            _ => roots.into_iter().for_each(|root| self.escape(root)),
+        } else {
+            for object in objects {
+                self.escape(object);
+            }
         }
     }
 
-    fn is_pure(&self, facts: &Facts<'_>) -> bool {
-        !facts.has_side_effects() && facts.callees().is_none()
-    }
-
-    /// An instruction computes something of an address: another one, or a comparison.
-    fn computes(&mut self, stmt: StmtId, root: Root) {
+    /// A statement computes another address, or a comparison, from an address in an object.
+    fn compute(&mut self, stmt: StmtId, object: Object) {
         for def in self.ssa.defs(stmt) {
-            let is_predicate = self.values.width(def) == 1;
-            let keeps = root != Root::Unknown && self.root(def) == Some(root);
+            if self.values.width(def) == 1 {
+                continue;
+            }
+            let is_same_object =
+                |value| object != Object::Unknown && self.object(value) == Some(object);
             let old = match self.ssa.value(def) {
                 Value::Def { old, .. } => old,
                 _ => None,
             };
-            if !(is_predicate || keeps)
-                || old.is_some_and(|old| self.root(old) != Some(root) && !is_predicate)
-            {
-                self.escape(root);
+            if !is_same_object(def) || old.is_some_and(|old| !is_same_object(old)) {
+                self.escape(object);
             }
         }
     }
 
     /// The access of an instruction that loads or stores.
-    fn access(&self, stmt: StmtId, facts: &Facts<'_>) -> Option<Found> {
+    fn access(&self, stmt: StmtId, facts: &Facts<'_>) -> Option<VariableAccess> {
         let mut accesses = facts.memory();
         let (access, None) = (accesses.next()?, accesses.next()) else {
             return None;
         };
-        if !facts.is_known() || !matches!(access.access, Access::Read | Access::Write) {
+        if !facts.is_known()
+            || !matches!(access.access, Access::Read | Access::Write)
+            || self.stores_address(stmt, facts, &access)
+        {
             return None;
         }
-        let (root, is_constant, start) = self.address(stmt, facts, &access)?;
-        let Root::Variable(variable) = root else {
+        let address = self.address(stmt, facts, &access)?;
+        let Object::Variable(variable) = address.object else {
             return None;
         };
-        let bytes = access.bytes.and_then(|bytes| {
+        let bytes = address.offset.zip(access.bytes).and_then(|(start, bytes)| {
             let end = start.checked_add(i64::try_from(bytes).ok()?)?;
-            is_constant.then_some((start, end))
+            Some(start..end)
         });
-        Some(Found {
+        Some(VariableAccess {
             stmt,
             variable,
             bytes,
@@ -266,114 +281,137 @@ impl Finder<'_> {
         })
     }
 
-    /// What the address of an access points into, and its constant part.
-    fn address(
-        &self,
-        stmt: StmtId,
-        facts: &Facts<'_>,
-        access: &MemoryAccess,
-    ) -> Option<(Root, bool, i64)> {
+    /// The address of an access in local memory.
+    fn address(&self, stmt: StmtId, facts: &Facts<'_>, access: &MemoryAccess) -> Option<Address> {
         let offset = access.offset?;
         let base = access.base?;
         if let Operand::Var(variable) = base {
-            let is_data = self.stores_address(stmt, facts, access);
-            return (self.is_stack(variable) && !is_data).then_some((
-                Root::Variable(variable),
-                true,
-                offset,
-            ));
+            return self.is_stack_variable(variable).then_some(Address {
+                object: Object::Variable(variable),
+                offset: Some(offset),
+            });
         }
+<<<<<<< HEAD
         let variable = self.variables.of(facts.place(base)?).single()?;
-        let form = self.values.affine(self.ssa.read(stmt, variable)?);
-        let (root, is_constant) = self.root_of(&form)?;
-        let is_data = self.stores_address(stmt, facts, access);
-        (!is_data).then_some((root, is_constant, form.constant().checked_add(offset)?))
-    }
-
-    fn is_stack(&self, variable: VarId) -> bool {
-        let of = self.facts.body().vars().get(variable);
-        of.is_some_and(|v| is_local(v.space))
-    }
-
-    /// Whether an address in local memory is what an access stores.
-    fn stores_address(&self, stmt: StmtId, facts: &Facts<'_>, access: &MemoryAccess) -> bool {
-        let Some((data, _)) = access.data.filter(|_| access.writes()) else {
-            return access.writes();
+=======
+        let mut variables = self.variables.of(facts.place(base)?);
+        let (variable, None) = (variables.next()?, variables.next()) else {
+            return None;
         };
-        let mut variables = facts.places(&data).flat_map(|p| self.variables.of(p));
-        variables.any(|v| {
-            let value = self.ssa.read(stmt, v);
-            value.is_some_and(|v| self.root(v).is_some())
+>>>>>>> 85c606d7 (ptx-analysis: provenance, local memory and branches in words of the field; optimistic uniformity collects only what it uses)
+        let form = self.values.affine(self.ssa.read(stmt, variable)?);
+        let address = self.address_of_form(&form)?;
+        // The sum of the constants must not overflow, even if the address depends on an index.
+        form.constant().checked_add(offset)?;
+        Some(Address {
+            object: address.object,
+            offset: address.offset.map(|constant| constant + offset),
+        })
+    }
+
+    fn is_stack_variable(&self, variable: VarId) -> bool {
+        let variable = self.facts.body().vars().get(variable);
+        variable.is_some_and(|variable| is_local(variable.space))
+    }
+
+    /// Returns whether an access stores an address in local memory.
+    fn stores_address(&self, stmt: StmtId, facts: &Facts<'_>, access: &MemoryAccess) -> bool {
+        if !access.writes() {
+            return false;
+        }
+        let Some((data, _)) = access.data else {
+            return true;
+        };
+        let mut variables = facts
+            .places(&data)
+            .flat_map(|register| self.variables.of(register));
+        variables.any(|variable| {
+            let value = self.ssa.read(stmt, variable);
+            value.is_some_and(|value| self.object(value).is_some())
         })
     }
 
     /// The cells of the variables that do not escape.
     fn finish(self) -> Stack {
-        let mut by_variable: BTreeMap<VarId, Vec<Found>> = BTreeMap::new();
-        for found in self.accesses {
-            if !self.escaped.contains(&found.variable) {
-                by_variable.entry(found.variable).or_default().push(found);
+        let mut by_variable: BTreeMap<VarId, Vec<VariableAccess>> = BTreeMap::new();
+        for access in self.accesses {
+            if !self.escaped.contains(&access.variable) {
+                by_variable.entry(access.variable).or_default().push(access);
             }
         }
         let statements = self.facts.body().statement_table().len();
-        let mut left = ACCESSES + ACCESSES_PER_STATEMENT * statements;
-        let (mut count, mut accesses) = (0u32, Vec::new());
-        for (_, found) in by_variable {
-            let parts = parts(&found);
-            let indexed = found.iter().filter(|f| f.bytes.is_none()).count();
-            let needed = found.len() + indexed.saturating_mul(parts.len());
-            if needed > left {
+        let mut remaining = MAX_ACCESSES + MAX_ACCESSES_PER_STATEMENT * statements;
+        let (mut count, mut cell_accesses) = (0u32, Vec::new());
+        for accesses in by_variable.into_values() {
+            let parts = parts(&accesses);
+            let indexed = accesses.iter().filter(|access| access.bytes.is_none());
+            let needed = accesses.len() + indexed.count().saturating_mul(parts.len());
+            if needed > remaining {
                 continue;
             }
-            left -= needed;
-            for access in &found {
-                add(access, &parts, count, &mut accesses);
+            remaining -= needed;
+            for access in &accesses {
+                add_cell_accesses(access, &parts, count, &mut cell_accesses);
             }
             count += parts.len() as u32;
         }
         Stack {
-            cells: Cells::new(count, accesses),
+            cells: Cells::new(count, cell_accesses),
             escapes: self.any_escapes,
         }
     }
 }
 
-/// The parts of a variable that are accessed: bytes of accesses that overlap are one part.
-fn parts(found: &[Found]) -> Vec<(i64, i64)> {
-    let mut ranges: Vec<(i64, i64)> = found.iter().filter_map(|f| f.bytes).collect();
-    ranges.sort_unstable();
-    let mut parts: Vec<(i64, i64)> = Vec::new();
-    for (start, end) in ranges {
+/// Returns whether an instruction only computes values of registers.
+fn is_computation(facts: &Facts<'_>) -> bool {
+    facts.is_known()
+        && facts.memory().next().is_none()
+        && !facts.has_side_effects()
+        && facts.callees().is_none()
+}
+
+/// The parts of a variable that are accessed, in their order. Accesses with common bytes belong to one part.
+fn parts(accesses: &[VariableAccess]) -> Vec<Range<i64>> {
+    let mut ranges: Vec<Range<i64>> = accesses.iter().filter_map(|a| a.bytes.clone()).collect();
+    ranges.sort_unstable_by_key(|range| (range.start, range.end));
+    let mut parts: Vec<Range<i64>> = Vec::new();
+    for range in ranges {
         match parts.last_mut() {
-            Some(last) if start < last.1 => last.1 = last.1.max(end),
-            _ => parts.push((start, end)),
+            Some(last) if range.start < last.end => last.end = last.end.max(range.end),
+            _ => parts.push(range),
         }
     }
-    if found.iter().any(|f| f.bytes.is_none()) {
-        // What only accesses with an index reach.
-        parts.push((i64::MAX, i64::MAX));
+    if accesses.iter().any(|access| access.bytes.is_none()) {
+        // The bytes that only accesses with an index reach.
+        parts.push(i64::MAX..i64::MAX);
     }
     parts
 }
 
-/// Notes which cells an access reads or writes; `first` is the number of that of the first part.
-fn add(access: &Found, parts: &[(i64, i64)], first: u32, accesses: &mut Vec<CellAccess>) {
+/// Appends the cells that an access reads or writes; `first` is the number of the cell of the first part.
+fn add_cell_accesses(
+    access: &VariableAccess,
+    parts: &[Range<i64>],
+    first: u32,
+    cell_accesses: &mut Vec<CellAccess>,
+) {
     // Parts do not overlap, and are in order.
-    let (from, to) = match access.bytes {
-        Some((start, end)) => (
-            parts.partition_point(|part| part.1 <= start),
-            parts.partition_point(|part| part.0 < end),
-        ),
-        None => (0, parts.len()),
+    let reached = match &access.bytes {
+        Some(bytes) => {
+            parts.partition_point(|part| part.end <= bytes.start)
+                ..parts.partition_point(|part| part.start < bytes.end)
+        }
+        None => 0..parts.len(),
     };
-    for (cell, part) in (first..).zip(parts).take(to).skip(from) {
-        let usage = match (access.bytes, access.writes) {
-            (Some(bytes), false) if bytes == *part => CellUse::Read,
-            (_, false) => CellUse::MayRead,
-            (Some(bytes), true) if bytes == *part => CellUse::Write,
-            (_, true) => CellUse::MayWrite,
+    for (cell, part) in (first..).zip(parts).take(reached.end).skip(reached.start) {
+        let is_whole = access.bytes.as_ref() == Some(part);
+        let usage = match (is_whole, access.writes) {
+            (true, false) => CellUse::Read,
+            (false, false) => CellUse::MayRead,
+            (true, true) => CellUse::Write,
+            (false, true) => CellUse::MayWrite,
         };
-        accesses.push(CellAccess {
+        cell_accesses.push(CellAccess {
             stmt: access.stmt,
             cell,
             usage,
