@@ -1,4 +1,4 @@
-//! Accesses to memory and registers of operations that were not waited for.
+//! The protocol of waiting: accesses to memory and registers of operations that may not be complete.
 
 use alloc::vec::Vec;
 
@@ -21,73 +21,87 @@ use crate::dataflow::JoinSemiLattice;
 use crate::function_dataflow::FunctionDataflow;
 use crate::reg_lanes::VariableId;
 
-/// Adds the accesses of a function to what is pending.
-pub(super) fn check(events: &Events, analysis: &FunctionDataflow<'_>, found: &mut Vec<Violation>) {
-    if !events.operations.is_empty() {
-        let waits = |mechanism| {
-            events.all().any(|e| match &e.kind {
-                Kind::Wait(m, _) => *m == mechanism,
-                Kind::Phase(..) => mechanism == Mechanism::Mbarrier,
-                Kind::Call => true,
-                _ => false,
-            })
-        };
-        let protocol = Waiting {
-            events,
-            objects: Objects::new(events),
-            reports: reports(events, analysis),
-            waits_for_bulk: waits(Mechanism::Bulk),
-            early: early_writes(events, analysis),
-            unawaited: unawaited(events),
-            tensor: TensorMemory {
-                waits_for_stores: waits(Mechanism::TensorStores),
-                waits_for_mbarriers: waits(Mechanism::Mbarrier),
-            },
-        };
-        follow(&protocol, events, analysis.cfg(), found);
-        if !analysis.loops().is_empty() {
-            // Of a violation in the first iteration it is not known what others do.
-            let mut first = Vec::new();
-            follow_once(&protocol, events, analysis, &mut first);
-            found.extend(first.into_iter().map(|violation| Violation {
+/// Appends the accesses of a function to memory and registers of pending operations.
+pub(super) fn check(
+    events: &Events,
+    analysis: &FunctionDataflow<'_>,
+    violations: &mut Vec<Violation>,
+) {
+    if events.operations.is_empty() {
+        return;
+    }
+    let protocol = Waiting {
+        events,
+        objects: Objects::new(events),
+        reports: reports(events, analysis),
+        waits_for_bulk: has_wait(events, Mechanism::Bulk),
+        early_writes: early_writes(events, analysis),
+        never_awaited: never_awaited(events),
+        tensor: TensorMemory {
+            waits_for_stores: has_wait(events, Mechanism::TensorStores),
+            waits_for_mbarriers: has_wait(events, Mechanism::Mbarrier),
+        },
+    };
+    follow(&protocol, events, analysis.cfg(), violations);
+    if !analysis.loops().is_empty() {
+        // A violation in the first iteration only is possible in the others.
+        let mut in_first_iteration = Vec::new();
+        follow_once(&protocol, events, analysis, &mut in_first_iteration);
+        for violation in in_first_iteration {
+            violations.push(Violation {
                 certainty: Certainty::Possible,
                 ..violation
-            }));
+            });
         }
     }
 }
 
-/// How copies are completed for which a kernel never waits.
-fn unawaited(events: &Events) -> Vec<Mechanism> {
-    let is_awaited = |mechanism: Mechanism| {
-        events.all().any(|e| match &e.kind {
-            Kind::Wait(m, _) | Kind::Report(m, _) => *m == mechanism,
-            Kind::Await(_) => mechanism == Mechanism::Mbarrier,
+/// Returns whether a function, or one that it calls, may wait for operations of a mechanism.
+fn has_wait(events: &Events, mechanism: Mechanism) -> bool {
+    events.all().any(|event| match &event.kind {
+        Kind::Wait(awaited, _) => *awaited == mechanism,
+        Kind::Phase(..) => mechanism == Mechanism::Mbarrier,
+        Kind::Call => true,
+        _ => false,
+    })
+}
+
+/// The mechanisms of copies for which a kernel never waits.
+fn never_awaited(events: &Events) -> Vec<Mechanism> {
+    if !events.is_kernel {
+        return Vec::new();
+    }
+    let is_awaited = |mechanism: &Mechanism| {
+        events.all().any(|event| match &event.kind {
+            Kind::Wait(awaited, _) | Kind::Report(awaited, _) => awaited == mechanism,
+            Kind::Await(_) => *mechanism == Mechanism::Mbarrier,
             Kind::Call => true,
             _ => false,
         })
     };
-    let mut all = vec![Mechanism::Copies, Mechanism::Mbarrier];
-    all.retain(|mechanism| events.is_kernel && !is_awaited(*mechanism));
-    all
+    let mut mechanisms = vec![Mechanism::Copies, Mechanism::Mbarrier];
+    mechanisms.retain(|mechanism| !is_awaited(mechanism));
+    mechanisms
 }
 
 struct Waiting<'a> {
     events: &'a Events,
     objects: Objects,
+    /// For each operation the places of the mbarrier objects to which it reports.
     reports: Vec<Reported>,
+    /// The function may wait for bulk operations.
     waits_for_bulk: bool,
-    /// Of each of the first operations, the writes to its source before a wait.
-    early: Vec<Vec<InstId>>,
-    /// How copies are completed for which the kernel never waits.
-    unawaited: Vec<Mechanism>,
+    /// For each of the first operations, the writes to its source before a wait.
+    early_writes: Vec<Vec<InstId>>,
+    /// The mechanisms of copies for which the kernel never waits.
+    never_awaited: Vec<Mechanism>,
     tensor: TensorMemory,
 }
 
 #[derive(Clone, Debug)]
 struct State {
     pending: PendingSet,
-    /// The variables in which data arrived; after them, tensor memory.
+    /// The variables that contain data. The last flag belongs to tensor memory.
     contents: Flags,
     phases: Phases,
 }
@@ -101,17 +115,25 @@ impl JoinSemiLattice for State {
 }
 
 fn certainty(pending: Pending) -> Certainty {
-    match pending.on_all_paths() {
-        true => Certainty::Definite,
-        false => Certainty::Possible,
+    if pending.on_all_paths() {
+        Certainty::Definite
+    } else {
+        Certainty::Possible
     }
 }
 
 fn intersects(sorted: &[VariableId], variables: &[VariableId]) -> bool {
-    variables.iter().any(|v| sorted.binary_search(v).is_ok())
+    let mut variables = variables.iter();
+    variables.any(|variable| sorted.binary_search(variable).is_ok())
+}
+
+/// The place of an access in relation to a place of an operation.
+fn overlap(access: Access, place: Option<Place>) -> Overlap {
+    place.map_or(Overlap::Never, |place| access.place.overlap(place))
 }
 
 impl Waiting<'_> {
+    /// The violation of an access to the destination or the source of a pending operation.
     fn memory(
         &self,
         event: &Event,
@@ -120,41 +142,26 @@ impl Waiting<'_> {
         state: &State,
     ) -> Option<(Rule, Certainty)> {
         let operation = self.events.operation(pending.operation)?;
-        let overlap = |of: Option<_>| of.map_or(Overlap::Never, |p| access.place.overlap(p));
-        let root = access.place.root;
-        let has_contents = root.is_some_and(|r| state.contents.on_some_path(r));
         // Reductions to one place may come in any order.
-        let reduces = access.asynchronous && operation.action == Some(Action::BulkReduce);
-        match overlap(operation.destination) {
-            _ if reduces && access.writes => {}
-            Overlap::Certain => return Some((Rule::CopyNotAwaited, certainty(pending))),
-            Overlap::Possible
-                if access.reads
-                    && (!has_contents && pending.on_all_paths()
-                        || !access.asynchronous
-                            && self.unawaited.contains(&operation.mechanism)
-                        || operation.mechanism == Mechanism::Mbarrier
-                            && self.is_nearest(access.place, operation)) =>
-            {
-                return Some((Rule::CopyNotAwaited, Certainty::Possible));
+        let is_reduction = access.asynchronous && operation.action == Some(Action::BulkReduce);
+        if !(is_reduction && access.writes) {
+            match overlap(access, operation.destination) {
+                Overlap::Certain => return Some((Rule::CopyNotAwaited, certainty(pending))),
+                Overlap::Possible if self.may_read_copy(access, pending, operation, state) => {
+                    return Some((Rule::CopyNotAwaited, Certainty::Possible));
+                }
+                _ => {}
             }
-            _ => {}
         }
-        match overlap(operation.source) {
-            Overlap::Certain if access.writes => Some((Rule::SourceNotAwaited, certainty(pending))),
+        if !access.writes {
+            return None;
+        }
+        match overlap(access, operation.source) {
+            Overlap::Certain => Some((Rule::SourceNotAwaited, certainty(pending))),
             Overlap::Possible
-                if access.writes
-                    && access.is_shared
+                if access.is_shared
                     && operation.mechanism == Mechanism::Bulk
-                    && !self.waits_for_bulk =>
-            {
-                Some((Rule::SourceNotAwaited, Certainty::Possible))
-            }
-            Overlap::Possible
-                if access.writes
-                    && access.is_shared
-                    && operation.mechanism == Mechanism::Bulk
-                    && self.is_early(event.inst, pending.operation) =>
+                    && (!self.waits_for_bulk || self.is_early(event.inst, pending.operation)) =>
             {
                 Some((Rule::SourceNotAwaited, Certainty::Possible))
             }
@@ -162,30 +169,53 @@ impl Waiting<'_> {
         }
     }
 
-    /// Whether an instruction writes to the source of an operation before a wait for the operation.
-    fn is_early(&self, inst: InstId, operation: u32) -> bool {
-        let early = self.early.get(operation as usize);
-        early.is_some_and(|of| of.contains(&inst))
+    /// Returns whether an access that possibly overlaps the destination of a copy probably reads what the copy writes.
+    fn may_read_copy(
+        &self,
+        access: Access,
+        pending: Pending,
+        operation: &Operation,
+        state: &State,
+    ) -> bool {
+        let root = access.place.root;
+        let has_contents = root.is_some_and(|root| state.contents.on_some_path(root));
+        let has_no_wait = self.never_awaited.contains(&operation.mechanism);
+        access.reads
+            && (!has_contents && pending.on_all_paths()
+                || !access.asynchronous && has_no_wait
+                || operation.mechanism == Mechanism::Mbarrier
+                    && self.is_nearest(access.place, operation))
     }
 
-    /// Whether what is read begins after the destination of an operation, and no other destination is between them. None of them
-    /// may be one of several buffers that a loop changes between.
+    /// Returns whether an instruction writes to the source of an operation before a wait for the operation.
+    fn is_early(&self, inst: InstId, operation: u32) -> bool {
+        let writes = self.early_writes.get(operation as usize);
+        writes.is_some_and(|writes| writes.contains(&inst))
+    }
+
+    /// Returns whether a read begins after the destination of an operation, and no other destination is between them. None of the destinations may be one of
+    /// several buffers that a loop alternates between.
     fn is_nearest(&self, read: Place, operation: &Operation) -> bool {
-        let fixed = |place: Place| {
-            let address = place
-                .address
-                .filter(|a| a.dependence != Dependence::Iteration);
-            address.map(|a| a.constant)
+        let fixed_offset = |place: Place| {
+            let address = place.address?;
+            (address.dependence != Dependence::Iteration).then_some(address.constant)
         };
-        let (Some(at), Some(begin)) = (fixed(read), operation.destination.and_then(fixed)) else {
+        let start = operation.destination.and_then(fixed_offset);
+        let (Some(read_start), Some(start)) = (fixed_offset(read), start) else {
             return false;
         };
-        let others = self.events.operations.iter().filter_map(|o| o.destination);
-        let mut others = others.filter(|d| d.root == read.root);
-        begin <= at
-            && others.all(|other| fixed(other).is_some_and(|other| other <= begin || other > at))
+        let operations = self.events.operations.iter();
+        let mut destinations = operations
+            .filter_map(|operation| operation.destination)
+            .filter(|destination| destination.root == read.root);
+        start <= read_start
+            && destinations.all(|destination| {
+                let other = fixed_offset(destination);
+                other.is_some_and(|other| other <= start || other > read_start)
+            })
     }
 
+    /// The violation of an access to registers of a pending operation.
     fn registers(
         &self,
         reads: &[VariableId],
@@ -203,31 +233,35 @@ impl Waiting<'_> {
         conflicts.then_some((Rule::ProductNotAwaited, certainty(pending)))
     }
 
-    /// An operation begins while another one is pending.
+    /// The violation of an operation that begins while another one is pending.
     fn start(&self, number: u32, pending: Pending, state: &State) -> Option<(Rule, Certainty)> {
         let started = self.events.operation(number)?;
         let operation = self.events.operation(pending.operation)?;
         let reports = self.reports.get(pending.operation as usize);
         let product = Product {
             arrived: state.contents.on_some_path(self.events.roots as u32),
-            is_committed: !self.events.is_kernel || reports.is_none_or(|of| !of.is_empty()),
+            is_committed: !self.events.is_kernel || reports.is_none_or(|places| !places.is_empty()),
         };
-        let tensor = self.tensor.conflict(started, operation, pending, product);
-        tensor.or_else(|| {
-            // The matrices of a product are copied.
-            let root = operation.destination.and_then(|d| d.root)?;
-            let reads = started.matrices.iter().any(|m| m.root == Some(root));
-            let is_first = pending.on_all_paths() && !state.contents.on_some_path(root);
-            let first = reads && (is_first || self.unawaited.contains(&operation.mechanism));
-            first.then_some((Rule::CopyNotAwaited, Certainty::Possible))
-        })
+        let conflict = self.tensor.conflict(started, operation, pending, product);
+        if conflict.is_some() {
+            return conflict;
+        }
+        // The matrices of a product are copied.
+        let root = operation.destination.and_then(|place| place.root)?;
+        let mut matrices = started.matrices.iter();
+        let reads_copy = matrices.any(|matrix| matrix.root == Some(root));
+        let is_first = pending.on_all_paths() && !state.contents.on_some_path(root);
+        let is_violation =
+            reads_copy && (is_first || self.never_awaited.contains(&operation.mechanism));
+        is_violation.then_some((Rule::CopyNotAwaited, Certainty::Possible))
     }
 
+    /// An execution of an operation is complete: its destination contains data.
     fn complete(&self, contents: &mut Flags, operation: u32) {
         let Some(operation) = self.events.operation(operation) else {
             return;
         };
-        if let Some(root) = operation.destination.and_then(|p| p.root) {
+        if let Some(root) = operation.destination.and_then(|place| place.root) {
             contents.set(root);
         }
         if operation.mechanism == Mechanism::Tensor {
@@ -235,23 +269,24 @@ impl Waiting<'_> {
         }
     }
 
+    /// A thread tests a phase of an mbarrier object.
     fn phase(&self, state: &mut State, object: Place, parity: Option<u64>) {
         let waits = self.objects.wait(&mut state.phases, object, parity);
-        let before = (waits == Waits::Perhaps).then(|| state.clone());
         if waits == Waits::No {
             return;
         }
-        let reports = |pending: Pending| {
-            let of = self.reports.get(pending.operation as usize);
-            let mut of = of.into_iter().flat_map(|of| of.iter());
-            of.any(|place| place.is_none_or(|p| p.may_be_same_address(object)))
+        let without_wait = (waits == Waits::Perhaps).then(|| state.clone());
+        let reports_to_object = |pending: Pending| {
+            let places = self.reports.get(pending.operation as usize);
+            let mut places = places.into_iter().flat_map(|places| places.iter());
+            places.any(|place| place.is_none_or(|place| place.may_be_same_address(object)))
         };
-        let State {
-            pending, contents, ..
-        } = state;
-        pending.phase(reports, |operation| self.complete(contents, operation));
-        if let Some(before) = before {
-            state.join(&before);
+        let contents = &mut state.contents;
+        state.pending.phase(reports_to_object, |operation| {
+            self.complete(contents, operation);
+        });
+        if let Some(without_wait) = without_wait {
+            state.join(&without_wait);
         }
     }
 }
@@ -260,7 +295,7 @@ impl Protocol for Waiting<'_> {
     type State = State;
     const EDGES: bool = true;
 
-    /// One thread initializes an object for all.
+    /// One thread initializes an object for all threads.
     fn is_for_all(&self, event: &Event) -> bool {
         matches!(event.kind, Kind::Initialize(_))
     }
@@ -276,9 +311,9 @@ impl Protocol for Waiting<'_> {
     fn apply(&self, event: &Event, state: &mut State) {
         match event.kind {
             Kind::Start(operation) => {
-                if let Some(of) = self.events.operation(operation) {
-                    state.pending.start(operation, of.mechanism);
-                    if let Some(object) = of.object {
+                if let Some(started) = self.events.operation(operation) {
+                    state.pending.start(operation, started.mechanism);
+                    if let Some(object) = started.object {
                         self.objects.begin(&mut state.phases, object);
                     }
                 }
@@ -297,16 +332,16 @@ impl Protocol for Waiting<'_> {
             }
             Kind::Phase(object, parity) => self.phase(state, object, parity),
             Kind::Registers { ref reads, .. } if !reads.is_empty() => {
-                let of = |operation| self.events.operation(operation);
-                let is_read =
-                    |operation| of(operation).is_some_and(|o| intersects(&o.written, reads));
-                state.pending.read(is_read);
+                state.pending.read(|operation| {
+                    let operation = self.events.operation(operation);
+                    operation.is_some_and(|operation| intersects(&operation.written, reads))
+                });
             }
             Kind::Initialize(object) => self.objects.initialize(&mut state.phases, object),
             Kind::Memory(access) if access.writes && !access.asynchronous => {
                 match access.place.root {
                     Some(root) => state.contents.set(root),
-                    None => (0..self.events.roots as u32).for_each(|r| state.contents.set(r)),
+                    None => (0..self.events.roots as u32).for_each(|root| state.contents.set(root)),
                 }
             }
             Kind::Call => {
@@ -318,7 +353,7 @@ impl Protocol for Waiting<'_> {
         }
     }
 
-    fn check(&self, event: &Event, state: &State, found: &mut Vec<Violation>) {
+    fn check(&self, event: &Event, state: &State, violations: &mut Vec<Violation>) {
         for pending in state.pending.iter() {
             let violation = match &event.kind {
                 Kind::Memory(access) => self.memory(event, *access, pending, state),
@@ -335,13 +370,13 @@ impl Protocol for Waiting<'_> {
                 Kind::Free(..) => TensorMemory::free(pending),
                 _ => None,
             };
-            let cause = self.events.operation(pending.operation).map(|o| o.inst);
             if let Some((rule, certainty)) = violation {
-                found.push(Violation {
+                let cause = self.events.operation(pending.operation);
+                violations.push(Violation {
                     inst: event.inst,
                     rule,
                     certainty,
-                    cause,
+                    cause: cause.map(|operation| operation.inst),
                 });
             }
         }

@@ -1,4 +1,4 @@
-//! Where memory that operations access lies: the variable, and the bytes in it if they are known.
+//! The places in memory that instructions access: the variable, and the bytes in it if they are known.
 
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
@@ -20,12 +20,14 @@ use crate::reg_lanes::VariableId;
 use crate::ssa::{Ssa, Value, ValueId};
 use crate::values::{Affine, Symbol, Values};
 
-/// A variable of the module or of the function.
+/// An object in memory that is distinguished from others.
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 enum Root {
+    /// A variable of the module.
     Symbol(SymbolId),
+    /// A variable of the function.
     Variable(VarId),
-    /// What a parameter of the kernel points to.
+    /// The memory that a parameter of the kernel points to, with the offset of the pointer in the parameter.
     Pointer(VarId, u32),
 }
 
@@ -39,14 +41,22 @@ impl Root {
     }
 }
 
-/// The variables that an address may be derived from.
+/// The roots from which a value may be derived: a lattice.
+///
+/// ```text
+///             Several
+///            ╱   │   ╲
+///      One(0)  One(1)  One(2) ...
+///            ╲   │   ╱
+///              None
+/// ```
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 enum Origin {
-    /// None that is known.
+    /// No root.
     None,
-    /// This one, by its number.
+    /// One root, by number.
     One(u32),
-    /// Different ones.
+    /// Different roots.
     Several,
 }
 
@@ -67,20 +77,20 @@ impl JoinSemiLattice for Origin {
     }
 }
 
-/// Definitions that are followed from an address.
-const DEPTH: usize = 6;
+/// The maximum number of definitions on the path from an address to the value that it is derived from.
+const MAX_DEFINITIONS: usize = 6;
 
-/// Values that are followed from an address in a loop.
-const MOST_VALUES: usize = 32;
+/// The maximum number of values from which an address in a loop is computed.
+const MAX_VALUES: usize = 32;
 
-/// The bytes of a row of a matrix that are surely read.
-const MATRIX: u64 = 16;
+/// The number of bytes of a row of a matrix that are certainly read.
+const MATRIX_ROW: u64 = 16;
 
 /// The section of the PTX ISA manual about operations on bits.
 const BITWISE: &str = "9.7.8.";
 
 /// The greatest number that is combined with an address to avoid bank conflicts.
-const SWIZZLE: i128 = 1023;
+const MAX_SWIZZLE: i128 = 1023;
 
 /// The maximum number of sweeps over a function; after that, values may be derived from any variable.
 const MAX_SWEEPS: u32 = 8;
@@ -92,11 +102,11 @@ pub(super) struct Places<'a> {
     ssa: Option<&'a Ssa>,
     values: Option<&'a Values>,
     addresses: Addresses,
-    /// The number of each variable.
+    /// The number of each root.
     roots: BTreeMap<Root, u32>,
-    /// What each value is derived from.
+    /// The origin of each value.
     origins: Vec<Origin>,
-    /// The values on which it depends what is executed.
+    /// The values on which the path of execution depends.
     decisive: Option<BitSet>,
 }
 
@@ -165,11 +175,11 @@ impl<'a> Places<'a> {
     }
 
     fn origin(&self, value: ValueId) -> Origin {
-        let at = value.as_u32() as usize;
-        self.origins.get(at).copied().unwrap_or(Origin::None)
+        let origin = self.origins.get(value.as_u32() as usize);
+        origin.copied().unwrap_or(Origin::None)
     }
 
-    /// What the results of an instruction are derived from: all its sources, unless they come from elsewhere.
+    /// The origin of the results of an instruction: the join of its sources, or none if the results come from memory.
     fn computed(
         &mut self,
         stmt: StmtId,
@@ -204,7 +214,7 @@ impl<'a> Places<'a> {
         *self.roots.entry(root).or_insert(next)
     }
 
-    /// The number of variables.
+    /// The number of roots.
     pub(super) fn roots(&self) -> usize {
         self.roots.len()
     }
@@ -232,17 +242,18 @@ impl<'a> Places<'a> {
         }
     }
 
-    /// The place that an access in another CTA reaches, which is named by the address of the same variable in this one.
+    /// The place of an access in the shared memory of another CTA: that of the same variable in this CTA.
     pub(super) fn mapped(&mut self, stmt: StmtId, access: &MemoryAccess) -> Option<Place> {
         let value = self.read(stmt, access.base?)?;
-        let (mapping, is_direct) = self.mapping(value, DEPTH)?;
+        let (mapping, is_direct) = self.mapping(value, MAX_DEFINITIONS)?;
         let ssa = self.ssa?;
         let reads = ssa.uses(mapping);
-        let root = |value: ValueId| match self.origin(value) {
-            Origin::One(root) => Some(root),
-            _ => None,
-        };
-        let (variable, root) = (reads.iter()).find_map(|r| Some((r.variable, root(r.value)?)))?;
+        let (variable, root) = reads
+            .iter()
+            .find_map(|read| match self.origin(read.value) {
+                Origin::One(root) => Some((read.variable, root)),
+                _ => None,
+            })?;
         let (mut base, mut address) = (None, None);
         if is_direct {
             let register = self.analysis.variables().place(variable).register;
@@ -257,7 +268,8 @@ impl<'a> Places<'a> {
         })
     }
 
-    /// The statement that maps an address to another CTA from which a value is derived, and whether the value is what it gives.
+    /// The statement that maps an address to another CTA from which a value is derived, and whether the value is its result itself. `depth` is the number of
+    /// definitions that may be followed.
     fn mapping(&self, value: ValueId, depth: usize) -> Option<(StmtId, bool)> {
         let (stmt, facts) = self.definition(value)?;
         if facts.action() == Some(Action::MapShared) {
@@ -267,18 +279,19 @@ impl<'a> Places<'a> {
             return None;
         }
         let depth = depth.checked_sub(1)?;
-        let reads = self.ssa?.uses(stmt);
-        let found = (reads.iter()).find_map(|read| self.mapping(read.value, depth));
-        found.map(|(stmt, _)| (stmt, false))
+        let mut reads = self.ssa?.uses(stmt).iter();
+        let (mapping, _) = reads.find_map(|read| self.mapping(read.value, depth))?;
+        Some((mapping, false))
     }
 
-    /// The variable that an operand was loaded from.
+    /// The root from which an operand was loaded.
     pub(super) fn loaded_from(&mut self, stmt: StmtId, operand: Operand) -> Option<u32> {
         let (stmt, facts) = self.definition(self.read(stmt, operand)?)?;
         let access = facts.memory().next()?;
         self.of(stmt, &access).root
     }
 
+    /// The instruction that defines a value.
     fn definition(&self, value: ValueId) -> Option<(StmtId, Facts<'a>)> {
         let Value::Def { stmt, .. } = self.ssa?.value(value) else {
             return None;
@@ -289,7 +302,7 @@ impl<'a> Places<'a> {
         }
     }
 
-    /// What an operand of a statement is derived from.
+    /// The root from which an operand of a statement is derived.
     pub(super) fn of_operand(&self, stmt: StmtId, operand: Operand) -> Option<u32> {
         let value = self.read(stmt, operand)?;
         match self.origin(value) {
@@ -306,27 +319,29 @@ impl<'a> Places<'a> {
         let (Some(ssa), Some(values)) = (self.ssa, self.values) else {
             return vec![None; descriptors.len()];
         };
-        let mut all = Descriptors::new(self.analysis, (ssa, values));
-        let mut found = Vec::with_capacity(descriptors.len());
+        let mut matrices = Descriptors::new(self.analysis, (ssa, values));
+        let mut places = Vec::with_capacity(descriptors.len());
         for &(stmt, operand) in descriptors {
             let value = self.read(stmt, operand);
             let origin = value.map(|value| self.origin(value));
-            let start = value.and_then(|value| all.start(value));
+            let start = value.and_then(|value| matrices.start(value));
             let (Some(Origin::One(root)), Some((symbol, distance))) = (origin, start) else {
-                found.push(None);
+                places.push(None);
                 continue;
             };
-            let of = (values, ssa, self.analysis);
             let form = Affine::symbol(symbol);
-            found.push(Some(Place {
+            let address = self
+                .addresses
+                .of((values, ssa, self.analysis), &form, 64, distance);
+            places.push(Some(Place {
                 root: Some(root),
                 base: Some(Base::Root),
                 offset: Some(distance),
-                bytes: Some(MATRIX),
-                address: Some(self.addresses.of(of, &form, 64, distance)),
+                bytes: Some(MATRIX_ROW),
+                address: Some(address),
             }));
         }
-        found
+        places
     }
 
     /// The value of an operand of a statement, if it is always the same.
@@ -335,8 +350,8 @@ impl<'a> Places<'a> {
             return u64::try_from(number).ok();
         }
         let value = self.read(stmt, operand)?;
-        let known = self.values?.interval(value).single()?;
-        u64::try_from(known).ok()
+        let number = self.values?.interval(value).single()?;
+        u64::try_from(number).ok()
     }
 
     /// The value of an operand of a statement where it is executed for the first time, if it is always the same there.
@@ -347,7 +362,7 @@ impl<'a> Places<'a> {
         let (ssa, values) = (self.ssa?, self.values?);
         let (cfg, loops) = (self.analysis.cfg(), self.analysis.loops());
         let mut value = self.read(stmt, operand)?;
-        for _ in 0..DEPTH {
+        for _ in 0..MAX_DEFINITIONS {
             let Value::Phi { block, .. } = ssa.value(value) else {
                 break;
             };
@@ -365,8 +380,8 @@ impl<'a> Places<'a> {
         u64::try_from(values.interval(value).single()?).ok()
     }
 
-    /// Whether an address is one of a few, again and again: a loop computes it from constants and from what it was before, and it is not
-    /// the sum of a count of iterations.
+    /// Returns whether an address repeats in a loop: it is computed from constants and its value in the iteration before, and is not a multiple of the number of
+    /// iterations.
     pub(super) fn repeats(&self, stmt: StmtId, address: Operand) -> bool {
         let (Some(ssa), Some(values)) = (self.ssa, self.values) else {
             return false;
@@ -393,21 +408,21 @@ impl<'a> Places<'a> {
         changing > 0
     }
 
-    /// Whether a value is computed from constants and from itself in the iteration before.
+    /// Returns whether a value is computed from constants and its value in the iteration before.
     fn is_cyclic(&self, ssa: &Ssa, value: ValueId) -> bool {
-        let (mut seen, mut open, mut is_of_loop) = (Vec::new(), vec![value], false);
-        while let Some(value) = open.pop() {
-            if seen.contains(&value) {
+        let (mut visited, mut worklist, mut has_phi) = (Vec::new(), vec![value], false);
+        while let Some(value) = worklist.pop() {
+            if visited.contains(&value) {
                 continue;
             }
-            seen.push(value);
-            if seen.len() > MOST_VALUES {
+            visited.push(value);
+            if visited.len() > MAX_VALUES {
                 return false;
             }
             match ssa.value(value) {
                 Value::Phi { .. } => {
-                    is_of_loop = true;
-                    open.extend(ssa.args(value));
+                    has_phi = true;
+                    worklist.extend(ssa.args(value));
                 }
                 Value::Def { old, .. } => {
                     let Some((stmt, facts)) = self.definition(value) else {
@@ -417,14 +432,14 @@ impl<'a> Places<'a> {
                     if facts.memory().any(|a| a.space != parameter) || facts.has_side_effects() {
                         return false;
                     }
-                    open.extend(ssa.uses(stmt).iter().map(|read| read.value));
-                    open.extend(old);
+                    worklist.extend(ssa.uses(stmt).iter().map(|read| read.value));
+                    worklist.extend(old);
                 }
                 Value::Entry { .. } => {}
                 Value::Unknown => return false,
             }
         }
-        is_of_loop
+        has_phi
     }
 
     /// The value that a statement reads from a register.
@@ -436,7 +451,7 @@ impl<'a> Places<'a> {
         self.ssa?.read(stmt, variable)
     }
 
-    /// What tells whether conditions depend on the thread.
+    /// The conditions of the function, for asking whether they depend on the thread.
     pub(super) fn conditions(&self) -> Option<Conditions<'_>> {
         Some(Conditions {
             facts: self.facts,
@@ -446,27 +461,28 @@ impl<'a> Places<'a> {
         })
     }
 
-    /// Whether an operand has 64 bits, as the descriptor of a matrix in shared memory.
+    /// Returns whether an operand has 64 bits, as the descriptor of a matrix in shared memory has.
     pub(super) fn is_wide(&self, stmt: StmtId, operand: Operand) -> bool {
-        let value = self.read(stmt, operand);
-        let values = self.values;
-        value
-            .zip(values)
-            .is_some_and(|(value, values)| values.width(value) == 64)
+        let value = self.read(stmt, operand).zip(self.values);
+        value.is_some_and(|(value, values)| values.width(value) == 64)
     }
 
-    /// The number of bytes, where an operand states it.
+    /// The number of bytes of an access, if an operand states it.
     fn size(&self, stmt: StmtId, access: &MemoryAccess) -> Option<u64> {
         self.number_of(stmt, access.size?)
     }
 
+    /// The address of a variable that an operand names.
     fn of_variable(&mut self, operand: Operand, offset: Option<i64>) -> Option<Address> {
         let (values, ssa) = (self.values?, self.ssa?);
         let form = Affine::symbol(values.address_symbol(operand)?);
-        let of = (values, ssa, self.analysis);
-        Some(self.addresses.of(of, &form, 64, offset?))
+        let address = self
+            .addresses
+            .of((values, ssa, self.analysis), &form, 64, offset?);
+        Some(address)
     }
 
+    /// The root, the base and the address of an access through a register.
     fn of_register(
         &mut self,
         stmt: StmtId,
@@ -481,12 +497,13 @@ impl<'a> Places<'a> {
             return (None, None, None);
         };
         let pointer = pointer(values, value);
-        let once = is_computed_once(ssa, self.analysis, value);
-        let of = (values, ssa, self.analysis);
+        let base = is_computed_once(ssa, self.analysis, value).then_some(Base::Value(value));
         let (form, bits) = (values.affine(value), values.width(value));
         let swizzled = self.swizzled(value).map(|value| values.affine(value));
         let address = offset.map(|offset| {
-            let mut address = self.addresses.of(of, &form, bits, offset);
+            let mut address = self
+                .addresses
+                .of((values, ssa, self.analysis), &form, bits, offset);
             if let Some(form) = swizzled {
                 let (form, _) = values.without_wrap(&form, bits);
                 address.start = form.constant().wrapping_add(offset);
@@ -498,26 +515,28 @@ impl<'a> Places<'a> {
             Origin::None => pointer.map(|root| self.number(root)),
             Origin::Several => None,
         };
-        (root, once.then_some(Base::Value(value)), address)
+        (root, base, address)
     }
 
-    /// The address from which a value is computed by exchanging low bits.
+    /// The address from which a value is computed by a bitwise operation with a small number.
     fn swizzled(&self, value: ValueId) -> Option<ValueId> {
         let (ssa, values) = (self.ssa.as_ref()?, self.values.as_ref()?);
         let (stmt, facts) = self.definition(value)?;
         let [first, second] = ssa.uses(stmt) else {
             return None;
         };
-        let is_small = |value| values.interval(value).max <= SWIZZLE;
-        let is_bitwise = facts.section().starts_with(BITWISE) && facts.guard().is_none();
+        if !facts.section().starts_with(BITWISE) || facts.guard().is_some() {
+            return None;
+        }
+        let is_small = |value| values.interval(value).max <= MAX_SWIZZLE;
         match [is_small(first.value), is_small(second.value)] {
-            [true, false] if is_bitwise => Some(second.value),
-            [false, true] if is_bitwise => Some(first.value),
+            [true, false] => Some(second.value),
+            [false, true] => Some(first.value),
             _ => None,
         }
     }
 
-    /// Whether it depends on a value what is executed.
+    /// Returns whether the path of execution depends on a value.
     pub(super) fn decides(&self, value: ValueId) -> bool {
         self.decisive
             .as_ref()
@@ -535,74 +554,73 @@ impl<'a> Places<'a> {
         self.ssa?.read(stmt, variable)
     }
 
-    /// The bounds of the launches of the function.
+    /// Returns whether each CTA of the launches has one thread.
     pub(super) fn is_one_thread(&self) -> bool {
-        let bounds = self.values.map(Values::bounds);
-        bounds
-            .and_then(|b| b.threads)
-            .is_some_and(|t| t.iter().product::<u32>() == 1)
+        let threads = self.values.and_then(|values| values.bounds().threads);
+        threads.is_some_and(|threads| threads.iter().product::<u32>() == 1)
     }
 }
 
-/// The values on which it depends what is executed: guards, what they are computed from, and what is passed on in a way that is not
+/// The values on which the path of execution depends: guards, the values from which they are computed, and values that leave the function in a way that is not
 /// followed.
 fn decisive(facts: FunctionFacts<'_>, cfg: &Cfg, ssa: &Ssa) -> BitSet {
     let mut decisive = BitSet::new(ssa.len() as u32);
-    let mut open: Vec<ValueId> = Vec::new();
+    let mut worklist: Vec<ValueId> = Vec::new();
     for (_, block) in cfg.blocks() {
         for (stmt, statement) in facts.body().range(block.first, block.end) {
             let Statement::Inst(inst) = statement else {
                 continue;
             };
-            let of = facts.inst(inst);
-            if of.guard().is_some() || !is_followed(of) {
-                open.extend(ssa.uses(stmt).iter().map(|read| read.value));
+            let inst = facts.inst(inst);
+            if inst.guard().is_some() || !is_followed(inst) {
+                worklist.extend(ssa.uses(stmt).iter().map(|read| read.value));
             }
         }
     }
-    while let Some(value) = open.pop() {
+    while let Some(value) = worklist.pop() {
         if !decisive.insert(value.as_u32()) {
             continue;
         }
         match ssa.value(value) {
             Value::Def { stmt, old, .. } => {
-                open.extend(ssa.uses(stmt).iter().map(|read| read.value));
-                open.extend(old);
+                worklist.extend(ssa.uses(stmt).iter().map(|read| read.value));
+                worklist.extend(old);
             }
-            Value::Phi { .. } => open.extend(ssa.args(value)),
+            Value::Phi { .. } => worklist.extend(ssa.args(value)),
             _ => {}
         }
     }
     decisive
 }
 
-/// Whether the results of an instruction tell what it does with its sources: it computes, or stores them for other threads.
+/// Returns whether an instruction only computes its results, or stores values where other threads see them.
 fn is_followed(facts: Facts<'_>) -> bool {
-    let is_visible = |space: Space| match space {
-        Space::State(space) => matches!(space.base(), StateSpace::Global),
-        _ => false,
-    };
-    let mut accesses = facts.memory().filter(|a| a.writes()).peekable();
-    match accesses.peek() {
-        Some(_) => accesses.all(|a| is_visible(a.space)),
-        None => !facts.has_side_effects() && !may_do_anything(facts),
+    let mut stores = facts.memory().filter(|access| access.writes()).peekable();
+    if stores.peek().is_none() {
+        return !facts.has_side_effects() && !may_do_anything(facts);
     }
+    stores.all(
+        |store| matches!(store.space, Space::State(space) if space.base() == StateSpace::Global),
+    )
 }
 
-/// The parameter of a kernel whose pointer is the only one in an address.
+/// The parameter of a kernel whose pointer is the only pointer in an address.
 fn pointer(values: &Values, value: ValueId) -> Option<Root> {
+    if !values.is_kernel() {
+        return None;
+    }
     let form = values.affine(value);
-    let mut pointers = form
-        .terms()
-        .iter()
-        .filter_map(|t| match values.symbol(t.symbol) {
-            Some(Symbol::Parameter {
-                variable,
-                offset,
-                bytes: 8,
-            }) if t.factor == 1 => Some(Root::Pointer(variable, offset)),
-            _ => None,
-        });
-    let first = pointers.next().filter(|_| values.is_kernel());
-    first.filter(|_| pointers.next().is_none())
+    let mut pointers = form.terms().iter().filter_map(|term| {
+        let Symbol::Parameter {
+            variable,
+            offset,
+            bytes: 8,
+        } = values.symbol(term.symbol)?
+        else {
+            return None;
+        };
+        (term.factor == 1).then_some(Root::Pointer(variable, offset))
+    });
+    let pointer = pointers.next()?;
+    pointers.next().is_none().then_some(pointer)
 }

@@ -291,14 +291,7 @@ impl Finder<'_> {
                 offset: Some(offset),
             });
         }
-<<<<<<< HEAD
         let variable = self.variables.of(facts.place(base)?).single()?;
-=======
-        let mut variables = self.variables.of(facts.place(base)?);
-        let (variable, None) = (variables.next()?, variables.next()) else {
-            return None;
-        };
->>>>>>> 85c606d7 (ptx-analysis: provenance, local memory and branches in words of the field; optimistic uniformity collects only what it uses)
         let form = self.values.affine(self.ssa.read(stmt, variable)?);
         let address = self.address_of_form(&form)?;
         // The sum of the constants must not overflow, even if the address depends on an index.
