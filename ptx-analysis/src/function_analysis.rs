@@ -15,6 +15,7 @@ use crate::asynchrony::{Violation, violations};
 use crate::memory_access::Accesses;
 use crate::provenance::{CallSummaries, FunctionProvenance};
 use crate::ssa::{Ssa, TooManyPhis};
+use crate::threads::{Evaluated, ThreadValues};
 use crate::uniformity::{FunctionUniformity, RegionGraphs, Stack};
 use crate::work::FunctionWork;
 
@@ -65,6 +66,7 @@ struct Results {
     ssa_with_cells: OnceBox<Result<Ssa, TooManyPhis>>,
     ssa_graph_with_cells: OnceBox<SsaGraph>,
     uniformity: OnceBox<FunctionUniformity>,
+    thread_values: OnceBox<Evaluated>,
     violations: OnceBox<Vec<Violation>>,
 }
 
@@ -223,6 +225,14 @@ impl<'m> FunctionAnalysis<'m> {
     #[must_use]
     pub fn uniformity(&self) -> &FunctionUniformity {
         cached(&self.results.uniformity, || FunctionUniformity::new(self))
+    }
+
+    /// The values in single threads of a CTA: for [`ThreadValues::new`].
+    pub(crate) fn thread_values(&self) -> Result<&Evaluated, TooManyPhis> {
+        let ssa = self.ssa()?;
+        Ok(cached(&self.results.thread_values, || {
+            ThreadValues::of_definitions(self, ssa).into_evaluated()
+        }))
     }
 
     /// Violations of the protocols of asynchronous operations.

@@ -125,7 +125,7 @@ pub struct Evaluated {
 }
 
 impl<'a> ThreadValues<'a> {
-    /// Values that are evaluated when they are queried.
+    /// The values of a function. Those of definitions are evaluated once and kept by the [`FunctionAnalysis`], others when they are queried.
     ///
     /// # Errors
     ///
@@ -146,15 +146,29 @@ impl<'a> ThreadValues<'a> {
     /// assert_eq!((value.get(6), threads.samples().len(), threads.shape().is_required), (7, 64, true));
     /// # Ok::<(), ptx_analysis::ssa::TooManyPhis>(())
     /// ```
-    pub fn new(function: &'a FunctionDataflow<'_>) -> Result<Self, TooManyPhis> {
-        let ssa = function.ssa()?;
-        Ok(Self::with_cells(
-            function.facts(),
-            function.variables(),
-            ssa,
-            const { &Cells::NONE },
-        ))
+    pub fn new(function: &'a FunctionAnalysis<'_>) -> Result<Self, TooManyPhis> {
+        Self::resume(function, function.thread_values()?)
     }
+
+    /// Evaluates the values that reachable statements define, in reverse postorder, so that values that they read are evaluated before.
+    pub(crate) fn of_definitions(function: &'a FunctionAnalysis<'_>, ssa: &'a Ssa) -> Self {
+        ptx_dataflow::internals::record_build("values of threads", function.facts());
+        let (facts, variables) = (function.facts(), function.variables());
+        let mut values = Self::with_cells(facts, variables, ssa, const { &Cells::NONE });
+        for &id in function.reverse_post_order().order() {
+            let Some(block) = function.cfg().block(id) else {
+                continue;
+            };
+            for (stmt, _) in facts.body().range(block.first, block.end) {
+                for def in ssa.defs(stmt) {
+                    values.follow(def, 0);
+                }
+            }
+        }
+        values
+    }
+
+    /// Values that are evaluated when they are queried. `ssa` has variables for `cells`.
 
     pub(crate) fn with_cells(
         facts: FunctionFacts<'a>,
@@ -203,7 +217,7 @@ impl<'a> ThreadValues<'a> {
     ) -> Result<Self, TooManyPhis> {
         let ssa = function.ssa()?;
         if evaluated.states.len() != ssa.len() {
-            return Self::new(function);
+            return Ok(Self::of_definitions(function, ssa));
         }
         Ok(Self {
             facts: function.facts(),

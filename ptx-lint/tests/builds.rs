@@ -75,6 +75,7 @@ fn lint_computes_each_analysis_once() {
         "values",
         "accesses",
         "violations",
+        "values of threads",
     ] {
         assert!(counts.contains_key(needed), "{needed}");
     }

@@ -112,8 +112,11 @@ impl ThreadValues<'_> {
         if !varies {
             return Some((PerThread::Same(number(0)?), 1));
         }
-        let numbers: Option<Vec<u64>> = (0..self.samples.len()).map(number).collect();
-        Some((PerThread::from_values(numbers?), self.samples.len() as u64))
+        let mut numbers = Vec::with_capacity(self.samples.len());
+        for sample in 0..self.samples.len() {
+            numbers.push(number(sample)?);
+        }
+        Some((PerThread::from_values(numbers), self.samples.len() as u64))
     }
 
     /// The values of a source in all samples.

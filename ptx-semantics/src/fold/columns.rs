@@ -3,7 +3,7 @@
 //! Integers of the notation are exact; here they have 128 bits. If an integer has more bits, or a value is neither an integer nor a predicate, there is no
 //! result: [`fold_partial`](super::fold_partial) computes it for one thread at a time.
 
-use alloc::rc::Rc;
+use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::cmp::Ordering;
 
@@ -21,7 +21,7 @@ pub enum PerThread {
     /// The value is the same in all threads.
     Same(u64),
     /// The value of each thread, by the index of the thread.
-    Each(Rc<[u64]>),
+    Each(Arc<[u64]>),
 }
 
 impl PerThread {
@@ -59,12 +59,9 @@ impl<T: Copy> Column<T> {
     fn map<U>(&self, function: impl Fn(T) -> Option<U>) -> Option<Column<U>> {
         Some(match self {
             Self::Same(value) => Column::Same(function(*value)?),
-            Self::Each(values) => Column::Each(
-                values
-                    .iter()
-                    .map(|value| function(*value))
-                    .collect::<Option<_>>()?,
-            ),
+            Self::Each(values) => {
+                Column::Each(collect(values.iter().map(|value| function(*value)))?)
+            }
         })
     }
 
@@ -79,7 +76,7 @@ impl<T: Copy> Column<T> {
             (left, Column::Same(b)) => left.map(|a| function(a, *b)),
             (Self::Each(left), Column::Each(right)) => {
                 let results = left.iter().zip(right).map(|(a, b)| function(*a, *b));
-                Some(Column::Each(results.collect::<Option<_>>()?))
+                Some(Column::Each(collect(results)?))
             }
         }
     }
@@ -90,6 +87,15 @@ impl<T: Copy> Column<T> {
             Self::Each(values) => values.get(thread).copied(),
         }
     }
+}
+
+/// Collects results; `None` if one of them is missing. Unlike `Iterator::collect`, it allocates once.
+fn collect<T>(results: impl ExactSizeIterator<Item = Option<T>>) -> Option<Vec<T>> {
+    let mut collected = Vec::with_capacity(results.len());
+    for result in results {
+        collected.push(result?);
+    }
+    Some(collected)
 }
 
 /// The value of an expression in each thread.
