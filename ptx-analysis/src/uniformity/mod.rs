@@ -2,46 +2,49 @@
 //!
 //! # Definitions
 //!
-//! Threads execute the same *instance* of a statement if they execute that statement, came to its function by the same instances of calls, and are in the same
-//! iteration of each loop around it, counted from where the loop was entered (for a loop with several entries: by how often its header was executed). A register is
-//! the same in a group of threads if after each instance of a statement that writes it, all threads of a group that executed this instance hold the same value;
-//! threads that did not execute it do not count, threads whose guard did not hold do. The groups are the grid, the clusters, the CTAs and the warps ([`Uniformity`]).
+//! Threads execute the same *instance* of a statement if they execute that statement, entered its function by the same instances of calls, and are in the
+//! same iteration of each loop around it, counted from the entry of the loop (for a loop with several entries: by the number of executions of its header). A
+//! register is the same in a group of threads if, after each instance of a statement that writes it, all threads of a group that executed this instance hold
+//! the same value. Threads that did not execute the instance do not count; threads whose guard did not hold do. The groups are the grid, the clusters, the CTAs
+//! and the warps ([`Uniformity`]).
 //!
-//! A *branch* is the same if all threads of a group that execute the same instance go on to the same place. A *block* is the same if for each of its instances
-//! either all threads of a group that entered the function together execute it, or none.
+//! A *branch* is the same if all threads of a group that execute the same instance choose the same successor. A *block* is the same if, for each of its
+//! instances, either all threads of a group that entered the function together execute it, or none.
 //!
 //! # Rules
 //!
 //! Each value starts as the same in the grid and becomes less uniform by its dependences:
 //!
-//! * **Data**: operands, special registers ([`SpecialReg::uniformity`](ptx_isa::SpecialReg::uniformity), with `.reqntid`), results that are not a function of the operands
-//!   ([`Form::result_uniformity`](ptx_isa::Form::result_uniformity)), and of a guarded write also the guard and the old value.
-//! * **Index of the thread**: in kernels that require CTAs of whole warps, it is followed which bits of integers differ within a warp and a CTA, and between which
-//!   lanes of a warp values differ: `%tid.x >> 5` is the same in a warp, and so is the result of a reduction by exchanges between lanes.
-//! * **Control**: where ways meet that threads take differently, phis differ as the branch does.
-//! * **Time**: a value that is made in a loop and read after it differs as the number of iterations does.
-//! * **Memory**: parameters of kernels, constants, textures and what is loaded as read-only (`.nc`) are the same where their address is. So are weak loads from global
-//!   memory before which no thread of the CTA can have synchronized with threads of other CTAs, if all threads of the CTA met at a barrier, or the grid began, and the thread cannot
-//!   have synchronized with another one since. If threads of the CTA may have synchronized with others, or each CTA has its own memory there, weak loads after such a barrier are the same at
-//!   most in the CTA; so are those from shared memory, if no thread of the CTA can store to it between the barriers around the load. Other weak loads are the same at most in a warp.
-//!   Atomic operations and ordered loads differ. Local memory is followed like registers as long as no other function gets its address; else it differs.
-//! * **Calls**: arguments and results follow direct calls, through registers and each word of variables in `.param`, and recursion to a fixpoint. Nothing is assumed of what other
-//!   modules pass to functions that they may call, of functions whose address is taken, and of calls through addresses.
+//! * **Data**: operands, special registers ([`SpecialReg::uniformity`](ptx_isa::SpecialReg::uniformity), with `.reqntid`), results that are not a function of
+//!   the operands ([`Form::result_uniformity`](ptx_isa::Form::result_uniformity)), and for a guarded write also the guard and the old value.
+//! * **Index of the thread**: in kernels that require CTAs of whole warps, the analysis follows the bits of integers that differ within a warp and a CTA, and
+//!   the lanes of a warp between which values differ: `%tid.x >> 5` is the same in a warp, and so is the result of a reduction by exchanges between lanes.
+//! * **Control**: where paths meet that threads take differently, phis differ as the branch does.
+//! * **Time**: a value that is defined in a loop and read after it differs as the number of iterations does.
+//! * **Memory**: parameters of kernels, constants, textures and read-only loads (`.nc`) are the same where their address is the same. Weak loads from global
+//!   memory are the same where their address is the same, if all threads of the CTA met at a barrier, or the grid began, the thread cannot have synchronized with
+//!   another one since, and no thread of the CTA can have synchronized with threads of other CTAs before. If threads of the CTA may have synchronized with others,
+//!   or each CTA has its own memory, weak loads after such a barrier are the same at most in the CTA; so are loads from shared memory, if no thread of the CTA
+//!   can store to it between the barriers around the load. Other weak loads are the same at most in a warp. Atomic operations and ordered loads differ. Local
+//!   memory is followed like registers as long as no other function gets its address; otherwise it differs.
+//! * **Calls**: arguments and results follow direct calls, through registers and each word of variables in `.param`, and recursion up to a fixed point. Nothing
+//!   is assumed about arguments of functions that other modules may call or whose address is taken, and about calls through addresses.
 //!
 //! # Assumptions
 //!
-//! The analysis assumes that programs have no data race, as compilers do: of two accesses of different threads to the same memory of which one writes, and which are
-//! not both strong and of a scope that includes both threads, one happens before the other. The PTX ISA manual gives no meaning to programs with such a race. Threads that wait for
-//! a flag with volatile loads and without a fence have one.
+//! The analysis assumes that programs have no data race, as compilers do: of two accesses of different threads to the same memory of which one writes, and which
+//! are not both strong with a scope that includes both threads, one happens before the other. The PTX ISA manual gives no meaning to programs with such a race.
+//! A program in which threads wait for a flag with volatile loads and without a fence has one.
 //!
 //! For weak loads from memory that other threads may write, for special registers that change, and for exchanges between the lanes of a warp, the analysis
-//! assumes that the lanes of a warp that separate at a branch meet again at its immediate post-dominator, and that lanes which go the same way in between stay
-//! together. Code of ptxas waits there; `ptx-vm` does the same for lanes that are apart for at most 1024 steps. The PTX ISA manual does not promise it. Blocks where ways meet
-//! before that, such as the targets of `break` in a loop that lanes leave at different times, do not count as executed together. Undefined values, such as that of
-//! a lane that does not take part in an exchange or of a variable in local memory before anything is stored to it, are not considered.
+//! assumes that the lanes of a warp that separate at a branch meet again at its immediate post-dominator, and that lanes which take the same path in between
+//! stay together. Code of ptxas waits there; `ptx-vm` does the same for lanes that are apart for at most 1024 steps. The PTX ISA manual does not promise it.
+//! Blocks where paths meet before that, such as the targets of `break` in a loop that lanes leave at different times, do not count as executed together.
+//! Undefined values are not considered, such as the value of a lane that does not take part in an exchange, or the content of a variable in local memory before
+//! the first store.
 //!
 //! Cost: linear in the values, their reads, the edges and the frontiers of branches. A function is analyzed again when the arguments or results of its calls
-//! change; after eight times, nothing is assumed of these. [`FunctionAnalysis::ssa`] refuses some functions: all of their values count as varying.
+//! change; after eight times, nothing is assumed about these. A function without an SSA form has varying values only.
 
 mod barriers;
 mod blocks;
@@ -113,8 +116,11 @@ pub struct UniformDef {
 pub struct FunctionUniformity {
     /// The registers that statements write, by the ids of the statements.
     defs: Vec<UniformDef>,
+    /// The guards of statements, by the ids of the statements.
     guards: Vec<(StmtId, Uniformity)>,
+    /// The executions of blocks, by their numbers.
     blocks: Vec<Uniformity>,
+    /// The choices of successors of blocks, by their numbers.
     branches: Vec<Uniformity>,
 }
 
