@@ -54,7 +54,7 @@ pub(super) fn collect_events(analysis: &FunctionDataflow<'_>) -> Option<Events> 
         deciders: collector.all_deciders,
         parity_waits: collector.parity_waits,
         operations: collector.operations,
-        roots: collector.places.roots(),
+        roots: collector.places.root_count(),
         in_blocks: collector.events,
         block_starts,
         positions,
@@ -256,7 +256,7 @@ impl<'a> Collector<'a> {
                     }
                     other => (Some(other), Some(0)),
                 };
-                Some(Kind::MapAcquire(self.places.of(stmt, &access)))
+                Some(Kind::MapAcquire(self.places.place(stmt, &access)))
             }
             _ => Some(Kind::MapRelease),
         }
@@ -267,12 +267,12 @@ impl<'a> Collector<'a> {
         Some(match facts.action()? {
             Action::TensorAllocate => {
                 let slot = facts.memory().next();
-                let place = slot.map(|access| self.places.of(stmt, &access));
+                let place = slot.map(|access| self.places.place(stmt, &access));
                 Kind::Allocate(place, self.last_number(facts, stmt))
             }
             Action::TensorFree => {
                 let address = facts.parts().next().map(|(operand, _)| operand);
-                let slot = address.and_then(|operand| self.places.loaded_from(stmt, operand));
+                let slot = address.and_then(|operand| self.places.loaded_root(stmt, operand));
                 Kind::Free(self.last_number(facts, stmt), slot)
             }
             Action::TensorRelinquish => Kind::Relinquish,
@@ -283,7 +283,7 @@ impl<'a> Collector<'a> {
     /// The value of the last operand of a statement, if it is always the same.
     fn last_number(&self, facts: Facts<'_>, stmt: StmtId) -> Option<u64> {
         let (operand, _) = facts.parts().last()?;
-        self.places.number_of(stmt, operand)
+        self.places.constant(stmt, operand)
     }
 
     /// Whether an instruction only moves registers: to other registers, or to the stack. Compilers emit moves between an operation and its wait,
@@ -341,9 +341,9 @@ impl<'a> Collector<'a> {
         if space.is_some_and(|s| s != StateSpace::Shared) && !(is_global && self.follows_global) {
             return None;
         }
-        let place = self.places.of(stmt, access);
+        let place = self.places.place(stmt, access);
         if access.is_mbarrier
-            && let Some(place) = self.places.mapped(stmt, access)
+            && let Some(place) = self.places.remote_place(stmt, access)
         {
             return Some(Kind::RemoteObject(place));
         }
@@ -411,12 +411,12 @@ impl<'a> Collector<'a> {
         let mut descriptors = Vec::new();
         for operation in self.operations.iter().filter(|o| !o.matrices.is_empty()) {
             for operand in self.facts.inst(operation.inst).marked(Marks::DESCRIPTOR) {
-                if self.places.is_wide(operation.stmt, operand) {
+                if self.places.has_64_bits(operation.stmt, operand) {
                     descriptors.push((operation.stmt, operand));
                 }
             }
         }
-        let starts = self.places.starts_of_matrices(&descriptors);
+        let starts = self.places.matrix_starts(&descriptors);
         let matrices = self.operations.iter_mut().flat_map(|o| &mut o.matrices);
         for (matrix, start) in matrices.zip(starts) {
             matrix.start = start;
@@ -426,7 +426,7 @@ impl<'a> Collector<'a> {
     /// The mbarrier object that an instruction uses.
     fn object(&mut self, facts: Facts<'_>, stmt: StmtId) -> Option<Place> {
         let access = facts.memory().find(|access| access.is_mbarrier)?;
-        Some(self.places.of(stmt, &access))
+        Some(self.places.place(stmt, &access))
     }
 
     /// The event of a wait for an mbarrier object: the phase is complete if the predicate that the instruction writes is true.
@@ -444,7 +444,7 @@ impl<'a> Collector<'a> {
         } else {
             None
         };
-        let parity = parity_operand.and_then(|operand| self.places.number_of(stmt, operand));
+        let parity = parity_operand.and_then(|operand| self.places.constant(stmt, operand));
         if let Some(operand) = parity_operand {
             let access = facts.memory().find(|access| access.is_mbarrier)?;
             self.parity_waits.push(ParityWait {
@@ -452,10 +452,10 @@ impl<'a> Collector<'a> {
                 block: self.block,
                 object,
                 parity: parity.map(|p| p & 1),
-                first_parity: self.places.first_of(stmt, operand).map(|p| p & 1),
+                first_parity: self.places.initial_constant(stmt, operand).map(|p| p & 1),
                 is_cyclic: access
                     .base
-                    .is_some_and(|base| self.places.repeats(stmt, base)),
+                    .is_some_and(|base| self.places.is_repeating(stmt, base)),
             });
         }
         let kind = Kind::Phase(object, parity);
@@ -467,8 +467,8 @@ impl<'a> Collector<'a> {
             return Some(kind);
         };
         let predicate_variable = self.variables.of(predicate).first();
-        let written = self.places.written(stmt);
-        if written.iter().all(|&value| !self.places.decides(value)) {
+        let written = self.places.definitions(stmt);
+        if written.iter().all(|&value| !self.places.is_decisive(value)) {
             return None;
         }
         let (last_stmt, last_inst) = self.last_instruction?;
@@ -479,7 +479,7 @@ impl<'a> Collector<'a> {
         let is_tested = branch
             .guard_register()
             .filter(|(register, _)| self.variables.of(*register).first() == predicate_variable)
-            .and_then(|_| self.places.guard(last_stmt, predicate_variable))
+            .and_then(|_| self.places.guard_value(last_stmt, predicate_variable))
             .is_some_and(|value| written.contains(&value));
         if !is_tested {
             return Some(kind);
@@ -562,9 +562,9 @@ impl<'a> Collector<'a> {
             Some(Action::WarpgroupMultiply | Action::TensorMultiply | Action::TensorMemoryCopy)
         ) {
             for operand in facts.marked(Marks::DESCRIPTOR) {
-                if self.places.is_wide(stmt, operand) {
+                if self.places.has_64_bits(stmt, operand) {
                     operation.matrices.push(Matrix {
-                        root: self.places.of_operand(stmt, operand),
+                        root: self.places.operand_root(stmt, operand),
                         start: None,
                     });
                 }
@@ -577,7 +577,7 @@ impl<'a> Collector<'a> {
             if access.operand.is_none() {
                 continue;
             }
-            let place = self.places.of(stmt, &access);
+            let place = self.places.place(stmt, &access);
             if access.space == Space::Tensor {
                 if access.writes() {
                     operation.tensor_writes.push(place);

@@ -209,25 +209,26 @@ impl<'a> Places<'a> {
         origin
     }
 
+    /// The number of a root; assigns the next one to a new root.
     fn number(&mut self, root: Root) -> u32 {
         let next = self.roots.len() as u32;
         *self.roots.entry(root).or_insert(next)
     }
 
     /// The number of roots.
-    pub(super) fn roots(&self) -> usize {
+    pub(super) fn root_count(&self) -> usize {
         self.roots.len()
     }
 
     /// The place of an access of a statement.
-    pub(super) fn of(&mut self, stmt: StmtId, access: &MemoryAccess) -> Place {
+    pub(super) fn place(&mut self, stmt: StmtId, access: &MemoryAccess) -> Place {
         let (root, base, address) = match access.base {
-            Some(Operand::Reg(register)) => self.of_register(stmt, register, access.offset),
+            Some(Operand::Reg(register)) => self.register_location(stmt, register, access.offset),
             Some(operand) => match Root::of(operand) {
                 Some(root) => (
                     Some(self.number(root)),
                     Some(Base::Root),
-                    self.of_variable(operand, access.offset),
+                    self.variable_address(operand, access.offset),
                 ),
                 None => (None, None, None),
             },
@@ -243,7 +244,7 @@ impl<'a> Places<'a> {
     }
 
     /// The place of an access in the shared memory of another CTA: that of the same variable in this CTA.
-    pub(super) fn mapped(&mut self, stmt: StmtId, access: &MemoryAccess) -> Option<Place> {
+    pub(super) fn remote_place(&mut self, stmt: StmtId, access: &MemoryAccess) -> Option<Place> {
         let value = self.read(stmt, access.base?)?;
         let (mapping, is_direct) = self.mapping(value, MAX_DEFINITIONS)?;
         let ssa = self.ssa?;
@@ -257,7 +258,7 @@ impl<'a> Places<'a> {
         let (mut base, mut address) = (None, None);
         if is_direct {
             let register = self.analysis.variables().place(variable).register;
-            (_, base, address) = self.of_register(mapping, register, access.offset);
+            (_, base, address) = self.register_location(mapping, register, access.offset);
         }
         Some(Place {
             root: Some(root),
@@ -285,10 +286,10 @@ impl<'a> Places<'a> {
     }
 
     /// The root from which an operand was loaded.
-    pub(super) fn loaded_from(&mut self, stmt: StmtId, operand: Operand) -> Option<u32> {
+    pub(super) fn loaded_root(&mut self, stmt: StmtId, operand: Operand) -> Option<u32> {
         let (stmt, facts) = self.definition(self.read(stmt, operand)?)?;
         let access = facts.memory().next()?;
-        self.of(stmt, &access).root
+        self.place(stmt, &access).root
     }
 
     /// The instruction that defines a value.
@@ -303,7 +304,7 @@ impl<'a> Places<'a> {
     }
 
     /// The root from which an operand of a statement is derived.
-    pub(super) fn of_operand(&self, stmt: StmtId, operand: Operand) -> Option<u32> {
+    pub(super) fn operand_root(&self, stmt: StmtId, operand: Operand) -> Option<u32> {
         let value = self.read(stmt, operand)?;
         match self.origin(value) {
             Origin::One(root) => Some(root),
@@ -312,7 +313,7 @@ impl<'a> Places<'a> {
     }
 
     /// The first bytes of the matrices that descriptors of statements describe, if they are known.
-    pub(super) fn starts_of_matrices(
+    pub(super) fn matrix_starts(
         &mut self,
         descriptors: &[(StmtId, Operand)],
     ) -> Vec<Option<Place>> {
@@ -345,7 +346,7 @@ impl<'a> Places<'a> {
     }
 
     /// The value of an operand of a statement, if it is always the same.
-    pub(super) fn number_of(&self, stmt: StmtId, operand: Operand) -> Option<u64> {
+    pub(super) fn constant(&self, stmt: StmtId, operand: Operand) -> Option<u64> {
         if let Some(number) = self.facts.body().pool().integer(operand) {
             return u64::try_from(number).ok();
         }
@@ -355,8 +356,8 @@ impl<'a> Places<'a> {
     }
 
     /// The value of an operand of a statement where it is executed for the first time, if it is always the same there.
-    pub(super) fn first_of(&self, stmt: StmtId, operand: Operand) -> Option<u64> {
-        if let Some(number) = self.number_of(stmt, operand) {
+    pub(super) fn initial_constant(&self, stmt: StmtId, operand: Operand) -> Option<u64> {
+        if let Some(number) = self.constant(stmt, operand) {
             return Some(number);
         }
         let (ssa, values) = (self.ssa?, self.values?);
@@ -382,7 +383,7 @@ impl<'a> Places<'a> {
 
     /// Returns whether an address repeats in a loop: it is computed from constants and its value in the iteration before, and is not a multiple of the number of
     /// iterations.
-    pub(super) fn repeats(&self, stmt: StmtId, address: Operand) -> bool {
+    pub(super) fn is_repeating(&self, stmt: StmtId, address: Operand) -> bool {
         let (Some(ssa), Some(values)) = (self.ssa, self.values) else {
             return false;
         };
@@ -462,18 +463,18 @@ impl<'a> Places<'a> {
     }
 
     /// Returns whether an operand has 64 bits, as the descriptor of a matrix in shared memory has.
-    pub(super) fn is_wide(&self, stmt: StmtId, operand: Operand) -> bool {
+    pub(super) fn has_64_bits(&self, stmt: StmtId, operand: Operand) -> bool {
         let value = self.read(stmt, operand).zip(self.values);
         value.is_some_and(|(value, values)| values.width(value) == 64)
     }
 
     /// The number of bytes of an access, if an operand states it.
     fn size(&self, stmt: StmtId, access: &MemoryAccess) -> Option<u64> {
-        self.number_of(stmt, access.size?)
+        self.constant(stmt, access.size?)
     }
 
     /// The address of a variable that an operand names.
-    fn of_variable(&mut self, operand: Operand, offset: Option<i64>) -> Option<Address> {
+    fn variable_address(&mut self, operand: Operand, offset: Option<i64>) -> Option<Address> {
         let (values, ssa) = (self.values?, self.ssa?);
         let form = Affine::symbol(values.address_symbol(operand)?);
         let address = self
@@ -483,7 +484,7 @@ impl<'a> Places<'a> {
     }
 
     /// The root, the base and the address of an access through a register.
-    fn of_register(
+    fn register_location(
         &mut self,
         stmt: StmtId,
         register: ptx_ir::RegId,
@@ -537,20 +538,20 @@ impl<'a> Places<'a> {
     }
 
     /// Returns whether the path of execution depends on a value.
-    pub(super) fn decides(&self, value: ValueId) -> bool {
+    pub(super) fn is_decisive(&self, value: ValueId) -> bool {
         self.decisive
             .as_ref()
             .is_none_or(|values| values.contains(value.as_u32()))
     }
 
     /// The values that a statement writes.
-    pub(super) fn written(&self, stmt: StmtId) -> Vec<ValueId> {
+    pub(super) fn definitions(&self, stmt: StmtId) -> Vec<ValueId> {
         self.ssa
             .map_or_else(Vec::new, |ssa| ssa.defs(stmt).collect())
     }
 
     /// The value of the guard of a statement.
-    pub(super) fn guard(&self, stmt: StmtId, variable: VariableId) -> Option<ValueId> {
+    pub(super) fn guard_value(&self, stmt: StmtId, variable: VariableId) -> Option<ValueId> {
         self.ssa?.read(stmt, variable)
     }
 
