@@ -17,6 +17,7 @@ use ptx_ir::{InstId, Operand, Statement, StmtId};
 use ptx_isa::{SpecialReg, Uniformity};
 
 use crate::cfg::{BlockId, Cfg};
+use crate::function_analysis::FunctionAnalysis;
 use crate::function_dataflow::FunctionDataflow;
 use crate::reg_lanes::Variables;
 use crate::ssa::{Ssa, TooManyPhis, Value, ValueId};
@@ -151,7 +152,7 @@ impl<'a> ThreadValues<'a> {
     }
 
     /// Evaluates the values that reachable statements define, in reverse postorder, so that values that they read are evaluated before.
-    pub(crate) fn of_definitions(function: &'a FunctionAnalysis<'_>, ssa: &'a Ssa) -> Self {
+    pub(crate) fn of_definitions(function: &'a FunctionDataflow<'_>, ssa: &'a Ssa) -> Self {
         ptx_dataflow::internals::record_build("values of threads", function.facts());
         let (facts, variables) = (function.facts(), function.variables());
         let mut values = Self::with_cells(facts, variables, ssa, const { &Cells::NONE });
@@ -168,8 +169,17 @@ impl<'a> ThreadValues<'a> {
         values
     }
 
-    /// Values that are evaluated when they are queried. `ssa` has variables for `cells`.
+    /// Values that are evaluated when they are queried.
+    pub(crate) fn on_demand(function: &'a FunctionDataflow<'_>) -> Result<Self, TooManyPhis> {
+        Ok(Self::with_cells(
+            function.facts(),
+            function.variables(),
+            function.ssa()?,
+            const { &Cells::NONE },
+        ))
+    }
 
+    /// Values that are evaluated when they are queried. `ssa` has variables for `cells`.
     pub(crate) fn with_cells(
         facts: FunctionFacts<'a>,
         variables: &'a Variables,

@@ -63,7 +63,7 @@ impl<'a> Descriptors<'a> {
             if self.evaluations.len() == MOST_ADDRESSES {
                 return None;
             }
-            let values = ThreadValues::new(self.analysis).ok()?;
+            let values = ThreadValues::on_demand(self.analysis).ok()?;
             let evaluations =
                 ASSUMED_ADDRESSES.map(|assumed| values.assuming(address.value, assumed));
             self.evaluations.insert(address.value, evaluations);

@@ -10,7 +10,7 @@ use super::calls::CallSummaries;
 use super::lattice::{AbstractValue, Address};
 use super::slots::{Slot, Slots};
 use crate::dataflow::sparse::{Bounds, Item, SparseSolver, SsaGraph};
-use crate::function_analysis::FunctionAnalysis;
+use crate::function_dataflow::FunctionDataflow;
 use crate::memory_access::Provenance;
 use crate::reg_lanes::VariableId;
 use crate::ssa::{Ssa, Value, ValueId};
@@ -40,7 +40,7 @@ pub(super) struct Written {
 /// The state of the evaluation of a function.
 pub(super) struct Evaluation<'a> {
     pub(super) facts: FunctionFacts<'a>,
-    pub(super) function: &'a FunctionAnalysis<'a>,
+    pub(super) function: &'a FunctionDataflow<'a>,
     pub(super) ssa: &'a Ssa,
     pub(super) calls: Option<&'a CallSummaries>,
     /// The parameters of the function, by id.
@@ -53,7 +53,7 @@ pub(super) struct Evaluation<'a> {
 
 impl<'a> Evaluation<'a> {
     pub(super) fn new(
-        function: &'a FunctionAnalysis<'a>,
+        function: &'a FunctionDataflow<'a>,
         ssa: &'a Ssa,
         graph: &'a SsaGraph,
         calls: Option<&'a CallSummaries>,

@@ -31,7 +31,7 @@ use super::visible::Visible;
 use super::words::{self, Words};
 use crate::cfg::{BlockId, Cfg};
 use crate::dataflow::sparse::{Bounds, Item, SparseSolver, SsaGraph};
-use crate::function_dataflow::FunctionDataflow;
+use crate::function_analysis::FunctionAnalysis;
 use crate::reg_lanes::VariableId;
 use crate::reg_lanes::Variables;
 use crate::ssa::{Ssa, Value, ValueId};
@@ -89,7 +89,7 @@ struct LoopResults {
 
 impl<'a> Evaluation<'a> {
     pub(super) fn new(
-        function: &'a FunctionDataflow<'a>,
+        function: &'a FunctionAnalysis<'a>,
         graphs: &'a Graphs<'a>,
         ssa: &'a Ssa,
         ssa_graph: &'a SsaGraph,
