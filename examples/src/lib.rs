@@ -18,6 +18,7 @@ pub mod lower;
 pub mod matmul;
 pub mod merged;
 pub mod peephole;
+pub mod post_process;
 pub mod rename_range;
 pub mod retry;
 pub mod rust;

@@ -5,7 +5,7 @@ use std::error::Error;
 use ptxkit::build::InsertStatements as _;
 use ptxkit::edit::EditModule as _;
 use ptxkit::ir::facts::ModuleFacts;
-use ptxkit::ir::{FunctionKind, Module, Operand, Severity};
+use ptxkit::ir::{FunctionKind, Module, Operand, Severity, Statement};
 use ptxkit::isa::{Action, Directive, PtxVersion, Target};
 use ptxkit::transform::{LinkOptions, extract, insert_items, link, retarget};
 
@@ -37,8 +37,10 @@ pub fn post_process(text: &[u8], library: &Module) -> Result<(Module, usize), Bo
     let module_facts = ModuleFacts::new(&module);
     for (id, function, body) in module.definitions() {
         let facts = module_facts.function(id).ok_or("a body has facts")?;
-        for (statement, inst) in body.inst_statements() {
-            if facts.inst(inst).action() == Some(Action::BarrierSync) {
+        for (statement, kind) in body.statements() {
+            if let Statement::Inst(inst) = kind
+                && facts.inst(inst).action() == Some(Action::BarrierSync)
+            {
                 barriers.push((id, statement));
             }
         }
@@ -55,16 +57,22 @@ pub fn post_process(text: &[u8], library: &Module) -> Result<(Module, usize), Bo
     let mut names = Vec::new();
     for (number, (kernel, symbol)) in kernels.into_iter().enumerate() {
         names.push(format!("kernel_{number}"));
+        let directives = module.functions()[kernel].interface.directives;
+        let has_exact_size = directives
+            .of(module.interface_directives())
+            .iter()
+            .any(|directive| directive.directive == Directive::Reqntid);
         let mut editor = module.editor();
         editor.rename_symbol(symbol, &names[number])?;
-        if !editor.module().has_directive(kernel, Directive::Reqntid) {
+        if !has_exact_size {
             editor.set_directive(kernel, Directive::Maxntid, &[Operand::Small(256)])?;
         }
     }
     let linked = link(&[&module, library], &LinkOptions::default())?.module;
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
     let used = extract(&linked, &names)?.module;
     let version = used.header().version.max(Some(PtxVersion::new(8, 6)));
-    let module = retarget(&used, Target::Sm90a, version.unwrap_or_default())?.module;
+    let module = retarget(&used, Target::Sm90a, version.ok_or("no version")?)?.module;
     let diagnostics = ptxkit::verify::verify(&module, &Default::default());
     match diagnostics
         .into_iter()

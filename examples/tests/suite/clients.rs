@@ -4,6 +4,7 @@
 use std::process::Command;
 
 use ptx_examples::lower::Lowering;
+use ptx_examples::post_process::{LIBRARY, post_process};
 use ptx_examples::service::Store;
 use ptxkit::ir::facts::ModuleFacts;
 
@@ -121,4 +122,45 @@ fn generic_pointers() {
     std::fs::remove_file(&path).unwrap();
     let expected = format!("{}:11: ld.b32 x, [b];\n", path.display());
     assert_eq!(String::from_utf8(output.stdout).unwrap(), expected);
+}
+
+#[test]
+fn post_processing() {
+    let library = ptxkit::parse::parse_str(LIBRARY).into_result().unwrap();
+    let source = ".version 8.0\n.target sm_80\n.address_size 64\n.func unused() { ret; }\n\
+        .visible .entry first() .reqntid 32 { bar.sync 0; ret; }\n.visible .entry second() { ret; }\n";
+    let (module, calls) = post_process(source.as_bytes(), &library).unwrap();
+    let text = ptxkit::print::display(&module).to_string();
+    assert_eq!(calls, 1);
+    for expected in [
+        ".version 8.6\n",
+        ".target sm_90a\n",
+        ".entry kernel_0",
+        ".entry kernel_1",
+        ".maxntid 256",
+        "call before_barrier",
+        ".func before_barrier",
+    ] {
+        assert!(text.contains(expected), "{expected}: {text}");
+    }
+    assert!(
+        !text.contains("unused") && text.matches(".maxntid").count() == 1,
+        "{text}"
+    );
+}
+
+#[test]
+fn post_processing_of_compiled_files() {
+    let library = ptxkit::parse::parse_str(LIBRARY).into_result().unwrap();
+    let (mut count, mut calls) = (0, 0);
+    let folder = std::path::Path::new(CORPUS).join("nvcc");
+    for file in folder.read_dir().unwrap().take(20) {
+        let path = file.unwrap().path();
+        // Some need targets that sm_90a does not include.
+        if let Ok((_, added)) = post_process(&std::fs::read(&path).unwrap(), &library) {
+            count += 1;
+            calls += added;
+        }
+    }
+    assert!(count >= 15 && calls > 0, "{count} {calls}");
 }
